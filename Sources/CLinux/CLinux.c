@@ -42,6 +42,15 @@ int clinux_limit_memory(uint64_t bytes) {
   return setrlimit(RLIMIT_DATA, &limit);
 }
 
+int clinux_limit_process(pid_t process, uint64_t bytes) {
+  struct rlimit none = {.rlim_cur = 0, .rlim_max = 0};
+  if (prlimit(process, RLIMIT_CORE, &none, NULL) != 0) return -1;
+  struct rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes};
+  return prlimit(process, RLIMIT_DATA, &limit, NULL);
+}
+
+int clinux_open_process(pid_t process) { return syscall(SYS_pidfd_open, process, 0); }
+
 int clinux_reserve(int fd, int64_t offset, int64_t count) {
   return fallocate(fd, FALLOC_FL_KEEP_SIZE, offset, count) == 0 ? 0 : -errno;
 }

@@ -34,6 +34,8 @@ public final class DeviceMonitor: Sendable {
     var remarks = DeviceRemarks()
     /// Since when the present remark stands.
     var remarkSince: MonotonicInstant
+    /// What it reports that people must be told of at once.
+    var alarms: [DeviceAlarm: String] = [:]
     var switchProblem: String?
     var activity: Activity?
     /// For whom it is held, between two tries of its reader as well.
@@ -186,6 +188,20 @@ public final class DeviceMonitor: Sendable {
     }
     return conditions.sorted { $0.severity > $1.severity }
   }
+
+  /// What people must be told of, as of now. Costs no more than a look.
+  public var alarms: DeviceAlarms {
+    state.withLock { state in
+      let condition = health.condition(at: clock.now)
+      return DeviceAlarms(
+        reported: state.alarms, failure: condition.flatMap { $0.kind == .failed ? $0 : nil },
+        lineProblem: state.switchProblem, isMeasuring: state.status.power == .tracking,
+        isHeard: state.status.power == .tracking || state.status.power == .acquiring)
+    }
+  }
+
+  /// Reports an alarm, or `nil` that it is over. The remark on the same subject tells those who follow the status.
+  func alarm(_ alarm: DeviceAlarm, _ text: String?) { state.withLock { $0.alarms[alarm] = text } }
 
   /// Keeps the device's lessons and its hours in this book from here on.
   func keep(_ book: PowerBook) { state.withLock { $0.book = book } }

@@ -29,6 +29,7 @@ public enum BoardProblems {
       + chrony(board)
       + record(board) + parts(board)
       + fleet(board) + fences(board) + casters(board, isElsewhere: isElsewhere)
+      + hooks(board, isElsewhere: isElsewhere)
   }
 
   /// Files that the board file names for its outputs, and that are not on this machine: `'http.tokenFile': /etc/…`.
@@ -40,13 +41,49 @@ public enum BoardProblems {
       ("mqtt.keyFile", fleet?.keyFile),
     ]
     let casters = passwordsForCasters(of: board).map { ($0.key, Optional($0.file)) }
-    return (files + casters).compactMap { key, file in file.flatMap { isMissing($0) ? "'\(key)': \($0)" : nil } }
+    let programs = board.hooks.map { ("\($0.key).run", $0.program) }
+    let tokens = tokensOfHooks(of: board).map { ($0.key, Optional($0.file)) }
+    return (files + casters + programs + tokens).compactMap { key, file in
+      file.flatMap { isMissing($0) ? "'\(key)': \($0)" : nil }
+    }
   }
 
   /// Files with secrets, each with its key.
   static func secrets(of board: Board) -> [(key: String, file: String)] {
     let named = [("http.tokenFile", board.http?.tokenFile), ("mqtt.passwordFile", board.fleet?.passwordFile)]
     return named.compactMap { key, file in file.map { (key, $0) } } + passwordsForCasters(of: board)
+      + tokensOfHooks(of: board)
+  }
+
+  private static func tokensOfHooks(of board: Board) -> [(key: String, file: String)] {
+    board.hooks.compactMap { hook in hook.webhook?.tokenFile.map { ("\(hook.key).tokenFile", $0) } }
+  }
+
+  private static func fault(ofProgram path: String) -> String? {
+    var status = stat()
+    if stat(path, &status) != 0 { return String(cString: strerror(errno)) }
+    let word = ShellText.word(path)
+    if status.st_mode & S_IFMT != S_IFREG { return "it is no program" }
+    if status.st_mode & 0o111 == 0 { return "it is not executable: sudo chmod 755 \(word)" }
+    return status.st_mode & S_IWOTH == 0 ? nil : "everybody may change it: sudo chmod o-w \(word)"
+  }
+
+  /// Programs that cannot be run, tokens that cannot be read, and messages without a broker.
+  private static func hooks(_ board: Board, isElsewhere: Bool) -> [BoardProblem] {
+    var problems = tokensOfHooks(of: board).compactMap { key, file -> BoardProblem? in
+      if SecretFile.refusal(ofBoards: file) != nil { return nil }
+      if access(file, R_OK) == 0 || isElsewhere && isMissing(file) { return nil }
+      return BoardProblem(key, "cannot be read from \(file): \(String(cString: strerror(errno)))")
+    }
+    for hook in board.hooks {
+      if hook.topic != nil, board.fleet == nil {
+        problems.append(BoardProblem("\(hook.key).mqtt", "has no broker to publish at: name one in 'mqtt'"))
+      }
+      if let program = hook.program, !(isElsewhere && isMissing(program)), let fault = fault(ofProgram: program) {
+        problems.append(BoardProblem("\(hook.key).run", "cannot run \(program): \(fault)"))
+      }
+    }
+    return problems
   }
 
   /// Passwords that are nowhere where a board file may have them, wherever it is checked.

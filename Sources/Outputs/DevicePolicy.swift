@@ -15,6 +15,8 @@ public struct DevicePolicy {
   let networks: [String]
   /// Folders that the hub writes to, as the unit names them.
   let writtenPaths: [String]
+  /// Programs that the hub runs, and where their interpreters are, as the unit names them.
+  let runPaths: [String]
   /// Units that wait for a login on a port of the board's: a port is a receiver's or a login's.
   let logins: [String]
 
@@ -38,7 +40,7 @@ public struct DevicePolicy {
     }
     usesNetwork =
       board.gpsdEndpoint != nil || board.http != nil || !board.nmea.isEmpty || board.fleet != nil || !casters.isEmpty
-      || !sources.isEmpty
+      || !sources.isEmpty || board.hooks.contains { $0.webhook != nil }
     let endpoints = [board.gpsdEndpoint].compactMap { $0 } + board.nmea.compactMap(\.endpoint)
     var networks = endpoints.filter { !$0.isLoopback }.flatMap(\.allow).map(\.description)
     networks += board.nmea.compactMap(\.target?.address).filter { !$0.isLoopback }.map(\.description)
@@ -49,7 +51,11 @@ public struct DevicePolicy {
     if let broker = board.fleet?.broker, !broker.isLoopback { networks.append(broker.address?.description ?? "any") }
     for caster in casters where !caster.isLoopback { networks.append(caster.address?.description ?? "any") }
     for source in sources where !DevicePolicy.isLocal(source) { networks.append(DevicePolicy.network(of: source)) }
+    for webhook in board.hooks.compactMap(\.webhook) where !webhook.isLoopback {
+      networks.append(IPAddress(webhook.origin.host)?.description ?? "any")
+    }
     self.networks = networks
+    runPaths = DevicePolicy.runPaths(of: board.hooks)
     // One that is not there yet does not keep the hub from starting.
     writtenPaths = [board.record?.path].compactMap { $0.flatMap { UnitText.path($0, isOptional: true) } }
     let ports = board.devices.compactMap { if case .receiver(let receiver) = $0 { receiver.port } else { nil } }
@@ -77,7 +83,18 @@ public struct DevicePolicy {
     if usesNetwork { lines += ["RestrictAddressFamilies=AF_INET AF_INET6", "IPAddressAllow=localhost"] }
     lines += networks.map { "IPAddressAllow=\($0)" }
     lines += writtenPaths.map { "ReadWritePaths=\($0)" }
+    lines += runPaths.map { "ExecPaths=\($0)" }
     return lines
+  }
+
+  /// The sandbox lets the hub run nothing but itself. A script is run by its interpreter, and runs others.
+  private static func runPaths(of hooks: [HookSettings]) -> [String] {
+    let programs = hooks.compactMap(\.program)
+    let folders = programs.isEmpty ? [] : ["-/usr/bin", "-/bin", "-/usr/local/bin"]
+    let curl = programs.isEmpty && hooks.contains { $0.webhook != nil } ? ["-/usr/bin/curl"] : []
+    var seen: Set<String> = []
+    let paths = programs.compactMap { UnitText.path($0, isOptional: true) }
+    return (folders + curl + paths).filter { seen.insert($0).inserted }
   }
 
   private static func isLocal(_ source: NetworkSource) -> Bool {

@@ -33,6 +33,10 @@ public final class HubHost: Sendable {
   public let fences: Fences
   /// What is the matter with devices that do not work.
   public let conditions: ConditionFeed
+  /// What happens to the fences, one event after the other.
+  let fenceEvents = Subject<FenceStatus, Never>()
+  /// The hub at its broker; `nil` where there is none.
+  let fleetLink = Guarded<FleetLink?>(nil)
   private let reload = Trigger<Reload>()
   private let isOver = Guarded(false)
   private let text: Guarded<[UInt8]?>

@@ -109,7 +109,7 @@ struct HubService: Sendable {
       JournalOutput(host: host, sink: sink, writesState: writesState),
       HTTPOutput(host: host, sink: sink, budget: budget), ChronyOutput(host: host, sink: sink),
       NMEADatagramOutput(host: host, sink: sink), FenceOutput(host: host, sink: sink, memory: fenceMemory),
-      ConditionOutput(host: host, sink: sink),
+      ConditionOutput(host: host, sink: sink), HookOutput(host: host, sink: sink, memory: hookMemory),
       FleetOutput(host: host, sink: sink, memory: HubService.fleetMemory),
       CorrectionsOutput(host: host, sink: sink), HotPlugService(host: host, sink: sink),
     ]
@@ -152,6 +152,13 @@ struct HubService: Sendable {
     fileText == nil || books?.isFolderTaken == true
       ? nil
       : StateFolder.path.map { folder in FenceMemory(path: "\(folder)/fences.json") { try? StateFolder.make(folder) } }
+  }
+
+  /// Of real boards too.
+  private var hookMemory: HookMemory? {
+    fileText == nil || books?.isFolderTaken == true
+      ? nil
+      : StateFolder.path.map { folder in HookMemory(path: "\(folder)/hooks.json") { try? StateFolder.make(folder) } }
   }
 
   private static var fleetMemory: FleetMemory? {

@@ -223,5 +223,12 @@ static inline void clinux_end_with_parent(void) { prctl(PR_SET_PDEATHSIG, SIGKIL
 /// and not the code of the executable and its libraries. Returns 0, or -1 with errno set.
 int clinux_limit_memory(uint64_t bytes);
 
+/// Limits the memory of another process of this user's, as `clinux_limit_memory` does, and of all that it starts from then on, and
+/// prevents core files. Returns 0, or -1 with errno set.
+int clinux_limit_process(pid_t process, uint64_t bytes);
+
+/// Opens a descriptor that becomes readable when a child has ended (pidfd_open(2)). Returns -1 with errno set if there is none.
+int clinux_open_process(pid_t process);
+
 /// Opens a pseudo-terminal; writes the path of its other end. Returns the controlling end, or a negative errno.
 int clinux_open_pseudo_terminal(char *path, int path_size);

@@ -31,6 +31,8 @@ public struct Board: Equatable, Sendable {
   public var fleet: FleetSettings?
   /// Areas whose edge is watched. Each is a subscription: receivers are woken for a fix now and then.
   public var fences: [FenceSettings]
+  /// What is done when something happens that people must be told of.
+  public var hooks: [HookSettings]
 
   /// Whose sentences, which of them and how often.
   public struct NMEAFeed: Equatable, Sendable {

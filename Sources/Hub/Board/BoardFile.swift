@@ -139,6 +139,7 @@ extension Board {
     fleet = try root.section("mqtt").map { (section) throws(BoardError) in try FleetSettings(section) }
     fences = []
     for (name, section) in try root.namedSections("fences") { fences.append(try FenceSettings(name, section)) }
+    hooks = try root.section("on").map { (section) throws(BoardError) in try HookSettings.read(section) } ?? []
     try root.finish()
   }
 }

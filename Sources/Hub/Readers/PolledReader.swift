@@ -58,7 +58,10 @@ extension DeviceReader where Sample: PlacedSample {
         scope.tracking()
         let present = sample.warning(description.placement, before: warning)
         // What was said in the run before holds until the first sample.
-        if isFirst || present != warning { scope.monitor.remark(on: .supply, present) }
+        if isFirst || present != warning {
+          scope.monitor.alarm(.supply, present)
+          scope.monitor.remark(on: .supply, present)
+        }
         (isFirst, warning) = (false, present)
         scope.send(sample)
       }

@@ -106,13 +106,16 @@ struct ReceiverRun: Sendable {
       present.jamming != interference.jamming || present.spoofing != interference.spoofing || fusion != receiverFusion
     (interference, receiverFusion) = (present, fusion)
     guard isChanged else { return }
-    var words: [String] = []
-    switch present.jamming {
-    case .unknown, .none: break
-    case .warning: words.append("it reports jamming, and still has a fix")
-    case .critical: words.append("it reports jamming, and has no fix for it")
-    }
-    if present.isSpoofed { words.append("it reports that its signals are feigned") }
+    let jamming: String? =
+      switch present.jamming {
+      case .unknown, .none: nil
+      case .warning: "it reports jamming, and still has a fix"
+      case .critical: "it reports jamming, and has no fix for it"
+      }
+    let spoofing = present.isSpoofed ? "it reports that its signals are feigned" : nil
+    monitor.alarm(.jamming, jamming)
+    monitor.alarm(.spoofing, spoofing)
+    var words = [jamming, spoofing].compactMap { $0 }
     switch fusion {
     case nil, .initializing, .fusing: break
     case .suspended: words.append("it does not use its own inertial sensors at present")

@@ -20,7 +20,10 @@ public final class FenceOutput: Service {
     let hubs = host.hub.subscribe(
       as: "fences",
       receiveValue: { [host, sink, memory] hub in
-        host.fences.follow(hub, memory: memory) { FenceOutput.write($0, to: sink) }
+        host.fences.follow(hub, memory: memory) { [weak host] status in
+          FenceOutput.write(status, to: sink)
+          host?.fenceEvents.send(status)
+        }
       })
     try? await gracefulShutdown()
     hubs.cancel()

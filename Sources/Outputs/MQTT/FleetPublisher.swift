@@ -6,6 +6,12 @@ import MonotonicTime
 import NMEA
 import Publishing
 
+/// The hub at its broker, for others of its outputs that publish there.
+struct FleetLink: Sendable {
+  var connection: MQTTConnection
+  var topics: HubTopics
+}
+
 /// Tells the broker how the hub is: what is retained, which wakes nothing, and the states that somebody has asked for.
 final class FleetPublisher: Sendable {
   /// How often the last state is said while others have the devices awake.
@@ -78,10 +84,14 @@ final class FleetPublisher: Sendable {
     Subscription { health.end() }.store(in: lifetime)
     viewers.subscribe(as: "mqtt", receiveValue: { _ in health.request() }).store(in: lifetime)
     replace(with: lifetime)
+    host.fleetLink.withLock { $0 = FleetLink(connection: connection, topics: topics) }
     tellHealth()
   }
 
-  func end() { replace(with: nil) }
+  func end() {
+    host.fleetLink.withLock { if $0?.connection === connection { $0 = nil } }
+    replace(with: nil)
+  }
 
   private func replace(with new: Lifetime?) {
     present.withLock { present in

@@ -129,6 +129,10 @@ struct Check: ParsableCommand {
       Terminal.standardOutput("  \(describe(fleet))")
       if MQTTError.isLibraryMissing { Terminal.standardError("here \(MQTTError.missingLibrary)") }
     }
+    for hook in board.hooks { Terminal.standardOutput("  \(describe(hook))") }
+    if board.hooks.contains(where: { $0.webhook != nil }), Curl.path == nil {
+      Terminal.standardError("here \(Curl.missing)")
+    }
     if let record = board.record {
       Terminal.standardOutput("  \(describe(record))")
       for line in RecorderOutlook.lines(record) { Terminal.standardOutput("    \(line)") }
@@ -202,6 +206,22 @@ struct Check: ParsableCommand {
     return "at the broker \(fleet.broker)\(name)\(isOpen ? ", not encrypted" : "")"
       + (fleet.homeAssistant ? ", for Home Assistant too" : "")
       + (fleet.subscribersWake ? ", awake for who subscribes" : "")
+  }
+
+  /// Without the rest of an address, which may hold a secret.
+  private func describe(_ hook: HookSettings) -> String {
+    let what =
+      switch hook.action {
+      case .run(let words, let limit):
+        "runs \(words.map(ShellText.word).joined(separator: " ")), for at most "
+          + "\(Text.duration(seconds: limit.inSeconds)), as the hub's user and never as root"
+      case .post(let webhook):
+        "posts to \(webhook.origin)\(webhook.topic.map { ", topic \($0)" } ?? "")"
+          + (webhook.tokenFile == nil ? "" : ", with the token")
+          + (webhook.origin.scheme == "https" || webhook.isLoopback ? "" : ", not encrypted")
+      case .publish(let topic): "publishes '\(topic)' below the hub's topic at its broker"
+      }
+    return "hook \(hook.key): \(what)"
   }
 
   private func describe(_ record: RecordSettings) -> String {

@@ -1,0 +1,131 @@
+/// What a board file can name a hook for. Each has a beginning and an end, and a hook is told of both.
+public enum HookEvent: String, CaseIterable, Codable, Sendable {
+  /// The board left a fence, or returned.
+  case fence
+  /// A fence has no fix that says on which side the board is, or has one again.
+  case blind
+  /// A measured supply is low, or is not any more.
+  case supply
+  /// A receiver reports jamming, or its end.
+  case jamming
+  /// A receiver reports feigned signals, or their end.
+  case spoofing
+  /// A supply could not be switched off, or could be at last.
+  case line
+  /// A device failed, or works again.
+  case device
+}
+
+/// One hook of a board file: for which events, and what it does.
+public struct HookSettings: Equatable, Sendable {
+  public enum Action: Equatable, Sendable {
+    /// A program and its arguments, without a shell. It is killed once it has run for the limit.
+    case run([String], limit: Duration)
+    case post(Webhook)
+    /// Publishes at the hub's broker, below the hub's own topic.
+    case publish(topic: String)
+  }
+
+  /// Where JSON is posted to.
+  public struct Webhook: Equatable, Sendable {
+    public var url: String
+    /// The server, without the rest of the address, which may hold a secret.
+    public var origin: TileOrigin
+    /// The member `topic` of the JSON, which ntfy asks for.
+    public var topic: String?
+    /// The file with the token that the server asks for.
+    public var tokenFile: String?
+
+    /// Reaches no other machine.
+    public var isLoopback: Bool { origin.host == "localhost" || IPAddress(origin.host)?.isLoopback == true }
+  }
+
+  static let usualLimit = Duration.seconds(30)
+  private static let limitSeconds = 1.0...300.0
+  private static let mostHooks = 16
+  private static let mostArguments = 32
+  /// What the hub publishes itself.
+  private static let takenTopics = ["status", "health", "devices", "last", "fences", "state", "interest"]
+
+  /// Where it stands in the board file: `on.fence`, `on.any[1]`.
+  public var key: String
+  public var events: [HookEvent]
+  public var action: Action
+
+  /// The topic that it publishes to, below the hub's own; `nil` if it does something else.
+  public var topic: String? { if case .publish(let topic) = action { topic } else { nil } }
+
+  public var webhook: Webhook? { if case .post(let webhook) = action { webhook } else { nil } }
+
+  /// The program that it runs; `nil` if it does something else.
+  public var program: String? { if case .run(let words, _) = action { words.first } else { nil } }
+}
+
+extension HookSettings {
+  /// The section `on`.
+  static func read(_ section: BoardSection) throws(BoardError) -> [HookSettings] {
+    var section = section
+    var hooks: [HookSettings] = []
+    for one in try section.sections("any") { hooks.append(try HookSettings(one, HookEvent.allCases)) }
+    for event in HookEvent.allCases {
+      for one in try section.sections(event.rawValue) { hooks.append(try HookSettings(one, [event])) }
+    }
+    try section.finish()
+    guard hooks.count <= mostHooks else { throw section.wrong(expected: "at most \(mostHooks) hooks") }
+    return hooks
+  }
+
+  private init(_ section: BoardSection, _ events: [HookEvent]) throws(BoardError) {
+    var section = section
+    guard ["run", "url", "mqtt"].filter(section.has).count == 1 else {
+      throw section.wrong(
+        expected: "one of run: [\"/path/of/a/program\"], url: \"https://…\" and mqtt: \"topic\"; a list holds several")
+    }
+    key = section.path
+    self.events = events
+    if section.has("run") {
+      action = try HookSettings.run(&section)
+    } else if section.has("url") {
+      action = .post(try HookSettings.webhook(&section))
+    } else {
+      let topic = try section.required("mqtt")
+      let isTaken = HookSettings.takenTopics.contains { topic == $0 || topic.hasPrefix("\($0)/") }
+      guard FleetSettings.isTopic(topic), !isTaken else {
+        throw section.wrong(
+          "mqtt",
+          expected: "a topic below the hub's own, such as \"alarm\": letters, digits and any of -_.@, with slashes "
+            + "between, and none of \(HookSettings.takenTopics.joined(separator: ", "))")
+      }
+      action = .publish(topic: topic)
+    }
+    try section.finish()
+  }
+
+  private static func run(_ section: inout BoardSection) throws(BoardError) -> Action {
+    let words = try section.strings("run") ?? []
+    let parts = words.first?.split(separator: "/", omittingEmptySubsequences: false) ?? []
+    let isPath = parts.count > 1 && parts[0].isEmpty && parts.last?.isEmpty == false && !parts.contains("..")
+    guard isPath, words.count <= mostArguments, words.allSatisfy({ $0.utf8.count <= 4096 && !$0.utf8.contains(0) })
+    else {
+      throw section.wrong(
+        "run",
+        expected: "a list of a program's absolute path and its arguments, without a shell: "
+          + "[\"/usr/local/bin/alarm\", \"--loud\"]")
+    }
+    let limit = try section.number("limitSeconds", in: limitSeconds)
+    return .run(words, limit: limit.map { .nanoseconds(Int64($0 * 1e9)) } ?? usualLimit)
+  }
+
+  private static func webhook(_ section: inout BoardSection) throws(BoardError) -> Webhook {
+    let url = try section.required("url")
+    guard let origin = TileOrigin(of: url) else {
+      throw section.wrong(
+        "url", expected: "an address, such as \"https://ntfy.sh\", without a user, blanks or quotes")
+    }
+    let topic = try section.name("topic")
+    if let topic, !FleetSettings.isName(topic) {
+      throw section.wrong("topic", expected: "at most 64 letters, digits and any of -_.@")
+    }
+    return Webhook(url: url, origin: origin, topic: topic, tokenFile: try section.name("tokenFile"))
+  }
+}

@@ -1,0 +1,64 @@
+import Glibc
+import Guarding
+import HardwareIO
+import Hub
+import MonotonicTime
+
+/// What has become of one try to deliver a notice.
+enum HookOutcome: Equatable, Sendable {
+  case taken
+  /// It is tried again.
+  ///
+  /// - isRefusal: the receiver is there, and does not take it
+  case failed(String, isRefusal: Bool)
+  /// Another try would end the same way, or do twice what is to be done once.
+  case givenUp(String)
+  /// The hub ends: it is delivered in its next run.
+  case stopped
+}
+
+extension HookSettings.Action {
+  /// How a program says that it could not do it, and asks to be run again (EX_TEMPFAIL of sysexits.h).
+  private static let tryAgain: Int32 = 75
+
+  /// Waits for the program, or for the server.
+  func deliver(_ notice: HookNotice, at link: FleetLink?, stop: StopSignal) -> HookOutcome {
+    switch self {
+    case .run(let words, let limit):
+      let result = HookCommand(words: words, input: notice.json() + [UInt8(ascii: "\n")], limit: limit).run(stop: stop)
+      return HookSettings.Action.outcome(result, words[0], limit)
+    case .post(let webhook): return Curl(webhook).post(notice, stop: stop)
+    case .publish(let topic):
+      guard let link, link.connection.isConnected else {
+        return .failed("the hub is not connected to its broker", isRefusal: false)
+      }
+      link.connection.publish("\(link.topics.root)/\(topic)", notice.json())
+      return .taken
+    }
+  }
+
+  private static func outcome(_ result: HookCommand.Result, _ program: String, _ limit: Duration) -> HookOutcome {
+    let said = result.output.split(separator: "\n").last.map { ": \(Text.printable(String($0)))" } ?? ""
+    switch result.end {
+    case .exited(0): return .taken
+    case .exited(tryAgain): return .failed("\(program) asks to be run again (status 75)\(said)", isRefusal: false)
+    case .exited(let status): return .givenUp("\(program) ended with status \(status)\(said)")
+    case .killed(let signal): return .givenUp("\(program) was killed by signal \(signal)\(said)")
+    case .late:
+      return .givenUp("\(program) was killed: it ran longer than \(Text.duration(seconds: limit.inSeconds))\(said)")
+    case .stopped: return .stopped
+    case .notStarted(let error):
+      let reason = "\(program) cannot be run: \(String(cString: strerror(error)))"
+      // No process or no memory to be had now.
+      if error == EAGAIN || error == ENOMEM { return .failed(reason, isRefusal: false) }
+      let step =
+        switch error {
+        case EACCES, EPERM: "; make it executable for the hub's user: chmod 755 \(ShellText.word(program))"
+        case ENOEXEC: "; begin the script with #!/bin/sh"
+        case ENOENT: "; is its path right, and the interpreter in its first line?"
+        default: ""
+        }
+      return .givenUp(reason + step)
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import CLinux
+import Glibc
+import Guarding
+import HardwareIO
+import MonotonicTime
+
+/// Runs a program once, without a shell, with an input of its own, and waits for it: for a thread that may wait.
+///
+/// The program gets a process group and a small environment, in which nothing is the hub's: not its credentials, nor the socket by
+/// which it tells systemd how it is. Its memory is limited. When it ends, or has run for the limit, its whole group is killed.
+struct HookCommand: Sendable {
+  enum End: Equatable, Sendable {
+    case exited(Int32)
+    case killed(signal: Int32)
+    case late
+    /// The hub ends.
+    case stopped
+    case notStarted(Int32)
+  }
+
+  struct Result: Sendable {
+    var end: End
+    /// The beginning of what it wrote.
+    var output: String
+  }
+
+  /// Private writable memory of each of its processes.
+  static let memoryByteLimit = UInt64(128 << 20)
+  private static let mostOutput = 4096
+  private static let environment = ["PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "HOME=/"]
+
+  /// The program's path, and its arguments.
+  var words: [String]
+  /// What it reads, at most what a pipe holds, 64 kB.
+  var input: [UInt8]
+  var limit: Duration
+
+  /// - Parameter stop: ends the program before its time
+  func run(stop: StopSignal) -> Result {
+    var (input, output): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
+    guard clinux_pipe(&input) == 0 else { return Result(end: .notStarted(errno), output: "") }
+    defer { for end in input where end >= 0 { close(end) } }
+    guard clinux_pipe(&output) == 0 else { return Result(end: .notStarted(errno), output: "") }
+    defer { for end in output where end >= 0 { close(end) } }
+    // A pipe that nothing has read from takes this without a wait, and there is a reader: this process.
+    _ = self.input.withUnsafeBytes { write(input[1], $0.baseAddress, min($0.count, 1 << 16)) }
+    close(input[1])
+    input[1] = -1
+    let (pid, error) = spawn(input: input[0], output: output[1])
+    close(output[1])
+    output[1] = -1
+    guard error == 0 else { return Result(end: .notStarted(error), output: "") }
+    _ = clinux_limit_process(pid, HookCommand.memoryByteLimit)
+    return wait(for: pid, output[0], stop)
+  }
+
+  private func wait(for pid: pid_t, _ output: Int32, _ stop: StopSignal) -> Result {
+    let clock = MonotonicClock()
+    let deadline = clock.now + limit
+    let poller = Poller(stop: stop.fileDescriptor)
+    let process = clinux_open_process(pid)
+    defer { if process >= 0 { close(process) } }
+    var text: [UInt8] = []
+    var isOpen = true
+    var end: End?
+    _ = fcntl(output, F_SETFL, O_NONBLOCK)
+    while end == nil {
+      let left = deadline - clock.now
+      guard left > .zero else {
+        end = .late
+        break
+      }
+      // Kernels before 5.3 have no descriptor of a process: the end of its output stands for its own.
+      let event = poller.wait(for: process >= 0 ? process : output, or: isOpen ? output : nil, atMost: left)
+      if event == .stopped { end = .stopped }
+      if isOpen { isOpen = HookCommand.read(output, &text) }
+      if process >= 0 ? HookCommand.hasEnded(process) : !isOpen { break }
+    }
+    // Before it is waited for, so that the number is no other group's.
+    kill(-pid, SIGKILL)
+    var status: Int32 = 0
+    while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+    if isOpen { _ = HookCommand.read(output, &text) }
+    let signal = status & 0x7f
+    let ended = signal == 0 ? End.exited((status >> 8) & 0xff) : .killed(signal: signal)
+    return Result(end: end ?? ended, output: String(decoding: text, as: UTF8.self))
+  }
+
+  private static func hasEnded(_ process: Int32) -> Bool {
+    var descriptor = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
+    return poll(&descriptor, 1, 0) > 0
+  }
+
+  /// Returns `false` at the end of the output.
+  private static func read(_ descriptor: Int32, _ text: inout [UInt8]) -> Bool {
+    var piece = [UInt8](repeating: 0, count: 4096)
+    while true {
+      let count = Glibc.read(descriptor, &piece, piece.count)
+      if count < 0 { return errno == EAGAIN || errno == EINTR }
+      if count == 0 { return false }
+      text += piece[..<min(count, max(0, mostOutput - text.count))]
+    }
+  }
+
+  private func spawn(input: Int32, output: Int32) -> (pid: pid_t, error: Int32) {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+    posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO)
+    _ = clinux_spawn_close_from(&actions, STDERR_FILENO + 1)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    posix_spawnattr_setflags(
+      &attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
+    posix_spawnattr_setpgroup(&attributes, 0)
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    posix_spawnattr_setsigmask(&attributes, &signals)
+    sigfillset(&signals)
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+    var variables: [UnsafeMutablePointer<CChar>?] = HookCommand.environment.map { strdup($0) } + [nil]
+    defer { for text in arguments + variables { free(text) } }
+    var pid: pid_t = 0
+    let error = posix_spawn(&pid, words[0], &actions, &attributes, &arguments, &variables)
+    return (pid, error)
+  }
+}

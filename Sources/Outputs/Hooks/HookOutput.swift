@@ -1,0 +1,239 @@
+import CLinux
+import Glibc
+import Guarding
+import Hub
+import MonotonicTime
+import NMEA
+import Publishing
+import ServiceLifecycle
+
+/// Runs the hooks of the board file: notices what happens to fences and devices, and has each hook told once that it began and
+/// once that it is over.
+///
+/// Devices are looked at when one changes, and when a trouble has lasted, or has stayed away, for long enough. A board without
+/// hooks costs nothing.
+public final class HookOutput: Service {
+  private struct State {
+    var hooks: [HookDelivery] = []
+    var alarms = HookAlarms()
+    var board = ""
+    var mark: String?
+    var count = 0
+    /// The memory of other runs was read.
+    var isLoaded = false
+  }
+
+  /// How long deliveries that are under way may take when the hub ends.
+  private static let farewell = Duration.milliseconds(1500)
+  /// Changes come in company.
+  private static let delay = Duration.milliseconds(50)
+
+  private let host: HubHost
+  private let sink: JournalSink
+  private let memory: HookMemory?
+  private let isRoot: Bool
+  private let present = Guarded<Lifetime?>(nil)
+  private let state = Guarded(State())
+  /// The notices of another run have other numbers.
+  private let run = String(UInt64.random(in: .min ... .max), radix: 36)
+
+  /// - Parameters:
+  ///   - memory: of other runs
+  ///   - isRoot: whether the hub runs as root, for which no board file may have anything run
+  public init(host: HubHost, sink: JournalSink, memory: HookMemory? = nil, isRoot: Bool = geteuid() == 0) {
+    self.host = host
+    self.sink = sink
+    self.memory = memory
+    self.isRoot = isRoot
+  }
+
+  public func run() async throws {
+    let events = host.fenceEvents.subscribe(as: "hooks", receiveValue: { [weak self] in self?.heard($0) })
+    let hubs = host.hub.subscribe(as: "hooks", receiveValue: { [weak self] in self?.follow($0) })
+    try? await gracefulShutdown()
+    hubs.cancel()
+    events.cancel()
+    replace(with: nil)
+    let hooks = state.withLock { $0.hooks }
+    for hook in hooks { hook.end() }
+    await HookOutput.wait(for: hooks)
+    for hook in hooks { hook.interrupt() }
+    if !hooks.isEmpty { memory?.keep { content } }
+  }
+
+  private static func wait(for hooks: [HookDelivery]) async {
+    let (end, signal) = AsyncStream.makeStream(of: Void.self)
+    let clock = MonotonicClock()
+    let timer = clock.schedule(at: clock.now + farewell) { signal.finish() }
+    let counter = Countdown(left: hooks.count) { signal.finish() }
+    for hook in hooks { hook.whenIdle { counter.one() } }
+    if hooks.isEmpty { signal.finish() }
+    for await _ in end {}
+    timer.cancel()
+  }
+
+  private final class Countdown: Sendable {
+    private let left: Guarded<Int>
+    private let whenOver: @Sendable () -> Void
+
+    init(left: Int, whenOver: @escaping @Sendable () -> Void) {
+      self.left = Guarded(left)
+      self.whenOver = whenOver
+    }
+
+    func one() {
+      let isLast = left.withLock { left in
+        left -= 1
+        return left == 0
+      }
+      if isLast { whenOver() }
+    }
+  }
+
+  // MARK: The hub in service
+
+  private func follow(_ hub: Hub) {
+    let wanted = hub.board.hooks.filter { hook in
+      guard isRoot, let program = hook.program else { return true }
+      sink.write(
+        .error,
+        "hook \(hook.key): \(program) is not run, because the hub runs as root and a board file must not; run the hub as the "
+          + "service does: sudo systemctl start sensorhub")
+      return false
+    }
+    // Not under the lock, which fixes wait for.
+    let isFirst = state.withLock { state in
+      defer { state.isLoaded = state.isLoaded || !wanted.isEmpty }
+      return !state.isLoaded && !wanted.isEmpty
+    }
+    let kept = isFirst ? memory?.content : nil
+    let surroundings = HookDelivery.Surroundings(
+      sink: sink, clock: hub.machine.clock, link: { [weak host] in host?.fleetLink.withLock { $0 } },
+      changed: { [weak self] in self?.keepSoon() })
+    let (gone, all) = state.withLock { state -> ([HookDelivery], [HookDelivery]) in
+      if let kept { state.alarms = HookAlarms(raised: Set(kept.raised.compactMap(\.value))) }
+      state.board = hub.board.name
+      state.mark = hub.origin.mark
+      let devices = Set(hub.board.devices.map(\.id))
+      state.alarms.keep { $0.event == .blind || $0.event == .fence || devices.contains($0.subject) }
+      let old = state.hooks
+      state.hooks = wanted.map { settings in
+        if let same = old.first(where: { $0.key == settings.key }) {
+          same.follow(settings)
+          return same
+        }
+        return HookDelivery(settings, waiting: kept?.waiting[settings.key]?.value ?? [], surroundings)
+      }
+      let hooks = state.hooks
+      return (old.filter { one in !hooks.contains { $0 === one } }, hooks)
+    }
+    for hook in gone {
+      hook.end()
+      hook.interrupt()
+    }
+    watch(hub.monitors, all.isEmpty)
+    for hook in all { hook.go() }
+    if !gone.isEmpty { keepSoon() }
+  }
+
+  private func watch(_ monitors: [DeviceMonitor], _ isNothing: Bool) {
+    guard !isNothing else { return replace(with: nil) }
+    let clock = host.hub.value.machine.clock
+    let lifetime = Lifetime()
+    let alarm = Alarm(clock: clock)
+    let look = Coalesced(HookOutput.delay, clock: clock) { [weak self] in self?.look(at: monitors, alarm) }
+    Subscription {
+      look.end()
+      alarm.end()
+    }.store(in: lifetime)
+    for monitor in monitors {
+      monitor.changes.subscribe(as: "hooks", receiveValue: { _ in look.request() }).store(in: lifetime)
+    }
+    replace(with: lifetime)
+  }
+
+  private func replace(with new: Lifetime?) {
+    present.withLock { present in
+      defer { present = new }
+      return present
+    }?.end()
+  }
+
+  // MARK: What happens
+
+  /// On the timer's thread.
+  private func look(at monitors: [DeviceMonitor], _ alarm: Alarm) {
+    let look = HookAlarms.Look(monitors)
+    let now = host.now
+    let (changes, next) = state.withLock { $0.alarms.look(look, at: now) }
+    for change in changes {
+      let event = change.key.event
+      tell(event, event.change(isRaised: change.trouble != nil), change.key.subject) { notice in
+        guard let trouble = change.trouble else { return }
+        notice.message = "\(change.key.subject): \(trouble.text)"
+        notice.nextStep = trouble.nextStep
+      }
+    }
+    if let next { alarm.set(at: next) { [weak self] in self?.look(at: monitors, alarm) } }
+  }
+
+  /// On the thread of the fix.
+  private func heard(_ status: FenceStatus) {
+    guard let event = status.event, state.withLock({ !$0.hooks.isEmpty }) else { return }
+    func tell(_ hookEvent: HookEvent, _ change: HookNotice.Change) {
+      self.tell(hookEvent, change, status.name) { notice in
+        notice.message = FenceOutput.text(event, status)
+        guard let fix = status.fix else { return }
+        notice.place = HookNotice.Place(
+          latitudeDegrees: fix.place.latitudeDegrees, longitudeDegrees: fix.place.longitudeDegrees,
+          sigmaMetres: fix.sigmaMetres)
+        notice.metresBeyond = status.metresBeyond
+      }
+    }
+    let blind = HookAlarms.Key(event: .blind, subject: status.name)
+    if event == .lost {
+      if state.withLock({ $0.alarms.raise(blind) }) { tell(.blind, .lost) }
+    } else if state.withLock({ $0.alarms.clear(blind) }) {
+      tell(.blind, .found)
+    }
+    if event == .leave { tell(.fence, .left) }
+    if event == .enter { tell(.fence, .returned) }
+  }
+
+  private func tell(
+    _ event: HookEvent, _ change: HookNotice.Change, _ subject: String, _ detail: (inout HookNotice) -> Void
+  ) {
+    let (notice, hooks) = state.withLock { state in
+      state.count += 1
+      var notice = HookNotice(
+        id: "\(run)-\(state.count)", event: event, change: change, subject: subject, message: "", hub: state.board,
+        mark: state.mark, nanosecondsSince1970: clinux_realtime_ns())
+      notice.message = notice.title
+      detail(&notice)
+      return (notice, state.hooks)
+    }
+    for hook in hooks { hook.add(notice) }
+    keepSoon()
+  }
+
+  // MARK: For the next run
+
+  private var content: HookMemory.Content {
+    state.withLock { state in
+      var content = HookMemory.Content()
+      for hook in state.hooks {
+        let waiting = hook.waiting
+        if !waiting.isEmpty { content.waiting[hook.key] = StateEntry(waiting) }
+      }
+      content.raised = state.alarms.raised.sorted().map { StateEntry($0) }
+      return content
+    }
+  }
+
+  private func keepSoon() {
+    memory?.keepSoon { [weak self] in
+      guard let self, state.withLock({ $0.isLoaded }) else { return nil }
+      return content
+    }
+  }
+}
