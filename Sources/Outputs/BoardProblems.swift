@@ -28,7 +28,7 @@ public enum BoardProblems {
     return misplaced + ports(board) + http(board, isElsewhere: isElsewhere) + connections(board) + lines(board)
       + chrony(board)
       + record(board) + parts(board)
-      + fleet(board) + fences(board) + casters(board, isElsewhere: isElsewhere)
+      + fleet(board) + fences(board) + requests(board) + casters(board, isElsewhere: isElsewhere)
       + hooks(board, isElsewhere: isElsewhere)
   }
 
@@ -267,6 +267,11 @@ public enum BoardProblems {
   private static func fences(_ board: Board) -> [BoardProblem] {
     board.fences.isEmpty || !Set([StatePart.position]).kinds(on: board).isEmpty
       ? [] : [BoardProblem("fences", "has no receiver that says where the board is: name one in 'devices'")]
+  }
+
+  private static func requests(_ board: Board) -> [BoardProblem] {
+    board.requests.isEmpty || !Set([StatePart.position]).kinds(on: board).isEmpty
+      ? [] : [BoardProblem("requests", "has no receiver that gives fixes: name one in 'devices'")]
   }
 
   private static func chrony(_ board: Board) -> [BoardProblem] {

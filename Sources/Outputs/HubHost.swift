@@ -31,6 +31,8 @@ public final class HubHost: Sendable {
   public let recording = RecordingCounters()
   /// On which side of its fences the board is.
   public let fences: Fences
+  /// The standing requests of the board file.
+  public let requests = StandingRequests()
   /// What is the matter with devices that do not work.
   public let conditions: ConditionFeed
   /// What happens to the fences, one event after the other.

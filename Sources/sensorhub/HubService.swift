@@ -109,7 +109,8 @@ struct HubService: Sendable {
       JournalOutput(host: host, sink: sink, writesState: writesState),
       HTTPOutput(host: host, sink: sink, budget: budget), ChronyOutput(host: host, sink: sink),
       NMEADatagramOutput(host: host, sink: sink), FenceOutput(host: host, sink: sink, memory: fenceMemory),
-      ConditionOutput(host: host, sink: sink), HookOutput(host: host, sink: sink, memory: hookMemory),
+      StandingRequestOutput(host: host), ConditionOutput(host: host, sink: sink),
+      HookOutput(host: host, sink: sink, memory: hookMemory),
       FleetOutput(host: host, sink: sink, memory: HubService.fleetMemory),
       CorrectionsOutput(host: host, sink: sink), HotPlugService(host: host, sink: sink),
     ]

@@ -33,6 +33,8 @@ public struct Board: Equatable, Sendable {
   public var fences: [FenceSettings]
   /// What is done when something happens that people must be told of.
   public var hooks: [HookSettings]
+  /// Fixes that are taken without a client. Each is a subscription too.
+  public var requests: [StandingRequest]
 
   /// Whose sentences, which of them and how often.
   public struct NMEAFeed: Equatable, Sendable {

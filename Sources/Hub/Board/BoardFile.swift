@@ -140,6 +140,7 @@ extension Board {
     fences = []
     for (name, section) in try root.namedSections("fences") { fences.append(try FenceSettings(name, section)) }
     hooks = try root.section("on").map { (section) throws(BoardError) in try HookSettings.read(section) } ?? []
+    requests = try StandingRequest.all(&root)
     try root.finish()
   }
 }

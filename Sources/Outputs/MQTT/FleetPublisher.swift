@@ -80,6 +80,12 @@ final class FleetPublisher: Sendable {
     hub.lastState.subscribe(as: "mqtt", receiveValue: { [weak self] in if let state = $0 { self?.tellLast(state) } })
       .store(in: lifetime)
     host.fences.changes.subscribe(as: "mqtt", receiveValue: { [weak self] in self?.tell($0) }).store(in: lifetime)
+    host.requests.values.subscribe(
+      as: "mqtt",
+      receiveValue: { [weak self] value in
+        self?.send(value.fix, for: Interest.Key(viewer: "board/\(value.name)", stream: .state))
+      }
+    ).store(in: lifetime)
     let health = Coalesced(.milliseconds(100), clock: clock) { [weak self] in self?.tellHealth() }
     Subscription { health.end() }.store(in: lifetime)
     viewers.subscribe(as: "mqtt", receiveValue: { _ in health.request() }).store(in: lifetime)

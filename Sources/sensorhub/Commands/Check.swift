@@ -106,6 +106,7 @@ struct Check: ParsableCommand {
     }
     if board.devices.isEmpty { Terminal.standardOutput("  no devices: name some in 'devices'") }
     for fence in board.fences { Terminal.standardOutput("  \(describe(fence))") }
+    for request in board.requests { Terminal.standardOutput("  request \(request)") }
     if let endpoint = board.gpsdEndpoint {
       Terminal.standardOutput(
         "  gpsd protocol on \(endpoint), open to \(endpoint.audience)"

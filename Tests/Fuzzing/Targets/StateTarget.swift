@@ -1,3 +1,4 @@
+import Hub
 @testable import Outputs
 
 /// Both ends of the state socket: what a client asks of the hub, and what somebody else's hub may tell `watch`. 0xFF ends a

@@ -1,0 +1,81 @@
+import MonotonicTime
+
+/// A request for fixes that the board file makes, so that no client has to run for them.
+public struct StandingRequest: Equatable, Sendable {
+  /// How many a board file may have.
+  static let most = 32
+
+  /// The user's own; in lists of holders, bills and messages.
+  public var name: String
+  /// For fixes, or for a bounded error.
+  public var request: ViewRequest
+
+  public init(name: String, request: ViewRequest) {
+    self.name = name
+    self.request = request
+  }
+}
+
+extension StandingRequest {
+  init(_ section: BoardSection) throws(BoardError) {
+    var section = section
+    let name = try section.required("name")
+    guard DeviceDescription.isID(name) else {
+      throw section.wrong("name", expected: "at most 24 letters, digits, '-' or '_', a letter first")
+    }
+    var values = ViewRequest.Values()
+    for key in ViewRequest.Key.allCases where key != .parts {
+      values.numbers[key] = try section.number(key.rawValue, in: key.range)
+    }
+    if let key = [ViewRequest.Key.rateHz, .parts].first(where: { section.has($0.rawValue) }) {
+      throw section.wrong(
+        key.rawValue, expected: "left out: a standing request is for fixes, with 'every' or 'error'")
+    }
+    guard values.numbers[.every] != nil || values.numbers[.error] != nil else { throw section.missing("every") }
+    do throws(ViewRequest.Mistake) {
+      request = try ViewRequest(values)
+    } catch {
+      throw section.wrong(error)
+    }
+    self.name = name
+    try section.finish()
+  }
+
+  /// All of a board file.
+  static func all(_ root: inout BoardSection) throws(BoardError) -> [StandingRequest] {
+    var requests: [StandingRequest] = []
+    for section in try root.sections("requests") {
+      let request = try StandingRequest(section)
+      guard !requests.contains(where: { $0.name == request.name }) else {
+        throw section.wrong("name", expected: "another name than that of the request before it")
+      }
+      requests.append(request)
+    }
+    guard requests.count <= most else { throw root.wrong("requests", expected: "a list of at most \(most)") }
+    return requests
+  }
+}
+
+extension BoardSection {
+  /// What is wrong with a request, at its key.
+  fileprivate func wrong(_ mistake: ViewRequest.Mistake) -> BoardError {
+    switch mistake {
+    case .excludes(let key, let other): wrong(other.rawValue, expected: "left out where there is '\(key.rawValue)'")
+    case .needs(let key, _): wrong(key.rawValue, expected: "left out: it \(mistake.reason)")
+    case .outOfRange, .parts, .distanceWithoutPosition: wrong(mistake.key.rawValue, expected: mistake.reason)
+    }
+  }
+}
+
+extension StandingRequest: CustomStringConvertible {
+  /// `log: a fix every 600 s, to 10 m`.
+  public var description: String {
+    var text = request.every.map { "a fix every \($0.inSeconds.short) s" } ?? ""
+    if let error = request.errorMetres { text = "fixes that keep the position's sigma below \(error.short) m" }
+    if let accuracy = request.accuracyMetres { text += ", to \(accuracy.short) m" }
+    if let age = request.maxAge { text += ", or one that is at most \(age.inSeconds.short) s old" }
+    if let distance = request.distanceMetres { text += ", if it has moved \(distance.short) m" }
+    if let batch = request.batch { text += ", delivered every \(batch.inSeconds.short) s" }
+    return "\(name): \(text)"
+  }
+}

@@ -1,0 +1,69 @@
+import Guarding
+import Hub
+import Publishing
+import ServiceLifecycle
+
+/// The standing requests of the board file in service. Each is a subscription of its own; looking at what they bring wakes nothing.
+///
+/// The recorder records what is measured for them as for any client. Outputs that pass fixes on subscribe to `values`.
+public final class StandingRequests: Sendable {
+  /// A fix, and whose it is.
+  public struct Value: Sendable {
+    public var name: String
+    public var fix: ScheduledFix
+  }
+
+  private struct Lease {
+    var request: StandingRequest
+    var subscription: Subscription
+  }
+
+  public let values = Subject<Value, Never>()
+  private let leases = Guarded<[Lease]>([])
+
+  public init() {}
+
+  /// Makes the requests of a board, and no others from now on. Those that have not changed go on as they are.
+  func follow(_ board: Board, on host: HubHost) {
+    let isPossible = host.lackOfFixes == nil
+    let wanted = isPossible ? board.requests : []
+    let (kept, gone) = leases.withLock { leases in
+      defer { leases.removeAll { !wanted.contains($0.request) } }
+      return (leases.map(\.request), leases.filter { !wanted.contains($0.request) })
+    }
+    // The new ones stand before the old ones go: other words are no reason for a power cycle.
+    for request in wanted where !kept.contains(request) { begin(request, on: host) }
+    for lease in gone { lease.subscription.cancel() }
+  }
+
+  private func begin(_ request: StandingRequest, on host: HubHost) {
+    let name = request.name
+    let subscription = host.subscribe(
+      to: request.request, as: Holder("request \(name)"), receiveState: { _ in },
+      receiveFix: { [values] fix in values.send(Value(name: name, fix: fix)) })
+    leases.withLock { $0.append(Lease(request: request, subscription: subscription)) }
+  }
+
+  func end() {
+    let gone = leases.withLock { leases in
+      defer { leases = [] }
+      return leases
+    }
+    for lease in gone { lease.subscription.cancel() }
+  }
+}
+
+/// Makes the standing requests of the board file for as long as the hub runs.
+public final class StandingRequestOutput: Service {
+  private let host: HubHost
+
+  public init(host: HubHost) { self.host = host }
+
+  public func run() async throws {
+    let hubs = host.hub.subscribe(
+      as: "requests", receiveValue: { [host] hub in host.requests.follow(hub.board, on: host) })
+    try? await gracefulShutdown()
+    hubs.cancel()
+    host.requests.end()
+  }
+}

@@ -1,0 +1,43 @@
+import Hub
+import MonotonicTime
+import Publishing
+import Simulation
+import TestSupport
+import Testing
+
+@testable import Outputs
+
+/// Fixes that a board file asks for.
+@Suite(.timeLimit(.minutes(10)))
+struct StandingRequestsTests {
+  private func board(_ requests: String) throws -> Board {
+    try Board(json5: Array(HubProcess.simulatedBoard("requests: [\(requests)]").utf8), file: "test")
+  }
+
+  @Test func `they are made without a client, go on over a reload, and end with their words`() async throws {
+    let week = "{ name: 'log', every: 604800, accuracy: 100 }"
+    let hub = Hub(
+      board: try board(week), hardware: SimulatedHardware(world: World(start: MonotonicClock().now)))
+    let host = HubHost(hub, version: "test")
+    let got = Recorder<StandingRequests.Value>()
+    let listening = host.requests.values.subscribe(as: "test", receiveValue: { got.append($0) })
+    host.requests.follow(hub.board, on: host)
+    #expect(eventually { got.values.count == 1 })
+    let value = try #require(got.values.first)
+    #expect(value.name == "log" && value.fix.isMet && value.fix.state.position != nil)
+    // The receiver sleeps until the next one.
+    #expect(eventually { hub.devices.allSatisfy { $0.power == .off } })
+    #expect(hub.devices.map(\.wakes) == [1, 0])
+    #expect(hub.devices[0].schedules.map(\.holder) == ["request log"])
+    // Another request stands beside it, and does not make it begin again.
+    host.requests.follow(try board("\(week), { name: 'track', error: 1000 }"), on: host)
+    #expect(eventually { got.values.contains { $0.name == "track" } })
+    #expect(got.values.count { $0.name == "log" } == 1)
+    #expect(hub.devices[0].schedules.map(\.holder).sorted() == ["request log", "request track"])
+    host.requests.follow(try board(""), on: host)
+    #expect(hub.devices[0].schedules.isEmpty)
+    listening.cancel()
+    host.shutDown()
+    await hub.isOff()
+  }
+}
