@@ -108,7 +108,8 @@ struct HubService: Sendable {
       recorder, signals, server,
       JournalOutput(host: host, sink: sink, writesState: writesState),
       HTTPOutput(host: host, sink: sink, budget: budget), ChronyOutput(host: host, sink: sink),
-      NMEADatagramOutput(host: host, sink: sink), FenceOutput(host: host, sink: sink, memory: fenceMemory),
+      NMEADatagramOutput(host: host, sink: sink),
+      FenceOutput(host: host, sink: sink, memory: fenceMemory, file: addedFences),
       StandingRequestOutput(host: host), ConditionOutput(host: host, sink: sink),
       HookOutput(host: host, sink: sink, memory: hookMemory),
       FleetOutput(host: host, sink: sink, memory: HubService.fleetMemory),
@@ -160,6 +161,14 @@ struct HubService: Sendable {
     fileText == nil || books?.isFolderTaken == true
       ? nil
       : StateFolder.path.map { folder in HookMemory(path: "\(folder)/hooks.json") { try? StateFolder.make(folder) } }
+  }
+
+  private var addedFences: AddedFenceFile? {
+    fileText == nil || books?.isFolderTaken == true
+      ? nil
+      : StateFolder.path.map { folder in
+        AddedFenceFile(path: "\(folder)/added-fences.json") { try? StateFolder.make(folder) }
+      }
   }
 
   private static var fleetMemory: FleetMemory? {

@@ -13,6 +13,7 @@ struct SensorHub: ParsableCommand {
     subcommands: [
       Run.self, Watch.self, Devices.self, Probe.self, Check.self, Decode.self, Fuse.self,
       Calibrate.self, Safe.self, Release.self, Chips.self, Record.self, Info.self, Export.self, Replay.self, Fleet.self,
+      FenceCommand.self,
     ])
 
   static let version = "0.2.0"

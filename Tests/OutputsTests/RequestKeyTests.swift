@@ -16,7 +16,7 @@ struct RequestKeyTests {
     (
       #"{"rateHz": 5, "zzzzzzzzzzzz": 1}"#,
       "'zzzzzzzzzzzz' is nothing to ask here; there are rateHz, rate, parts, every, accuracy, within, distance, "
-        + "maxAge, batch, error, name, calibrate, device, release"
+        + "maxAge, batch, error, name, calibrate, device, release, fence, removeFence, fences"
     ), (#"{"every": 0}"#, "'every' must be a number from 1 to 604800 seconds"),
     (#"{"distnce": 50}"#, "'distnce' is nothing to ask here; did you mean 'distance'?"),
     (#"{"maxAge": 30, "rateHz": 1}"#, "'maxAge' without 'every' asks for one value, and goes without 'rateHz'"),

@@ -1,3 +1,4 @@
+import Fusion
 import Hub
 import MonotonicTime
 import Publishing

@@ -150,7 +150,7 @@ extension DeviceDescription {
   }
 
   /// Stands in paths, labels and thread names without quotes.
-  static func isID(_ id: String) -> Bool {
+  public static func isID(_ id: String) -> Bool {
     guard let first = id.utf8.first, id.utf8.count <= 24 else { return false }
     func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte) }
     return isLetter(first)

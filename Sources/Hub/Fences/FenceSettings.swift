@@ -2,6 +2,10 @@ import NMEA
 
 /// A fence as the board file asks for it.
 public struct FenceSettings: Equatable, Sendable {
+  /// What they may be: seconds, seconds, metres per second.
+  public static let graceSeconds = 1.0...3600
+  public static let everySeconds = 10.0...86_400
+  public static let speeds = 0.01...1000.0
   static let usualGrace = Duration.seconds(20)
   static let usualEvery = Duration.seconds(600)
   static let usualSpeed = 0.5
@@ -65,9 +69,9 @@ extension FenceSettings {
     }
     self.init(
       name: name, area: area,
-      grace: try section.number("grace", in: 1...3600).map { .nanoseconds(Int64($0 * 1e9)) },
-      every: try section.number("every", in: 10...86_400).map { .nanoseconds(Int64($0 * 1e9)) },
-      speedMetresPerSecond: try section.number("speed", in: 0.01...1000),
+      grace: try section.number("grace", in: FenceSettings.graceSeconds).map { .nanoseconds(Int64($0 * 1e9)) },
+      every: try section.number("every", in: FenceSettings.everySeconds).map { .nanoseconds(Int64($0 * 1e9)) },
+      speedMetresPerSecond: try section.number("speed", in: FenceSettings.speeds),
       accuracyMetres: try section.number("accuracy", in: Schedule.accuracyMetres))
     try section.finish()
   }

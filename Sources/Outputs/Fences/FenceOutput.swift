@@ -3,14 +3,18 @@ import NMEA
 import Publishing
 import ServiceLifecycle
 
-/// Has the fences of the board file watched, and writes to the journal what happens to them.
+/// Has the fences of the board file watched, and those that are added to them, and writes to the journal what happens to them.
 public final class FenceOutput: Service {
   private let host: HubHost
   private let sink: JournalSink
   private let memory: FenceMemory?
+  private let file: AddedFenceFile?
 
-  /// - Parameter memory: where the board was in other runs
-  public init(host: HubHost, sink: JournalSink, memory: FenceMemory? = nil) {
+  /// - Parameters:
+  ///   - memory: where the board was in other runs
+  ///   - file: where fences are kept that are added while the hub runs
+  public init(host: HubHost, sink: JournalSink, memory: FenceMemory? = nil, file: AddedFenceFile? = nil) {
+    self.file = file
     self.host = host
     self.sink = sink
     self.memory = memory
@@ -19,8 +23,8 @@ public final class FenceOutput: Service {
   public func run() async throws {
     let hubs = host.hub.subscribe(
       as: "fences",
-      receiveValue: { [host, sink, memory] hub in
-        host.fences.follow(hub, memory: memory) { [weak host] status in
+      receiveValue: { [host, sink, memory, file] hub in
+        host.fences.follow(hub, memory: memory, file: file) { [weak host] status in
           FenceOutput.write(status, to: sink)
           host?.fenceEvents.send(status)
         }

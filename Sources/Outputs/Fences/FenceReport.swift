@@ -17,7 +17,11 @@ enum FenceReport {
   }
 
   /// The same, with where they are and when there is more to be known: for whoever looks now.
-  static func write(_ fences: [FenceOutlook], at now: MonotonicInstant, to json: inout JSONWriter) {
+  ///
+  /// - Parameter added: the names of those that were added while the hub ran
+  static func write(
+    _ fences: [FenceOutlook], added: [String] = [], at now: MonotonicInstant, to json: inout JSONWriter
+  ) {
     begin(&json)
     for fence in fences {
       json.key(dynamic: fence.status.name)
@@ -26,6 +30,7 @@ enum FenceReport {
       json.member("due", (fence.dueAt - now).inSeconds, decimals: 1)
       json.member("unknownIn", fence.blindAt.map { ($0 - now).inSeconds }, decimals: 1)
       write(fence.area.shape, to: &json)
+      if added.contains(fence.status.name) { json.member("added", true) }
       json.endObject()
     }
     end(&json)

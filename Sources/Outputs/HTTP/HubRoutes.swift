@@ -13,7 +13,7 @@ enum HubRoutes {
     _ host: HubHost, _ holds: DeviceHolds, _ streams: EventStreams, hasToken: Bool
   ) -> [HTTPRoute] {
     Dashboard(host: host).routes + reading(host, HubEvents(host: host, streams: streams))
-      + holding(holds, host, hasToken: hasToken)
+      + holding(holds, host, hasToken: hasToken) + FenceRoutes.routes(host, hasToken: hasToken)
       + HistoryRoutes(history: RecordedHistory(host: host)).routes + ReplayRoutes.routes(host.replay)
   }
 
@@ -33,7 +33,9 @@ enum HubRoutes {
         HTTPDocument.json(to: request) { DevicesReport.write(host, to: &$0) }
       },
       HTTPRoute(.get, "fences") { request, _ in
-        HTTPDocument.json(to: request) { FenceReport.write(host.fences.outlooks, at: host.now, to: &$0) }
+        HTTPDocument.json(to: request) {
+          FenceReport.write(host.fences.outlooks, added: host.fences.addedNames, at: host.now, to: &$0)
+        }
       },
       HTTPRoute(.get, "metrics") { request, _ in
         HTTPDocument.text(MetricsReport.text(host), type: "text/plain; version=0.0.4; charset=utf-8", to: request)

@@ -34,6 +34,8 @@ private final class StateSession: StreamSession {
     var request = ViewRequest()
     /// Of whoever came for that instead of states.
     var calibration: HubCalibration?
+    /// Of whoever adds a fence about where the board is.
+    var search: Subscription?
   }
 
   private let connection: StreamConnection
@@ -130,6 +132,7 @@ private final class StateSession: StreamSession {
     }
     if request.view.asksForFixes, let lack = host.lackOfFixes { return refuse(lack) }
     if request.release != nil { return releaseAll() }
+    if request.asksForFences { return serveFences(request) }
     if let kind = request.calibrate.flatMap(CalibrationKind.init) { return calibrate(kind, request) }
     let wish = state.withLock { state in
       if let client = request.name.flatMap(connection.peer.called) { state.client = client }
@@ -161,6 +164,69 @@ private final class StateSession: StreamSession {
     connection.hangUp()
   }
 
+  /// Lists fences, or adds or removes one for who may.
+  private func serveFences(_ request: StateRequests.Request) {
+    func send(_ write: (inout JSONWriter) -> Void) {
+      var json = JSONWriter(capacity: 512)
+      write(&json)
+      connection.answer(json.bytes)
+      connection.hangUp()
+    }
+    if request.fences != nil {
+      return send {
+        FenceReport.write(host.fences.outlooks, added: host.fences.addedNames, at: host.now, to: &$0)
+      }
+    }
+    guard LocalRights.mayChange(connection.descriptor) else {
+      return send { json in
+        StateSession.refuse(
+          "you may not change fences: \(LocalRights.lack)", because: .noPermission,
+          nextStep: LocalRights.nextStep(for: "sensorhub fence"), to: &json)
+      }
+    }
+    if let name = request.removeFence {
+      do throws(FenceRefusal) {
+        let isKept = try host.fences.remove(name)
+        send { FenceReport.write(name: name, isRemoved: true, isKept: isKept, nil, to: &$0) }
+      } catch {
+        send { StateSession.refuse("\(error)", to: &$0) }
+      }
+      return
+    }
+    guard let order = request.fence else { return }
+    let client = request.name.flatMap(connection.peer.called) ?? connection.peer
+    let search = host.add(order, as: client.holder()) { [connection] outcome, refusal in
+      var json = JSONWriter(capacity: 512)
+      if let outcome {
+        FenceReport.write(
+          name: outcome.fence.name, isRemoved: false, isKept: outcome.isKept, outcome.fence, to: &json)
+      } else {
+        StateSession.refuse("\(refusal ?? .noPosition)", to: &json)
+      }
+      connection.answer(json.bytes)
+      connection.hangUp()
+    }
+    let old = state.withLock { state in
+      if state.isOver { return search }
+      defer { state.search = search }
+      return state.search
+    }
+    old?.cancel()
+  }
+
+  private static func refuse(
+    _ message: String, because reason: CalibrationRefusal.Reason? = nil, nextStep: String? = nil,
+    to json: inout JSONWriter
+  ) {
+    json.beginObject()
+    json.member("class", literal: "ERROR")
+    json.member("reason", reason?.rawValue)
+    json.member("message", message)
+    json.member("nextStep", nextStep)
+    json.endObject()
+    json.endLine()
+  }
+
   private func calibrate(_ kind: CalibrationKind, _ request: StateRequests.Request) {
     // One at a time, and no states beside it.
     let (isFirst, subscription) = state.withLock { state in
@@ -179,14 +245,16 @@ private final class StateSession: StreamSession {
   }
 
   func end() {
-    let (subscription, timer, calibration) = state.withLock { state in
+    let (subscription, timer, calibration, search) = state.withLock { state in
       state.isOver = true
       defer {
         state.subscription = nil
         state.calibration = nil
+        state.search = nil
       }
-      return (state.subscription, state.timer, state.calibration)
+      return (state.subscription, state.timer, state.calibration, state.search)
     }
+    search?.cancel()
     timer?.cancel()
     subscription?.cancel()
     calibration?.end()

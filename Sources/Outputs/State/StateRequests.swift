@@ -13,9 +13,17 @@ struct StateRequests {
     var device: String?
     /// `all`: ends everything that others keep in the hub.
     var release: String?
+    /// A fence to be added.
+    var fence: FenceOrder?
+    /// The name of a fence to be removed.
+    var removeFence: String?
+    /// `list`: all fences, as of now.
+    var fences: String?
+
+    var asksForFences: Bool { fence != nil || removeFence != nil || fences != nil }
 
     private enum CodingKeys: String, CodingKey, CaseIterable {
-      case name, calibrate, device, release
+      case name, calibrate, device, release, fence, removeFence, fences
     }
 
     init(from decoder: any Decoder) throws {
@@ -25,6 +33,9 @@ struct StateRequests {
       calibrate = try values.decodeIfPresent(String.self, forKey: .calibrate)
       device = try values.decodeIfPresent(String.self, forKey: .device)
       release = try values.decodeIfPresent(String.self, forKey: .release)
+      fence = try values.decodeIfPresent(FenceOrder.self, forKey: .fence)
+      removeFence = try values.decodeIfPresent(String.self, forKey: .removeFence)
+      fences = try values.decodeIfPresent(String.self, forKey: .fences)
       view = try ViewRequest(wanted)
     }
   }
@@ -67,7 +78,7 @@ struct StateRequests {
       return .none
     }
     guard request.calibrate.map({ CalibrationKind(rawValue: $0) != nil }) ?? true,
-      request.release.map({ $0 == "all" }) ?? true
+      request.release.map({ $0 == "all" }) ?? true, request.fences.map({ $0 == "list" }) ?? true
     else { return .none }
     return .request(request)
   }

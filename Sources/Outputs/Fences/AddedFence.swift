@@ -1,0 +1,126 @@
+import FoundationEssentials
+import Hub
+import MonotonicTime
+import NMEA
+
+/// A fence that was added while the hub ran, as it is kept in the state folder.
+struct AddedFence: Codable, Equatable, Sendable {
+  var name: String
+  var latitude, longitude, radiusMetres: Double
+  /// As in the board file; `nil` for the usual.
+  var grace, every, speed, accuracy: Double?
+
+  /// - Throws: what is out of its range
+  func settings() throws(FenceRefusal) -> FenceSettings {
+    guard DeviceDescription.isID(name) else {
+      throw .wrong("'name' must be at most 24 letters, digits, '-' or '_', a letter first")
+    }
+    let area: FenceArea
+    do throws(FenceArea.Refusal) {
+      area = try FenceArea(
+        circleAbout: Coordinate(latitudeDegrees: latitude, longitudeDegrees: longitude), radiusMetres: radiusMetres)
+    } catch {
+      throw .wrong("'latitude', 'longitude' and 'radiusMetres' must be from -85 to 85, -180 to 180 and 1 to 100000")
+    }
+    let limits: [(key: String, value: Double?, range: ClosedRange<Double>)] = [
+      ("grace", grace, FenceSettings.graceSeconds), ("every", every, FenceSettings.everySeconds),
+      ("speed", speed, FenceSettings.speeds), ("accuracy", accuracy, Schedule.accuracyMetres),
+    ]
+    for (key, value, range) in limits {
+      guard value.map(range.contains) ?? true else {
+        throw .wrong("'\(key)' must be a number from \(range.lowerBound) to \(range.upperBound)")
+      }
+    }
+    func duration(_ seconds: Double?) -> Duration? { seconds.map { .nanoseconds(Int64($0 * 1e9)) } }
+    return FenceSettings(
+      name: name, area: area, grace: duration(grace), every: duration(every), speedMetresPerSecond: speed,
+      accuracyMetres: accuracy)
+  }
+}
+
+/// What a client says of a fence to be added: `{"name": "anchor", "radiusMetres": 40}`, about where the board is, or with `latitude`
+/// and `longitude` about another place.
+struct FenceOrder: Decodable, Equatable, Sendable {
+  var name: String
+  var latitude, longitude: Double?
+  var radiusMetres: Double
+  var grace, every, speed, accuracy: Double?
+
+  private enum CodingKeys: String, CodingKey, CaseIterable {
+    case name, latitude, longitude, radiusMetres, grace, every, speed, accuracy
+  }
+
+  /// - Throws: `RequestKey.Unknown` for a key that there is not
+  init(from decoder: any Decoder) throws {
+    try RequestKey.require(CodingKeys.allCases.map(\.rawValue), in: decoder)
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    func number(_ key: CodingKeys) throws -> Double? { try values.decodeIfPresent(Double.self, forKey: key) }
+    name = try values.decode(String.self, forKey: .name)
+    radiusMetres = try values.decode(Double.self, forKey: .radiusMetres)
+    (latitude, longitude) = (try number(.latitude), try number(.longitude))
+    (grace, every) = (try number(.grace), try number(.every))
+    (speed, accuracy) = (try number(.speed), try number(.accuracy))
+  }
+
+  /// - Throws: what is wrong with it
+  static func read(_ json: [UInt8]) throws(FenceRefusal) -> FenceOrder {
+    do {
+      return try JSONDecoder().decode(FenceOrder.self, from: Data(json))
+    } catch let unknown as RequestKey.Unknown {
+      throw .wrong("\(unknown)")
+    } catch {
+      throw .wrong(
+        #"a fence is {"name": "anchor", "radiusMetres": 40}, about where the board is, or with "latitude" and "longitude""#
+      )
+    }
+  }
+
+  /// Whether it is to be about where the board is.
+  func isHere() throws(FenceRefusal) -> Bool {
+    guard (latitude == nil) == (longitude == nil) else {
+      throw .wrong("'latitude' and 'longitude' go together; without both the fence is about where the board is")
+    }
+    return latitude == nil
+  }
+
+  /// - Parameter here: where the board is
+  func fence(about here: Coordinate) -> AddedFence {
+    AddedFence(
+      name: name, latitude: latitude ?? here.latitudeDegrees, longitude: longitude ?? here.longitudeDegrees,
+      radiusMetres: radiusMetres, grace: grace, every: every, speed: speed, accuracy: accuracy)
+  }
+
+  /// A position that is good enough for a centre.
+  var position: CurrentValue {
+    let accuracy = min(20, max(2, radiusMetres / 2))
+    return CurrentValue(parts: [.position], maxAge: .seconds(10), accuracyMetres: accuracy)
+  }
+}
+
+/// Why a fence is not added or removed.
+enum FenceRefusal: Error, Equatable, CustomStringConvertible {
+  /// The request makes no sense.
+  case wrong(String)
+  /// The fence stands in the board file.
+  case ofBoardFile(name: String)
+  case unknown(name: String, known: [String])
+  case full(limit: Int)
+  case noReceiver
+  /// Where the board is could not be found out in time.
+  case noPosition
+
+  var description: String {
+    switch self {
+    case .wrong(let what): return what
+    case .ofBoardFile(let name):
+      return "the fence '\(Text.printable(name))' stands in the board file, and is changed there"
+    case .unknown(let name, let known):
+      let all = known.isEmpty ? "none was added" : "added were \(known.joined(separator: ", "))"
+      return "no fence '\(Text.printable(String(name.prefix(40))))' was added while the hub ran; \(all)"
+    case .full(let limit): return "there are \(limit) added fences, as many as there may be: remove one"
+    case .noReceiver: return "this board has no receiver that says where it is: name one under 'devices'"
+    case .noPosition:
+      return "no position that is good enough came in time: try again under an open sky, or give latitude and longitude"
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import Guarding
+import HTTPTypes
+import HardwareIO
+import Hub
+import Hummingbird
+import NIOCore
+import Publishing
+
+/// Fences that are added and removed while the hub runs.
+///
+/// A fence watches for as long as nobody removes it, and has receivers woken for that. So it takes what a hold of more than an hour
+/// takes: an account that is trusted, or the port's token.
+enum FenceRoutes {
+  private static let longestBody = 4096
+
+  static func routes(_ host: HubHost, hasToken: Bool) -> [HTTPRoute] {
+    [
+      HTTPRoute(.post, "fences") { request, context in
+        try requireRight(context, hasToken)
+        var request = request
+        let body = try await request.collectBody(upTo: longestBody)
+        let order: FenceOrder
+        do throws(FenceRefusal) {
+          order = try FenceOrder.read(Array(body.readableBytesView))
+        } catch {
+          throw httpError(error)
+        }
+        let outcome = try await add(order, to: host, as: context.peer.holder("web"))
+        return answer(.created, to: request) { json in
+          FenceReport.write(
+            name: outcome.fence.name, isRemoved: false, isKept: outcome.isKept, outcome.fence, to: &json)
+        }
+      },
+      HTTPRoute(.delete, "fences/:name") { request, context in
+        try requireRight(context, hasToken)
+        let name = PathEncoding.decoded(try context.parameters.require("name"))
+        do throws(FenceRefusal) {
+          let isKept = try host.fences.remove(name)
+          return answer(.ok, to: request) { json in
+            FenceReport.write(name: name, isRemoved: true, isKept: isKept, nil, to: &json)
+          }
+        } catch {
+          throw httpError(error)
+        }
+      },
+    ]
+  }
+
+  private static func requireRight(_ context: HTTPContext, _ hasToken: Bool) throws {
+    guard hasToken || context.user.isTrusted else {
+      throw HTTPError(
+        .forbidden,
+        message: "fences are for root, the group \(Accounts.service) and those who bring the port's token "
+          + "(http.tokenFile): each has receivers woken until it is removed")
+    }
+  }
+
+  private static func answer(
+    _ status: HTTPResponse.Status, to request: Request, _ write: (inout JSONWriter) -> Void
+  ) -> Response {
+    var response = HTTPDocument.json(to: request, write)
+    response.status = status
+    return response
+  }
+
+  /// Waits for the board's position, if the fence is about that.
+  private static func add(
+    _ order: FenceOrder, to host: HubHost, as holder: Holder
+  ) async throws -> AddedFenceOutcome {
+    let (answers, continuation) = AsyncStream.makeStream(of: Answer.self, bufferingPolicy: .bufferingOldest(1))
+    let waiting = host.add(order, as: holder) { outcome, refusal in
+      continuation.yield(Answer(outcome: outcome, refusal: refusal))
+      continuation.finish()
+    }
+    defer { waiting?.cancel() }
+    for await answer in answers {
+      if let outcome = answer.outcome { return outcome }
+      if let refusal = answer.refusal { throw httpError(refusal) }
+    }
+    throw httpError(.noPosition)
+  }
+
+  private struct Answer: Sendable {
+    var outcome: AddedFenceOutcome?
+    var refusal: FenceRefusal?
+  }
+
+  private static func httpError(_ refusal: FenceRefusal) -> HTTPError {
+    let status: HTTPResponse.Status =
+      switch refusal {
+      case .wrong: .badRequest
+      case .ofBoardFile: .conflict
+      case .unknown, .noReceiver: .notFound
+      case .full, .noPosition: .serviceUnavailable
+      }
+    return HTTPError(status, message: refusal.description)
+  }
+}

@@ -1,0 +1,165 @@
+import ArgumentParser
+import FoundationEssentials
+import Outputs
+
+/// Fences of a running hub.
+struct FenceCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "fence", abstract: "List, add and remove the fences of a running hub.",
+    discussion: """
+      A fence watches whether the board stays inside an area; leaving it, and not knowing, are events in the journal, over \
+      HTTP and at a broker. Fences stand in the board file, or are added while the hub runs, as when an anchor is down: \
+      these are kept over restarts, until they are removed. Adding and removing takes root, the account that the hub runs \
+      as, or the group sensorhub.
+
+      Example: sensorhub fence add anchor --here 40
+      """,
+    subcommands: [FenceListCommand.self, FenceAdd.self, FenceRemove.self])
+}
+
+/// The answer of a hub to a request about fences.
+private struct FenceAnswer: Decodable {
+  struct Fence: Decodable {
+    var state: String
+    var beyond: Double?
+    var circle: [Double]?
+    var polygon: [[Double]]?
+    var added: Bool?
+  }
+
+  var message, nextStep, reason: String?
+  var fences: [String: Fence]?
+  var kept: Bool?
+  var circle: [Double]?
+
+  static func of(_ request: String, socket: String?) throws -> FenceAnswer {
+    var connection = try HubConnection.open(socket) { $0.state }
+    connection.send(request)
+    guard let line = connection.nextLine() else { throw CommandError.hubClosed }
+    guard let answer = try? JSONDecoder().decode(FenceAnswer.self, from: Data(line)) else {
+      throw CommandError(.inputOutput, "the hub's answer makes no sense", nextStep: "are both of the same version?")
+    }
+    if let message = answer.message {
+      throw CommandError(
+        answer.reason == "noPermission" ? .noPermission : .unavailable, Text.printable(message),
+        nextStep: answer.nextStep)
+    }
+    return answer
+  }
+
+  /// `40 m about 54.372100, 10.157300`.
+  static func text(circle: [Double]) -> String {
+    guard circle.count == 3 else { return "a circle" }
+    return "\(Text.fixed(circle[2], 0)) m about \(Text.fixed(circle[0], 6)), \(Text.fixed(circle[1], 6))"
+  }
+
+  /// Says if a change is for this run only.
+  func warn() {
+    if kept == false {
+      Terminal.standardError("this counts until the hub is started again: it keeps nothing here, or could not write it")
+    }
+  }
+}
+
+/// All fences, and on which side of each the board is.
+struct FenceListCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "List the fences, and on which side of each the board is. Wakes nothing.")
+
+  @Option(help: ArgumentHelp("The hub's state socket.", valueName: "path"))
+  var socket: String?
+
+  func run() throws {
+    let answer = try FenceAnswer.of(#"{"fences": "list", "name": "fence"}"#, socket: socket)
+    let fences = (answer.fences ?? [:]).sorted { $0.key < $1.key }
+    if fences.isEmpty { Terminal.standardOutput("no fences; sensorhub fence add NAME --here METRES adds one") }
+    for (name, fence) in fences {
+      let area = fence.circle.map(FenceAnswer.text) ?? "\(fence.polygon?.count ?? 0) corners"
+      let edge = fence.beyond.map { ", \(Text.fixed(abs($0), 0)) m \($0 > 0 ? "beyond" : "within") the edge" } ?? ""
+      let origin = fence.added == true ? "added" : "of the board file"
+      Terminal.standardOutput("\(Text.printable(name)): \(Text.printable(fence.state))\(edge); \(area); \(origin)")
+    }
+  }
+}
+
+struct FenceAdd: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "add", abstract: "Add a fence about where the board is, or about another place.",
+    discussion: """
+      With --here it is about where the board is: the receiver is woken if that was not known just now. A fence that was \
+      added under the same name is moved.
+
+      Example: sensorhub fence add anchor --here 40
+      Elsewhere: sensorhub fence add yard --at 54.3721,10.1573 --radius 80
+      """)
+
+  @Argument(help: "A name of your own.") var name: String
+
+  @Option(help: ArgumentHelp("About where the board is, with this radius.", valueName: "metres"))
+  var here: Double?
+
+  @Option(help: ArgumentHelp("About this place.", valueName: "latitude,longitude"))
+  var at: String?
+
+  @Option(help: ArgumentHelp("With --at: its radius.", valueName: "metres"))
+  var radius: Double?
+
+  @Option(
+    help: ArgumentHelp(
+      "How long fixes have to lie outside before that is believed, and how late one may be; 20 without it.",
+      valueName: "seconds"))
+  var grace: Double?
+
+  @Option(help: ArgumentHelp("The hub's state socket.", valueName: "path"))
+  var socket: String?
+
+  private var place: (latitude: Double, longitude: Double)? {
+    let numbers = (at ?? "").split(separator: ",").compactMap { Double($0.filter { $0 != " " }) }
+    return numbers.count == 2 ? (numbers[0], numbers[1]) : nil
+  }
+
+  func validate() throws {
+    guard name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x22 && $0 != 0x5C && $0 < 0x7F }) else {
+      throw ValidationError("the name must be letters, digits, '-' or '_', a letter first")
+    }
+    guard (here == nil) != (at == nil) else { throw ValidationError("say --here METRES, or --at with --radius") }
+    if at != nil, place == nil {
+      throw ValidationError("--at must be a latitude and a longitude: --at 54.3721,10.1573")
+    }
+    if at != nil, radius == nil { throw ValidationError("--at goes with --radius, in metres") }
+    if here != nil, radius != nil { throw ValidationError("--here has the radius already: leave out --radius") }
+  }
+
+  func run() throws {
+    var members = ["\"name\": \"\(name)\"", "\"radiusMetres\": \(here ?? radius ?? 0)"]
+    if let place { members += ["\"latitude\": \(place.latitude)", "\"longitude\": \(place.longitude)"] }
+    if let grace { members.append("\"grace\": \(grace)") }
+    let fence = members.joined(separator: ", ")
+    let answer = try FenceAnswer.of("{\"fence\": {\(fence)}, \"name\": \"fence\"}", socket: socket)
+    Terminal.standardOutput("fence \(name): \(answer.circle.map(FenceAnswer.text) ?? "added")")
+    answer.warn()
+  }
+}
+
+struct FenceRemove: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "remove", abstract: "Remove a fence that was added.",
+    discussion: "A fence of the board file is removed there.")
+
+  @Argument(help: "The name of the fence.") var name: String
+
+  @Option(help: ArgumentHelp("The hub's state socket.", valueName: "path"))
+  var socket: String?
+
+  func validate() throws {
+    guard name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x22 && $0 != 0x5C && $0 < 0x7F }) else {
+      throw ValidationError("no fence has such a name")
+    }
+  }
+
+  func run() throws {
+    let answer = try FenceAnswer.of("{\"removeFence\": \"\(name)\", \"name\": \"fence\"}", socket: socket)
+    Terminal.standardOutput("fence \(name): removed")
+    answer.warn()
+  }
+}
