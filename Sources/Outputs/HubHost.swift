@@ -137,7 +137,7 @@ public final class HubHost: Sendable {
 
   /// Fixes as often as it takes to keep the position's sigma below a bound.
   func fixes(errorMetres: Double, within: Duration) -> Deferred<ScheduledFix, Never> {
-    Deferred { [current] _ in current.value.fixes(errorMetres: errorMetres, within: within) }
+    following { $0.fixes(errorMetres: errorMetres, within: within) }
   }
 
   /// Why there are none, and what to do about it, without quotes; `nil` on a board with a receiver.

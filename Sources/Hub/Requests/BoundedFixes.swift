@@ -4,26 +4,139 @@ import MonotonicTime
 import Publishing
 
 extension Hub {
-  /// Fixes as often as it takes to keep the sigma of the position below a bound. The receivers sleep while the last position is
-  /// certain enough, and are woken before it is not.
+  /// Positions whose sigma stays below a bound: fixes as often as that takes. The receivers sleep while the position is certain enough,
+  /// and are woken before it is not. On a board with an inertial sensor dead reckoning carries the position on while it moves, and is
+  /// delivered as the board moves; with one that waits for motion, nothing but that is awake while it stands.
   public func fixes(errorMetres: Double, within: Duration) -> Deferred<ScheduledFix, Never> {
-    Deferred { [scheduledFixes, clock = machine.clock] _ in
-      let bound = Guarded(ErrorBound(metres: errorMetres, within: within))
-      let schedule = MutableProperty(bound.withLock { $0.schedule })
-      return scheduledFixes.fixes(on: schedule.readOnly).compactMap { fix -> ScheduledFix? in
-        let now = clock.now
-        let state = fix.state
-        let next = bound.withLock { bound in
-          bound.receive(
-            sigmaMetres: state.position?.value.horizontalSigmaMetres,
-            speedMetresPerSecond: state.motion?.value.speedMetresPerSecond, fix: state.position?.at ?? now,
-            isStill: fix.isStill, at: now)
-          return bound.schedule
-        }
-        // Before anything is told, so that nothing sleeps that is wanted again at once.
-        schedule.value = next
-        return fix
+    Deferred { [self] holders in
+      LazyPublisher(deriving: holders.label, clock: machine.clock) { [self] (run) throws(Never) in
+        let fixes = BoundedFixes(ErrorBound(metres: errorMetres, within: within), on: self, run)
+        return fixes.begin()
       }
     }
+  }
+
+  /// What dead reckoning takes; `nil` on a board that has no inertial sensor to reckon with.
+  fileprivate var reckoning: LazyPublisher<Void, Never>? {
+    let kinds = Set([StatePart.attitude]).kinds(on: board)
+    return kinds.isEmpty ? nil : waker(kinds)
+  }
+}
+
+/// The error-bounded positions of one subscriber.
+///
+/// The decisions are made under the lock, and staged there; the leases that they need are taken and ended without it.
+private final class BoundedFixes: Sendable {
+  private struct State {
+    var bound: ErrorBound
+    /// On what reckons.
+    var lease: Subscription?
+    /// To the states.
+    var states: Subscription?
+    /// When the last state was looked at.
+    var lookedAt: MonotonicInstant?
+    /// What the subscriber knows.
+    var filter: MovedFilter
+    var isOver = false
+  }
+
+  /// From one look at the states to the next.
+  private static let look = Duration.seconds(1)
+
+  private let hub: Hub
+  private let run: Activating<ScheduledFix, Never>
+  private let schedule: MutableProperty<Schedule>
+  private let state: Guarded<State>
+  private var clock: any MonotonicTimeSource { hub.machine.clock }
+
+  init(_ bound: ErrorBound, on hub: Hub, _ run: Activating<ScheduledFix, Never>) {
+    self.hub = hub
+    self.run = run
+    schedule = MutableProperty(bound.schedule)
+    state = Guarded(State(bound: bound, filter: MovedFilter(metres: bound.metres * ErrorBound.shareOfFix)))
+  }
+
+  func begin() -> Subscription {
+    reckon(true)
+    let fixes = hub.fixes(on: schedule.readOnly).subscribe(
+      as: run.holders, receiveValue: { [self] in receive($0) }, receiveCompletion: { [run] in run.finish($0) })
+    return Subscription { [self] in
+      fixes.cancel()
+      let (lease, states) = state.withLock { state in
+        state.isOver = true
+        defer { (state.lease, state.states) = (nil, nil) }
+        return (state.lease, state.states)
+      }
+      states?.cancel()
+      lease?.cancel()
+    }
+  }
+
+  private func receive(_ fix: ScheduledFix) {
+    let now = clock.now
+    let mustDeliver = state.withLock { state in
+      state.bound.receive(ErrorBound.Estimate(fix.state, isStill: fix.isStill), at: now)
+      _ = state.filter.takes(fix.state.position?.value)
+      return schedule.stage(state.bound.schedule)
+    }
+    // Before anything is told, so that nothing sleeps that is wanted again at once.
+    if mustDeliver { schedule.deliver() }
+    // What stands needs no reckoning: its motion sensor tells when it sets off.
+    reckon(!fix.isStill)
+    run.send(fix)
+  }
+
+  /// Takes or ends the leases that dead reckoning needs.
+  private func reckon(_ isNeeded: Bool) {
+    let isHeld = state.withLock { $0.lease != nil }
+    guard isNeeded != isHeld else { return }
+    guard isNeeded else {
+      let (lease, states) = state.withLock { state in
+        defer { (state.lease, state.states) = (nil, nil) }
+        return (state.lease, state.states)
+      }
+      states?.cancel()
+      lease?.cancel()
+      return
+    }
+    guard let reckoning = hub.reckoning else { return }
+    let holders = run.holders.map { $0.wanting([.attitude]) }
+    let states = hub.overheardStates.subscribe(as: "reckoning", receiveValue: { [weak self] in self?.look(at: $0) })
+    let lease = reckoning.subscribe(as: holders, receiveValue: { _ in })
+    let isTooLate = state.withLock { state in
+      if state.isOver || state.lease != nil { return true }
+      (state.lease, state.states) = (lease, states)
+      return false
+    }
+    if isTooLate {
+      states.cancel()
+      lease.cancel()
+    }
+  }
+
+  /// A state has come, of a fix or of dead reckoning.
+  private func look(at present: FusedState) {
+    guard present.mode == .deadReckoning, state.withLock({ isDue($0, present.at) }),
+      let estimate = ErrorBound.Estimate(present, isStill: false)
+    else { return }
+    let (now, forecast) = (clock.now, hub.forecast(at: clock.now))
+    let (reckoned, mustDeliver) = state.withLock { state -> (ScheduledFix?, Bool) in
+      guard !state.isOver, isDue(state, present.at), let dueAt = state.bound.dueAt else { return (nil, false) }
+      state.lookedAt = present.at
+      let lead = min(forecast.lead(state.bound.schedule, dueAt), state.bound.within)
+      let isChanged = state.bound.review(estimate, lead: lead, at: now)
+      let mustDeliver = isChanged && schedule.stage(state.bound.schedule)
+      guard state.filter.takes(present.position?.value) else { return (nil, mustDeliver) }
+      let fix = ScheduledFix(
+        state: present, schedule: state.bound.schedule, due: now,
+        isMet: estimate.sigmaMetres <= state.bound.metres, isReckoned: true)
+      return (fix, mustDeliver)
+    }
+    if mustDeliver { schedule.deliver() }
+    if let reckoned { run.send(reckoned) }
+  }
+
+  private func isDue(_ state: State, _ at: MonotonicInstant) -> Bool {
+    state.lookedAt.map { at - $0 >= BoundedFixes.look } ?? true
   }
 }

@@ -17,6 +17,8 @@ public struct ScheduledFix: Sendable {
   public var isStill = false
   /// It was known already, and is fresh enough for a subscriber that takes a value of some age: no receiver was woken for it.
   public var isKnown = false
+  /// It is no fix: dead reckoning has carried the position on, and it is as certain as was asked for if `isMet`.
+  public var isReckoned = false
 
   /// Within which 95 % of such positions are, metres; `nil` where nobody knows, or there is none.
   public var radiusMetres: Double? { state.radiusMetres }

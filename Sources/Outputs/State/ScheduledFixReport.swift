@@ -35,6 +35,7 @@ public enum ScheduledFixReport {
       json.member("met", fix.isMet)
       json.member("still", fix.isStill)
       if fix.isKnown { json.member("known", true) }
+      if fix.isReckoned { json.member("reckoned", true) }
       json.member("radius", fix.radiusMetres, decimals: 2)
       json.member("late", max(0, (fix.state.at - fix.due).inSeconds), decimals: 3)
       json.member("every", fix.schedule.every.inSeconds, decimals: 3)

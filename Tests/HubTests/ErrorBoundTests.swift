@@ -1,0 +1,103 @@
+import Fusion
+import MonotonicTime
+import TestSupport
+import Testing
+
+@testable import Hub
+
+/// When the next fix is needed, so that the position's sigma stays below a bound.
+struct ErrorBoundTests {
+  private static func at(_ seconds: Double) -> MonotonicInstant {
+    MonotonicInstant(nanoseconds: Int64((1000 + seconds) * 1e9))
+  }
+
+  private static func estimate(
+    _ carrier: ErrorBound.Carrier, sigma: Double = 3, speed: Double? = nil, at seconds: Double = 0
+  ) -> ErrorBound.Estimate {
+    ErrorBound.Estimate(sigmaMetres: sigma, carrier: carrier, speedMetresPerSecond: speed, at: at(seconds))
+  }
+
+  /// How long after a fix the next one is due.
+  private static func seconds(_ bound: Double, _ estimate: ErrorBound.Estimate?) -> Double {
+    var decision = ErrorBound(metres: bound, within: .seconds(60))
+    decision.receive(estimate, at: at(0))
+    return decision.interval.inSeconds
+  }
+
+  @Test func `the sigma grows as the motion does, and its time is found back`() {
+    let growth = SigmaGrowth(
+      sigmaMetres: 3, metresPerSecond: 1, metresPerSecondSquared: 2, mostMetresPerSecond: 9)
+    #expect(growth.sigma(after: 0) == 3)
+    // 1 m/s and 2 m/s² make 6 m in two seconds.
+    #expect(abs(growth.sigma(after: 2) - 45.0.squareRoot()) < 1e-9)
+    // After four seconds, and 20 m, it is no faster.
+    #expect(abs(growth.sigma(after: 10) - (9.0 + 74 * 74).squareRoot()) < 1e-9)
+    for seconds in [0.5, 2, 4, 10, 1000] {
+      let bound = growth.sigma(after: seconds)
+      #expect(abs(growth.seconds(until: bound, atMost: 1e5) - seconds) < 1e-6)
+    }
+    #expect(growth.seconds(until: 3, atMost: 10) == 0 && growth.seconds(until: 1e9, atMost: 10) == 10)
+  }
+
+  @Test func `a board that stands is looked at after hours, one on a motorway after seconds`() {
+    let still = Self.seconds(25, Self.estimate(.stillness))
+    #expect(still == ErrorBound.longest)
+    // Half of this bound is 0.4 m of creep more than the fix itself, in quadrature.
+    #expect((10_000...18_000).contains(Self.seconds(6.05, Self.estimate(.stillness))))
+    // 35 m/s: without anything that carries the position on it is gone in less than a second.
+    #expect(Self.seconds(25, Self.estimate(.nothing, speed: 35)) == 1)
+    #expect((10...15).contains(Self.seconds(25, Self.estimate(.nothing, speed: 0))))
+    let good = ErrorBound.Carrier.reckoning(sigmaMetresPerSecond: 0.1, inclinationSigmaRadians: 0.005)
+    let poor = ErrorBound.Carrier.reckoning(sigmaMetresPerSecond: 0.5, inclinationSigmaRadians: 0.02)
+    let (long, short) = (Self.seconds(25, Self.estimate(good, speed: 35)), Self.seconds(25, Self.estimate(poor)))
+    #expect((20...60).contains(long) && (8...25).contains(short) && short < long, "\(long) s, \(short) s")
+  }
+
+  @Test func `a fix that does not come, and one that is no better than the bound, is asked for again at once`() {
+    #expect(Self.seconds(25, nil) == 1)
+    #expect(Self.seconds(25, Self.estimate(.nothing, sigma: 30)) == 1)
+    var bound = ErrorBound(metres: 25, within: .seconds(60))
+    // One that came early has waited for its time.
+    bound.receive(Self.estimate(.reckoning(sigmaMetresPerSecond: 1, inclinationSigmaRadians: 0)), at: Self.at(0))
+    let whole = bound.interval.inSeconds
+    bound.receive(
+      Self.estimate(.reckoning(sigmaMetresPerSecond: 1, inclinationSigmaRadians: 0), at: -5), at: Self.at(0))
+    #expect(abs(whole - bound.interval.inSeconds - 5) < 1e-6)
+    // Half of the bound is for the fix, at most.
+    #expect(abs((bound.schedule.accuracyMetres ?? 0) - 12.5 * Confidence.radial) < 1e-9)
+  }
+
+  @Test func `who was fast may be again, until that is long ago`() {
+    var bound = ErrorBound(metres: 100, within: .seconds(60))
+    func standing(_ seconds: Double) -> Double {
+      bound.receive(Self.estimate(.nothing, speed: 0, at: seconds), at: Self.at(seconds))
+      return bound.interval.inSeconds
+    }
+    let walking = standing(0)
+    bound.receive(Self.estimate(.nothing, speed: 30, at: 10), at: Self.at(10))
+    let afterDriving = standing(20)
+    #expect(afterDriving < walking / 2, "\(afterDriving) s, \(walking) s")
+    #expect(abs(standing(20 + 16 * 60) - walking) < 1e-6)
+  }
+
+  @Test func `dead reckoning that is worse than was foreseen brings the fix forward, but not one that is under way`() {
+    let good = ErrorBound.Carrier.reckoning(sigmaMetresPerSecond: 0.1, inclinationSigmaRadians: 0.005)
+    let poor = ErrorBound.Carrier.reckoning(sigmaMetresPerSecond: 1, inclinationSigmaRadians: 0.02)
+    var bound = ErrorBound(metres: 25, within: .seconds(60))
+    let lead = Duration.seconds(5)
+    #expect(!bound.review(Self.estimate(good), lead: lead, at: Self.at(0)))
+    bound.receive(Self.estimate(good), at: Self.at(0))
+    let planned = bound.interval.inSeconds
+    // As foreseen.
+    #expect(!bound.review(Self.estimate(good, sigma: 3, at: 1), lead: lead, at: Self.at(1)))
+    #expect(bound.review(Self.estimate(poor, sigma: 8, at: 2), lead: lead, at: Self.at(2)))
+    let due = 2 + bound.interval.inSeconds
+    #expect(due < planned && due >= 7)
+    // The receiver is woken by now.
+    #expect(!bound.review(Self.estimate(poor, sigma: 20, at: due - 5), lead: lead, at: Self.at(due - 5)))
+    // One that is too late already is due as soon as a start allows.
+    bound.receive(Self.estimate(good), at: Self.at(100))
+    #expect(bound.review(Self.estimate(poor, sigma: 24.9, at: 101), lead: lead, at: Self.at(101)))
+    #expect(bound.interval == .seconds(6))
+  }
+}
