@@ -31,7 +31,11 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test(arguments: [
+  /// Method, path, headers, status, and a part of the answer's body.
+  private typealias Answered = (String, String, String, Int, String)
+
+  // Its type is stated: to work it out takes the compiler too long.
+  private static let answered: [Answered] = [
     ("GET", "/nothing", "", 404, "/openapi.yaml tells what there is"),
     ("GET", "/state?part=attitude", "", 400, "'part' is nothing to ask here; did you mean 'parts'?"),
     ("GET", "/devices?id=gps", "", 400, "takes no parameters"), ("GET", "/metrics?x", "", 400, "takes no parameters"),
@@ -60,7 +64,9 @@ import Testing
     ("GET", "/events", "Sec-Fetch-Site: same-site", 403, ""), ("GET", "/state", "Sec-Fetch-Site: same-origin", 200, ""),
     ("GET", "/", "Sec-Fetch-Site: cross-site", 200, "dashboard"),
     ("POST", "/devices/gps/release?hold=x", "Host: localhost\r\nOrigin: http://localhost", 404, "no hold 'x'"),
-  ])
+  ]
+
+  @Test(arguments: answered)
   func `a request is answered, or refused with a reason`(
     _ method: String, _ path: String, _ headers: String, _ status: Int, _ message: String
   ) {
