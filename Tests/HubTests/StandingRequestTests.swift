@@ -23,7 +23,7 @@ struct StandingRequestTests {
     #expect(
       requests.map { "\($0)" } == [
         "log: a fix every 600 s, to 10 m, or one that is at most 300 s old, if it has moved 50 m",
-        "track: fixes that keep the position's sigma below 25 m",
+        "track: fixes that keep the position within 25 m",
       ])
     #expect(try read("{ name: 'log', every: 60 }").count == 1)
     #expect(try read("[]").isEmpty && read("null").isEmpty)

@@ -4,7 +4,7 @@ import MonotonicTime
 import Publishing
 
 extension Hub {
-  /// Positions whose sigma stays below a bound: fixes as often as that takes. The receivers sleep while the position is certain enough,
+  /// Positions that stay within a bound of the truth (95 %): fixes as often as that takes. The receivers sleep while the position is certain enough,
   /// and are woken before it is not. On a board with an inertial sensor dead reckoning carries the position on while it moves, and is
   /// delivered as the board moves; with one that waits for motion, nothing but that is awake while it stands.
   public func fixes(errorMetres: Double, within: Duration) -> Deferred<ScheduledFix, Never> {
@@ -129,7 +129,7 @@ private final class BoundedFixes: Sendable {
       guard state.filter.takes(present.position?.value) else { return (nil, mustDeliver) }
       let fix = ScheduledFix(
         state: present, schedule: state.bound.schedule, due: now,
-        isMet: estimate.sigmaMetres <= state.bound.metres, isReckoned: true)
+        isMet: (present.radiusMetres ?? .infinity) <= state.bound.metres, isReckoned: true)
       return (fix, mustDeliver)
     }
     if mustDeliver { schedule.deliver() }

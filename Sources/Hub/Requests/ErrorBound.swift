@@ -1,7 +1,10 @@
 import Fusion
 import MonotonicTime
 
-/// Decides when the next fix is needed, so that the position's sigma stays below a bound. It only decides: no clock, no lease.
+/// Decides when the next fix is needed, so that the position stays within a bound of the truth. It only decides: no clock, no lease.
+///
+/// The bound is that of `accuracy`: the radius within which 95 % of such positions are. So the sigma, which is of one axis, stays below
+/// the bound divided by `Confidence.radial`.
 ///
 /// `ScheduledFixes` wakes the receiver before that instant, as early as its starts have taken. How long that is depends on what carries
 /// the position in the meantime: a motion sensor that feels nothing, dead reckoning, or nothing but the last speed.
@@ -43,6 +46,7 @@ struct ErrorBound: Sendable {
 
   let metres: Double
   let within: Duration
+  private var sigmaLimit: Double { metres / Confidence.radial }
   /// The highest speeds that were seen, each with its instant, falling.
   private var speeds: [(metresPerSecond: Double, at: MonotonicInstant)] = []
   /// From the last decision until the next fix is needed.
@@ -57,7 +61,7 @@ struct ErrorBound: Sendable {
 
   /// How the next fix is asked for.
   var schedule: Schedule {
-    let radius = metres * ErrorBound.shareOfFix * Confidence.radial
+    let radius = metres * ErrorBound.shareOfFix
     let limits = Schedule.accuracyMetres
     return Schedule(
       every: interval, accuracyMetres: min(max(radius, limits.lowerBound), limits.upperBound), within: within)
@@ -104,7 +108,7 @@ struct ErrorBound: Sendable {
     // A position that stands is given again only while it is as good as one must be.
     let isStill = estimate.carrier == .stillness
     let seconds = growth(of: estimate).seconds(
-      until: isStill ? metres * ErrorBound.shareOfFix : metres, atMost: ErrorBound.longest)
+      until: isStill ? sigmaLimit * ErrorBound.shareOfFix : sigmaLimit, atMost: ErrorBound.longest)
     // A fix that came early has waited for its time. One that stands has its sigma of now.
     let passed = isStill ? 0 : max(0, now.seconds(since: estimate.at))
     return max(ErrorBound.leastInterval, .nanoseconds(Int64((seconds - passed) * 1e9)))

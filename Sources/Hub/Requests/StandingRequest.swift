@@ -71,7 +71,7 @@ extension StandingRequest: CustomStringConvertible {
   /// `log: a fix every 600 s, to 10 m`.
   public var description: String {
     var text = request.every.map { "a fix every \($0.inSeconds.short) s" } ?? ""
-    if let error = request.errorMetres { text = "fixes that keep the position's sigma below \(error.short) m" }
+    if let error = request.errorMetres { text = "fixes that keep the position within \(error.short) m" }
     if let accuracy = request.accuracyMetres { text += ", to \(accuracy.short) m" }
     if let age = request.maxAge { text += ", or one that is at most \(age.inSeconds.short) s old" }
     if let distance = request.distanceMetres { text += ", if it has moved \(distance.short) m" }

@@ -30,7 +30,7 @@ public struct ViewRequest: Equatable, Sendable {
   public var maxAge: Duration?
   /// For how long values are collected that are delivered together.
   public var batch: Duration?
-  /// The position's standard deviation along one axis that must not be exceeded.
+  /// The radius within which 95 % of the positions stay at any time.
   public var errorMetres: Double?
 
   public init(rateHz: Double? = nil, parts: Set<StatePart>? = nil) {

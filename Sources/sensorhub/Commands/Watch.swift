@@ -23,7 +23,7 @@ struct Watch: ParsableCommand {
       A fix a minute, good to 10 m, from a receiver that sleeps between: sensorhub watch --every 60 --accuracy 10
       Only where it has moved 50 m: sensorhub watch --parts position --distance 50
       Where it is, if that was known within the last minute, else from a receiver that is woken: sensorhub watch --max-age 60
-      Positions that stay within 25 m (one sigma), at the price of as few wakes as that takes: sensorhub watch --error 25
+      Positions that stay within 25 m, with as few wakes as that takes: sensorhub watch --error 25
       A hub elsewhere: sensorhub watch mqtts://broker.example/boat-7
       A fix a minute from there: sensorhub watch mqtts://broker.example/boat-7 --every 60 --accuracy 10 --within 45
       """)
@@ -75,7 +75,7 @@ struct Watch: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Fixes as often as it takes to keep the position's sigma below this; between two the receiver sleeps.",
+      "Fixes as often as it takes to keep the position within this; between two the receiver sleeps.",
       valueName: "metres"))
   var error: Double?
 

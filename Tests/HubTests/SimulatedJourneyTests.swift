@@ -1,0 +1,55 @@
+import TestSupport
+import Testing
+
+@testable import Hub
+
+/// How much of the time a receiver is on for positions that stay within a bound, on journeys with known truth.
+struct SimulatedJourneyTests {
+  private static let journeys = 50
+
+  /// Shares of the time, over fifty journeys of an hour.
+  private static func mean(
+    _ kind: SimulatedJourney.Kind, hasReckoning: Bool, bound: Double = 25
+  ) -> SimulatedJourney.Outcome {
+    var mean = SimulatedJourney.Outcome()
+    for number in 0..<journeys {
+      var journey = SimulatedJourney(kind, hasReckoning: hasReckoning, SeededRandom(seed: UInt64(number)))
+      let outcome = journey.run(bound: bound)
+      mean.onShare += outcome.onShare / Double(journeys)
+      mean.withinShare += outcome.withinShare / Double(journeys)
+      mean.fixCount += outcome.fixCount
+    }
+    return mean
+  }
+
+  @Test(arguments: [SimulatedJourney.Kind.city, .motorway])
+  func `with dead reckoning a moving board is within the bound, and its receiver is off for most of the time`(
+    _ kind: SimulatedJourney.Kind
+  ) {
+    let mean = Self.mean(kind, hasReckoning: true)
+    #expect(mean.withinShare >= 0.95 && mean.onShare <= 0.4, "\(mean)")
+  }
+
+  @Test func `a tunnel costs the time in which there are no fixes, and no more`() {
+    let mean = Self.mean(.tunnels, hasReckoning: true)
+    // An eighth of the time is without satellites.
+    #expect(mean.withinShare >= 0.9 && mean.onShare <= 0.5, "\(mean)")
+  }
+
+  @Test func `a board that stands is looked at once in hours`() {
+    let mean = Self.mean(.parked, hasReckoning: true)
+    #expect(mean.withinShare >= 0.99 && mean.onShare <= 0.005 && mean.fixCount <= 2 * Self.journeys, "\(mean)")
+  }
+
+  @Test func `a wider bound takes fewer fixes`() {
+    let (narrow, wide) = (
+      Self.mean(.city, hasReckoning: true), Self.mean(.city, hasReckoning: true, bound: 100)
+    )
+    #expect(wide.withinShare >= 0.95 && wide.onShare < narrow.onShare / 1.5, "\(narrow), \(wide)")
+  }
+
+  @Test func `without anything that carries the position on a moving board keeps its receiver on`() {
+    let mean = Self.mean(.city, hasReckoning: false)
+    #expect(mean.withinShare >= 0.95 && mean.onShare > 0.5, "\(mean)")
+  }
+}
