@@ -37,6 +37,8 @@ const leastWideMetres = 250;
 const holdSeconds = 60;
 // What it takes a screen reader to say the last description.
 const describeMilliseconds = 5000;
+// Numbers that change faster cannot be read; the horizon moves as fast as states come.
+const drawMilliseconds = 190;
 // Lists and words change seldom, next to the states.
 const listMilliseconds = 400;
 // A connection that comes back at once was not lost, and a state that is late may be a busy machine's.
@@ -102,6 +104,7 @@ function listen() {
     hear();
   };
   stream.onmessage = (event) => {
+    const hadPosition = state?.position !== undefined;
     state = JSON.parse(event.data);
     stateAt = elapsed();
     hear();
@@ -109,7 +112,10 @@ function listen() {
     const told = Date.parse(state.time ?? "");
     trends.add(sampleOf(state, isReplayed && !Number.isNaN(told) ? told : Date.now()));
     if (state.position && isLive(state.mode)) follow(state);
-    redraw();
+    // Whoever has waited for a position does not wait for pictures too.
+    const isFirst = !hadPosition && state.position !== undefined;
+    if (isFirst) showState();
+    redraw(isFirst);
   };
   stream.addEventListener("sky", (event) => {
     sky = JSON.parse(event.data);
@@ -1473,7 +1479,8 @@ function redrawAll() {
 function redraw(isUrgent = false) {
   if (isRedrawAsked || document.hidden) return;
   // Whoever asks for less motion gets pictures that change now and then rather than move.
-  if (calm.matches && isUrgent !== true && performance.now() - drawnAt < 1000) return;
+  const pause = calm.matches ? 1000 : isOpen("tilt") ? 0 : drawMilliseconds;
+  if (isUrgent !== true && performance.now() - drawnAt < pause) return;
   isRedrawAsked = true;
   requestAnimationFrame(() => {
     isRedrawAsked = false;
@@ -1552,7 +1559,7 @@ function follow({ position, mode, time, monotonic }) {
   const isNear = last && Math.hypot(point.x - last.x, point.y - last.y) < 0.5 * metreAt(lat);
   if (isNear && !isStart) return;
   track.push(point);
-  if (extent) extent = bounds([[{ x: extent.left, y: extent.top }, { x: extent.right, y: extent.bottom }, point]]);
+  extent = extent ? bounds([[{ x: extent.left, y: extent.top }, { x: extent.right, y: extent.bottom }, point]]) : undefined;
   if (track.length > trackPoints) thin();
 }
 
