@@ -11,7 +11,8 @@ const patienceSeconds = 5;
 // So long without a position nobody knows whether it holds.
 const blindSeconds = 30;
 export const silenceSeconds = 300;
-const fenceName = "anchor";
+/** The name of the anchor among the hub's fences. */
+export const fenceName = "anchor";
 
 /** How far one place is from another, in metres, and in which direction, in degrees. For places near each other. */
 export function between(from, to) {
@@ -65,6 +66,8 @@ export class Anchor {
     this.watchedSince = null;
     this.silentUntil = -Infinity;
     this.telling = Promise.resolve();
+    /** Whether the hub had the fence when it was looked at last. */
+    this.isSeen = false;
     if (this.place) this.tellHub();
   }
 
@@ -73,6 +76,22 @@ export class Anchor {
     this.begin();
     keep("anchor", this.place);
     this.tellHub();
+  }
+
+  /** Watches an anchor that another page has dropped, and the hub has as a fence. */
+  adopt([lat, lon, radius]) {
+    this.radius = limited(radius);
+    this.place = { lat, lon, radius: this.radius, at: Date.now() };
+    this.begin();
+    keep("anchor", this.place);
+    this.hub = "watches";
+  }
+
+  /** Another page may have removed the fence; `names` are those that the hub has now. */
+  look(names) {
+    const isThere = names.includes(fenceName);
+    if (this.isSeen && !isThere && this.hub === "watches") this.hub = "no";
+    this.isSeen = isThere;
   }
 
   begin() {
@@ -125,20 +144,15 @@ export class Anchor {
       if (place !== this.place) return;
       const wasThere = this.hub === "watches";
       if (!place && !wasThere) return;
-      const remove = () => fetch(`fences/${fenceName}`, { method: "DELETE" }).catch(() => null);
       if (!place) {
-        await remove();
+        await fetch(`fences/${fenceName}`, { method: "DELETE" }).catch(() => null);
         this.hub = "no";
         return;
       }
       const body = JSON.stringify({ name: fenceName, latitude: place.lat, longitude: place.lon, radiusMetres: place.radius });
-      const post = () => fetch("fences", { method: "POST", headers: { "Content-Type": "application/json" }, body }).catch(() => null);
-      let answer = await post();
-      // Of an earlier anchor, perhaps.
-      if (answer?.status === 409) {
-        await remove();
-        answer = await post();
-      }
+      const headers = { "Content-Type": "application/json" };
+      // One that is there is moved.
+      const answer = await fetch("fences", { method: "POST", headers, body }).catch(() => null);
       if (answer?.ok) this.hub = "watches";
       else if (!answer || [404, 405, 501].includes(answer.status)) this.hub = "no";
       else {

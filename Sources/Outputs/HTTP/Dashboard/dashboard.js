@@ -2,7 +2,7 @@
 // can see the page and has not paused it, or has it watch an anchor. The devices and the fences are only looked at, which
 // wakes nothing.
 
-import { allowSound, Anchor, canSound, leastMetres, mostMetres, sound } from "./anchor.js";
+import { allowSound, Anchor, canSound, fenceName, leastMetres, mostMetres, sound } from "./anchor.js";
 import { Camera } from "./camera.js";
 import {
   beside, bounds, connected, drawGrid, drawScale, mercator, metreAt, placeAt, placed, prepare, simplified, turned,
@@ -725,7 +725,8 @@ function alarms() {
   }
   for (const [name, { status }] of fences) {
     const severity = fenceSeverity(status);
-    if (!severity) continue;
+    // What this page says of its anchor is newer.
+    if (!severity || (name === fenceName && status.added && anchor.isAlarmed)) continue;
     const short = t(severity === "problem" ? "fence.blind" : "fence.left", { name });
     all.push({ name: t("fence", { name }), severity, short, time: sideOf(status), summary: edgeOf(status, false) });
   }
@@ -942,10 +943,28 @@ const fences = new Map();
 function makeFence(name) {
   const element = document.createElement("li");
   element.className = "fence";
-  element.append(made("div", "top", made("h3"), made("span", "side")), made("p", "edge"), made("p", "next"));
+  const actions = made("div", "take");
+  element.append(made("div", "top", made("h3"), made("span", "side")), made("p", "edge"), made("p", "next"), actions);
   element.querySelector("h3").textContent = name;
+  // Those that were added while the hub ran can be removed, by those who may.
+  const watch = made("button", "watch");
+  const remove = made("button", "remove");
+  watch.type = remove.type = "button";
+  actions.append(watch, remove);
+  const fence = { element, refusal: "" };
+  watch.addEventListener("click", () => {
+    anchor.adopt(fence.status.circle);
+    keepScreenOn();
+    redrawAll();
+  });
+  remove.addEventListener("click", async () => {
+    const answer = await fetch(`fences/${encodeURIComponent(name)}`, { method: "DELETE" }).catch(() => null);
+    const told = answer?.ok ? null : await answer?.json().catch(() => null);
+    fence.refusal = told?.error?.message ?? "";
+    look();
+  });
   $("fences").append(element);
-  return { element };
+  return fence;
 }
 
 function takeFences(list) {
@@ -961,6 +980,7 @@ function takeFences(list) {
     if (fence.status && fence.status.state !== status.state) news.push(t("fence.news", { name, state: word("fence", status.state) }));
     fence.status = status;
   }
+  anchor.look(Object.keys(list));
   // To those who do not see it: what has changed, and not the seconds since.
   if (news.length) set("fences-said", news.join("; "));
   document.body.dataset.fences = fences.size ? "yes" : "";
@@ -998,14 +1018,21 @@ function nextOf({ event, due, unknownIn }) {
 function showFences() {
   const isAway = isAwayNow();
   document.querySelector(".fences").classList.toggle("away", isAway);
-  for (const { element, status } of fences.values()) {
+  for (const [name, { element, status, refusal }] of fences) {
     const show = (name, text) => {
       const part = element.querySelector(name);
       if (part.textContent !== text) part.textContent = part.title = text;
     };
     show(".side", isAway ? t("map.was", { state: word("fence", status.state) }) : sideOf(status));
     show(".edge", edgeOf(status, isAway));
-    show(".next", isAway ? t("fence.away") : nextOf(status));
+    show(".next", isAway ? t("fence.away") : refusal ? t("fence.refused", { reason: refusal }) : nextOf(status));
+    const [watch, remove] = element.querySelectorAll("button");
+    const isWatched = anchor.place !== null && name === fenceName;
+    watch.parentElement.hidden = !status.added || isAway || isWatched;
+    watch.hidden = name !== fenceName || !status.circle;
+    show(".watch", t("fence.watch"));
+    show(".remove", t("fence.remove"));
+    remove.setAttribute("aria-label", t("fence.removeLabel", { name }));
     const isLate = !isAway && status.due <= -lateSeconds;
     element.querySelector(".next").classList.toggle("late", isLate);
     const look = isAway ? "side" : `side ${lookOf(status)}`;
