@@ -10,14 +10,18 @@ public final class ScriptedServer: Sendable {
   public let clients = Recorder<SocketClient>()
   private let stop = StopSignal()
 
-  /// - Parameter serve: called on the server's thread with each connection
-  public init(serving serve: @escaping @Sendable (SocketClient) -> Void = { _ in }) {
+  /// - Parameters:
+  ///   - wanted: the port of one that has ended; 0 for any that is free
+  ///   - serve: called on the server's thread with each connection
+  public init(at wanted: UInt16 = 0, serving serve: @escaping @Sendable (SocketClient) -> Void = { _ in }) {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()
     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    var yes: Int32 = 1
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
     // Any free port: it is not given away before this one is closed.
     let isListening =
-      clinux_bind_tcp(listener, [127, 0, 0, 1], 4, 0) == 0 && listen(listener, 16) == 0
+      clinux_bind_tcp(listener, [127, 0, 0, 1], 4, wanted) == 0 && listen(listener, 16) == 0
       && withUnsafeMutablePointer(to: &address) { pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &size) == 0 }
       }

@@ -13,7 +13,7 @@ public struct Curl: Sendable {
   private static let paths = ["/usr/bin/curl", "/bin/curl", "/usr/local/bin/curl"]
   private static let seconds = 20
 
-  public static let missing = "there is no curl, which posts for hooks: sudo apt install curl"
+  public static let missing = "there is no curl, which posts for hooks: sudo apt-get install curl"
 
   /// `nil` if it is not installed.
   public static var path: String? { paths.first { access($0, X_OK) == 0 } }

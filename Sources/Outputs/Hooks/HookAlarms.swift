@@ -45,7 +45,8 @@ struct HookAlarms: Sendable {
   /// - Returns: what people must be told, and when to look again though nothing changes
   mutating func look(_ look: Look, at now: MonotonicInstant) -> (changes: [Change], next: MonotonicInstant?) {
     let new = look.troubles.keys.filter { !raised.contains($0) }
-    let gone = look.over.filter { raised.contains($0) && look.troubles[$0] == nil }
+    // Once it was seen to be over, a device that rests is no news.
+    let gone = raised.filter { look.troubles[$0] == nil && (look.over.contains($0) || otherwiseSince[$0] != nil) }
     let otherwise = Set(new).union(gone)
     otherwiseSince = otherwiseSince.filter { otherwise.contains($0.key) }
     var changes: [Change] = []

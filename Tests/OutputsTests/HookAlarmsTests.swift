@@ -1,0 +1,92 @@
+import Hub
+import MonotonicTime
+import Testing
+
+@testable import Outputs
+
+/// When people are told of trouble, and of its end.
+struct HookAlarmsTests {
+  private static func at(_ seconds: Int64) -> MonotonicInstant {
+    MonotonicInstant(nanoseconds: (1000 + seconds) * 1_000_000_000)
+  }
+
+  private static let gps = HookAlarms.Key(event: .device, subject: "gps")
+  private static let line = HookAlarms.Key(event: .line, subject: "gps")
+
+  private static func failing() -> HookAlarms.Look {
+    var look = HookAlarms.Look()
+    let failure = DeviceCondition(.failed, .problem, "no port", nextStep: "plug it in", since: at(0))
+    look.add(DeviceAlarms(failure: failure), of: "gps")
+    return look
+  }
+
+  private static func working() -> HookAlarms.Look {
+    var look = HookAlarms.Look()
+    look.add(DeviceAlarms(isMeasuring: true, isHeard: true), of: "gps")
+    return look
+  }
+
+  private static func resting() -> HookAlarms.Look {
+    var look = HookAlarms.Look()
+    look.add(DeviceAlarms(), of: "gps")
+    return look
+  }
+
+  @Test func `a failure that lasts is told once, and its end once`() {
+    var alarms = HookAlarms()
+    let first = alarms.look(Self.failing(), at: Self.at(0))
+    #expect(first.changes.isEmpty && first.next == Self.at(10))
+    let told = alarms.look(Self.failing(), at: Self.at(10)).changes
+    #expect(told == [.init(key: Self.gps, trouble: .init(text: "no port", nextStep: "plug it in"))])
+    #expect(alarms.look(Self.failing(), at: Self.at(500)).changes.isEmpty)
+    let back = alarms.look(Self.working(), at: Self.at(600))
+    #expect(back.changes.isEmpty && back.next == Self.at(630))
+    #expect(alarms.look(Self.working(), at: Self.at(630)).changes == [.init(key: Self.gps, trouble: nil)])
+    #expect(alarms.look(Self.working(), at: Self.at(700)).changes.isEmpty && alarms.raised.isEmpty)
+  }
+
+  @Test func `a failure that is gone with the next try is not told`() {
+    var alarms = HookAlarms()
+    for second in stride(from: Int64(0), to: 200, by: 10) {
+      #expect(alarms.look(Self.failing(), at: Self.at(second)).changes.isEmpty)
+      #expect(alarms.look(Self.working(), at: Self.at(second + 5)).changes.isEmpty)
+    }
+  }
+
+  @Test func `a device that comes and goes is told as failed once`() {
+    var alarms = HookAlarms()
+    var changes = 0
+    for second in 0..<300 {
+      let look = second % 40 < 20 ? Self.failing() : Self.working()
+      changes += alarms.look(look, at: Self.at(Int64(second))).changes.count
+    }
+    #expect(changes == 1)
+  }
+
+  @Test func `a device that rests is not said to work, in the next run of the hub neither`() {
+    var alarms = HookAlarms(raised: [Self.gps, Self.line])
+    _ = alarms.look(Self.resting(), at: Self.at(0))
+    let changes = alarms.look(Self.resting(), at: Self.at(10_000)).changes
+    #expect(changes == [.init(key: Self.line, trouble: nil)])
+    #expect(alarms.raised == [Self.gps])
+    // A visit of a few seconds is enough, as it stays away after that.
+    #expect(alarms.look(Self.working(), at: Self.at(10_001)).next == Self.at(10_031))
+    _ = alarms.look(Self.resting(), at: Self.at(10_005))
+    #expect(alarms.look(Self.resting(), at: Self.at(10_031)).changes == [.init(key: Self.gps, trouble: nil)])
+  }
+
+  @Test func `a line that stays on and a low supply are told at once`() {
+    var alarms = HookAlarms()
+    var look = HookAlarms.Look()
+    look.add(DeviceAlarms(reported: [.supply: "10.9 V", .jamming: "jammed"], lineProblem: "busy"), of: "gps")
+    let events = alarms.look(look, at: Self.at(0)).changes.map(\.key.event)
+    #expect(events == [.line, .supply])
+    #expect(alarms.look(look, at: Self.at(10)).changes.map(\.key.event) == [.jamming])
+  }
+
+  @Test func `what is gone from the board is forgotten`() {
+    var alarms = HookAlarms(raised: [Self.gps, Self.line])
+    alarms.keep { $0.subject != "gps" }
+    #expect(alarms.raised.isEmpty)
+  }
+}

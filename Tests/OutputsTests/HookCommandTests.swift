@@ -1,0 +1,105 @@
+import Glibc
+import Guarding
+import HardwareIO
+import MonotonicTime
+import TestSupport
+import Testing
+
+@testable import Hub
+@testable import Outputs
+
+/// Programs that hooks run. One test after the other: between its fork and its exec a program has open what another test writes.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct HookCommandTests {
+  private let folder = TemporaryFolder("hook-command")
+
+  private func program(_ text: String, mode: mode_t = 0o755) -> String {
+    let path = "\(folder.path)/program-\(text.utf8.reduce(0) { $0 &* 31 &+ Int($1) }.magnitude)"
+    HubProcess.write(text, to: path)
+    chmod(path, mode)
+    return path
+  }
+
+  private func run(
+    _ words: [String], input: String = "", limit: Duration = .seconds(120), stop: StopSignal = StopSignal()
+  ) -> HookCommand.Result {
+    HookCommand(words: words, input: Array(input.utf8), limit: limit).run(stop: stop)
+  }
+
+  private func deliver(_ words: [String], limit: Duration = .seconds(120)) -> HookOutcome {
+    HookSettings.Action.run(words, limit: limit).deliver(HookQueueTests.notice(1), at: nil, stop: StopSignal())
+  }
+
+  private func text(_ file: String) -> String {
+    String(decoding: (try? Files.bytes(of: file, limit: 1 << 16)) ?? [], as: UTF8.self)
+  }
+
+  @Test func `it reads its input, has its arguments as they are, and nothing of the hub's environment`() {
+    setenv("SENSORHUB_TEST_SECRET", "1", 1)
+    let path = program("#!/bin/sh\ncat; echo; echo \"$#:$1:$2\"; env\n")
+    let result = run([path, "a b", "$(x);'"], input: "{\"class\":\"HOOK\"}")
+    #expect(result.end == .exited(0))
+    #expect(result.output.hasPrefix("{\"class\":\"HOOK\"}\n2:a b:$(x);'\n"), "\(result.output)")
+    #expect(!result.output.contains("SENSORHUB") && result.output.contains("HOME=/\n"), "\(result.output)")
+  }
+
+  @Test func `one that runs too long is killed with all that it has started`() {
+    let path = program("#!/bin/sh\nsleep 1000 & echo $! > \"$1\"; wait\n")
+    let file = "\(folder.path)/child"
+    #expect(run([path, file], limit: .seconds(3)).end == .late)
+    let child = pid_t(text(file).filter(\.isNumber))
+    #expect(eventually { child.map { HubProcess.parent(of: $0) == nil } ?? true })
+  }
+
+  @Test func `what it leaves running ends with it`() {
+    let path = program("#!/bin/sh\nsleep 1000 & echo $! > \"$1\"\n")
+    let file = "\(folder.path)/left"
+    #expect(run([path, file]).end == .exited(0))
+    let child = pid_t(text(file).filter(\.isNumber))
+    #expect(child != nil && eventually { child.map { HubProcess.parent(of: $0) == nil } ?? false })
+  }
+
+  @Test func `the end of the hub ends it`() {
+    let stop = StopSignal()
+    stop.set()
+    #expect(run([program("#!/bin/sh\nexec sleep 1000\n")], stop: stop).end == .stopped)
+  }
+
+  @Test func `its memory is limited`() {
+    let path = program(
+      """
+      #!/usr/bin/python3
+      import resource
+      # It is set just after the start.
+      while resource.getrlimit(resource.RLIMIT_DATA)[0] == resource.RLIM_INFINITY: pass
+      try:
+          bytearray(512 << 20)
+          print("had it")
+      except MemoryError: print("no memory")
+
+      """)
+    #expect(run([path]).output == "no memory\n")
+  }
+
+  @Test func `an output without an end costs nothing`() {
+    let result = run([program("#!/bin/sh\nhead -c 3000000 /dev/zero | tr '\\0' x\n")])
+    #expect(result.end == .exited(0) && result.output.utf8.count == 4096)
+  }
+
+  @Test func `its status says whether it is run again, and a failure what to do`() {
+    #expect(deliver([program("#!/bin/sh\nexit 0\n")]) == .taken)
+    let again = program("#!/bin/sh\necho busy; exit 75\n")
+    #expect(deliver([again]) == .failed("\(again) asks to be run again (status 75): busy", isRefusal: false))
+    let wrong = program("#!/bin/sh\necho no siren >&2; exit 3\n")
+    #expect(deliver([wrong]) == .givenUp("\(wrong) ended with status 3: no siren"))
+    let dead = program("#!/bin/sh\nkill -9 $$\n")
+    #expect(deliver([dead]) == .givenUp("\(dead) was killed by signal 9"))
+    guard case .givenUp(let missing) = deliver(["/nowhere/at/all"]) else {
+      Issue.record("a program that is not there is no success")
+      return
+    }
+    #expect(
+      missing.hasPrefix("/nowhere/at/all cannot be run: No such file or directory; is its path right"), "\(missing)")
+    let late = program("#!/bin/sh\nexec sleep 999\n")
+    #expect(deliver([late], limit: .seconds(2)) == .givenUp("\(late) was killed: it ran longer than 2.0 s"))
+  }
+}
