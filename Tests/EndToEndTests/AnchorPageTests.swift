@@ -88,6 +88,18 @@ import Testing
     #expect(try browser.text("document.title").contains("⚠ anchor watch blind"))
   }
 
+  @Test func `a hidden page watches its anchor, and lets the devices sleep once it is raised`() throws {
+    try drop(10)
+    try browser.minimize()
+    let title = "⚠ anchor dragging · "
+    #expect(try eventually(within: .seconds(240)) { try browser.text("document.title").hasPrefix(title) })
+    #expect(try browser.text("document.hidden") == "true")
+    #expect(hub.devicesNow["gps"].power != "off")
+    try click("anchor-drop")
+    #expect(eventually { hub.isOff })
+    #expect(hub.stop() == 0)
+  }
+
   @Test func `its radius is dragged at its edge on the map`() throws {
     try drop(100)
     // East of the anchor, as the map has it: north up, all shown.

@@ -112,6 +112,7 @@ function listen() {
     const told = Date.parse(state.time ?? "");
     trends.add(sampleOf(state, isReplayed && !Number.isNaN(told) ? told : Date.now()));
     if (state.position && isLive(state.mode)) follow(state);
+    watchAnchor();
     // Whoever has waited for a position does not wait for pictures too.
     const isFirst = !hadPosition && state.position !== undefined;
     if (isFirst) showState();
@@ -794,6 +795,7 @@ $("anchor-drop").addEventListener("click", () => {
   if (anchor.place) {
     anchor.raise();
     letScreenSleep();
+    if (!isWanted()) stopListening();
   } else if (anchorPosition()) {
     anchor.drop(state.position);
     keepScreenOn();
@@ -826,15 +828,20 @@ function anchorPosition() {
 }
 
 let anchorSeenAt = null;
+let watchedAt = -Infinity;
 
+/** Watches once a second: with a timer, and with the states, as browsers slow the timers of a hidden page down to one a minute. */
 function watchAnchor() {
-  if (!anchor.place || paused) return;
   const now = performance.now() / 1000;
+  if (!anchor.place || paused || now - watchedAt < 0.9) return;
+  watchedAt = now;
   const position = anchorPosition();
   if (position) anchorSeenAt = now - position.age;
   anchor.watch(position, anchorSeenAt, now);
   if (anchor.isAlarmed && settings.sound === "on" && now > anchor.silentUntil) sound(2);
   redraw();
+  // Of a hidden page the title can be seen.
+  if (document.hidden) showBanner();
 }
 
 let screenLock = null;
