@@ -666,14 +666,6 @@ function ownAlarms() {
       summary: t("banner.silentSummary"),
     });
   }
-  const isLeft = isPlaying && state && fixAt !== null && state.mode !== "asleep" && state.mode !== "deadReckoning";
-  const age = isLeft ? state.monotonic - fixAt + since : 0;
-  if (age > oldSeconds && since <= silentSeconds) {
-    all.push({
-      name: t("banner.position"), severity: "warning", short: t("banner.old"), time: t("banner.oldFor", { time: duration(age) }),
-      summary: t("banner.oldSummary"), nextStep: t("banner.oldNext"),
-    });
-  }
   if (otherVersion !== null) {
     const left = reloadAt === null ? null : Math.max(0, (reloadAt - now) / 1000);
     all.push({
@@ -681,6 +673,14 @@ function ownAlarms() {
       summary: t("banner.versionSummary", { version: document.body.dataset.version }),
       nextStep: left === null ? t("reloadsNot") : t("reloads", { time: duration(Math.ceil(left)) }),
       act: { text: t("reload"), run: () => location.reload() },
+    });
+  }
+  const isLeft = isPlaying && state && fixAt !== null && state.mode !== "asleep" && state.mode !== "deadReckoning";
+  const age = isLeft ? state.monotonic - fixAt + since : 0;
+  if (age > oldSeconds && since <= silentSeconds) {
+    all.push({
+      name: t("banner.position"), severity: "warning", short: t("banner.old"), time: t("banner.oldFor", { time: duration(age) }),
+      summary: t("banner.oldSummary"), nextStep: t("banner.oldNext"),
     });
   }
   return all;
