@@ -128,27 +128,44 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  /// How the interface for fences at run time is used: a stand-in for the hub's answer, in the page itself.
-  @Test func `a hub that takes fences at run time watches too`() throws {
+  @Test func `the hub watches too, and a second page can watch and raise the anchor`() throws {
+    func fences() -> String { HTTPAnswer(port, "GET", "/fences").body }
+    try drop(200)
+    #expect(try eventually { try text(of: "anchor-note").contains("The hub watches too") })
+    #expect(fences().contains(#""anchor":{"#) && fences().contains(#""added":true"#), "\(fences())")
+    try slide(to: 250)
+    #expect(eventually { fences().contains(",250.0") }, "\(fences())")
+    try click("anchor-drop")
+    #expect(eventually { !fences().contains(#""anchor":{"#) })
+    // What another page has dropped.
+    let other = #"{"name": "anchor", "radiusMetres": 220, "latitude": 52.5163, "longitude": 13.3777}"#
+    #expect(HTTPAnswer(port, "POST", "/fences", ["Content-Length: \(other.utf8.count)"], body: other).status == 201)
+    let watch = "document.querySelector('.fence .watch')"
+    #expect(try eventually { try browser.text("\(watch)?.checkVisibility()") == "true" })
+    try browser.run("\(watch).click()")
+    #expect(try eventually { try text(of: "anchor-metres") == "220 m" })
+    #expect(try eventually { try text(of: "anchor-drop") == "Raise anchor" })
+    try click("anchor-drop")
+    #expect(eventually { !fences().contains(#""anchor":{"#) })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a hub that refuses the fence, or takes none, leaves the watch to the page`() throws {
     try browser.run(
       """
-      window.asked = [];
+      window.answer = new Response('{"error":{"message":"fences are for root"}}', { status: 403 });
       const usual = window.fetch;
-      window.fetch = (address, options = {}) => {
-        if (!options.method || !String(address).startsWith('fences')) return usual(address, options);
-        window.asked.push(`${options.method} ${address} ${options.body ?? ''}`);
-        return Promise.resolve(new Response('{}', { status: options.method === 'POST' ? 201 : 200 }));
-      };
+      window.fetch = (address, options = {}) =>
+        options.method === 'POST' && address === 'fences' ? Promise.resolve(window.answer) : usual(address, options);
       """)
-    try drop(40)
-    #expect(try eventually { try text(of: "anchor-note").contains("The hub watches too") })
-    let asked = try browser.text("window.asked.join('|')")
-    #expect(asked.hasPrefix(#"POST fences {"name":"anchor","latitude":52.51"#), "\(asked)")
-    #expect(asked.hasSuffix(#""radiusMetres":40}"#), "\(asked)")
-    try slide(to: 60)
-    #expect(try eventually { try browser.text("window.asked.at(-1)").hasSuffix(#""radiusMetres":60}"#) })
+    try drop(300)
+    let note = "Only this page watches, because the hub refused the fence: fences are for root"
+    #expect(try eventually { try text(of: "anchor-note") == note })
+    #expect(try eventually { try text(of: "anchor-state").contains("holding · ") })
     try click("anchor-drop")
-    #expect(try browser.shows("DELETE fences/anchor ", at: "window.asked.at(-1)"))
+    try browser.run("window.answer = new Response('', { status: 404 })")
+    try drop(300)
+    #expect(try eventually { try text(of: "anchor-note").hasPrefix("Only this page watches: ") })
     #expect(hub.stop() == 0)
   }
 }
