@@ -242,6 +242,24 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
+  @Test func `without a recorder the page remembers itself when each device was on, and says who has paid`() throws {
+    let hub = try open()
+    #expect(try isLive())
+    try browser.open(panel: "day")
+    let label = "[...document.querySelectorAll('.life')].find((row) => row.dataset.id === 'gps')?.lastChild.ariaLabel"
+    #expect(
+      try eventually {
+        try browser.text(label).wholeMatch(of: /gps: on for .* of the last 24 hours, once; tracking last/) != nil
+      })
+    #expect(try eventually { try browser.text("document.getElementById('books').innerText").contains("web 127.0.0.1") })
+    try browser.run("document.getElementById('pause').click()")
+    #expect(eventually { hub.isOff })
+    #expect(try eventually { try browser.text(label).hasSuffix(", once; off last") })
+    try browser.run("document.getElementById('pause').click()")
+    #expect(try eventually { try browser.text(label).hasSuffix(", 2 times; tracking last") })
+    #expect(hub.stop() == 0)
+  }
+
   @Test func `all of the page is at most 150 kB`() throws {
     let hub = try open()
     #expect(try isLive())

@@ -1264,7 +1264,10 @@ function noteLife({ id, power, forSeconds }, isMissed, now) {
   const changes = lives.get(id);
   const since = now - forSeconds * 1000;
   if (isMissed && changes.length) changes.push({ power: "unknown", at: now - (performance.now() - seenAt * 1000) });
-  if (isMissed || changes.at(-1)?.power !== power) changes.push({ power, at: since });
+  if (isMissed || changes.at(-1)?.power !== power) {
+    changes.push({ power, at: since });
+    drawnHistory = "";
+  }
   while (changes.length > 1 && changes[1].at < now - daySeconds * 1000) changes.shift();
 }
 
