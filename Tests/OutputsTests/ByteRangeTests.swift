@@ -26,6 +26,31 @@ struct ByteRangeTests {
     #expect(try #require(ByteRange("bytes=-5")).bytes(of: 0, limit: 50) == nil)
   }
 
+  @Test func `a long range is in memory piece by piece, and of one file`() throws {
+    let folder = TemporaryFolder("tiles")
+    let path = "\(folder.path)/a.pmtiles"
+    let map = Array("PMTiles\u{3}".utf8) + (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+    func write(_ bytes: [UInt8]) {
+      let file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+      #expect(Glibc.write(file, bytes, bytes.count) == bytes.count)
+      close(file)
+    }
+    write(map)
+    let tiles = TileFile(path: path)
+    let piece = try tiles.piece(try #require(ByteRange("bytes=5-200004")), ifMatch: nil)
+    #expect(piece.range == 5..<200_005 && piece.bytes.count == Int(TileFile.longestPiece))
+    var bytes = piece.bytes
+    while bytes.count < piece.range.count {
+      let more = try tiles.bytes(from: (5 + UInt64(bytes.count))..<200_005, tag: piece.tag)
+      #expect(more.count <= Int(TileFile.longestPiece))
+      bytes += more
+    }
+    #expect(bytes == Array(map[5..<200_005]))
+    // An answer is not put together of two maps.
+    write(map + [1])
+    #expect(throws: TileFile.Failure.self) { try tiles.bytes(from: 5..<9, tag: piece.tag) }
+  }
+
   @Test func `only a map is read, and neither a link nor another file`() throws {
     let folder = TemporaryFolder("tiles")
     func write(_ bytes: [UInt8], to name: String) throws {

@@ -13,13 +13,17 @@ import NIOCore
 struct TileFile: Sendable {
   /// A picture is some ten thousand bytes, a directory a hundred thousand at most.
   static let longestRange: UInt64 = 1 << 20
+  /// In memory for each client: one that reads slowly, or not at all, must not hold a whole range there.
+  static let longestPiece: UInt64 = 32 << 10
   private static let beginning = Array("PMTiles\u{3}".utf8)
 
   let path: String
 
   /// Some of its bytes.
   struct Piece: Sendable {
+    /// The first of the range.
     var bytes: [UInt8]
+    /// Of the whole answer.
     var range: Range<UInt64>
     var size: UInt64
     var tag: String
@@ -46,7 +50,7 @@ struct TileFile: Sendable {
       Result { () throws(Failure) in try piece(range, ifMatch: known) }
     }
     do throws(Failure) {
-      return TileFile.response(try read.get())
+      return response(try read.get(), on: threads)
     } catch {
       switch error {
       case .unreadable(let reason): throw HTTPError(.notFound, message: "the map file cannot be read: \(reason)")
@@ -58,34 +62,69 @@ struct TileFile: Sendable {
     }
   }
 
-  private static func response(_ piece: Piece) -> Response {
+  private func response(_ piece: Piece, on threads: ReadingThreads) -> Response {
     let last = piece.range.upperBound - 1
     let headers: HTTPFields = [
       .contentType: "application/vnd.pmtiles", .cacheControl: "no-cache", .acceptRanges: "bytes", .eTag: piece.tag,
       .contentRange: "bytes \(piece.range.lowerBound)-\(last)/\(piece.size)",
     ]
-    return Response(
-      status: .partialContent, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: piece.bytes)))
+    let body = ResponseBody(contentLength: piece.range.count) { [self] writer in
+      try await writer.write(ByteBuffer(bytes: piece.bytes))
+      var next = piece.range.lowerBound + UInt64(piece.bytes.count)
+      while next < piece.range.upperBound {
+        let rest = next..<piece.range.upperBound
+        let read = try await threads.run(isUnderWay: true) { () -> Result<[UInt8], Failure> in
+          Result { () throws(Failure) in try bytes(from: rest, tag: piece.tag) }
+        }
+        let more = try read.get()
+        try await writer.write(ByteBuffer(bytes: more))
+        next += UInt64(more.count)
+      }
+      try await writer.finish(nil)
+    }
+    return Response(status: .partialContent, headers: headers, body: body)
   }
 
-  /// Reads a range. It waits for the disk.
+  /// Reads the first of a range. It waits for the disk.
   func piece(_ range: ByteRange, ifMatch known: String?) throws(Failure) -> Piece {
-    let file = try open()
+    let (file, size, tag) = try map(ifMatch: known)
     defer { close(file) }
-    var status = stat()
-    guard fstat(file, &status) == 0, status.st_size >= 0 else {
-      throw .unreadable(String(cString: strerror(errno)))
-    }
-    let tag = "\"\(status.st_ino)-\(status.st_size)-\(status.st_mtim.tv_sec)-\(status.st_mtim.tv_nsec)\""
-    if let known, known != "*", known != tag { throw .changed }
-    guard TileFile.read(0..<UInt64(TileFile.beginning.count), of: file) == TileFile.beginning else {
-      throw .unreadable("it is no PMTiles file of version 3")
-    }
-    let size = UInt64(status.st_size)
     guard let wanted = range.bytes(of: size, limit: TileFile.longestRange) else { throw .outside(size: size) }
-    let bytes = TileFile.read(wanted, of: file)
-    guard bytes.count == wanted.count else { throw .unreadable("it ends before byte \(wanted.upperBound)") }
-    return Piece(bytes: bytes, range: wanted, size: size, tag: tag)
+    return Piece(bytes: try TileFile.first(of: wanted, in: file), range: wanted, size: size, tag: tag)
+  }
+
+  /// Reads more of a range, of the same file as before. It waits for the disk.
+  func bytes(from range: Range<UInt64>, tag: String) throws(Failure) -> [UInt8] {
+    let file = try map(ifMatch: tag).file
+    defer { close(file) }
+    return try TileFile.first(of: range, in: file)
+  }
+
+  /// Opens the file, if it is a map and the one that the client knows. The caller closes it.
+  private func map(ifMatch known: String?) throws(Failure) -> (file: Int32, size: UInt64, tag: String) {
+    let file = try open()
+    do throws(Failure) {
+      var status = stat()
+      guard fstat(file, &status) == 0, status.st_size >= 0 else {
+        throw .unreadable(String(cString: strerror(errno)))
+      }
+      let tag = "\"\(status.st_ino)-\(status.st_size)-\(status.st_mtim.tv_sec)-\(status.st_mtim.tv_nsec)\""
+      if let known, known != "*", known != tag { throw .changed }
+      guard TileFile.read(0..<UInt64(TileFile.beginning.count), of: file) == TileFile.beginning else {
+        throw .unreadable("it is no PMTiles file of version 3")
+      }
+      return (file, UInt64(status.st_size), tag)
+    } catch {
+      close(file)
+      throw error
+    }
+  }
+
+  private static func first(of range: Range<UInt64>, in file: Int32) throws(Failure) -> [UInt8] {
+    let piece = range.lowerBound..<min(range.upperBound, range.lowerBound + longestPiece)
+    let bytes = read(piece, of: file)
+    guard bytes.count == piece.count else { throw .unreadable("it ends before byte \(piece.upperBound)") }
+    return bytes
   }
 
   private func open() throws(Failure) -> Int32 {
