@@ -38,7 +38,7 @@ public enum SecretFile {
     let content: [UInt8]
     do throws(Files.Errno) {
       // A pipe of this process's own, as a shell makes of <(…), and no other: one that nobody writes to is waited for.
-      let isOwn = path.hasPrefix("/dev/fd/")
+      let isOwn = isDescriptor(path)
       content =
         isOwn
         ? try Files.bytes(of: path, limit: 4096) : try Files.bytes(ofRegular: path, limit: 4096, status: &status)
@@ -55,6 +55,14 @@ public enum SecretFile {
       throw Failure(file: path, reason: "it is more than one line of text, so it is no password")
     }
     return (path, Array(secret))
+  }
+
+  /// Whether a path is that of one of this process's own descriptors, and not of a file that is reached from there by `..`.
+  private static func isDescriptor(_ path: String) -> Bool {
+    let folder = "/dev/fd/"
+    guard path.hasPrefix(folder) else { return false }
+    let digits = path.utf8.dropFirst(folder.utf8.count)
+    return !digits.isEmpty && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
 
   /// What the owner of a token or a password should know: files that everybody on this machine can read.

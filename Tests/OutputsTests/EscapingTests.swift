@@ -128,6 +128,9 @@ struct EscapingTests {
     let folder = TemporaryFolder("pipe")
     mkfifo(folder.path + "/secret", 0o600)
     #expect(throws: SecretFile.Failure.self) { try SecretFile.read(folder.path + "/secret", orCredential: "x") }
+    // By way of the descriptors neither.
+    let detour = "/dev/fd/../../.." + folder.path + "/secret"
+    #expect(throws: SecretFile.Failure.self) { try SecretFile.read(detour, orCredential: "x") }
   }
 
   @Test func `a TURN client is foreign at every port, and letters are where sentences are read`() {
