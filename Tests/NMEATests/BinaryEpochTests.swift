@@ -175,6 +175,21 @@ struct BinaryEpochTests {
     #expect(other.mode == .threeDimensional && other.position == fix.position)
   }
 
+  @Test(
+    arguments: [
+      (0x00, 0x00, .gnss), (0x02, 0x40, .rtkFloat), (0x02, 0x80, .rtkFixed), (0x00, 0x40, .gnss), (0x01, 0x80, .gnss),
+      (0x03, 0x80, .rtkFixed),
+    ] as [(UInt8, UInt8, FixStatus)])
+  func `the carrier's state of a status counts where the receiver says that it holds`(
+    _ fixStat: UInt8, _ flags: UInt8, _ expected: FixStatus
+  ) throws {
+    let time = MadeMessage.littleEndian((86_400 + 43_200 + 18 + UInt32(5)) * 1000)
+    let zeros = [UInt8](repeating: 0, count: 8)
+    let status = MadeMessage.ubx(0x0103, time + [3, 1, fixStat, flags] + zeros)
+    let fix = try #require(epochs([status]).last)
+    #expect(fix.mode == .threeDimensional && fix.status == expected)
+  }
+
   @Test func `a status beside a solution says nothing of the fix`() throws {
     let time = MadeMessage.littleEndian((86_400 + 43_200 + 18 + UInt32(5)) * 1000)
     let status = MadeMessage.ubx(0x0103, time + [3, 1] + [UInt8](repeating: 0, count: 10))

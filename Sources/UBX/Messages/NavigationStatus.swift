@@ -17,7 +17,9 @@ public struct NavigationStatus {
     fixType = NavigationFixType(payload.uint8(4))
     isFixOK = payload.uint8(5) & 1 != 0
     isDifferential = payload.uint8(5) & 2 != 0
-    carrier = NavigationPVT.Carrier(rawValue: payload.uint8(7) >> 6) ?? .none
+    // Only where the second flag of fixStat says that the two bits hold (u-blox F9 interface description, UBX-NAV-STATUS).
+    let isCarrierKnown = payload.uint8(6) & 2 != 0
+    carrier = isCarrierKnown ? NavigationPVT.Carrier(rawValue: payload.uint8(7) >> 6) ?? .none : .none
     spoofing = SpoofingReport(rawValue: payload.uint8(7) >> 3 & 3) ?? .unknown
     timeToFirstFixMilliseconds = payload.uint32(8)
     runTimeMilliseconds = payload.uint32(12)
