@@ -100,7 +100,7 @@ struct ErrorBoundTests {
     // The receiver is woken by now.
     #expect(!review(Self.estimate(poor, sigma: 20, at: due - 5), at: due - 5))
     // One that is too late already is due as soon as a start allows.
-    bound.receive(Self.estimate(good), at: Self.at(100))
+    bound.receive(Self.estimate(good, at: 100), at: Self.at(100))
     #expect(review(Self.estimate(poor, sigma: 24.9, at: 101), at: 101))
     #expect(bound.interval == .seconds(6))
   }
