@@ -205,8 +205,15 @@ import Testing
         return try text(of: "fix") == fix && condition(try text(of: "fix-time"))
       }
     }
-    func isNoted(_ note: String) -> Bool { (try? text(of: "note")) == note }
+    // What the receiver waits for may follow, in the hub's words.
+    func isNoted(_ note: String) -> Bool { (try? text(of: "note"))?.hasPrefix(note) == true }
+    func saysWhy() -> Bool {
+      // After a while it is an alarm.
+      isNoted("The receiver has not found its position yet. (")
+        || (try? text(of: "banner"))?.contains("gps: acquiring for ") == true
+    }
     #expect(try shows("none", hasFix: false) { $0 == "–" && isNoted("The receiver has not found its position yet.") })
+    #expect(try shows("none", hasFix: false) { _ in saysWhy() })
     #expect(try shows("3D", hasFix: true) { $0.hasSuffix(" UTC") })
     #expect(try shows("none", hasFix: false) { $0.hasPrefix("last fix ") && $0.hasSuffix(" ago") })
     // A position is held for a while.

@@ -351,6 +351,13 @@ function setAge(id, seconds, limit, isComing = isListening()) {
   return isStale;
 }
 
+/** A condition with what a receiver still waits for, in the hub's words: what is no alarm yet is not in the banner. */
+function searching(condition) {
+  const told = [...devices.values()].filter(({ kind }) => kind === "receiver").flatMap(({ status }) => status.conditions ?? []);
+  const summary = isAwayNow() ? undefined : told.find(({ severity }) => severity === "waiting")?.summary;
+  return summary ? { ...condition, note: `${condition.note} (${summary})` } : condition;
+}
+
 /** Whether the board has no receiver, and so never a position. */
 const isPlaceless = () => devices.size > 0 && ![...devices.values()].some(({ kind }) => kind === "receiver");
 
@@ -364,7 +371,7 @@ function condition(since) {
   if (replay?.paused) return said("halted", "", isSought ? "note.sought" : "note.halted");
   const trouble = state ? undefined : alarms().find(({ severity }) => severity === "problem");
   if (trouble) return said("notWorking", "bad", "note.trouble");
-  if (!state) return said("waking", "");
+  if (!state) return searching(said("waking", ""));
   if (since > staleSeconds) return said("silent", "bad");
   switch (state.mode) {
     case "fused":
@@ -372,7 +379,7 @@ function condition(since) {
     // Nothing is missing where there is no receiver.
     case "attitude": return isPlaceless() ? said("attitude", "good") : said("attitudeOnly", "warn");
     case "asleep": return said("asleep", "");
-    case "none": return isPlaceless() ? said("sensors", "good", "note.attitude") : said("none", "warn", fixAt === null ? "note.search" : "note.lost");
+    case "none": return isPlaceless() ? said("sensors", "good", "note.attitude") : searching(said("none", "warn", fixAt === null ? "note.search" : "note.lost"));
     case "deadReckoning": {
       const seconds = state.deadReckoningSeconds;
       return { ...said("deadReckoning", "warn"), time: seconds === undefined ? "" : t("for", { time: duration(seconds + since) }) };
