@@ -176,20 +176,21 @@ struct FieldReader {
       // Eighteen digits are below a nanometre on the globe and still fit; more are noise.
       let room = Decimal.maximumDigits - whole
       decimals = takeDigits(into: &mantissa, before: end - position > room ? position + room : end)
+      while position < end, position.pointee &- Byte.zero <= 9 { position += 1 }
     }
     let number = Decimal(mantissa: mantissa, decimals: decimals, isNegative: isNegative, hasPoint: hasPoint)
     let hasDigits = whole + decimals > 0
-    if hasDigits, position < end, position.pointee | 0x20 == UInt8(ascii: "e") {
+    if hasDigits, position < end, position.pointee | 0x20 == UInt8(ascii: "e"),
       let exponent = FieldReader.exponent(position, end)
+    {
       leaveField()
-      guard takesExponent, let exponent else { return nil }
-      return number.scaled(byTensTo: exponent)
+      return takesExponent ? number.scaled(byTensTo: exponent) : nil
     }
     leaveField()
     return hasDigits ? number : nil
   }
 
-  /// What follows the `e` at `start`; `nil` if it is no exponent.
+  /// What follows the `e` at `start`, at most a thousand; `nil` without digits: then it is a unit.
   @inline(never)
   private static func exponent(_ start: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Int? {
     var position = start + 1
@@ -198,8 +199,7 @@ struct FieldReader {
     var value = 0
     var digits = 0
     while position < end, position.pointee &- Byte.zero <= 9 {
-      guard digits < 3 else { return nil }
-      value = value * 10 + Int(position.pointee &- Byte.zero)
+      value = min(1000, value * 10 + Int(position.pointee &- Byte.zero))
       digits += 1
       position += 1
     }
