@@ -401,6 +401,11 @@ public final class Hub: Sendable {
     }
   }
 
+  /// What a magnetometer measures while it is awake for others, in the chip's axes; `nil` for an unknown one. Wakes nothing.
+  public func overheardFields(of id: String) -> Deferred<MagnetometerSample, Never>? {
+    magnetometer(id)?.readings.overheard
+  }
+
   /// The output of one receiver, whichever is taken; `nil` for an unknown one. Subscribing wakes it.
   public func sentences(of id: String) -> Deferred<ReceiverOutput, Never>? {
     receivers.candidates.first { $0.description.id == id }.map { receiver in

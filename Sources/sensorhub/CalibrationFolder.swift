@@ -1,3 +1,4 @@
+import Fusion
 import Glibc
 import HardwareIO
 import Hub
@@ -24,21 +25,31 @@ struct CalibrationFolder: CalibrationStore {
     return try CalibrationFolder.add(session, of: chip)
   }
 
+  func store(_ refined: MagneticOffsetRefiner.Result, of chip: DeviceDescription) throws(CalibrationRefusal)
+    -> StoredCalibration
+  {
+    let lock = try CalibrationFolder.lock(waits: true)
+    defer { close(lock) }
+    return try CalibrationFolder.change(chip) { known throws(CalibrationRefusal) in
+      let (now, before) = (known.values, refined.replaced)
+      guard now.magnetometerOffset == before.magnetometerOffset, now.magnetometerMatrix == before.magnetometerMatrix
+      else {
+        throw CalibrationRefusal(
+          "another calibration has been stored in the meantime", nextStep: "reload the hub to use that one")
+      }
+      known.values.magnetometerOffset = refined.offset
+      let entry = ChipCalibration.Entry(at: Int64(time(nil)), quality: refined.quality)
+      known.entries[.mag] = entry
+      return entry
+    }
+  }
+
   /// For whoever has the lock: adds a result to the chip's file as that is now.
   static func add(_ session: CalibrationSession, of chip: DeviceDescription) throws(CalibrationRefusal)
     -> StoredCalibration
   {
-    guard let place = chip.place else {
-      throw CalibrationRefusal("'\(chip.id)' is no chip", nextStep: "sensorhub chips lists what can be calibrated")
-    }
-    guard let path, let file = CalibrationFolder.file(for: place) else { throw nowhere }
-    var known: ChipCalibration
-    do throws(BoardError) {
-      known = try ChipCalibration(file: file)
-    } catch {
-      throw CalibrationRefusal("\(error)", nextStep: "mend the file, or remove it")
-    }
-    guard session.store(in: &known, at: Int64(time(nil))), let entry = known.entries[session.kind] else {
+    try change(chip) { known throws(CalibrationRefusal) in
+      if session.store(in: &known, at: Int64(time(nil))), let entry = known.entries[session.kind] { return entry }
       if session.progress >= 1 {
         throw CalibrationRefusal(
           "what was measured makes no sense for \(session.kind.rawValue)",
@@ -49,6 +60,24 @@ struct CalibrationFolder: CalibrationStore {
           ?? "no result: \(Int(session.progress * 100)) % of what \(session.kind.rawValue) needs",
         nextStep: session.instruction)
     }
+  }
+
+  /// Changes a chip's file as that is now.
+  private static func change(
+    _ chip: DeviceDescription,
+    _ change: (inout ChipCalibration) throws(CalibrationRefusal) -> ChipCalibration.Entry
+  ) throws(CalibrationRefusal) -> StoredCalibration {
+    guard let place = chip.place else {
+      throw CalibrationRefusal("'\(chip.id)' is no chip", nextStep: "sensorhub chips lists what can be calibrated")
+    }
+    guard let path, let file = CalibrationFolder.file(for: place) else { throw nowhere }
+    var known: ChipCalibration
+    do throws(BoardError) {
+      known = try ChipCalibration(file: file)
+    } catch {
+      throw CalibrationRefusal("\(error)", nextStep: "mend the file, or remove it")
+    }
+    let entry = try change(&known)
     do {
       try known.write(to: file)
     } catch {

@@ -101,6 +101,9 @@ struct HubService: Sendable {
     if fileText != nil, books == nil {
       sink.write(.warning, "what devices cost is forgotten with this run: \(StateFolder.obstacle)")
     }
+    let calibration = BackgroundCalibration(host: host, sink: sink)
+    calibration.begin()
+    defer { calibration.end() }
     let recorder = RecorderOutput(host: host, sink: sink)
     recorder.begin()
     // The first is the last to be ended: the recorder hears how the others end.

@@ -1,3 +1,4 @@
+import Fusion
 import Glibc
 import Guarding
 import Hub
@@ -23,6 +24,10 @@ final class HubCalibrationTests {
       }
       entries.withLock { $0.append("\(chip.id) \(session.kind)") }
       return StoredCalibration(file: "notebook", quality: entry.quality)
+    }
+
+    func store(_ refined: MagneticOffsetRefiner.Result, of chip: DeviceDescription) -> StoredCalibration {
+      StoredCalibration(file: "notebook", quality: refined.quality)
     }
   }
 

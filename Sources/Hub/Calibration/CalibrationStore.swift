@@ -1,7 +1,13 @@
+import Fusion
+
 /// Where a hub keeps what has been calibrated of its chips.
 public protocol CalibrationStore: Sendable {
   /// Adds the result of a calibration to what is known of a chip. Waits for the disk.
   func store(_ session: CalibrationSession, of chip: DeviceDescription) throws(CalibrationRefusal) -> StoredCalibration
+  /// Puts a refined offset in the place of the one that it refines; refuses it if another one has been stored since. Waits for the
+  /// disk.
+  func store(_ refined: MagneticOffsetRefiner.Result, of chip: DeviceDescription) throws(CalibrationRefusal)
+    -> StoredCalibration
 }
 
 /// What has become of a calibration.

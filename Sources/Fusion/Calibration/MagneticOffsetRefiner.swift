@@ -1,0 +1,210 @@
+import Glibc
+
+/// Refines the stored hard-iron offset of a magnetometer from ordinary use, such as driving around.
+///
+/// Whichever way a board points, the length of the corrected field must be the same. If it is not, the offset is off. Each time that
+/// the field has gone around once (a lap), a sphere is fitted to it. A result needs two laps that agree: each must be explained better
+/// by the offset that the other one shows than by the stored one. So neither noise, nor iron that the board passes or parks
+/// at, nor another place with another field strength changes anything.
+///
+/// A vehicle turns about the vertical only, which tells nothing of the vertical part of the offset. That part stays as stored: the
+/// fit begins at the stored offset and moves it only as far as the measurements demand.
+public struct MagneticOffsetRefiner: Sendable {
+  /// A better offset.
+  public struct Result: Equatable, Sendable {
+    /// The calibration that it was measured with; what it refines.
+    public var replaced: InertialCalibration
+    /// In microtesla, in the chip's axes.
+    public var offset: SIMD3<Double>
+    /// The relative root mean square deviation of the corrected field's length, with the refined offset and with the stored one.
+    public var quality: Double
+    public var qualityBefore: Double
+    /// How far the offset has moved, microtesla.
+    public var movedMicrotesla: Double
+  }
+
+  private struct Lap {
+    /// Without outliers.
+    var samples: [SIMD3<Double>]
+    var offset: SIMD3<Double>
+  }
+
+  // Lengths are relative to the strength of the calibrated field.
+
+  /// Samples that are closer count as one.
+  private static let spacing = 0.06
+  private static let capacity = 400
+  private static let neededCount = 24
+  /// How far a lap must spread in two directions: that of a circle with radius r is r² / 4.
+  private static let neededSpread = 0.008
+  /// A lap that takes longer, seconds, is of more than one state of the iron.
+  private static let longestLap = 3600.0
+  /// What differs by more is no earth's field.
+  private static let largestDeviation = 0.6
+  /// The expected noise with soft iron, and how far off a stored offset may be without evidence.
+  private static let noise = 0.02
+  private static let priorSigma = 0.06
+  /// Of outliers in standard deviations, relative to the strength, and how many samples must fit.
+  private static let outlierDeviations = 4.0
+  private static let outlierLength = 0.03
+  private static let leastInlierShare = 0.7
+  private static let refits = 5
+  /// The ratio of the standard deviation to the median absolute deviation.
+  private static let normalDeviation = 1.4826
+  /// How much better a lap must fit with the other lap's offset than with the stored one.
+  private static let neededImprovement = 0.7
+  /// A smaller change is not worth it.
+  private static let leastChange = 0.03
+  private static let mostChange = 1.0
+  /// How far the offsets of two laps may differ, relative to the strength or to the change.
+  private static let agreement = (strength: 0.03, change: 0.25)
+  private static let worstQuality = 0.08
+
+  private let calibration: InertialCalibration
+  private let strength: Double
+  private let inverse: Matrix3
+  /// Of the present lap, corrected with the stored calibration, relative to the strength.
+  private var samples: [SIMD3<Double>] = []
+  private var beganAt: Double?
+  private var lastLap: Lap?
+
+  /// - Parameter calibration: as stored; `nil` is returned for a magnetometer that was never calibrated
+  public init?(_ calibration: InertialCalibration) {
+    let rows = calibration.magnetometerMatrix
+    guard let strength = calibration.magnetometerStrength, strength > 0, rows.count == 3,
+      let inverse = Matrix3(rows[0], rows[1], rows[2]).inverse
+    else { return nil }
+    self.calibration = calibration
+    self.strength = strength
+    self.inverse = inverse
+  }
+
+  /// Takes a measurement.
+  ///
+  /// - Parameters:
+  ///   - field: as the chip gave it, microtesla
+  ///   - time: seconds
+  /// - Returns: a better offset, once there is one; then this refiner has done its work
+  public mutating func add(_ field: SIMD3<Double>, time: Double) -> Result? {
+    guard field.isFinite, time.isFinite else { return nil }
+    if let beganAt, time < beganAt || time - beganAt > MagneticOffsetRefiner.longestLap { beginLap() }
+    let sample = calibration.magnetometer(field) / strength
+    guard abs(sample.length - 1) < MagneticOffsetRefiner.largestDeviation else { return nil }
+    let spacing = MagneticOffsetRefiner.spacing * MagneticOffsetRefiner.spacing
+    for known in samples {
+      let difference = known - sample
+      if dot(difference, difference) < spacing { return nil }
+    }
+    beganAt = beganAt ?? time
+    samples.append(sample)
+    guard samples.count >= MagneticOffsetRefiner.neededCount, isAround else {
+      if samples.count >= MagneticOffsetRefiner.capacity { beginLap() }
+      return nil
+    }
+    return endLap()
+  }
+
+  private mutating func beginLap() {
+    samples.removeAll(keepingCapacity: true)
+    beganAt = nil
+  }
+
+  /// Whether the field has gone around: it spreads in two directions, by the principal minors of its covariance.
+  private var isAround: Bool {
+    let mean = samples.reduce(SIMD3.zero, +) / Double(samples.count)
+    var (xx, yy, zz, xy, xz, yz) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    for sample in samples {
+      let d = sample - mean
+      xx += d.x * d.x
+      yy += d.y * d.y
+      zz += d.z * d.z
+      xy += d.x * d.y
+      xz += d.x * d.z
+      yz += d.y * d.z
+    }
+    let trace = xx + yy + zz
+    let minors = xx * yy - xy * xy + xx * zz - xz * xz + yy * zz - yz * yz
+    return minors > MagneticOffsetRefiner.neededSpread * trace * Double(samples.count)
+  }
+
+  private mutating func endLap() -> Result? {
+    defer { beginLap() }
+    guard let lap = fit() else { return nil }
+    defer { lastLap = lap }
+    return lastLap.flatMap { result(of: $0, and: lap) }
+  }
+
+  private func result(of first: Lap, and second: Lap) -> Result? {
+    let change = 0.5 * (first.offset + second.offset)
+    let length = change.length
+    let agreement = MagneticOffsetRefiner.agreement
+    guard length >= MagneticOffsetRefiner.leastChange, length <= MagneticOffsetRefiner.mostChange,
+      (first.offset - second.offset).length <= max(agreement.strength, agreement.change * length)
+    else { return nil }
+    // Each lap is judged by the offset of the other one, which knows nothing of it.
+    for (lap, other) in [(first, second), (second, first)] {
+      let before = MagneticOffsetRefiner.deviation(lap.samples, .zero)
+      let after = MagneticOffsetRefiner.deviation(lap.samples, other.offset)
+      guard after <= MagneticOffsetRefiner.neededImprovement * before else { return nil }
+    }
+    let all = first.samples + second.samples
+    let (quality, before) = (
+      MagneticOffsetRefiner.deviation(all, change), MagneticOffsetRefiner.deviation(all, .zero)
+    )
+    guard quality < before, quality <= MagneticOffsetRefiner.worstQuality else { return nil }
+    // The matrix is applied after the offset.
+    let moved = inverse * (change * strength)
+    return Result(
+      replaced: calibration, offset: calibration.magnetometerOffset + moved, quality: quality, qualityBefore: before,
+      movedMicrotesla: moved.length)
+  }
+
+  /// The relative root mean square deviation of the lengths from their mean.
+  private static func deviation(_ samples: [SIMD3<Double>], _ offset: SIMD3<Double>) -> Double {
+    let lengths = samples.map { ($0 - offset).length }
+    let mean = lengths.reduce(0, +) / Double(lengths.count)
+    let variance = lengths.reduce(0) { $0 + ($1 - mean) * ($1 - mean) } / Double(lengths.count)
+    return variance.squareRoot() / max(mean, 1e-9)
+  }
+
+  /// The lap with the centre of its sphere; `nil` if too few samples lie on one.
+  private func fit() -> Lap? {
+    var kept = samples
+    var offset = SIMD3<Double>.zero
+    for _ in 0..<MagneticOffsetRefiner.refits {
+      guard let next = MagneticOffsetRefiner.centre(of: kept) else { return nil }
+      offset = next
+      let lengths = samples.map { ($0 - offset).length }
+      let middle = MagneticOffsetRefiner.median(lengths)
+      let usual = MagneticOffsetRefiner.median(lengths.map { abs($0 - middle) })
+      let limit = max(
+        MagneticOffsetRefiner.outlierDeviations * MagneticOffsetRefiner.normalDeviation * usual,
+        MagneticOffsetRefiner.outlierLength)
+      kept = zip(samples, lengths).filter { abs($0.1 - middle) <= limit }.map(\.0)
+    }
+    let enough = MagneticOffsetRefiner.leastInlierShare * Double(samples.count)
+    return Double(kept.count) >= enough && offset.isFinite ? Lap(samples: kept, offset: offset) : nil
+  }
+
+  /// The most probable centre: |s|² = 2 s·b + k is linear in b and k, and b is expected to be zero.
+  private static func centre(of samples: [SIMD3<Double>]) -> SIMD3<Double>? {
+    let count = Double(samples.count)
+    let mean = samples.reduce(SIMD3.zero, +) / count
+    let meanSquare = samples.reduce(0) { $0 + dot($1, $1) } / count
+    var information = Matrix3(diagonal: SIMD3(repeating: 1 / (priorSigma * priorSigma)))
+    var right = SIMD3<Double>.zero
+    // The square of a length of one has twice its noise.
+    let weight = 1 / (4 * noise * noise)
+    for sample in samples {
+      let row = 2 * (sample - mean)
+      information =
+        information + Matrix3(weight * row.x * row, weight * row.y * row, weight * row.z * row)
+      right += weight * (dot(sample, sample) - meanSquare) * row
+    }
+    return information.inverse.map { $0 * right }
+  }
+
+  private static func median(_ values: [Double]) -> Double {
+    values.isEmpty ? 0 : values.sorted()[values.count / 2]
+  }
+}

@@ -1,0 +1,109 @@
+import Devices
+import Fusion
+import Guarding
+import Hub
+import MonotonicTime
+import Publishing
+
+/// Refines the stored offsets of magnetometers while these are awake for others, and stores what it finds as `calibrate mag` does.
+/// It wakes nothing.
+public final class BackgroundCalibration: Sendable {
+  private struct Refining {
+    var calibration: InertialCalibration
+    var refiner: MagneticOffsetRefiner
+  }
+
+  private struct State {
+    /// By the device's ID.
+    var refining: [String: Refining] = [:]
+    /// Of those devices whose results could not be stored: what was said of it.
+    var problems: [String: String] = [:]
+  }
+
+  private let host: HubHost
+  private let sink: JournalSink
+  private let state = Guarded(State())
+  private let hubs = Lifetime()
+  private let devices = Guarded(Lifetime())
+
+  public init(host: HubHost, sink: JournalSink) {
+    self.host = host
+    self.sink = sink
+  }
+
+  /// Listens from now on.
+  public func begin() {
+    guard host.calibrations != nil else { return }
+    host.hub.subscribe(as: "calibration", receiveValue: { [weak self] in self?.follow($0) }).store(in: hubs)
+  }
+
+  public func end() {
+    hubs.end()
+    devices.withLock { $0 }.end()
+  }
+
+  private func follow(_ hub: Hub) {
+    let lifetime = Lifetime()
+    for case .magnetometer(let chip) in hub.board.devices where begin(chip) {
+      hub.overheardFields(of: chip.id)?.subscribe(
+        as: "calibration", receiveValue: { [weak self] in self?.take($0, of: chip.id) }
+      ).store(in: lifetime)
+    }
+    devices.withLock { old in
+      defer { old = lifetime }
+      return old
+    }.end()
+  }
+
+  /// Returns whether a chip has an offset to refine. What was measured with another calibration does not count.
+  private func begin(_ chip: MagnetometerDescription) -> Bool {
+    let calibration = chip.calibration.values
+    guard let refiner = MagneticOffsetRefiner(calibration) else { return false }
+    state.withLock { state in
+      if state.refining[chip.id]?.calibration == calibration { return }
+      state.refining[chip.id] = Refining(calibration: calibration, refiner: refiner)
+    }
+    return true
+  }
+
+  /// On the reader's thread.
+  private func take(_ sample: MagnetometerSample, of id: String) {
+    let result = state.withLock { state -> MagneticOffsetRefiner.Result? in
+      guard
+        let result = state.refining[id]?.refiner.add(
+          SIMD3<Double>(sample.field), time: Double(sample.at.nanoseconds) / 1e9)
+      else { return nil }
+      // The next one refines this one.
+      var calibration = result.replaced
+      calibration.magnetometerOffset = result.offset
+      if let refiner = MagneticOffsetRefiner(calibration) { state.refining[id]?.refiner = refiner }
+      return result
+    }
+    guard let result else { return }
+    // The reader waits for no disk. Where there is no thread, the next one is stored.
+    _ = DetachedThread.start("calibration") { [weak self] in self?.store(result, of: id) }
+  }
+
+  private func store(_ result: MagneticOffsetRefiner.Result, of id: String) {
+    guard let store = host.calibrations, let chip = host.hub.value.board.devices.first(where: { $0.id == id }) else {
+      return
+    }
+    do throws(CalibrationRefusal) {
+      _ = try store.store(result, of: chip)
+      state.withLock { $0.problems[id] = nil }
+      sink.write(.notice, "\(id): \(BackgroundCalibration.text(result)); used from the next start or reload on")
+    } catch {
+      let isNews = state.withLock { state in
+        defer { state.problems[id] = error.message }
+        return state.problems[id] != error.message
+      }
+      if isNews { sink.write(.warning, "\(id): a refined offset is not stored: \(error); \(error.nextStep)") }
+    }
+  }
+
+  private static func text(_ result: MagneticOffsetRefiner.Result) -> String {
+    func tenths(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }
+    return "magnetometer offset refined by \(tenths(result.movedMicrotesla)) µT in use "
+      + "(the field's length deviates by \(tenths(100 * result.quality)) %, before by \(tenths(100 * result.qualityBefore)) %)"
+  }
+}

@@ -1,0 +1,80 @@
+import Devices
+import Fusion
+import Glibc
+import Guarding
+import Hub
+import MonotonicTime
+import Outputs
+import Publishing
+import TestSupport
+import Testing
+
+/// A magnetometer's offset that is refined while the board is used.
+struct BackgroundCalibrationTests {
+  /// In place of a folder.
+  private final class Notebook: CalibrationStore {
+    let results = Recorder<MagneticOffsetRefiner.Result>()
+
+    func store(_ session: CalibrationSession, of chip: DeviceDescription) throws(CalibrationRefusal)
+      -> StoredCalibration
+    {
+      throw CalibrationRefusal("none", nextStep: "none")
+    }
+
+    func store(_ refined: MagneticOffsetRefiner.Result, of chip: DeviceDescription) -> StoredCalibration {
+      results.append(refined)
+      return StoredCalibration(file: "notebook", quality: refined.quality)
+    }
+  }
+
+  private let feed = ReplayFeed()
+  private let clock = ManualClock(now: MonotonicInstant(nanoseconds: 20_000_000_000))
+  private let notebook = Notebook()
+  private let host: HubHost
+  private let refinement: BackgroundCalibration
+
+  init() throws {
+    let text = "{ name: 'test', devices: { mag: { driver: 'lis3mdl', bus: 'nowhere' } } }"
+    var board = try Board(json5: Array(text.utf8), file: "test")
+    var calibration = ChipCalibration()
+    calibration.values.magnetometerOffset = SIMD3(10, -20, 5)
+    calibration.values.magnetometerStrength = 48
+    board.devices = board.devices.map { $0.calibrated(calibration) }
+    host = HubHost(
+      Hub(board: board, on: Machine(replaying: feed, clock: clock, systemTime: { 1_800_000_000_000_000_000 })),
+      version: "test", calibrations: notebook)
+    refinement = BackgroundCalibration(host: host, sink: JournalSink())
+    refinement.begin()
+  }
+
+  /// Turns the board around, with an offset that is off by so much.
+  private func turn(_ degrees: Range<Int>, error: SIMD3<Double>) {
+    for degree in degrees {
+      clock.advance(by: .milliseconds(100))
+      let heading = Double(degree) * .pi / 180
+      let field = SIMD3(19 * cos(heading), -19 * sin(heading), 44) + SIMD3(10, -20, 5) + error
+      feed.magnetometer("mag").send(MagnetometerSample(at: clock.now, field: SIMD3<Float>(field)))
+    }
+  }
+
+  @Test func `while others use the magnetometer its offset is refined and stored, again and again`() async throws {
+    defer { refinement.end() }
+    let watch = host.states(parts: .all).subscribe(as: "watch", receiveValue: { _ in })
+    defer { watch.cancel() }
+    turn(0..<720, error: SIMD3(8, -4, 0))
+    let first = try #require(await notebook.results.first(1).first)
+    #expect(first.quality < 0.5 * first.qualityBefore)
+    #expect((first.offset - SIMD3(18, -24, 5)).length < 3)
+    // Later a magnet is mounted: what was refined is refined.
+    turn(0..<1440, error: SIMD3(0, 6, 0))
+    let second = try #require(await notebook.results.first(2).last)
+    #expect(second.replaced.magnetometerOffset == first.offset)
+    #expect((second.offset - SIMD3(10, -14, 5)).length < (first.offset - SIMD3(10, -14, 5)).length)
+  }
+
+  @Test func `it keeps nothing awake`() {
+    defer { refinement.end() }
+    let holders = host.hub.value.devices.flatMap(\.holders)
+    #expect(holders.isEmpty, "\(holders)")
+  }
+}
