@@ -75,6 +75,8 @@ public final class DeviceMonitor: Sendable {
   public let id: String
   /// Whether it works, and why not.
   let health: DeviceHealth
+  /// Closed while a device of the board before is in its way.
+  let startGate = StartGate()
   private let clock: any MonotonicTimeSource
   private let rail: PowerRail
   private let isReceiver: Bool
@@ -216,12 +218,33 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
+  /// Waits until no device of the board before uses the same hardware.
+  ///
+  /// - Returns: whether the device may start; otherwise its reader was told to stop
+  func waitsForGate(_ poller: Poller) -> Bool {
+    var isLate = false
+    defer { if isLate { remark(on: .predecessor, nil) } }
+    return startGate.wait(poller) {
+      isLate = true
+      remark(
+        on: .predecessor,
+        "it has not started: a device of the board file before has not stopped and has the same name, port, chip or line"
+      )
+    }
+  }
+
   /// Closes its books: what it draws from here on stands in another one's.
   func close() -> RunTotals {
+    let totals = totals
+    state.withLock { $0.account.close() }
+    return totals
+  }
+
+  /// What the device has come to until now.
+  var totals: RunTotals {
     let counters = counters.withLock { $0 }?.read() ?? []
     return state.withLock { state in
       account(&state)
-      state.account.close()
       return RunTotals(
         onTime: state.account.onTime, wakes: state.status.wakes, energyMilliwattHours: state.account.milliwattHours,
         measuredMilliwattHours: state.account.measuredMilliwattHours, bills: state.account.bills,

@@ -1,6 +1,8 @@
 /// What the owner of a device should know of it, one remark on each subject: one on another does not replace it.
 struct DeviceRemarks: Sendable {
   enum Subject: CaseIterable, Sendable {
+    /// What it waits for that the board before has left behind.
+    case predecessor
     /// That it has hung up.
     case hangUp
     /// Why and how it is started anew.

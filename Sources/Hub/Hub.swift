@@ -114,18 +114,37 @@ public final class Hub: Sendable {
     if predecessor == nil { enterService() }
   }
 
-  /// Begins to measure what devices draw that are awake already, and has devices linger, save and draw as its board file says. Called once the hub before this one has let go of what it had.
+  /// Comes in place of the hub before it, at once. Devices that both have go on and are not touched. The others of the old one are
+  /// told to stop, and no caller waits for them: a new device starts once those have stopped that use the same hardware.
   ///
-  /// - Parameter predecessor: whose books are closed here; what its devices have come to is where theirs begin that changed
-  public func enterService(after predecessor: Hub? = nil) {
-    if let predecessor {
-      for reader in predecessor.readers where !has(reader) {
-        machine.note(reader.monitor.close(), of: reader.monitor.id)
-      }
-      for reader in readers where !predecessor.has(reader) {
-        reader.monitor.open(with: machine.totals(of: reader.monitor.id) ?? RunTotals())
-      }
+  /// - Parameter changeOver: moves all subscribers to this hub, before it returns
+  public func takeOver(from old: Hub, changeOver: () -> Void) {
+    let ending = old.entries.filter { !has($0.reader) }
+    let numbers = ending.map(machine.leaving.add)
+    for entry in ending {
+      let monitor = entry.reader.monitor
+      machine.note(monitor.totals, of: monitor.id)
     }
+    for entry in entries where !old.has(entry.reader) {
+      let monitor = entry.reader.monitor
+      machine.leaving.holdBack(entry)
+      monitor.open(with: machine.totals(of: monitor.id) ?? RunTotals())
+    }
+    let reason = "the board file was read again"
+    for entry in ending { entry.reader.monitor.ends(because: reason) }
+    // Whoever listens leaves the old hub before it comes to this one.
+    let bridge = old.bridge(to: self)
+    old.leaveService()
+    enterService()
+    changeOver()
+    old.endStates()
+    bridge.end()
+    for entry in ending { entry.reader.shutDown(because: reason) }
+    for number in numbers { machine.leaving.watch(number, on: machine) }
+  }
+
+  /// Begins to measure what devices draw that are awake already, and has devices linger, save and draw as its board file says.
+  private func enterService() {
     // Only now: a hub that never enters service changes nothing of what it would have taken over.
     for entry in entries { entry.reader.follow(entry.description.power) }
     meters.withLock { $0 = Hub.meters(of: entries) }
@@ -196,6 +215,9 @@ public final class Hub: Sendable {
 
   public var monitors: [DeviceMonitor] { readers.map(\.monitor) }
 
+  /// Those of devices of the boards before that have not stopped yet.
+  public var leavingMonitors: [DeviceMonitor] { machine.leaving.devices.map(\.monitor) }
+
   /// The status of every device as of now. Wakes nothing.
   public var devices: [DeviceStatus] {
     let schedules = scheduledFixes.reports(by: self)
@@ -239,31 +261,51 @@ public final class Hub: Sendable {
   }
 
   /// Powers everything off now and for good, whoever listens.
-  ///
-  /// - Parameter successor: the hub that comes in this one's place; what it has taken over goes on
-  public func shutDown(for successor: Hub? = nil) {
-    let reason = successor == nil ? "the hub is shutting down" : "the board file was read again"
-    let ending = readers.filter { !(successor?.has($0) ?? false) }
-    for reader in ending { reader.monitor.ends(because: reason) }
-    scheduledFixes.leave(self, isSucceeded: successor != nil)
+  public func shutDown() {
+    let reason = "the hub is shutting down"
+    for reader in readers { reader.monitor.ends(because: reason) }
+    scheduledFixes.leave(self, isSucceeded: false)
     for meter in meters.withLock({ $0 }) { meter.end() }
+    endStates()
+    for reader in readers { reader.shutDown(because: reason) }
+    // What ends with the process has no least time on.
+    for reader in machine.leaving.devices + readers { reader.rail.end() }
+  }
+
+  /// Another hub serves from here on.
+  private func leaveService() {
+    scheduledFixes.leave(self, isSucceeded: true)
+    for meter in meters.withLock({ $0 }) { meter.end() }
+  }
+
+  /// What is derived from devices ends, whoever listens.
+  private func endStates() {
     fused.shutDown()
     for waker in wakers.withLock({ Array($0.values) }) { waker.shutDown() }
     sentences.shutDown()
     clockOffsets.shutDown()
     epochs.shutDown()
-    for reader in ending { reader.shutDown(because: reason) }
-    // What ends with the process has no least time on.
-    if successor == nil { for reader in readers { reader.rail.end() } }
   }
 
-  /// Returns once no reader that ends with this hub is inside its scope any more, that is, once their power lines are off.
+  /// Returns once no reader is inside its scope any more, that is, once all power lines are off.
   ///
   /// - Parameter limit: how long it waits at most: a reader, or a line, may hang for ever. `nil` for no limit
   /// - Returns: the devices of which that is not so, by their IDs; their supplies are cut
   @discardableResult
-  public func isOff(for successor: Hub? = nil, within limit: Duration? = nil) async -> [String] {
-    let ending = readers.filter { !(successor?.has($0) ?? false) }
+  public func isOff(within limit: Duration? = nil) async -> [String] {
+    await Hub.isOff(machine.leaving.devices + readers, within: limit, machine)
+  }
+
+  /// Returns once the devices of the boards before have stopped.
+  ///
+  /// - Parameter limit: how long it waits at most. `nil` for no limit
+  /// - Returns: the devices that have not, by their IDs; their supplies are cut
+  @discardableResult
+  public func hasTakenOver(within limit: Duration? = nil) async -> [String] {
+    await Hub.isOff(machine.leaving.devices, within: limit, machine)
+  }
+
+  private static func isOff(_ ending: [any Device], within limit: Duration?, _ machine: Machine) async -> [String] {
     let clock = machine.supervisor.clock
     let deadline = limit.map { clock.now + $0 }
     // The last part of the time is for cutting supplies.
@@ -306,13 +348,11 @@ public final class Hub: Sendable {
 
   private func has(_ reader: any Device) -> Bool { readers.contains { $0 === reader } }
 
-  /// Keeps what is awake for somebody awake, while whoever that is goes over to another hub.
-  public func bridge() -> Lifetime {
+  /// Keeps what is awake for subscribers awake, while they go over to another hub that has it too.
+  func bridge(to successor: Hub) -> Lifetime {
     let (lifetime, reload) = (Lifetime(), Holder.standIn("reload"))
-    for reader in readers where reader.isHeld {
-      reader.wakefulness.subscribe(as: reload, receiveValue: { _ in }).store(in: lifetime)
-    }
-    for reader in readers {
+    for reader in readers where successor.has(reader) {
+      if reader.isHeld { reader.wakefulness.subscribe(as: reload, receiveValue: { _ in }).store(in: lifetime) }
       guard let stillness = reader.stillness, stillness.isHeld else { continue }
       stillness.subscribe(as: reload, receiveValue: { _ in }).store(in: lifetime)
     }

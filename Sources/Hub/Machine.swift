@@ -25,6 +25,8 @@ public final class Machine: Sendable {
   let hostTime: HostTime
   /// What its devices have come to that were changed or taken away, by their IDs.
   private let totals = Guarded<[String: RunTotals]>([:])
+  /// The devices of earlier boards that have not stopped yet.
+  let leaving = LeavingDevices()
   private let suppliesBefore = Guarded<SupplyTimes?>(nil)
   private let rails = Guarded<[Board.Power.Switch: PowerRail]>([:])
   private let lifetime = Lifetime()

@@ -75,31 +75,33 @@ public final class HubHost: Sendable {
     Deferred { _ in Empty(completesImmediately: false) }
   }
 
-  /// Puts a hub of another board into service. Devices that both boards have in the same way go on as they are; the others of
-  /// the old one are powered off without lingering, as the new one may need what they use.
+  /// Puts a hub of another board into service, at once. Devices that both boards have in the same way go on as they are; the others
+  /// of the old one are powered off without lingering, as the new one may need what they use.
   ///
   /// - Parameter text: of the board file
-  /// - Returns: which of the old one's supplies could not be switched off, and what is wrong with the new one's and its pulse; `nil`
+  /// - Returns: once the old devices have stopped, or have had their time to: which of the old one's supplies could not be switched off, and what is wrong with the new one's and its pulse; `nil`
   ///   where all ends meanwhile, and the old one is the last
   public func serve(_ board: Board, text: [UInt8]? = nil) async -> [String]? {
-    let old = current.value
-    let new = Hub(board: board, on: old.machine, succeeding: old)
-    // Whoever listens leaves the one before it comes to the other.
-    let bridge = old.bridge()
-    defer { bridge.end() }
-    old.shutDown(for: new)
-    // Two hubs must never drive one line: the new one appears when the old one has let go of everything else, or cannot.
-    let stuck = await old.isOff(for: new, within: HubHost.longestEnd)
-    // Whoever ends meanwhile wants no other one.
     if isOver.withLock({ $0 }) { return nil }
-    new.enterService(after: old)
-    let unended = stuck.map { "\($0): it has not stopped, so the new board may not get what it uses" }
-    let problems = unended + old.switchProblems + new.makeSafe(isStarting: true) + new.pulseProblems
+    let old = current.value
     self.text.withLock { $0 = text }
-    current.value = new
+    let new = replace(old, by: board)
+    // Nobody but the caller waits for what has to stop.
+    let stuck = await new.hasTakenOver(within: HubHost.longestEnd)
+    if isOver.withLock({ $0 }) { return nil }
+    let unended = stuck.map { "\($0): it has not stopped; a device that uses the same hardware starts once it has" }
+    return unended + old.switchProblems + new.makeSafe(isStarting: true) + new.pulseProblems
+  }
+
+  private func replace(_ old: Hub, by board: Board) -> Hub {
+    let new = Hub(board: board, on: old.machine, succeeding: old)
+    new.takeOver(from: old) {
+      current.value = new
+      reload.activate(.board)
+    }
+    // Whoever has ended it meanwhile may have ended the old one alone.
     if isOver.withLock({ $0 }) { new.shutDown() }
-    reload.activate(.board)
-    return problems
+    return new
   }
 
   /// Powers everything off now and for good, whoever listens; of a hub that is about to come in place of this one as well.
@@ -112,13 +114,7 @@ public final class HubHost: Sendable {
   public func serveReplay(on board: Board) {
     let old = current.value
     guard board != old.board else { return }
-    let new = Hub(board: board, on: old.machine, succeeding: old)
-    let bridge = old.bridge()
-    defer { bridge.end() }
-    old.shutDown(for: new)
-    new.enterService(after: old)
-    current.value = new
-    reload.activate(.board)
+    _ = replace(old, by: board)
   }
 
   /// The fused state, at most so many times a second. Subscribing powers the devices.

@@ -150,7 +150,7 @@ struct EnergyBillsTests {
     let lease = try #require(visited.hub.wakefulness(of: "gps")).subscribe(
       as: .client("watch[812]"), receiveValue: { _ in })
     #expect(eventually { visited.status.power == .acquiring && visited.hub.monitors[0].payers == ["watch"] })
-    let bridge = visited.hub.bridge()
+    let bridge = visited.hub.bridge(to: visited.hub)
     visited.talk(until: visited.clock.now + .seconds(5))
     lease.cancel()
     #expect(visited.status.holders == ["reload"])

@@ -429,9 +429,8 @@ struct ReceiverSleepTests {
     // The receiver is to report at another rate, which takes another reader, some time later.
     clock.advance(by: .seconds(3600))
     let new = Hub(board: try board(power: power, rateHz: 4), on: old.machine, succeeding: old)
-    old.shutDown(for: new)
-    await old.isOff(for: new)
-    new.enterService(after: old)
+    new.takeOver(from: old) {}
+    await new.hasTakenOver()
     #expect(hardware.levels.values == [true, false])
     try await wake(new, receiver, settings: 2)
     #expect(hardware.levels.values == [true, false, true] && receiver.isAsleep)

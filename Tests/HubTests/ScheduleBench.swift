@@ -221,12 +221,8 @@ final class ScheduleBench {
   /// Exchanges the board file, as the hub's host does.
   func reload() async throws {
     let new = try successor()
-    let bridge = hub.bridge()
-    hub.shutDown(for: new)
-    await hub.isOff(for: new)
-    new.enterService(after: hub)
-    hub = new
-    bridge.end()
+    new.takeOver(from: hub) { hub = new }
+    await new.hasTakenOver()
     settle()
   }
 

@@ -32,6 +32,8 @@ public protocol Device: AnyObject, Sendable {
   func cutSupply()
   /// Returns once it is not inside its scope any more, that is, once it does not need its supply.
   func isOff() async
+  /// Calls back once that is so and its line is not being switched; at once, perhaps. Only after it was shut down.
+  func whenOff(_ body: @escaping @Sendable () -> Void) -> Subscription
 }
 
 extension DeviceReader: Device {

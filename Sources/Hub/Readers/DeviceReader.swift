@@ -66,6 +66,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
         defer { watch.cancel() }
         let resuming = clock.onResume { _ in reading.interrupts(.suspended) }
         defer { resuming.end() }
+        guard monitor.waitsForGate(poller) else { return }
         let timing = monitor.timing
         let supplied = try monitor.health.noting { () throws(HardwareError) -> MonotonicInstant? in
           if !rail.supply.value.isOn { try DeviceReader.check(check) }
@@ -153,6 +154,8 @@ extension DeviceReader {
     // One that lingers has no holder, and is at work all the same.
     let phase = source.activity.value.phase
     guard rail.switch == .none, phase == .idle || phase == .failed, motion?.isActive != true else { return true }
+    // A device of the board before is still at it.
+    if monitor.startGate.isClosed { return true }
     do throws(HardwareError) {
       try putToSleep()
       monitor.ended(isAsleep: true)
@@ -205,12 +208,47 @@ extension DeviceReader {
     await rail.isSettled()
   }
 
+  public func whenOff(_ body: @escaping @Sendable () -> Void) -> Subscription {
+    let lifetime = Lifetime()
+    @Sendable func settle() {
+      // A run that was about to end when it was shut down may have begun to sleep since.
+      endRest()
+      rail.supply.once(where: { !$0.isBeingSwitched }, within: lifetime, body)
+    }
+    let isEnded: @Sendable (Activity) -> Bool = { $0.phase == .idle || $0.phase == .failed }
+    source.activity.once(where: isEnded, within: lifetime) { [motion] in
+      guard let motion else { return settle() }
+      motion.activity.once(where: isEnded, within: lifetime, settle)
+    }
+    return Subscription { lifetime.end() }
+  }
+
   private func endRest() {
     monitor.cancelRestActions()
     sleepRenewal.end()
     rail.endRest(of: monitor.id)
     // A line that could not be driven low is tried again at every stop.
     rail.retry()
+  }
+}
+
+extension Property {
+  /// Calls back with the first value that meets a condition; at once, perhaps.
+  fileprivate func once(
+    where isMet: @escaping @Sendable (Value) -> Bool, within lifetime: Lifetime, _ body: @escaping @Sendable () -> Void
+  ) {
+    let isOver = Guarded(false)
+    subscribe(
+      as: "shutdown",
+      receiveValue: { value in
+        guard isMet(value) else { return }
+        let isFirst = isOver.withLock { isOver in
+          defer { isOver = true }
+          return !isOver
+        }
+        if isFirst { body() }
+      }
+    ).store(in: lifetime)
   }
 }
 

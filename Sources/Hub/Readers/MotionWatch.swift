@@ -39,6 +39,7 @@ final class MotionWatch: Sendable {
         defer { watch.cancel() }
         let resuming = clock.onResume { _ in reading.interrupts(.suspended) }
         defer { resuming.end() }
+        guard monitor.waitsForGate(poller) else { return }
         let timing = monitor.timing
         guard
           let since = try rail.require(for: name, after: timing.minimumOff, atLeast: timing.minimumOn, poller)
@@ -101,6 +102,8 @@ final class MotionWatch: Sendable {
   private static func timing(_ timing: LifecycleTiming) -> LifecycleTiming {
     LifecycleTiming(minimumOn: timing.minimumOn, minimumOff: timing.minimumOff)
   }
+
+  var activity: Property<Activity> { source.activity }
 
   var isActive: Bool { source.activity.value.phase.isAtWork }
 

@@ -27,7 +27,8 @@ public final class JournalOutput: Service {
       as: "journal",
       receiveValue: { [self] hub in
         let perHub = Lifetime()
-        for monitor in hub.monitors {
+        // What is being switched off has its end noted.
+        for monitor in hub.leavingMonitors + hub.monitors {
           let log = DeviceLog(sink: sink)
           monitor.changes.subscribe(as: "journal", receiveValue: { log.receive($0) }).store(in: perHub)
         }

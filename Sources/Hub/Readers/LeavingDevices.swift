@@ -1,0 +1,97 @@
+import Guarding
+import HardwareIO
+import Publishing
+
+/// The devices of earlier boards that have been told to stop and have not stopped yet.
+///
+/// A new device that uses the same hardware waits for them; no other device does.
+final class LeavingDevices: Sendable {
+  private struct Entry {
+    let description: DeviceDescription
+    let device: any Device
+    /// The new devices that wait for this one.
+    var heirs: [DeviceMonitor] = []
+    var watch: Subscription?
+  }
+
+  private struct State {
+    var entries: [Int: Entry] = [:]
+    var lastNumber = 0
+  }
+
+  private let state = Guarded(State())
+
+  var devices: [any Device] {
+    state.withLock { state in state.entries.sorted { $0.key < $1.key }.map(\.value.device) }
+  }
+
+  /// Registers a device that is about to be told to stop.
+  ///
+  /// - Returns: its number for `watch`
+  func add(_ entry: BoardDevice) -> Int {
+    state.withLock { state in
+      state.lastNumber += 1
+      state.entries[state.lastNumber] = Entry(description: entry.description, device: entry.reader)
+      return state.lastNumber
+    }
+  }
+
+  /// A new device waits for all those in its way.
+  func holdBack(_ entry: BoardDevice) {
+    let monitor = entry.reader.monitor
+    state.withLock { state in
+      for (number, leaving) in state.entries where leaving.description.sharesHardware(with: entry.description) {
+        monitor.startGate.close()
+        state.entries[number]?.heirs.append(monitor)
+      }
+    }
+  }
+
+  /// Waits for the end of a device that was told to stop.
+  ///
+  /// - Parameter machine: keeps what the device has come to
+  func watch(_ number: Int, on machine: Machine) {
+    guard let device = state.withLock({ $0.entries[number]?.device }) else { return }
+    let watch = device.whenOff { [weak machine] in if let machine { machine.leaving.hasLeft(number, machine) } }
+    let isTooLate = state.withLock { state in
+      guard state.entries[number] != nil else { return true }
+      state.entries[number]?.watch = watch
+      return false
+    }
+    if isTooLate { watch.cancel() }
+  }
+
+  private func hasLeft(_ number: Int, _ machine: Machine) {
+    guard let entry = state.withLock({ $0.entries.removeValue(forKey: number) }) else { return }
+    entry.watch?.cancel()
+    let monitor = entry.device.monitor
+    let totals = monitor.close()
+    machine.note(totals, of: monitor.id)
+    for heir in entry.heirs {
+      // It has not been on yet, so it begins with all that this one has come to.
+      if heir.id == monitor.id { heir.open(with: totals) }
+      heir.startGate.open()
+    }
+  }
+}
+
+extension DeviceDescription {
+  /// Whether two devices must not be on at the same time: they have the same name, connection, or switched supply.
+  func sharesHardware(with other: DeviceDescription) -> Bool {
+    if id == other.id { return true }
+    if let place, let otherPlace = other.place {
+      if place == otherPlace { return true }
+    } else if path == other.path {
+      return true
+    }
+    return !lines.filter(other.lines.contains).isEmpty
+  }
+
+  /// Its GPIO lines.
+  private var lines: [GPIOLineName] {
+    var lines: [GPIOLineName] = []
+    if case .gpio(let line, _) = power.switch { lines.append(line) }
+    if case .imu(let imu) = self, let line = imu.dataReady { lines.append(line) }
+    return lines
+  }
+}

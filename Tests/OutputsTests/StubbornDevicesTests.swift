@@ -1,0 +1,208 @@
+import Devices
+import Fusion
+import Guarding
+import HardwareIO
+import MonotonicTime
+import Publishing
+import Simulation
+import TestSupport
+import Testing
+
+@testable import Hub
+@testable import Outputs
+
+/// A board file that is read again, while a device that it changes does not stop.
+@Suite(.timeLimit(.minutes(10)))
+struct StubbornDevicesTests {
+  /// The magnetometer's.
+  private static let address: UInt8 = 0x1C
+  private let hardware = HangingHardware()
+  /// The supervisor's: it never has enough of a reader, and nobody's patience ends.
+  private let patience = ManualClock()
+
+  private static func power(_ line: String) -> String {
+    "power: { switch: 'gpio', chip: 'simulated', line: '\(line)', lingerSeconds: 0 }"
+  }
+
+  private func board(_ name: String, magnetometerHz: Int, also others: String = "") throws -> Board {
+    let text = """
+      { name: '\(name)', devices: {
+        gps: { driver: 'nmea', port: 'simulated/gps', speed: 9600, \(Self.power("gps-power")) },
+        imu: { driver: 'mpu-6050', bus: 'simulated/i2c', rateHz: 100, \(Self.power("imu-power")) },
+        mag: { driver: 'lis3mdl', bus: 'simulated/i2c', rateHz: \(magnetometerHz), \(Self.power("mag-power")) }\(others) },
+        fusion: { devices: ['gps', 'imu'] } }
+      """
+    return try Board(json5: Array(text.utf8), file: name)
+  }
+
+  private func host() throws -> HubHost {
+    let machine = Machine(hardware: hardware, supervisor: Supervisor(clock: patience))
+    return HubHost(Hub(board: try board("0", magnetometerHz: 20), on: machine), version: "test")
+  }
+
+  private func status(_ id: String, _ host: HubHost) -> DeviceStatus? { host.hub.value.devices.first { $0.id == id } }
+
+  /// Has the magnetometer read, and then hang.
+  private func hang(_ host: HubHost) throws -> Subscription {
+    let lease = host.wakefulness(of: "mag").subscribe(as: "compass", receiveValue: { _ in })
+    try #require(eventually { status("mag", host)?.power == .tracking })
+    hardware.setHangs(true, at: Self.address)
+    try #require(eventually { hardware.hangCount == 1 })
+    return lease
+  }
+
+  @Test func `what does not change goes on through a hundred reloads with a device that never stops`() async throws {
+    let host = try host()
+    let (attitudes, epochs, views) = (Recorder<FusedState>(), Recorder<GNSSObservation>(), Recorder<FusedState>())
+    let lifetime = Lifetime()
+    host.state(rateHz: 50, parts: [.attitude]).subscribe(
+      as: "robot", receiveValue: { if $0.attitude != nil { attitudes.append($0) } }
+    ).store(in: lifetime)
+    host.epochs.subscribe(as: "gpsd", receiveValue: { epochs.append($0) }).store(in: lifetime)
+    host.state(rateHz: 1, parts: [.position]).subscribe(as: "mqtt", receiveValue: { views.append($0) })
+      .store(in: lifetime)
+    await attitudes.first(1)
+    await epochs.first(1)
+    try #require(eventually { status("gps", host)?.power == .tracking })
+    try hang(host).store(in: lifetime)
+    try await withThrowingDiscardingTaskGroup { group in
+      for number in 1...100 {
+        let before = host.hub.value
+        let new = try board("\(number)", magnetometerHz: 20 - number % 2)
+        let (attitude, epoch, view) = (attitudes.values.count, epochs.values.count, views.values.count)
+        group.addTask { _ = await host.serve(new) }
+        try #require(eventually { host.hub.value !== before }, "it waits for the device that hangs")
+        #expect(eventually { attitudes.values.count > attitude })
+        if number % 20 == 0 { #expect(eventually { epochs.values.count > epoch && views.values.count > view }) }
+        for (id, holders) in [("gps", ["gpsd", "mqtt (position)"]), ("imu", ["robot (attitude)"])] {
+          let kept = try #require(status(id, host))
+          #expect(kept.wakes == 1 && kept.power == .tracking, "\(kept)")
+          #expect(Set(holders).isSubset(of: kept.holders) && !kept.holders.contains("reload"), "\(kept.holders)")
+        }
+      }
+      // Only the first one hangs, as the others wait for its end.
+      #expect(hardware.hangCount == 1)
+      hardware.setHangs(false, at: Self.address)
+    }
+    #expect(eventually { status("mag", host)?.power == .tracking })
+    #expect(hardware.simulated.powerLines.level(SimulatedHardware.gpsPowerLine))
+    lifetime.end()
+    host.shutDown()
+    await host.hub.value.isOff()
+    #expect(!hardware.simulated.powerLines.level(SimulatedHardware.gpsPowerLine))
+    #expect(!hardware.simulated.powerLines.level(SimulatedHardware.imuPowerLine))
+  }
+
+  @Test func `a new device waits for the one that uses its hardware, and other new ones do not`() async throws {
+    let host = try host()
+    let lease = try hang(host)
+    let new = try board(
+      "new", magnetometerHz: 10, also: ", air: { driver: 'bme280', bus: 'simulated/i2c', \(Self.power("baro-power")) }")
+    async let problems = host.serve(new)
+    #expect(eventually { host.hub.value.board.name == "new" })
+    let other = host.wakefulness(of: "air").subscribe(as: "weather", receiveValue: { _ in })
+    #expect(eventually { status("air", host)?.power == .tracking })
+    #expect(host.hub.value.leavingMonitors.map(\.id) == ["mag"])
+    #expect(status("mag", host)?.power != .tracking && hardware.hangCount == 1)
+    hardware.setHangs(false, at: Self.address)
+    #expect(eventually { status("mag", host)?.power == .tracking })
+    #expect(host.hub.value.leavingMonitors.isEmpty)
+    #expect(await problems == [])
+    other.cancel()
+    lease.cancel()
+    host.shutDown()
+    await host.hub.value.isOff()
+  }
+
+  @Test func `a reload waits for a device that never stops only up to a limit`() async throws {
+    let host = try host()
+    let lease = try hang(host)
+    let new = try board("new", magnetometerHz: 10)
+    let isOver = Guarded(false)
+    async let said: [String]? = {
+      let said = await host.serve(new)
+      isOver.withLock { $0 = true }
+      return said
+    }()
+    #expect(eventually { host.hub.value.board.name == "new" })
+    // Its patience with the reader is longer than that.
+    #expect(
+      eventually {
+        patience.advance(by: .milliseconds(500))
+        return isOver.withLock { $0 }
+      })
+    let texts = try #require(await said)
+    #expect(texts.isEmpty || texts.contains { $0.hasPrefix("mag: it has not stopped") }, "\(texts)")
+    hardware.setHangs(false, at: Self.address)
+    #expect(eventually { host.hub.value.leavingMonitors.isEmpty })
+    lease.cancel()
+    host.shutDown()
+    await host.hub.value.isOff()
+  }
+}
+
+/// The simulated hardware with chips that hang as a test tells them.
+private final class HangingHardware: Hardware {
+  private struct State {
+    var addresses: Set<UInt8> = []
+    var hangCount = 0
+  }
+
+  let simulated: SimulatedHardware
+  private let state = Guarded(State())
+
+  init() {
+    var receiver = SimulatedReceiver.Configuration()
+    receiver.timeToFirstFix = .milliseconds(50)
+    receiver.rateHz = 20
+    simulated = SimulatedHardware(receiver: receiver)
+  }
+
+  /// How many transactions hang.
+  var hangCount: Int { state.withLock { $0.hangCount } }
+
+  func setHangs(_ hangs: Bool, at address: UInt8) {
+    state.withLock { state in
+      if hangs { state.addresses.insert(address) } else { state.addresses.remove(address) }
+    }
+  }
+
+  fileprivate func hold(at address: UInt8) {
+    guard state.withLock({ $0.addresses.contains(address) }) else { return }
+    state.withLock { $0.hangCount += 1 }
+    TestSupport.hold(until: { state.withLock { !$0.addresses.contains(address) } })
+    state.withLock { $0.hangCount -= 1 }
+  }
+
+  func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus {
+    Bus(bus: try simulated.i2cBus(name), hardware: self)
+  }
+
+  func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort {
+    try simulated.serialPort(name, speed: speed)
+  }
+
+  func checkSerialPort(_ name: String) throws(HardwareError) { try simulated.checkSerialPort(name) }
+
+  func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput {
+    try simulated.gpioOutput(name, activeLow: activeLow)
+  }
+
+  func gpioEdges(_ name: GPIOLineName, falling: Bool) throws(HardwareError) -> any GPIOEdgeInput {
+    try simulated.gpioEdges(name, falling: falling)
+  }
+
+  private struct Bus: I2CBus {
+    let bus: any I2CBus
+    let hardware: HangingHardware
+
+    var name: String { bus.name }
+    var maximumReadLength: Int { bus.maximumReadLength }
+    func claim(_ address: UInt8) throws(HardwareError) { try bus.claim(address) }
+
+    func transaction(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) throws(HardwareError) {
+      hardware.hold(at: address)
+      try bus.transaction(address, operations)
+    }
+  }
+}
