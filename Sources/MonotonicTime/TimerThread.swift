@@ -19,7 +19,7 @@ final class TimerThread: Sendable {
       return !state.isRunning
     }
     guard mustStart else { return 0 }
-    let error = DetachedThread.start("timers") { self.run() }
+    let error = startThread { self.run() }
     if error != 0 { state.withLock { $0.isRunning = false } }
     return error
   }
@@ -36,9 +36,15 @@ final class TimerThread: Sendable {
   private let clockChange: Int32
   private let state = Guarded(State())
 
-  private init() {
+  private let startThread: @Sendable (@escaping @Sendable () -> Void) -> Int32
+
+  /// - Parameter startThread: starts a thread, and returns 0 or why there is none
+  init(
+    startThread: @escaping @Sendable (@escaping @Sendable () -> Void) -> Int32 = { DetachedThread.start("timers", $0) }
+  ) {
     timer = clinux_timerfd()
     clockChange = clinux_clock_change()
+    self.startThread = startThread
   }
 
   func schedule(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {

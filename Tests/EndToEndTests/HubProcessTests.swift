@@ -109,6 +109,43 @@ struct HubProcessTests {
     #expect(hub.stop() == 0)
   }
 
+  @Test func `visits in which a reader hangs leave no thread and no descriptor behind, and none delays the end`() throws
+  {
+    let hub = HubProcess(board: HubProcess.simulatedBoard(""), ["--no-journal-state"])
+    hub.watch(["--once"]).wait()
+    #expect(hub.comesToRest())
+    // The first that hangs starts threads that stay.
+    var before: [Int] = []
+    for visit in 0..<4 {
+      if visit == 1 { before = hub.resources }
+      let watch = hub.watch()
+      #expect(hub.shows("imu", "tracking"))
+      let reader = try #require(HeldThread("imu", of: hub.program))
+      #expect(
+        eventually { hub.devicesNow["imu"].power == "failed" && hub.devicesNow["imu"].reason.contains("hangs") },
+        "\(hub.devicesNow["imu"])")
+      if visit % 2 == 0 {
+        // It goes on while somebody wants it, and is started again.
+        reader.letGo()
+        #expect(hub.shows("imu", "tracking"))
+      }
+      watch.send(SIGINT)
+      watch.wait()
+      reader.letGo()
+      #expect(eventually { ["off", "failed"].contains(hub.devicesNow["imu"].power) && !hub.hasThread("imu") })
+      #expect(eventually { hub.devicesNow["imu"].holders.isEmpty && hub.devicesNow["gps"].power == "off" })
+    }
+    #expect(
+      eventually { zip(hub.resources, before).allSatisfy { $0 <= $1 } }, "\(before) became \(hub.resources)")
+    let watch = hub.watch()
+    #expect(hub.shows("imu", "tracking"))
+    let reader = try #require(HeldThread("imu", of: hub.program))
+    // Not killed by the test.
+    #expect(hub.stop() >= 0, "\(hub.program.standardError)")
+    watch.wait()
+    withExtendedLifetime(reader) {}
+  }
+
   private static let simulatedIMU = """
     imu: { driver: "mpu-6050", bus: "simulated/i2c",
       power: { switch: "gpio", chip: "simulated", line: "imu-power" } }

@@ -148,9 +148,12 @@ extension HardwareInTheLoop {
       #expect(eventually { !board.gpsLine.isHigh && !board.imuLine.isHigh })
       #expect(eventually { hub.isOff })
       let before = (resources: hub.resources, memory: residentKilobytes(hub))
-      let faults: [Fault?] = [nil, nil, nil, .noAcknowledge, .timeOut, .receiverUnplugged, .imuUnplugged]
-      for _ in 0..<1000 {
-        try visit(hub, fault: faults.randomElement(using: &random) ?? nil, patience: 100, &random)
+      let faults: [Fault?] = [nil, nil, nil, .noAcknowledge, .timeOut, .receiverUnplugged, .imuUnplugged, .readerHangs]
+      for number in 0..<1000 {
+        // Now and then one hangs for so long that the hub notices.
+        let isLong = number % 100 == 99
+        let fault = isLong ? .readerHangs : faults.randomElement(using: &random) ?? nil
+        try visit(hub, fault: fault, patience: isLong ? 6000 : 100, &random)
       }
       // Waits until the hub has noticed that the last client left. A failed device is retried as long as it has a
       // holder.
@@ -173,14 +176,16 @@ extension HardwareInTheLoop {
       #expect(hub.stop() == 0)
     }
 
-    private enum Fault { case noAcknowledge, timeOut, receiverUnplugged, imuUnplugged }
+    private enum Fault { case noAcknowledge, timeOut, receiverUnplugged, imuUnplugged, readerHangs }
 
     private func visit(
       _ hub: HubProcess, fault: Fault?, patience: Int, _ random: inout SeededRandom
     ) throws {
       let subscriber = Subscriber(hub)
       wait(milliseconds: Int.random(in: 0...patience, using: &random))
+      var held: HeldThread?
       switch fault {
+      case .readerHangs: held = HeldThread(Bool.random(using: &random) ? "imu" : "gps", of: hub.program)
       case .noAcknowledge: board.imu.inject(.noAcknowledge)
       case .timeOut: board.imu.inject(.timeOut)
       case .receiverUnplugged: board.unplugReceiver()
@@ -189,6 +194,7 @@ extension HardwareInTheLoop {
       }
       wait(milliseconds: Int.random(in: 0...patience, using: &random))
       if Bool.random(using: &random) { subscriber.leave() }
+      held?.letGo()
       board.imu.inject(nil)
       if fault == .receiverUnplugged { try board.plugInReceiver() }
       if fault == .imuUnplugged { try board.plugInIMU() }

@@ -128,6 +128,14 @@ public final class HubProcess {
   /// How many threads and file descriptors the process has.
   public var resources: [Int] { ["task", "fd"].map { Files.names(in: "/proc/\(program.pid)/\($0)").count } }
 
+  /// Whether it has a thread of this name.
+  public func hasThread(_ name: String) -> Bool {
+    let folder = "/proc/\(program.pid)/task"
+    return Files.names(in: folder).contains { thread in
+      (try? Files.bytes(of: "\(folder)/\(thread)/comm")).map { String(decoding: $0, as: UTF8.self) } == "\(name)\n"
+    }
+  }
+
   /// What the process has open that is a device.
   public var openDevices: [String] {
     let listing = Program(["-l", "/proc/\(program.pid)/fd"], path: "/bin/ls")

@@ -1,6 +1,12 @@
 #ifndef CTESTTHREADS_H
 #define CTESTTHREADS_H
 
-// Nothing to call: linking CTestThreads.c is sufficient.
+#include <sys/types.h>
+
+// To set the number of threads for tests there is nothing to call: linking CTestThreads.c is sufficient.
+
+/// Stops one thread of a descendant process, as a call to the kernel that does not return would, until a descriptor becomes readable.
+/// Returns 0 once the thread stands, or an errno.
+int ctest_hold_thread(pid_t thread, int release);
 
 #endif
