@@ -652,13 +652,17 @@ let hubConditions = [];
 const fenceSeverity = ({ state, event }) =>
   state === "outside" && event === "leave" ? "warning" : state === "unknown" && event === "lost" ? "problem" : null;
 
+/** Whether the hub has not been heard for longer than a connection takes to come back. */
+function isLostNow() {
+  const isLost = heardAt !== null && !isRefused && (paused ? isUnanswered : !isListening());
+  return isLost && (performance.now() - Math.max(heardAt ?? 0, listenedAt)) / 1000 > lostSeconds;
+}
+
 /** What only this page knows: whether it hears the hub, how old what it shows is, and whether it is the hub's own page. */
 function ownAlarms() {
   const all = [];
   const now = performance.now();
-  const isLost = heardAt !== null && !isRefused && (paused ? isUnanswered : !isListening());
-  const silence = (now - Math.max(heardAt ?? 0, listenedAt)) / 1000;
-  if (isLost && silence > lostSeconds) {
+  if (isLostNow()) {
     all.push({
       name: t("banner.hub"), severity: "problem", short: t("banner.lost"),
       time: t("banner.lostFor", { time: duration((now - heardAt) / 1000) }),
@@ -721,7 +725,7 @@ function anchorAlarms() {
 /** All that needs attention, the worst first: the hub's own words, a name, since when, what is the matter, and what to do. */
 function alarms() {
   const own = [...anchorAlarms(), ...ownAlarms()];
-  if (isAwayNow()) return own;
+  if (isAwayNow() || isLostNow()) return own;
   const all = [...own];
   const told = [[t("boardFile"), hubConditions], ...[...devices.values()].map(({ status }) => [status.id, status.conditions ?? []])];
   for (const [name, conditions] of told) {
