@@ -211,6 +211,12 @@ class Schedule(Record):
     """Metres: 95 of 100 such positions are within this radius."""
     accuracy: float | None = _optional()
     """Metres, as wished."""
+    max_age: float | None = _optional("maxAge")
+    """Seconds: a fix that is at most this old is good enough, as wished."""
+    known: bool | None = _optional()
+    """``True`` for a fix that another client has caused, within ``max_age``; the receiver was not woken for it."""
+    reckoned: bool | None = _optional()
+    """``True`` for a position from dead reckoning, which is still within the wished error."""
     relaxed: Wish | None = _optional()
     """What the receiver's energy budget leaves of the wish; ``None`` if it leaves all of it."""
     viewer: str | None = _optional()
