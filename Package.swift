@@ -204,7 +204,9 @@ let package = Package(
       name: "SimulationTests",
       dependencies: ["Devices", "HardwareIO", "MonotonicTime", "Simulation", "TestSupport"], exclude: ["dialogue.py"],
       swiftSettings: strict),
-    .testTarget(name: "FusionTests", dependencies: ["Fusion", "MonotonicTime", "Simulation"], swiftSettings: strict),
+    .testTarget(
+      name: "FusionTests", dependencies: ["Fusion", "MonotonicTime", "Simulation", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "HubTests",
       dependencies: [
