@@ -1,5 +1,4 @@
 import Devices
-import Fusion
 import Glibc
 import Guarding
 import Hub
@@ -8,6 +7,8 @@ import Outputs
 import Publishing
 import TestSupport
 import Testing
+
+@testable import Fusion
 
 /// A magnetometer's offset that is refined while the board is used.
 struct BackgroundCalibrationTests {
