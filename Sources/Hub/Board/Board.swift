@@ -105,7 +105,6 @@ public struct Board: Equatable, Sendable {
     /// Whether `tiles` is the whole path of a file, which can only be a PMTiles file by its name.
     static func isTileFile(_ tiles: String) -> Bool {
       tiles.utf8.first == UInt8(ascii: "/") && tiles.hasSuffix(".pmtiles")
-        && tiles.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     }
 
     /// Whom to credit on the map: as the board file says, or as OpenStreetMap asks for where its servers are used.

@@ -179,8 +179,8 @@ async function look() {
     takeFences(areas);
     hubConditions = conditions ?? [];
     isUnanswered = false;
-    // A stream is heard by itself: it may be gone while the hub is there.
-    if (!stream) hear();
+    // Where nothing measures the stream is silent, and this is all that is heard.
+    hear();
   } catch {
     // The next look finds out whether the hub is back.
     isUnanswered = true;
