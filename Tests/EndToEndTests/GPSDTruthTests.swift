@@ -89,7 +89,11 @@ import Testing
     client.send("?POLL;")
     #expect(eventually { reports("POLL").count == 1 })
     // One entry for each active device in each list. The last is the one that is taken: clients read that.
-    let poll = client.text.components(separatedBy: "\"class\":\"POLL\"").last ?? ""
+    // A report of the watch may follow on a line of its own.
+    let poll =
+      client.text.components(separatedBy: "\"class\":\"POLL\"").last.map {
+        String($0.prefix { $0 != "\r\n" && $0 != "\n" })
+      } ?? ""
     let devices = poll.components(separatedBy: "\"class\":\"TPV\",\"device\":\"").dropFirst().map {
       $0.prefix { $0 != "\"" }
     }
