@@ -38,7 +38,8 @@ const holdSeconds = 60;
 // What it takes a screen reader to say the last description.
 const describeMilliseconds = 5000;
 // Numbers that change faster cannot be read; the horizon moves as fast as states come.
-const drawMilliseconds = 190;
+const drawMilliseconds = 240;
+const mapMilliseconds = 480;
 // Lists and words change seldom, next to the states.
 const listMilliseconds = 400;
 // A connection that comes back at once was not lost, and a state that is late may be a busy machine's.
@@ -1507,6 +1508,7 @@ let drawnAt = -Infinity;
 let listedAt = -Infinity;
 // What the map was drawn for, and each other picture.
 let drawnMap = "";
+let mappedAt = -Infinity;
 let drawnPictures = -Infinity;
 // The style's colours, as long as it is the same.
 const colours = new Map();
@@ -1534,7 +1536,8 @@ function redraw(isUrgent = false) {
     isRedrawAsked = false;
     drawnAt = performance.now();
     showState();
-    if (document.body.dataset.map !== "no") drawMap();
+    // A large picture, which costs most; what somebody does with it is drawn at once.
+    if (document.body.dataset.map !== "no" && (drawnMap === "" || drawnAt - mappedAt > mapMilliseconds)) drawMap();
     if (isOpen("tilt")) drawHorizon($("horizon"), state?.attitude, colour);
     // Lists, banners and slow pictures, which nobody sees move.
     if (drawnAt - listedAt < listMilliseconds) return;
@@ -1772,6 +1775,7 @@ function drawMap() {
   ].join();
   if (key === drawnMap) return;
   drawnMap = key;
+  mappedAt = performance.now();
   for (const [id, isPressed] of [["map-follow", camera.mode === "follow"], ["map-all", camera.mode === "all"], ["map-turn", camera.isCourseUp]]) {
     $(id).setAttribute("aria-pressed", String(isPressed));
   }
