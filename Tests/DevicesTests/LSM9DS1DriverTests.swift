@@ -219,6 +219,21 @@ struct LSM9DS1MagnetometerDriverTests {
     bus.finish()
   }
 
+  @Test(
+    arguments: [
+      [0xFF, 0x7F, 0x51, 0xF9, 0xBA, 0x1A], [0x5D, 0x0D, 0x00, 0x80, 0xBA, 0x1A], [0x5D, 0x0D, 0x51, 0xF9, 0xFF, 0x7F],
+    ] as [[UInt8]])
+  func `an end of the scale is no measurement`(_ bytes: [UInt8]) throws {
+    let bus = PlaybackBus(
+      LSM9DS1MagnetometerDriverTests.start + [
+        Step("new", [0x27], read: [0x0F]), Step("the axes", [0xA8], read: bytes),
+      ], address: 0x1E)
+    let driver = driver(bus)
+    try driver.start()
+    #expect(try driver.read() == nil)
+    bus.finish()
+  }
+
   @Test(arguments: [0x00, 0xFF] as [UInt8]) func `a bus that hangs is no measurement`(_ byte: UInt8) throws {
     let bus = PlaybackBus(
       LSM9DS1MagnetometerDriverTests.start + [
