@@ -33,7 +33,7 @@ class Client:
   def read(self):
     with self.connection.makefile("rb") as lines:
       for line in lines:
-        # The last one may be cut, and what is said of a hub at rest was not fused.
+        # The last line may be cut, and the state of a hub at rest was not fused.
         if line.endswith(b"\n") and b'"class":"STATE"' in line and b'"mode":"asleep"' not in line:
           self.lines.append(line)
 

@@ -12,7 +12,7 @@ import Glibc
 public struct MagneticOffsetRefiner: Sendable {
   /// A better offset.
   public struct Result: Equatable, Sendable {
-    /// The calibration that it was measured with; what it refines.
+    /// The calibration that it refines, with which the samples were corrected.
     public var replaced: InertialCalibration
     /// In microtesla, in the chip's axes.
     public var offset: SIMD3<Double>

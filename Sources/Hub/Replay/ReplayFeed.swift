@@ -4,7 +4,7 @@ import Guarding
 import MonotonicTime
 import Publishing
 
-/// What was recorded of devices, in their place: whoever plays a recording puts it here.
+/// Stands in for a board's devices: the player of a recording puts their recorded messages here.
 ///
 /// All of it comes from one thread, in the order of its times, and with the machine's clock set to each of them.
 public final class ReplayFeed: Sendable {

@@ -6,7 +6,7 @@ import Publishing
 
 /// Decodes what a receiver was recorded to send.
 final class ReplayedReceiver: ReplayRun {
-  /// After a silence that ends an epoch. What is played may have been read late, and has come as if it had been read at once.
+  /// Is added to a silence that ends an epoch: the recording hub may have read late, and a log has all of an epoch at one instant.
   private static let patience = Duration.milliseconds(300)
 
   private struct State: ~Copyable, Sendable {

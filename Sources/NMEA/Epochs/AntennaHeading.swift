@@ -2,7 +2,7 @@
 public struct AntennaHeading: Equatable, Sendable {
   /// From true north, 0 to 360.
   public var degrees: Double
-  /// One standard deviation; `nil` where it is not stated.
+  /// One standard deviation; `nil` if the receiver does not state it.
   public var sigmaDegrees: Double?
 }
 
@@ -10,17 +10,17 @@ public struct AntennaHeading: Equatable, Sendable {
 ///
 /// It opens and closes no epoch: a heading may come before the position of its instant, after it, or more often.
 struct AntennaHeadingMemory: Sendable {
-  /// No receiver sends a heading so long before the first message of its epoch, nanoseconds.
+  /// The longest time from a heading to the first message of its epoch, nanoseconds.
   private static let longestLead: Int64 = 100_000_000
-  /// What is less certain is none.
+  /// A heading with a larger sigma, degrees, is ignored.
   private static let mostUncertain = 20.0
 
   private var heading: (value: AntennaHeading, at: Int64)?
 
-  /// Takes a heading; what cannot be one is ignored.
+  /// Takes a heading. A value out of range is ignored.
   ///
   /// - Parameters:
-  ///   - sigma: `nil` where it is not stated
+  ///   - sigma: `nil` if the receiver does not state it
   ///   - instant: when it was read
   mutating func note(_ degrees: Double?, sigma: Double? = nil, at instant: Int64) {
     guard let degrees, StatedRange.courseDegrees.contains(degrees) else { return }

@@ -5,7 +5,8 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// Refines the stored offsets of magnetometers while these are awake for others, and stores what it finds as `calibrate mag` does.
+/// Refines the stored offsets of magnetometers while other subscribers keep these awake, and stores better ones as
+/// `calibrate mag` does.
 /// It wakes nothing.
 public final class BackgroundCalibration: Sendable {
   private struct Refining {
@@ -16,7 +17,7 @@ public final class BackgroundCalibration: Sendable {
   private struct State {
     /// By the device's ID.
     var refining: [String: Refining] = [:]
-    /// Of those devices whose results could not be stored: what was said of it.
+    /// By the device's ID: the last error, if a result could not be stored.
     var problems: [String: String] = [:]
   }
 
@@ -55,7 +56,7 @@ public final class BackgroundCalibration: Sendable {
     }.end()
   }
 
-  /// Returns whether a chip has an offset to refine. What was measured with another calibration does not count.
+  /// Returns whether a chip has an offset to refine. Samples from before another calibration do not count.
   private func begin(_ chip: MagnetometerDescription) -> Bool {
     let calibration = chip.calibration.values
     guard let refiner = MagneticOffsetRefiner(calibration) else { return false }

@@ -7,14 +7,15 @@ import Publishing
 /// Plays recorded messages to a hub as if they came about now: sets its clocks to each message's time and hands it over. The inputs of
 /// the fusion go to the hub's `FusionLog` with the instants that they had.
 ///
-/// All on the caller's thread, what the clock has due included: the same messages give the same states, byte for byte.
+/// Everything runs on the caller's thread, also the clock's scheduled actions: the same messages give the same states, byte for
+/// byte.
 public struct ReplayPlayer {
   private struct Device {
     var kind: DeviceStatus.Kind
     var isSupplied: Bool
     var isHeld: Bool
 
-    /// What a supply monitor is held for may be the energy of others.
+    /// A client may hold a supply monitor only for the energy of other devices.
     var isReasonToFuse: Bool { isHeld && kind != .supplyMonitor }
   }
 
@@ -22,20 +23,20 @@ public struct ReplayPlayer {
   private enum Run {
     case none
     case recorded
-    /// Of what no client had fused then although it was measured: a replay shows it all the same.
+    /// Of measurements that no client wanted fused at the time: a replay fuses and shows them all the same.
     case own
   }
 
-  /// What comes this long after a run is no rest of it.
+  /// A measurement this long after a run does not belong to it.
   private static let pause = Duration.seconds(1)
 
   private let stage: ReplayStage
-  /// What is to be added to a message's time. The hub's clock only goes forward, the times of recordings do not: each start of
+  /// Is added to a message's time. The hub's clock only goes forward, the times of recordings do not: each start of
   /// a board has its own, and nothing tells how long it was between them.
   private var shiftNanoseconds: Int64 = 0
-  /// What is to be added to a message's time for that of the system's clock.
+  /// Is added to a message's time for the time of the system's clock.
   private var systemAheadNanoseconds: Int64 = 0
-  /// By ID, those of which anything has been said.
+  /// By ID, the devices that have occurred so far.
   private var devices: [String: Device] = [:]
   private var run = Run.none
   private var lastRunEndedAt: MonotonicInstant?
@@ -72,8 +73,8 @@ public struct ReplayPlayer {
     case .clock: break
     case .begin, .end: fuse(message, content)
     default:
-      // Of what was on before the recording began nothing is said until it changes, and that a device was supplied may have been
-      // written down a little after the first that it said.
+      // A device that was on before the recording began has no message until it changes, and the message that a device is
+      // supplied may come a little after its first measurement.
       if devices[message.device]?.isSupplied != true, let kind = message.content.kind {
         note(Device(kind: kind, isSupplied: true, isHeld: true), message.device)
       }
@@ -112,7 +113,7 @@ public struct ReplayPlayer {
     feed.log?.apply(input, at: instant)
   }
 
-  /// `nil` for what is none, or of a device that the board does not have.
+  /// `nil` for a message that is no input, and for a device that the board does not have.
   private func input(of message: ReplayedMessage, _ content: ReplayedMessage.Content) -> FusionInput? {
     let board = stage.board.value
     let place = board.devices.firstIndex { $0.id == message.device }
@@ -144,9 +145,9 @@ public struct ReplayPlayer {
     }
   }
 
-  /// Nothing is said any more of what is on.
+  /// Ends the replay: all devices are off.
   public mutating func end() {
-    // Whoever gathers a value for the end of an interval still gets it.
+    // A subscriber that gathers values up to the end of an interval still gets them.
     clock.run(until: clock.now + .seconds(1))
     switchOff()
   }
@@ -161,7 +162,7 @@ public struct ReplayPlayer {
     let isSame = isOffset(before &- systemAheadNanoseconds)
     // A hub that was started again begins with the clock as it had been set.
     if !isSame { systemAheadNanoseconds = 0 }
-    // That, or what comes later in the same recording: its clock has gone on meanwhile.
+    // That, or what comes later in the same recording: its clock has gone on in the meantime.
     if instant >= clock.now, isSame || isOffset(before) {
       clock.run(until: instant)
     } else {

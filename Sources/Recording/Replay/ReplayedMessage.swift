@@ -14,7 +14,7 @@ public struct ReplayedMessage: Sendable {
     case supply(SupplySample)
     /// - Parameters:
     ///   - isSupplied: whether the device was at work
-    ///   - isHeld: whether somebody wanted it
+    ///   - isHeld: whether a client wanted it
     case power(DeviceStatus.Kind, isSupplied: Bool, isHeld: Bool)
     /// Not in place, as it is large.
     indirect case epoch(ReceiverEpoch)
