@@ -29,6 +29,8 @@ public struct CorrectionStatus: Equatable, Sendable {
   public var outcomes = CorrectionOutcomes()
   /// How often a caster was connected to.
   public var connections = 0
+  /// From the receiver to the base station, if that has said where it is (RTCM 3's messages 1005 and 1006).
+  public var baseDistanceMetres: Double?
   /// When the last message came.
   public var lastAt: MonotonicInstant?
 

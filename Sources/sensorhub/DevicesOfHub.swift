@@ -40,6 +40,8 @@ enum DevicesOfHub {
     /// By RTCM 3's numbers.
     var messages: [String: Int]
     var lost: Int
+    /// From the receiver to the base station; `nil` until that has said where it is.
+    var baseDistanceMetres: Double?
     /// What the receiver says to have made of them; `nil` of one that says nothing.
     var receiver: Outcomes?
   }

@@ -27,6 +27,17 @@ struct CasterSettingsTests {
     #expect(try caster("caster: 'ntrip://me@[2001:db8::1]/A'")?.description == "ntrip://[2001:db8::1]:2101/A")
   }
 
+  @Test func `several casters are tried in their order, each with its own user`() throws {
+    let settings = try #require(
+      try caster("caster: ['ntrip://a/B', 'ntrip://me@c:2102/D'], passwordFile: '/etc/p', gga: 5, version: 1"))
+    #expect(settings.inOrder.map(\.description) == ["ntrip://a:2101/B", "ntrip://c:2102/D"])
+    #expect(settings.inOrder.map(\.username) == [nil, "me"])
+    #expect(settings.inOrder.allSatisfy { $0.version == 1 && $0.positionInterval == .seconds(5) })
+    #expect(settings.passwordFile == "/etc/p")
+    #expect { try caster("caster: []") } throws: { "\($0)".contains("'devices.gps.ntrip.caster' must be an address") }
+    #expect { try caster("caster: ['ntrip://a/B', 'b']") } throws: { "\($0)".contains("must be an address with") }
+  }
+
   @Test func `a receiver with other corrections is read as before`() throws {
     let board = { (ntrip: String) in
       try Board(json5: Array("{ name: 'x', devices: { gps: { driver: 'nmea', port: 'p'\(ntrip) } } }".utf8), file: "b")

@@ -29,13 +29,13 @@ struct CorrectionsTests {
     /// - Parameter silence: after which a caster that says nothing is left
     init(
       _ caster: ScriptedCaster, _ more: String = "", receiver settings: String = #"messages: "ubx","#,
-      silence: Duration = .seconds(3600)
+      silence: Duration = .seconds(3600), before others: String = ""
     ) throws {
       var configuration = CommandedReceiver.Configuration()
       configuration.timeToFirstFixScale = 0.02
       configuration.takesCorrections = true
       receiver = hardware.receiver(.ublox9, configuration: configuration)
-      let board = try Rig.board(caster, more, settings)
+      let board = try Rig.board(caster, more, settings, before: others)
       host = HubHost(Hub(board: board, hardware: hardware), version: "test")
       let sink = JournalSink(to: Nowhere())
       var patience = CasterVisit.Patience()
@@ -50,13 +50,14 @@ struct CorrectionsTests {
     }
 
     static func board(
-      _ caster: ScriptedCaster, _ more: String = "", _ settings: String = #"messages: "ubx","#
+      _ caster: ScriptedCaster, _ more: String = "", _ settings: String = #"messages: "ubx","#,
+      before others: String = ""
     ) throws -> Board {
       try Board(
         json5: Array(
           """
           { name: "test", devices: { gps: { driver: "ublox", port: "simulated/ublox-9", rateHz: 5, \(settings)
-            ntrip: { caster: "ntrip://127.0.0.1:\(caster.port)/BASE"\(more) },
+            ntrip: { caster: [\(others)"ntrip://127.0.0.1:\(caster.port)/BASE"]\(more) },
             power: { switch: "gpio", chip: "simulated", line: "ublox-9-power", lingerSeconds: 0 } } } }
           """.utf8), file: "test")
     }
@@ -95,6 +96,25 @@ struct CorrectionsTests {
       }
       return !visit.isOpen
     }
+  }
+
+  @Test func `a caster that has nothing is followed by the next of the list`() async throws {
+    let first = ScriptedCaster { visit in
+      visit.send("HTTP/1.1 503 Service Unavailable\r\n\r\n")
+      visit.close()
+    }
+    let second = ScriptedCaster { CorrectionsTests.serve($0) }
+    let rig = try Rig(second, before: "\"ntrip://127.0.0.1:\(first.port)/BASE\", ")
+    #expect(rig.corrections?.source == "ntrip://127.0.0.1:\(first.port)/BASE")
+    let (fixes, subscription) = try rig.fixes()
+    // Without a pause: nobody has asked the second one yet.
+    #expect(eventually { rig.corrections?.phase == .receiving }, "\(rig.status)")
+    #expect(rig.corrections?.source == "ntrip://127.0.0.1:\(second.port)/BASE")
+    #expect(first.visits.values.count >= 1 && second.visits.values.count == 1)
+    #expect(rig.status.remark == nil)
+    #expect(eventually { fixes.values.contains { $0.status == .rtkFixed } }, "\(rig.status)")
+    subscription.cancel()
+    await rig.end()
   }
 
   @Test(arguments: [#"messages: "ubx","#, #"messages: "nmea","#])

@@ -13,6 +13,11 @@ public struct CasterSettings: Equatable, Sendable {
   public var version = 2
   /// How often the caster is told where the receiver is; `nil` for never.
   public var positionInterval: Duration?
+  /// Those that are tried in this order if this one gives nothing; they have none of their own.
+  public var alternatives: [CasterSettings] = []
+
+  /// This one, and then its alternatives.
+  public var inOrder: [CasterSettings] { [self] + alternatives }
 
   public init(host: String, port: UInt16 = 2101, mountPoint: String) {
     self.host = host
@@ -38,10 +43,31 @@ extension CasterSettings: CustomStringConvertible {
 extension CasterSettings {
   private static let expected = "an address with a mount point, such as \"ntrip://user@caster.example:2101/MOUNT\""
   private static let usualPositionSeconds = 10.0
+  private static let mostAlternatives = 8
 
   init(_ section: BoardSection) throws(BoardError) {
     var section = section
-    let text = try section.required("caster")
+    var texts = try section.stringOrStrings("caster") ?? []
+    if !section.has("caster") { texts = [try section.required("caster")] }
+    guard let first = texts.first, texts.count <= CasterSettings.mostAlternatives else {
+      throw section.wrong("caster", expected: "an address, or a list of 1 to \(CasterSettings.mostAlternatives)")
+    }
+    try self.init(first, section)
+    for text in texts.dropFirst() { alternatives.append(try CasterSettings(text, section)) }
+    passwordFile = try section.name("passwordFile")
+    if passwordFile != nil, inOrder.allSatisfy({ $0.username == nil }) {
+      throw section.wrong("passwordFile", expected: "left out, or 'caster' with a user: ntrip://user@…")
+    }
+    version = try section.integer("version", in: 1...2) ?? version
+    positionInterval = try section.seconds("gga", orUsual: CasterSettings.usualPositionSeconds, in: 1...3600)
+    for index in alternatives.indices {
+      (alternatives[index].version, alternatives[index].positionInterval) = (version, positionInterval)
+    }
+    try section.finish()
+  }
+
+  /// - Parameter text: the address of one
+  private init(_ text: String, _ section: BoardSection) throws(BoardError) {
     let scheme = "ntrip://"
     if text.hasPrefix("ntrips://") || text.hasPrefix("https://") {
       throw section.wrong(
@@ -66,13 +92,6 @@ extension CasterSettings {
     }
     self.init(host: host.host, port: host.port ?? 2101, mountPoint: String(mountPoint))
     self.username = username
-    passwordFile = try section.name("passwordFile")
-    if passwordFile != nil, username == nil {
-      throw section.wrong("passwordFile", expected: "left out, or 'caster' with a user: ntrip://user@…")
-    }
-    version = try section.integer("version", in: 1...2) ?? version
-    positionInterval = try section.seconds("gga", orUsual: CasterSettings.usualPositionSeconds, in: 1...3600)
-    try section.finish()
   }
 
   /// Stands in a request as it is.

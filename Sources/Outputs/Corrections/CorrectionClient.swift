@@ -19,6 +19,8 @@ final class CorrectionClient: Sendable {
     var pace = ReconnectPace()
     /// Not before, whoever wants them: of those who come and go each one would ask anew.
     var nextTry: MonotonicInstant?
+    /// Which of the casters is tried.
+    var index = 0
   }
 
   let id: String
@@ -98,26 +100,37 @@ final class CorrectionClient: Sendable {
 
   private func visit(_ poller: Poller) {
     let startedAt = clock.now
+    let casters = caster.inOrder
+    let current = casters[state.withLock { min($0.index, casters.count - 1) }]
+    note { $0.source = "\(current)" }
     let before = state.withLock { $0.status }
     let error: CasterError
     do throws(CasterError) {
       let visit = CasterVisit(
-        caster: caster, password: try password(), version: version, patience: patience, poller: poller, clock: clock,
+        caster: current, password: try password(of: current), version: version, patience: patience, poller: poller,
+        clock: clock,
         position: { [corrections] in corrections.lastFix.flatMap { PositionSentence.make(of: $0) } })
-      error = visit.run { take($0) }
+      error = visit.run { take($0, from: current) }
     } catch let obstacle {
       error = obstacle
     }
     let after = state.withLock { $0.status }
-    sayFarewell(since: before, after, over: clock.now - startedAt)
+    sayFarewell(to: current, since: before, after, over: clock.now - startedAt)
     if error == .stopped { return }
     let lasted = after.lastAt.map { $0 - startedAt >= CorrectionClient.lasting } ?? false
     state.withLock { state in
       if lasted { state.pace.reset() }
+      if !lasted, state.index + 1 < casters.count {
+        // The next one may do better, and has not been asked yet.
+        state.index += 1
+        state.nextTry = nil
+        return
+      }
+      state.index = 0
       let wait = error.isRefusal ? state.pace.afterRefusal() : state.pace.next()
       state.nextTry = clock.now + wait
     }
-    let text = error.text(of: caster)
+    let text = error.text(of: current)
     note { status in
       status.phase = .waiting
       status.reason = text
@@ -125,7 +138,7 @@ final class CorrectionClient: Sendable {
     if !isOver { corrections.remark(text) }
   }
 
-  private func take(_ event: CasterVisit.Event) {
+  private func take(_ event: CasterVisit.Event, from current: CasterSettings) {
     switch event {
     case .connected:
       note { status in
@@ -136,7 +149,10 @@ final class CorrectionClient: Sendable {
     case .message(let number, let bytes):
       let now = clock.now
       var isFirst = false
+      let base = BaseStation.place(number, bytes)
+      let distance = base.map { BaseStation.distance(of: $0, from: corrections.lastFix) }
       note { status in
+        if let distance { status.baseDistanceMetres = distance }
         isFirst = status.phase != .receiving
         status.phase = .receiving
         status.reason = nil
@@ -146,7 +162,7 @@ final class CorrectionClient: Sendable {
       if isOver { return }
       corrections.queue.put(bytes)
       guard isFirst else { return }
-      sink.write(.notice, "\(id): corrections come from \(caster)", fields: fields)
+      sink.write(.notice, "\(id): corrections come from \(current)", fields: fields)
       corrections.remark(nil)
     }
   }
@@ -160,8 +176,8 @@ final class CorrectionClient: Sendable {
     }
   }
 
-  private func password() throws(CasterError) -> String {
-    guard caster.username != nil else { return "" }
+  private func password(of current: CasterSettings) throws(CasterError) -> String {
+    guard current.username != nil else { return "" }
     if let file = caster.passwordFile, let reason = SecretFile.refusal(ofBoards: file) {
       throw .unreadablePassword(file: file, reason: reason)
     }
@@ -173,13 +189,15 @@ final class CorrectionClient: Sendable {
     }
   }
 
-  private func sayFarewell(since before: CorrectionStatus, _ after: CorrectionStatus, over time: Duration) {
+  private func sayFarewell(
+    to current: CasterSettings, since before: CorrectionStatus, _ after: CorrectionStatus, over time: Duration
+  ) {
     let count = after.messageCount - before.messageCount
     if count == 0 { return }
     let kinds = after.messages.filter { $0.value > before.messages[$0.key] ?? 0 }.keys.sorted()
     sink.write(
       .notice,
-      "\(id): no more corrections from \(caster): \(count) messages (\(kinds.map(String.init).joined(separator: ", "))), "
+      "\(id): no more corrections from \(current): \(count) messages (\(kinds.map(String.init).joined(separator: ", "))), "
         + "\(after.bytes - before.bytes) bytes in \(Text.duration(seconds: time.inSeconds))", fields: fields)
   }
 

@@ -147,6 +147,7 @@ public enum DevicesReport {
     }
     json.endObject()
     json.member("lost", corrections.lost)
+    json.member("baseDistanceMetres", corrections.baseDistanceMetres, decimals: 0)
     if !corrections.outcomes.isEmpty {
       json.key("receiver")
       json.beginObject()

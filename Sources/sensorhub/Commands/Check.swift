@@ -198,7 +198,8 @@ struct Check: ParsableCommand {
   private func describe(_ caster: CasterSettings) -> String {
     let told =
       caster.positionInterval.map { ", which is told where it is every \(Text.fixed($0.inSeconds, 0)) s" } ?? ""
-    return "corrections from \(caster)\(told)"
+    let others = caster.alternatives.map { ", else from \($0)" }.joined()
+    return "corrections from \(caster)\(others)\(told)"
   }
 
   private func describe(_ fleet: FleetSettings) -> String {

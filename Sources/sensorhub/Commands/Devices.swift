@@ -122,6 +122,9 @@ struct Devices: ParsableCommand {
       text += ", \(count) messages (\(numbers)), \(corrections.bytes) bytes"
     }
     if let age = corrections.ageSeconds { text += ", the last \(Text.duration(seconds: age)) ago" }
+    if let metres = corrections.baseDistanceMetres {
+      text += ", from a base \(Text.fixed(metres / 1000, 1)) km away"
+    }
     if corrections.lost > 0 { text += ", \(corrections.lost) lost as its line is too slow" }
     if let receiver = corrections.receiver {
       let counts = [
