@@ -180,6 +180,9 @@ public final class HubHost: Sendable {
   /// The same while it is awake for others.
   var overheardEpochs: Deferred<GNSSObservation, Never> { following { $0.overheardEpochs } }
 
+  /// The fused state while devices are awake for others. Subscribing wakes nothing.
+  var overheardStates: Deferred<FusedState, Never> { following { $0.lastState.compactMap { $0 } } }
+
   /// How far the system clock is from the receiver's time; nothing on a board without one.
   var clockOffsets: Deferred<ClockOffset, Never> { following { $0.clockOffsets } }
 

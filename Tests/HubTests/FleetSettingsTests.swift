@@ -27,6 +27,16 @@ struct FleetSettingsTests {
     #expect(try Board(json5: Array("{ name: 'x' }".utf8), file: "board").fleet == nil)
   }
 
+  @Test func `OwnTracks gets a fix now and then, or what others keep awake`() throws {
+    let passive = try #require(try fleet("broker: 'mqtt://b', ownTracks: {}")?.ownTracks)
+    #expect(passive == OwnTracksSettings() && !passive.request.asksForFixes)
+    let keys = "topic: 'owntracks/ada/boat', trackerId: 'AB', every: 60, accuracy: 10"
+    let text = "broker: 'mqtt://b', ownTracks: { \(keys) }"
+    let active = try #require(try fleet(text)?.ownTracks)
+    #expect(active.topic == "owntracks/ada/boat" && active.trackerID == "AB")
+    #expect(active.request.every == .seconds(60) && active.request.accuracyMetres == 10)
+  }
+
   @Test(arguments: [
     ("", "'mqtt.broker' is missing"),
     ("broker: 'broker.example'", "'mqtt.broker' must be an address"),
@@ -46,6 +56,12 @@ struct FleetSettingsTests {
     ("broker: 'mqtts://b', keyFile: '/k'", "'mqtt.certificateFile' is missing"),
     ("broker: 'mqtt://b', caFile: '/ca'", "'mqtt.caFile' must be left out"),
     ("broker: 'mqtt://b', homeassistant: true", "did you mean 'mqtt.homeAssistant'?"),
+    ("broker: 'mqtt://b', ownTracks: { topic: 'boat' }", "'mqtt.ownTracks.topic' must be three names"),
+    ("broker: 'mqtt://b', ownTracks: { topic: 'a/b/#' }", "'mqtt.ownTracks.topic' must be three names"),
+    ("broker: 'mqtt://b', ownTracks: { trackerId: 'boat' }", "'mqtt.ownTracks.trackerId' must be one or two"),
+    ("broker: 'mqtt://b', ownTracks: { accuracy: 5 }", "it goes with 'every' or 'maxAge'"),
+    ("broker: 'mqtt://b', ownTracks: { every: 5, error: 5 }", "goes without 'error'"),
+    ("broker: 'mqtt://b', ownTracks: { evry: 5 }", "did you mean 'mqtt.ownTracks.every'?"),
     ("broker: 'mqtts://b', user: 'u', passwrdFile: '/p'", "did you mean 'mqtt.passwordFile'?"),
   ])
   func `what makes no sense is refused`(_ text: String, _ reason: String) {

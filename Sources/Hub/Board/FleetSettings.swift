@@ -17,6 +17,8 @@ public struct FleetSettings: Equatable, Sendable {
   public var homeAssistant: Bool
   /// Whether who has subscribed to the states has the devices awake without having asked for that.
   public var subscribersWake = false
+  /// `nil` if OwnTracks' programs get nothing.
+  public var ownTracks: OwnTracksSettings?
   /// A board file says so, and nobody at a command line: what files it names may be read is limited.
   public internal(set) var isOfBoardFile = false
 
@@ -73,6 +75,7 @@ extension FleetSettings {
     }
     homeAssistant = try section.boolean("homeAssistant") ?? homeAssistant
     subscribersWake = try section.boolean("subscribersWake") ?? subscribersWake
+    ownTracks = try section.section("ownTracks").map { (section) throws(BoardError) in try OwnTracksSettings(section) }
     try section.finish()
   }
 }

@@ -61,6 +61,7 @@ final class FleetSession: Sendable {
   private let connection: MQTTConnection
   private let publisher: FleetPublisher
   private let interests: InterestLeases
+  private let ownTracks: OwnTracksFeed?
   private let watching: Subscription
   /// `nil` where subscribers have to say what they want.
   private let probe: SubscriberProbe?
@@ -88,6 +89,9 @@ final class FleetSession: Sendable {
       sendFix: { [weak publisher] in publisher?.send($0, for: $1) },
       // Who comes to the broker later finds nothing that is over.
       expired: { [weak connection] in connection?.retain(topics.interest($0), []) })
+    ownTracks = settings.ownTracks.map { settings in
+      OwnTracksFeed(settings, of: options.name, host: host) { [weak connection] in connection?.publish($0, $1) }
+    }
     watching = interests.audience.subscribe(
       as: "watching",
       receiveValue: { [weak publisher, weak connection] audience in
@@ -136,6 +140,7 @@ final class FleetSession: Sendable {
   func begin(_ hub: Hub) {
     connection.retain(topics.status, Array("online".utf8))
     follow(hub)
+    ownTracks?.begin()
     do throws(MQTTError) {
       try connection.start { [self] in receive($0) }
     } catch {
@@ -388,6 +393,7 @@ final class FleetSession: Sendable {
   func end() {
     probe?.disconnected()
     interests.end()
+    ownTracks?.end()
     publisher.end()
     connection.end()
   }

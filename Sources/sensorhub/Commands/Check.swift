@@ -205,9 +205,18 @@ struct Check: ParsableCommand {
   private func describe(_ fleet: FleetSettings) -> String {
     let name = (fleet.hub ?? HubIdentity.ofMachine).map { " as '\($0)'" } ?? ""
     let isOpen = !fleet.broker.isEncrypted && !fleet.broker.isLoopback
+    let tracks = fleet.ownTracks.map { ", \(describe($0))" } ?? ""
     return "at the broker \(fleet.broker)\(name)\(isOpen ? ", not encrypted" : "")"
       + (fleet.homeAssistant ? ", for Home Assistant too" : "")
       + (fleet.subscribersWake ? ", awake for who subscribes" : "")
+      + tracks
+  }
+
+  private func describe(_ ownTracks: OwnTracksSettings) -> String {
+    let request = ownTracks.request
+    if let every = request.every { return "for OwnTracks every \(Text.duration(seconds: every.inSeconds))" }
+    return "for OwnTracks "
+      + (request.errorMetres == nil ? "while the devices are awake for others" : "as often as the error requires")
   }
 
   /// Without the rest of an address, which may hold a secret.

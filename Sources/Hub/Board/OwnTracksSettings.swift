@@ -1,0 +1,42 @@
+import Publishing
+
+/// What a board file says of the positions that OwnTracks' programs get at the broker.
+public struct OwnTracksSettings: Equatable, Sendable {
+  /// The whole topic, `owntracks/USER/DEVICE`; `nil` for one that has the hub's name.
+  public var topic: String?
+  /// The two characters that maps show for the board; `nil` for the last two of the hub's name.
+  public var trackerID: String?
+  /// When a position is sent. Without `every` and `error` the hub wakes nothing: it sends what other clients keep awake.
+  public var request: ViewRequest
+
+  public init(topic: String? = nil, trackerID: String? = nil, request: ViewRequest = ViewRequest()) {
+    self.topic = topic
+    self.trackerID = trackerID
+    self.request = request
+  }
+}
+
+extension OwnTracksSettings {
+  /// The keys of a request that make sense for a tracker.
+  private static let keys: [ViewRequest.Key] = [.every, .accuracy, .within, .distance, .error]
+
+  init(_ section: BoardSection) throws(BoardError) {
+    var section = section
+    let topic = try section.string("topic")
+    if let topic, !FleetSettings.isTopic(topic) || topic.split(separator: "/").count != 3 {
+      throw section.wrong("topic", expected: "three names with slashes between, such as \"owntracks/ada/boat\"")
+    }
+    let trackerID = try section.string("trackerId")
+    if let trackerID, !FleetSettings.isName(trackerID) || trackerID.utf8.count > 2 {
+      throw section.wrong("trackerId", expected: "one or two letters or digits")
+    }
+    var values = ViewRequest.Values()
+    for key in OwnTracksSettings.keys { values.numbers[key] = try section.number(key.rawValue, in: key.range) }
+    do throws(ViewRequest.Mistake) {
+      self.init(topic: topic, trackerID: trackerID, request: try ViewRequest(values))
+    } catch {
+      throw section.wrong(error.key.rawValue, expected: "another value: it \(error.reason)")
+    }
+    try section.finish()
+  }
+}

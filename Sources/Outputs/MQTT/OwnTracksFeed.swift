@@ -1,0 +1,96 @@
+import Fusion
+import Guarding
+import Hub
+import MonotonicTime
+import Publishing
+
+/// Sends the board's positions to OwnTracks' programs at the broker: Home Assistant, OwnTracks Recorder, Node-RED.
+///
+/// Each position carries the time at which it was measured. Positions that could not be sent wait, up to the limit of the
+/// connection, and arrive later in their order: the way while the board was out of reach is not lost.
+final class OwnTracksFeed: Sendable {
+  /// Between two positions of devices that others keep awake.
+  private static let interval = Duration.seconds(10)
+  /// The same if only positions that have moved are sent.
+  private static let shortInterval = Duration.seconds(1)
+
+  private struct State: ~Copyable {
+    var json = JSONWriter(capacity: 256)
+    var lastSeconds: Int64?
+    var lastSent: MonotonicInstant?
+    /// The last position to be sent, which is not sent again once the devices sleep.
+    var lastMeasured: MonotonicInstant?
+  }
+
+  private let host: HubHost
+  private let settings: OwnTracksSettings
+  private let topic: String
+  private let trackerID: String
+  private let send: @Sendable (_ topic: String, _ payload: [UInt8]) -> Void
+  private let lifetime = Lifetime()
+  private let state = Guarded(State())
+
+  /// - Parameters:
+  ///   - hub: what the hub is called at the broker
+  ///   - send: publishes, and keeps what cannot be published yet
+  init(
+    _ settings: OwnTracksSettings, of hub: String, host: HubHost,
+    send: @escaping @Sendable (_ topic: String, _ payload: [UInt8]) -> Void
+  ) {
+    self.settings = settings
+    self.host = host
+    self.send = send
+    topic = settings.topic ?? OwnTracksFeed.topic(of: hub)
+    trackerID = settings.trackerID ?? String(hub.suffix(2))
+  }
+
+  static func topic(of hub: String) -> String { "owntracks/sensorhub/\(hub)" }
+
+  func begin() {
+    let request = settings.request
+    if request.asksForFixes {
+      let holder = Holder("owntracks", purpose: .schedule)
+      host.subscribe(
+        to: request, as: holder, receiveState: { _ in }, receiveFix: { [weak self] in self?.send($0) }
+      ).store(in: lifetime)
+    } else {
+      let states = host.overheardStates
+      request.filtered(states, clock: host.hub.value.machine.clock).subscribe(
+        as: "owntracks", receiveValue: { [weak self] in self?.relay($0) }
+      ).store(in: lifetime)
+    }
+  }
+
+  func end() { lifetime.end() }
+
+  private func send(_ fix: ScheduledFix) { publish(fix.state, isStill: fix.isStill, isScheduled: true) }
+
+  /// Sends what others have the devices awake for.
+  private func relay(_ fused: FusedState) {
+    guard fused.mode != .asleep, let position = fused.position else { return }
+    let interval =
+      settings.request.distanceMetres == nil ? OwnTracksFeed.interval : OwnTracksFeed.shortInterval
+    let isDue = state.withLock { state in
+      guard position.at != state.lastMeasured, state.lastSent.map({ fused.at - $0 >= interval }) ?? true else {
+        return false
+      }
+      state.lastMeasured = position.at
+      state.lastSent = fused.at
+      return true
+    }
+    if isDue { publish(fused, isStill: false, isScheduled: false) }
+  }
+
+  private func publish(_ fused: FusedState, isStill: Bool, isScheduled: Bool) {
+    guard let seconds = OwnTracksReport.seconds(of: fused, isStill: isStill) else { return }
+    state.withLock { state in
+      // One second has one position, and time only grows: programs draw the way in the order of the times.
+      if let last = state.lastSeconds, seconds <= last { return }
+      state.lastSeconds = seconds
+      state.json.removeAll()
+      OwnTracksReport.write(fused, at: seconds, trackerID: trackerID, isScheduled: isScheduled, to: &state.json)
+      // Under the lock, so that they leave in their order.
+      send(topic, Array(state.json.bytes))
+    }
+  }
+}

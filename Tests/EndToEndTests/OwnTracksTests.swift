@@ -1,0 +1,88 @@
+import CLinux
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+/// Positions for OwnTracks' programs, at Debian's mosquitto.
+@Suite(.timeLimit(.minutes(10))) struct OwnTracksTests {
+  private static let topic = "owntracks/ada/boat"
+  private let broker = Broker()
+
+  private struct Location: Decodable {
+    var _type, tid: String
+    var lat: Double
+    var tst: Int
+    var acc: Int?
+  }
+
+  private func hub(_ keys: String) -> HubProcess {
+    let ownTracks = "ownTracks: { topic: \"\(OwnTracksTests.topic)\", trackerId: \"SB\"\(keys) }"
+    let hub = HubProcess(
+      board: HubProcess.simulatedBoard("mqtt: { broker: \"\(broker.address)\", hub: \"boat\", \(ownTracks) }"))
+    #expect(hub.logs("joined \(broker.address) as 'boat'"), "\(hub.program.standardError)")
+    return hub
+  }
+
+  private func locations(_ listener: Program) -> [Location] {
+    listener.lines.compactMap { line in
+      try? JSONDecoder().decode(Location.self, from: Data(line.drop { $0 != "{" }.utf8))
+    }
+  }
+
+  /// Seconds since 1970 of `2026-11-21T03:07:19.000Z`.
+  private func seconds(_ time: String?) -> Int? {
+    let numbers = (time ?? "").split { !$0.isNumber }.compactMap { Int32($0) }
+    guard numbers.count >= 6 else { return nil }
+    var parts = tm()
+    (parts.tm_year, parts.tm_mon, parts.tm_mday) = (numbers[0] - 1900, numbers[1] - 1, numbers[2])
+    (parts.tm_hour, parts.tm_min, parts.tm_sec) = (numbers[3], numbers[4], numbers[5])
+    return timegm(&parts)
+  }
+
+  @Test func `the way while the broker was away arrives later, with its own times`() throws {
+    let hub = hub(", every: 1")
+    // A client that the broker keeps messages for, as OwnTracks Recorder is one.
+    let listener = broker.listen([OwnTracksTests.topic], ["-c", "-i", "recorder", "-x", "3600"])
+    #expect(eventually { locations(listener).count >= 2 }, "\(hub.program.standardError)")
+    #expect(eventually { hub.devicesNow["gps"].holders.contains { $0.hasPrefix("owntracks") } })
+    let first = try #require(locations(listener).first)
+    #expect(first._type == "location" && first.tid == "SB" && first.acc != nil)
+    #expect(abs(first.lat - 52.5) < 0.1)
+
+    broker.stop()
+    // What another client sees in the meantime.
+    let watch = Program(["watch", "--json", "--rate", "5", "--parts", "position", "--socket", hub.socket])
+    var (from, to) = (Int.max, Int.min)
+    #expect(
+      eventually {
+        for state in HubProcess.states(watch) {
+          guard let time = seconds(state.time) else { continue }
+          (from, to) = (min(from, time), max(to, time))
+        }
+        return to - from >= 8
+      }, "\(watch.standardError)")
+    watch.send(SIGKILL)
+    broker.start()
+    let arrives = eventually {
+      locations(listener).contains { $0.tst > from + 1 && $0.tst < to - 1 }
+    }
+    #expect(arrives, "\(from)...\(to): \(locations(listener).map(\.tst))")
+    let times = locations(listener).map(\.tst)
+    #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 }, "\(times)")
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `without a schedule nothing is woken, and what others have awake is sent`() {
+    let hub = hub("")
+    let listener = broker.listen([OwnTracksTests.topic])
+    #expect(eventually { broker.sees(listener, on: OwnTracksTests.topic) })
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
+    let watch = Program(["watch", "--json", "--rate", "1", "--parts", "position", "--socket", hub.socket])
+    #expect(eventually { !locations(listener).isEmpty }, "\(watch.standardError)")
+    watch.send(SIGKILL)
+    #expect(hub.comesToRest())
+    #expect(hub.devicesNow["gps"].wakes == 1 && hub.devicesNow["imu"].wakes == 0)
+    #expect(hub.stop() == 0)
+  }
+}
