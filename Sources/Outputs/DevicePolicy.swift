@@ -34,14 +34,16 @@ public struct DevicePolicy {
     }
     if board.lines.contains(where: { $0.line.chip != "simulated" }) { kinds.insert("char-gpiochip") }
     self.kinds = kinds.sorted()
-    let casters = board.devices.compactMap { if case .receiver(let receiver) = $0 { receiver.caster } else { nil } }
+    let casters = board.devices.flatMap { device in
+      if case .receiver(let receiver) = device { receiver.caster?.inOrder ?? [] } else { [CasterSettings]() }
+    }
     let sources = board.devices.compactMap { device in
       if case .receiver(let receiver) = device { NetworkSource(receiver.port) } else { nil }
     }
     usesNetwork =
       board.gpsdEndpoint != nil || board.http != nil || !board.nmea.isEmpty || board.fleet != nil || !casters.isEmpty
-      || !sources.isEmpty || board.hooks.contains { $0.webhook != nil }
-    let endpoints = [board.gpsdEndpoint].compactMap { $0 } + board.nmea.compactMap(\.endpoint)
+      || board.signalK != nil || !sources.isEmpty || board.hooks.contains { $0.webhook != nil }
+    let endpoints = [board.gpsdEndpoint, board.signalK?.endpoint].compactMap { $0 } + board.nmea.compactMap(\.endpoint)
     var networks = endpoints.filter { !$0.isLoopback }.flatMap(\.allow).map(\.description)
     networks += board.nmea.compactMap(\.target?.address).filter { !$0.isLoopback }.map(\.description)
     if let http = board.http?.endpoint, !http.isLoopback {

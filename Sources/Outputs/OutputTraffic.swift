@@ -31,13 +31,14 @@ public final class OutputTraffic: Sendable {
   public let record = Kind("record")
   public let gpsd = Kind("gpsd")
   public let nmea = Kind("nmea")
+  public let signalK = Kind("signalk")
   public let events = Kind("events")
   /// Connections to the web port, those with event streams among them.
   public let http = Kind("http")
   /// What viewers ask for by way of the broker.
   public let mqtt = Kind("mqtt")
 
-  public var kinds: [Kind] { [devices, state, record, gpsd, nmea, events, http, mqtt] }
+  public var kinds: [Kind] { [devices, state, record, gpsd, nmea, signalK, events, http, mqtt] }
 
   public init() {}
 }

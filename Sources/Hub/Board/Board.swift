@@ -22,6 +22,10 @@ public struct Board: Equatable, Sendable {
   /// Where sentences are sent, each place with a choice of its own.
   public var nmea: [NMEAPort]
   public var http: HTTPPort?
+  /// Where Signal K's deltas are served.
+  public var signalK: SignalKPort?
+  /// Ports that other machines may connect to are announced to the network.
+  public var isAnnounced = true
   /// The socket through which chronyd takes the time (its `refclock SOCK`). This is a subscription: it keeps the receiver
   /// awake.
   public var chronySocket: String?
@@ -77,6 +81,18 @@ public struct Board: Equatable, Sendable {
     public var endpoint: TCPEndpoint? { if case .clients(let endpoint) = place { endpoint } else { nil } }
     /// Where datagrams are sent.
     public var target: UDPTarget? { if case .datagrams(let target) = place { target } else { nil } }
+  }
+
+  /// Where Signal K's deltas are served.
+  public struct SignalKPort: Equatable, Sendable {
+    public var endpoint: TCPEndpoint
+    /// The number by which other vessels know this one; `nil` if it has none.
+    public var mmsi: String?
+
+    public init(endpoint: TCPEndpoint, mmsi: String? = nil) {
+      self.endpoint = endpoint
+      self.mmsi = mmsi
+    }
   }
 
   /// Where the dashboard and the programming interface are served.

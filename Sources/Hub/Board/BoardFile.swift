@@ -131,6 +131,8 @@ extension Board {
     nmea = []
     for section in try root.sections("nmea") { nmea.append(try NMEAPort(section)) }
     http = try root.section("http").map { (section) throws(BoardError) in try HTTPPort(section) }
+    signalK = try root.section("signalk").map { (section) throws(BoardError) in try SignalKPort(section) }
+    isAnnounced = try root.boolean("announce") ?? true
     if var chrony = try root.section("chrony") {
       chronySocket = try chrony.required("socket")
       try chrony.finish()
@@ -184,6 +186,18 @@ extension Board.NMEAFeed {
       throw section.wrong("parts", expected: "left out: the receiver's sentences take the receiver")
     }
     parts = wanted ?? .all
+  }
+}
+
+extension Board.SignalKPort {
+  init(_ section: BoardSection) throws(BoardError) {
+    var section = section
+    let endpoint = try TCPEndpoint(&section, port: 8375, clients: 64)
+    let mmsi = try section.string("mmsi")
+    let isNumber = mmsi.map { $0.utf8.count == 9 && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } } ?? true
+    guard isNumber else { throw section.wrong("mmsi", expected: "a text of nine digits") }
+    self.init(endpoint: endpoint, mmsi: mmsi)
+    try section.finish()
   }
 }
 

@@ -370,6 +370,11 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
   public mutating func member(_ key: StaticString, time: JSONTime?) {
     guard let time else { return }
     self.key(key)
+    self.time(time)
+  }
+
+  /// A time as a value.
+  public mutating func time(_ time: JSONTime) {
     separate()
     append(UInt8(ascii: "\""))
     appendDigits(max(time.year, 0), minimum: 4)

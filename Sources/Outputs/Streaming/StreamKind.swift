@@ -1,6 +1,6 @@
 /// What a stream socket serves.
 enum StreamKind: CaseIterable {
-  case devices, state, record, gpsd, nmea
+  case devices, state, record, gpsd, nmea, signalK
 
   /// As it stands in the log.
   var title: String {
@@ -10,6 +10,7 @@ enum StreamKind: CaseIterable {
     case .record: "record.sock"
     case .gpsd: "gpsd protocol"
     case .nmea: "NMEA 0183"
+    case .signalK: "Signal K"
     }
   }
 
@@ -20,16 +21,21 @@ enum StreamKind: CaseIterable {
     case .record: traffic.record
     case .gpsd: traffic.gpsd
     case .nmea: traffic.nmea
+    case .signalK: traffic.signalK
     }
   }
 
   /// Connecting alone asks for something: who says nothing is a client all the same.
-  var servesWhoeverConnects: Bool { self != .gpsd && self != .record }
+  var servesWhoeverConnects: Bool { self != .gpsd && self != .record && self != .signalK }
 
   /// What clients may begin with; `nil` for any letter.
   var firstLetters: [UInt8]? {
+    switch self {
     // Sentences of a receiver's, of AIS, and with a tag block before them (NMEA 0183, section 5.3).
-    self == .nmea ? Array("$!\\".utf8) : nil
+    case .nmea: Array("$!\\".utf8)
+    case .signalK: Array("{".utf8)
+    case .devices, .state, .record, .gpsd: nil
+    }
   }
 
   /// The index after what may be a request, or after all there is: no two of them are in one piece.
@@ -45,7 +51,7 @@ enum StreamKind: CaseIterable {
           default: false
           }
         }
-      case .devices, .state, .record, .nmea: bytes.firstIndex(of: UInt8(ascii: "\n"))
+      case .devices, .state, .record, .nmea, .signalK: bytes.firstIndex(of: UInt8(ascii: "\n"))
       }
     return end.map { $0 + 1 } ?? bytes.endIndex
   }
@@ -55,7 +61,7 @@ enum StreamKind: CaseIterable {
     switch self {
     // `?WATCH={…}` sets, `?WATCH;` asks.
     case .gpsd: request.contains(UInt8(ascii: "="))
-    case .state: request.contains(UInt8(ascii: "\n"))
+    case .state, .signalK: request.contains(UInt8(ascii: "\n"))
     // It asks once.
     case .devices, .record, .nmea: false
     }

@@ -71,7 +71,7 @@ public final class StreamServer: Service {
     recordings = RecordOutput(host: host, sink: sink)
     outputs = [
       .devices: DevicesOutput(host: host), .state: StateOutput(host: host), .record: recordings,
-      .gpsd: GPSDOutput(host: host),
+      .gpsd: GPSDOutput(host: host), .signalK: SignalKOutput(host: host),
     ]
     folder = try StreamServer.folder(of: path)
     firstPorts = StreamServer.openPorts(of: host.hub.value, host, replacing: [])
@@ -255,6 +255,9 @@ public final class StreamServer: Service {
     var ports: [(kind: StreamKind, port: StreamPort)] = []
     if let endpoint = board.gpsdEndpoint {
       ports += endpoint.sockets.map { (.gpsd, StreamPort(socket: $0, endpoint: endpoint, parts: board.gpsdParts)) }
+    }
+    if let endpoint = board.signalK?.endpoint {
+      ports += endpoint.sockets.map { (.signalK, StreamPort(socket: $0, endpoint: endpoint)) }
     }
     var outputs = present.compactMap(\.nmea)
     for port in board.nmea {

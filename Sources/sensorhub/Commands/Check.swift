@@ -121,6 +121,9 @@ struct Check: ParsableCommand {
         Terminal.standardOutput("  NMEA 0183 to UDP \(target), \(power): \(port.feed)")
       }
     }
+    if let signalK = board.signalK {
+      Terminal.standardOutput("  Signal K on \(signalK.endpoint), open to \(signalK.endpoint.audience)")
+    }
     if let http = board.http {
       let secret = http.tokenFile == nil ? "" : ", with the token"
       Terminal.standardOutput("  dashboard on \(http.address), open to \(http.audience)\(secret)")

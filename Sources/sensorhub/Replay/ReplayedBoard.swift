@@ -29,6 +29,7 @@ extension Board {
       board.http = http
     }
     board.gpsdEndpoint = board.gpsdEndpoint?.ofThisMachine
+    if let endpoint = board.signalK?.endpoint { board.signalK?.endpoint = endpoint.ofThisMachine }
     for (index, port) in board.nmea.enumerated() {
       if let endpoint = port.endpoint { board.nmea[index].place = .clients(endpoint.ofThisMachine) }
     }

@@ -1,0 +1,127 @@
+import CLinux
+import Fusion
+import MonotonicTime
+import NMEA
+
+/// Signal K's messages: the hello, and deltas with values and with meta (Signal K specification 1.7, delta format).
+enum SignalKDelta {
+  /// Of the specification whose paths and units these are.
+  private static let specification: StaticString = "1.7.0"
+
+  /// - Parameter context: the vessel: `vessels.urn:mrn:signalk:uuid:…`
+  static func writeHello(
+    version: String, context: String, now: UTCTime = UTCTime(nanosecondsSince1970: clinux_realtime_ns()),
+    to json: inout JSONWriter
+  ) {
+    json.beginObject()
+    json.member("name", "SensorHub \(version)")
+    json.member("version", literal: specification)
+    json.member("timestamp", time: JSONTime(now))
+    json.member("self", context)
+    json.key("roles")
+    json.beginArray()
+    json.literal("master")
+    json.literal("main")
+    json.endArray()
+    json.endObject()
+    json.endLine()
+  }
+
+  static func writeMeta(_ paths: [SignalKPath], context: String, to json: inout JSONWriter) {
+    begin(context, &json)
+    json.beginObject()
+    json.member("timestamp", time: JSONTime(UTCTime(nanosecondsSince1970: clinux_realtime_ns())))
+    json.key("meta")
+    json.beginArray()
+    for path in paths {
+      json.beginObject()
+      json.member("path", path.rawValue)
+      json.key("value")
+      json.beginObject()
+      if let units = path.units { json.member("units", literal: units) }
+      json.member("description", literal: path.words)
+      json.endObject()
+      json.endObject()
+    }
+    json.endArray()
+    json.endObject()
+    end(&json)
+  }
+
+  /// An update for each instant and source.
+  ///
+  /// - Parameter systemNanoseconds: of 1970; dates what is measured before the receiver has stated a time
+  static func write(
+    _ values: [(path: SignalKPath, value: SignalKValue)], of state: FusedState, context: String,
+    systemNanoseconds: Int64 = clinux_realtime_ns(), to json: inout JSONWriter
+  ) {
+    begin(context, &json)
+    var rest = values
+    while let first = rest.first?.value {
+      json.beginObject()
+      json.member("$source", source(state.devices.text(first.source)))
+      let utc =
+        state.utc(at: first.at)
+        ?? UTCTime(nanosecondsSince1970: systemNanoseconds &- (state.at.nanoseconds &- first.at.nanoseconds))
+      json.member("timestamp", time: JSONTime(utc))
+      json.key("values")
+      json.beginArray()
+      for (path, value) in rest where value.at == first.at && value.source == first.source {
+        json.beginObject()
+        json.member("path", path.rawValue)
+        json.key("value")
+        write(value.content, &json)
+        json.endObject()
+      }
+      json.endArray()
+      json.endObject()
+      rest.removeAll { $0.value.at == first.at && $0.value.source == first.source }
+    }
+    end(&json)
+  }
+
+  private static func begin(_ context: String, _ json: inout JSONWriter) {
+    json.beginObject()
+    json.member("context", context)
+    json.key("updates")
+    json.beginArray()
+  }
+
+  private static func end(_ json: inout JSONWriter) {
+    json.endArray()
+    json.endObject()
+    json.endLine()
+  }
+
+  /// `sensorhub.gps`, `sensorhub.gps-imu`: letters, digits, points and hyphens.
+  private static func source(_ devices: String) -> String {
+    var text = "sensorhub."
+    for scalar in devices.unicodeScalars {
+      switch scalar {
+      case "a"..."z", "A"..."Z", "0"..."9", "-", "_": text.unicodeScalars.append(scalar)
+      default: text += "-"
+      }
+    }
+    return text
+  }
+
+  private static func write(_ content: SignalKValue.Content, _ json: inout JSONWriter) {
+    switch content {
+    case .number(let value, let decimals): json.number(value, decimals: decimals)
+    case .text(let text): json.literal(text)
+    case .time(let time): json.time(time)
+    case .place(let place):
+      json.beginObject()
+      json.member("longitude", place.longitudeDegrees, decimals: 8)
+      json.member("latitude", place.latitudeDegrees, decimals: 8)
+      json.member("altitude", place.altitudeMSLMetres, decimals: 2)
+      json.endObject()
+    case .angles(let roll, let pitch, let yaw):
+      json.beginObject()
+      json.member("roll", roll, decimals: 5)
+      json.member("pitch", pitch, decimals: 5)
+      json.member("yaw", yaw, decimals: 5)
+      json.endObject()
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import Fusion
+import Guarding
+import Hub
+import Publishing
+
+/// Signal K's deltas over TCP. A client is greeted with a hello. Connecting wakes nothing; a subscription powers the devices that
+/// its paths need, until it is ended or the client leaves.
+struct SignalKOutput: StreamOutput {
+  let host: HubHost
+
+  init(host: HubHost) { self.host = host }
+
+  func serve(_ connection: StreamConnection) -> (any StreamSession)? {
+    let session = SignalKSession(connection, host: host)
+    session.greet()
+    return session
+  }
+}
+
+/// One client of Signal K.
+private final class SignalKSession: StreamSession {
+  private struct State {
+    var subscriptions = SignalKSubscriptions()
+    var lease: Subscription?
+    var isOver = false
+  }
+
+  /// What the lease was taken for.
+  private struct Need: Equatable {
+    var parts: Set<StatePart>
+    var rateHz: Double?
+  }
+
+  private let connection: StreamConnection
+  private let host: HubHost
+  private let context: String
+  private let requests = Guarded(SignalKRequests())
+  private let state = Guarded(State())
+  private let need = Guarded<Need?>(nil)
+
+  init(_ connection: StreamConnection, host: HubHost) {
+    self.connection = connection
+    self.host = host
+    context = SignalKVessel.context(mmsi: host.hub.value.board.signalK?.mmsi)
+  }
+
+  func greet() {
+    answer { SignalKDelta.writeHello(version: host.version, context: context, to: &$0) }
+  }
+
+  func receive(_ bytes: UnsafeBufferPointer<UInt8>) {
+    for line in requests.withLock({ $0.take(bytes) }) {
+      switch line {
+      case .message(let message): serve(message)
+      case .refused(let reason): refuse(reason)
+      }
+    }
+  }
+
+  private func serve(_ message: SignalKRequests.Message) {
+    guard isOwn(message.context ?? "vessels.self") else { return }
+    var isFull = false
+    let new = state.withLock { state in
+      for path in message.unsubscribe ?? [] { state.subscriptions.remove(path.path) }
+      var new: [SignalKPath] = []
+      for subscription in message.subscribe ?? [] {
+        if let paths = state.subscriptions.add(subscription) { new += paths } else { isFull = true }
+      }
+      return new
+    }
+    if isFull { refuse("a client can have \(SignalKSubscriptions.limit) subscriptions: unsubscribe from some") }
+    if !new.isEmpty { answer { SignalKDelta.writeMeta(new, context: context, to: &$0) } }
+    renew()
+  }
+
+  /// Whether a message is about the board's own vessel; the hub knows no other.
+  private func isOwn(_ wanted: String) -> Bool {
+    ["vessels.self", "self", "vessels.*", "*", context].contains(wanted)
+  }
+
+  /// Takes the lease that the subscriptions need now.
+  private func renew() {
+    let wanted = state.withLock { state in
+      state.subscriptions.isEmpty
+        ? nil : Need(parts: state.subscriptions.parts, rateHz: state.subscriptions.rateHz)
+    }
+    let isNews = need.withLock { need in
+      defer { need = wanted }
+      return need != wanted
+    }
+    guard isNews else { return }
+    let new = wanted.map { wanted in
+      // Without a rate each state is looked at: what changes is sent.
+      let states =
+        wanted.rateHz.map { host.state(rateHz: $0, parts: wanted.parts) } ?? host.states(parts: wanted.parts)
+      return states.subscribe(
+        as: connection.peer.holder("signalk"), receiveValue: { [weak self] in self?.send($0) })
+    }
+    let old = state.withLock { state in
+      guard !state.isOver else { return new }
+      defer { state.lease = new }
+      return state.lease
+    }
+    // The new lease stands before the old one goes: another period is no reason for a power cycle.
+    old?.cancel()
+  }
+
+  private func send(_ fused: FusedState) {
+    guard fused.mode != .asleep else { return }
+    state.withLock { state in
+      let values = state.subscriptions.take(fused)
+      guard !values.isEmpty else { return }
+      var json = JSONWriter(capacity: 1024)
+      json.lineEnd = "\r\n"
+      SignalKDelta.write(values, of: fused, context: context, to: &json)
+      // Under the lock, so that they leave in their order.
+      connection.send(json.bytes)
+    }
+  }
+
+  private func refuse(_ reason: String) {
+    answer { json in
+      json.beginObject()
+      json.member("errorMessage", reason)
+      json.endObject()
+      json.endLine()
+    }
+  }
+
+  private func answer(_ write: (inout JSONWriter) -> Void) {
+    var json = JSONWriter(capacity: 1024)
+    json.lineEnd = "\r\n"
+    write(&json)
+    connection.answer(json.bytes)
+  }
+
+  func end() {
+    let lease = state.withLock { state in
+      state.isOver = true
+      defer { state.lease = nil }
+      return state.lease
+    }
+    lease?.cancel()
+  }
+}

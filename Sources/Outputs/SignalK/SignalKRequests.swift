@@ -1,0 +1,63 @@
+import FoundationEssentials
+
+/// Cuts what a client of Signal K sends into messages, a JSON object to a line, and reads its subscriptions:
+/// `{"context": "vessels.self", "subscribe": [{"path": "navigation.*", "period": 1000}]}`.
+struct SignalKRequests {
+  /// When a value is sent. `ideal` and `fixed` say it once a period; `instant` says each change.
+  enum Policy: String, Decodable { case instant, ideal, fixed }
+
+  struct Subscription: Decodable, Equatable {
+    var path: String
+    var period: Double?
+    var minPeriod: Double?
+    var policy: Policy?
+    var format: String?
+  }
+
+  struct Message: Decodable {
+    struct Path: Decodable { var path: String }
+
+    var context: String?
+    var subscribe: [Subscription]?
+    var unsubscribe: [Path]?
+  }
+
+  enum Line {
+    case message(Message)
+    /// What is wrong with it.
+    case refused(String)
+  }
+
+  /// A message with many paths is long; what grows without an end is none.
+  static let maximumLength = 16 << 10
+
+  private var pending: [UInt8] = []
+
+  /// Takes the next bytes; returns the messages that they complete.
+  mutating func take(_ bytes: UnsafeBufferPointer<UInt8>) -> [Line] {
+    pending += bytes
+    var lines = pending.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    pending = Array(lines.removeLast())
+    var messages = lines.map { $0.last == UInt8(ascii: "\r") ? $0.dropLast() : $0 }.filter { !$0.isEmpty }.map {
+      SignalKRequests.read($0)
+    }
+    if pending.count > SignalKRequests.maximumLength {
+      pending = []
+      messages.append(.refused("a message must be shorter than \(SignalKRequests.maximumLength) bytes"))
+    }
+    return messages
+  }
+
+  private static func read(_ line: ArraySlice<UInt8>) -> Line {
+    guard let message = try? JSONDecoder().decode(Message.self, from: Data(line)) else {
+      return .refused(
+        "send one JSON object to a line, such as "
+          + #"{"context":"vessels.self","subscribe":[{"path":"navigation.position","period":1000}]}, with the policy "#
+          + "instant, ideal or fixed")
+    }
+    if let format = message.subscribe?.lazy.compactMap(\.format).first(where: { $0 != "delta" }) {
+      return .refused("the format '\(Text.printable(String(format.prefix(20))))' is not served: only delta is")
+    }
+    return .message(message)
+  }
+}

@@ -1,0 +1,83 @@
+import Fusion
+import Hub
+import MonotonicTime
+
+/// What one client has subscribed to, and which values are due. It decides, and holds nothing awake.
+struct SignalKSubscriptions {
+  private struct Entry {
+    var pattern: String
+    var paths: [SignalKPath]
+    /// From one value of a path to the next; of `instant` at least that.
+    var period: Duration
+    var isInstant: Bool
+    /// For each of the paths.
+    var due: [MonotonicInstant?]
+    var sent: [MonotonicInstant?]
+  }
+
+  /// No client has more subscriptions.
+  static let limit = 64
+  /// What a client may ask for, milliseconds: what is more often, or more rarely, is served as these.
+  private static let periods = 10.0...100_000.0
+  private static let usualPeriod = 1000.0
+
+  private var entries: [Entry] = []
+
+  var isEmpty: Bool { entries.allSatisfy(\.paths.isEmpty) }
+
+  /// What has to be awake.
+  var parts: Set<StatePart> { entries.reduce(into: []) { $0.formUnion($1.paths.flatMap(\.parts)) } }
+
+  /// How often the state is looked at; `nil` for with each change, if some value is wanted with each.
+  var rateHz: Double? {
+    let wanted = entries.filter { !$0.paths.isEmpty }
+    if wanted.contains(where: { $0.isInstant && $0.period == .zero }) { return nil }
+    return wanted.map { 1 / $0.period.inSeconds }.max()
+  }
+
+  /// - Returns: the paths that are new; `nil` if there are too many subscriptions
+  mutating func add(_ subscription: SignalKRequests.Subscription) -> [SignalKPath]? {
+    let known = Set(entries.flatMap(\.paths))
+    let isInstant = subscription.policy == .instant
+    let milliseconds = isInstant ? subscription.minPeriod : subscription.period ?? SignalKSubscriptions.usualPeriod
+    let period = milliseconds.map { value in
+      let range = SignalKSubscriptions.periods
+      return Duration.microseconds(Int64(1000 * min(max(value, range.lowerBound), range.upperBound)))
+    }
+    let paths = SignalKPath.allCases.filter { $0.matches(subscription.path) }
+    let entry = Entry(
+      pattern: subscription.path, paths: paths, period: period ?? .zero, isInstant: isInstant,
+      due: Array(repeating: nil, count: paths.count), sent: Array(repeating: nil, count: paths.count))
+    entries.removeAll { $0.pattern == subscription.path }
+    guard entries.count < SignalKSubscriptions.limit else { return nil }
+    entries.append(entry)
+    return paths.filter { !known.contains($0) }
+  }
+
+  /// - Parameter pattern: of a subscription, or `*` for all
+  mutating func remove(_ pattern: String) { entries.removeAll { pattern == "*" || $0.pattern == pattern } }
+
+  /// The values of a state that are due, each path once.
+  mutating func take(_ state: FusedState) -> [(path: SignalKPath, value: SignalKValue)] {
+    var values: [(path: SignalKPath, value: SignalKValue)] = []
+    for index in entries.indices { SignalKSubscriptions.take(state, &entries[index], &values) }
+    return values
+  }
+
+  private static func take(
+    _ state: FusedState, _ entry: inout Entry, _ values: inout [(path: SignalKPath, value: SignalKValue)]
+  ) {
+    for (index, path) in entry.paths.enumerated() {
+      guard entry.due[index].map({ state.at >= $0 }) ?? true, let value = path.value(of: state) else { continue }
+      if entry.isInstant, value.at == entry.sent[index] { continue }
+      entry.sent[index] = value.at
+      if entry.period > .zero {
+        // States come at instants of their own: one that was late does not delay those after it.
+        let grid = (entry.due[index] ?? state.at) + entry.period
+        let next = grid > state.at ? grid : state.at + entry.period
+        entry.due[index] = max(next, state.at + entry.period / 4)
+      }
+      if !values.contains(where: { $0.path == path }) { values.append((path, value)) }
+    }
+  }
+}
