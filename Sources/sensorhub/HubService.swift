@@ -117,6 +117,7 @@ struct HubService: Sendable {
       HookOutput(host: host, sink: sink, memory: hookMemory),
       FleetOutput(host: host, sink: sink, memory: HubService.fleetMemory),
       CorrectionsOutput(host: host, sink: sink), HotPlugService(host: host, sink: sink),
+      AnnouncementOutput(host: host, sink: sink),
     ]
     if let interval = ServiceManager.watchdogInterval {
       services.append(Watchdog(interval: interval, supervisor: hub.machine.supervisor, books: books))

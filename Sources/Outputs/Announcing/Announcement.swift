@@ -1,0 +1,29 @@
+import Hub
+
+/// A port that other machines can find by mDNS (RFC 6763).
+struct Announcement: Equatable, Sendable {
+  /// `_gpsd._tcp`
+  var type: String
+  var port: UInt16
+  /// The TXT record, a member a line.
+  var text = ""
+
+  /// The ports of a board that other machines may connect to. One for this machine alone is nobody's business.
+  static func all(of board: Board, version: String) -> [Announcement] {
+    var all: [Announcement] = []
+    func add(_ type: String, _ endpoint: TCPEndpoint?, _ text: String = "") {
+      guard let endpoint, !endpoint.isLoopback else { return }
+      let new = Announcement(type: type, port: endpoint.port, text: text)
+      if !all.contains(new) { all.append(new) }
+    }
+    add("_gpsd._tcp", board.gpsdEndpoint)
+    // GeoClue asks how good such positions are.
+    for port in board.nmea { add("_nmea-0183._tcp", port.endpoint, "accuracy=exact") }
+    add("_http._tcp", board.http?.endpoint, "path=/")
+    let vessel = SignalKVessel.context(mmsi: board.signalK?.mmsi)
+    add(
+      "_signalk-tcp._tcp", board.signalK?.endpoint,
+      "txtvers=1\nroles=master, main\nswname=sensorhub\nswvers=\(version)\nself=\(vessel)")
+    return all
+  }
+}

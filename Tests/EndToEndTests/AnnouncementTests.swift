@@ -1,0 +1,98 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// What other machines find by mDNS, through Debian's Avahi on a bus of the test's own.
+@Suite(.serialized, .timeLimit(.minutes(5)), .enabled(if: OtherUser.isWanted, "left out by SKIP=two-users"))
+struct AnnouncementTests {
+  private let temporary = TemporaryFolder("avahi")
+  private let bus: Program
+  private var environment: [String] { ["DBUS_SYSTEM_BUS_ADDRESS=unix:path=\(temporary.path)/bus"] }
+
+  init() {
+    let folder = temporary.path
+    HubProcess.write(
+      """
+      <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+        "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+      <busconfig>
+        <listen>unix:path=\(folder)/bus</listen>
+        <auth>EXTERNAL</auth>
+        <policy context="default">
+          <allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/>
+        </policy>
+      </busconfig>
+
+      """, to: folder + "/bus.conf")
+    HubProcess.write(
+      """
+      [server]
+      host-name=hub-\(getpid())
+      use-ipv6=no
+      [wide-area]
+      enable-wide-area=no
+      [publish]
+      publish-hinfo=no
+      publish-workstation=no
+
+      """, to: folder + "/avahi.conf")
+    bus = Program(["--config-file=\(folder)/bus.conf", "--nofork", "--print-address"], path: "/usr/bin/dbus-daemon")
+    _ = bus.prints("unix:path=")
+  }
+
+  /// Debian's daemon. It takes root, as it keeps its number in /run.
+  private func avahi() -> Program {
+    let daemon = Program(
+      ["-f", temporary.path + "/avahi.conf", "--no-drop-root", "--no-chroot", "--no-rlimits"],
+      path: "/usr/sbin/avahi-daemon", environment: environment)
+    #expect(daemon.logs("Server startup complete"), "\(daemon.standardError)")
+    return daemon
+  }
+
+  /// What a machine of the network finds.
+  private func services(_ type: String) -> String {
+    let browse = Program(["-rpt", type], path: "/usr/bin/avahi-browse", environment: environment)
+    browse.wait()
+    return browse.standardOutput
+  }
+
+  @Test func `a port that others may connect to is found, before and after Avahi restarts`() {
+    let (gpsd, signalK) = (SocketClient.freePort(), SocketClient.freePort())
+    let open = "address: \"0.0.0.0\", allow: [\"192.0.2.0/24\"]"
+    let hub = HubProcess(
+      board: HubProcess.simulatedBoard("gpsd: { port: \(gpsd) }, signalk: { port: \(signalK), \(open) }"),
+      environment: environment)
+    // Without Avahi that is one line, and no fault.
+    #expect(hub.logs("not announced to the network: avahi-daemon does not run"), "\(hub.program.standardError)")
+    var daemon = avahi()
+    let announced = "announced to the network as 'SensorHub test': _signalk-tcp._tcp \(signalK)\n"
+    #expect(hub.logs(announced), "\(hub.program.standardError)")
+    let found = services("_signalk-tcp._tcp")
+    #expect(found.contains(";\(signalK);") && found.contains("\"roles=master, main\""), "\(found)")
+    #expect(found.contains("\"self=vessels.urn:mrn:signalk:uuid:"), "\(found)")
+    // The port for this machine alone is not told.
+    #expect(!services("_gpsd._tcp").contains(";\(gpsd);"))
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
+    daemon.send(SIGTERM)
+    daemon.wait()
+    daemon = avahi()
+    let isAgain = eventually { hub.program.standardError.split(separator: "announced to the network as").count == 3 }
+    #expect(isAgain, "\(hub.program.standardError)")
+    #expect(services("_signalk-tcp._tcp").contains(";\(signalK);"))
+    #expect(hub.stop() == 0)
+    #expect(eventually { !services("_signalk-tcp._tcp").contains(";\(signalK);") })
+    daemon.send(SIGTERM)
+    daemon.wait()
+    bus.send(SIGTERM)
+    bus.wait()
+  }
+
+  @Test func `a board whose ports are for this machine alone asks no bus`() {
+    let hub = HubProcess(
+      board: HubProcess.simulatedBoard("gpsd: { port: \(SocketClient.freePort()) }"), environment: environment)
+    #expect(hub.stop() == 0)
+    #expect(!hub.program.standardError.contains("announced"), "\(hub.program.standardError)")
+    bus.send(SIGTERM)
+    bus.wait()
+  }
+}
