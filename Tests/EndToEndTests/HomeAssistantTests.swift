@@ -6,6 +6,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(10))) struct HomeAssistantTests {
   private static let found = [
     "device_tracker.boat_position", "switch.boat_live", "sensor.boat_last_fix", "sensor.boat_speed",
+    "sensor.boat_satellites", "sensor.boat_heading",
     "sensor.boat_power_gps", "sensor.boat_energy_gps", "sensor.boat_power_imu", "sensor.boat_energy_imu",
     "binary_sensor.boat_problem_gps", "binary_sensor.boat_problem_imu",
   ]
@@ -35,6 +36,7 @@ import Testing
       })
     #expect(latitudes.allSatisfy { abs($0 - 52.5) < 0.1 }, "\(latitudes)")
     #expect(eventually { state("sensor.boat_speed").flatMap(Double.init) != nil })
+    #expect(eventually { state("sensor.boat_satellites").flatMap(Double.init) ?? 0 > 3 }, "\(home.log)")
 
     // What takes minutes there takes seconds here.
     let topic = "homeassistant/device/sensorhub-boat/config"

@@ -115,11 +115,22 @@ struct HomeAssistantDiscovery {
         "speed", "Speed", topics.last, "{{ value_json.velocity.speed }}", if: "value_json.velocity",
         deviceClass: "speed",
         unit: "m/s", to: &json, &components)
+      sensor(
+        "satellites", "Satellites", topics.last, "{{ value_json.fix.satellites }}",
+        if: "(value_json.fix | default({})).satellites", isDiagnostic: true, to: &json, &components)
+    }
+    if kinds.contains(.imu) {
+      sensor(
+        "heading", "Heading", topics.last, "{{ value_json.attitude.yaw }}",
+        if: "(value_json.attitude | default({})).yaw", unit: "°", to: &json, &components)
     }
     if kinds.contains(.barometer) {
       sensor(
         "pressure", "Pressure", topics.last, "{{ value_json.air.pressure / 100 }}", if: "value_json.air",
         deviceClass: "atmospheric_pressure", unit: "hPa", to: &json, &components)
+      sensor(
+        "temperature", "Temperature", topics.last, "{{ value_json.air.temperature }}", if: "value_json.air",
+        deviceClass: "temperature", unit: "°C", to: &json, &components)
     }
     if kinds.contains(.supplyMonitor) {
       sensor(
