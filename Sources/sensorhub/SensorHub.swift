@@ -12,8 +12,8 @@ struct SensorHub: ParsableCommand {
     version: versionWithCommit,
     subcommands: [
       Run.self, Watch.self, Devices.self, Probe.self, Check.self, Decode.self, Fuse.self,
-      Calibrate.self, Safe.self, Release.self, Chips.self, Record.self, Info.self, Export.self, Replay.self, Fleet.self,
-      FenceCommand.self,
+      Calibrate.self, Verify.self, Safe.self, Release.self, Chips.self, Record.self, Info.self, Export.self,
+      Replay.self, Fleet.self, FenceCommand.self,
     ])
 
   static let version = "0.2.0"

@@ -20,7 +20,7 @@ import Testing
   @Test(arguments: [
     "run", "watch", "devices", "probe", "check", "decode", "fuse", "calibrate", "safe", "release", "chips", "record",
     "info",
-    "export", "replay", "fleet",
+    "export", "replay", "fleet", "verify",
   ])
   func `help fills its lines`(_ command: String) {
     let program = Program([command, "--help"])

@@ -1,0 +1,216 @@
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import MonotonicTime
+import Outputs
+
+/// Proves the devices of a running hub, one after the other, and writes a report that can be filed.
+struct Verify: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Prove each device of a running hub: identity, measurements, errors, power cycles.",
+    discussion: """
+      Each device is woken alone, as by a client: the time to its first measurement, then rate, mean and noise, checked \
+      against what a board that lies still must measure (gravity, the Earth's field, the air's pressure). Then it is let \
+      go until the hub has switched it off, and woken again, as often as --cycles says. A receiver should see the sky.
+
+      The report has the chips, the kernel and the machine's model, and not where the board is. Devices that other \
+      clients hold are measured, and not power-cycled.
+
+      Example: sensorhub verify --cycles 20 --report report.json
+      """)
+
+  @Option(
+    help: ArgumentHelp("Verify this device only, by its name in the board file; may be given again.", valueName: "id"))
+  var device: [String] = []
+
+  @Option(help: ArgumentHelp("How often to power each device, 1 to 100.", valueName: "number"))
+  var cycles = 3
+
+  @Option(help: ArgumentHelp("How long to measure in the first cycle, 1 to 3600.", valueName: "seconds"))
+  var seconds = 10.0
+
+  @Option(
+    help: ArgumentHelp(
+      "How long to wait for the first measurement and for power off, 1 to 3600.", valueName: "seconds"))
+  var within = 120.0
+
+  @Flag(help: "Print the report as JSON.")
+  var json = false
+
+  @Option(help: ArgumentHelp("Write the report as JSON to this file, too.", valueName: "file"))
+  var report: String?
+
+  @Option(help: ArgumentHelp("The hub's state socket; devices.sock lies beside it.", valueName: "path"))
+  var socket: String?
+
+  func validate() throws {
+    if !(1...100).contains(cycles) { throw ValidationError("--cycles must be from 1 to 100") }
+    if !(1...3600).contains(seconds) { throw ValidationError("--seconds must be from 1 to 3600") }
+    if !(1...3600).contains(within) { throw ValidationError("--within must be from 1 to 3600") }
+  }
+
+  /// What the hub says of a device, and no more than is needed.
+  private struct Device: Decodable {
+    var id, kind, title, power: String
+    var holders: [String]
+    var origin: String?
+    var counters: [String: Int]
+    var conditions: [ConditionReport]?
+  }
+
+  private struct Answer: Decodable { var devices: [Device] }
+
+  private func devices() throws -> [Device] {
+    let line = try DevicesOfHub.line(socket)
+    guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(line)) else {
+      throw CommandError(.inputOutput, "the hub's answer makes no sense", nextStep: "are both of the same version?")
+    }
+    return answer.devices
+  }
+
+  func run() throws {
+    let all = try devices()
+    if let unknown = device.first(where: { name in !all.contains { $0.id == name } }) {
+      throw CommandError(
+        .noInput, "the hub has no device '\(unknown)'",
+        nextStep: "name one of \(all.map(\.id).joined(separator: ", "))")
+    }
+    // Before the devices are woken: a file that cannot be made is known at once.
+    let file = try report.map { try ExportOutput(path: $0, replaces: false) }
+    var results: [DeviceVerification] = []
+    for one in all where device.isEmpty || device.contains(one.id) {
+      if !json { Terminal.standardError("verifying \(one.id) …") }
+      let result = try verify(one)
+      results.append(result)
+      if !json { for line in result.lines { Terminal.standardOutput(line) } }
+    }
+    let text = Verify.text(of: results)
+    if json { Terminal.standardOutput(json: text) }
+    if let file {
+      do {
+        try Array((text + "\n").utf8).withUnsafeBytes { try file.write($0) }
+      } catch {
+        throw CommandError(.inputOutput, "cannot write \(file.name): \(error)")
+      }
+      try file.finish()
+    }
+    let failed = results.map(\.failedCount).reduce(0, +)
+    let count = results.map(\.checks.count).reduce(0, +)
+    guard failed == 0 else {
+      throw CommandError(
+        .unavailable, "\(failed) of \(count) checks failed", nextStep: "sensorhub devices says what is the matter")
+    }
+    if !json { Terminal.standardOutput("all \(count) checks passed") }
+  }
+
+  private func verify(_ device: Device) throws -> DeviceVerification {
+    var result = DeviceVerification(id: device.id, kind: device.kind, title: device.title, origin: device.origin)
+    let parts = DeviceVerification.parts(of: device.kind)
+    for cycle in 1...cycles {
+      guard let first = try measure(parts, for: cycle == 1 ? seconds : 0, &result) else {
+        let reason = try current(device.id)?.conditions?.first.map { ": \($0.summary)" }
+        result.checks.append(
+          .init(
+            name: "measures", passed: false,
+            words: "nothing within \(Text.duration(seconds: within)) in cycle \(cycle)" + (reason ?? "")))
+        break
+      }
+      result.firstValueSeconds.append(first)
+      guard let rests = try rests(device.id) else {
+        result.checks.append(.init(name: "power cycles", passed: nil, words: "other clients hold it"))
+        break
+      }
+      if !rests {
+        result.checks.append(
+          .init(name: "power cycles", passed: false, words: "not off within \(Text.duration(seconds: within))"))
+        break
+      }
+      if cycle == cycles {
+        result.checks.append(.init(name: "power cycles", passed: true, words: "\(cycles) times on and off"))
+      }
+    }
+    if let after = try current(device.id) {
+      for (name, count) in after.counters where count > device.counters[name] ?? 0 {
+        result.counters[name] = count - (device.counters[name] ?? 0)
+      }
+    }
+    result.judge()
+    return result
+  }
+
+  private func current(_ id: String) throws -> Device? { try devices().first { $0.id == id } }
+
+  /// Wakes what measures the parts, and lets it go.
+  ///
+  /// - Parameter time: how long to measure after the first value
+  /// - Returns: the time until the first value; `nil` if there is none
+  private func measure(
+    _ parts: [String], for time: Double, _ result: inout DeviceVerification
+  ) throws -> Double? {
+    guard !parts.isEmpty else { return nil }
+    var connection = try HubConnection.open(socket) { $0.state }
+    let names = parts.map { "\"\($0)\"" }.joined(separator: ", ")
+    let clock = MonotonicClock()
+    let start = clock.now
+    connection.send("{\"rateHz\": 100, \"parts\": [\(names)], \"name\": \"verify\"}")
+    var first: Double?
+    var deadline = start + .milliseconds(Int64(within * 1000))
+    while case .text(let line) = connection.nextLine(by: deadline) {
+      guard let state = try? JSONDecoder().decode(VerifiedState.self, from: Data(line)) else { continue }
+      // What is older was measured for others.
+      guard result.has(state, since: Double(start.nanoseconds) / 1e9) else { continue }
+      if time > 0 { result.take(state) }
+      guard first == nil else { continue }
+      first = (clock.now - start).inSeconds
+      if time == 0 { break }
+      deadline = clock.now + .milliseconds(Int64(time * 1000))
+    }
+    return first
+  }
+
+  /// Waits until a device is off or asleep; `nil` if other clients hold it.
+  private func rests(_ id: String) throws -> Bool? {
+    let clock = MonotonicClock()
+    let deadline = clock.now + .milliseconds(Int64(within * 1000))
+    while clock.now < deadline {
+      guard let device = try current(id) else { return false }
+      if device.holders.contains(where: { !$0.hasPrefix("verify") }) { return nil }
+      if ["off", "asleep", "awake"].contains(device.power) { return true }
+      // It lingers for as long as the board file says.
+      usleep(100_000)
+    }
+    return false
+  }
+
+  private static func text(of results: [DeviceVerification]) -> String {
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("class", literal: "VERIFICATION")
+    json.member("version", SensorHub.versionWithCommit)
+    var system = utsname()
+    if uname(&system) == 0 {
+      json.member("kernel", Verify.text(&system.release))
+      json.member("machine", Verify.text(&system.machine))
+    }
+    json.member("model", Verify.model)
+    json.key("devices")
+    json.beginArray()
+    for result in results { result.write(to: &json) }
+    json.endArray()
+    json.endObject()
+    return String(decoding: json.bytes, as: UTF8.self)
+  }
+
+  private static func text<Field>(_ field: inout Field) -> String {
+    withUnsafeBytes(of: &field) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+  }
+
+  /// Of the board: `Raspberry Pi 4 Model B Rev 1.4`; `nil` on a machine without a device tree.
+  private static var model: String? {
+    guard let file = fopen("/proc/device-tree/model", "re") else { return nil }
+    defer { fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: 256)
+    let count = fread(&bytes, 1, bytes.count, file)
+    return String(decoding: bytes[..<count].prefix { $0 != 0 }, as: UTF8.self)
+  }
+}

@@ -1,0 +1,75 @@
+import FoundationEssentials
+
+/// What a state says that `verify` looks at. Where the board is it never reads.
+struct VerifiedState: Decodable {
+  struct Vector: Decodable {
+    var x, y, z, age: Double
+
+    var magnitude: Double { (x * x + y * y + z * z).squareRoot() }
+  }
+
+  struct Position: Decodable {
+    var age: Double
+    var sigmaHorizontal: Double?
+  }
+
+  struct Fix: Decodable { var satellites: Int? }
+
+  struct Air: Decodable { var pressure, age: Double }
+
+  struct Supply: Decodable { var volts, age: Double }
+
+  var monotonic: Double
+  var position: Position?
+  var fix: Fix?
+  var acceleration: Vector?
+  var rates: Vector?
+  var magneticField: Vector?
+  var air: Air?
+  var supply: Supply?
+}
+
+/// The measurements of one kind while a device was awake: how many, how often, their mean and their noise.
+struct VerifiedValues {
+  private(set) var count = 0
+  private var sum = 0.0
+  private var squares = 0.0
+  private var first: Double?
+  private var last: Double?
+
+  /// Takes a value. One of an instant that has been taken is the same measurement in another state.
+  ///
+  /// - Parameter instant: when it was measured, seconds of the hub's clock
+  mutating func take(_ value: Double, at instant: Double) {
+    if let last, instant <= last + 1e-5 { return }
+    // Sums about the first value keep the digits of what varies little.
+    let offset = value - reference(value)
+    count += 1
+    sum += offset
+    squares += offset * offset
+    first = first ?? instant
+    last = instant
+  }
+
+  private var firstValue: Double?
+
+  private mutating func reference(_ value: Double) -> Double {
+    if let firstValue { return firstValue }
+    firstValue = value
+    return value
+  }
+
+  var mean: Double? { firstValue.map { $0 + sum / Double(count) } }
+
+  /// One standard deviation; `nil` of fewer than two values.
+  var noise: Double? {
+    guard count > 1 else { return nil }
+    return max(0, (squares - sum * sum / Double(count)) / Double(count - 1)).squareRoot()
+  }
+
+  /// Measurements a second; `nil` of fewer than two values.
+  var rateHz: Double? {
+    guard count > 1, let first, let last, last > first else { return nil }
+    return Double(count - 1) / (last - first)
+  }
+}

@@ -1,0 +1,77 @@
+import FoundationEssentials
+import Glibc
+import HardwareIO
+import TestSupport
+import Testing
+
+/// The report on the devices of a running hub, here of the simulated ones.
+@Suite(.timeLimit(.minutes(5))) struct VerifyTests {
+  private struct Report: Decodable {
+    struct Measured: Decodable {
+      var count: Int
+      var mean: Double
+      var noise, rateHz: Double?
+    }
+    struct Check: Decodable {
+      var name, words: String
+      var passed: Bool?
+    }
+    struct Device: Decodable {
+      var id, kind, title: String
+      var origin: String?
+      var measured: [String: Measured]
+      var satellites: Int?
+      var firstValueSeconds: [Double]
+      var checks: [Check]
+
+      func passed(_ name: String) -> Bool? { checks.first { $0.name == name }?.passed }
+    }
+    var version: String
+    var kernel: String?
+    var devices: [Device]
+  }
+
+  private func verify(_ hub: HubProcess, _ arguments: [String]) -> Program {
+    let program = Program(["verify", "--socket", hub.socket] + arguments)
+    program.wait()
+    return program
+  }
+
+  @Test func `each device is measured and power-cycled, and the report says nothing of the place`() throws {
+    let hub = HubProcess(board: HubProcess.simulatedBoard("state: { rateHz: 10 }"))
+    let folder = TemporaryFolder("verify")
+    let file = folder.path + "/report.json"
+    let program = verify(hub, ["--json", "--cycles", "2", "--seconds", "5", "--report", file])
+    let report = try JSONDecoder().decode(Report.self, from: Data(program.standardOutput.utf8))
+    #expect(report.devices.map(\.id) == ["gps", "imu"], "\(program.standardError)")
+    #expect(report.devices.allSatisfy { $0.origin == "simulated" })
+    let (gps, imu) = (report.devices[0], report.devices[1])
+    #expect(gps.satellites ?? 0 > 3 && gps.firstValueSeconds.count == 2, "\(program.standardOutput)")
+    #expect(imu.passed("gravity") == true && imu.passed("noise") == true, "\(program.standardOutput)")
+    #expect(imu.measured["acceleration"]?.count ?? 0 >= 10, "\(program.standardOutput)")
+    #expect([gps, imu].allSatisfy { $0.passed("power cycles") == true }, "\(program.standardOutput)")
+    #expect(hub.devicesNow.devices.map(\.wakes) == [2, 2])
+    let written = String(decoding: try Files.bytes(of: file), as: UTF8.self)
+    #expect(written == program.standardOutput)
+    for word in ["lat", "lon", "52.5", "13.3"] { #expect(!written.contains("\(word)\""), "\(word)") }
+    // What is there already is not replaced, and nothing is woken for that.
+    let again = verify(hub, ["--report", file])
+    #expect(again.wait() != 0 && again.standardError.contains("there is a file"), "\(again.standardError)")
+    #expect(hub.devicesNow.devices.map(\.wakes) == [2, 2])
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a device that others hold is measured, and not power-cycled`() {
+    let hub = HubProcess(board: HubProcess.simulatedBoard("state: { rateHz: 10 }"))
+    let watch = hub.watch(["--json", "--parts", "rates"])
+    #expect(eventually { !HubProcess.states(watch).isEmpty })
+    let program = verify(hub, ["--device", "imu", "--seconds", "1"])
+    #expect(program.standardOutput.contains("not checked  power cycles: other clients hold it\n"))
+    #expect(program.standardOutput.contains("  passed  gravity: "), "\(program.standardOutput)")
+    #expect(hub.devicesNow["imu"].wakes == 1)
+    let unknown = verify(hub, ["--device", "compass"])
+    #expect(unknown.standardError.contains("the hub has no device 'compass'"), "\(unknown.standardError)")
+    watch.send(SIGKILL)
+    #expect(hub.stop() == 0)
+  }
+}
