@@ -2,9 +2,11 @@
 public enum NearestWord {
   /// - Returns: `nil` where nothing is near enough to be worth a guess
   public static func guess(_ word: String, among known: [String]) -> String? {
-    // A word without its unit is meant more often than one that looks like it: `radius` is `radiusMetres`.
-    if word.utf8.count > 2, let longer = known.first(where: { $0.hasPrefix(word) }) { return longer }
     guard let nearest = known.min(by: { editDistance($0, word) < editDistance($1, word) }) else { return nil }
+    // A word without its unit is meant more often than one that looks like it: `radius` is `radiusMetres`.
+    if editDistance(nearest, word) > 1, word.utf8.count > 2, let longer = known.first(where: { $0.hasPrefix(word) }) {
+      return longer
+    }
     return editDistance(nearest, word) <= 1 + word.count / 2 ? nearest : nil
   }
 
