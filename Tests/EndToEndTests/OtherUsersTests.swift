@@ -114,6 +114,30 @@ final class OtherUsersTests {
     #expect(file.wait() == 69 && file.standardError.contains("whose word does not count"), "\(file.standardError)")
   }
 
+  @Test func `root writes no recording and no export through another user's link`() throws {
+    let theirs = "\(folder)/theirs"
+    #expect(mkdir(theirs, 0o755) == 0 && OtherUser.give(theirs))
+    HubProcess.write("secret", to: "\(folder)/victim")
+    #expect(symlink("\(folder)/victim", "\(theirs)/out.mcap") == 0 && OtherUser.give("\(theirs)/out.mcap"))
+    // A device, which is written in place.
+    #expect(symlink("/dev/null", "\(theirs)/out.csv") == 0 && OtherUser.give("\(theirs)/out.csv"))
+    let hub = HubProcess(board: HubProcess.simulatedBoard(""))
+    func record(to path: String) -> Program {
+      Program(["record", "--for", "0.5", "--observe", "--force", "--socket", hub.socket, "--output", path])
+    }
+    let refused = record(to: "\(theirs)/out.mcap")
+    #expect(refused.wait() == 77 && refused.standardError.contains("is a link of user"), "\(refused.standardError)")
+    #expect(try Files.bytes(of: "\(folder)/victim") == Array("secret".utf8))
+    // Through its own it does.
+    #expect(symlink("\(folder)/own.mcap", "\(folder)/link.mcap") == 0)
+    let own = record(to: "\(folder)/link.mcap")
+    #expect(own.wait() == 0, "\(own.standardError)")
+    #expect(try Files.bytes(of: "\(folder)/own.mcap").count > 8)
+    let export = Program(["export", "\(folder)/own.mcap", "--force", "--output", "\(theirs)/out.csv"])
+    #expect(export.wait() == 77 && export.standardError.contains("is a link of user"), "\(export.standardError)")
+    #expect(hub.stop() == 0)
+  }
+
   // MARK: What lasts
 
   @Test func `another user may watch, and not calibrate, and is told what it takes`() throws {

@@ -32,10 +32,11 @@ final class ExportOutput: TrackOutput {
     let isFile = status.st_mode & S_IFMT == S_IFREG
     // With --force a pipe or a device is written to as it is.
     let isBeside = !isThere || isFile
+    let inPlace = isBeside || !replaces ? 0 : try OutputLink.flag(for: path)
     temporaryPath = isBeside ? "\(path).part-\(getpid())" : nil
     isRemovedOnFailure = isBeside
     self.replaces = replaces
-    let flags = isBeside ? O_WRONLY | O_CREAT | O_EXCL : O_WRONLY
+    let flags = isBeside ? O_WRONLY | O_CREAT | O_EXCL : O_WRONLY | inPlace
     let isRefused = isThere && !replaces
     let descriptor = isRefused ? -1 : open(temporaryPath ?? path, flags | O_CLOEXEC, 0o644)
     let number = isRefused ? EEXIST : errno

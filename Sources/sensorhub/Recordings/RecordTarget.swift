@@ -29,7 +29,8 @@ final class RecordTarget {
       return
     }
     isNew = !replaces || access(path, F_OK) != 0
-    let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (replaces ? 0 : O_EXCL), 0o644)
+    let flags = replaces ? try OutputLink.flag(for: path) : O_EXCL
+    let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0o644)
     guard descriptor >= 0 else {
       let number = errno
       if number == EEXIST {
