@@ -56,7 +56,12 @@ struct SensorHub: ParsableCommand {
     } catch let error as RecordingError {
       exit(with: CommandError(error))
     } catch {
-      exit(withError: error)
+      // The parser repeats words of the command line as they are, and a script may have them from elsewhere.
+      let message = fullMessage(for: error)
+      let code = exitCode(for: error)
+      guard code != .success, Text.printableLines(message) != message else { exit(withError: error) }
+      Terminal.standardError(message)
+      exit(withError: code)
     }
   }
 

@@ -110,4 +110,12 @@ import Testing
     program.wait()
     #expect(program.standardError.contains("\\u{1b}[2J\\u{9b}1m.json5"), "\(program.standardError.debugDescription)")
   }
+
+  @Test(arguments: [["watch", "--rate", "\u{1b}[2J"], ["export", "--format=\u{1b}[2J", "x"], ["\u{1b}[2J"]])
+  func `a word of the command line that moves the cursor is written out`(_ arguments: [String]) {
+    let program = Program(arguments)
+    #expect(program.wait() == 64, "\(program.standardError.debugDescription)")
+    #expect(program.standardError.contains("\\u{1b}[2J"), "\(program.standardError.debugDescription)")
+    #expect(!program.standardError.contains("\u{1b}"))
+  }
 }
