@@ -112,9 +112,10 @@ struct HubService: Sendable {
       JournalOutput(host: host, sink: sink, writesState: writesState),
       HTTPOutput(host: host, sink: sink, budget: budget), ChronyOutput(host: host, sink: sink),
       NMEADatagramOutput(host: host, sink: sink),
+      // Before those whose events it hears, and after them at the end.
+      HookOutput(host: host, sink: sink, memory: hookMemory),
       FenceOutput(host: host, sink: sink, memory: fenceMemory, file: addedFences),
       StandingRequestOutput(host: host), ConditionOutput(host: host, sink: sink),
-      HookOutput(host: host, sink: sink, memory: hookMemory),
       FleetOutput(host: host, sink: sink, memory: HubService.fleetMemory),
       CorrectionsOutput(host: host, sink: sink), HotPlugService(host: host, sink: sink),
       AnnouncementOutput(host: host, sink: sink),

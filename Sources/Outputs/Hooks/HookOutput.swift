@@ -23,8 +23,8 @@ public final class HookOutput: Service {
     var isLoaded = false
   }
 
-  /// How long deliveries that are under way may take when the hub ends.
-  private static let farewell = Duration.milliseconds(1500)
+  /// How long deliveries that are under way may take when the hub ends: its devices have to be off in time too.
+  private static let farewell = Duration.milliseconds(400)
   /// Changes come in company.
   private static let delay = Duration.milliseconds(50)
 

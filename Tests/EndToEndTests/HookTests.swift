@@ -1,0 +1,205 @@
+import FoundationEssentials
+import Glibc
+import HardwareIO
+import TestSupport
+import Testing
+
+/// Hooks of a hub whose vehicle drives a figure of eight about the place that its fence is about.
+@Suite(.serialized, .timeLimit(.minutes(20))) struct HookTests {
+  private struct Notice: Decodable, Equatable {
+    var id, event, change, subject, title, message: String
+    var active: Bool
+    var mark: String?
+
+    static func read(_ text: some StringProtocol) -> Notice? {
+      try? JSONDecoder().decode(Notice.self, from: Data(text.utf8))
+    }
+  }
+
+  /// A server that takes what is posted to it.
+  private final class Receiver: Sendable {
+    let bodies = Recorder<String>()
+    private let server: ScriptedServer
+    var port: UInt16 { server.port }
+
+    init(at port: UInt16 = 0) {
+      let bodies = bodies
+      server = ScriptedServer(at: port) { client in
+        hold { Receiver.body(of: client.text) != nil || !client.isOpen }
+        guard let body = Receiver.body(of: client.text) else { return }
+        bodies.append(body)
+        client.send("HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+        client.leave()
+      }
+    }
+
+    var notices: [Notice] { bodies.values.compactMap { Notice.read($0) } }
+
+    func end() { server.end() }
+
+    /// Once all of it is there.
+    private static func body(of text: String) -> String? {
+      guard let head = text.firstRange(of: "\r\n\r\n"), let name = text.firstRange(of: "Content-Length: ") else {
+        return nil
+      }
+      let body = text[head.upperBound...]
+      let digits = text[name.upperBound...].prefix { $0.isNumber }
+      return Int(digits).flatMap { body.utf8.count >= $0 ? String(body) : nil }
+    }
+  }
+
+  private let folder = TemporaryFolder("hooks")
+  private var marks: String { "\(folder.path)/marks" }
+
+  /// 50 m about the place where the vehicle sets off, which takes it 100 m away, and where it stops for ten seconds a lap.
+  private func board(_ hooks: String, _ more: String = "") -> String {
+    HubProcess.simulatedBoard(
+      "fences: { start: { circle: [52.5163, 13.3777, 50], grace: 2, speed: 20 } }, on: { \(hooks) }\(more)")
+  }
+
+  /// A hub that is not root's where the tests are: root's runs no program.
+  private func hub(_ board: String) -> Program {
+    let file = "\(folder.path)/board.json5"
+    HubProcess.write(board, to: file)
+    let arguments = ["run", "--socket", "\(folder.path)/hub.sock", "--board", file]
+    let environment = ["STATE_DIRECTORY=\(folder.path)/state"]
+    guard geteuid() == 0 else { return Program(arguments, environment: environment) }
+    mkdir("\(folder.path)/state", 0o700)
+    for path in [folder.path, "\(folder.path)/state"] { #expect(OtherUser.give(path)) }
+    return OtherUser.program(arguments, environment: environment)
+  }
+
+  /// A program that keeps what it is told.
+  private func keeper() -> String {
+    let path = "\(folder.path)/keeper"
+    HubProcess.write("#!/bin/sh\ncat >> \"$1\"\n", to: path)
+    chmod(path, 0o755)
+    return path
+  }
+
+  private func text(_ file: String) -> String {
+    String(decoding: (try? Files.bytes(of: file, limit: 1 << 20)) ?? [], as: UTF8.self)
+  }
+
+  private var marked: [Notice] { text(marks).split(separator: "\n").compactMap { Notice.read($0) } }
+
+  private func stop(_ hub: Program) {
+    hub.send(SIGTERM)
+    #expect(hub.wait() == 0, "\(hub.standardError)")
+  }
+
+  @Test func `a server and a program hear once of leaving and returning, over restarts of server and hub`() throws {
+    let server = Receiver()
+    let board = board(
+      """
+      fence: [{ run: ["\(keeper())", "\(marks)"] }, { url: "http://127.0.0.1:\(server.port)/hub", topic: "boat" }]
+      """)
+    let first = hub(board)
+    #expect(
+      eventually(within: .seconds(400)) { server.notices.contains { $0.change == "left" } }, "\(first.standardError)")
+    #expect(server.bodies.values.allSatisfy { $0.hasPrefix(#"{"class":"HOOK","topic":"boat","title":"SIMULATED: "#) })
+    // The server is away while the vehicle returns, and the hub is started again before the server is.
+    server.end()
+    let heard = server.notices
+    let left = try #require(heard.last { $0.change == "left" })
+    #expect(left.event == "fence" && left.subject == "start" && left.active && left.mark == "SIMULATED")
+    #expect(left.message.contains("fence start: left, "), "\(left)")
+    let failure = "hook on.fence[1]: not told of SIMULATED: test: fence start returned yet, and tried again: "
+    #expect(eventually(within: .seconds(400)) { first.standardError.contains(failure) }, "\(first.standardError)")
+    let file = "\(folder.path)/state/hooks.json"
+    #expect(eventually { text(file).contains(#""change":"returned""#) }, "\(text(file))")
+    stop(first)
+    let again = Receiver(at: server.port)
+    let second = hub(board)
+    #expect(eventually { !again.notices.isEmpty }, "\(second.standardError)")
+    let returned = try #require(again.notices.first)
+    #expect(returned.change == "returned" && returned.event == "fence" && !returned.active)
+    #expect(eventually { !text(file).contains(returned.id) }, "\(text(file))")
+    stop(second)
+    // The one and the other, each once and in this order.
+    let posted = heard + again.notices
+    #expect(posted.count { $0.id == left.id } == 1 && posted.count { $0.id == returned.id } == 1)
+    for notices in [posted, marked] {
+      #expect(Set(notices.map(\.id)).count == notices.count, "\(notices)")
+      let index = try #require(notices.firstIndex { $0.id == left.id })
+      #expect(notices[(index + 1)...].first?.id == returned.id, "\(notices)")
+    }
+  }
+
+  @Test func `a device that fails and works again is told at a broker, once each`() throws {
+    let broker = Broker()
+    let topic = "sensorhub/boat/alarm"
+    let listener = broker.listen([topic])
+    #expect(eventually { broker.sees(listener, on: topic) })
+    // Nothing is there at first.
+    let port = "\(folder.path)/gps"
+    let hub = HubProcess(
+      board: """
+        { name: "test", devices: { gps: { driver: "nmea", port: "\(port)", speed: 9600 } },
+          mqtt: { broker: "\(broker.address)", hub: "boat" }, on: { device: { mqtt: "alarm" } } }
+        """)
+    let watch = hub.watch()
+    func notices() -> [Notice] {
+      listener.lines.compactMap { line in line.hasPrefix(topic) ? Notice.read(line.dropFirst(topic.count + 1)) : nil }
+    }
+    #expect(eventually { !notices().isEmpty }, "\(hub.program.standardError)")
+    let failed = try #require(notices().first)
+    #expect(failed.event == "device" && failed.change == "failed" && failed.active && failed.subject == "gps")
+    #expect(failed.message.contains(port), "\(failed)")
+    #expect(hub.program.logs("hook on.device: told of test: gps failed"))
+    let receiver = ScriptedReceiver(speed: 9600) { _ in .silence }
+    #expect(symlink(receiver.path, port) == 0)
+    #expect(eventually { notices().count > 1 }, "\(hub.program.standardError)")
+    #expect(notices().map(\.change) == ["failed", "works"], "\(notices())")
+    #expect(notices().last?.active == false)
+    #expect(hub.stop() == 0)
+    watch.wait()
+    receiver.end()
+    listener.send(SIGTERM)
+    listener.wait()
+  }
+
+  @Test func `a hub that runs as root runs no program, and says what to do`() throws {
+    try OtherUser.require()
+    let hub = HubProcess(board: board("any: { run: [\"\(keeper())\", \"\(marks)\"] }"))
+    #expect(
+      eventually { hub.program.standardError.contains("is not run, because the hub runs as root") },
+      "\(hub.program.standardError)")
+    #expect(hub.program.standardError.contains("sudo systemctl start sensorhub"))
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `check shows what will be run, and what its sandbox is opened for`() {
+    let file = "\(folder.path)/board.json5"
+    let keeper = keeper()
+    HubProcess.write(
+      board(
+        """
+        fence: { run: ["\(keeper)", "two words"], limitSeconds: 5 }, any: { mqtt: "alarm" },
+        device: { url: "https://gotify.example/message?token=secret" }
+        """, ", mqtt: { broker: \"mqtt://127.0.0.1\", hub: \"boat\" }"), to: file)
+    let right = Program(["check", file])
+    #expect(right.wait() == 0, "\(right.standardError)")
+    for line in [
+      "hook on.any: publishes 'alarm' below the hub's topic at its broker\n",
+      "hook on.fence: runs \(keeper) 'two words', for at most 5.0 s, as the hub's user and never as root\n",
+      "hook on.device: posts to https://gotify.example\n", "    IPAddressAllow=any\n", "    ExecPaths=-/usr/bin\n",
+      "    ExecPaths=\"-\(keeper)\"\n",
+    ] {
+      #expect(right.standardOutput.contains(line), "\(line): \(right.standardOutput)")
+    }
+    #expect(!right.standardOutput.contains("secret"))
+    chmod(keeper, 0o644)
+    HubProcess.write(
+      board("fence: [{ run: [\"\(keeper)\"] }, { run: [\"/nowhere/x\"] }, { mqtt: \"alarm\" }]"), to: file)
+    let wrong = Program(["check", file])
+    #expect(wrong.wait() == 65)
+    for mistake in [
+      "'on.fence[0].run' cannot run \(keeper): it is not executable: sudo chmod 755 \(keeper)",
+      "'on.fence[1].run' cannot run /nowhere/x: No such file or directory",
+      "'on.fence[2].mqtt' has no broker to publish at: name one in 'mqtt'",
+    ] {
+      #expect(wrong.standardError.contains(mistake), "\(wrong.standardError)")
+    }
+  }
+}
