@@ -218,6 +218,52 @@ import Testing
     #expect(ship.stop() == 0)
   }
 
+  @Test func `fences that were left, and the pages of hubs, are on the list and on the page`() throws {
+    let fences =
+      #"{"class":"FENCES","fences":{"anchor":{"state":"outside","seconds":3.0,"event":"leave","beyond":14.2},"#
+      + #""yard":{"state":"inside","seconds":3.0,"event":"found"}}}"#
+    for (topic, text) in [
+      ("buoy/status", "online"), ("buoy/fences", fences),
+      ("buoy/health", #"{"class":"HEALTH","board":"b","page":"http://buoy.example:8080/"}"#),
+      ("blind/status", "online"), ("blind/fences", #"{"fences":{"anchor":{"state":"unknown","event":"lost"}}}"#),
+      // Anybody may write there.
+      ("liar/status", "online"), ("liar/fences", #"{"fences":{"anchor":7}}"#),
+      ("liar/health", #"{"class":"HEALTH","page":"javascript:alert(1)"}"#),
+    ] {
+      #expect(broker.publish("sensorhub/\(topic)", text))
+    }
+    let list = Program(["fleet", broker.address])
+    #expect(list.wait() == 0, "\(list.standardError)")
+    for line in [
+      "  trouble  fence anchor: left, 14 m beyond the edge", "  fences   anchor outside, yard inside",
+      "  page     http://buoy.example:8080/", "  trouble  fence anchor: no fix that tells on which side it is",
+    ] {
+      #expect(list.lines.contains(line), "\(line): \(list.standardOutput)")
+    }
+    #expect(!list.standardOutput.contains("javascript"), "\(list.standardOutput)")
+    let page = page()
+    let browser = try Browser()
+    try browser.open("http://localhost:\(port)/")
+    func text(_ part: String, of name: String) throws -> String {
+      let hub = "[...document.querySelectorAll('.hub')].find((e) => e.querySelector('h3').textContent === '\(name)')"
+      return try browser.text("\(hub)?.querySelector('\(part)')?.textContent")
+    }
+    #expect(
+      try eventually { try text(".trouble", of: "buoy") == "fence anchor: left, 14 m beyond the edge" })
+    #expect(try text(".fences", of: "buoy") == "Fences: anchor outside, yard inside")
+    #expect(try eventually { try text(".trouble", of: "blind").hasPrefix("fence anchor: no fix") })
+    #expect(try browser.text("document.title").contains("fence anchor: "))
+    #expect(try browser.shows("true", at: "document.getElementById('count').textContent.endsWith(' 2 in trouble')"))
+    let links = "[...document.querySelectorAll('.page:not([hidden])')].map((e) => e.href).join()"
+    #expect(try browser.text(links) == "http://buoy.example:8080/")
+    // A name opens its hub, as its button does.
+    try browser.run("document.querySelector('.hub h3').click()")
+    #expect(try eventually { try browser.text("document.querySelector('.hub button').textContent") == "Close" })
+    try browser.expectAccessible()
+    page.send(SIGTERM)
+    #expect(page.wait() == 0)
+  }
+
   @Test func `in a browser what is open stays so while the page's server and the broker are restarted`() throws {
     let boat = hub("boat")
     let first = page()

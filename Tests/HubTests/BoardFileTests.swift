@@ -7,6 +7,18 @@ import Testing
 @testable import Hub
 
 struct BoardFileTests {
+  @Test func `the page of a hub is at a name or an address that others can reach`() throws {
+    for (http, page) in [
+      ("{}", nil), ("{ address: '0.0.0.0' }", nil), ("{ hosts: ['boat.local'] }", nil),
+      ("{ address: '0.0.0.0', hosts: ['boat.local'] }", "http://boat.local:8080/"),
+      ("{ address: '192.168.1.5', port: 81 }", "http://192.168.1.5:81/"),
+      ("{ address: 'fd00::5' }", "http://[fd00::5]:8080/"),
+    ] {
+      let board = try Board(json5: Array("{ name: 'x', devices: {}, http: \(http) }".utf8), file: "board")
+      #expect(board.http?.pageAddress == page, "\(http)")
+    }
+  }
+
   @Test(arguments: [
     "raspberry-pi-5", "raspberry-pi-4", "raspberry-pi-3", "raspberry-pi-zero-2-w", "raspberry-pi-compute-module",
     "pc-usb",

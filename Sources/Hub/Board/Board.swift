@@ -137,6 +137,15 @@ public struct Board: Equatable, Sendable {
     /// `http://127.0.0.1:8080`, for each address.
     public var address: String { endpoint.sockets.map { "http://\($0)" }.joined(separator: ", ") }
 
+    /// Where browsers of other machines find the dashboard: at the first of its names, or else at the first address of its own;
+    /// `nil` where there is neither, and where it is for this machine alone.
+    public var pageAddress: String? {
+      guard !endpoint.isLoopback else { return nil }
+      let address = endpoint.addresses.first { !$0.isLoopback && !$0.bytes.allSatisfy { $0 == 0 } }
+      guard let host = hosts.first ?? address?.description else { return nil }
+      return "http://\(HostPort.text(host, endpoint.port))/"
+    }
+
     public var audience: String {
       endpoint.isLoopback || !endpoint.allow.isEmpty ? endpoint.audience : "everybody"
     }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Fusion
+import Hub
 
 /// What a hub has left at its broker, as far as it makes sense: anybody may write there whom the broker lets.
 public struct FleetHub: Sendable {
@@ -9,11 +10,35 @@ public struct FleetHub: Sendable {
     public var viewers: [String]?
     public var lostValues: Int?
     public var refusedValues: Int?
+    /// Its dashboard, as it says.
+    public var page: String?
 
     /// - Parameter payload: what is retained as a hub's health; `nil` for anything else
     public static func read(_ payload: [UInt8]) -> Health? {
       try? JSONDecoder().decode(Health.self, from: Data(payload))
     }
+  }
+
+  /// A fence as its hub has said it last.
+  public struct Fence: Decodable, Sendable {
+    public var state: String
+    public var event: String?
+    /// Since when, before it was said.
+    public var seconds: Double?
+    public var beyond: Double?
+
+    /// What people must be told: that the board has left, or that nobody knows where it is; `nil` otherwise.
+    public var alarm: String? {
+      switch (state, event) {
+      case ("outside", "leave"): "left" + (beyond.map { ", \(Text.fixed(max(0, $0), 0)) m beyond the edge" } ?? "")
+      case (_, "lost"): "no fix that tells on which side it is"
+      default: nil
+      }
+    }
+  }
+
+  private struct Fences: Decodable {
+    var fences: [String: Fence]
   }
 
   private struct Devices: Decodable {
@@ -26,7 +51,7 @@ public struct FleetHub: Sendable {
 
   /// What a hub tells of itself, as its topics are called.
   public enum Report: String, CaseIterable, Sendable {
-    case health, devices, last
+    case health, devices, fences, last
 
     /// Whether a hub may have said so, and it can be handed on as it is.
     public func isSound(_ payload: [UInt8]) -> Bool {
@@ -34,6 +59,7 @@ public struct FleetHub: Sendable {
       switch self {
       case .health: return Health.read(payload) != nil
       case .devices: return (try? JSONDecoder().decode(Devices.self, from: Data(payload))) != nil
+      case .fences: return (try? JSONDecoder().decode(Fences.self, from: Data(payload))) != nil
       case .last: return StateReport.read(payload) != nil
       }
     }
@@ -57,6 +83,13 @@ public struct FleetHub: Sendable {
   public var isGone: Bool { isOnlineSaid == nil && reports.isEmpty }
   public var status: String { isOnline ? "online" : isGone ? "gone" : "offline" }
   public var health: Health? { reports[.health].flatMap(Health.read) }
+  /// By their names.
+  public var fences: [(name: String, fence: Fence)] {
+    let report = reports[.fences].flatMap { try? JSONDecoder().decode(Fences.self, from: Data($0)) }
+    return (report?.fences ?? [:]).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
+  /// Its dashboard, if that is an address that a browser may be sent to.
+  public var page: String? { health?.page.flatMap { TileOrigin(of: $0) == nil ? nil : $0 } }
   public var last: FusedState? { reports[.last].flatMap { StateReport.read($0) } }
 
   /// Returns whether it is news.

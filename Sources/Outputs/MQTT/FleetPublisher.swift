@@ -194,6 +194,7 @@ final class FleetPublisher: Sendable {
       json.key("origin")
       json.string(host.hub.value.origin.rawValue)
     }
+    json.member("page", host.hub.value.board.http?.pageAddress)
     json.member("instance", run)
     json.key("viewers")
     json.beginArray()

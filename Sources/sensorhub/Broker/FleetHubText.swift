@@ -30,12 +30,22 @@ extension FleetHub {
         (device.conditions ?? []).filter(\.isLoud).map { "  trouble  \(Text.printable(device.id)): \($0.text)" }
       }
     }
+    let fences = fences
+    // The last word of a hub that is away is all there is, and its alarm stays one.
+    lines += fences.compactMap { name, fence in
+      fence.alarm.map { "  trouble  fence \(Text.printable(name)): \($0)" }
+    }
+    if !fences.isEmpty {
+      let sides = fences.map { "\(Text.printable($0.name)) \(Text.printable($0.fence.state))" }
+      lines.append("  fences   \(sides.joined(separator: ", "))")
+    }
     if isOnline, awake.isEmpty, !devices.isEmpty { lines.append("  awake    nothing") }
     if let last { lines.append("  last     \(StateLine.text(last))\(age)") }
     if !devices.isEmpty {
       let energy = devices.reduce(0) { $0 + $1.energyMilliwattHours }
       lines.append("  so far   \(Text.fixed(energy, 3)) mWh")
     }
+    if isOnline, let page { lines.append("  page     \(page)") }
     if let lost = health?.lostValues, lost > 0 { lines.append("  lost     \(lost) values while the broker was away") }
     if let refused = health?.refusedValues, refused > 0 {
       lines.append("  refused  \(refused) values by the broker; the hub's log says why")

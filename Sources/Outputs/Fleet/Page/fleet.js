@@ -185,6 +185,7 @@ function whereabouts(hub) {
   return { lat, lon, seconds: Math.max(0, (number(age) ?? 0) + (number(since) ?? 0)) };
 }
 
+const title = document.title;
 const order = new Intl.Collator("en", { numeric: true });
 
 const devicesOf = (hub) => hub.report.devices?.devices ?? [];
@@ -196,12 +197,37 @@ function condition(hub) {
   return devicesOf(hub).some(({ power }) => power !== "off" && power !== "asleep") ? "awake" : "asleep";
 }
 
-/** What is the matter with its devices, as the hub says it. */
+const fencesOf = (hub) => Object.entries(hub.report.fences?.fences ?? {});
+
+/** What people must know of its fences. The last word of a hub that is away is all there is, and its alarm stays one. */
+function fenceTroubles(hub) {
+  return fencesOf(hub).flatMap(([name, { state, event, beyond }]) => {
+    if (state === "outside" && event === "leave") {
+      return [`fence ${name}: left${number(beyond) === undefined ? "" : `, ${fixed(Math.max(0, beyond), 0, " m")} beyond the edge`}`];
+    }
+    return event === "lost" ? [`fence ${name}: no fix that tells on which side it is`] : [];
+  });
+}
+
+/** What is the matter with its fences and its devices, as the hub says it. */
 function troubles(hub) {
-  if (hub.report.status !== "online") return [];
-  return devicesOf(hub).flatMap(({ id, conditions }) =>
+  const fences = fenceTroubles(hub);
+  if (hub.report.status !== "online") return fences;
+  return fences.concat(devicesOf(hub).flatMap(({ id, conditions }) =>
     (Array.isArray(conditions) ? conditions : []).filter(({ severity }) => severity !== "waiting")
-      .map(({ kind, summary, nextStep }) => `${id} ${kind}: ${summary}${nextStep ? `; ${nextStep}` : ""}`));
+      .map(({ kind, summary, nextStep }) => `${id} ${kind}: ${summary}${nextStep ? `; ${nextStep}` : ""}`)));
+}
+
+/** The address of its own page; null where that is not known, or is none that a browser should be sent to. */
+function pageOf(hub) {
+  const { page } = hub.report.health ?? {};
+  if (hub.report.status !== "online" || typeof page !== "string") return null;
+  try {
+    const address = new URL(page);
+    return address.protocol === "http:" || address.protocol === "https:" ? address.href : null;
+  } catch {
+    return null;
+  }
 }
 
 /** In capitals, what no device has measured just now. */
@@ -223,12 +249,15 @@ function make(name) {
   const element = document.createElement("li");
   element.className = "device hub";
   element.innerHTML = `<div class="top"><h3></h3><span class="origin" hidden></span><span class="power"></span></div><p class="where"></p>
+    <p class="fences" hidden></p>
     <dl class="row" hidden><div><dt>Speed</dt><dd class="speed"></dd></div><div><dt>Course</dt><dd class="course"></dd></div>
     <div><dt>Accuracy, 1σ</dt><dd class="sigma"></dd></div></dl><p class="obstacle" hidden></p><p class="trouble" hidden></p>
-    <div class="actions"><p class="who"></p><button type="button"></button></div>`;
+    <div class="actions"><p class="who"></p><a class="page" target="_blank" rel="noopener noreferrer" hidden>Its page</a>
+    <button type="button"></button></div>`;
   element.querySelector("h3").textContent = name;
   const hub = { name, element, report: {}, isOpen: false, state: null, stateAt: 0, obstacle: null, track: [] };
-  element.querySelector("button").addEventListener("click", () => toggle(hub));
+  // The name as well, for a pointer; the button is there for everybody.
+  for (const part of ["h3", "button"]) element.querySelector(part).addEventListener("click", () => toggle(hub));
   hubs.set(name, hub);
   // In the order of their names, boat-2 before boat-10, wherever it comes in.
   const next = [...hubs.keys()].sort(order.compare).find((other) => order.compare(other, name) > 0);
@@ -245,6 +274,14 @@ function showHub(hub) {
   const milliwattHours = devicesOf(hub).reduce((sum, device) => sum + (number(device.energyMilliwattHours) ?? 0), 0);
   const when = place && (word === "live" && place.seconds < staleSeconds ? "now" : `${duration(place.seconds)} ago`);
   show(".where", place ? `${hemisphere(place.lat, "NS")}  ${hemisphere(place.lon, "EW")} · ${when}` : "No position known");
+  const fences = fencesOf(hub).map(([fence, { state }]) => `${fence} ${state}`);
+  hub.element.querySelector(".fences").hidden = !fences.length;
+  show(".fences", `Fences: ${fences.join(", ")}`);
+  const link = hub.element.querySelector(".page");
+  const page = pageOf(hub);
+  link.hidden = !page;
+  if (page && link.getAttribute("href") !== page) link.href = page;
+  link.setAttribute("aria-label", `The page of ${hub.name} itself`);
   const { velocity, position } = hub.state ?? {};
   hub.element.querySelector("dl").hidden = !hub.isOpen;
   show(".speed", fixed(velocity?.speed, 1, " m/s"));
@@ -277,7 +314,11 @@ function showFleet() {
   }
   $("hubs-empty").hidden = all.length > 0;
   set($("hubs-empty"), isAnswered && !obstacle ? "No hub has joined this broker" : "No hub heard of yet");
-  set($("count"), `${all.length} · ${count("asleep")} asleep · ${count("awake", "live", "waking")} awake · ${count("offline")} offline`);
+  const troubled = all.filter((hub) => troubles(hub).length).length;
+  set($("count"), `${all.length} · ${count("asleep")} asleep · ${count("awake", "live", "waking")} awake · ${count("offline")} offline`
+    + (troubled ? ` · ${troubled} in trouble` : ""));
+  const left = all.flatMap((hub) => fenceTroubles(hub).map((text) => `${hub.name}: ${text}`));
+  document.title = left.length ? `! ${left[0]} · SensorHub` : title;
   const isOpen = all.some((hub) => hub.isOpen);
   const { word, look, note } =
     isAnswered === null ? { word: "connecting", look: "", note: "" }
@@ -337,7 +378,7 @@ function drawMap(colour) {
     const [x, y] = place(point);
     if (x < -20 || y < -20 || x > width + 20 || y > height + 20) continue;
     marks.push({ hub: point.hub, x, y });
-    pen.fillStyle = colour(tones[condition(point.hub)]);
+    pen.fillStyle = colour(fenceTroubles(point.hub).length ? "bad" : tones[condition(point.hub)]);
     pen.beginPath();
     pen.arc(x, y, point.hub.isOpen ? 9 : 6, 0, 2 * Math.PI);
     pen.stroke();
