@@ -19,6 +19,8 @@ public final class HubHost: Sendable {
   public let replay: ReplaySession?
   /// Where calibrations are kept; `nil` where there are no devices.
   let calibrations: (any CalibrationStore)?
+  /// Moves a simulated board as a calibration asks for; `nil` where nothing is simulated.
+  let rehearsal: (any CalibrationRehearsal)?
   /// Who calibrates: only one at a time.
   let calibrator = Guarded<String?>(nil)
   /// What root can end.
@@ -46,10 +48,11 @@ public final class HubHost: Sendable {
   /// - Parameter boardText: of the board file, where there is one
   public init(
     _ hub: Hub, version: String, boardText: [UInt8]? = nil, replay: ReplaySession? = nil,
-    calibrations: (any CalibrationStore)? = nil
+    calibrations: (any CalibrationStore)? = nil, rehearsal: (any CalibrationRehearsal)? = nil
   ) {
     self.replay = replay
     self.calibrations = calibrations
+    self.rehearsal = rehearsal
     current = MutableProperty(hub)
     fences = Fences(clock: hub.machine.clock)
     conditions = ConditionFeed(clock: hub.machine.clock)

@@ -34,6 +34,8 @@ public final class SimulatedHardware: Hardware {
   public static let gpsAmperes = 0.031
 
   public let world: World
+  /// Moves the board while the simulation runs.
+  public let rehearsal: Rehearsal
   /// The supply line of the first receiver, which the supply monitor measures.
   public let gpsSupply: SimulatedSupply
   public let powerLines = PowerLines()
@@ -53,7 +55,11 @@ public final class SimulatedHardware: Hardware {
     else real: any Hardware = LinuxHardware()
   ) {
     // The simulation begins while the vehicle is moving, so that its heading is available immediately.
-    let world = world ?? World(start: clock.now.advanced(by: .seconds(-15)))
+    let rehearsal = world?.rehearsal ?? Rehearsal()
+    var present = world ?? World(start: clock.now.advanced(by: .seconds(-15)))
+    present.rehearsal = rehearsal
+    let world = present
+    self.rehearsal = rehearsal
     let lines = powerLines
     let imu = SimulatedMPU6050(name: SimulatedHardware.i2cBus, world: world, clock: clock) {
       lines.supplies(SimulatedHardware.imuPowerLine)

@@ -27,6 +27,8 @@ public struct World: Sendable {
   public var turntable: Turntable?
   /// Replaces the vehicle by a motion for calibrating sensors, if set.
   public var practice: Practice?
+  /// Moves the board for calibrations while the simulation runs, if set.
+  public var rehearsal: Rehearsal?
   /// When the first lap began.
   public var start: MonotonicInstant
   /// Periods during which the vehicle is parked and does not move, in seconds since the start, in order. Afterwards
@@ -92,13 +94,17 @@ public struct World: Sendable {
 
   public func truth(at instant: MonotonicInstant) -> Truth {
     let elapsed = (instant - start).inSeconds
-    let (time, isParked) = drivingTime(at: elapsed)
+    let (driven, rehearsed) = drivingTime(at: elapsed, rehearsal?.intervals(until: instant) ?? [])
+    let (time, isParked) = driven
     let step = 1e-4
     var motion = motion(at: time)
-    let attitude = attitude(at: time)
+    func attitude(_ later: Double) -> Quaternion {
+      rehearsed.map { $0.practice.attitude(at: $0.seconds + later) } ?? self.attitude(at: time + later)
+    }
+    let present = attitude(0)
     // The rates are computed by difference. This is exact enough, and stays correct however `attitude` is computed.
-    let turn = attitude.conjugate * self.attitude(at: time + step)
-    if isParked { (motion.velocity, motion.acceleration) = (.zero, .zero) }
+    let turn = present.conjugate * attitude(step)
+    if isParked || rehearsed != nil { (motion.velocity, motion.acceleration) = (.zero, .zero) }
     if let drift, elapsed > drift.since {
       let velocity = SIMD3(drift.metresPerSecond, 0)
       motion.position += velocity * (elapsed - drift.since)
@@ -108,11 +114,11 @@ public struct World: Sendable {
     let latitude = latitudeDegrees + motion.position.x / radius * 180 / .pi
     return Truth(
       positionMetres: motion.position, velocityMetresPerSecond: motion.velocity,
-      accelerationMetresPerSecondSquared: motion.acceleration, attitude: attitude,
+      accelerationMetresPerSecondSquared: motion.acceleration, attitude: present,
       rates: isParked ? .zero : turn.rotationVector / step, latitudeDegrees: latitude,
       longitudeDegrees: longitudeDegrees
         + motion.position.y / (radius * cos(latitudeDegrees * .pi / 180)) * 180 / .pi,
-      altitudeHAEMetres: altitudeHAEMetres, magneticField: attitude.conjugate.rotate(magneticField),
+      altitudeHAEMetres: altitudeHAEMetres, magneticField: present.conjugate.rotate(magneticField),
       pressurePascals: pressure(at: elapsed), noiseScale: noiseScale)
   }
 
@@ -120,6 +126,24 @@ public struct World: Sendable {
   func parkedUntil(at instant: MonotonicInstant) -> MonotonicInstant? {
     let elapsed = (instant - start).inSeconds
     return parked.first { $0.contains(elapsed) }.map { start + .nanoseconds(Int64($0.upperBound * 1e9)) }
+  }
+
+  private typealias Rehearsed = (practice: Practice, seconds: Double)
+
+  /// For how long the vehicle has driven, and what the board does in place of driving.
+  private func drivingTime(
+    at elapsed: Double, _ rehearsals: [Rehearsal.Interval]
+  ) -> (driven: (time: Double, isParked: Bool), rehearsed: Rehearsed?) {
+    var stood = 0.0
+    for interval in rehearsals {
+      let since = (interval.since - start).inSeconds
+      let until = interval.until.map { ($0 - start).inSeconds } ?? .infinity
+      guard elapsed >= until else {
+        return (drivingTime(at: since - stood), (interval.practice, elapsed - since))
+      }
+      stood += until - since
+    }
+    return (drivingTime(at: elapsed - stood), nil)
   }
 
   private func drivingTime(at elapsed: Double) -> (time: Double, isParked: Bool) {

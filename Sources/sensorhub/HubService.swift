@@ -36,7 +36,8 @@ struct HubService: Sendable {
     var receiver = SimulatedReceiver.Configuration()
     // A minute after the start, and every two minutes from there on, so that dead reckoning can be watched.
     receiver.tunnel = SimulatedReceiver.Tunnel(period: .seconds(120), entrance: .seconds(75), length: .seconds(30))
-    hardware = SimulatedHardware(receiver: receiver)
+    let simulated = SimulatedHardware(receiver: receiver)
+    hardware = simulated
     self.writesState = writesState
     // Without these threads nothing would ever be powered down again, so there is no hub without them.
     for (error, what) in [(MonotonicClock.start(), "timers"), (SingleThreadExecutor.shared.start(), "tasks")] {
@@ -47,7 +48,7 @@ struct HubService: Sendable {
     fileText = loaded.fileText
     host = HubHost(
       Hub(board: loaded.board, hardware: hardware), version: SensorHub.version, boardText: loaded.text,
-      calibrations: CalibrationFolder())
+      calibrations: CalibrationFolder(), rehearsal: SimulatedRehearsal(simulated))
     books = (fileText == nil ? nil : StateFolder.path).map { [host, sink] folder in
       PowerBooksKeeper(host: host, sink: sink, folder: folder)
     }

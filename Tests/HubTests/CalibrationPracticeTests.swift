@@ -1,3 +1,4 @@
+import Fusion
 import Hub
 import MonotonicTime
 import Simulation
@@ -24,6 +25,34 @@ struct CalibrationPracticeTests {
     #expect(progress(.gyro, .lies) >= 1)
     #expect(progress(.accel, .tumbles) >= 1)
     #expect(progress(.mag, .turns) >= 1)
+  }
+
+  @Test func `a running simulation does so from when it is asked, and drives on from where it was`() {
+    let start = MonotonicInstant(nanoseconds: 0)
+    var world = World(start: start)
+    let rehearsal = Rehearsal()
+    world.rehearsal = rehearsal
+    func truth(_ seconds: Double) -> World.Truth { world.truth(at: start + .nanoseconds(Int64(seconds * 1e9))) }
+    let before = truth(20)
+    #expect(truth(21).positionMetres != before.positionMetres)
+    rehearsal.begin(.lies, at: start + .seconds(20))
+    for second in stride(from: 20.5, to: 50, by: 0.5) {
+      let truth = truth(second)
+      #expect(truth.rates == .zero && truth.velocityMetresPerSecond == .zero)
+      #expect(truth.positionMetres == before.positionMetres)
+      #expect(abs(truth.specificForce.z + 9.80665) < 1e-6)
+    }
+    // What was a moment ago stays as it was.
+    #expect(truth(19).positionMetres != before.positionMetres)
+    rehearsal.begin(.turns, at: start + .seconds(50))
+    #expect(truth(51).rates != .zero && truth(51).positionMetres == before.positionMetres)
+    rehearsal.end(at: start + .seconds(60))
+    rehearsal.end(at: start + .seconds(70))
+    #expect(truth(60).positionMetres == before.positionMetres)
+    var driving = World(start: start)
+    driving.rehearsal = nil
+    #expect(truth(75).positionMetres == driving.truth(at: start + .seconds(35)).positionMetres)
+    #expect(truth(75).attitude == driving.truth(at: start + .seconds(35)).attitude)
   }
 
   @Test func `a board that lies still shows one side alone`() {

@@ -66,6 +66,7 @@ final class HubCalibration: Sendable {
 
   private func start(_ hub: Hub, as holder: Holder) {
     tell(CalibrationSession(kind))
+    host.rehearsal?.begin(kind, of: chip)
     let subscription = hub.calibration(of: chip.id).apply(kind).subscribe(
       as: holder, receiveValue: { [weak self] in self?.receive($0) },
       receiveCompletion: { [weak self] completion in
@@ -127,7 +128,10 @@ final class HubCalibration: Sendable {
   }
 
   /// The next one may begin. Before the client is told of the end: whoever has seen that is not to be refused.
-  private func free() { host.calibrator.withLock { $0 = nil } }
+  private func free() {
+    host.rehearsal?.end()
+    host.calibrator.withLock { $0 = nil }
+  }
 
   /// Ends the lease; returns what has been measured, the first time.
   private func finish() -> CalibrationSession? {

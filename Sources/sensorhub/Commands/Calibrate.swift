@@ -103,7 +103,8 @@ struct Calibrate: ParsableCommand {
     }
     if board != nil { Terminal.standardError("a hub is running and has the sensor: its own board counts") }
     if let mark = (try? DevicesOfHub.read(socket)).flatMap(DevicesOfHub.mark) {
-      Terminal.standardError("\(mark): the hub's sensors are none, so this is practice")
+      let help = kind.practice == nil ? "" : "; a simulated board does by itself what is asked"
+      Terminal.standardError("\(mark): the hub's sensors are none, so this is practice\(help)")
     }
     return try CalibrationByHub(kind: kind, device: device)
       .run(on: connection, within: .milliseconds(Int64(timeout * 1000)), signals: signals)
@@ -188,17 +189,7 @@ struct Calibrate: ParsableCommand {
   }
 }
 
-extension CalibrationKind: ExpressibleByArgument {
-  /// What the simulated board does as it is asked to; `nil` where the vehicle does that as it drives.
-  fileprivate var practice: Practice? {
-    switch self {
-    case .gyro: .lies
-    case .accel: .tumbles
-    case .mag: .turns
-    case .mount: nil
-    }
-  }
-}
+extension CalibrationKind: ExpressibleByArgument {}
 
 extension CommandError {
   init(_ refusal: CalibrationRefusal) {
