@@ -19,6 +19,8 @@ public final class HookOutput: Service {
     var board = ""
     var mark: String?
     var count = 0
+    /// The fences there are.
+    var fences: Set<String> = []
     /// The memory of other runs was read.
     var isLoaded = false
   }
@@ -49,9 +51,12 @@ public final class HookOutput: Service {
 
   public func run() async throws {
     let events = host.fenceEvents.subscribe(as: "hooks", receiveValue: { [weak self] in self?.heard($0) })
+    let fences = host.fences.changes.subscribe(
+      as: "hooks", receiveValue: { [weak self] in self?.forgetFences(but: $0) })
     let hubs = host.hub.subscribe(as: "hooks", receiveValue: { [weak self] in self?.follow($0) })
     try? await gracefulShutdown()
     hubs.cancel()
+    fences.cancel()
     events.cancel()
     replace(with: nil)
     let hooks = state.withLock { $0.hooks }
@@ -198,6 +203,19 @@ public final class HookOutput: Service {
     }
     if event == .leave { tell(.fence, .left) }
     if event == .enter { tell(.fence, .returned) }
+  }
+
+  /// A fence that is taken away is not blind any more; the next one of its name is another.
+  private func forgetFences(but present: [FenceStatus]) {
+    let names = Set(present.map(\.name))
+    let isNews = state.withLock { state in
+      let gone = state.fences.subtracting(names)
+      let before = state.alarms.raised
+      state.fences = names
+      if !gone.isEmpty { state.alarms.keep { $0.event != .blind || !gone.contains($0.subject) } }
+      return state.alarms.raised != before
+    }
+    if isNews { keepSoon() }
   }
 
   private func tell(
