@@ -42,10 +42,11 @@ public struct DevicePolicy {
     }
     usesNetwork =
       board.gpsdEndpoint != nil || board.http != nil || !board.nmea.isEmpty || board.fleet != nil || !casters.isEmpty
-      || board.signalK != nil || !sources.isEmpty || board.hooks.contains { $0.webhook != nil }
+      || board.signalK != nil || board.gdl90 != nil || !sources.isEmpty || board.hooks.contains { $0.webhook != nil }
     let endpoints = [board.gpsdEndpoint, board.signalK?.endpoint].compactMap { $0 } + board.nmea.compactMap(\.endpoint)
     var networks = endpoints.filter { !$0.isLoopback }.flatMap(\.allow).map(\.description)
     networks += board.nmea.compactMap(\.target?.address).filter { !$0.isLoopback }.map(\.description)
+    networks += [board.gdl90?.address].compactMap { $0 }.filter { !$0.isLoopback }.map(\.description)
     if let http = board.http?.endpoint, !http.isLoopback {
       networks += http.allow.isEmpty ? ["any"] : http.allow.map(\.description)
     }

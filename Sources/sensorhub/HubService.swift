@@ -119,7 +119,7 @@ struct HubService: Sendable {
       StandingRequestOutput(host: host), ConditionOutput(host: host, sink: sink),
       FleetOutput(host: host, sink: sink, memory: HubService.fleetMemory),
       CorrectionsOutput(host: host, sink: sink), HotPlugService(host: host, sink: sink),
-      AnnouncementOutput(host: host, sink: sink),
+      AnnouncementOutput(host: host, sink: sink), GDL90Output(host: host, sink: sink),
     ]
     if let interval = ServiceManager.watchdogInterval {
       services.append(Watchdog(interval: interval, supervisor: hub.machine.supervisor, books: books))

@@ -24,6 +24,8 @@ public struct Board: Equatable, Sendable {
   public var http: HTTPPort?
   /// Where Signal K's deltas are served.
   public var signalK: SignalKPort?
+  /// Where GDL 90 is sent.
+  public var gdl90: UDPTarget?
   /// Ports that other machines may connect to are announced to the network.
   public var isAnnounced = true
   /// The socket through which chronyd takes the time (its `refclock SOCK`). This is a subscription: it keeps the receiver

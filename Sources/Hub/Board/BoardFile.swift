@@ -132,6 +132,10 @@ extension Board {
     for section in try root.sections("nmea") { nmea.append(try NMEAPort(section)) }
     http = try root.section("http").map { (section) throws(BoardError) in try HTTPPort(section) }
     signalK = try root.section("signalk").map { (section) throws(BoardError) in try SignalKPort(section) }
+    if var section = try root.section("gdl90") {
+      gdl90 = try UDPTarget(try section.required("udp"), &section)
+      try section.finish()
+    }
     isAnnounced = try root.boolean("announce") ?? true
     if var chrony = try root.section("chrony") {
       chronySocket = try chrony.required("socket")

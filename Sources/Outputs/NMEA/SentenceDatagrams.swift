@@ -20,9 +20,16 @@ final class SentenceDatagrams: Sendable {
   private let target: UDPTarget
   private let traffic: OutputTraffic.Kind
   private let sink: JournalSink
+  /// What is sent, as the log calls it.
+  private let title, things: String
   private let state = Guarded(State())
 
-  init(to target: UDPTarget, traffic: OutputTraffic.Kind, sink: JournalSink) {
+  init(
+    to target: UDPTarget, traffic: OutputTraffic.Kind, sink: JournalSink, title: String = "NMEA 0183",
+    things: String = "sentences"
+  ) {
+    self.title = title
+    self.things = things
     self.target = target
     self.traffic = traffic
     self.sink = sink
@@ -45,6 +52,9 @@ final class SentenceDatagrams: Sendable {
     guard let end = most.lastIndex(of: UInt8(ascii: "\n")) else { return most }
     return sentences[...end]
   }
+
+  /// Sends bytes that fit into one datagram.
+  func sendTogether(_ bytes: UnsafeBufferPointer<UInt8>) { sendOne(bytes) }
 
   private func sendOne(_ bytes: UnsafeBufferPointer<UInt8>) {
     let change: Int32? = state.withLock { state in
@@ -81,7 +91,7 @@ final class SentenceDatagrams: Sendable {
   }
 
   private func report(_ error: Int32) {
-    if error == 0 { return sink.write(.notice, "NMEA 0183: sentences go to UDP \(target)") }
+    if error == 0 { return sink.write(.notice, "\(title): \(things) go to UDP \(target)") }
     let next =
       switch error {
       case ENETUNREACH, EHOSTUNREACH: "no route leads there; for a group name its 'interface' in the board file"
@@ -90,7 +100,7 @@ final class SentenceDatagrams: Sendable {
       case ENODEV: "there is no such interface now"
       default: "the next one is tried again"
       }
-    sink.write(.warning, "NMEA 0183: no sentences go to UDP \(target): \(String(cString: strerror(error))); \(next)")
+    sink.write(.warning, "\(title): no \(things) go to UDP \(target): \(String(cString: strerror(error))); \(next)")
   }
 
   func end() {

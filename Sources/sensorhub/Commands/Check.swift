@@ -124,6 +124,10 @@ struct Check: ParsableCommand {
     if let signalK = board.signalK {
       Terminal.standardOutput("  Signal K on \(signalK.endpoint), open to \(signalK.endpoint.audience)")
     }
+    if let target = board.gdl90 {
+      let power = target.keepsAwake ? "keeping the devices awake" : "while the devices are awake for others"
+      Terminal.standardOutput("  GDL 90 to UDP \(target), \(power)")
+    }
     if let http = board.http {
       let secret = http.tokenFile == nil ? "" : ", with the token"
       Terminal.standardOutput("  dashboard on \(http.address), open to \(http.audience)\(secret)")

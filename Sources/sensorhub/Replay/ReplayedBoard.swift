@@ -8,6 +8,7 @@ extension Board {
     board.chronySocket = nil
     board.journalsState = false
     board.nmea.removeAll { $0.target != nil }
+    board.gdl90 = nil
     for (index, device) in board.devices.enumerated() {
       guard case .receiver(var receiver) = device else { continue }
       receiver.pulse = nil

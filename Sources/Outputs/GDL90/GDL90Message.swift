@@ -1,0 +1,119 @@
+import Glibc
+
+/// Messages of GDL 90, as tablets in cockpits read them (Garmin 560-1058-00 Rev A, "GDL 90 Data Interface Specification").
+struct GDL90Message: Equatable {
+  /// Identifier and data, before the frame.
+  var bytes: [UInt8]
+
+  /// With flags, checksum and escapes, as it is sent (section 2.2).
+  var frame: [UInt8] {
+    let flag: UInt8 = 0x7E
+    let escape: UInt8 = 0x7D
+    let sum = GDL90Message.checksum(bytes)
+    var frame = [flag]
+    for byte in bytes + [UInt8(truncatingIfNeeded: sum), UInt8(sum >> 8)] {
+      if byte == flag || byte == escape {
+        frame += [escape, byte ^ 0x20]
+      } else {
+        frame.append(byte)
+      }
+    }
+    return frame + [flag]
+  }
+
+  /// CRC-CCITT as section 2.2.3 computes it: the data comes in after the table's value.
+  static func checksum(_ bytes: [UInt8]) -> UInt16 {
+    var sum: UInt16 = 0
+    for byte in bytes {
+      var entry = sum & 0xFF00
+      for _ in 0..<8 { entry = entry & 0x8000 != 0 ? entry << 1 ^ 0x1021 : entry << 1 }
+      sum = entry ^ sum << 8 ^ UInt16(byte)
+    }
+    return sum
+  }
+
+  private init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  /// - Parameters:
+  ///   - hasPosition: it is known now
+  ///   - second: of the UTC day; `nil` before the receiver has stated a time
+  static func heartbeat(hasPosition: Bool, second: Int?, counts: (UInt8, UInt8) = (0, 0)) -> GDL90Message {
+    let time = second ?? 0
+    let status: UInt8 = hasPosition ? 0x81 : 0x01
+    let clock: UInt8 = (time > 0xFFFF ? 0x80 : 0) | (second == nil ? 0 : 1)
+    let low = [UInt8(truncatingIfNeeded: time), UInt8(truncatingIfNeeded: time >> 8)]
+    return GDL90Message([0, status, clock] + low + [counts.0, counts.1])
+  }
+
+  /// What is reported of the aircraft itself.
+  struct Ownship: Equatable {
+    var latitudeDegrees = 0.0
+    var longitudeDegrees = 0.0
+    /// Of the standard atmosphere; `nil` without a barometer.
+    var pressureAltitudeFeet: Double?
+    /// The radius that has 95 of 100 positions in it.
+    var radiusMetres: Double?
+    var knots: Double?
+    var feetPerMinute: Double?
+    var trackDegrees: Double?
+    /// Eight letters or digits.
+    var callsign = "SENSORHB"
+  }
+
+  static func ownship(_ own: Ownship) -> GDL90Message {
+    var bytes: [UInt8] = [10, 0x01]
+    // An address that nobody has given out: it is a self-assigned one.
+    bytes += [0xF0, 0x00, 0x00]
+    for degrees in [own.latitudeDegrees, own.longitudeDegrees] {
+      let value = Int32((degrees * 0x80_0000 / 180).rounded())
+      bytes += big(UInt32(bitPattern: value), 3)
+    }
+    let altitude = own.pressureAltitudeFeet.map { clamped(($0 + 1000) / 25, 0...0xFFE) } ?? 0xFFF
+    let isAirborne = own.knots ?? 0 > 35
+    let miscellaneous: UInt32 = (isAirborne ? 8 : 0) | (own.trackDegrees == nil ? 0 : 1)
+    bytes += big(altitude << 4 | miscellaneous, 2)
+    bytes.append(accuracy(own.radiusMetres))
+    let speed = own.knots.map { clamped($0, 0...0xFFE) } ?? 0xFFF
+    let climb = own.feetPerMinute.map { UInt32(bitPattern: Int32(min(max($0 / 64, -510), 510).rounded())) & 0xFFF }
+    bytes += big(speed << 12 | (climb ?? 0x800), 3)
+    bytes.append(UInt8(truncatingIfNeeded: Int((own.trackDegrees ?? 0) * 256 / 360 + 0.5)))
+    bytes.append(1)
+    bytes += Array((own.callsign + "        ").utf8.prefix(8))
+    return GDL90Message(bytes + [0])
+  }
+
+  /// - Parameter sigmaMetres: of the height; `nil` if nobody knows
+  static func geometricAltitude(feetHAE: Double, sigmaMetres: Double?) -> GDL90Message {
+    let altitude = Int16(clamping: Int((feetHAE / 5).rounded()))
+    let merit = sigmaMetres.map { clamped(2 * $0, 0...0x7FFE) } ?? 0x7FFF
+    return GDL90Message([11] + big(UInt32(UInt16(bitPattern: altitude)), 2) + big(merit, 2))
+  }
+
+  /// ForeFlight's extension: roll, pitch and heading in tenths of degrees.
+  static func attitude(rollDegrees: Double, pitchDegrees: Double, headingDegrees: Double?) -> GDL90Message {
+    func tenths(_ degrees: Double) -> UInt32 {
+      UInt32(UInt16(bitPattern: Int16(clamping: Int((degrees * 10).rounded()))))
+    }
+    let heading = headingDegrees.map { tenths($0) & 0x7FFF } ?? 0xFFFF
+    let unknown = big(0xFFFF, 2)
+    return GDL90Message(
+      [0x65, 1] + big(tenths(rollDegrees), 2) + big(tenths(pitchDegrees), 2) + big(heading, 2) + unknown + unknown)
+  }
+
+  /// NIC and NACp (sections 3.5.1.7): the integrity that a certified receiver would vouch for is unknown.
+  private static func accuracy(_ radius: Double?) -> UInt8 {
+    guard let radius else { return 0 }
+    let limits = [3, 10, 30, 92.6, 185.2, 555.6, 926, 1852]
+    let index = limits.firstIndex { radius < $0 } ?? limits.count
+    return UInt8(11 - index)
+  }
+
+  private static func clamped(_ value: Double, _ range: ClosedRange<Double>) -> UInt32 {
+    UInt32(min(max(value, range.lowerBound), range.upperBound).rounded())
+  }
+
+  /// The lowest bytes of a number, the highest of them first.
+  private static func big(_ value: UInt32, _ count: Int) -> [UInt8] {
+    (0..<count).reversed().map { UInt8(truncatingIfNeeded: value >> UInt32(8 * $0)) }
+  }
+}
