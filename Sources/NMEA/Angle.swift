@@ -39,8 +39,8 @@ extension Velocity {
 }
 
 extension Coordinate {
-  /// Length of the short way between two near points, by the ellipsoid's radii of curvature half-way; better than a
-  /// millionth up to some kilometres.
+  /// The geodesic distance between two near points, by the ellipsoid's radii of curvature at their middle. It is
+  /// accurate to a millionth up to some kilometres.
   func distanceMetres(to other: Coordinate) -> Double {
     let semiMajor = 6_378_137.0
     let eccentricitySquared = 6.694_379_990_141_316e-3

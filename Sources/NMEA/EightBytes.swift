@@ -18,7 +18,8 @@ struct EightBytes {
   /// - Precondition: called at most 255 times
   @inline(__always)
   mutating func take(_ word: UInt64) -> Int {
-    // A byte below the limit borrows, and shows it in its high bit. The first one is exact, those behind it may be wrong.
+    // A byte below the limit borrows, and shows it in its high bit. The first such byte is exact; later ones may be
+    // wrong.
     let low = (word &- EightBytes.ones &* (UInt64(Byte.star) + 1)) & ~word & EightBytes.highs
     if low == 0 {
       add(word)

@@ -1,10 +1,10 @@
 /// Reads the comma-separated fields of one sentence from left to right, in place and without allocating.
 ///
-/// A field that is empty, missing or malformed reads as `nil`: receivers leave fields empty whenever they do
-/// not know a value, so absence is data, not an error.
+/// A field that is empty, missing or malformed reads as `nil`: receivers leave fields empty whenever they do not know a
+/// value, so absence is data, not an error.
 ///
-/// The reader points into a buffer that somebody else owns; it lives no longer than the call that parses the
-/// sentence, and `position` never passes `end`.
+/// The reader points into a buffer of its caller. It is valid only during the call that parses the sentence, and
+/// `position` never passes `end`.
 struct FieldReader {
   private var position: UnsafePointer<UInt8>
   private let end: UnsafePointer<UInt8>
@@ -79,7 +79,7 @@ struct FieldReader {
   /// A whole number; reading stops at the first character that is not a digit, as receivers pad with units.
   @inline(__always)
   mutating func integer() -> Int? {
-    // Nearly all are of one to three digits, with a comma behind them.
+    // Nearly all numbers have one to three digits, followed by a comma.
     if end - position >= 4 {
       let first = Int(position[0] &- Byte.zero)
       if first <= 9 {
@@ -309,7 +309,7 @@ struct FieldReader {
     var isNegative: Bool
     var hasPoint: Bool
 
-    /// What a `UInt64` holds of any digits.
+    /// A `UInt64` holds any number of this many digits.
     static let maximumDigits = 18
 
     @inline(__always)

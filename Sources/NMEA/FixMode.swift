@@ -14,7 +14,7 @@ public enum FixMode: UInt8, Equatable, Comparable, Sendable {
   public static func < (lhs: FixMode, rhs: FixMode) -> Bool { lhs.rawValue < rhs.rawValue }
 }
 
-/// What a fix rests on. Raw values are those of gpsd's `status`.
+/// The source of a fix. Raw values are those of gpsd's `status`.
 public enum FixStatus: UInt8, Equatable, Sendable {
   case unknown = 0
   case gnss = 1

@@ -25,7 +25,7 @@ extension SatelliteNumber {
 }
 
 extension Talker {
-  /// Who speaks for the satellites of a system ID alone.
+  /// The talker that sends the satellites of a system ID alone.
   public init(nmeaSystemID: Int) {
     switch nmeaSystemID {
     case 2: self = .glonass

@@ -1,7 +1,7 @@
 import UBX
 
-/// Finds sentences and binary messages in what a receiver sends: NMEA 0183, UBX, CASIC and RTCM 3 in one stream, in any order,
-/// with noise between them.
+/// Finds the sentences and binary messages that a receiver sends: NMEA 0183, UBX, CASIC and RTCM 3 in one stream, in
+/// any order, with noise between them.
 public struct ReceiverFramer: ~Copyable, Sendable {
   /// Something whole.
   public enum Frame {
@@ -22,8 +22,9 @@ public struct ReceiverFramer: ~Copyable, Sendable {
   /// Takes the next bytes of the stream.
   ///
   /// - Parameters:
-  ///   - readAt: when they were read, in nanoseconds of whatever clock the caller has; frames carry it on
-  ///   - receive: called for each frame, in order, before this method returns. What it points to must not be kept.
+  ///   - readAt: the time at which they were read, in nanoseconds of the caller's clock; frames carry it
+  ///   - receive: called for each frame, in order, before this method returns. A frame points into a buffer and must
+  ///     not be kept.
   @inline(__always)
   public mutating func push(
     _ bytes: UnsafeBufferPointer<UInt8>, readAt: Int64 = 0, receive: (Frame) -> Void
@@ -37,7 +38,7 @@ public struct ReceiverFramer: ~Copyable, Sendable {
     }
   }
 
-  /// Forgets what has begun, because the line was closed or its speed changed.
+  /// Discards the incomplete frame, because the line was closed or its speed changed.
   public mutating func reset() {
     binary.reset()
     text.reset()

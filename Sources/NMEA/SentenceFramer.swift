@@ -7,7 +7,7 @@
 /// Of Unicore's logs, which begin with `#` and end with a checksum of eight digits, those are handed on that say what no sentence
 /// says (`UniHeading`). All others are noise, as `#` is in front of anything else.
 public struct SentenceFramer: ~Copyable, Sendable {
-  /// What the framer has seen so far.
+  /// Counts of the framer since its creation.
   public struct Counters: Equatable, Sendable {
     /// Sentences handed on.
     public var sentences = 0
@@ -38,7 +38,7 @@ public struct SentenceFramer: ~Copyable, Sendable {
   private var hasHighBit = false
   /// It begins with `#`.
   private var isLog = false
-  /// Length of the sentence so far, from its dollar sign.
+  /// The length of the current sentence, from its dollar sign.
   private var length = 0
   /// When its dollar sign was read, and how long nothing had been read before.
   private var beganAt: Int64 = 0
@@ -86,7 +86,7 @@ public struct SentenceFramer: ~Copyable, Sendable {
         let from = index
         var byte: UInt8 = 0
         var eight = EightBytes()
-        // What it counts fits into a byte as long as it sees no more words than these; longer sentences end byte by byte.
+        // The counts fit into a byte for up to this number of words. Longer sentences are finished byte by byte.
         let lastWord = min(count, index &+ 8 &* 255) &- 8
         while index <= lastWord {
           let taken = eight.take(UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self))
@@ -217,7 +217,7 @@ public struct SentenceFramer: ~Copyable, Sendable {
       if accept(sentence, longChecksum) { receive(sentence) }
     } else {
       carried.append(contentsOf: UnsafeBufferPointer(start: base, count: end))
-      // The closure cannot reach the framer while it is being mutated here, so the storage stays where it is.
+      // The closure cannot reach the framer during this mutation, so the storage does not move.
       carried.withUnsafeBufferPointer { whole in
         let sentence = RawSentence(
           bytes: whole, fieldCount: fields, hasChecksum: hasChecksum, beganAt: beganAt, silence: silence)
@@ -292,7 +292,7 @@ public struct RawSentence {
     return UnsafeBufferPointer(rebasing: bytes[1..<end])
   }
 
-  /// What follows the address and its comma, without the checksum.
+  /// The fields after the address and its comma, without the checksum.
   @inline(__always)
   func body(addressLength: Int) -> UnsafeBufferPointer<UInt8> {
     let start = min(1 + addressLength + 1, bytes.count)

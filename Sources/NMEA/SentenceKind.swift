@@ -52,7 +52,7 @@ extension Sentence {
 }
 
 extension Sentence.Kind {
-  /// One of the four of which every receiver sends at least one an epoch.
+  /// One of the four kinds that every receiver sends: at least one of them comes in each epoch.
   var statesPosition: Bool {
     switch self {
     case .gga, .rmc, .gns, .gll: true

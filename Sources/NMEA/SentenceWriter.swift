@@ -8,9 +8,9 @@ public enum SentenceWriter {
   }
 }
 
-/// Numbers as sentences have them: an empty field where there is none.
+/// A number in a sentence's form; a missing one is an empty field.
 public enum SentenceField {
-  /// Empty for what is no number, or too large for any field.
+  /// Empty if the value is not a number, or is too large for any field.
   public static func fixed(_ value: Double, _ decimals: Int) -> String {
     var scale = 1
     for _ in 0..<decimals { scale *= 10 }

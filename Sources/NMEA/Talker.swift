@@ -1,4 +1,4 @@
-/// Who speaks a sentence: the two letters that open its address.
+/// The sender of a sentence: the two letters that open its address.
 public struct Talker: Equatable, Hashable, Sendable {
   /// The two letters, first one high.
   public let code: UInt16

@@ -58,7 +58,7 @@ public struct CalendarDate: Equatable, Sendable {
   public var month: Int8
   public var day: Int8
 
-  /// `nil` unless the month is 1 to 12 and the day 1 to 31; what receivers send otherwise is not a date.
+  /// `nil` unless the month is 1 to 12 and the day 1 to 31; anything else that receivers send is not a date.
   public init?(year: Int, month: Int, day: Int) {
     guard (1...12).contains(month), (1...31).contains(day), (1900...2200).contains(year) else { return nil }
     self.year = Int16(year)

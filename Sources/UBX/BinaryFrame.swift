@@ -1,6 +1,6 @@
-/// One whole message of a receiver's binary protocol, its checksum verified.
+/// One whole message of a receiver's binary protocol, with a verified checksum.
 ///
-/// Points into somebody else's buffer and is valid only inside the call that hands it over.
+/// It points into a buffer of its caller and is valid only during the call that passes it.
 public struct BinaryFrame {
   public enum Format: UInt8, Sendable {
     /// u-blox: `B5 62`, class, identifier, length, payload, Fletcher's checksum in 8 bits.

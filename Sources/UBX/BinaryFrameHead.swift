@@ -1,4 +1,4 @@
-/// What the first bytes of a message say of it.
+/// The claims of the first bytes of a message about its kind and length.
 struct BinaryFrameHead {
   enum Reading {
     /// It is no message.
@@ -12,8 +12,8 @@ struct BinaryFrameHead {
   private static let longestPayload = 16 + 32 * 255
   static let longestFrame = longestPayload + 10
 
-  // What begins as a message does and says that it is long holds up what follows until that has come: noise that goes so far
-  // should be rare.
+  // Noise that looks like the beginning of a long message delays the bytes after it until its claimed end. This limit
+  // makes such noise rare.
 
   /// NAV, RXM, INF, ACK, CFG, UPD, MON, AID, TIM, ESF, MGA, LOG, SEC, HNR, NAV2.
   private static let ubxClasses: Set<UInt8> = [
@@ -30,12 +30,13 @@ struct BinaryFrameHead {
   let payload: Range<Int>
   /// Of the whole message.
   let byteCount: Int
-  /// So long that a bit error in its length would hold up much, and of a kind that has no other message inside: something whole
-  /// inside says that it is none. That holds whether or not its own checksum would be right, so that it makes no difference how
-  /// reads cut it. All others are waited for, and what is inside is theirs.
+  /// A bit error in this length would delay many bytes, and messages of this kind contain no other messages: anything
+  /// complete inside proves that the length is wrong. That holds whether or not the message's own checksum would be
+  /// right, so the result does not depend on how reads divide the bytes. All other messages are awaited, and their
+  /// contents are theirs.
   let isDoubtful: Bool
 
-  /// Where the next byte lies with which a message may begin; the end where there is none.
+  /// The position of the next byte that may begin a message, or the end if there is none.
   @inline(__always)
   static func firstCandidate(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
     guard let base = bytes.baseAddress else { return 0 }

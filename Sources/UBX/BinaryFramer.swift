@@ -1,11 +1,12 @@
-/// Finds the messages of binary protocols in what a receiver sends, and hands on what lies between them.
+/// Finds the messages of binary protocols in a receiver's stream, and passes on the bytes between them.
 ///
-/// A message counts once its checksum is right. Until then its first byte may be noise: where the checksum is wrong the search
-/// goes on behind that byte, and nothing that follows is lost. Nor is it held up for long: a bit error in a length may ask for
-/// kilobytes, but lengths are known by kind (`MessageLength`), and of what is long something whole inside says that it is none
-/// (`FrameWitness`). Whole messages are handed on in place; only one that a read cut in two is copied.
+/// A message counts once its checksum is right. Until then its first byte may be noise: if the checksum is wrong, the
+/// search continues after that byte, and nothing that follows is lost. It is not delayed for long either: a bit error
+/// in a length may claim kilobytes, but lengths are known by kind (`MessageLength`), and anything complete inside a
+/// long message proves that the claim is wrong (`FrameWitness`). Complete messages are passed on in place; only one
+/// that a read divides is copied.
 public struct BinaryFramer: ~Copyable, Sendable {
-  /// What the framer has seen so far.
+  /// Counts of the framer since its creation.
   public struct Counters: Equatable, Sendable {
     /// Messages handed on.
     public var messages = 0
@@ -13,7 +14,7 @@ public struct BinaryFramer: ~Copyable, Sendable {
     public var badChecksum = 0
   }
 
-  /// What a stream is made of.
+  /// The pieces of a stream.
   public enum Piece {
     case message(BinaryFrame)
     /// Sentences, or noise, of one read; how long nothing had been read before, nanoseconds.
@@ -43,8 +44,9 @@ public struct BinaryFramer: ~Copyable, Sendable {
   /// Takes the next bytes of the stream.
   ///
   /// - Parameters:
-  ///   - readAt: when they were read, in nanoseconds of whatever clock the caller has
-  ///   - receive: called for each piece, in order, before this method returns. What it points to must not be kept.
+  ///   - readAt: the time at which they were read, in nanoseconds of the caller's clock
+  ///   - receive: called for each piece, in order, before this method returns. A piece points into a buffer and must
+  ///     not be kept.
   @inline(__always)
   public mutating func push(_ bytes: UnsafeBufferPointer<UInt8>, readAt: Int64, receive: (Piece) -> Void) {
     if carried.isEmpty, BinaryFrameHead.firstCandidate(in: bytes, from: 0) == bytes.count {
@@ -72,7 +74,7 @@ public struct BinaryFramer: ~Copyable, Sendable {
     }
     carried.append(contentsOf: bytes)
     if carried.count < wantedCount, !isContradicted { return }
-    // Once more from where it began, now with what has come.
+    // Searches again from the beginning of the incomplete message, now with the new bytes.
     var whole: [UInt8] = []
     swap(&whole, &carried)
     swap(&carried, &spare)
@@ -83,7 +85,7 @@ public struct BinaryFramer: ~Copyable, Sendable {
     swap(&whole, &spare)
   }
 
-  /// Whether what has come of a long message says that it is none.
+  /// Whether the received part of a long message proves that it is none.
   private var isContradicted: Bool {
     mutating get {
       guard isDoubtful else { return false }
@@ -91,11 +93,11 @@ public struct BinaryFramer: ~Copyable, Sendable {
     }
   }
 
-  /// Hands on what is whole, and carries the rest.
+  /// Passes on complete pieces, and carries the rest over.
   ///
-  /// - Returns: how much has been handed on
+  /// - Returns: the number of bytes passed on
   private mutating func scan(_ bytes: UnsafeBufferPointer<UInt8>, _ receive: (Piece) -> Void) -> Int {
-    // What has not been handed on yet, and where the next message is looked for.
+    // The bytes not yet passed on, and the position at which the search for the next message starts.
     var start = 0
     var index = 0
     var cursor = 0
@@ -145,7 +147,7 @@ public struct BinaryFramer: ~Copyable, Sendable {
     isDoubtful = head?.isDoubtful ?? false
   }
 
-  /// What lies between messages, read by read: what was held back is as old as it is.
+  /// The bytes between messages, read by read, each with the time at which it was read.
   private func handOn(
     _ bytes: UnsafeBufferPointer<UInt8>, _ start: Int, _ end: Int, _ cursor: inout Int, _ receive: (Piece) -> Void
   ) {

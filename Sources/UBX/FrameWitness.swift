@@ -1,9 +1,9 @@
-/// Looks for something whole inside what claims to be a long message: a message or a sentence with a right checksum says that
-/// the claim is a bit error or noise.
+/// Searches for a complete frame inside a supposed long message: a message or a sentence with a right checksum proves
+/// that the length is a bit error or noise.
 ///
-/// Finds what is short, and each byte is looked at once, or once more for each read in which something short is incomplete.
+/// It finds short frames, and examines each byte once, or once more for each read in which a short frame is incomplete.
 struct FrameWitness: Sendable {
-  /// What is not longer is waited for, and is a witness: three tenths of a second at 9600 baud.
+  /// Frames up to this length are awaited, and count as a witness: three tenths of a second at 9600 baud.
   static let longest = 272
 
   /// Nothing that begins before is whole.
@@ -11,7 +11,7 @@ struct FrameWitness: Sendable {
 
   mutating func removeFirst(_ count: Int) { resolved = max(0, resolved - count) }
 
-  /// Whether something whole begins behind a byte and ends before another.
+  /// Whether a complete frame begins after one byte and ends before another.
   mutating func isFound(in bytes: UnsafeBufferPointer<UInt8>, behind lower: Int, before upper: Int) -> Bool {
     var index = max(resolved, lower + 1)
     let end = min(bytes.count, upper)

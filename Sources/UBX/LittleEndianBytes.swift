@@ -6,7 +6,7 @@ public struct LittleEndianBytes {
 
   public var count: Int { bytes.count }
 
-  // What lies behind the end of a payload reads as zero: who reads a message asks for its length first.
+  // Bytes after the end of a payload read as zero: a reader of a message checks its length first.
 
   @inline(__always)
   func uint8(_ offset: Int) -> UInt8 { offset < bytes.count ? bytes[offset] : 0 }

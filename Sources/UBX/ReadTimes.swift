@@ -1,4 +1,5 @@
-/// When the bytes of a buffer were read, stretch by stretch: what was held back is handed on with its own times.
+/// The times at which the bytes of a buffer were read, stretch by stretch. Delayed bytes keep the time of their own
+/// read.
 struct ReadTimes: Sendable {
   private struct Stretch: Sendable {
     /// Behind its last byte.
@@ -6,7 +7,7 @@ struct ReadTimes: Sendable {
     var readAt: Int64
   }
 
-  /// A line that is read byte by byte shall not make this grow: beyond so many the oldest are joined, two by two.
+  /// The limit for a line that is read byte by byte: beyond it the oldest stretches are joined in pairs.
   private static let mostStretches = 1024
 
   private var stretches: [Stretch] = []

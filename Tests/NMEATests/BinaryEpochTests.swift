@@ -2,9 +2,9 @@ import NMEA
 import TestSupport
 import Testing
 
-/// Epochs of receivers that speak a binary protocol, alone or beside sentences.
+/// Epochs of receivers that speak a binary protocol, alone or together with sentences.
 struct BinaryEpochTests {
-  /// What a live receiver gives of reads that come one after another, a millisecond apart.
+  /// The epochs of a live receiver whose reads come one after another, a millisecond apart.
   private func epochs(_ reads: [[UInt8]]) -> [GNSSFix] {
     var framer = ReceiverFramer()
     var assembler = EpochAssembler(promptness: .learned)
@@ -25,7 +25,7 @@ struct BinaryEpochTests {
 
   private func solution(_ second: UInt8) -> [UInt8] {
     MadeMessage.navPVT(
-      // A Monday's noon by GPS, with the 18 s that UTC is behind.
+      // Noon on a Monday by GPS time, which is 18 s ahead of UTC.
       timeOfWeekMilliseconds: (86_400 + 43_200 + 18 + UInt32(second)) * 1000,
       latitudeDegrees: 52 + Double(second) / 1e4,
       longitudeDegrees: -13.25, second: second)
@@ -166,7 +166,7 @@ struct BinaryEpochTests {
     #expect(abs((fix.position?.latitudeDegrees ?? 0) - 48.0700000) < 1e-6, "\(fix)")
     #expect(fix.altitudeMSLMetres == 545.4 && fix.hdop != nil)
     #expect(fix.time?.components.date == CalendarDate(year: 2026, month: 6, day: 1))
-    // The position may come before the message that says what it is.
+    // The position may come before the message that states its kind.
     let messages = BinaryEpochTests.surveyed
     let status = Array(messages.prefix(24))
     let position = Array(messages.dropFirst(24).prefix(36))
@@ -208,7 +208,7 @@ struct BinaryEpochTests {
     _ system: UInt8, _ number: UInt8, _ extended: UInt16?, _ expected: SatelliteSystem?, _ vehicle: UInt8?
   ) {
     let time = MadeMessage.littleEndian((86_400 + 43_200 + 18 + UInt32(5)) * 1000)
-    // One of GPS beside it, so that the list is never empty.
+    // A GPS satellite next to it, so that the list is never empty.
     let entries: [UInt8] = [0, 1, 40, 30, 200, 0, 0, 0, 15, 0, 0, 0, system, number, 30, 20, 200, 0, 0, 0, 7, 0, 0, 0]
     let list = MadeMessage.ubx(0x0135, time + [1, 2, 0, 0] + entries)
     var framer = ReceiverFramer()

@@ -194,7 +194,7 @@ struct FieldFormTests {
       }
     }
     assembler.finish { take($0) }
-    // The first epoch may begin with what has no time yet.
+    // The first epoch may begin with a sentence that has no time yet.
     #expect(Set(seconds).count >= 19, "\(seconds)")
   }
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import UBX
 
-/// What receivers say of their errors and of who disturbs them stands in the epochs that follow.
+/// Reports of receivers about their errors and about interference appear in the epochs that follow.
 struct InterferenceTests {
   /// Of reads a second apart.
   private func epochs(_ reads: [[UInt8]]) -> (fixes: [GNSSFix], satellites: [[Satellite]], unknown: Int) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NMEA
 
-/// Live is what a recording is: the same epochs with the same positions, each once, and none late by an epoch.
+/// A live line and a recording give the same epochs with the same positions, each once, and none late by an epoch.
 struct LiveEpochTests {
   static let pairs = MadeReceiver.Kind.allCases.flatMap { first in
     MadeReceiver.Kind.allCases.filter { $0 != first }.map { [first, $0] }

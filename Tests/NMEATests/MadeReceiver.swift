@@ -1,11 +1,11 @@
 import NMEA
 import TestSupport
 
-/// A receiver made up for a test: what it says in an epoch, and how its line brings it.
+/// A receiver made up for a test: its output in an epoch, and how its line transports it.
 struct MadeReceiver {
   enum Kind: String, CaseIterable { case rmc, gga, gll, gns, vtg, gsa, gsv, zda, gst, rmb }
 
-  /// A piece of what comes down the line.
+  /// A piece of the bytes on the line.
   struct Read {
     var atNanoseconds: Int64
     var bytes: [UInt8]
@@ -49,7 +49,7 @@ struct MadeReceiver {
   private static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
 }
 
-/// What a live assembler makes of a line, and what a recording of the same bytes yields.
+/// The epochs that a live assembler makes of a line, and those that a recording of the same bytes yields.
 struct LiveAssembly {
   struct Epoch: Equatable {
     var time: UTCTime?

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NMEA
 
-/// One example of each sentence with what it says.
+/// One example of each sentence with its parsed values.
 struct SentenceTests {
   @Test func `GGA gives time, position, quality and altitude`() throws {
     guard case .gga(let gga) = try parse("GPGGA,123519.25,4807.038,N,01131.324,W,2,08,0.9,545.4,M,46.9,M,3.5,0120")

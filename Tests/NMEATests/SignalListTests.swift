@@ -2,7 +2,7 @@ import NMEA
 import TestSupport
 import Testing
 
-/// Satellites whose signals a receiver lists one by one (NAV-SIG), beside or instead of the satellites themselves (NAV-SAT).
+/// Satellites whose signals a receiver lists one by one (NAV-SIG), with or without the satellites themselves (NAV-SAT).
 struct SignalListTests {
   private static let timeOfWeek = MadeMessage.littleEndian(UInt32(129_623_000))
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NMEA
 
-/// What no receiver can truly say is left out, whichever its protocol, and what it is used for in fact is not.
+/// Values that no receiver can truly state are left out, in every protocol; values of real uses are not.
 struct StatedRangeTests {
   private static let place = "4807.0380,N,01131.0000,E"
 
@@ -13,7 +13,7 @@ struct StatedRangeTests {
     var refused: RefusedValues
   }
 
-  /// What the last epoch says.
+  /// The values of the last epoch.
   private func read(_ frames: [[UInt8]]) throws -> Read {
     var framer = ReceiverFramer()
     var assembler = EpochAssembler(promptness: .certain)
@@ -92,7 +92,7 @@ struct StatedRangeTests {
       #expect(read.fix.position == nil && read.fix.mode == .noFix && read.fix.status == .unknown, "\(sentence)")
       #expect(read.refused.quantities == .horizontalErrors && read.refused.count == 1, "\(sentence)")
     }
-    // What stands for "not known" leaves the position as little weight as it says.
+    // A stated error that means "not known" gives the position correspondingly little weight.
     let read = try read(rmc, "GPGST,120000.00,1.0,1.0,1.0,0.0,3750000.0,3750000.0,3750000.0")
     #expect(read.fix.position != nil && read.statistics?.latitudeSigmaMetres == 3_750_000)
   }
@@ -148,7 +148,7 @@ struct StatedRangeTests {
     #expect(speed.refused.quantities == .speeds && speed.refused.count == 1)
     let place = try read([pvt([(28, 900_000_001)])])
     #expect(place.fix.position == nil && place.fix.mode == .noFix && place.refused.quantities == .positions)
-    // What is not known is stated as the greatest number there is.
+    // The greatest possible number means "not known".
     let unknown = try read([pvt([(40, -1), (44, -1), (68, -1)])])
     #expect(abs((unknown.fix.horizontalErrorMetres ?? 0) - 4_294_967.295) < 1e-3)
     #expect(unknown.fix.mode == .threeDimensional)

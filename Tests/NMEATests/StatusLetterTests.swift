@@ -8,7 +8,7 @@ import Testing
 struct StatusLetterTests {
   private static let place = "4807.0380,N,01131.0000,E"
 
-  /// What the last epoch of some sentences says; without checksums, as rows are for people.
+  /// The last epoch of some sentences; they have no checksums, because the rows are for people.
   static func fix(_ sentences: [String], promptness: EpochAssembler.Promptness = .certain) -> GNSSFix? {
     var framer = SentenceFramer()
     var assembler = EpochAssembler(promptness: promptness)
@@ -52,7 +52,7 @@ struct StatusLetterTests {
   @Test(arguments: modes)
   func `the mode of RMC says what a fix rests on`(_ letter: String, _ mode: FixMode, _ status: FixStatus) {
     expect(["GNRMC,120000.00,A,\(StatusLetterTests.place),0.50,84.40,010626,,,\(letter)"], mode, status)
-    // Whatever stands in the navigational status.
+    // This holds for any navigational status.
     expect(["GNRMC,120000.00,A,\(StatusLetterTests.place),0.50,84.40,010626,,,\(letter),V"], mode, status)
   }
 
@@ -117,7 +117,7 @@ struct StatusLetterTests {
     let gga = "GPGGA,120000.00,\(StatusLetterTests.place),6,00,99.9,545.4,M,46.9,M,,"
     let rmc = ",\(StatusLetterTests.place),0.50,84.40,010626,,,E"
     expect([gga], .twoDimensional, .deadReckoning)
-    // An RMC with V has no time of its own, and goes with what is before it.
+    // An RMC with V has no time of its own, and belongs to the sentences before it.
     #expect(StatusLetterTests.fix([gga, "GPRMC,120000.00,V\(rmc)"])?.mode == .noFix)
     expect([gga, "GPRMC,120000.00,A\(rmc)"], .threeDimensional, .deadReckoning)
     #expect(StatusLetterTests.fix([gga.replacingQuality("1")])?.mode == .noFix)

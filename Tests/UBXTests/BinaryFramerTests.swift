@@ -2,9 +2,9 @@ import TestSupport
 import Testing
 import UBX
 
-/// Messages are found whatever stands between them and however reads cut them.
+/// Messages are found with any bytes between them and however reads divide them.
 struct BinaryFramerTests {
-  /// What comes of a stream: messages as they came, and all else.
+  /// The pieces of a stream: messages as received, and everything else.
   private struct Found: Equatable {
     var messages: [[UInt8]] = []
     var kinds: [UInt16] = []
@@ -62,7 +62,7 @@ struct BinaryFramerTests {
       for index in message.indices {
         var broken = message
         broken[index] ^= 0x10
-        // As much behind it as a broken length may ask for.
+        // As many bytes after it as a broken length may claim.
         let reads = [sentence, broken, message, [UInt8](repeating: 0x20, count: 9000)]
         #expect(frame(reads).found.messages.last == message, "byte \(index)")
       }

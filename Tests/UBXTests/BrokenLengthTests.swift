@@ -3,7 +3,8 @@ import Testing
 
 @testable import UBX
 
-/// A bit error in a length asks for kilobytes that are not there: what follows neither waits for them nor is lost.
+/// A bit error in a length claims kilobytes that are not there: the bytes that follow neither wait for them nor are
+/// lost.
 struct BrokenLengthTests {
   /// A byte at 9600 baud, eight bits between a start and a stop bit.
   private static let byteNanoseconds: Int64 = 1_041_667

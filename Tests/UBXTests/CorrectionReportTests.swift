@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import UBX
 
-/// What receivers say of the corrections that they have read (RXM-RTCM).
+/// Reports of receivers about the corrections that they have read (RXM-RTCM).
 struct CorrectionReportTests {
   private func report(_ bytes: [UInt8]) -> CorrectionReport? {
     var framer = BinaryFramer()

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import UBX
 
-/// What is said to u-blox receivers, byte for byte as pyubx2 1.4.0 makes it, and what they have really answered.
+/// Commands for u-blox receivers, byte for byte as pyubx2 1.4.0 makes them, and answers of real receivers.
 struct UBXCommandTests {
   /// A message of ours, pyubx2's in hexadecimal, and the call that made that.
   struct Made: Sendable, CustomTestStringConvertible {
@@ -130,7 +130,7 @@ struct UBXCommandTests {
         == "b5620600140001000000c008000000c201002300010000000000ca52")
   }
 
-  /// What stands in a log, in both directions.
+  /// The contents of a log, in both directions.
   private struct Dialogue {
     var accepted = 0
     var refused = 0

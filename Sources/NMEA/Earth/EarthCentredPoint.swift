@@ -29,7 +29,7 @@ public struct EarthCentredPoint: Sendable {
         (transverse * (1 - EarthCentredPoint.eccentricitySquared) + altitudeHAEMetres) * sin(latitude)))
   }
 
-  /// `nil` for what is nowhere near the earth's surface.
+  /// `nil` if it is far from the Earth's surface.
   public init?(_ metres: SIMD3<Double>) {
     let radius = (metres * metres).sum().squareRoot()
     guard (6_000_000...60_000_000).contains(radius) else { return nil }

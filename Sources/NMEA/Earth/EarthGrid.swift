@@ -32,7 +32,7 @@ struct EarthGrid: Sendable {
   }
 }
 
-/// Models of the Earth for what a receiver leaves out.
+/// Models of the Earth for values that a receiver leaves out.
 public enum EarthModel {
   /// Height of the geoid above the WGS 84 ellipsoid, metres; good to a few metres.
   public static func geoidSeparationMetres(at coordinate: Coordinate) -> Double {

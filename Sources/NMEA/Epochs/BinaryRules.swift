@@ -154,7 +154,7 @@ extension EpochAssembler {
     return true
   }
 
-  /// `nil` for what is as good as not known.
+  /// `nil` if the value stands for "not known".
   private func seconds(_ accuracyNanoseconds: UInt32) -> Double? {
     accuracyNanoseconds > 0 && accuracyNanoseconds < 1_000_000_000 ? Double(accuracyNanoseconds) * 1e-9 : nil
   }
@@ -256,7 +256,7 @@ extension EpochAssembler {
 
   private mutating func takeSatellites(_ stated: borrowing NavigationSatellites) {
     let hasSignals = signalsAt == stated.timeOfWeekMilliseconds
-    // The signals came first, and are what is listed.
+    // The signals came first, so they are listed.
     if hasSignals { swap(&satellites, &otherList) }
     satellites.removeAll()
     for index in 0..<stated.count {
@@ -274,7 +274,8 @@ extension EpochAssembler {
     skyStatesUse = true
   }
 
-  /// A list of signals says more than one of satellites, but not where those stand: that is the other's to say, where there is one.
+  /// A list of signals says more than a list of satellites, but has no positions in the sky. Those come from the other
+  /// list, if the receiver sends it.
   private mutating func takeSignals(_ stated: borrowing NavigationSignals) {
     otherList.removeAll()
     for index in 0..<stated.count {
@@ -292,7 +293,7 @@ extension EpochAssembler {
     skyStatesUse = true
   }
 
-  /// Lists the signals that stand in the other list, with what is known of their satellites.
+  /// Lists the signals of the other list, together with the known properties of their satellites.
   private mutating func joinSignals() {
     otherList.join(satellites)
     swap(&satellites, &otherList)
@@ -433,7 +434,7 @@ extension SatelliteNumber {
       }
       return
     }
-    // Inside each system, with what it numbers (u-blox F9 interface description, appendix A).
+    // The numbering inside each system (u-blox F9 interface description, appendix A).
     switch (SatelliteSystem(rawValue: system), number) {
     case (.gps, 1...32): self.init(number, system: nil)
     case (.sbas, 120...158): self.init(sbas: number)

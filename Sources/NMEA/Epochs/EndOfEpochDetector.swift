@@ -14,7 +14,7 @@ struct EndOfEpochDetector: Sendable {
 
   private static let initialEvidence = 2
   private static let maximumEvidence = 64
-  /// So many epochs in a row with something behind the predicted end are no exception any more.
+  /// After this many epochs in a row with a sentence after the predicted end, the prediction is wrong.
   private static let toleratedStragglers = 2
 
   private var candidate: Place?
@@ -24,7 +24,8 @@ struct EndOfEpochDetector: Sendable {
   /// counted together, which only makes the prediction more careful.
   private var seen = InlineArray<16, Place?>(repeating: nil)
   private var seenBefore = InlineArray<16, Place?>(repeating: nil)
-  /// What both of the last two epochs had. What comes now and then, as lists of satellites do, is not waited for.
+  /// The kinds that both of the last two epochs contained. Kinds that come occasionally, such as lists of satellites,
+  /// are not expected.
   private var usual = InlineArray<16, Place?>(repeating: nil)
   private var last: Place?
   /// Where this epoch was taken to be over.
@@ -76,7 +77,7 @@ struct EndOfEpochDetector: Sendable {
     predicted = nil
   }
 
-  /// The next epoch has begun: what was noted last did end the old one.
+  /// The next epoch has begun: the last sentence noted did end the old one.
   mutating func beginEpoch() {
     let hasStragglers = predicted != nil && predicted != last
     epochsWithStragglers = hasStragglers ? epochsWithStragglers + 1 : 0
@@ -96,7 +97,7 @@ struct EndOfEpochDetector: Sendable {
     predicted = nil
   }
 
-  /// The next epoch has begun, and nothing is to be learnt from the old one.
+  /// The next epoch has begun, and the old one teaches nothing.
   mutating func forgetEpoch() { seen = InlineArray(repeating: nil) }
 
   private mutating func keepTheUsual() {

@@ -1,11 +1,12 @@
 /// Gathers the sentences of one epoch, those that carry one time stamp, into one `GNSSEpoch`, and reports each epoch
 /// once, at its end.
 ///
-/// Read live, it knows an end by two things: by what the epochs before ended with, and by silence. Recordings have no
-/// silences: there an epoch ends where the next one begins. Either way the epochs, and their positions, are the same.
+/// On a live line two things mark an end: the kind of sentence that ended the epochs before, and silence. Recordings
+/// have no silences: there an epoch ends where the next one begins. The epochs and their positions are the same in both
+/// cases.
 ///
-/// Where receivers contradict themselves or leave things out, the rules are those of gpsd, whose judgement rests on
-/// two decades of receivers; they stand with each sentence in `SentenceRules.swift`.
+/// If receivers contradict themselves or leave things out, the rules are those of gpsd, which rest on two decades of
+/// receivers. They are next to each sentence in `SentenceRules.swift`.
 public struct EpochAssembler: ~Copyable, Sendable {
   /// When an epoch is reported.
   public enum Promptness: Sendable {
@@ -17,14 +18,14 @@ public struct EpochAssembler: ~Copyable, Sendable {
   }
 
   public private(set) var epochCount = 0
-  /// What cannot be true, and was left out.
+  /// Values that cannot be true and were left out.
   public private(set) var refused = RefusedValues()
 
   let promptness: Promptness
   var detector = EndOfEpochDetector()
-  /// The current epoch, as far as it has come in.
+  /// The part of the current epoch that has been received.
   private var epoch = GNSSEpoch(fix: GNSSFix(), sky: .empty, errorStatistics: nil, beganAt: 0)
-  /// What is remembered of the fix after the sentence before, and of the epoch before.
+  /// The fix after the previous sentence, and that of the previous epoch.
   var lastFix = FixMemory()
   var previousFix = FixMemory()
   var date: CalendarDate?
@@ -43,7 +44,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
   var skyIsComplete = false
   /// The list of satellites says itself which are used.
   var skyStatesUse = false
-  /// By how much GPS time is ahead of UTC: what it has been since 2017, until a receiver says otherwise.
+  /// The offset of GPS time from UTC: its value since 2017, until a receiver states another.
   var leapSeconds: Int64 = 18
   /// The receiver says where its epochs end.
   private var statesEnds = false
@@ -82,7 +83,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
   /// Whether an epoch has begun that has not been reported.
   public var isPending: Bool { hasSomethingToReport && !isReported && !awaitsStamp }
 
-  /// No receiver pauses so long inside an epoch.
+  /// No receiver pauses for this long inside an epoch.
   private static let longestPause: Int64 = 300_000_000
   /// A busy machine is this late now and then.
   private static let shortestSilence: Int64 = 20_000_000
@@ -108,10 +109,10 @@ public struct EpochAssembler: ~Copyable, Sendable {
     case changedAttitude
   }
 
-  /// Parses a framed sentence and takes it.
+  /// Parses a framed sentence and applies it.
   ///
-  /// The six types that make up nearly all of what receivers send do not become a `Sentence` on the way: putting the
-  /// payloads into the enumeration and taking them out again would cost a quarter of the whole decoding.
+  /// The six types that make up nearly all sentences do not become a `Sentence` on the way: putting the payloads into
+  /// the enumeration and taking them out again would cost a quarter of the whole decoding.
   ///
   /// - Parameter receive: called with the epoch that the sentence completes, before this method returns
   @discardableResult
@@ -185,7 +186,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
     if gsv.isLast { noteEnd(MessageCode(talker, .gsv), receive) }
   }
 
-  /// Takes over what a sentence says, opening and closing epochs around it.
+  /// Applies a parsed sentence, opening and closing epochs around it.
   private mutating func take(
     _ talker: Talker, _ kind: Sentence.Kind, _ update: inout FixUpdate,
     _ receive: (borrowing GNSSEpoch) -> Void
@@ -208,7 +209,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
     noteEnd(MessageCode(talker, kind), receive)
   }
 
-  /// Takes over what a binary message says, opening and closing epochs around it.
+  /// Applies a binary message, opening and closing epochs around it.
   mutating func take(_ code: MessageCode, _ update: inout FixUpdate, _ receive: (borrowing GNSSEpoch) -> Void) {
     // A receiver that gives positions in between by its inertial sensors is late with those by satellites. Live these are of no
     // use any more; in a recording they are epochs, once it is clear where the receiver's end.
@@ -228,7 +229,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
     noteEnd(code, receive)
   }
 
-  /// The receiver says that the epoch is over; what it sends in another protocol may still come.
+  /// The receiver says that the epoch is over; its messages in another protocol may still follow.
   mutating func noteStatedEnd(_ receive: (borrowing GNSSEpoch) -> Void) {
     statesEnds = true
     if promptness == .learned, isPending, detector.hasSeenTheUsual {
@@ -266,7 +267,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
     return false
   }
 
-  /// What comes after a silence belongs to the sentences behind it, even if it has no time of its own.
+  /// A sentence after a silence belongs to the sentences that follow it, even if it has no time of its own.
   private mutating func beginAfterSilence(_ receive: (borrowing GNSSEpoch) -> Void) {
     guard followsSilence, isReported || isPending else { return }
     beginEpoch(receive)
@@ -311,7 +312,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
   }
 
   private mutating func merge(_ update: inout FixUpdate) {
-    // The first epoch may begin with what has no time.
+    // The first epoch may begin with a sentence without a time.
     if epoch.beganAt == 0 { epoch.beganAt = beganAt }
     hasSomethingToReport = true
     update.refuse()
@@ -328,7 +329,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
     refusedOfEpoch.formUnion(quantities)
   }
 
-  /// A sentence that tells no more than that there is a fix (RMC, say) does not take the third dimension away.
+  /// A sentence that only says that there is a fix (RMC, for example) does not remove the third dimension.
   private mutating func keepThirdDimension(_ update: inout FixUpdate) {
     guard let mode = update.mode, mode != .noFix, fix.mode == .threeDimensional else { return }
     if lastFix.hasAltitude || previousFix.hasAltitude { update.mode = .threeDimensional }
@@ -364,7 +365,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
 extension GNSSFix {
   var hasAltitude: Bool { altitudeHAEMetres != nil || altitudeMSLMetres != nil }
 
-  /// What the fix does not say itself.
+  /// Values that the fix itself does not state.
   fileprivate mutating func takeDilution(_ gsa: GSA) {
     pdop = pdop ?? DilutionOfPrecision.valid(gsa.pdop)
     hdop = hdop ?? DilutionOfPrecision.valid(gsa.hdop)

@@ -1,10 +1,10 @@
 /// What one sentence adds to the fix of its epoch.
 struct FixUpdate {
-  /// The values that the sentence states; `nil` leaves what is known.
+  /// The values that the sentence states; `nil` keeps the known value.
   var values = GNSSFix()
   var mode: FixMode?
   var status: FixStatus?
-  /// It says that there is no fix, and a GSA of the same epoch does not know better.
+  /// The sentence says that there is no fix, and no GSA of the same epoch says otherwise.
   var deniesFix = false
   /// The receiver said that it does not know the time.
   var clearsTime = false
@@ -14,10 +14,10 @@ struct FixUpdate {
   var beginsEpoch = false
   /// The sentence says something about the fix, rather than about the sky or nothing at all.
   var concernsFix = false
-  /// What it states that cannot be true, and what was left out for that.
+  /// Stated values that cannot be true, and values that were left out because of them.
   var refused: StatedQuantities = []
 
-  /// Leaves only what is true of other instants too.
+  /// Keeps only the values that are also true of other instants.
   mutating func keepDilutions() {
     var kept = GNSSFix()
     (kept.pdop, kept.hdop, kept.vdop) = (values.pdop, values.hdop, values.vdop)
@@ -36,7 +36,8 @@ struct FixUpdate {
 }
 
 extension GNSSFix {
-  /// Takes over what the update states; by reference, as it is half a kilobyte and merged for every sentence.
+  /// Merges the values of the update. It is passed by reference, because it has half a kilobyte and is merged for every
+  /// sentence.
   mutating func merge(_ update: inout FixUpdate) {
     if let mode = update.mode { self.mode = mode }
     if let status = update.status { self.status = status }
@@ -78,7 +79,7 @@ extension GNSSFix {
     if let value = update.values.timeErrorSeconds { timeErrorSeconds = value }
   }
 
-  /// Fills in what follows from what is known: geoid, variation, the other altitude, speed and course from the
+  /// Adds the values that follow from known ones: geoid, variation, the other altitude, speed and course from the
   /// velocity, and rates from the previous epoch.
   mutating func derive(from previous: FixMemory) {
     if let position {
@@ -97,7 +98,7 @@ extension GNSSFix {
     }
     if let variation = magneticVariationDegrees {
       if let track = trackDegrees, magneticTrackDegrees == nil {
-        // Magnetic north is so far to the east: from there the same course is less.
+        // Magnetic north is east by this angle, so the magnetic course is smaller by it.
         magneticTrackDegrees = Angle.onCircle(track - variation)
       } else if let magnetic = magneticTrackDegrees, trackDegrees == nil {
         trackDegrees = Angle.onCircle(magnetic + variation)

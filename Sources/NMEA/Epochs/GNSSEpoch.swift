@@ -1,9 +1,9 @@
 import UBX
 
-/// What a receiver said about one epoch: everything it stated and nothing that it did not.
+/// The statements of a receiver about one epoch: everything it stated and nothing that it did not.
 ///
-/// Two kinds of value are added where the receiver leaves them out: the geoid separation (with the altitude that
-/// follows from it) and the magnetic variation, both interpolated from global models.
+/// Two kinds of value are added if the receiver leaves them out: the geoid separation (with the altitude that follows
+/// from it) and the magnetic variation, both interpolated from global models.
 public struct GNSSFix: Equatable, Sendable {
   public var mode = FixMode.unknown
   public var status = FixStatus.unknown
@@ -51,7 +51,7 @@ public struct GNSSFix: Equatable, Sendable {
   public var interference = Interference()
   /// `nil` of a receiver that states none, or none that is valid.
   public var antennaHeading: AntennaHeading?
-  /// What it makes of inertial sensors of its own, as of the epoch; `nil` where it says nothing of any.
+  /// The state of the receiver's own inertial sensors at this epoch; `nil` if it states none.
   public var receiverFusion: FusionMode?
   /// By how much the pulse was off that was foretold before the epoch, seconds: against the second that it stands for.
   public var pulseErrorSeconds: Double?
@@ -82,7 +82,7 @@ public struct NMEAAttitude: Equatable, Sendable {
   public init() {}
 }
 
-/// One complete epoch, lent to whoever receives it.
+/// One complete epoch, valid only during the call that passes it.
 public struct GNSSEpoch: ~Copyable, Sendable {
   public var fix: GNSSFix
   /// The satellites; empty unless a complete list arrived since the last epoch.

@@ -1,6 +1,6 @@
 import UBX
 
-/// What a receiver says of who disturbs its reception.
+/// A receiver's report of interference with its reception.
 public struct Interference: Equatable, Sendable {
   public var jamming = JammingReport.unknown
   public var spoofing = SpoofingReport.unknown
@@ -9,11 +9,11 @@ public struct Interference: Equatable, Sendable {
 
   public init() {}
 
-  /// Nothing that it receives is to be taken at its word.
+  /// The signals that it receives are not trustworthy.
   public var isSpoofed: Bool { spoofing == .indicated || spoofing == .multiple }
 }
 
-/// What has been said of interference, message by message, for as long as it is true.
+/// The latest report of interference of each kind of message, while it is valid.
 struct InterferenceMemory: Sendable {
   /// Receivers say it with every epoch, or every few seconds.
   private static let lifetime: Int64 = 30_000_000_000

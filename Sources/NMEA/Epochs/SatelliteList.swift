@@ -28,8 +28,8 @@ struct SatelliteList: ~Copyable, @unchecked Sendable {
 
   mutating func removeAll() { count = 0 }
 
-  /// Takes over what a list of satellites knows of those whose signals are here: where they stand. Of those that no signal is of the
-  /// rest is taken over as well, as they are in view.
+  /// Adds the positions in the sky that a list of satellites states for the signals here. Satellites in view without a
+  /// signal are added as well.
   mutating func join(_ satellites: borrowing SatelliteList) {
     // Both lists have the same order as a rule, so the next one is near.
     var near = 0

@@ -83,7 +83,7 @@ extension EpochAssembler {
     return time.isPreviousDay(before: timeOfDay) ? date?.previous : date
   }
 
-  /// What the epoch that an update belongs to has said of a fix so far.
+  /// The statements about a fix in the epoch of an update.
   func modeSoFar(_ update: borrowing FixUpdate) -> FixMode {
     guard let stamp = update.stamp, let epochStamp, !stamp.isAnotherEpoch(than: epochStamp) else { return .unknown }
     return fix.mode
@@ -113,7 +113,7 @@ extension EpochAssembler {
     update.concernsFix = true
   }
 
-  /// The receiver has lost its clock; unless it tells the time by itself, and leaves it out where there is no fix.
+  /// The receiver has lost its clock, unless it reports the time separately and leaves it out without a fix.
   private mutating func forgetTime(_ update: inout FixUpdate) {
     if clockIsTold { return }
     date = nil
@@ -134,7 +134,7 @@ extension EpochAssembler {
 
     update.values.satellitesUsed = gga.satellitesUsed
     update.mode = .noFix
-    // Whatever position stands beside it: the last one, an almanac's or the makers' own town.
+    // This holds for any position next to it: the last one, one from an almanac, or the maker's own town.
     update.deniesFix = gga.quality == nil || gga.quality == .invalid
     if let quality = gga.quality, quality != .invalid, let position = gga.position {
       update.values.position = position
@@ -159,7 +159,7 @@ extension EpochAssembler {
   mutating func apply(_ rmc: RMC, _ update: inout FixUpdate) {
     update.concernsFix = true
     guard rmc.isValid else {
-      // The time beside an invalid position is not to be trusted either: some chips make it up.
+      // The time next to an invalid position is not trustworthy either: some chips invent it.
       update.mode = .noFix
       update.deniesFix = true
       if rmc.time == nil || !rmc.hasDateField { forgetTime(&update) }
@@ -243,7 +243,7 @@ extension EpochAssembler {
     update.concernsFix = true
     // Where several systems have lists of their own, the one for GPS alone does not speak for the solution.
     let speaksForAll = !(used.hasSeveralLists && talker == .gps) || isFirstCombined
-    // How many dimensions a fix has it says, and not that there is one where the epoch has none.
+    // GSA states the number of dimensions of a fix. It does not state that there is a fix if the epoch has none.
     if speaksForAll, !isFixDenied || gsa.mode == .noFix { update.mode = gsa.mode }
     update.deniesFix = isFixDenied
     update.values.pdop = gsa.pdop

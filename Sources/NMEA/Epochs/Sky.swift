@@ -3,8 +3,8 @@
 /// Points into the assembler and is valid only inside the call that hands the epoch over: the list takes kilobytes, and
 /// lending it as a value would copy it at every step. `satellites` are to keep.
 public struct Sky: @unchecked Sendable {
-  // Unchecked, and safe: what it points to is the assembler's, which nobody can reach while it lends this, and which goes from
-  // thread to thread only as a whole.
+  // Unchecked, and safe: the storage belongs to the assembler. Nothing else can reach the assembler while this value is
+  // in use, and the assembler changes threads only as a whole.
   private let base: UnsafePointer<Satellite>?
   public let count: Int
 

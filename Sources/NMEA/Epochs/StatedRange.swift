@@ -1,8 +1,8 @@
-/// What a receiver can truly say of where it is and how it moves, whatever its protocol.
+/// The ranges of true statements about position and motion, for any protocol.
 ///
-/// A value outside of its range is no measurement: it comes of a damaged sentence whose checksum is right by chance, of a receiver
-/// that has lost itself, or of one that lies. It is left out, and not moved to the edge of the range. The ranges are as wide as
-/// what receivers are used for: what is unlikely, and not impossible, is for the fusion to doubt.
+/// A value outside its range is not a measurement. It comes from a damaged sentence whose checksum is right by chance,
+/// from a confused receiver, or from one that lies. It is left out, and not moved to the edge of the range. The ranges
+/// include every use of a receiver: the fusion decides about values that are possible but unlikely.
 enum StatedRange {
   /// From below the deepest sea floor (10.9 km) to the end of GPS' terrestrial service volume (3000 km, GPS SPS Performance Standard
   /// of 2020, section 1.3). Most modules stop at 50 or 80 km, but those without the limits of export control fly on satellites.
@@ -14,7 +14,7 @@ enum StatedRange {
   static let componentMetresPerSecond = -12_000.0...12_000.0
   static let courseDegrees = 0.0...360.0
   static let angleDegrees = -180.0...180.0
-  /// Half of the way around the Earth. What is not known u-blox states as 4,294,967 m.
+  /// Half of the Earth's circumference. u-blox states an unknown value as 4,294,967 m.
   static let errorMetres = 0.0...20_037_508.0
   /// The same limit of u-blox's, in its units.
   static let errorMetresPerSecond = 0.0...4_294_968.0
@@ -57,7 +57,7 @@ public struct StatedQuantities: OptionSet, Sendable {
   public var names: String { StatedQuantities.named.filter { contains($0.0) }.map(\.1).joined(separator: ", ") }
 }
 
-/// What a receiver has stated that cannot be true.
+/// The values of a receiver that cannot be true.
 public struct RefusedValues: Equatable, Sendable {
   /// Sentences and messages with such values.
   public var count = 0
@@ -113,7 +113,7 @@ extension StatedQuantities {
 }
 
 extension FixUpdate {
-  /// Takes out what cannot be true.
+  /// Removes values that cannot be true.
   mutating func refuse() {
     refused.drop(&values.altitudeHAEMetres, outside: StatedRange.heightMetres, .heights)
     refused.drop(&values.altitudeMSLMetres, outside: StatedRange.heightMetres, .heights)
@@ -127,7 +127,7 @@ extension FixUpdate {
     refused.drop(&values.trackDegrees, outside: StatedRange.courseDegrees, .courses)
     refused.drop(&values.magneticTrackDegrees, outside: StatedRange.courseDegrees, .courses)
     refused.drop(&values.magneticVariationDegrees, outside: StatedRange.angleDegrees, .courses)
-    // Of these a value outside stands for one that is not known, with many receivers.
+    // Many receivers use a value outside the range of these to say "not known".
     values.pdop = DilutionOfPrecision.valid(values.pdop)
     values.hdop = DilutionOfPrecision.valid(values.hdop)
     values.vdop = DilutionOfPrecision.valid(values.vdop)
@@ -149,7 +149,7 @@ extension FixUpdate {
     refused.drop(&values.trackErrorDegrees, outside: StatedRange.errorDegrees, .speedErrors)
   }
 
-  /// A place that a message states; `nil` for what is nowhere.
+  /// The place that a message states; `nil` if it is nowhere on Earth.
   mutating func place(_ latitudeDegrees: Double, _ longitudeDegrees: Double) -> Coordinate? {
     guard abs(latitudeDegrees) <= 90, abs(longitudeDegrees) <= 180 else {
       refused.insert(.positions)
@@ -168,7 +168,7 @@ extension Velocity {
 }
 
 extension GST {
-  /// Takes out what cannot be true; returns of what.
+  /// Removes values that cannot be true, and returns their kinds.
   mutating func refuse() -> StatedQuantities {
     var refused: StatedQuantities = []
     // The residuals' RMS is no error of the position: a wrong one spoils no position.
@@ -183,7 +183,7 @@ extension GST {
 }
 
 extension NMEAAttitude {
-  /// Takes out what cannot be true; returns of what.
+  /// Removes values that cannot be true, and returns their kinds.
   mutating func refuse() -> StatedQuantities {
     var refused: StatedQuantities = []
     refused.drop(&headingDegrees, outside: StatedRange.courseDegrees, .attitudes)
@@ -196,8 +196,8 @@ extension NMEAAttitude {
 }
 
 extension GNSSFix {
-  /// Leaves out what cannot hold without a value that was refused in the same epoch. A position whose error cannot be true would
-  /// count for as much as one that states none.
+  /// Removes values that depend on a value that was refused in the same epoch. A position whose stated error cannot be
+  /// true would otherwise have the weight of one without a stated error.
   mutating func leaveOut(_ refused: StatedQuantities) {
     if refused.isEmpty { return }
     if refused.contains(.horizontalErrors) {

@@ -1,6 +1,6 @@
 import UBX
 
-/// PAIRSPF, and PAIRSPF5 for the other band: what an Airoha receiver says of jamming, once PAIR391 has asked for it.
+/// PAIRSPF, and PAIRSPF5 for the other band: an Airoha receiver's report of jamming, once PAIR391 has requested it.
 public struct AirohaJamming: Equatable, Sendable {
   public var state: JammingReport
   public var isOtherBand: Bool

@@ -15,8 +15,8 @@ public struct Depth: Equatable, Sendable {
       metres ?? feet.map { $0 * Unit.metresPerFoot } ?? fathoms.map { $0 * Unit.metresPerFathom })
   }
 
-  /// A negative offset is the way from the transducer down to the keel: so much less water is below the keel. gpsd adds it, which
-  /// promises water that is not there.
+  /// A negative offset is the distance from the transducer down to the keel, and reduces the depth below the keel by
+  /// it. gpsd adds it, and so promises water that is not there.
   init?(withOffset fields: inout FieldReader) {
     guard fields.remaining >= 1 else { return nil }
     let depth = Depth.measured(fields.number())

@@ -23,7 +23,7 @@ public struct GGA: Equatable, Sendable {
     case manual = 7
     case simulator = 8
 
-    /// The position is of inertial sensors, of somebody who typed it, or made up.
+    /// The position comes from inertial sensors, was entered by hand, or is simulated.
     var needsNoSatellites: Bool {
       switch self {
       case .estimated, .manual, .simulator: true

@@ -2,7 +2,7 @@
 public struct GNS: Equatable, Sendable {
   public var time: TimeOfDay?
   public var position: Coordinate?
-  /// The best of what the letters say, one for each system: a fix of one system alone is a fix.
+  /// The best of the letters, one for each system: a fix of one system alone is a fix.
   public var mode: ModeIndicator?
   public var satellitesUsed: UInt8
   public var hdop: Double?

@@ -2,7 +2,7 @@
 public struct GSA: Equatable, Sendable {
   /// Fix mode; `nil` where the receiver sends something else, as some do while dead reckoning.
   public var mode: FixMode?
-  /// The numbers as printed, in the order printed; see `SatelliteNumber` for what they mean.
+  /// The numbers as printed, in the order printed; `SatelliteNumber` explains their meaning.
   public var satellites: InlineArray<24, UInt16>
   public var satelliteCount: Int
   public var pdop: Double?
@@ -14,8 +14,8 @@ public struct GSA: Equatable, Sendable {
   @inline(__always)
   init?(_ fields: inout FieldReader) {
     guard fields.remaining >= 17 else { return nil }
-    // Twelve numbers in the standard, but some receivers send up to 24: three DOPs and the optional system ID
-    // stand behind however many there are.
+    // The standard has twelve numbers, but some receivers send up to 24: three DOPs and the optional system ID follow
+    // the last number.
     let slots = fields.remaining <= 18 ? 12 : min(fields.remaining - 5, 24)
     fields.skip()
     mode = fields.integer().flatMap { UInt8(exactly: $0) }.flatMap(FixMode.init(gsa:))

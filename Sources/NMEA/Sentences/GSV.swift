@@ -6,7 +6,7 @@ public struct GSV: Equatable, Sendable {
   public var satellitesInView: UInt8
   public var satellites: InlineArray<4, Entry>
   public var satelliteCount: UInt8
-  /// NMEA 4.10's signal ID, whose meaning depends on the system; 0 where it is not sent.
+  /// NMEA 4.10's signal ID, whose meaning depends on the system; 0 if it is not sent.
   public var signalID: UInt8
   /// Quectel appends the system to sentences of its own talker PQ (4 BeiDou, 5 QZSS).
   public var systemID: UInt8?

@@ -17,8 +17,8 @@ public struct GarminFix: Equatable, Sendable {
     if let week, let second, let leapSeconds, (0..<8192).contains(week), (0...604_800).contains(second),
       (1..<100).contains(leapSeconds)
     {
-      // GPS counts weeks from 1980-01-06, ten bits of them on old receivers; the newest era after this one's
-      // first is the only one in which leap seconds reached what they are.
+      // GPS counts weeks from 1980-01-06, with ten bits on old receivers. The newest later era is the only one in which
+      // leap seconds reached their present number.
       let era = week < 1024 ? (leapSeconds >= 18 ? 2048 : leapSeconds >= 13 ? 1024 : 0) : 0
       let gps = Int64(week + era) * 604_800 + Int64(second - leapSeconds)
       time = UTCTime(nanosecondsSince1970: (gps + 315_964_800) * 1_000_000_000)

@@ -1,7 +1,7 @@
 /// Recommended minimum data: time with its date, position, speed and course.
 public struct RMC: Equatable, Sendable {
   public var time: TimeOfDay?
-  /// The status field says `A`, or `D` as many RTK receivers do, and the mode, where there is one, is not `N`.
+  /// The status field says `A`, or `D` as many RTK receivers do, and the mode, if present, is not `N`.
   public var isValid: Bool
   public var position: Coordinate?
   public var speedMetresPerSecond: Double?

@@ -1,6 +1,6 @@
 import UBX
 
-/// A time of day that something states, and the date if it has one. For logs, which are in the order of these.
+/// A time of day, with the date if it is known. Logs are in the order of these times.
 public struct StatedTime: Sendable {
   public var time: TimeOfDay
   public var date: CalendarDate?
@@ -47,7 +47,7 @@ extension BinaryFrame {
 }
 
 extension UTCTime {
-  /// `nil` where there is no such day.
+  /// `nil` if there is no such day.
   init?(_ stated: NavigationDate) {
     guard let day = CalendarDate(year: stated.year, month: stated.month, day: stated.day) else { return nil }
     self.init(date: day, time: TimeOfDay(second: stated.hour * 3600 + stated.minute * 60 + stated.second))

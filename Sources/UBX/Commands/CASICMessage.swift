@@ -50,7 +50,7 @@ public struct CASICMessage: Equatable, Sendable {
   public struct Assistance: Sendable {
     /// Of GPS: weeks since 1980-01-06 and seconds in the week, when the message arrives.
     public var time: (week: UInt16, seconds: Double, sigmaSeconds: Double)?
-    /// Above the ellipsoid; the altitude is `nil` where it is not known.
+    /// Above the ellipsoid; the altitude is `nil` if it is not known.
     public var place: (latitudeDegrees: Double, longitudeDegrees: Double, altitudeMetres: Double?, sigmaMetres: Double)?
 
     public init() {}
@@ -58,7 +58,7 @@ public struct CASICMessage: Equatable, Sendable {
 
   /// AID-INI.
   public static func assistance(_ known: Assistance) -> CASICMessage {
-    // The place is in degrees; what is known follows.
+    // The position is in degrees; the known values follow.
     var flags: UInt8 = 0x20
     var payload: [UInt8] = []
     let place = known.place

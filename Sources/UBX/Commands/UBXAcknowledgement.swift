@@ -15,6 +15,6 @@ public struct UBXAcknowledgement: Equatable, Sendable {
 }
 
 extension BinaryFrame {
-  /// A copy of what it carries, for what is kept. Allocates: not for what comes with every epoch.
+  /// A copy of the payload, to be kept. It allocates, so it is not meant for messages of every epoch.
   public var payloadCopy: [UInt8] { (0..<payload.count).map { payload.uint8($0) } }
 }

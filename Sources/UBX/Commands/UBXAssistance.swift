@@ -1,5 +1,5 @@
-/// What a receiver is told of time and place, and what it says of what it knows (u-blox M8 protocol description, 32.16 and 32.21;
-/// F9 and M10 have the same).
+/// Time and position for a receiver, and the receiver's report of its own knowledge (u-blox M8 protocol description,
+/// 32.16 and 32.21; F9 and M10 have the same).
 extension UBXMessage {
   /// MGA-INI-TIME_UTC: the time at which this message arrives. How many leap seconds there are is left to the receiver.
   ///
@@ -58,7 +58,7 @@ extension UBXMessage {
     return UBXMessage(UBXCommandKind.cfgNAVX5, payload)
   }
 
-  /// What UPD-SOS does with what the receiver knows. It has to be stopped before it is saved.
+  /// The actions of UPD-SOS on the receiver's saved knowledge. The receiver must be stopped before it saves.
   public enum ShutdownBackup: UInt8, Sendable {
     case create = 0
     case clear = 1

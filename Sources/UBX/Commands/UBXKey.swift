@@ -4,7 +4,7 @@ public struct UBXKey: Hashable, Sendable, RawRepresentable {
 
   public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// Of the value, as the key itself says; `nil` for what is no key.
+  /// The size of the value, encoded in the key itself; `nil` if this is no key.
   public var byteCount: Int? {
     switch rawValue >> 28 & 0x7 {
     // A bit takes a byte.
@@ -46,10 +46,10 @@ public enum UBXPort: Sendable {
   }
 }
 
-/// What a receiver sends by itself, when it has been told to.
+/// The messages that a receiver sends periodically if it is configured to.
 public struct UBXOutput: Equatable, Sendable {
   public let kind: UInt16
-  /// Its key, where it has one.
+  /// The key of its rate, if it has one.
   let uart1Rate: UInt32?
 
   public static let navPOSLLH = UBXOutput(kind: UBXKind.navPOSLLH, uart1Rate: nil)

@@ -33,12 +33,13 @@ extension UBXMessage {
     UBXMessage(UBXCommandKind.cfgPMS, [0, setup, 0, 0, 0, 0, 0, 0])
   }
 
-  /// CFG-CFG: keeps the present configuration in whatever the receiver has for that.
+  /// CFG-CFG: saves the present configuration in the receiver's permanent memory of any kind.
   public static let save = UBXMessage(
     UBXCommandKind.cfgCFG, [0, 0, 0, 0, 0x1F, 0x1F, 0, 0, 0, 0, 0, 0, 0x07])
 }
 
-/// CFG-PRT: one port of a receiver, as it has been found. It is set whole, so only what was read is written.
+/// CFG-PRT: the settings of one port of a receiver. They can only be written as a whole, so only settings that were
+/// read are written.
 public struct UBXPortConfiguration: Equatable, Sendable {
   private var payload: [UInt8]
 

@@ -32,7 +32,7 @@ extension [UInt8] {
     Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
   }
 
-  /// A number that lies in a message; zero behind its end.
+  /// A number inside a message; zero after its end.
   func littleEndian<Number: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: Number.Type) -> Number {
     guard offset >= 0, offset + MemoryLayout<Number>.size <= count else { return 0 }
     return withUnsafeBytes { Number(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: type)) }

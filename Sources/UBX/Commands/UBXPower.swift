@@ -1,7 +1,7 @@
 /// How a receiver is put to sleep and started (u-blox M8 protocol description, 32.10.24 and 32.18.3).
 extension UBXMessage {
-  /// RXM-PMREQ in its first form, up to the eighth generation: backup until something comes in on its UART, or at the latest
-  /// for so long.
+  /// RXM-PMREQ in its first form, up to the eighth generation: backup until a byte arrives on its UART, or at the
+  /// latest for this duration.
   public static func backup(milliseconds: UInt32) -> UBXMessage {
     var payload: [UInt8] = []
     payload.append(littleEndian: milliseconds)
@@ -9,7 +9,8 @@ extension UBXMessage {
     return UBXMessage(UBXCommandKind.rxmPMREQ, payload)
   }
 
-  /// RXM-PMREQ in its second form, with what wakes the receiver: its UART. Some ignore it where it is not forced.
+  /// RXM-PMREQ in its second form, which names the source that wakes the receiver: its UART. Some receivers ignore it
+  /// without the flag `force`.
   public static func forcedBackup(milliseconds: UInt32) -> UBXMessage {
     var payload: [UInt8] = [0, 0, 0, 0]
     payload.append(littleEndian: milliseconds)
@@ -30,7 +31,7 @@ extension UBXMessage {
     UBXMessage(UBXCommandKind.cfgRST, [0, 0, reset.rawValue, 0])
   }
 
-  /// With what is left of what the receiver knows it starts anew: what it forgets is the mask of CFG-RST.
+  /// The receiver restarts with a part of its knowledge: the mask of CFG-RST names the part that it forgets.
   public enum Start: UInt16, Sendable {
     case hot = 0
     /// Without its ephemerides.
@@ -38,8 +39,8 @@ extension UBXMessage {
     case cold = 0xFFFF
   }
 
-  /// CFG-RST which starts the receiving part anew and leaves port and settings alone; where nothing is to be known any more, the
-  /// whole receiver, with the settings that it keeps. It is not acknowledged.
+  /// CFG-RST that restarts only the receiving part, without the port and settings. A full cold start restarts the whole
+  /// receiver, with its saved settings. It is not acknowledged.
   public static func restart(_ start: Start) -> UBXMessage {
     var payload: [UInt8] = []
     payload.append(littleEndian: start.rawValue)

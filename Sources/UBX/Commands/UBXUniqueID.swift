@@ -1,5 +1,5 @@
-/// SEC-UNIQID: what tells a u-blox receiver from all others of its kind, from protocol 18 on (u-blox M8 receiver description,
-/// 32.19.2; M10 interface description, 3.16.1).
+/// SEC-UNIQID: the unique number of a u-blox receiver, from protocol 18 on (u-blox M8 receiver description, 32.19.2;
+/// M10 interface description, 3.16.1).
 public struct UBXUniqueID: Equatable, Sendable {
   /// Five bytes, or six from the tenth generation on, in hexadecimal: `CFFB03D259`.
   public let text: String
@@ -8,7 +8,7 @@ public struct UBXUniqueID: Equatable, Sendable {
   /// From this on, in hundredths.
   public static let leastProtocolVersion = 1800
 
-  /// `nil` for what is no such answer.
+  /// `nil` if this is no such answer.
   public init?(payload: [UInt8]) {
     let length = payload.first == 1 ? 5 : payload.first == 2 ? 6 : 0
     guard length > 0, payload.count == 4 + length else { return nil }

@@ -47,7 +47,7 @@ extension UBXMessage {
 }
 
 extension [UBXSetting] {
-  /// The answer to CFG-VALGET; `nil` for what is none, or is cut short.
+  /// The answer to CFG-VALGET; `nil` if it is another message or incomplete.
   public init?(valuesOf payload: [UInt8]) {
     // In a request the version is 0.
     guard payload.count >= 4, payload[0] == 1 else { return nil }

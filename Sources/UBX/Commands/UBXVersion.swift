@@ -7,7 +7,7 @@ public struct UBXVersion: Equatable, Sendable {
 
   public static let request = UBXMessage(UBXKind.monVER)
 
-  /// `nil` for what is too short.
+  /// `nil` if it is too short.
   public init?(payload: [UInt8]) {
     guard payload.count >= 40 else { return nil }
     software = UBXVersion.text(payload[..<30])

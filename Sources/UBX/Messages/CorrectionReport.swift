@@ -1,5 +1,5 @@
-/// RXM-RTCM: what has become of a message of corrections that the receiver has read; 8 bytes, from protocol 20 on in those that take
-/// any (u-blox F9 interface description, UBX-RXM-RTCM).
+/// RXM-RTCM: the receiver's report about a correction message that it has read; 8 bytes, from protocol 20 on in
+/// receivers that accept corrections (u-blox F9 interface description, UBX-RXM-RTCM).
 public struct CorrectionReport: Equatable, Sendable {
   public enum Outcome: Sendable {
     /// Its checksum was wrong.

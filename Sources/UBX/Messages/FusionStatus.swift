@@ -1,17 +1,17 @@
-/// What a receiver with inertial sensors of its own makes of them, numbered as u-blox does.
+/// The state of a receiver's own inertial fusion, numbered as u-blox does.
 public enum FusionMode: UInt8, Sendable {
   /// It finds out how it is mounted and what its sensors are worth.
   case initializing = 0
   /// They are part of the solution.
   case fusing = 1
-  /// Not at present, as what they say does not fit: the vehicle is on a ferry, say.
+  /// Suspended, because the sensors contradict the satellites: the vehicle is on a ferry, for example.
   case suspended = 2
-  /// Not until it is started anew.
+  /// Disabled until the next restart.
   case disabled = 3
 }
 
-/// ESF-STATUS: the same, and the state of each sensor; 16 bytes, and 4 for each (interface descriptions of NEO-M8U and ZED-F9R,
-/// UBX-ESF-STATUS). What the sensors measure is in other messages (ESF-MEAS, ESF-INS).
+/// ESF-STATUS: the same, and the state of each sensor; 16 bytes, and 4 for each sensor (interface descriptions of
+/// NEO-M8U and ZED-F9R, UBX-ESF-STATUS). Other messages carry the measurements of the sensors (ESF-MEAS, ESF-INS).
 public struct FusionStatus {
   public let mode: FusionMode
 

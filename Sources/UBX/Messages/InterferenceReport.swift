@@ -1,4 +1,4 @@
-/// What a receiver says of noise that drowns the satellites, numbered as u-blox and Airoha do.
+/// A receiver's report of jamming, numbered as u-blox and Airoha do.
 public enum JammingReport: UInt8, Equatable, Sendable {
   /// Not looked for, or not found out yet.
   case unknown = 0
@@ -9,7 +9,7 @@ public enum JammingReport: UInt8, Equatable, Sendable {
   case critical = 3
 }
 
-/// What a receiver says of signals that only feign to be satellites', numbered as u-blox does.
+/// A receiver's report of spoofing, numbered as u-blox does.
 public enum SpoofingReport: UInt8, Equatable, Sendable {
   case unknown = 0
   case none = 1

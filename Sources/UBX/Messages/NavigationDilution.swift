@@ -18,7 +18,7 @@ public struct NavigationDilution {
 /// NAV-COV: how the errors of position and velocity go together; 64 bytes.
 public struct NavigationCovariance {
   public let timeOfWeekMilliseconds: UInt32
-  /// North, east, down, in square metres; `nil` where it is not known.
+  /// North, east, down, in square metres; `nil` if it is not known.
   public let positionVariances: SIMD3<Double>?
   /// The same in m²/s².
   public let velocityVariances: SIMD3<Double>?
@@ -31,7 +31,7 @@ public struct NavigationCovariance {
     velocityVariances = payload.uint8(6) == 1 ? NavigationCovariance.diagonal(payload, at: 40) : nil
   }
 
-  /// Of six numbers, row by row; `nil` for what is no variance.
+  /// Six numbers, row by row; `nil` for a value that cannot be a variance.
   private static func diagonal(_ payload: LittleEndianBytes, at start: Int) -> SIMD3<Double>? {
     let values = SIMD3(
       Double(payload.float(start)), Double(payload.float(start + 12)), Double(payload.float(start + 20)))

@@ -1,4 +1,4 @@
-/// What a solution rests on, numbered as u-blox does.
+/// The kind of a solution, numbered as u-blox does.
 public enum NavigationFixType: UInt8, Equatable, Sendable {
   case none = 0
   case deadReckoning = 1
@@ -8,6 +8,6 @@ public enum NavigationFixType: UInt8, Equatable, Sendable {
   /// The position is a surveyed one, given to the receiver.
   case timeOnly = 5
 
-  /// What is not known is no fix.
+  /// An unknown kind counts as no fix.
   init(_ value: UInt8) { self = NavigationFixType(rawValue: value) ?? .none }
 }
