@@ -48,7 +48,7 @@ struct SampleClock: Sendable {
     let predicted = before + period * Double(count)
     let error = measured - predicted
     if abs(error) > 20 * nominalPeriod {
-      // Not drift: the process was stopped, or the chip. Start from what is seen.
+      // This is no drift: the process or the chip was stopped. The estimate starts again from this observation.
       last = measured
       return (Int64(measured - period * Double(count - 1)), period)
     }

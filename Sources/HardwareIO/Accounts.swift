@@ -17,7 +17,7 @@ public enum Accounts {
     return entry.gr_gid
   }
 
-  /// What an account is called; `nil` for a number that the register of users does not have.
+  /// The name of an account; `nil` if the user database does not have this number.
   public static func name(ofUser number: UInt32) -> String? {
     var entry = passwd()
     var found: UnsafeMutablePointer<passwd>?

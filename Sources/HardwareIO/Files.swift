@@ -65,10 +65,10 @@ public enum Files {
     return try folder.bytes(of: name, limit: limit)
   }
 
-  /// Writes a file of this program's own anew beside the old one and puts it in its place: whatever happens, one of the two is
-  /// there, whole.
+  /// Writes a file of this program as a new file next to the old one, which it then replaces: at any instant one of the
+  /// two is there, complete.
   ///
-  /// - Parameter isForAll: whether everybody may read it, whatever is usual for what this process writes
+  /// - Parameter isForAll: whether every user may read it, whatever the process's umask
   public static func replace(_ path: String, with bytes: [UInt8], isForAll: Bool = false) throws(Errno) {
     let (folder, name) = try place(of: path)
     try folder.replace(name, with: bytes, isForAll: isForAll)
@@ -82,14 +82,14 @@ public enum Files {
     }
   }
 
-  /// Where a path leads, all links followed; `nil` where nothing is.
+  /// The target of a path, with all links followed; `nil` if it does not exist.
   public static func resolved(_ path: String) -> String? {
     guard let resolved = realpath(path, nil) else { return nil }
     defer { free(resolved) }
     return String(cString: resolved)
   }
 
-  /// The name of a running program; `nil` where there is none, or /proc does not tell.
+  /// The name of a running program; `nil` if there is none, or /proc hides it.
   public static func commandName(ofProcess pid: Int32) -> String? {
     guard let name = try? bytes(of: "/proc/\(pid)/comm"), name.count > 1 else { return nil }
     return String(decoding: name.dropLast(), as: UTF8.self)

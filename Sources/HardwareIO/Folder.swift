@@ -3,15 +3,15 @@ import Glibc
 
 /// A folder that is held open, and whose owner has been checked.
 ///
-/// What is opened, renamed and removed in it goes by its descriptor and follows no link: other users of the machine can neither
-/// lead it elsewhere by what they make of its path, nor have anything outside of it read, written or truncated by what they plant.
+/// Files in it are opened, renamed and removed by its descriptor and without following links. Other users of the
+/// machine can neither redirect its path, nor use links in it to have a file outside of it read, written or truncated.
 ///
 ///     let folder = try Folder("/tmp/sensorhub-1000", of: .own, makingWith: 0o700)
 ///     try folder.replace("board-in-use.json5", with: text)
 public final class Folder: Sendable {
   /// Whose a folder may be.
   public enum Owner: Sendable {
-    /// This process's user, or root; no group and nobody else may write to it.
+    /// It belongs to this process's user or to root, and neither a group nor others may write to it.
     case own
     /// The same, or the service's account.
     case trusted
@@ -112,12 +112,13 @@ public final class Folder: Sendable {
   /// A path that leads to this folder, whatever its own path leads to: for calls that take no descriptor.
   public func path(to name: String) -> String { "/proc/self/fd/\(descriptor)/\(name)" }
 
-  /// Opens a regular file in the folder, and nothing else: a link is not followed, and a pipe is not waited for. In a folder whose
-  /// owner does not matter (`anyone`) a file that is written to is this process's user's, or the folder's owner's.
+  /// Opens a regular file in the folder, and nothing else: it does not follow a link, and does not wait for a pipe. In
+  /// a folder of any owner (`anyone`), a file to be written must belong to this process's user or to the folder's
+  /// owner.
   ///
   /// - Parameters:
-  ///   - flags: as open(2) has them; O_CREAT comes with O_EXCL, so that what is made is new
-  ///   - mode: of a file that is made
+  ///   - flags: as for open(2); O_CREAT requires O_EXCL, so that a created file is new
+  ///   - mode: for a created file
   /// - Returns: a descriptor, which the caller closes
   public func open(_ name: String, _ flags: Int32, mode: UInt32 = 0o600) throws(Files.Errno) -> Int32 {
     guard !name.isEmpty, !name.utf8.contains(UInt8(ascii: "/")), name != ".", name != ".." else {
@@ -134,7 +135,7 @@ public final class Folder: Sendable {
       close(file)
       throw Files.Errno(EINVAL, "it is no regular file")
     }
-    // A stick's files are all its folder's owner's, whoever has made them.
+    // On a stick all files belong to the folder's owner, whatever user created them.
     if flags & (O_WRONLY | O_RDWR) != 0, owner == .anyone, status.st_uid != geteuid(), status.st_uid != user {
       close(file)
       throw Files.Errno(EPERM, "it belongs to \(Accounts.title(ofUser: status.st_uid))")
@@ -154,11 +155,11 @@ public final class Folder: Sendable {
     return try Files.bytes(from: file, limit: limit)
   }
 
-  /// Writes a file anew beside the old one and puts it in its place: whatever happens, one of the two is there, whole.
+  /// Writes a new file next to the old one, which it then replaces: at any instant one of the two is there, complete.
   ///
   /// - Parameters:
-  ///   - mode: of the file, where the process's umask allows it
-  ///   - isForAll: whether everybody may read it, whatever is usual for what this process writes
+  ///   - mode: of the file, limited by the process's umask
+  ///   - isForAll: whether every user may read it, whatever the umask
   public func replace(
     _ name: String, with bytes: [UInt8], mode: UInt32 = 0o644, isForAll: Bool = false
   ) throws(Files.Errno) {
@@ -204,7 +205,7 @@ public final class Folder: Sendable {
     return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) != 0 && errno == EACCES
   }
 
-  /// Writes what has changed in the folder itself to the disk: a file that nobody finds after a power cut is none.
+  /// Writes the changes of the folder itself to the disk: after a power cut, a file without its entry is lost.
   public func synchronize() {
     let readable = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard readable >= 0 else { return }
@@ -212,11 +213,11 @@ public final class Folder: Sendable {
     close(readable)
   }
 
-  /// Locks the folder for one process, by a file in it that only its owner can open: a lock on what everybody can open is
-  /// everybody's to take.
+  /// Locks the folder for one process, by a file in it that only its owner can open: any user could take a lock on a
+  /// file that all can open.
   ///
-  /// - Parameter waits: for the process that has it, rather than to return `nil`
-  /// - Returns: what to close, which ends it; `nil` if another process has it
+  /// - Parameter waits: whether to wait for the process that has the lock instead of returning `nil`
+  /// - Returns: a descriptor whose closing ends the lock; `nil` if another process has it
   public func lock(_ name: String, waits: Bool = false) throws(Files.Errno) -> Int32? {
     let file = try openLock(name)
     var status = stat()
@@ -254,8 +255,8 @@ public final class Folder: Sendable {
     throw Files.Errno(EAGAIN)
   }
 
-  /// Lets everybody connect to a socket in the folder. Its mode is set through a descriptor that has been checked, and whatever the
-  /// umask, which is the whole process's.
+  /// Lets every user connect to a socket in the folder. Its mode is set through a checked descriptor, because the umask
+  /// belongs to the whole process.
   public func openToAll(socket name: String) throws(Files.Errno) {
     let place = clinux_open_place(descriptor, name, false)
     guard place >= 0 else { throw Files.Errno(errno) }
@@ -276,7 +277,7 @@ public struct FolderError: Error, Equatable, Sendable {
     /// A link that another user has made.
     case link(ofUser: UInt32)
     case foreign(user: UInt32)
-    /// By its group, or by everybody.
+    /// Writable by its group or by all.
     case writable(mode: UInt32)
   }
 
@@ -296,7 +297,7 @@ public struct FolderError: Error, Equatable, Sendable {
   /// The number of the system's error; EPERM for a folder that is not trusted.
   public var errno: Int32 { if case .system(_, let number) = reason { number } else { EPERM } }
 
-  /// Another user could change what is in it.
+  /// Another user could change its contents.
   public var isUntrusted: Bool { if case .system = reason { false } else { true } }
 
   /// What to do about a folder that is not trusted, as a command.

@@ -1,17 +1,17 @@
 import CLinux
 
-/// What goes wrong between the hub and a device, in the terms of whoever has to fix it.
+/// A failure between the hub and a device, in the terms of the person who has to mend it.
 public enum HardwareError: Error, Equatable, Sendable {
   /// No such bus, port, chip or line.
   case notFound(String, Missing = .name)
   case noPermission(String, group: String)
-  /// Somebody else has it.
+  /// Another program or the kernel uses it.
   case inUse(String, holder: String?)
   /// A login has a serial line for itself.
   case terminal(String)
   /// It was there, and is gone.
   case disconnected(String)
-  /// Nobody answers at the address.
+  /// No chip answers at the address.
   case noAcknowledge(bus: String, address: UInt8)
   /// Another controller was talking; trying again is all it takes.
   case arbitrationLost(bus: String, address: UInt8)
@@ -22,7 +22,7 @@ public enum HardwareError: Error, Equatable, Sendable {
   case suspended
   /// A driver of the kernel's has the address.
   case busy(bus: String, address: UInt8, driver: String?)
-  /// A device answers, but is not what it should be, or does not do what it must.
+  /// A device answers, but is another one than expected, or does not do what it must.
   case unexpectedDevice(String)
   /// Nothing that makes sense comes over a receiver's line.
   case unheard(String, nextStep: String)
@@ -97,7 +97,7 @@ extension HardwareError: CustomStringConvertible {
     }
   }
 
-  /// What to do about it, where that is known.
+  /// The next step, if it is known.
   public var nextStep: String? {
     switch self {
     case .notFound(_, let missing): missing.nextStep(on: MachineFiles())

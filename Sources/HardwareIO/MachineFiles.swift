@@ -1,8 +1,8 @@
 import Glibc
 
-/// What a machine says of itself in files: in /dev, /proc, /sys and /etc, or in the same folders below another one.
+/// The files that describe a machine: in /dev, /proc, /sys and /etc, or in the same folders below another one.
 public struct MachineFiles: Sendable {
-  /// What stands before each path; nothing for this machine itself.
+  /// The prefix of each path; empty for this machine itself.
   private let root: String
 
   public init(root: String = "") {
@@ -23,13 +23,13 @@ public struct MachineFiles: Sendable {
     (bytes(of: path) ?? []).split { $0 <= UInt8(ascii: " ") }.map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// Where a path leads, all links followed; `nil` where nothing is.
+  /// The target of a path, with all links followed; `nil` if it does not exist.
   public func resolved(_ path: String) -> String? {
     guard let resolved = Files.resolved(root + path) else { return nil }
     return resolved.hasPrefix(root) ? String(resolved.dropFirst(root.count)) : resolved
   }
 
-  /// What a link says, whether it leads anywhere or not.
+  /// The text of a link, whether its target exists or not.
   public func link(_ path: String) -> String? {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { buffer in
       guard let base = buffer.baseAddress else { return nil }

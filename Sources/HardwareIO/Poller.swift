@@ -11,7 +11,7 @@ public struct Poller: Sendable {
     case timedOut
   }
 
-  /// `poll` counts milliseconds in 32 bits, that is 24.8 days: what is longer is waited for piece by piece.
+  /// `poll` counts milliseconds in 32 bits, which is 24.8 days. Longer waits are made of several.
   private static let longestPoll = Duration.seconds(3600)
 
   private let stop: Int32
@@ -19,15 +19,15 @@ public struct Poller: Sendable {
   private let progress: ReaderProgress?
 
   /// - Parameters:
-  ///   - stop: a descriptor that becomes readable when the wait, and all later ones, are to end
-  ///   - progress: told when the thread waits and when it goes on
+  ///   - stop: a descriptor that becomes readable to end the wait, and all later ones
+  ///   - progress: notified when the thread waits and when it continues
   public init(stop: Int32, clock: any MonotonicTimeSource = MonotonicClock(), progress: ReaderProgress? = nil) {
     self.stop = stop
     self.clock = clock
     self.progress = progress
   }
 
-  /// One that cannot be told to stop: for what has to be ended in order.
+  /// A poller that cannot be stopped, for work that must be completed in order.
   public var unstoppable: Poller { Poller(stop: -1, clock: clock, progress: progress) }
 
   /// Waits for a descriptor to become readable, or for its line to hang up.

@@ -10,7 +10,7 @@ struct BMI088DriverTests {
 
   static let identifyGyroscope = Step("who are you", [0x00], read: [0x0F])
 
-  /// What it takes to get the gyroscope to fill its FIFO 100 times a second, 500 degrees per second full scale.
+  /// The writes that make the gyroscope fill its FIFO 100 times a second, 500 degrees per second full scale.
   static let gyroscopeStart =
     [
       identifyGyroscope,
@@ -44,7 +44,7 @@ struct BMI088DriverTests {
     ]
   }
 
-  /// So many units along z.
+  /// This number of units along z.
   static func force(_ units: Int16...) -> [Step] { force(units) }
 
   static func force(_ units: [Int16]) -> [Step] {
@@ -313,7 +313,7 @@ struct BMI088DriverTests {
     let accelerometer = PlaybackBus([identity, identity], address: 0x18)
     let buses = TwoBuses([0x68: gyroscope, 0x18: accelerometer])
     #expect(throws: taken) { try driver(buses).start() }
-    // Nor is the gyroscope's address called taken where somebody looks who is there.
+    // Nor does a probe report the gyroscope's address as in use.
     let registers = I2CRegisters(buses, address: 0x68, capacity: ChipIdentity.longest)
     #expect(try !InertialChip.bmi088.identity.isTrue(of: registers))
     gyroscope.finish()

@@ -8,7 +8,7 @@ import Testing
 struct BMI160DriverTests {
   typealias Step = PlaybackBus.Step
 
-  /// What it takes to get the chip to fill its FIFO 100 times a second, 500 degrees per second and 4 g full scale.
+  /// The writes that make the chip fill its FIFO 100 times a second, 500 degrees per second and 4 g full scale.
   static let start = [
     Step("who are you", [0x00], read: [0xD1]),
     Step("reset", [0x7E, 0xB6]),
@@ -71,7 +71,7 @@ struct BMI160DriverTests {
   }
 
   @Test func `frames that the chip has dropped are counted, and those behind them follow a gap`() throws {
-    // Beside them what the chip says now and then, and a pin's state in a header.
+    // In addition the chip's occasional frames, and a pin's state in a header.
     let marked = [BMI160DriverTests.frame[0] | 0x01] + BMI160DriverTests.frame.dropFirst()
     let bytes: [UInt8] = [0x40, 17] + [0x48, 0x01] + marked + [0x44, 1, 2, 3] + BMI160DriverTests.frame
     try read(bytes, then: [BMI160DriverTests.temperature]) { driver, batch in

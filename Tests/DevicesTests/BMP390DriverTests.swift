@@ -53,7 +53,7 @@ struct BMP390DriverTests {
     #expect(abs(sample.temperatureCelsius - 26.1206) < 0.0001)
     #expect(abs(sample.pressurePascals - 97_552.36) < 0.01)
     #expect(sample.humidityPercent == nil)
-    // What is found new is half a period old, on average.
+    // A new sample is half a period old, on average.
     #expect(clock.now - sample.at == .milliseconds(20))
     driver.stop()
     bus.finish()

@@ -10,7 +10,7 @@ struct BNO055DriverTests {
 
   static let identify = Step("who are you", [0x00], read: [0xA0])
 
-  /// What it takes to get the chip to the configuration mode, whatever it did before.
+  /// The writes that bring the chip to the configuration mode, whatever its state.
   static let reset = [
     identify,
     Step("wake", [0x3E, 0x00]),
@@ -18,7 +18,7 @@ struct BNO055DriverTests {
     identify,
   ]
 
-  /// What it takes to get it to measure for a reader who comes 100 times a second, 500 degrees per second and 4 g.
+  /// The writes that make it measure for a reader that reads 100 times a second, 500 degrees per second and 4 g.
   static let configure = [
     Step("the version", [0x04], read: [0x11, 0x03]),
     Step("m/s2, degrees", [0x3B, 0x00]),
@@ -93,7 +93,7 @@ struct BNO055DriverTests {
       #expect(abs(batch[0].accelerometer.z - 9.81) < 1e-5 && batch[0].accelerometer.x == 0)
       #expect(abs(batch[0].gyroscope.x - radians(100 * 500 / 32768)) < 1e-6)
       #expect(abs(batch[0].gyroscope.z + radians(100 * 500 / 32768)) < 1e-6)
-      // The accelerometer measures 125 times a second, and what is found new is half of that old.
+      // The accelerometer measures 125 times a second, and a new sample is half of that old.
       #expect(clock.now - batch[0].at == .milliseconds(4))
       #expect(batch.temperatureCelsius == -5 && driver.counters.samples == 1 && !batch.followsGap)
       driver.stop()
@@ -355,7 +355,7 @@ struct BNO055DriverTests {
       ChipConnection(bus: chip, address: 0x28, clock: clock, pause: { clock.advance(by: $0) }),
       InertialConfiguration(rateHz: rateHz, gyroscopeRange: .dps1000, accelerometerRange: .g8))
     var batch = IMUBatch()
-    // It can be started again, whoever put it to sleep.
+    // It can be started again, whatever put it to sleep.
     for round in 0..<3 {
       try driver.start()
       let began = clock.now

@@ -67,12 +67,12 @@ struct BNO085DriverTests {
     return [id, sequence, UInt8(delay >> 8) << 2 | 3, UInt8(delay & 0xFF)] + axes
   }
 
-  /// 1 rad/s about x and -0.5 about z, with a bias that nobody asked for.
+  /// 1 rad/s about x and -0.5 about z, with a bias that is not used.
   static func gyroscope(_ sequence: UInt8, delay: Int) -> [UInt8] {
     report(0x07, sequence, delay, [512, 0, -256, 512, 512, 512])
   }
 
-  /// So many times 2 m/s² along x, and 9.8 along z.
+  /// This multiple of 2 m/s² along x, and 9.8 along z.
   static func accelerometer(_ sequence: UInt8, delay: Int, _ x: Int16 = 0) -> [UInt8] {
     report(0x01, sequence, delay, [512 * x, 0, 2511])
   }
@@ -83,8 +83,8 @@ struct BNO085DriverTests {
       timebase(ticks), gyroscope(sequence, delay: 0), accelerometer(sequence, delay: 80), isAll ? flushed : [])
   }
 
-  /// What it takes to get a sample 100 times a second. The first is of 20 ms before the end of that, and its accelerometer of
-  /// 12 ms before.
+  /// The packets that start a sample 100 times a second. The first is of 20 ms before the end of that, and its
+  /// accelerometer of 12 ms before.
   static func start(longest: Int = 4096, starting: [Step] = []) -> [Step] {
     func packet(_ purpose: String, _ channel: UInt8, _ cargo: [UInt8]) -> [Step] {
       BNO085DriverTests.packet(purpose, channel, cargo, longest: longest)
@@ -353,7 +353,7 @@ struct BNO085DriverTests {
     var batch = IMUBatch()
     try driver.read(into: &batch)
     try #require(batch.count == 3)
-    // Without the fall the sample clock goes but a little of the way from what it expected, 13 ms ago, to 10.
+    // Without the falling edge the sample clock moves only a little from the expected 13 ms ago to 10.
     let age = clock.now - batch[2].at
     #expect(abs((age - .microseconds(microseconds)).inSeconds) < 1e-8)
     bus.finish()
@@ -478,7 +478,7 @@ struct BNO085DriverTests {
     }
     var pairing = BNO085Pairing()
     var batch = IMUBatch()
-    // The nearest where there is none before it.
+    // The nearest if there is none before it.
     #expect(pairing.append(gyroscope: reading(1, 10), &batch))
     pairing.append(accelerometer: reading(3, 1), &batch)
     #expect(pairing.append(gyroscope: reading(4, 20), &batch) && batch.count == 1)
@@ -510,7 +510,7 @@ struct BNO085DriverTests {
     arguments: [
       ([[0x14, 0x01, 0, 0], [0x14, 0x81, 0, 1]], true), ([[0x14, 0x81, 0, 5], [0x14, 0x81, 0, 5]], true),
       ([[0x57, 0x00, 3, 255], [0x57, 0x80, 3, 0]], true),
-      // No continuation, another packet, another channel, another number; and what can be no header.
+      // No continuation, another packet, another channel, another number; and bytes that cannot be a header.
       ([[0x14, 0x01, 0, 0], [0x14, 0x01, 0, 0]], false), ([[0x14, 0x01, 0, 0], [0x15, 0x81, 0, 1]], false),
       ([[0x14, 0x01, 0, 0], [0x14, 0x81, 2, 1]], false), ([[0x14, 0x01, 0, 0], [0x14, 0x81, 0, 7]], false),
       ([[0x19, 0x00, 0x19, 0x00]], false), ([[0, 0, 0, 0]], false), ([[0xFF, 0xFF, 0xFF, 0xFF]], false),

@@ -6,9 +6,10 @@ import Testing
 @testable import Devices
 @testable import HardwareIO
 
-/// What is said to be moved over a bus is what the drivers move.
+/// The stated bytes on a bus are those that the drivers transfer.
 struct BusReadoutTests {
-  /// Counts the clocks of what goes through it: nine for each byte, addresses included, and three for what begins and ends it.
+  /// Counts the clocks of all transfers: nine for each byte, addresses included, and three for the beginning and the
+  /// end.
   private final class CountingBus: I2CBus {
     let bus: any I2CBus
     private let counted = Guarded(0)

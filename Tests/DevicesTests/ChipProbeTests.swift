@@ -5,9 +5,9 @@ import MonotonicTime
 import Simulation
 import Testing
 
-/// Who is found on a bus.
+/// The chips found on a bus.
 struct ChipProbeTests {
-  /// A bus with twins at some addresses and somebody unknown at others; notes what is written.
+  /// A bus with twins at some addresses and unknown chips at others; notes all writes.
   private final class MixedBus: I2CBus {
     let name = "mixed"
     let maximumReadLength = 32

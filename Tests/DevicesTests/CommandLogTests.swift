@@ -4,7 +4,7 @@ import Testing
 
 @testable import Devices
 
-/// The answers of real receivers in the logs of pynmeagps are told for what they are.
+/// The answers of real receivers in the logs of pynmeagps are recognized.
 @Suite(.enabled(if: SharedData.isWanted, "left out by SKIP=recordings"))
 struct CommandLogTests {
   private func sentences(_ log: String) -> [String] {
@@ -12,7 +12,7 @@ struct CommandLogTests {
     return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).map(String.init)
   }
 
-  /// What a request makes of a log.
+  /// The result of a request on a log.
   private func answer(to request: SentenceRequest, in log: [String]) -> ReceiverAnswer {
     var framer = ReceiverFramer()
     var request = request

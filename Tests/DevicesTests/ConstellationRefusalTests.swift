@@ -25,7 +25,7 @@ struct ConstellationRefusalTests {
 
   private static func says(_ body: String) -> ScriptedReceiver.Reaction { .says(Array(nmeaLine(body).utf8)) }
 
-  /// What the run has remarked in the end.
+  /// The remark at the end of the run.
   private func remark(
     _ driver: ReceiverDriver, _ constellations: [ReceiverSettings.Constellation], _ receiver: ScriptedReceiver
   ) async throws -> String? {
@@ -59,7 +59,7 @@ struct ConstellationRefusalTests {
   }
 
   @Test func `of an M10, which gets back what was switched off in vain`() async throws {
-    /// SBAS is on, and BeiDou finds no room whatever is off.
+    /// SBAS is on, and BeiDou finds no room with any other system off.
     let isSBASOn = Guarded(true)
     let (sbas, beidou): ([UInt8], [UInt8]) = ([0x20, 0, 0x31, 0x10], [0x22, 0, 0x31, 0x10])
     let receiver = ScriptedReceiver { request in

@@ -8,7 +8,7 @@ import Testing
 
 /// Corrections go to a receiver as its line carries them, and nothing waits for that.
 struct CorrectionFeedTests {
-  /// A line that takes so much and no more.
+  /// A line with a limited capacity.
   private final class SlowPort: SerialPort {
     private struct State {
       var room: Int

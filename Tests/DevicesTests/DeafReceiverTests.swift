@@ -6,8 +6,8 @@ import MonotonicTime
 import TestSupport
 import Testing
 
-/// A receiver that talks on and hears nothing any more holds nobody up who waits for the end of a run: by a clock that goes on
-/// with what it says.
+/// A receiver that sends but does not receive any more does not delay the end of a run: with a clock that advances with
+/// its output.
 struct DeafReceiverTests {
   /// Says a sentence each tenth of a second.
   private final class TalkingPort: SerialPort {
@@ -33,7 +33,7 @@ struct DeafReceiverTests {
       set { state.withLock { $0.isDeaf = newValue } }
     }
 
-    /// What was said to it.
+    /// The bytes sent to it.
     var said: [[UInt8]] { state.withLock { $0.said } }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
@@ -79,7 +79,7 @@ struct DeafReceiverTests {
     func close() {}
   }
 
-  /// A session, what it has remarked, and how to stop it.
+  /// A session, its remarks, and its stop signal.
   private struct Bench {
     let clock = ManualClock()
     let port: TalkingPort

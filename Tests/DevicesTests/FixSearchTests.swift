@@ -77,7 +77,7 @@ struct FixSearchTests {
     #expect(line.finding == .silent(.seconds(20)))
     #expect(line.finding?.summary(on: "/dev/ttyUSB0") == "nothing received on /dev/ttyUSB0 for 20 s")
     #expect(line.finding?.nextStep(on: "/dev/ttyUSB0")?.contains("TX") == true)
-    // What is on the network has no wires.
+    // A receiver on the network has no wires.
     #expect(line.finding?.nextStep(on: "tcp://192.0.2.7:10110")?.contains("TX") == false)
   }
 

@@ -41,7 +41,7 @@ struct HMC5883LDriverTests {
     let sample = try #require(try driver.read())
     let error = sample.field - SIMD3(50, -20, 100)
     #expect((error * error).max().squareRoot() < 0.001)
-    // What is found new is half a period old, on average.
+    // A new sample is half a period old, on average.
     #expect(clock.now - sample.at == .nanoseconds(33_333_333))
     driver.stop()
     bus.finish()

@@ -8,7 +8,7 @@ import Testing
 struct ICM20948DriverTests {
   typealias Step = PlaybackBus.Step
 
-  /// What it takes to get the chip to fill its FIFO 102 times a second, 500 degrees per second and 4 g full scale.
+  /// The writes that make the chip fill its FIFO 102 times a second, 500 degrees per second and 4 g full scale.
   static let start = [
     Step("the first bank", [0x7F, 0x00]),
     Step("who are you", [0x00], read: [0xEA]),

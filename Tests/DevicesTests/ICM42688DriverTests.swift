@@ -8,7 +8,7 @@ import Testing
 struct ICM42688DriverTests {
   typealias Step = PlaybackBus.Step
 
-  /// What it takes to get the chip to fill its FIFO 100 times a second, 500 degrees per second and 4 g full scale.
+  /// The writes that make the chip fill its FIFO 100 times a second, 500 degrees per second and 4 g full scale.
   static let start = [
     Step("the first bank", [0x76, 0x00]),
     Step("who are you", [0x75], read: [0x47]),
@@ -47,7 +47,7 @@ struct ICM42688DriverTests {
       InertialConfiguration(rateHz: 100))
   }
 
-  /// Reads as often as is said; hands over what the last reading brought.
+  /// Reads the given number of times; returns the samples of the last reading.
   private func read(
     times: Int = 1, _ steps: [Step], _ check: (ICM42688Driver, IMUBatch) throws -> Void
   ) throws {

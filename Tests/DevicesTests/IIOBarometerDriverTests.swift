@@ -69,7 +69,7 @@ struct IIOBarometerDriverTests {
     try driver.start()
     for _ in 0..<31 { #expect(try driver.read() != nil) }
     #expect(try driver.read() == nil)
-    // A new start begins anew.
+    // A new start starts anew.
     try driver.start()
     #expect(try driver.read() != nil)
     for _ in 0..<40 { _ = try driver.read() }

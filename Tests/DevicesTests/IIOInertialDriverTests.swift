@@ -34,7 +34,7 @@ struct IIOInertialDriverTests {
     return tree.addScans(0, channels)
   }
 
-  /// A scan of such a sensor: the accelerometer, the temperature, the gyroscope, and the time behind two bytes of nothing.
+  /// A scan of such a sensor: the accelerometer, the temperature, the gyroscope, and the time after two unused bytes.
   private func scan(
     at nanoseconds: Int64, _ accelerometer: [Int16] = [0, 0, 8192], _ gyroscope: [Int16] = [0, 0, 0],
     temperature: Int16 = 0
@@ -91,7 +91,7 @@ struct IIOInertialDriverTests {
     driver.stop()
     #expect(tree.settings(0) == before && tree.readers(0) == 0)
     #expect(driver.counters.samples == 2)
-    // Nothing is read of what is closed.
+    // A closed file is not read.
     try driver.read(into: &batch)
     #expect(batch.count == 0)
   }

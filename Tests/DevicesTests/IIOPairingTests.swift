@@ -6,8 +6,8 @@ import Testing
 struct IIOPairingTests {
   private static let millisecond: Int64 = 1_000_000
 
-  /// What comes of a gyroscope's and an accelerometer's samples, at these milliseconds; the accelerometer's x is its time, in
-  /// milliseconds. `nil` for one that is dropped.
+  /// The pairs of a gyroscope's and an accelerometer's samples at these milliseconds; the accelerometer's x is its
+  /// time, in milliseconds. `nil` for a dropped one.
   private func pairs(_ gyroscope: [Int64], _ accelerometer: [Int64]) -> [Float?] {
     var pairing = IIOPairing(rateHz: 100)
     add(gyroscope, accelerometer, &pairing)

@@ -5,11 +5,11 @@ import Testing
 
 @testable import Devices
 
-/// A sensor that is two devices, as the LSM6DSOX is, without its interrupt line: one timer has both measured.
+/// A sensor that is two devices, as the LSM6DSOX is, without its interrupt line: one timer triggers both.
 struct IIOTwoDevicesTests {
   /// Of 104 Hz, nanoseconds.
   static let period: Int64 = 9_615_384
-  /// What a timer finds is half a period of the chip's old, on average.
+  /// A timer's sample is half a period of the chip old, on average.
   static let lag: Int64 = 4_807_692
 
   let tree = IIOTree()
@@ -43,7 +43,7 @@ struct IIOTwoDevicesTests {
     joined(x.littleEndianBytes, y.littleEndianBytes, z.littleEndianBytes, [0xEE, 0xEE], nanoseconds.littleEndianBytes)
   }
 
-  /// So many samples of each, the accelerometer's 0.4 ms earlier, with a thousand more units each time.
+  /// This number of samples of each, the accelerometer's 0.4 ms earlier, with a thousand more units each time.
   private func write(_ range: Range<Int>, _ accelerometer: IIOPipe, _ gyroscope: IIOPipe) {
     for index in range {
       let at = 1_000_000_000 + Int64(index) * IIOTwoDevicesTests.period

@@ -53,7 +53,7 @@ struct INA219DriverTests {
     let sample = try #require(try driver.read())
     #expect(abs(sample.volts - 11.98) < 1e-9)
     #expect(abs(sample.shuntVolts - 0.02) < 1e-9)
-    // 68.632 ms; what is found new is half a period old, on average.
+    // 68.632 ms; a new sample is half a period old, on average.
     #expect(abs((clock.now - sample.at).inSeconds - 0.034316) < 1e-6)
     #expect(try driver.read() == nil)
     driver.stop()

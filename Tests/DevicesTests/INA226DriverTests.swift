@@ -42,7 +42,7 @@ struct INA226DriverTests {
     let sample = try #require(try driver.read())
     #expect(abs(sample.volts - 11.98) < 1e-9)
     #expect(abs(sample.shuntVolts - 0.02) < 1e-9)
-    // 64 times 8.384 ms; what is found new is half a period old, on average.
+    // 64 times 8.384 ms; a new sample is half a period old, on average.
     #expect(abs((clock.now - sample.at).inSeconds - 0.268288) < 1e-6)
     #expect(try driver.read() == nil)
     driver.stop()
@@ -67,7 +67,7 @@ struct INA226DriverTests {
     arguments: [
       ([0x7F, 0xFF], [0x0F, 0xF0], false), ([0x80, 0x00], [0x0F, 0xF0], false), ([0x80, 0x01], [0x0F, 0xF0], false),
       ([0x7F, 0xFE], [0x0F, 0xF0], true), ([0x80, 0x02], [0x0F, 0xF0], true),
-      // 36 V is what it bears.
+      // 36 V is its maximum rating.
       ([0x00, 0x00], [0x70, 0x80], true), ([0x00, 0x00], [0x70, 0x81], false), ([0x00, 0x00], [0x7F, 0xFF], false),
     ] as [([UInt8], [UInt8], Bool)])
   func `at the end of its scales there is more than it says`(

@@ -4,7 +4,7 @@ import MonotonicTime
 import Simulation
 import Testing
 
-/// Whether what a driver reads of a chip's twin is what the simulated vehicle does, in rate, units and axes.
+/// Whether a driver's readings of a chip's twin agree with the simulated vehicle, in rate, units and axes.
 struct InertialTwinCheck {
   let chip: InertialChip
   let bus: any I2CBus
@@ -61,7 +61,7 @@ struct InertialTwinCheck {
         last = batch[index].at
       }
     }
-    // Asleep it measures nothing: what is left is read, and no more comes.
+    // Asleep it measures nothing: the rest is read, and no more comes.
     driver.stop()
     clock.advance(by: burst)
     try driver.read(into: &batch)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Devices
 
-/// What is said to a receiver without a battery before its supply goes and after it has come on, byte for byte.
+/// The bytes sent to a receiver without a battery before its supply goes and after it has come on.
 @Suite(.timeLimit(.minutes(10)))
 struct KeptKnowledgeSessionTests {
   /// A host's shelf.
@@ -65,7 +65,7 @@ struct KeptKnowledgeSessionTests {
     return orders
   }()
 
-  /// A run until it has had a fix; returns what was said in it behind the questions who it is.
+  /// A run until it has had a fix; returns the bytes sent in it after the requests for its identity.
   private func run(_ receiver: ScriptedReceiver, _ shelf: Shelf) async throws -> (said: [[UInt8]], remark: String?) {
     let rig = SessionRig(Self.orders, receiver, keeping: shelf.keeping)
     try rig.start()

@@ -42,7 +42,7 @@ struct LIS3MDLDriverTests {
     let sample = try #require(try driver.read())
     let error = sample.field - SIMD3(50, -25, 100)
     #expect((error * error).max().squareRoot() < 0.02)
-    // What is found new is half a period old, on average.
+    // A new sample is half a period old, on average.
     #expect(clock.now - sample.at == .milliseconds(25))
     driver.stop()
     bus.finish()

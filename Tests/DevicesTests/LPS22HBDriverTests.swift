@@ -41,7 +41,7 @@ struct LPS22HBDriverTests {
     #expect(abs(sample.temperatureCelsius - 23.45) < 0.0001)
     #expect(abs(sample.pressurePascals - 101_325) < 0.001)
     #expect(sample.humidityPercent == nil)
-    // What is found new is half a period old, on average.
+    // A new sample is half a period old, on average.
     #expect(clock.now - sample.at == .milliseconds(20))
     driver.stop()
     bus.finish()

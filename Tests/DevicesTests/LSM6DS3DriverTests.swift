@@ -8,7 +8,7 @@ import Testing
 struct LSM6DS3DriverTests {
   typealias Step = PlaybackBus.Step
 
-  /// What it takes to get the chip to fill its FIFO 104 times a second, 500 degrees per second and 4 g full scale.
+  /// The writes that make the chip fill its FIFO 104 times a second, 500 degrees per second and 4 g full scale.
   static func start(_ identity: UInt8) -> [Step] {
     [
       Step("who are you", [0x0F], read: [identity]),
@@ -44,7 +44,7 @@ struct LSM6DS3DriverTests {
       InertialConfiguration(rateHz: 100))
   }
 
-  /// Reads as often as is said; hands over what the last reading brought.
+  /// Reads the given number of times; returns the samples of the last reading.
   private func read(
     times: Int = 1, identity: UInt8 = 0x6A, _ steps: [Step], _ check: (LSM6DS3Driver, IMUBatch) throws -> Void
   ) throws {
@@ -121,7 +121,7 @@ struct LSM6DS3DriverTests {
       + [LSM6DS3DriverTests.temperature]
     try read(steps) { driver, batch in
       #expect(batch.count == 95)
-      // Four samples and a half wait behind it.
+      // Four samples and a half wait after it.
       #expect(abs((clock.now - batch[94].at).inSeconds - 4.5 / 104) < 1e-4)
     }
   }

@@ -8,7 +8,7 @@ import Testing
 struct LSM6DSOXDriverTests {
   typealias Step = PlaybackBus.Step
 
-  /// What it takes to get the chip to fill its FIFO 104 times a second, 500 degrees per second and 4 g full scale.
+  /// The writes that make the chip fill its FIFO 104 times a second, 500 degrees per second and 4 g full scale.
   static let start = [
     Step("who are you", [0x0F], read: [0x6C]),
     Step("reset", [0x12, 0x01]),

@@ -8,7 +8,7 @@ import Testing
 struct LSM9DS1DriverTests {
   typealias Step = PlaybackBus.Step
 
-  /// What it takes to get the chip to fill its FIFO 119 times a second, 500 degrees per second and 4 g full scale.
+  /// The writes that make the chip fill its FIFO 119 times a second, 500 degrees per second and 4 g full scale.
   static let start =
     [
       Step("who are you", [0x0F], read: [0x68]),
@@ -38,7 +38,7 @@ struct LSM9DS1DriverTests {
       InertialConfiguration(rateHz: 119))
   }
 
-  /// Reads as often as is said; hands over what the last reading brought.
+  /// Reads the given number of times; returns the samples of the last reading.
   private func read(
     times: Int = 1, _ steps: [Step], _ check: (LSM9DS1Driver, IMUBatch) throws -> Void
   ) throws {

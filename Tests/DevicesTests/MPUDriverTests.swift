@@ -7,7 +7,7 @@ import Testing
 struct MPUDriverTests {
   typealias Step = PlaybackBus.Step
 
-  /// What it takes to get an MPU-6050 to fill its FIFO 100 times a second, 500 degrees per second and 4 g full scale.
+  /// The writes that make an MPU-6050 fill its FIFO 100 times a second, 500 degrees per second and 4 g full scale.
   static let start = [
     Step("who are you", [0x75], read: [0x68]),
     Step("reset", [0x6B, 0x80]),

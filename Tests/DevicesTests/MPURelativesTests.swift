@@ -9,7 +9,7 @@ import Testing
 struct MPURelativesTests {
   typealias Step = PlaybackBus.Step
 
-  /// What it takes to get one of them to fill its FIFO 100 times a second, 500 degrees per second and 4 g full scale.
+  /// The writes that make one of them fill its FIFO 100 times a second, 500 degrees per second and 4 g full scale.
   static func start(_ identity: UInt8, gyroscope: UInt8 = 0x08, filter: UInt8 = 0x03) -> [Step] {
     [
       Step("who are you", [0x75], read: [identity]),

@@ -2,7 +2,7 @@ import Guarding
 import HardwareIO
 import Simulation
 
-/// A bus with the chips of a package, which notes what is written beside the numbers of registers that are read.
+/// A bus with the chips of a package, which notes all writes other than the numbers of registers that are read.
 final class PackageBus: I2CBus {
   private struct Write: Sendable {
     var address: UInt8
@@ -16,7 +16,7 @@ final class PackageBus: I2CBus {
 
   init(_ chips: [any SimulatedChip]) { bus = SimulatedI2CBus(name: "twin", chips: chips) }
 
-  /// What has been written to an address, and acknowledged.
+  /// The acknowledged writes to an address.
   func writes(to address: UInt8) -> [[UInt8]] {
     written.withLock { $0.filter { $0.address == address }.map(\.bytes) }
   }

@@ -4,7 +4,7 @@ import Testing
 
 /// A bus that knows beforehand what will be written to and read from it, and fails the test on anything else.
 final class PlaybackBus: I2CBus {
-  /// One transaction: what it is for, the bytes written, and the bytes that come back.
+  /// One transaction: its purpose, the written bytes, and the returned bytes.
   struct Step: Sendable {
     var purpose: String
     var write: [UInt8]

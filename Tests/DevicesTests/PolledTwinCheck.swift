@@ -4,7 +4,7 @@ import MonotonicTime
 import Simulation
 import Testing
 
-/// Whether what a driver reads of a chip's twin is what the simulated vehicle does, in rate, units and axes.
+/// Whether a driver's readings of a chip's twin agree with the simulated vehicle, in rate, units and axes.
 struct PolledTwinCheck {
   let bus: any I2CBus
   let address: UInt8
@@ -63,13 +63,13 @@ struct PolledTwinCheck {
     // After a long while the newest counts.
     clock.advance(by: .seconds(60))
     #expect(try driver.read().map(check) != nil)
-    // Asleep it measures nothing: what is left is read, and no more comes.
+    // Asleep it measures nothing: the rest is read, and no more comes.
     driver.stop()
     clock.advance(by: .seconds(10))
     _ = try driver.read()
     clock.advance(by: .seconds(10))
     #expect(try driver.read() == nil)
-    // Nor does a chip that was put to sleep by whoever knows only where it is.
+    // The same for a chip that was put to sleep with nothing but its place known.
     try driver.start()
     try chip.sleep(on: bus, address: address)
     clock.advance(by: .seconds(10))

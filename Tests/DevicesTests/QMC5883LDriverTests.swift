@@ -40,7 +40,7 @@ struct QMC5883LDriverTests {
     let sample = try #require(try driver.read())
     let error = sample.field - SIMD3(50, -25, 100)
     #expect((error * error).max().squareRoot() < 0.001)
-    // What is found new is half a period old, on average.
+    // A new sample is half a period old, on average.
     #expect(clock.now - sample.at == .milliseconds(10))
     driver.stop()
     bus.finish()

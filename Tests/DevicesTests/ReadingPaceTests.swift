@@ -15,7 +15,7 @@ struct ReadingPaceTests {
     let half = ReadingPace.mostBytesPerSecond / 2
     #expect(pace.pause(after: half, at: second(10)) == nil)
     #expect(pace.pause(after: half - 1, at: second(10.25)) == nil)
-    // Whatever was left out of it, a read is one.
+    // A read counts as one, however much of it was filtered out.
     #expect(pace.pause(after: 0, at: second(10.5)) == .seconds(0.5))
     #expect(pace.pause(after: half, at: second(11)) == nil)
     #expect(pace.pause(after: half, at: second(11.75)) == .seconds(0.25))

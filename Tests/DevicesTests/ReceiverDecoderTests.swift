@@ -3,7 +3,7 @@ import MonotonicTime
 import Testing
 
 struct ReceiverDecoderTests {
-  /// A replay hands over what was read as of when it was fused, which may be later.
+  /// A replay passes bytes on as of their fusion, which may be later than their read.
   @Test func `an epoch is of when its first byte was read, the first one and one without a time too`() {
     var decoder = ReceiverDecoder()
     var stamps: [Int64] = []

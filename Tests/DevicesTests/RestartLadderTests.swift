@@ -4,7 +4,7 @@ import Testing
 
 @testable import Devices
 
-/// What is tried of a receiver that does not work, and when.
+/// The restarts of a receiver that does not work, and their times.
 struct RestartLadderTests {
   private typealias Advice = RestartLadder.Advice
 
@@ -70,7 +70,7 @@ struct RestartLadderTests {
     #expect(advice == .restart(.warm) && !ladder.hasRecovered)
   }
 
-  // MARK: Searching in vain
+  // MARK: Unsuccessful searches
 
   private func observation(
     _ at: Int64, satellites: Int, strength: UInt8 = 40, hasFix: Bool = false
@@ -86,7 +86,7 @@ struct RestartLadderTests {
     return GNSSObservation(at: second(at), fix: fix, sky: sky)
   }
 
-  /// Whether it has searched in vain after three minutes, with an observation a second.
+  /// Whether its search counts as unsuccessful after three minutes, with an observation a second.
   private func isVain(_ observation: (Int64) -> GNSSObservation) -> Bool {
     var watch = SearchWatch()
     for now in Int64(0)..<180 { watch.take(observation(now)) }
@@ -99,7 +99,7 @@ struct RestartLadderTests {
     #expect(isVain { observation($0, satellites: $0 % 5 == 0 ? 6 : 0) })
   }
 
-  /// Whether it has searched in vain after some visits of 45 s, with an observation a second.
+  /// Whether its search counts as unsuccessful after some visits of 45 s, with an observation a second.
   private func isVain(visits: Int, _ observation: (_ visit: Int, _ now: Int64, _ age: Int64) -> GNSSObservation)
     -> Bool
   {
@@ -119,7 +119,7 @@ struct RestartLadderTests {
   {
     #expect(!isVain(visits: 2) { _, now, _ in observation(now, satellites: 6) })
     #expect(isVain(visits: 3) { _, now, _ in observation(now, satellites: 6) })
-    // None is heard at once, and who sends no list tells nothing.
+    // None is heard at once, and a receiver without a list gives no evidence.
     #expect(isVain(visits: 4) { _, now, age in observation(now, satellites: age < 5 ? 2 : 6) })
     #expect(isVain(visits: 4) { visit, now, _ in observation(now, satellites: visit == 1 ? 0 : 6) })
     #expect(!isVain(visits: 4) { visit, now, age in observation(now, satellites: 6, hasFix: visit == 1 && age == 9) })

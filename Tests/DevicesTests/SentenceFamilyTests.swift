@@ -172,7 +172,7 @@ struct SentenceFamilyTests {
     await rig.started.first(1)
     #expect(
       receiver.requests.values.map(Self.text) == ["$PCAS06,0", "$PAIR021", "$PAIR002", "$PAIR050,200"])
-    // What it is found to lack is named.
+    // The missing feature is named.
     #expect(rig.remarks.values.first??.contains("restores: it cannot be set of such a receiver") == true)
     await rig.finish()
     receiver.end()
@@ -188,7 +188,7 @@ struct SentenceFamilyTests {
     receiver.end()
   }
 
-  // MARK: Who was found out once
+  // MARK: Known receivers
 
   private func auto(_ change: (inout ReceiverOrders) -> Void = { _ in }) -> ReceiverOrders {
     var orders = ReceiverOrders(driver: .auto, speed: .b9600, settings: settings { $0.rateHz = 5 })
@@ -196,7 +196,7 @@ struct SentenceFamilyTests {
     return orders
   }
 
-  /// What the receiver is asked in a visit.
+  /// The requests to the receiver in a visit.
   private func visit(_ rig: SessionRig) async throws -> [String] {
     let (before, count) = (rig.receiver.requests.values.count, rig.started.values.count)
     try rig.start()
@@ -231,7 +231,7 @@ struct SentenceFamilyTests {
     let isOther = Guarded(false)
     let receiver = ScriptedReceiver { request in
       guard isOther.withLock({ $0 }) else { return Self.airoha(request) }
-      // To what it does not know it says who it is, as it does after each start.
+      // It answers an unknown command with its identity, as after each start.
       return Self.text(request).hasPrefix("$PMTK") ? Self.mediaTek(request) : Self.says("PMTK011,MTKGPS")
     }
     let rig = SessionRig(auto(), receiver)
@@ -268,7 +268,7 @@ struct SentenceFamilyTests {
     receiver.end()
   }
 
-  // MARK: Starting anew
+  // MARK: Restarts
 
   @Test func `one that the inertial sensors contradict is started hot, once for as long as that takes`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.mediaTek)
@@ -278,7 +278,7 @@ struct SentenceFamilyTests {
     await rig.started.first(1)
     rig.doubt.note(true, at: receiver.clock.now)
     await receiver.requests.values { $0.contains { Self.text($0) == "$PMTK101" } }
-    // Asked who it is and set anew, whatever it has forgotten.
+    // It is identified and set again, whatever it has lost.
     await receiver.requests.values { $0.count { Self.text($0) == "$PMTK220,200" } == 2 }
     rig.doubt.note(true, at: receiver.clock.now)
     let count = rig.observations.values.count

@@ -52,7 +52,7 @@ struct SerialReceiverTests {
     #expect(zip(observations, observations.dropFirst()).allSatisfy { $0.at < $1.at })
   }
 
-  /// The receiver's speed is the one at which the line says what a receiver would, and no other.
+  /// The receiver's speed is the only one at which the line carries a receiver's sentences.
   @Test(
     .timeLimit(.minutes(10)),
     arguments: [
@@ -154,7 +154,7 @@ struct SerialReceiverTests {
     say(sentence)
     let reader = receiver()
     #expect(try reader.run(until: { reader.frameCount == 1 }, receive: { _ in }))
-    // Who has said nothing is not waited for.
+    // A silent receiver is not awaited.
     #expect(try receiver().listen(at: .b9600, for: SerialReceiver.listeningTime, { _ in }) == .nothing)
     #expect(throws: HardwareError.self) { try receiver().run(receive: { _ in }) }
     stop.set()
@@ -227,7 +227,7 @@ struct SerialReceiverTests {
     #expect(try receiver.findSpeed(nil, receive: { _ in }) == .b9600)
   }
 
-  /// A clock that goes on whenever somebody looks at it, so that nobody waits.
+  /// A clock that advances with each look at it, so that nothing waits.
   private final class HurryingClock: MonotonicTimeSource {
     private let clock = ManualClock()
 

@@ -14,15 +14,15 @@ final class SessionRig: Sendable {
   }
   let observations = Recorder<GNSSObservation>()
   let remarks = Recorder<String?>()
-  /// The speed that each run has found; `nil` where it was told to stop before.
+  /// The speed that each run has found; `nil` if it was told to stop before.
   let started = Recorder<BaudRate?>()
   /// How each run has ended: "asleep", "awake" or the error.
   let ended = Recorder<String>()
   /// Who it is, by each time that it was found out.
   let identities = Recorder<ReceiverIdentity?>()
-  /// What others know of it.
+  /// The doubts of others about it.
   let doubt = ReceiverDoubt()
-  /// Why and how it was started anew.
+  /// The reasons and kinds of its restarts.
   let restarts = Recorder<String?>()
   private let present: Guarded<ScriptedReceiver>
   private let orders: ReceiverOrders
@@ -31,7 +31,7 @@ final class SessionRig: Sendable {
   private let suppliedSince: MonotonicInstant
   private let stop = Guarded(StopSignal())
 
-  /// - Parameter keeping: where what the receiver knows is kept while its supply is off
+  /// - Parameter keeping: the store of the receiver's knowledge while its supply is off
   init(_ orders: ReceiverOrders, _ receiver: ScriptedReceiver, keeping: KnowledgeKeeping = .none) {
     self.orders = orders
     self.keeping = keeping

@@ -7,10 +7,10 @@ import Testing
 
 @testable import Devices
 
-/// Others' parsers, which know nothing of this project, read whatever the drivers say.
+/// Foreign parsers, which know nothing of this project, accept all output of the drivers.
 @Suite(.timeLimit(.minutes(10)))
 struct SpokenBytesTests {
-  /// Keeps what is written.
+  /// Keeps the written bytes.
   private struct HeardPort: SerialPort {
     let port: any SerialPort
     let written = Recorder<[UInt8]>()
@@ -77,7 +77,7 @@ struct SpokenBytesTests {
     }
   }
 
-  /// What a driver says to a receiver in its life.
+  /// The bytes that a driver sends to a receiver in its life.
   private func said(to personality: ReceiverPersonality) throws -> [[UInt8]] {
     let receiver = Simulation.CommandedReceiver(personality, world: World(start: MonotonicClock().now))
     receiver.setPower(true)
@@ -165,7 +165,7 @@ struct SpokenBytesTests {
 
   @Test(
     arguments: [
-      // A rate of two fields, an unknown command, a message one byte short, a key that nobody has.
+      // A rate of two fields, an unknown command, a message one byte short, an unknown key.
       Array(nmeaLine("PAIR050,200,1").utf8), Array(nmeaLine("PMTK999,1").utf8),
       MadeMessage.ubx(0x0608, [200, 0, 1, 0, 1]), MadeMessage.ubx(0x068A, [0, 1, 0, 0, 0xFF, 0xFF, 0xFF, 0x20, 1]),
       Array("$PMTK605*00\r\n".utf8), [0xFE],

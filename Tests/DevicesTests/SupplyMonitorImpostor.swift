@@ -27,7 +27,7 @@ struct SupplyMonitorImpostor: I2CBus, CustomTestStringConvertible {
     }
   }
 
-  /// - Parameter others: what is in all other registers
+  /// - Parameter others: the value of all other registers
   init(_ description: String, _ words: [UInt8: UInt16], others: UInt16 = 0) {
     self.init(description) { words[$0] ?? others }
   }

@@ -79,7 +79,7 @@ struct UbloxSessionTests {
           wanted[4 + 16 + 4] = 0
           return wanted
         }())
-    // What came between request and answer is not lost.
+    // Bytes between request and answer are not lost.
     await rig.observations.first(3)
     await rig.finish()
     #expect(rig.ended.values == ["awake"])

@@ -3,7 +3,7 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// Folders whose owner counts, and what is planted in them.
+/// Folders whose owner counts, and files that others plant in them.
 struct FolderTests {
   private let temporary = TemporaryFolder("folder")
   private var path: String { temporary.path }

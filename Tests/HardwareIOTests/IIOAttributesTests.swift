@@ -62,7 +62,7 @@ struct IIOAttributesTests {
     ])
   func `what neither turns nor mirrors is no mount matrix`(_ text: String) { #expect(IIOMountMatrix(text) == nil) }
 
-  /// A sensor with what is given, and what all have.
+  /// A sensor with the given files, and those that all sensors have.
   private func device(_ tree: IIOTree, _ files: [String: String]) throws -> IIODevice {
     tree.addDevice(0, "chip", files)
     return try IIODevice.find(IIODeviceName("chip"), in: tree.system)

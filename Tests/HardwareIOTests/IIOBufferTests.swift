@@ -11,7 +11,7 @@ struct IIOBufferTests {
   let tree = IIOTree()
   let pipe: IIOPipe
 
-  /// A sensor with a temperature that somebody has chosen.
+  /// A sensor with a temperature that another program has selected.
   init() {
     tree.addDevice(0, "mpu6050")
     var channels = [("in_temp", "be:s16/16>>0")]
@@ -40,7 +40,7 @@ struct IIOBufferTests {
     joined(x.bigEndianBytes, y.bigEndianBytes, z.bigEndianBytes, [0xEE, 0xEE], nanoseconds.littleEndianBytes)
   }
 
-  /// What it takes, with a chip's own trigger.
+  /// The steps of the set-up, with a chip's own trigger.
   static let setUp = [
     "open dev/iio:device0",
     "iio:device0/current_timestamp_clock = monotonic",
@@ -100,7 +100,7 @@ struct IIOBufferTests {
     #expect(throws: HardwareError.noPermission("that file", group: "i2c")) { try open() }
     #expect(tree.settings(0) == before)
     #expect(tree.readers(0) == 0)
-    // Nothing behind the refused step was tried.
+    // No step after the refused one was tried.
     let done = try #require(IIOBufferTests.setUp.firstIndex(of: entry))
     #expect(Array(tree.journal.prefix(done)) == Array(IIOBufferTests.setUp.prefix(done)))
     #expect(!tree.journal.contains("iio:device0/buffer/enable = 1"))
@@ -120,7 +120,7 @@ struct IIOBufferTests {
         return error
       }
     }
-    // The test's own pipe, of which a program that another test is just starting has a copy until it runs.
+    // The test's own pipe. A program that another test is starting has a copy of it until its exec.
     #expect(eventually { refusal() == .inUse("IIO device 'mpu6050' at 0x68", holder: "this process") })
     #expect(tree.journal == [])
   }
@@ -134,7 +134,7 @@ struct IIOBufferTests {
       Array(tree.journal.prefix(3)) == [
         "open dev/iio:device0", "iio:device0/buffer/enable = 0", "iio:device0/current_timestamp_clock = monotonic",
       ])
-    // And what it had measured is nobody's.
+    // Its old measurements are not delivered.
     pipe.write(scan(1, 2, 3, at: 4))
     var scans = 0
     try buffer.read(atMost: 9) { scan in

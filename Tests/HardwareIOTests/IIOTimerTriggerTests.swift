@@ -90,7 +90,7 @@ struct IIOTimerTriggerTests {
     var waited = Duration.zero
     #expect(throws: error) { try IIOTimerTrigger("t", hertz: 100, in: tree.system) { waited += $0 } }
     #expect(waited == .milliseconds(500) && tree.timers == [])
-    // What is wrong otherwise does not get better.
+    // Other errors do not pass by themselves.
     tree.refuse("trigger0/sampling_frequency = 100", .system("writing", errno: 22))
     waited = .zero
     #expect(throws: HardwareError.system("writing", errno: 22)) {

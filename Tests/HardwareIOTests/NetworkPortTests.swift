@@ -6,7 +6,7 @@ import Testing
 @testable import HardwareIO
 
 @Suite struct NetworkPortTests {
-  /// Reads what comes next, or throws what the port does.
+  /// Reads the next bytes, or throws the port's error.
   private func read(_ port: NetworkPort) throws -> String {
     var buffer = [UInt8](repeating: 0, count: 4096)
     while true {

@@ -91,7 +91,7 @@ struct SerialPortNameTests {
   }
 }
 
-/// What the device tree says of a bus.
+/// The device tree's description of a bus.
 struct I2CBusClockTests {
   private let tree = MachineTree()
 

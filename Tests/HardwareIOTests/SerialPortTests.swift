@@ -61,7 +61,7 @@ struct SerialPortTests {
   @Test func `a port that was closed is free, whoever has inherited it`() throws {
     let terminal = PseudoTerminal()
     let port = try LinuxSerialPort(terminal.path, speed: .b9600)
-    // What a program has between its fork and its exec: the same open file, and with it the lock.
+    // A program between its fork and its exec has the same open file, and with it the lock.
     let inherited = fcntl(port.fileDescriptor, F_DUPFD_CLOEXEC, 0)
     defer { close(inherited) }
     port.close()
@@ -71,7 +71,7 @@ struct SerialPortTests {
   @Test func `a pseudo-terminal is locked, and not closed to those who come after a kill`() throws {
     let terminal = PseudoTerminal()
     let port = try LinuxSerialPort(terminal.path, speed: .b9600)
-    // Who runs this as root would be let in either way.
+    // Root would be allowed in either case.
     #expect(!clinux_tty_is_exclusive(port.fileDescriptor))
     let other = open(terminal.path, O_RDWR | O_NOCTTY | O_CLOEXEC)
     defer { close(other) }

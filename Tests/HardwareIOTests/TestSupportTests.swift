@@ -4,7 +4,7 @@ import MonotonicTime
 import TestSupport
 import Testing
 
-/// What the tests of all modules rely on.
+/// The parts that the tests of all modules rely on.
 @Suite(.timeLimit(.minutes(10))) struct TestSupportTests {
   @Test func `a program under test inherits nothing but its three streams`() {
     // As another test's, or a library's, may be open at this moment.

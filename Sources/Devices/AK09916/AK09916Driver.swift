@@ -6,7 +6,7 @@ import MonotonicTime
 /// It gives the field in the axes of the IMU (DS-000189, orientation of axes), so that one mount serves both. Where the
 /// chip does not answer, its IMU is told to let it onto the bus, and stays asleep or awake.
 final class AK09916Driver: PolledDriver {
-  /// What the chip's own axes are to be multiplied with: its y and z point against the IMU's.
+  /// The factors for the chip's own axes: its y and z point against the IMU's.
   private static let axes = SIMD3<Float>(1, -1, -1)
 
   private let registers: I2CRegisters

@@ -1,7 +1,7 @@
 /// Registers of the AK09916, by the names of the ICM-20948's data sheet (DS-000189, revision 1.3, chapters 12, 13).
 ///
-/// Traps: in an ICM-20948 it answers only while that has its bypass on; a measurement of which a byte was read stays
-/// until status 2 was read, behind a byte that says nothing; another mode is taken only out of power-down; its y and z
+/// Traps: in an ICM-20948 it answers only while that chip's bypass is on; a measurement of which a byte was read stays
+/// until status 2 is read, which follows an unused byte; another mode is accepted only from power-down; its y and z
 /// point against those of the ICM-20948.
 enum AK09916Register {
   /// WIA1 and WIA2, 13.1: AKM, and the chip.

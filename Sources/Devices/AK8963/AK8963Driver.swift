@@ -57,7 +57,7 @@ final class AK8963Driver: PolledDriver {
     connection.pause(.milliseconds(1))
   }
 
-  /// What the maker has written into the chip's fuses, axis by axis; 128 changes nothing.
+  /// The factory trim in the chip's fuses, axis by axis; 128 changes nothing.
   private func readTrim() throws(HardwareError) -> SIMD3<Float> {
     let bytes = try registers.read(AK8963Register.trim, count: 3)
     guard bytes.allSatisfy({ $0 != 0x00 && $0 != 0xFF }) else {

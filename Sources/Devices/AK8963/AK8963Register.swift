@@ -1,7 +1,7 @@
 /// Registers of the AK8963, by the names of its data sheet (MS1356-E-02).
 ///
-/// Traps: in an MPU-9250 it answers only while that has its bypass on; a measurement of which a byte was read stays
-/// until status 2 was read; another mode is taken only out of power-down, and 100 microseconds after that was set; the
+/// Traps: in an MPU-9250 it answers only while that chip's bypass is on; a measurement of which a byte was read stays
+/// until status 2 is read; another mode is accepted only from power-down, and 100 microseconds after that was set; the
 /// trim can be read in one mode only; its x is the y of the MPU-9250, its y is the x, and its z points the other way;
 /// it measures 8 or 100 times a second.
 enum AK8963Register {
@@ -19,7 +19,8 @@ enum AK8963Register {
   static let trim: UInt8 = 0x10
 
   static let identity: UInt8 = 0x48
-  /// What the AK09911, AK09912, AK09915, AK09916 and AK09918, whose registers are others, have where this has INFO.
+  /// The AK09911, AK09912, AK09915, AK09916 and AK09918, whose registers are others, have this value at the place of
+  /// INFO.
   static let youngerIdentities: [UInt8] = [0x05, 0x04, 0x10, 0x09, 0x0C]
 
   // Status 1

@@ -1,10 +1,10 @@
 import HardwareIO
 import MonotonicTime
 
-/// The accelerometer of a BMI088: a chip of its own, with an address, a FIFO and a clock of its own.
+/// The accelerometer of a BMI088: a separate chip, with its own address, FIFO and clock.
 ///
-/// It is asked for what it measured at an instant, between its samples. Their times are estimated as those of any FIFO,
-/// and so are within half a sample, once its clock is known.
+/// It gives its value at any instant between its samples. Their times are estimated as those of any FIFO, and so are
+/// within half a sample, once its clock is known.
 struct BMI088Accelerometer {
   /// What became of a reading of the FIFO.
   enum Reading {
@@ -13,10 +13,10 @@ struct BMI088Accelerometer {
     case misread
   }
 
-  /// What can be said of an instant.
+  /// The known value at an instant.
   enum Answer {
     case force(SIMD3<Float>)
-    /// The sample behind it has not come yet.
+    /// The sample after it has not arrived yet.
     case notYet
     /// It lies before all samples.
     case never
@@ -40,7 +40,7 @@ struct BMI088Accelerometer {
   private let range: InertialConfiguration.AccelerometerRange
   private let scale: Float
   private var sampleClock: SampleClock
-  /// Those that may still be asked for, oldest first, behind those that are not.
+  /// The samples that may still be needed, oldest first, preceded by those that are not.
   private var samples: [Sample] = []
   private var used = 0
 
@@ -57,9 +57,9 @@ struct BMI088Accelerometer {
     samples.reserveCapacity(2 * BMI088Accelerometer.fifoSize / BMI088Accelerometer.frameLength)
   }
 
-  /// Looks for it, and only reads.
+  /// Searches for it, and only reads.
   ///
-  /// - Throws: also where it may be a chip that a kernel driver has
+  /// - Throws: also if it may be a chip with a kernel driver
   static func find(beside gyroscope: I2CRegisters, capacity: Int) throws(HardwareError) -> I2CRegisters? {
     // Boards tie both addresses in the same way, so that two of them can share a bus.
     let addresses: [UInt8] = gyroscope.address == 0x68 ? [0x18, 0x19] : [0x19, 0x18]
@@ -90,14 +90,14 @@ struct BMI088Accelerometer {
 
   func sleep() throws(HardwareError) { try BMI088Accelerometer.sleep(registers) }
 
-  /// Has it sample into its FIFO, whatever it did before.
+  /// Starts sampling into its FIFO, whatever its previous state.
   func start(pause: (Duration) -> Void) throws(HardwareError) {
     try registers.write(BMI088AccelerometerRegister.softReset, to: BMI088AccelerometerRegister.command)
     pause(.milliseconds(2))
     try registers.write(BMI088AccelerometerRegister.on, to: BMI088AccelerometerRegister.powerControl)
     pause(.milliseconds(5))
     try registers.write(BMI088AccelerometerRegister.active, to: BMI088AccelerometerRegister.powerConfiguration)
-    // What it takes to start, at most.
+    // Its maximum start-up time.
     pause(.milliseconds(50))
     try registers.write(
       BMI088AccelerometerRegister.normalFilter | rate.accelerometerBits,
@@ -175,7 +175,7 @@ struct BMI088Accelerometer {
       case BMI088AccelerometerRegister.configurationFrame, BMI088AccelerometerRegister.dropFrame: payload = 1
       default: return .misread
       }
-      // What is cut off comes again.
+      // An incomplete frame is repeated by the next read.
       guard offset + payload < bytes.count else { break }
       if payload == 6 {
         func axis(_ number: Int) -> Float { bytes.littleEndian(at: offset + 1 + 2 * number).measured }

@@ -1,7 +1,7 @@
 import HardwareIO
 
 extension InertialChip {
-  /// At its gyroscope's address; the accelerometer is found beside it.
+  /// At its gyroscope's address; the accelerometer is found from there.
   static var bmi088: InertialChip {
     InertialChip(
       name: "bmi088", title: "BMI088", addresses: [0x68, 0x69],

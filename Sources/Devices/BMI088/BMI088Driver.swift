@@ -1,9 +1,9 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the BMI088, whose gyroscope and accelerometer have no clock in common: its samples are the gyroscope's,
-/// each with what the accelerometer measured at that time, between two samples of its own. So the newest of a burst may
-/// wait for the next one.
+/// Driver of the BMI088, whose gyroscope and accelerometer have no common clock: its samples are the gyroscope's, each
+/// with the accelerometer's value at that time, interpolated between two of its samples. So the newest sample of a
+/// burst may wait for the next one.
 final class BMI088Driver: InertialDriver {
   static let fifoSampleCount = 100
 
@@ -64,7 +64,7 @@ final class BMI088Driver: InertialDriver {
       try gyroscope.write(BMI088GyroscopeRegister.dataReadyOnInterrupt3, to: BMI088GyroscopeRegister.interruptMap)
       try gyroscope.write(BMI088GyroscopeRegister.dataReady, to: BMI088GyroscopeRegister.interruptControl)
     }
-    // What it takes to start, and its filters to settle.
+    // Its start-up time, and the settling time of its filters.
     connection.pause(.milliseconds(80))
     try restartFIFOs()
   }
@@ -76,7 +76,7 @@ final class BMI088Driver: InertialDriver {
       try gyroscope.read(BMI088GyroscopeRegister.fifoStatus)
     }
     let inFIFO = Int(status & BMI088GyroscopeRegister.countBits)
-    // Full, it takes no more, and nobody knows whether there was more.
+    // A full FIFO takes no more, so the number of lost samples is unknown.
     if status & BMI088GyroscopeRegister.overrun != 0 || inFIFO >= BMI088Driver.fifoSampleCount {
       return try startOver(.overflow, &batch)
     }
@@ -108,7 +108,7 @@ final class BMI088Driver: InertialDriver {
     try? accelerometer?.sleep()
   }
 
-  /// Whether a gyroscope has the accelerometer beside it that makes it a BMI088.
+  /// Whether a gyroscope has the accelerometer that makes it a BMI088.
   static func isWhole(_ gyroscope: I2CRegisters) throws(HardwareError) -> Bool {
     guard try gyroscope.read(BMI088GyroscopeRegister.chipID) == BMI088GyroscopeRegister.identity else { return false }
     do throws(HardwareError) {
@@ -131,9 +131,9 @@ final class BMI088Driver: InertialDriver {
     accelerometer = BMI088Accelerometer(registers, rate, configuration.accelerometerRange)
   }
 
-  /// Takes samples out of the gyroscope's FIFO, gives them their times, and has them wait.
+  /// Takes samples out of the gyroscope's FIFO, gives them their times, and queues them.
   ///
-  /// - Parameter left: how many wait on in the FIFO, for want of room
+  /// - Parameter left: the number that remains in the FIFO, for lack of room
   private func takeRates(_ count: Int, left: Int) throws(HardwareError) {
     let bytes = try gyroscope.readPort(
       BMI088GyroscopeRegister.fifoData, count: count * BMI088Driver.frameLength, unit: BMI088Driver.frameLength)

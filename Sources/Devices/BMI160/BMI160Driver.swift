@@ -1,7 +1,7 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the BMI160. Both sensors are sampled at one instant, and a frame of the FIFO has both, behind a header.
+/// Driver of the BMI160. Both sensors are sampled at one instant, and a frame of the FIFO has both, after a header.
 public final class BMI160Driver: InertialDriver {
   /// A header and two times three axes of two bytes.
   private static let frameLength = 13
@@ -96,7 +96,7 @@ public final class BMI160Driver: InertialDriver {
       case BMI160Register.timeFrame: payload = 3
       default: return nil
       }
-      // What is cut off comes again.
+      // An incomplete frame is repeated by the next read.
       guard offset + payload < bytes.count else { break }
       func axis(_ number: Int) -> Float { bytes.littleEndian(at: offset + 1 + 2 * number).measured }
       switch bytes[offset] & BMI160Register.headerMask {
@@ -105,7 +105,7 @@ public final class BMI160Driver: InertialDriver {
           gyroscope: SIMD3(axis(0), axis(1), axis(2)) * gyroscopeScale,
           accelerometer: SIMD3(axis(3), axis(4), axis(5)) * accelerometerScale)
       case BMI160Register.skipFrame: skipped += Int(bytes[offset + 1])
-      // One sensor alone, before the other has begun, and what is not asked for.
+      // A frame of one sensor alone, before the other has started, and frames that were not requested.
       default: break
       }
       offset += 1 + payload

@@ -19,7 +19,7 @@ enum BMI160Register {
   static let gyroscopeRange: UInt8 = 0x43
   /// What goes into the FIFO, 2.11.19.
   static let fifoConfiguration1: UInt8 = 0x47
-  /// Interrupts: which, 2.11.22; the pins' electrics, 2.11.23; and which pin tells of which, 2.11.25.
+  /// Interrupts: the events, 2.11.22; the pins' electrics, 2.11.23; and the assignment of events to pins, 2.11.25.
   static let interruptEnable1: UInt8 = 0x51
   static let interruptOutput: UInt8 = 0x53
   static let interruptMap1: UInt8 = 0x56

@@ -1,5 +1,5 @@
-/// What a BMP280 or BME280 knows of itself, and what its numbers mean with that: the formulas in double precision of the data
-/// sheet's section 8.1 (BME280: 8.1).
+/// The calibration coefficients of a BMP280 or BME280, and the conversion of its numbers with them: the formulas in
+/// double precision of the data sheet's section 8.1 (BME280: 8.1).
 struct BMP280Coefficients: Sendable {
   private let t: (Double, Double, Double)
   private let p: (Double, Double, Double, Double, Double, Double, Double, Double, Double)

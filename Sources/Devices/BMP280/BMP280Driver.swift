@@ -10,7 +10,7 @@ final class BMP280Driver: PolledDriver {
   private let standby: BMP280Standby
   private var coefficients: BMP280Coefficients?
   private var hasHumidity = false
-  /// Pressure, temperature and humidity as they were read last: the chip does not say what is new.
+  /// Pressure, temperature and humidity of the last read: the chip does not mark new ones.
   private var last: (Int, Int, Int) = (0, 0, 0)
 
   init(_ connection: ChipConnection, _ configuration: PolledConfiguration) {
@@ -20,7 +20,7 @@ final class BMP280Driver: PolledDriver {
   }
 
   func start() throws(HardwareError) {
-    // Either will do, whatever the board file calls it.
+    // Either chip is accepted, whichever the board file names.
     try ChipIdentity(register: BMP280Register.chipID, values: BMP280Driver.identities).require(
       "BMP280 or BME280", of: registers)
     hasHumidity = try registers.read(BMP280Register.chipID) == BMP280Register.bme280

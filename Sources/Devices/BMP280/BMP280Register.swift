@@ -1,9 +1,9 @@
 /// Registers of the BMP280 and BME280, by the names and sections of their data sheets (BST-BMP280-DS001, revision 1.26;
 /// BST-BME280-DS002, revision 1.23).
 ///
-/// Traps: what it measures means nothing without the chip's own coefficients; the humidity's oversampling takes effect only when
-/// control is written after it; a write to configuration may be ignored while the chip measures in normal mode, so that it comes
-/// first.
+/// Traps: its numbers mean nothing without the chip's own coefficients; the humidity's oversampling takes effect only
+/// when control is written after it; a write to configuration may be ignored while the chip measures in normal mode, so
+/// it comes first.
 enum BMP280Register {
   /// Coefficients of temperature and pressure, low byte first, 3.11.2.
   static let coefficients: UInt8 = 0x88
@@ -34,6 +34,6 @@ enum BMP280Register {
   static let sleepMode: UInt8 = 0x4C
   /// Humidity once: 2 ms more.
   static let humidityOnce: UInt8 = 0x01
-  /// What a register holds before the first measurement, 20 bits.
+  /// The value of a register before the first measurement, 20 bits.
   static let nothing = 0x80000
 }

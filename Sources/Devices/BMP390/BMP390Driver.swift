@@ -17,7 +17,7 @@ final class BMP390Driver: PolledDriver {
   }
 
   func start() throws(HardwareError) {
-    // Either will do, whatever the board file calls it.
+    // Either chip is accepted, whichever the board file names.
     try ChipIdentity(register: BMP390Register.chipID, values: BMP390Driver.identities).require(
       "BMP388 or BMP390", of: registers)
     try registers.write(BMP390Register.resetCommand, to: BMP390Register.command)
@@ -44,7 +44,7 @@ final class BMP390Driver: PolledDriver {
       Int(bytes[offset]) | Int(bytes[offset + 1]) << 8 | Int(bytes[offset + 2]) << 16
     }
     let (pressure, temperature) = (number(0), number(3))
-    // Two equal numbers are what a bus says that hangs.
+    // A stuck bus returns two equal numbers.
     guard pressure != temperature, pressure != BMP390Register.nothing, temperature != BMP390Register.nothing else {
       return nil
     }
@@ -69,7 +69,7 @@ struct BMP390Rate {
   let hertz: Double
   /// As the register of the rate takes it.
   let bits: UInt8
-  /// Pressure 8 times where there is time for it, temperature once.
+  /// Pressure 8 times if the rate leaves time for it, temperature once.
   let oversamplingBits: UInt8
 
   init(nearest wish: Double) {

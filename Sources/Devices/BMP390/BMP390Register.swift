@@ -1,13 +1,13 @@
 /// Registers of the BMP388 and BMP390, by the names of their data sheets (BST-BMP388-DS001; BST-BMP390-DS002), which
 /// have the same map.
 ///
-/// Traps: what it measures means nothing without the chip's own coefficients; a rate that leaves no time for the
-/// oversampling is a configuration error, and the chip falls asleep instead of measuring; low bytes come first, unlike
-/// those of the BMP280.
+/// Traps: its numbers mean nothing without the chip's own coefficients; a rate that leaves no time for the oversampling
+/// is a configuration error, and the chip falls asleep instead of measuring; low bytes come first, unlike those of the
+/// BMP280.
 enum BMP390Register {
   /// CHIP_ID.
   static let chipID: UInt8 = 0x00
-  /// STATUS: what is new, and whether a command is taken.
+  /// STATUS: the marks of new measurements, and whether it accepts a command.
   static let status: UInt8 = 0x03
   /// DATA_0 and on: pressure and temperature, 24 bits each, low byte first.
   static let data: UInt8 = 0x04

@@ -1,15 +1,14 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the BNO055, without its magnetometer and its fusion. It has no FIFO: a read takes the newest sample, where
+/// Driver of the BNO055, without its magnetometer and its fusion. It has no FIFO: a read takes the newest sample, if
 /// one is due.
 ///
-/// A controller answers for the sensors, and holds the clock of the bus while it looks something up. The controllers of
-/// the Raspberry Pis before the 5 cannot wait for that at any time: a transfer fails, or some of its bits are wrong. So
-/// reads are short, what fails is done again, what was written is read, and what jumps is looked at once more. That
-/// makes it bearable, and not good. On these boards the chip belongs on a bus that Linux makes of two GPIO lines, and
-/// which does wait: `dtoverlay=i2c-gpio,bus=3,i2c_gpio_sda=23,i2c_gpio_scl=24` in config.txt, and `/dev/i2c-3` in the
-/// board file.
+/// A controller answers for the sensors, and stretches the clock of the bus during its look-ups. The controllers of the
+/// Raspberry Pis before the 5 cannot always wait for that: a transfer fails, or some of its bits are wrong. So reads
+/// are short, failures are repeated, writes are verified, and a sudden change is read a second time. That makes it
+/// bearable, and not good. On these boards the chip belongs on a bus that Linux makes of two GPIO lines, and which does
+/// wait: `dtoverlay=i2c-gpio,bus=3,i2c_gpio_sda=23,i2c_gpio_scl=24` in config.txt, and `/dev/i2c-3` in the board file.
 final class BNO055Driver: InertialDriver {
   /// Three axes of two bytes.
   private static let axesLength = 6
@@ -17,9 +16,9 @@ final class BNO055Driver: InertialDriver {
   private static let tries = 3
   /// More than it takes to start.
   private static let startTime = Duration.seconds(1)
-  /// So many failures in a row are passed over, less one.
+  /// One less than this number of failures in a row is tolerated.
   private static let failureLimit = 5
-  /// The temperature changes slowly: once in so many samples will do.
+  /// The temperature changes slowly: it is read once in this number of samples.
   private static let temperatureInterval = 50
   /// Two readings that are no further apart agree, degrees.
   private static let temperatureStep: Float = 2
@@ -87,7 +86,7 @@ final class BNO055Driver: InertialDriver {
     try set(
       rate.gyroscopeBits << 3 | gyroscopeRange.bno055Bits, at: BNO055Register.gyroscope, BNO055Register.gyroscopeBits)
     try set(BNO055Register.page0, at: BNO055Register.page, BNO055Register.pageBits)
-    // 7 ms to that mode, and what the filters take.
+    // 7 ms to that mode, and the settling time of the filters.
     try set(
       BNO055Register.accelerometerAndGyroscope, at: BNO055Register.mode, BNO055Register.modeBits,
       taking: .milliseconds(100))
@@ -146,8 +145,8 @@ final class BNO055Driver: InertialDriver {
     try? persist { () throws(HardwareError) in try registers.write(BNO055Register.suspended, to: BNO055Register.power) }
   }
 
-  /// Has a chip sleep without a clock to wait by: it takes 19 ms to the mode in which it can be told, and the bus takes
-  /// longer for so many tries.
+  /// Puts a chip to sleep without a clock for waiting: it takes 19 ms to the mode that accepts the command, and the bus
+  /// takes longer for this number of tries.
   static func suspend(_ registers: I2CRegisters) throws(HardwareError) {
     try registers.write(BNO055Register.configuring, to: BNO055Register.mode)
     var failuresLeft = BNO055Driver.failureLimit
@@ -179,18 +178,18 @@ final class BNO055Driver: InertialDriver {
   private func identify() throws(HardwareError) {
     let chip = InertialChip.bno055
     if try chip.identity.isTrue(of: registers) { return }
-    // Whoever used it before may have left the other page, which has no identity.
+    // An earlier program may have left the other page, which has no identity.
     if try registers.read(BNO055Register.page) == BNO055Register.page1 {
       try registers.write(BNO055Register.page0, to: BNO055Register.page)
     }
     try chip.identity.require(chip.title, of: registers)
   }
 
-  /// Writes a register until the chip has it.
+  /// Writes a register until the chip has accepted it.
   ///
   /// - Parameters:
-  ///   - bits: those that count
-  ///   - time: what the chip takes for it
+  ///   - bits: the significant ones
+  ///   - time: the chip's time for it
   private func set(
     _ value: UInt8, at register: UInt8, _ bits: UInt8 = 0xFF, taking time: Duration = .zero
   ) throws(HardwareError) {
@@ -206,7 +205,7 @@ final class BNO055Driver: InertialDriver {
         + "breaks transfers: connect it by i2c-gpio")
   }
 
-  /// The sensors' numbers as soon as two readings agree; `nil` where there are none.
+  /// The sensors' numbers as soon as two readings agree; `nil` if no two do.
   private func believableReading() throws(HardwareError) -> BNO055Reading? {
     var earlier: BNO055Reading?
     for _ in 0..<BNO055Driver.tries {
@@ -222,7 +221,7 @@ final class BNO055Driver: InertialDriver {
     return nil
   }
 
-  /// Degrees Celsius, as soon as it is close to the one before, or two readings agree; `nil` where none do.
+  /// Degrees Celsius, as soon as it is close to the one before, or two readings agree; `nil` if no two do.
   private func believableTemperature() -> Float? {
     var earlier = temperatureCelsius
     for _ in 0..<BNO055Driver.tries {
@@ -242,7 +241,7 @@ final class BNO055Driver: InertialDriver {
     }
   }
 
-  /// Does again what the bus has broken.
+  /// Repeats transfers that the bus has damaged.
   private func persist<Value>(_ transfer: () throws(HardwareError) -> Value) throws(HardwareError) -> Value {
     for _ in 1..<BNO055Driver.tries {
       do throws(HardwareError) {

@@ -1,5 +1,5 @@
-/// One of the rates at which the chip is looked at, and the bandwidths of its sensors that go with it: they measure a
-/// bit more often, so that there is something new each time.
+/// One of the rates at which the chip is read, and the matching bandwidths of its sensors: they measure slightly more
+/// often, so that each read finds a new sample.
 struct BNO055Rate {
   private static let all = [
     // 15.63 and 12 Hz, 31.25 and 23 Hz, 62.5 and 47 Hz wide.

@@ -1,15 +1,15 @@
 /// Registers of the BNO055, by the names of its data sheet (BST-BNO055-DS000, revision 1.4).
 ///
 /// Traps: it is a controller in front of three sensors, which stretches the clock of the bus longer than some adapters
-/// can bear; after its supply comes on and after a reset it answers to nothing for up to 0.65 s; most registers can be
-/// written only in the configuration mode, to come there takes 19 ms, and from its suspension it comes back to it;
-/// nothing says what is new; there is no FIFO.
+/// can bear; after its supply comes on and after a reset it does not answer for up to 0.65 s; most registers can be
+/// written only in the configuration mode, which takes 19 ms to enter, and into which it returns from its suspension;
+/// nothing marks a new sample; there is no FIFO.
 ///
-/// The unit of the gyroscope beside the fusion modes: table 3-22 says 16 to a degree per second, or 900 to a radian per
-/// second, by UNIT_SEL. Version 3.11 of its program, with which it is delivered, does not do that: the numbers are the
-/// sensor's own, 32768 to its range, whatever UNIT_SEL says. So Linux's driver takes them in the mode AMG, and so have
-/// those found it who turned one. In the fusion modes the unit is as it is written, and newer versions are said to do
-/// so in all.
+/// The unit of the gyroscope outside the fusion modes: table 3-22 says 16 to a degree per second, or 900 to a radian
+/// per second, by UNIT_SEL. Version 3.11 of its program, with which it is delivered, does not do that: the numbers are
+/// the sensor's own, 32768 to its range, whatever UNIT_SEL says. Linux's driver treats them that way in the mode AMG,
+/// and people who turned a chip have confirmed it. In the fusion modes the unit is as documented, and newer versions
+/// are said to apply it in all modes.
 enum BNO055Register {
   /// PAGE_ID, on both pages.
   static let page: UInt8 = 0x07

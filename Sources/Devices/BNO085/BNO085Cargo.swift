@@ -13,7 +13,7 @@ struct BNO085Cargo {
   /// Ten seconds: a time that lies further away was garbled.
   private static let longestTicks = 100_000
 
-  /// All that was taken so far was what it can be.
+  /// All parts taken so far were valid.
   private(set) var isWhole = true
   private let bytes: UnsafeRawBufferPointer
   private var offset = 0
@@ -64,11 +64,11 @@ struct BNO085Cargo {
 }
 
 extension BNO085Cargo {
-  /// What a cargo holds, looked through before any of it is believed.
+  /// The contents of a cargo, which are checked completely before any of them is used.
   struct Contents {
     /// Gyroscopes that follow each other without a gap up to the last one.
     var gyroscopeCount = 0
-    /// Those before them, behind which some were lost.
+    /// The reports before them, which were followed by losses.
     var strayCount = 0
     var first = Report(id: BNO085Report.gyroscope)
     var newest = Report(id: BNO085Report.gyroscope)
@@ -76,7 +76,7 @@ extension BNO085Cargo {
     var accelerometer: Report?
     var flushCount = 0
 
-    /// `nil` for what is no whole cargo of reports.
+    /// `nil` if it is no complete cargo of reports.
     init?(of bytes: UnsafeRawBufferPointer) {
       var cargo = BNO085Cargo(bytes)
       while let report = cargo.next() {

@@ -5,14 +5,14 @@ extension InertialChip {
   static var bno085: InertialChip {
     InertialChip(
       name: "bno085", title: "BNO085, BNO080 or BNO086", addresses: [0x4A, 0x4B],
-      // One that has nothing to say cannot be told by reading alone: then it sleeps, or somebody has just read it out.
+      // A chip without output cannot be recognized by reading alone: it sleeps, or has just been read.
       identity: ChipIdentity(register: 0, toldBy: "the headers of its packets") { (registers) throws(HardwareError) in
         try SHTPLink(registers.bus, address: registers.address).isSpoken()
       },
       provenAgainst: "SparkFun, Adafruit",
       fifoSampleCount: BNO085Driver.fifoSampleCount,
       dataReadyFalls: true,
-      // A report of each sensor, in packets of which each is announced, and the command to send them.
+      // A report of each sensor, in packets that each have an announcement, and the command to send them.
       readout: BusReadout(bytesPerSample: 26, bytesPerBurst: 60, readsPerBurst: 6),
       // Figure 6-17: the fusion of both sensors at 200 Hz, and idle.
       milliamperes: 12.8, sleepMilliamperes: 0.13, ratesHz: 50...400,

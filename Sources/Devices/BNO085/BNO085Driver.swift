@@ -1,32 +1,33 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the BNO085, BNO080 and BNO086 as what they are made of: a gyroscope and an accelerometer.
+/// Driver of the BNO085, BNO080 and BNO086 as a gyroscope and an accelerometer.
 ///
-/// What the chip fuses itself stays in it. A filter of one's own wants measurements whose errors are the sensor's: so the
-/// gyroscope comes uncalibrated, as the calibrated one has a bias taken off that moves whenever the chip changes its mind, and the
-/// filter would chase it; of the raw one nobody knows the unit. The accelerometer is the one with gravity: the linear one is
-/// made with the chip's own idea of which way is down, and the raw one has no unit either. Ranges are the chip's own, 2000
-/// degrees per second and 8 g (6.6), whatever is asked for.
+/// The chip's own fusion is not used, because a filter needs measurements with the errors of the sensor. So the
+/// gyroscope is the uncalibrated one: the chip subtracts a bias from the calibrated one that jumps whenever its
+/// estimate changes, which a filter would follow, and the raw one has no known unit. The accelerometer is the one with
+/// gravity: the linear one depends on the chip's own estimate of the vertical, and the raw one has no unit either.
+/// Ranges are the chip's own, 2000 degrees per second and 8 g (6.6), whatever is requested.
 ///
-/// The sensors report each at its own pace, with the time before the chip's interrupt; a sample is a gyroscope's report and its
-/// time. The chip keeps what it has for a batch, and sends it when it is told to, at each reading: a chip that interrupts for
-/// each report, or whose interrupt waits, has less time to compute (1.2.4.1), one that is asked and has nothing to say stretches
-/// the clock, and what comes at once has an interrupt whose time is known although no line is wired.
+/// Each sensor reports at its own pace, with the time before the chip's interrupt; a sample is a gyroscope's report and
+/// its time. The chip collects a batch, and sends it on command, at each reading. There are three reasons. A chip that
+/// interrupts for each report, or whose interrupt waits, has less time to compute (1.2.4.1). A chip without output
+/// stretches the clock when it is read. And a batch that comes at once has an interrupt whose time is known even
+/// without a wired line.
 final class BNO085Driver: InertialDriver {
   /// What two readings at 25 Hz are apart, at 400 Hz; the makers do not say how much more there is room for.
   static let fifoSampleCount = 16
 
   /// Longer than two readings are apart, mostly; if one comes later the chip sends by itself.
   private static let batchInterval = Duration.milliseconds(50)
-  /// A header that comes so soon after the chip had nothing to say is as good as the interrupt.
+  /// A header that comes this soon after the chip had no output is as precise as the interrupt.
   private static let promptness = Duration.milliseconds(4)
-  /// The clock was stretched if a header takes so long.
+  /// If a header takes this long, the clock was stretched.
   private static let longestHeader = Duration.milliseconds(5)
-  /// The kernel keeps so many edges; some kernel interfaces drop the newest when there are more.
+  /// The kernel keeps this number of edges; some kernel interfaces drop the newest when there are more.
   private static let edgeQueueLength = 16
   private static let nanosecondsPerTick: Int64 = 100_000
-  /// No cargo has more gyroscopes than fit beside so many samples.
+  /// The maximum number of gyroscope reports in a cargo, next to this number of samples.
   private static let fullBatch = IMUBatch.capacity - 64
 
   private(set) var counters = InertialCounters()
@@ -38,11 +39,11 @@ final class BNO085Driver: InertialDriver {
   private var pairing = BNO085Pairing()
   private var gyroscope = Course()
   private var accelerometer = Course()
-  /// What the chip says now it has begun to say since.
+  /// The chip's present output began after that.
   private var quietUntil = MonotonicInstant(nanoseconds: 0)
   /// The last reading left nothing in the chip.
   private var isEmptied = false
-  /// The last reading had no room for the rest of what the chip was told to send.
+  /// The last reading had no room for the rest of the requested output.
   private var hasMore = false
   /// Samples were lost since the last batch that had any.
   private var hasGap = false
@@ -100,7 +101,7 @@ final class BNO085Driver: InertialDriver {
     if !hasMore { try flush() }
     (isEmptied, hasMore) = (false, false)
     var flushesLeft = 2
-    // So many answers that are none, one after the other or not.
+    // The limit for invalid answers, in a row or not.
     var patience = 4
     // More than a full FIFO's: one that says the same again and again is not listened to for ever.
     var packetsLeft = 64
@@ -121,7 +122,7 @@ final class BNO085Driver: InertialDriver {
           patience -= 1
         }
         quietUntil = connection.clock.now
-        // Who had to wait for it got all there was.
+        // A reader that had to wait for it got all the output.
         if link.headerAt - began > BNO085Driver.longestHeader { patience = 0 }
       case .packet(let channel, let cargo):
         flushesLeft -= try take(cargo, on: channel, &batch)
@@ -132,7 +133,7 @@ final class BNO085Driver: InertialDriver {
         patience -= 1
         if patience > 0 { connection.pause(.milliseconds(2)) }
       case .garbled:
-        // A header that was garbled comes again; what else was lost the next numbers tell.
+        // A damaged header comes again; the next sequence numbers reveal other losses.
         misread()
         patience -= 1
         if patience > 0 { connection.pause(.milliseconds(2)) }
@@ -147,7 +148,7 @@ final class BNO085Driver: InertialDriver {
 
   func stop() { try? BNO085Driver.putToSleep(link) }
 
-  /// Disables both sensors, sends the chip to sleep, and takes what it answers, so that its interrupt does not wait.
+  /// Disables both sensors, puts the chip to sleep, and reads its answers, so that its interrupt does not wait.
   static func putToSleep(_ link: SHTPLink) throws(HardwareError) {
     try link.setFeature(BNO085Report.gyroscope, microseconds: 0, batch: 0)
     try link.setFeature(BNO085Report.accelerometer, microseconds: 0, batch: 0)
@@ -180,10 +181,10 @@ final class BNO085Driver: InertialDriver {
     throw .timedOut("the \(InertialChip.bno085.title) at \(place)")
   }
 
-  /// Tells the chip to send what it has.
+  /// Makes the chip send its batch.
   private func flush() throws(HardwareError) {
     let now = connection.clock.now
-    // It has not had the time to send a batch by itself: what comes is what it is told to send now.
+    // It has not had the time to send a batch by itself: its output is the one requested now.
     if isEmptied, now - quietUntil < BNO085Driver.batchInterval { quietUntil = now }
     do throws(HardwareError) {
       try link.send(BNO085Report.flush, BNO085Report.gyroscope, on: BNO085Report.control)
@@ -194,7 +195,7 @@ final class BNO085Driver: InertialDriver {
     }
   }
 
-  /// When the line fell last, if that was for what waits now.
+  /// The last falling edge of the line, if it belongs to the waiting output.
   private func lastFall() throws(HardwareError) -> MonotonicInstant? {
     guard let edges = try connection.dataReady?.takeEdges(), edges.count < BNO085Driver.edgeQueueLength,
       !edges.latest.isRising, edges.latest.at > quietUntil
@@ -211,7 +212,7 @@ final class BNO085Driver: InertialDriver {
     }
   }
 
-  /// Takes packets until one is what is waited for; returns whether one was.
+  /// Takes packets until the awaited one arrives; returns whether it did.
   private func receive(
     within limit: Duration, _ isAwaited: (_ channel: UInt8, _ cargo: UnsafeRawBufferPointer) -> Bool
   ) throws(HardwareError) -> Bool {
@@ -238,7 +239,8 @@ final class BNO085Driver: InertialDriver {
     }
   }
 
-  /// What a bus does now and then to a chip that stretches its clock: the adapter gives up, or another controller takes over.
+  /// A bus occasionally does this to a chip that stretches its clock: the adapter gives up, or another controller takes
+  /// over.
   private static func isSpoilt(_ error: HardwareError) -> Bool {
     switch error {
     case .arbitrationLost, .timedOut, .system: true
@@ -246,14 +248,14 @@ final class BNO085Driver: InertialDriver {
     }
   }
 
-  /// Takes what is no measurement; returns how many flushes are completed.
+  /// Takes packets that are no measurements; returns the number of completed flushes.
   private func take(
     _ cargo: UnsafeRawBufferPointer, on channel: UInt8, _ batch: inout IMUBatch
   ) throws(HardwareError) -> Int {
     switch channel {
     case BNO085Report.control: return note(cargo)
     case BNO085Report.executable where cargo[0] == BNO085Report.resetComplete:
-      // Its watchdog or its supply did that, and it has forgotten what it was told to do.
+      // Its watchdog or its supply did that, and it has lost its configuration.
       startOver()
       batch.removeAll()
       batch.followsGap = true
@@ -286,7 +288,7 @@ final class BNO085Driver: InertialDriver {
     switch report {
     case BNO085Report.accelerometer: accelerometer.period = period
     case BNO085Report.gyroscope:
-      // The clock has learned what it really is.
+      // The clock has learned its real rate.
       guard abs(gyroscope.period - period) > 0.1 * period else { return }
       gyroscope = Course(period: period)
       sampleClock = SampleClock(rateHz: 1e9 / period)
@@ -294,9 +296,9 @@ final class BNO085Driver: InertialDriver {
     }
   }
 
-  /// Takes a cargo of reports; returns how many flushes are completed, or `nil` where it can be none.
+  /// Takes a cargo of reports; returns the number of completed flushes, or `nil` if it cannot be one.
   ///
-  /// - Parameter fall: when the line fell for it, if that was seen
+  /// - Parameter fall: the falling edge of the line for it, if it was seen
   private func take(
     _ cargo: UnsafeRawBufferPointer, fall: MonotonicInstant?, _ batch: inout IMUBatch
   ) -> Int? {
@@ -310,7 +312,7 @@ final class BNO085Driver: InertialDriver {
       interrupt.nanoseconds + Int64(report.ticks) * BNO085Driver.nanosecondsPerTick
     }
     var times = (first: Int64(0), period: 0.0)
-    // What the sample clock makes of this cargo's times holds for both sensors.
+    // The sample clock's times for this cargo apply to both sensors.
     var correction: Int64 = 0
     if contents.gyroscopeCount > 0 {
       times = stamp(contents, newest: MonotonicInstant(nanoseconds: instant(contents.newest)), isCertain: fall != nil)
@@ -355,7 +357,7 @@ final class BNO085Driver: InertialDriver {
     return sampleClock.stamp(contents.gyroscopeCount, readAt: newest + half)
   }
 
-  /// When the chip has interrupted for a cargo, where nobody saw the line.
+  /// The time of the chip's interrupt for a cargo, without a line.
   private func estimatedInterrupt(of contents: BNO085Cargo.Contents) -> MonotonicInstant {
     let read = link.headerAt
     // It is not known how long it has been waiting: then a report was taken when it was due, if that is possible.
@@ -383,7 +385,7 @@ final class BNO085Driver: InertialDriver {
     isTorn = true
   }
 
-  /// What comes next follows a gap, and what came before it in this batch is dropped.
+  /// The next sample follows a gap, and earlier ones of this batch are dropped.
   private func lose(_ batch: inout IMUBatch) {
     if !isTorn { counters.overflows += 1 }
     isTorn = false

@@ -1,10 +1,10 @@
-/// Numbers of the BNO085, BNO080 and BNO086 by the names of the BNO08X data sheet (1000-3927, version 1.17), where it has them,
-/// and of CEVA's own host software (sh2): the channels of SHTP, and the reports of SH-2 that travel on them.
+/// Numbers of the BNO085, BNO080 and BNO086 by the names of the BNO08X data sheet (1000-3927, version 1.17), where it
+/// has them, and of CEVA's own host software (sh2): the channels of SHTP, and the reports of SH-2 that they carry.
 ///
-/// Traps: there are no registers, and no repeated start either; a BNO085 that is asked and has nothing to say may stretch the
-/// clock until it has (1.2.2.2); whoever lets the interrupt line wait costs it time to compute in (1.2.4.1), and a BNO080 resets
-/// itself then; a Raspberry Pi's controller loses bits where the clock was stretched: the first byte of a cargo often arrives
-/// without its highest one; a raw report says nothing unless its sensor is enabled as well, and has no unit.
+/// Traps: there are no registers, and no repeated start either; a BNO085 without output may stretch the clock of a read
+/// until it has some (1.2.2.2); a waiting interrupt line takes computing time from it (1.2.4.1), and a BNO080 then
+/// resets itself; a Raspberry Pi's controller loses bits after a stretched clock: the first byte of a cargo often
+/// arrives without its highest bit; a raw report is empty unless its sensor is enabled as well, and has no unit.
 enum BNO085Report {
   // Channels, 1.3.1; 0 has the advertisement, 4 has reports that are to wake the host, 5 the gyro rotation vector
   static let executable: UInt8 = 1
@@ -25,13 +25,13 @@ enum BNO085Report {
   static let setFeatureLength = 17
   static let intervalOffset = 5
   static let batchIntervalOffset = 9
-  /// Force Sensor Flush: the number, and a report's, of which all that waits is to be sent now. From sh2.
+  /// Force Sensor Flush: the number, followed by that of a report whose waiting samples are sent now. From sh2.
   static let flush: UInt8 = 0xF0
 
   // From the chip, on the same channel
   /// Product ID Response, figure 1-29. There are several, of the programs in the chip.
   static let productIDResponse: UInt8 = 0xF8
-  /// Get Feature Response: as Set Feature, with what the chip makes of it.
+  /// Get Feature Response: as Set Feature, with the values that the chip chose.
   static let getFeatureResponse: UInt8 = 0xFC
   /// Command Response; one is sent after each reset, unasked for.
   static let commandResponse: UInt8 = 0xF1
@@ -39,14 +39,14 @@ enum BNO085Report {
   // From the chip, among the input reports
   /// Flush Completed: the number, and the report's. From sh2.
   static let flushCompleted: UInt8 = 0xEF
-  /// Timebase Reference, figure 1-35: how long before the interrupt the reports behind it begin to count, 100 microseconds,
-  /// signed.
+  /// Timebase Reference, figure 1-35: the start of the time of the following reports before the interrupt, 100
+  /// microseconds, signed.
   static let timebase: UInt8 = 0xFB
-  /// Timestamp Rebase: so much later than before begin those behind it to count. From sh2.
+  /// Timestamp Rebase: the amount by which the time of the following reports starts later. From sh2.
   static let rebase: UInt8 = 0xFA
-  /// Accelerometer, m/s² with 8 bits behind the point, gravity included.
+  /// Accelerometer, m/s² with 8 fractional bits, gravity included.
   static let accelerometer: UInt8 = 0x01
-  /// Uncalibrated gyroscope, rad/s with 9 bits behind the point, and behind them what the chip takes for its bias.
+  /// Uncalibrated gyroscope, rad/s with 9 fractional bits, followed by the chip's estimate of its bias.
   static let gyroscope: UInt8 = 0x07
 
   static let metresPerSecondSquaredPerUnit: Float = 0x1p-8
@@ -58,7 +58,8 @@ enum BNO085Report {
   static let delayOffset = 3
   static let axesOffset = 4
 
-  /// In bytes, as the advertisement has it; `nil` for what is none, or none with three axes that somebody could have enabled.
+  /// In bytes, according to the advertisement; `nil` if this is none, or one without three axes that could have been
+  /// enabled.
   static func length(of report: UInt8) -> Int? {
     switch report {
     case flushCompleted: 2

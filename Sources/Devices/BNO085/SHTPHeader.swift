@@ -5,7 +5,7 @@ struct SHTPHeader {
   /// The chip's longest packet is its advertisement, of 276 bytes; a header that announces much more was garbled.
   static let longestPacket = 512
 
-  /// Of header and cargo, or of a header and what is left of the cargo.
+  /// Of header and cargo, or of a header and the rest of the cargo.
   let packetLength: Int
   /// Others of the same cargo have come before; one that took the header alone counts.
   let isContinuation: Bool

@@ -3,13 +3,13 @@ import MonotonicTime
 
 /// Packets of SHTP to and from a chip on an I2C bus, through buffers that are allocated once.
 ///
-/// There are no registers, and a write and a read never share a transaction. A packet is read twice: its header alone, for the
-/// length, and then all of it from the beginning, in pieces where the bus allows only short reads. Each piece begins with a
-/// header of its own, which counts what was left.
+/// There are no registers, and a write and a read never share a transaction. A packet is read twice: its header alone,
+/// for the length, and then all of it from the beginning, in pieces if the bus allows only short reads. Each piece
+/// begins with its own header, which counts the remaining bytes.
 final class SHTPLink {
   enum Arrival {
     case nothing
-    /// What came is no packet, or none that fits together.
+    /// The bytes are no packet, or an inconsistent one.
     case garbled
     /// The cargo has at least one byte, and stays until the next call.
     case packet(channel: UInt8, cargo: UnsafeRawBufferPointer)
@@ -85,7 +85,7 @@ final class SHTPLink {
     }
   }
 
-  /// Takes the packet that waits. No read is repeated: what the chip has given away it will not give again.
+  /// Takes the waiting packet. No read is repeated: the chip does not send its bytes a second time.
   func receive() throws(HardwareError) -> Arrival {
     let announced = try header()
     headerAt = clock.now
@@ -107,8 +107,8 @@ final class SHTPLink {
     return .packet(channel: announced.channel, cargo: UnsafeRawBufferPointer(rebasing: cargo[..<count]))
   }
 
-  /// Whether somebody is there who speaks SHTP and has something to say: of two headers the second announces the same packet
-  /// as the first, and has become a continuation by being the second. No cargo is taken, and nothing is written.
+  /// Whether a chip at this address speaks SHTP and has output: of two headers the second announces the same packet as
+  /// the first, and has become a continuation by being the second. No cargo is taken, and nothing is written.
   func isSpoken() throws(HardwareError) -> Bool {
     do throws(HardwareError) {
       let first = try header()

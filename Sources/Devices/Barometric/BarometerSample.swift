@@ -2,7 +2,7 @@ import MonotonicTime
 
 /// One reading of a barometer.
 public struct BarometerSample: Equatable, Sendable {
-  /// What there is between the deepest mine and the ceiling of what flies; a chip that says otherwise is not measuring.
+  /// The range between the deepest mine and the highest flight; a chip that states another pressure is not measuring.
   static let pressures: ClosedRange<Double> = 1000...125_000
 
   public var at: MonotonicInstant
@@ -22,7 +22,7 @@ public struct BarometerSample: Equatable, Sendable {
     self.humidityPercent = humidityPercent
   }
 
-  /// What a chip makes of its measurement, unless it is none.
+  /// A measurement of a chip, or `nil` if it cannot be one.
   init?(
     goodAt at: MonotonicInstant, pressurePascals: Double, temperatureCelsius: Double, humidityPercent: Double? = nil
   ) {

@@ -1,4 +1,4 @@
-/// What a driver moves over the bus to read its chip.
+/// The bytes that a driver transfers over the bus to read its chip.
 public struct BusReadout: Sendable {
   /// A chip that is asked for one measurement at a time: its status, and up to seven bytes.
   static let polled = BusReadout(bytesPerSample: 8, readsPerSample: 2, bytesPerBurst: 0, readsPerBurst: 0)

@@ -1,6 +1,6 @@
 /// A chip as those see it who look for chips and do not drive them. From the makers' data sheets.
 public struct CatalogueEntry: Sendable {
-  /// What it measures and what a board file calls it, for the chips that the hub can read.
+  /// The measured quantity and the name in a board file, for the chips that the hub can read.
   public var driver: (kind: ChipKind, name: String)?
   /// For people.
   public var title: String

@@ -1,8 +1,8 @@
 import HardwareIO
 
-/// An entry of the catalogue: what a chip is called, how it is told from others, and who drives it.
+/// An entry of the catalogue: a chip's name, identity and driver.
 public struct Chip<Driver, Configuration>: Sendable {
-  /// What a board file calls it: `mpu-6050`.
+  /// Its name in a board file: `mpu-6050`.
   public let name: String
   /// For people: `MPU-6050`.
   public let title: String
@@ -11,21 +11,22 @@ public struct Chip<Driver, Configuration>: Sendable {
   public let identity: ChipIdentity
   /// What its relatives say they are, whom the driver takes as well.
   let relatives: [UInt8]
-  /// Linux's driver that has read the same of its twin as the hub's; where there is none, who else uses it like this.
+  /// The Linux driver that has read the same from the chip's twin as the hub's driver; if there is none, another user
+  /// of the chip.
   public let provenAgainst: String
   /// How many samples its FIFO holds, as far as the driver uses it; 0 for none.
   public let fifoSampleCount: Int
   /// How many that of any chip holds which the driver takes.
   public let leastFIFOSampleCount: Int
-  /// How often it has to be looked at for one sample, where it is polled.
+  /// The number of looks for one sample, if it is polled.
   public let looksPerSample: Int
   /// Whether its interrupt line falls when a sample is ready, instead of rising.
   public let dataReadyFalls: Bool
   /// What its driver moves over the bus to read it.
   let readout: BusReadout
-  /// What it draws while it measures.
+  /// Its power while it measures.
   public let milliamperes: Double
-  /// What it draws while it sleeps.
+  /// Its power while it sleeps.
   public let sleepMilliamperes: Double
   /// Of inertial sensors: how it waits for motion; `nil` for one that cannot.
   public let wakeOnMotion: WakeOnMotion?
@@ -36,8 +37,8 @@ public struct Chip<Driver, Configuration>: Sendable {
   private let putToSleep: @Sendable (I2CRegisters) throws(HardwareError) -> Void
 
   /// - Parameters:
-  ///   - actualRate: what the chip makes of a wish
-  ///   - putToSleep: has a chip sleep of which nothing else is known
+  ///   - actualRate: the chip's rate for a wanted one
+  ///   - putToSleep: puts a chip to sleep of which nothing else is known
   init(
     name: String, title: String, addresses: [UInt8], identity: ChipIdentity, relatives: [UInt8] = [],
     provenAgainst: String,
@@ -72,11 +73,11 @@ public struct Chip<Driver, Configuration>: Sendable {
   /// The rate that the chip makes of a wish.
   public func rate(nearest wishHz: Double) -> Double { actualRate(wishHz) }
 
-  /// How many clocks a second its bus is busy with reading it.
+  /// The number of clocks per second for which reading it occupies its bus.
   ///
   /// - Parameters:
   ///   - rateHz: samples a second
-  ///   - burstRateHz: how often its FIFO is emptied, where it has one
+  ///   - burstRateHz: the rate at which its FIFO is emptied, if it has one
   public func busClocksPerSecond(rateHz: Double, burstRateHz: Double = 0) -> Double {
     readout.clocks(rateHz: rateHz * Double(looksPerSample), burstRateHz: burstRateHz)
   }
@@ -85,7 +86,7 @@ public struct Chip<Driver, Configuration>: Sendable {
     makeDriver(connection, configuration)
   }
 
-  /// Has a chip sleep of which nothing else is known; leaves alone what its driver would refuse.
+  /// Puts a chip to sleep of which nothing else is known; does nothing to a chip that its driver would refuse.
   public func sleep(on bus: any I2CBus, address: UInt8) throws(HardwareError) {
     try bus.claim(address)
     let registers = I2CRegisters(bus, address: address, capacity: ChipIdentity.longest)

@@ -1,11 +1,11 @@
 import HardwareIO
 import MonotonicTime
 
-/// What the driver of a chip is made of.
+/// The parts from which the driver of a chip is made.
 public struct ChipConnection {
   public var bus: any I2CBus
   public var address: UInt8
-  /// The chip's interrupt line, which rises, or falls, when a sample is ready, where it is wired.
+  /// The chip's interrupt line, if it is wired, which rises or falls when a sample is ready.
   public var dataReady: (any GPIOEdgeInput)?
   public var clock: any MonotonicTimeSource
   /// Waits on the calling thread, for the chip to wake.

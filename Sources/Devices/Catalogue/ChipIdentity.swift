@@ -1,19 +1,19 @@
 import HardwareIO
 
-/// How a chip says what it is.
+/// The way in which a chip identifies itself.
 public struct ChipIdentity: Sendable {
   /// No identity has more bytes.
   static let longest = 4
 
   /// The first of the registers that tell.
   public var register: UInt8
-  /// What they hold, clones included; a chip without such registers has none, and is told by what `isTrue` asks for.
+  /// Their values, including those of clones; a chip without such registers has none, and is identified by `isTrue`.
   public var values: [[UInt8]]
   private let test: Test?
-  /// By what a chip without such registers is told.
+  /// The evidence for a chip without such registers.
   public let toldBy: String?
 
-  /// Whether a chip that has no registers for it is what it should be.
+  /// Whether a chip without identity registers is the expected one.
   private struct Test: Sendable {
     let isPassed: @Sendable (I2CRegisters) throws(HardwareError) -> Bool
   }
@@ -29,9 +29,9 @@ public struct ChipIdentity: Sendable {
   }
 
   /// - Parameters:
-  ///   - register: the first that is asked
-  ///   - toldBy: by what it is told, for people: `its checksum`
-  ///   - test: reads only
+  ///   - register: the first register to read
+  ///   - toldBy: the evidence, for people: `its checksum`
+  ///   - test: only reads
   init(register: UInt8, toldBy: String, test: @escaping @Sendable (I2CRegisters) throws(HardwareError) -> Bool) {
     self.register = register
     values = []
@@ -49,9 +49,9 @@ public struct ChipIdentity: Sendable {
     return values.contains { $0.elementsEqual(bytes) } || relatives.contains(bytes[0])
   }
 
-  /// Has a driver refuse what is another chip.
+  /// Makes a driver refuse another chip.
   ///
-  /// - Parameter title: of the chip that it should be
+  /// - Parameter title: of the expected chip
   func require(_ title: String, of registers: I2CRegisters) throws(HardwareError) {
     let place = "the chip at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name)"
     if let test {

@@ -1,4 +1,4 @@
-/// What a chip measures.
+/// The quantity that a chip measures.
 public enum ChipKind: String, CaseIterable, Sendable {
   /// Angular rate and specific force.
   case imu

@@ -4,7 +4,7 @@ import HardwareIO
 public enum ChipProbe {
   public enum Finding: Sendable {
     case chip(CatalogueEntry, address: UInt8)
-    /// Somebody acknowledges who is none of the known chips.
+    /// A chip acknowledges that is none of the known ones.
     case unknown(address: UInt8)
     /// A kernel driver has it.
     case taken(address: UInt8, driver: String?)

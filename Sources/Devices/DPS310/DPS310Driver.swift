@@ -30,7 +30,7 @@ final class DPS310Driver: PolledDriver {
     try registers.write(rate.bits << 4 | rate.precision.bits, to: DPS310Register.pressureConfiguration)
     try registers.write(sensor | rate.bits << 4, to: DPS310Register.temperatureConfiguration)
     try registers.write(rate.precision.shift, to: DPS310Register.configuration)
-    // The mode is taken only where there was none.
+    // The chip accepts the mode only from standby.
     try registers.write(DPS310Register.idle, to: DPS310Register.measurement)
     try registers.write(DPS310Register.background, to: DPS310Register.measurement)
   }
@@ -45,7 +45,7 @@ final class DPS310Driver: PolledDriver {
       Int(bytes.bigEndian(at: offset)) << 8 | Int(bytes[offset + 2])
     }
     let (pressure, temperature) = (number(0), number(3))
-    // Two equal numbers are what a bus says that hangs.
+    // A stuck bus returns two equal numbers.
     guard knowsTemperature, pressure != temperature else { return nil }
     let scaledTemperature = Double(temperature) / DPS310Rate.Precision.once.scale
     return BarometerSample(
@@ -66,7 +66,7 @@ final class DPS310Driver: PolledDriver {
     throw .timedOut("the DPS310 at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name)")
   }
 
-  /// Without this some chips measure 60 degrees where there are 20; those that do not need it say so.
+  /// Without this some chips measure 60 degrees instead of 20; chips that do not need it say so.
   private func mendTemperature() throws(HardwareError) {
     guard try registers.read(DPS310Register.mendedStatus) & DPS310Register.isMended == 0 else { return }
     try registers.write(DPS310Register.unlock1Key, to: DPS310Register.unlock1)
@@ -93,7 +93,7 @@ struct DPS310Rate {
       }
     }
 
-    /// What the numbers are to be divided by.
+    /// The divisors of the numbers.
     var scale: Double {
       switch self {
       case .once: 524_288

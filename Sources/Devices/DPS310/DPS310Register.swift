@@ -1,9 +1,9 @@
 /// Registers of the DPS310, by the names of its data sheet.
 ///
-/// Traps: the number of a measurement has to be divided by a factor that depends on the oversampling, and from 16 times
-/// on it is shifted, which has to be asked for; the coefficients belong to one of two temperature sensors, and the chip
-/// says to which; the coefficients are there only 40 ms after a reset; some chips measure 60 degrees where there are 20
-/// until they are mended through registers that the data sheet does not name.
+/// Traps: the number of a measurement must be divided by a factor that depends on the oversampling, and from 16 times
+/// on it must be shifted, which is a separate setting; the coefficients belong to one of two temperature sensors, and
+/// the chip states which; the coefficients are available only 40 ms after a reset; some chips measure 60 degrees
+/// instead of 20 until they are corrected through registers that the data sheet does not name.
 enum DPS310Register {
   /// PSR_B2 and on: pressure and then temperature, 24 bits each, high byte first.
   static let data: UInt8 = 0x00
@@ -11,7 +11,7 @@ enum DPS310Register {
   static let pressureConfiguration: UInt8 = 0x06
   /// TMP_CFG: which sensor, and the rate and oversampling of the temperature.
   static let temperatureConfiguration: UInt8 = 0x07
-  /// MEAS_CFG: what is ready, and the mode.
+  /// MEAS_CFG: the marks of ready values, and the mode.
   static let measurement: UInt8 = 0x08
   /// CFG_REG: shifts, interrupts and FIFO.
   static let configuration: UInt8 = 0x09
@@ -24,7 +24,7 @@ enum DPS310Register {
   /// COEF_SRCE: whose coefficients they are.
   static let coefficientSource: UInt8 = 0x28
 
-  // What the data sheet does not name: what mends the temperature, and what unlocks that.
+  // Registers that the data sheet does not name: the correction of the temperature, and the key for it.
   static let unlock1: UInt8 = 0x0E
   static let unlock2: UInt8 = 0x0F
   static let mendedStatus: UInt8 = 0x32
@@ -39,7 +39,7 @@ enum DPS310Register {
   static let idle: UInt8 = 0x00
   /// Pressure and temperature, again and again.
   static let background: UInt8 = 0x07
-  /// The sensor beside that of the pressure, in both registers that name one.
+  /// The temperature sensor next to the pressure sensor, in both registers that select one.
   static let externalTemperature: UInt8 = 0x80
   static let pressureShift: UInt8 = 0x04
   static let isMended: UInt8 = 0x02

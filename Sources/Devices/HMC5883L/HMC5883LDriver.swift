@@ -8,7 +8,7 @@ final class HMC5883LDriver: PolledDriver {
   private let registers: I2CRegisters
   private let connection: ChipConnection
   private let rate: HMC5883LRate
-  /// The measurement as it was read last: the chip does not say what is new.
+  /// The measurement of the last read: the chip does not mark new ones.
   private var last: SIMD3<Int16> = .zero
 
   init(_ connection: ChipConnection, _ configuration: PolledConfiguration) {
@@ -22,7 +22,7 @@ final class HMC5883LDriver: PolledDriver {
     try chip.identity.require(chip.title, of: registers)
     try registers.write(rate.bits, to: HMC5883LRegister.configurationA)
     try registers.write(HMC5883LRegister.gain1090, to: HMC5883LRegister.configurationB)
-    // The gain counts from the second measurement on. Six milliseconds each, of which up to eight make a mean.
+    // The gain applies from the second measurement on. Each takes six milliseconds, and up to eight make a mean.
     try registers.write(HMC5883LRegister.single, to: HMC5883LRegister.mode)
     connection.pause(.milliseconds(60))
     last = try readUnits()

@@ -1,8 +1,8 @@
 /// Registers of the HMC5883L, by the names and tables of its data sheet (Honeywell 900405, revision E).
 ///
-/// Traps: the axes come as x, z, y; "ready" stays set after a read, so it does not tell what is new; a read of only
-/// some of the six bytes stops the next measurement from being stored; the first measurement after a change of the gain
-/// is made with the gain before; there is no reset.
+/// Traps: the axes come as x, z, y; "ready" stays set after a read, so it does not mark a new measurement; a read of
+/// only some of the six bytes prevents the next measurement from being stored; the first measurement after a change of
+/// the gain is made with the previous gain; there is no reset.
 enum HMC5883LRegister {
   /// Averaging, rate and bias, tables 3 to 6.
   static let configurationA: UInt8 = 0x00
@@ -18,7 +18,7 @@ enum HMC5883LRegister {
   /// "H43".
   static let identity: [UInt8] = [0x48, 0x34, 0x33]
 
-  // Configuration A: the mean of so many measurements
+  // Configuration A: the mean of this number of measurements
   static let meanOf8: UInt8 = 0x60
   static let meanOf4: UInt8 = 0x40
   static let meanOf2: UInt8 = 0x20
@@ -28,6 +28,6 @@ enum HMC5883LRegister {
   static let continuous: UInt8 = 0x00
   static let single: UInt8 = 0x01
   static let idle: UInt8 = 0x02
-  /// What a measurement can be, table 9; -4096 says that it was too much.
+  /// The range of a measurement, table 9; -4096 stands for an overflow.
   static let units: ClosedRange<Int16> = -2048...2047
 }

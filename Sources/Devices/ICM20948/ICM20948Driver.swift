@@ -1,7 +1,7 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the ICM-20948, without its magnetometer, which it puts on the bus for whoever reads that.
+/// Driver of the ICM-20948, without its magnetometer, which it connects to the bus for another driver.
 final class ICM20948Driver: InertialDriver {
   /// With room for one more, which tells that none was left out.
   static let fifoSampleCount = fifoSize / frameLength - 1
@@ -20,7 +20,7 @@ final class ICM20948Driver: InertialDriver {
   private let gyroscopeScale: Float
   private let accelerometerScale: Float
   private var readout: FIFOReadout
-  /// The bytes beside whole frames that waited at the last read.
+  /// The bytes in addition to complete frames that waited at the last read.
   private var lastRemainder = 0
 
   init(_ connection: ChipConnection, _ configuration: InertialConfiguration) {
@@ -34,13 +34,13 @@ final class ICM20948Driver: InertialDriver {
   }
 
   func start() throws(HardwareError) {
-    // Whoever used it before may have left another bank, which has no identity.
+    // An earlier program may have left another bank, which has no identity.
     try registers.write(ICM20948Register.bank0, to: ICM20948Register.bank)
     try InertialChip.icm20948.identity.require("ICM-20948", of: registers)
     try registers.write(ICM20948Register.deviceReset, to: ICM20948Register.powerManagement1)
     connection.pause(.milliseconds(100))
     try registers.write(ICM20948Register.bestClock, to: ICM20948Register.powerManagement1)
-    // What the gyroscope takes to start, at most.
+    // The maximum start-up time of the gyroscope.
     connection.pause(.milliseconds(35))
     try registers.write(ICM20948Register.bank2, to: ICM20948Register.bank)
     try registers.write(ICM20948Register.aligned, to: ICM20948Register.alignment)
@@ -108,7 +108,7 @@ final class ICM20948Driver: InertialDriver {
     try? registers.write(ICM20948Register.sleep, to: ICM20948Register.powerManagement1)
   }
 
-  /// Drops what is in the FIFO: nobody knows any more where a frame begins, or how many are missing.
+  /// Discards the FIFO: the start of a frame and the number of losses are unknown.
   private func startOver(_ loss: FIFOReadout.Loss, _ batch: inout IMUBatch) throws(HardwareError) {
     readout.lose(loss, &batch)
     try restartFIFO()

@@ -1,8 +1,8 @@
 /// Registers of the ICM-20948, by the names of its data sheet (DS-000189), bank by bank.
 ///
-/// Traps: only the first bank has an identity, and whoever leaves another one behind leaves a chip that nobody knows; the data
-/// sheet gives the FIFO 512 bytes, where 4096 have been seen; both sensors have a rate of their own, and a frame is only whole at
-/// every sample if they are the same; the chip wakes asleep.
+/// Traps: only the first bank has an identity, so a chip left in another bank cannot be recognized; the data sheet
+/// gives the FIFO 512 bytes, but 4096 have been observed; both sensors have a rate of their own, and a frame is only
+/// complete at every sample if they are the same; the chip starts asleep.
 enum ICM20948Register {
   /// REG_BANK_SEL, in every bank.
   static let bank: UInt8 = 0x7F
@@ -26,7 +26,7 @@ enum ICM20948Register {
   static let fifoEnable2: UInt8 = 0x67
   /// FIFO_RST: held, and let go.
   static let fifoReset: UInt8 = 0x68
-  /// FIFO_MODE: what a full FIFO does.
+  /// FIFO_MODE: the behaviour of a full FIFO.
   static let fifoMode: UInt8 = 0x69
   /// FIFO_COUNTH and FIFO_COUNTL: bytes.
   static let fifoCount: UInt8 = 0x70
@@ -67,12 +67,12 @@ enum ICM20948Register {
   static let dataReady: UInt8 = 0x01
   static let overflow: UInt8 = 0x1F
   static let pulses: UInt8 = 0x00
-  /// What is on the chip's own bus is on the host's as well.
+  /// Connects the chip's own bus to the host's.
   static let bypass: UInt8 = 0x02
 
   // FIFO: the accelerometer, which lands first, and the three axes of the gyroscope
   static let accelerometerAndGyroscope: UInt8 = 0x1E
-  /// What comes when it is full is left out, so that the frames stay whole.
+  /// A full FIFO takes no more frames, so that the frames stay complete.
   static let stopWhenFull: UInt8 = 0x1F
   static let holdInReset: UInt8 = 0x1F
 

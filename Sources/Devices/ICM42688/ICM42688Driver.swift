@@ -1,7 +1,7 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the ICM-42688-P and the ICM-42605. A packet of the FIFO has both sensors, behind a header.
+/// Driver of the ICM-42688-P and the ICM-42605. A packet of the FIFO has both sensors, after a header.
 final class ICM42688Driver: InertialDriver {
   static let identities = [ICM42688Register.icm42688, ICM42688Register.icm42605]
 
@@ -32,7 +32,7 @@ final class ICM42688Driver: InertialDriver {
   }
 
   func start() throws(HardwareError) {
-    // Whoever used it before may have left another bank, which has no identity.
+    // An earlier program may have left another bank, which has no identity.
     try registers.write(ICM42688Register.firstBank, to: ICM42688Register.bank)
     try ChipIdentity(register: ICM42688Register.whoAmI, values: ICM42688Driver.identities).require(
       "relative of the ICM-42688-P", of: registers)
@@ -53,7 +53,7 @@ final class ICM42688Driver: InertialDriver {
     }
     try registers.write(ICM42688Register.bothAndTemperature, to: ICM42688Register.fifoContents)
     try registers.write(ICM42688Register.bothLowNoise, to: ICM42688Register.powerManagement)
-    // What the gyroscope takes to start, and more than the time in which nothing may be written.
+    // The start-up time of the gyroscope, which is longer than the time in which nothing may be written.
     connection.pause(.milliseconds(60))
     try registers.write(ICM42688Register.stream, to: ICM42688Register.fifoMode)
     hasMeasured = false
@@ -98,7 +98,7 @@ final class ICM42688Driver: InertialDriver {
     try registers.write(ICM42688Register.flushFIFO, to: ICM42688Register.signalPathReset)
   }
 
-  /// Returns whether all packets were what they can be.
+  /// Returns whether all packets were valid.
   private func decode(_ bytes: UnsafeRawBufferPointer, _ count: Int, _ batch: inout IMUBatch) -> Bool {
     for offset in stride(from: 0, to: count * ICM42688Driver.packetLength, by: ICM42688Driver.packetLength) {
       guard bytes[offset] & ICM42688Register.headerMask == ICM42688Register.bothPacket else { return false }
@@ -106,7 +106,7 @@ final class ICM42688Driver: InertialDriver {
       let accelerometer = SIMD3(axis(0), axis(1), axis(2))
       let gyroscope = SIMD3(axis(3), axis(4), axis(5))
       guard min(accelerometer.min(), gyroscope.min()) > ICM42688Register.nothing else {
-        // The samples before and behind it would be taken for neighbours.
+        // The samples before and after it would be taken for neighbours.
         if hasMeasured { return false }
         continue
       }

@@ -19,7 +19,7 @@ enum ICM42688Register {
   static let fifoData: UInt8 = 0x30
   /// SIGNAL_PATH_RESET: empties the FIFO.
   static let signalPathReset: UInt8 = 0x4B
-  /// INTF_CONFIG0: the order of bytes, and what the FIFO's count counts.
+  /// INTF_CONFIG0: the byte order, and the unit of the FIFO's count.
   static let interface0: UInt8 = 0x4C
   /// INTF_CONFIG1: the clock, and in its two top bits whether the gyroscope changes its full scale by itself.
   static let interface1: UInt8 = 0x4D
@@ -35,7 +35,7 @@ enum ICM42688Register {
   static let fifoContents: UInt8 = 0x5F
   /// INT_CONFIG1: the interrupts' pulses.
   static let interruptPulses: UInt8 = 0x64
-  /// INT_SOURCE0: what the pin INT1 tells.
+  /// INT_SOURCE0: the events that the pin INT1 signals.
   static let interrupt1: UInt8 = 0x65
   /// WHO_AM_I.
   static let whoAmI: UInt8 = 0x75
@@ -47,7 +47,7 @@ enum ICM42688Register {
 
   static let softReset: UInt8 = 0x01
   static let firstBank: UInt8 = 0x00
-  /// High bytes first, the FIFO's count in bytes, what is no measurement as such, and no SPI.
+  /// High bytes first, the FIFO's count in bytes, invalid samples marked as such, and no SPI.
   static let bigEndian: UInt8 = 0x32
   // INTF_CONFIG1
   static let fullScaleMask: UInt8 = 0xC0
@@ -70,6 +70,6 @@ enum ICM42688Register {
   // Header of a packet in the FIFO: it has both sensors, 16 bits each, and a time; the lowest bits tell of changed rates
   static let headerMask: UInt8 = 0xF8
   static let bothPacket: UInt8 = 0x68
-  /// What an axis says that has not measured.
+  /// The value of an axis that has not measured.
   static let nothing = Int16.min
 }

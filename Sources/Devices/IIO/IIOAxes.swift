@@ -1,6 +1,6 @@
 import HardwareIO
 
-/// Turns what the kernel says of a chip into right-handed axes: the chip's, or those that the device tree makes of them.
+/// Converts the kernel's measurements of a chip to right-handed axes: the chip's own, or those of the device tree.
 struct IIOAxes {
   /// Whose drivers hand on axes that are left-handed, as the chip has them.
   private static let leftHanded: Set<String> = ["lis2mdl", "lsm9ds1-imu_accel", "lsm9ds1-imu_gyro"]

@@ -1,7 +1,7 @@
 import HardwareIO
 import MonotonicTime
 
-/// Reads a barometer through the kernel's own driver of it, one value at a time: some a second are all that anybody wants.
+/// Reads a barometer through its kernel driver, one value at a time, because a few values a second are enough.
 final class IIOBarometerDriver: PolledDriver {
   private struct Values {
     var pressure: IIOValue

@@ -3,12 +3,12 @@ import HardwareIO
 /// Entries like those of the catalogue, for sensors that a driver of the kernel's has. They are no chips that could be looked
 /// for, so that the catalogue does not list them: a board file names them.
 enum IIOChip {
-  /// What two entries are told apart by, and what a board is said to have.
+  /// The distinction between two entries, and the name that a board file uses.
   static func name(_ devices: [IIODeviceName]) -> String {
     "iio:" + devices.map { "\($0)" }.joined(separator: "+")
   }
 
-  /// Nothing on a bus: nobody is put to sleep, or woken, past the kernel's driver.
+  /// Nothing on a bus: no chip is put to sleep, or woken, without the kernel's driver.
   static let identity = ChipIdentity(register: 0, toldBy: "the kernel's driver", test: { _ in false })
   static let provenAgainst = "Linux (itself)"
 }
@@ -21,7 +21,7 @@ extension InertialChip {
       provenAgainst: IIOChip.provenAgainst,
       // As many as the kernel is told to keep.
       fifoSampleCount: 256, milliamperes: 0, sleepMilliamperes: 0, ratesHz: 1...1600,
-      // What the driver makes of it is known when it has been asked, and is near this.
+      // The kernel driver decides the actual rate, which is near this one.
       actualRate: { $0 },
       makeDriver: { IIOInertialDriver(devices, $0, $1) }, putToSleep: { _ in })
   }

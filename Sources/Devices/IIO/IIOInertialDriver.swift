@@ -2,12 +2,12 @@ import Glibc
 import HardwareIO
 import MonotonicTime
 
-/// Reads an inertial sensor through the kernel's own driver of it, which has it as one device or as two, one for the gyroscope
-/// and one for the accelerometer. Without the chip's interrupt line one timer has both measured.
+/// Reads an inertial sensor through its kernel driver, which presents it as one device or as two, one for the gyroscope
+/// and one for the accelerometer. Without the chip's interrupt line one timer triggers both.
 final class IIOInertialDriver: InertialDriver {
   private static let gyroscope = "in_anglvel"
   private static let accelerometer = "in_accel"
-  /// The temperature changes slowly: once in so many bursts will do.
+  /// The temperature changes slowly: it is read once in this number of bursts.
   private static let temperatureInterval = 50
 
   var counters: InertialCounters {
@@ -18,7 +18,7 @@ final class IIOInertialDriver: InertialDriver {
   private let names: [IIODeviceName]
   private let connection: ChipConnection
   private let configuration: InertialConfiguration
-  /// Without what the present run has lost.
+  /// Without the losses of the present run.
   private var counted = InertialCounters()
   private var run: Run?
 
@@ -54,7 +54,7 @@ final class IIOInertialDriver: InertialDriver {
     func close() {
       gyroscope.close()
       accelerometer?.close()
-      // Nobody uses it any more.
+      // It is not in use any more.
       timer?.close()
       changes.revert()
     }
@@ -211,7 +211,7 @@ extension IIOBus {
   /// Where the kernel has its sensors, for a chip on this bus.
   static func system(of bus: any I2CBus) -> IIOSystem { (bus as? IIOBus)?.system ?? IIOSystem() }
 
-  /// How long before a scan the chip had measured: a timer finds what is half a period old, on average.
+  /// The age of the chip's measurement at a scan: a timer finds one that is half a period old on average.
   static func lag(_ chipHz: Double?, isTimed: Bool) -> Duration {
     guard isTimed, let chipHz else { return .zero }
     return .nanoseconds(Int64(0.5e9 / chipHz))

@@ -1,17 +1,17 @@
 import HardwareIO
 import MonotonicTime
 
-/// Reads a magnetometer through the kernel's own driver of it: scans where it takes some, and else each axis by itself.
+/// Reads a magnetometer through its kernel driver: by scans if it takes them, otherwise each axis by itself.
 ///
-/// Traps: of the HMC5843 and its relatives the kernel takes one unit for a hundredth of what it is; axis by axis means three
-/// measurements with most drivers, which is right only while nothing turns.
+/// Traps: for the HMC5843 and its relatives the kernel states a unit that is a hundredth of the true one; reading axis
+/// by axis means three measurements with most drivers, which is right only while nothing turns.
 final class IIOMagnetometerDriver: PolledDriver {
   private static let quantity = "in_magn"
   private static let microteslaPerGauss: Float = 100
   private static let underrated: Set<String> = ["hmc5843", "hmc5883", "hmc5883l", "hmc5983"]
   /// Above this, gauss, their scale has been put right.
   private static let underratedScale = 0.0001
-  /// What waits since the last look, at most.
+  /// The maximum number of waiting scans between two looks.
   private static let longestBacklog = 1024
 
   private enum Source {
@@ -69,7 +69,7 @@ final class IIOMagnetometerDriver: PolledDriver {
   func stop() {
     if case .scans(let stream) = source { stream.close() }
     source = nil
-    // Nobody uses it any more.
+    // It is not in use any more.
     timer?.close()
     timer = nil
     changes?.revert()

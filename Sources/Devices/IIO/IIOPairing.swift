@@ -1,5 +1,5 @@
-/// Finds for each sample of a gyroscope what the accelerometer measured at that time, where the two are devices of their own
-/// and measure when each likes to. The gyroscope leads: its samples keep their times.
+/// Finds the accelerometer's value at the time of each gyroscope sample, for chips whose two sensors are separate
+/// devices with separate clocks. The gyroscope leads: its samples keep their times.
 struct IIOPairing {
   struct Sample {
     /// Nanoseconds on one clock for both.
@@ -17,7 +17,7 @@ struct IIOPairing {
 
   /// Half of the accelerometer's period: nearer than that no other sample can be.
   private let near: Int64
-  /// Between samples further apart nobody knows what was.
+  /// Between samples that are further apart, the value in between is unknown.
   private let longestStep: Int64
   private var gyroscope = Queue()
   private var accelerometer = Queue()
@@ -31,13 +31,13 @@ struct IIOPairing {
     longestStep = Int64(2.5e9 / rateHz)
   }
 
-  /// Takes a sample that is later than those before; the oldest is dropped where there is no room.
+  /// Takes a sample that is later than those before; without room the oldest is dropped.
   mutating func add(gyroscope sample: Sample) { gyroscope.append(sample) }
 
   mutating func add(accelerometer sample: Sample) { accelerometer.append(sample) }
 
-  /// The next sample of the gyroscope's, between its neighbours where it has two and beside the newest where it is near that;
-  /// `nil` where it has to wait for the accelerometer, or there is none.
+  /// The next sample of the gyroscope, interpolated between two neighbours or paired with the newest one if that is
+  /// near; `nil` if it must wait for the accelerometer, or there is none.
   mutating func next() -> Outcome? {
     guard gyroscope.count > 0 else { return nil }
     let sample = gyroscope[0]
@@ -46,7 +46,7 @@ struct IIOPairing {
     let before = accelerometer[0]
     if before.at > sample.at { return outcome(sample, beside: before) }
     guard accelerometer.count > 1 else {
-      // The next may be nearer still, but not by much, and nobody knows when it comes.
+      // The next one may be nearer, but not by much, and may be late.
       return sample.at - before.at <= near ? outcome(sample, beside: before) : nil
     }
     let after = accelerometer[1]

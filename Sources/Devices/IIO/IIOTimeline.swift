@@ -1,7 +1,6 @@
 import MonotonicTime
 
-/// Tells by the times of what comes from a buffer whether some of it is missing: the kernel drops what does not fit, and does
-/// not say so.
+/// Detects losses by the times of a buffer's scans: the kernel drops scans without room silently.
 struct IIOTimeline {
   enum Place {
     case next

@@ -7,7 +7,7 @@ final class IIOVectorStream {
   struct Sample {
     var at: MonotonicInstant
     var first: SIMD3<Float>
-    /// The same as the first where there is but one.
+    /// The same as the first if there is only one.
     var second: SIMD3<Float>
     /// Others are missing before it.
     var followsGap: Bool
@@ -18,14 +18,14 @@ final class IIOVectorStream {
   /// How many batches a second are enough from a chip that has a FIFO of its own.
   private static let batchesPerSecond = 50.0
 
-  /// What has been lost; its samples are not counted here.
+  /// The number of losses; lost samples are not counted here.
   private(set) var losses = InertialCounters()
-  /// Of the die, where it is in the scans.
+  /// The die's temperature, if the scans contain it.
   private(set) var temperatureCelsius: Float?
 
   private let buffer: IIOBuffer
   private let axes: [IIOAxes]
-  /// The vector that is never nothing, as there is always gravity and the earth's field: the first of its channels.
+  /// The vector that is never zero, because gravity and the Earth's field never vanish: the first of its channels.
   private let firstOfField: Int?
   private let temperature: Int?
   private let lag: Duration
@@ -64,7 +64,7 @@ final class IIOVectorStream {
       watermark: max(1, Int(rateHz / IIOVectorStream.batchesPerSecond)), timer: timer)
   }
 
-  /// Takes what waits, oldest first, but what cannot be.
+  /// Takes the waiting scans, oldest first, without impossible ones.
   func read(atMost limit: Int, _ take: (Sample) -> Void) throws(HardwareError) {
     try buffer.read(atMost: limit) { scan in
       if let firstOfField, isDead(scan, firstOfField) {

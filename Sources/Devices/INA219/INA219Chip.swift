@@ -9,7 +9,7 @@ extension SupplyMonitorChip {
         try INA219Identity.isTold(by: registers)
       },
       provenAgainst: "Linux (ina2xx-adc)",
-      // Its clock may be a tenth faster than it says: nothing is to be measured twice before it is taken once.
+      // Its clock may be a tenth faster than stated: each measurement must be read before the next replaces it.
       looksPerSample: 2,
       // 7.5: typically, and powered down.
       milliamperes: 0.7, sleepMilliamperes: 0.006, ratesHz: 0.5...57,

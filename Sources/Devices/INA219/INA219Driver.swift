@@ -19,7 +19,8 @@ final class INA219Driver: PolledDriver {
     try registers.writeWord(INA219Register.reset, to: INA219Register.configuration)
     connection.pause(.milliseconds(1))
     try registers.writeWord(rate.bits, to: INA219Register.configuration)
-    // A new mode takes away what was ready; whether the same mode again is a new one, the data sheet does not say.
+    // A new mode discards the ready measurement; the data sheet does not say whether the same mode again counts as a
+    // new one.
     _ = try registers.readWord(INA219Register.power)
   }
 
@@ -27,7 +28,7 @@ final class INA219Driver: PolledDriver {
     let marks = INA219Register.isReady | INA219Register.busZeros
     guard try registers.readWord(INA219Register.busVoltage) & marks == INA219Register.isReady else { return nil }
     var (bus, shunt) = try measurement()
-    // The next measurement was complete in between: only what is read now is of one and the same.
+    // The next measurement was completed during the read: only a new read has values of one measurement.
     if bus & marks == INA219Register.isReady { (bus, shunt) = try measurement() }
     // Neither a bus that hangs nor a chip that has been reset has this configuration.
     guard bus & marks == 0, shunt.magnitude < INA219Register.widestShuntLimit,
@@ -40,7 +41,7 @@ final class INA219Driver: PolledDriver {
 
   func stop() { try? registers.writeWord(INA219Register.poweredDown, to: INA219Register.configuration) }
 
-  /// Takes away the mark, and then what it stood for; with the marks that have come meanwhile.
+  /// Clears the mark, and then reads the measurement; returns also the marks that were set in between.
   private func measurement() throws(HardwareError) -> (bus: UInt16, shunt: Int16) {
     _ = try registers.readWord(INA219Register.power)
     let shunt = Int16(bitPattern: try registers.readWord(INA219Register.shuntVoltage))
@@ -48,10 +49,10 @@ final class INA219Driver: PolledDriver {
   }
 }
 
-/// One of the rates of the INA219: the shunt is averaged over all of the interval but for half a millisecond, in which the
-/// bus is measured once.
+/// One of the rates of the INA219: the shunt is averaged over the whole interval except for half a millisecond, in
+/// which the bus is measured once.
 ///
-/// A supply's voltage hardly changes, and its current does: what is not averaged of that is missing in the energy.
+/// A supply's voltage hardly changes, but its current does: time outside the average would be missing in the energy.
 struct INA219Rate {
   /// Table 5: 128, 64 and 32 averages.
   private static let all: [(shuntMilliseconds: Double, bits: UInt16)] = [(68.10, 15), (34.05, 14), (17.02, 13)]

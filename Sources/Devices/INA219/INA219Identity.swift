@@ -1,11 +1,11 @@
 import HardwareIO
 
-/// By what an INA219 is told, which has no register for it: how what its registers hold fits together.
+/// Recognizes an INA219, which has no identity register, by relations between its registers.
 enum INA219Identity {
-  /// So many times it is looked at before what does not fit is no coincidence: it may measure in between.
+  /// The number of looks until a mismatch is no coincidence: the chip may measure between two reads.
   private static let tries = 8
 
-  /// Reads only. A chip in any state passes, whoever used it before.
+  /// Only reads. It accepts a chip in any state that another program may have left.
   static func isTold(by registers: I2CRegisters) throws(HardwareError) -> Bool {
     let configuration = try registers.readWord(INA219Register.configuration)
     guard configuration != 0, configuration & INA219Register.configurationZeros == 0 else { return false }
@@ -16,12 +16,13 @@ enum INA219Identity {
     guard calibration & 0x0001 == 0 else { return false }
     let shuntLimit = INA219Register.shuntLimit << Int((configuration & INA219Register.gain) >> 11)
     guard try currentFits(calibration, shuntLimit, registers) else { return false }
-    // Asked last: that takes away the mark of what is new.
+    // Read last, because this read clears the mark of a new measurement.
     if calibration == 0 { guard try registers.readWord(INA219Register.power) == 0 else { return false } }
     return try !isOfTheLaterOnes(registers)
   }
 
-  /// Whether the current is what the calibration makes of the shunt's voltage, equation 4; without one it is 0.
+  /// Whether the current is the product of the calibration and the shunt's voltage, equation 4; without a calibration
+  /// it is 0.
   private static func currentFits(
     _ calibration: UInt16, _ shuntLimit: Int, _ registers: I2CRegisters
   ) throws(HardwareError) -> Bool {
@@ -29,7 +30,7 @@ enum INA219Identity {
       let shunt = Int(Int16(bitPattern: try registers.readWord(INA219Register.shuntVoltage)))
       guard abs(shunt) <= shuntLimit else { return false }
       let current = Int(Int16(bitPattern: try registers.readWord(INA219Register.current)))
-      // What is left over by the division, and the noise between two measurements.
+      // The remainder of the division, and the noise between two measurements.
       if abs(4096 * current - shunt * Int(calibration)) < 4096 + 8 * Int(calibration) { return true }
     }
     return false

@@ -1,8 +1,8 @@
 /// Registers of the INA219, of 16 bits, high byte first, by the names and sections of its data sheet (SBOS448G).
 ///
-/// Traps: nothing says what chip it is; the mark of what is new stands in the bus voltage's register, and is taken away by a
-/// read of the power; a read does not go on to the next register; it measures shunt and bus one after the other, so that
-/// the time for the one is lost to the other; the slowest that it can measure is 15 times a second.
+/// Traps: it has no identity register; the mark of a new measurement is in the bus voltage's register, and is cleared
+/// by reading the power; a read does not continue with the next register; it measures shunt and bus one after the
+/// other, so the time for the one is lost to the other; its lowest rate is 15 measurements a second.
 enum INA219Register {
   /// Reset, ranges, averages and mode, 8.6.2.1.
   static let configuration: UInt8 = 0x00
@@ -18,11 +18,11 @@ enum INA219Register {
   static let calibration: UInt8 = 0x05
 
   static let reset: UInt16 = 0x8000
-  /// Bits of the configuration that nobody ever reads as 1: reset, and one without a meaning.
+  /// Bits of the configuration that always read as 0: reset, and one without a meaning.
   static let configurationZeros: UInt16 = 0xC000
   /// 32 V instead of 16.
   static let wideBus: UInt16 = 0x2000
-  /// The shunt's full scale: 40 mV, and doubled so many times.
+  /// The shunt's full scale: 40 mV, doubled this number of times.
   static let gain: UInt16 = 0x1800
   /// 32 V, 320 mV, the bus once with 12 bits, shunt and bus for ever; the shunt's averages are missing.
   static let continuous: UInt16 = 0x3987
@@ -30,7 +30,8 @@ enum INA219Register {
   static let poweredDown: UInt16 = 0x3998
 
   static let isReady: UInt16 = 0x0002
-  /// Of the bus voltage's register: an overflow of what is calculated, which nothing is here, and a bit without a meaning.
+  /// Bits of the bus voltage's register: an overflow of calculated values, which are not used here, and a bit without a
+  /// meaning.
   static let busZeros: UInt16 = 0x0005
   static let voltsPerUnit = 0.004
   static let shuntVoltsPerUnit = 0.000_01

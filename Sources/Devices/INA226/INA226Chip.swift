@@ -13,7 +13,7 @@ extension SupplyMonitorChip {
         return try registers.readWord(INA226Register.die) & ~INA226Register.dieRevision == INA226Register.dieNumber
       },
       provenAgainst: "Linux (ina2xx-adc)",
-      // Its clock may be a tenth faster than it says: nothing is to be measured twice before it is taken once.
+      // Its clock may be a tenth faster than stated: each measurement must be read before the next replaces it.
       looksPerSample: 2,
       // 5.5: typically, and powered down.
       milliamperes: 0.33, sleepMilliamperes: 0.0005, ratesHz: 0.4...58,

@@ -19,7 +19,7 @@ final class INA226Driver: PolledDriver {
     try registers.writeWord(INA226Register.reset, to: INA226Register.configuration)
     connection.pause(.milliseconds(1))
     try registers.writeWord(INA226Register.alertLatch, to: INA226Register.maskAndEnable)
-    // Begins anew, and takes away what was ready.
+    // Starts a new measurement, and discards the ready one.
     try registers.writeWord(rate.bits, to: INA226Register.configuration)
   }
 
@@ -27,7 +27,7 @@ final class INA226Driver: PolledDriver {
     let ready = INA226Register.alertLatch | INA226Register.isReady
     guard try registers.readWord(INA226Register.maskAndEnable) == ready else { return nil }
     var (bus, shunt, marks) = try measurement()
-    // The next measurement was complete in between: only what is read now is of one and the same.
+    // The next measurement was completed during the read: only a new read has values of one measurement.
     if marks == ready { (bus, shunt, marks) = try measurement() }
     guard marks == INA226Register.alertLatch, shunt.magnitude < INA226Register.shuntLimit else { return nil }
     return SupplySample(
@@ -37,7 +37,7 @@ final class INA226Driver: PolledDriver {
 
   func stop() { try? registers.writeWord(INA226Register.poweredDown, to: INA226Register.configuration) }
 
-  /// What has been measured, and the marks that have come while it was read.
+  /// The measured values, and the marks that were set during the read.
   private func measurement() throws(HardwareError) -> (bus: UInt16, shunt: Int16, marks: UInt16) {
     let shunt = Int16(bitPattern: try registers.readWord(INA226Register.shuntVoltage))
     let bus = try registers.readWord(INA226Register.busVoltage)
@@ -48,7 +48,7 @@ final class INA226Driver: PolledDriver {
 /// One of the rates of the INA226, which measures shunt and bus in turn, and averages both: the shunt with long conversions,
 /// so that nearly all of the interval goes into the energy, the bus with the shortest.
 struct INA226Rate {
-  /// Tables 7-3 and 7-5: so many averages, of so long conversions, with what the configuration takes for them.
+  /// Tables 7-3 and 7-5: numbers of averages and conversion times, with their bits in the configuration.
   private static let all: [(averages: Double, shuntMilliseconds: Double, bits: UInt16)] = [
     (256, 8.244, 5 << 9 | 7 << 3), (128, 8.244, 4 << 9 | 7 << 3), (64, 8.244, 3 << 9 | 7 << 3),
     (64, 4.156, 3 << 9 | 6 << 3), (16, 8.244, 2 << 9 | 7 << 3), (16, 4.156, 2 << 9 | 6 << 3),

@@ -1,7 +1,8 @@
 /// Registers of the INA226, of 16 bits, high byte first, by the names and sections of its data sheet (SBOS547B).
 ///
-/// Traps: a read of mask and enable takes away the mark of what is new; a read does not go on to the next register; of the
-/// bits of the die's number the lowest four are its revision; the full scale across the shunt is 82 mV and no more.
+/// Traps: reading mask and enable clears the mark of a new measurement; a read does not continue with the next
+/// register; the lowest four bits of the die's number are its revision; the full scale across the shunt is 82 mV and no
+/// more.
 enum INA226Register {
   /// Reset, averages, conversion times and mode, 7.1.1.
   static let configuration: UInt8 = 0x00
@@ -9,13 +10,13 @@ enum INA226Register {
   static let shuntVoltage: UInt8 = 0x01
   /// 7.1.3.
   static let busVoltage: UInt8 = 0x02
-  /// What the alert's pin is for, and marks, 7.1.7.
+  /// The function of the alert pin, and marks, 7.1.7.
   static let maskAndEnable: UInt8 = 0x06
   /// 7.1.9.
   static let manufacturer: UInt8 = 0xFE
   /// 7.1.10.
   static let die: UInt8 = 0xFF
-  /// Where the INA228 and its relatives have what this one has at 0xFE.
+  /// The INA228 and its relatives have here the value that the INA226 has at 0xFE.
   static let laterManufacturer: UInt8 = 0x3E
 
   /// `TI`.

@@ -1,8 +1,7 @@
 import HardwareIO
 import MonotonicTime
 
-/// The account that a driver keeps of its chip's FIFO, one reading after the other: what came, what was lost, and when the
-/// samples were taken.
+/// A driver's account of its chip's FIFO, reading by reading: received samples, losses, and the times of the samples.
 struct FIFOReadout {
   /// How a FIFO's contents can be lost.
   enum Loss {
@@ -12,9 +11,9 @@ struct FIFOReadout {
     case misread
   }
 
-  /// The kernel keeps so many edges; some kernel interfaces drop the newest when there are more.
+  /// The kernel keeps this number of edges; some kernel interfaces drop the newest when there are more.
   private static let edgeQueueLength = 16
-  /// The temperature changes slowly: once in so many bursts will do.
+  /// The temperature changes slowly: it is read once in this number of bursts.
   private static let temperatureInterval = 50
 
   private(set) var counters = InertialCounters()
@@ -35,8 +34,8 @@ struct FIFOReadout {
     sampleClock = SampleClock(rateHz: rateHz)
   }
 
-  /// Asks the chip how much waits. Where the data-ready line is wired the newest sample is that of the last edge before; an
-  /// edge that comes meanwhile leaves open whose it is, and the sample clock tells then.
+  /// Asks the chip how much waits. With a data-ready line, the newest sample is that of the last edge before. If an
+  /// edge comes during the read, its sample is ambiguous, and the sample clock decides.
   mutating func look<Status>(_ ask: () throws(HardwareError) -> Status) throws(HardwareError) -> Status {
     let before = try dataReady?.takeEdges()
     let status = try ask()
@@ -47,7 +46,7 @@ struct FIFOReadout {
     return status
   }
 
-  /// Something was lost: what comes next follows a gap.
+  /// Samples were lost: the next one follows a gap.
   mutating func lose(_ loss: Loss, _ batch: inout IMUBatch) {
     switch loss {
     case .overflow: counters.overflows += 1

@@ -16,12 +16,12 @@ public protocol InertialDriver: AnyObject {
   func stop()
 }
 
-/// What a driver of an inertial sensor has counted.
+/// The counts of a driver of an inertial sensor.
 public struct InertialCounters: Equatable, Sendable {
   public var samples = 0
-  /// Times the FIFO ran over, each losing what it held.
+  /// The number of times that the FIFO overflowed and lost its contents.
   public var overflows = 0
-  /// Times a read of the FIFO was cut or repeated on the bus, each losing what it held.
+  /// The number of times that a read of the FIFO was cut or repeated on the bus and lost its contents.
   public var misreads = 0
 
   public init() {}

@@ -11,7 +11,7 @@ extension UnsafeRawBufferPointer {
 }
 
 extension Int16 {
-  /// Either end of the scale, which stands for whatever is beyond it.
+  /// Either end of the scale, which stands for any value beyond it.
   var isEndOfScale: Bool { self == .min || self == .max }
 
   /// As a measurement; an end of the scale is none, and no number.

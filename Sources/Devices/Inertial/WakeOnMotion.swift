@@ -1,8 +1,8 @@
 import HardwareIO
 
-/// What a chip can do that raises its interrupt line at the first motion, and draws microamperes until then.
+/// The properties of a chip that raises its interrupt line at the first motion, and draws microamperes until then.
 public struct WakeOnMotion: Sendable {
-  /// What the chip draws meanwhile.
+  /// The chip's power while it waits.
   public let milliamperes: Double
   private let makeDriver: @Sendable (ChipConnection) -> any MotionDriver
 
@@ -15,10 +15,10 @@ public struct WakeOnMotion: Sendable {
   public func driver(_ connection: ChipConnection) -> any MotionDriver { makeDriver(connection) }
 }
 
-/// Has a chip wait for motion by itself. Its line changes once, and then stays as it is until it is asked: a board that moves all day
-/// wakes nobody all day.
+/// Makes a chip wait for motion by itself. Its line changes once, and then stays until it is read: a board that moves
+/// all day does not wake the processor all day.
 public protocol MotionDriver: AnyObject {
-  /// Configures the chip, whatever state it is in, and has it wait.
+  /// Configures the chip, whatever its state, to wait for motion.
   func start() throws(HardwareError)
   /// Whether it has moved since `start` or the last call; from here on its line tells of the next motion.
   ///

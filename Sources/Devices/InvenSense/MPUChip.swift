@@ -28,7 +28,7 @@ extension InertialChip {
 
   static var iam20680: InertialChip { mpu("iam-20680", "IAM-20680", [.iam20680], milliamperes: 3) }
 
-  /// The chips of the family are told apart when they are started, whatever the board file calls them.
+  /// The chips of the family are distinguished at their start, whatever the board file names.
   private static func mpu(
     _ name: String, _ title: String, _ models: [MPUModel], milliamperes: Double
   ) -> InertialChip {

@@ -13,7 +13,7 @@ public final class MPUDriver: InertialDriver {
   private let connection: ChipConnection
   private let settings: MPUSettings
   private var readout: FIFOReadout
-  /// The bytes beside whole frames that waited at the last read.
+  /// The bytes in addition to complete frames that waited at the last read.
   private var lastRemainder = 0
 
   /// - Parameter connection: at 0x68, or at 0x69 with the AD0 pin high
@@ -41,7 +41,7 @@ public final class MPUDriver: InertialDriver {
     if model.hasSeparateAccelerometerFilter {
       try registers.write(settings.filter | model.fifoSizeBits, to: MPURegister.accelerometerConfiguration2)
     }
-    // Whoever reads the magnetometer finds it on the bus; that lasts while the chip sleeps.
+    // A reader of the magnetometer finds it on the bus, also while this chip sleeps.
     let bypass = model.hasMagnetometer ? MPURegister.bypass : 0
     try registers.write(MPURegister.clearOnAnyRead | bypass, to: MPURegister.interruptPin)
     try registers.write(MPURegister.dataReady, to: MPURegister.interruptEnable)
@@ -59,8 +59,8 @@ public final class MPUDriver: InertialDriver {
     }
     // After an overflow the oldest bytes are overwritten and frames are no longer aligned: all of it is lost.
     if hasOverflown { return try startOver(.overflow, &batch) }
-    // A frame that the chip is writing is whole at the next look. What stays torn was torn by the bus: the kernel repeats a
-    // read that lost arbitration, and gets the bytes behind those that it had.
+    // A frame that the chip is writing is complete at the next look. A frame that stays incomplete was damaged on the
+    // bus: the kernel repeats a read that lost arbitration, and receives the bytes after the lost ones.
     let remainder = waiting % model.frameLength
     defer { lastRemainder = remainder }
     if remainder != 0 {
@@ -82,7 +82,7 @@ public final class MPUDriver: InertialDriver {
     }
   }
 
-  /// Drops what is in the FIFO: nobody knows any more where a frame begins.
+  /// Discards the FIFO: the start of a frame is unknown.
   private func startOver(_ loss: FIFOReadout.Loss, _ batch: inout IMUBatch) throws(HardwareError) {
     readout.lose(loss, &batch)
     try restartFIFO()

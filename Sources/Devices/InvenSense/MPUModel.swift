@@ -1,4 +1,4 @@
-/// A member of the family, by what it answers to "who am I".
+/// A member of the family, by its answer to "who am I".
 public enum MPUModel: UInt8, CaseIterable, Equatable, Sendable {
   case mpu6050 = 0x68
   case mpu6500 = 0x70
@@ -47,7 +47,7 @@ public enum MPUModel: UInt8, CaseIterable, Equatable, Sendable {
     }
   }
 
-  /// Accelerometer and gyroscope, three axes of two bytes each; some put the temperature between them, whoever asks for it.
+  /// Accelerometer and gyroscope, three axes of two bytes each; some chips always put the temperature between them.
   var frameLength: Int { gyroscopeOffset + 6 }
 
   /// Where in a frame the gyroscope begins.
@@ -62,13 +62,13 @@ public enum MPUModel: UInt8, CaseIterable, Equatable, Sendable {
   /// Beside the accelerometer's filter, in the same register.
   var fifoSizeBits: UInt8 { self == .icm20690 ? MPURegister.greatestFIFO : 0 }
 
-  /// What the gyroscope's configuration is to hold.
+  /// The value of the gyroscope's configuration.
   ///
-  /// - Parameter range: as most of the family have it
+  /// - Parameter range: as in most of the family
   func gyroscopeConfiguration(range: UInt8) -> UInt8 { self == .icm20690 ? range >> 1 : range }
 
-  /// What the gyroscope takes to start: product specifications 6.1 (30 ms, at most 35 ms), and what the makers' own driver
-  /// gives the newer ones.
+  /// The start-up time of the gyroscope: product specifications 6.1 (30 ms, at most 35 ms), and the time that the
+  /// makers' own driver gives the newer ones.
   var startTime: Duration {
     switch self {
     case .icm20600, .icm20602: .milliseconds(100)

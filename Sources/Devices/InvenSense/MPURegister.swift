@@ -13,8 +13,8 @@ enum MPURegister {
   static let gyroscopeConfiguration: UInt8 = 0x1B
   /// Accelerometer configuration, 4.5: full scale in bits 4:3.
   static let accelerometerConfiguration: UInt8 = 0x1C
-  /// Accelerometer configuration 2, MPU-9250 4.8: its own low-pass filter; not in the MPU-6050. Bits 7:6 are the size of the
-  /// FIFO where there is a choice, ICM-20689: 512 bytes at first.
+  /// Accelerometer configuration 2, MPU-9250 4.8: its own low-pass filter; not in the MPU-6050. Bits 7:6 are the size
+  /// of the FIFO if it is adjustable, ICM-20689: 512 bytes at first.
   static let accelerometerConfiguration2: UInt8 = 0x1D
   /// FIFO enable, 4.6.
   static let fifoEnable: UInt8 = 0x23
@@ -58,6 +58,6 @@ enum MPURegister {
   static let dataReady: UInt8 = 0x01
   /// The interrupt line falls on any read.
   static let clearOnAnyRead: UInt8 = 0x10
-  /// What is on the chip's own bus is on the host's as well.
+  /// Connects the chip's own bus to the host's.
   static let bypass: UInt8 = 0x02
 }

@@ -1,4 +1,4 @@
-/// What the chip makes of a configuration.
+/// The settings that the chip chooses for a configuration.
 struct MPUSettings: Equatable, Sendable {
   /// The sample rate is 1 kHz divided by one more.
   let divider: UInt8
@@ -27,7 +27,7 @@ struct MPUSettings: Equatable, Sendable {
     metresPerSecondSquaredPerUnit = Float(configuration.accelerometerRange.rawValue) * 9.80665 / 32768
   }
 
-  /// What the divider makes of the wish.
+  /// The rate that the divider gives for the wanted one.
   var rateHz: Double { 1000 / (Double(divider) + 1) }
 
   /// The low-pass filter just below half the rate, so that nothing folds back (register map 4.3: 188, 98, 42, 20, 10

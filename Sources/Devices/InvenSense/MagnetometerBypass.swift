@@ -15,7 +15,7 @@ enum MagnetometerBypass {
 
     init(rateHz: Double) { limit = max(2, Int(Patience.seconds * rateHz)) }
 
-    /// What `measure` finds; nothing where nobody answers.
+    /// The findings of `measure`; nothing if no chip answers.
     mutating func bear(
       _ measure: () throws(HardwareError) -> MagnetometerSample?
     ) throws(HardwareError) -> MagnetometerSample? {
@@ -33,12 +33,13 @@ enum MagnetometerBypass {
 
   /// Where an IMU can be.
   private static let addresses: [UInt8] = [0x68, 0x69]
-  /// No driver is away from the first bank of its chip for so long.
+  /// The longest time for which a driver leaves the first bank of its chip.
   private static let longestConfiguration = Duration.milliseconds(20)
 
-  /// Has a driver refuse what is another chip; where nobody answers, closes the IMU's switch and asks once more.
+  /// Makes a driver refuse another chip; if no chip answers, closes the IMU's switch and asks once more.
   ///
-  /// - Parameter close: closes it in an IMU that has such a magnetometer, without waking it; says whether it is one
+  /// - Parameter close: closes the switch in an IMU that has such a magnetometer, without waking it; returns whether it
+  ///   is one
   static func require(
     _ chip: MagnetometerChip, of registers: I2CRegisters, close: (I2CRegisters) throws(HardwareError) -> Bool
   ) throws(HardwareError) {
@@ -80,8 +81,8 @@ enum MagnetometerBypass {
   /// - Parameter pause: waits on the calling thread
   static func closeICM20948(_ registers: I2CRegisters, pause: (Duration) -> Void) throws(HardwareError) -> Bool {
     if try closeInFirstBank(registers) { return true }
-    // Only the first bank has an identity. Its own driver is out of that for a moment; where it stays out, somebody
-    // has left it there.
+    // Only the first bank has an identity. Its own driver leaves that bank only for a moment; if it stays in another
+    // one, another program has left it there.
     let bank = try registers.read(ICM20948Register.bank)
     guard ICM20948Register.otherBanks.contains(bank) else { return false }
     pause(longestConfiguration)

@@ -12,7 +12,7 @@ enum LIS2MDLRegister {
   static let configurationB: UInt8 = 0x61
   /// CFG_REG_C: whether both bytes of a number change together.
   static let configurationC: UInt8 = 0x62
-  /// STATUS_REG: what is new.
+  /// STATUS_REG: the marks of new measurements.
   static let status: UInt8 = 0x67
   /// OUTX_L_REG: x, y and z follow each other, low byte first.
   static let output: UInt8 = 0x68

@@ -15,7 +15,7 @@ enum LIS3MDLRegister {
   static let control4: UInt8 = 0x23
   /// Whether both bytes of a number change together, 7.6.
   static let control5: UInt8 = 0x24
-  /// What is new, 7.7.
+  /// The marks of new measurements, 7.7.
   static let status: UInt8 = 0x27
   /// x, y and z follow each other, low byte first, 7.8.
   static let output: UInt8 = 0x28

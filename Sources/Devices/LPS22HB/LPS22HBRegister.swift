@@ -1,7 +1,7 @@
 /// Registers of the LPS22HB, by the names of its data sheet (DocID027083, revision 6).
 ///
-/// Traps: where both bytes of a number are to change together, the high byte of the pressure has to be the last that is read, so
-/// that the temperature comes first; before the first measurement the pressure holds a number that might be one.
+/// Traps: if both bytes of a number are to change together, the high byte of the pressure must be read last, so the
+/// temperature comes first; before the first measurement the pressure register holds a plausible number.
 enum LPS22HBRegister {
   /// WHO_AM_I.
   static let whoAmI: UInt8 = 0x0F
@@ -9,7 +9,7 @@ enum LPS22HBRegister {
   static let control1: UInt8 = 0x10
   /// CTRL_REG2: reset, and whether a burst goes on to the next register, which it does from the start.
   static let control2: UInt8 = 0x11
-  /// STATUS: what is new.
+  /// STATUS: the marks of new measurements.
   static let status: UInt8 = 0x27
   /// PRESS_OUT_XL and on: 24 bits, low byte first.
   static let pressure: UInt8 = 0x28

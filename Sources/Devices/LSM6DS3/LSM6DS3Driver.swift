@@ -19,7 +19,7 @@ final class LSM6DS3Driver: InertialDriver {
   private let gyroscopeScale: Float
   private var readout: FIFOReadout
   private var isLSM6DS3 = false
-  /// What the FIFO takes first after it was switched on is not good.
+  /// The first words in the FIFO after it was switched on are not valid.
   private var isFirstSample = true
 
   init(_ connection: ChipConnection, _ configuration: InertialConfiguration) {
@@ -35,7 +35,7 @@ final class LSM6DS3Driver: InertialDriver {
   }
 
   func start() throws(HardwareError) {
-    // Either will do, whatever the board file calls it.
+    // Either chip is accepted, whichever the board file names.
     try ChipIdentity(register: LSM6DS3Register.whoAmI, values: LSM6DS3Driver.identities).require(
       "relative of the LSM6DS3", of: registers)
     isLSM6DS3 = try registers.read(LSM6DS3Register.whoAmI) == LSM6DS3Register.lsm6ds3

@@ -1,9 +1,9 @@
-/// Registers of the LSM6DS3TR-C and LSM6DSL, by the names of their data sheets (DS11608, DocID028475), and of the LSM6DS3
-/// (DocID026899), which has the same but for what is said here.
+/// Registers of the LSM6DS3TR-C and LSM6DSL, by the names of their data sheets (DS11608, DocID028475), and of the
+/// LSM6DS3 (DocID026899), which has the same except for the differences named here.
 ///
-/// Traps: the words of the FIFO have no tags, and only the pattern tells which one comes next; the first sample after the FIFO is
-/// switched on is not good; the data-ready line stays high until the output registers are read, unless it is told to pulse, which
-/// the LSM6DS3 cannot do; the thermometers differ; the range bits are out of order.
+/// Traps: the words of the FIFO have no tags, and only the pattern tells which one comes next; the first sample after
+/// the FIFO is switched on is not valid; the data-ready line stays high until the output registers are read, unless it
+/// is configured to pulse, which the LSM6DS3 cannot do; the thermometers differ; the range bits are out of order.
 enum LSM6DS3Register {
   /// FIFO_CTRL3: which of the samples go into the FIFO: gyroscope in bits 5:3, accelerometer in bits 2:0.
   static let fifoDecimation: UInt8 = 0x08
@@ -11,7 +11,7 @@ enum LSM6DS3Register {
   static let fifoControl: UInt8 = 0x0A
   /// DRDY_PULSE_CFG_G; the LSM6DS3 has the gyroscope's orientation there.
   static let dataReadyPulse: UInt8 = 0x0B
-  /// INT1_CTRL: what the pin INT1 tells.
+  /// INT1_CTRL: the events that the pin INT1 signals.
   static let interrupt1: UInt8 = 0x0D
   /// WHO_AM_I.
   static let whoAmI: UInt8 = 0x0F

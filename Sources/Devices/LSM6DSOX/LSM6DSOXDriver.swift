@@ -53,7 +53,7 @@ public final class LSM6DSOXDriver: InertialDriver {
       try registers.write(LSM6DSOXRegister.pulsedDataReady, to: LSM6DSOXRegister.counterBatch1)
       try registers.write(LSM6DSOXRegister.gyroscopeReady, to: LSM6DSOXRegister.interrupt1)
     }
-    // Table 4: what the gyroscope says earlier is not right yet.
+    // Table 4: earlier samples of the gyroscope are not valid yet.
     connection.pause(.milliseconds(70))
     try restartFIFO()
   }
@@ -103,7 +103,7 @@ public final class LSM6DSOXDriver: InertialDriver {
     try registers.write(LSM6DSOXRegister.fifoContinuous, to: LSM6DSOXRegister.fifoControl4)
   }
 
-  /// Joins words to samples; returns whether all were what they can be.
+  /// Joins words into samples; returns whether all words were valid.
   private func decode(_ bytes: UnsafeRawBufferPointer, _ count: Int, _ batch: inout IMUBatch) -> Bool {
     for index in 0..<count {
       let offset = index * LSM6DSOXDriver.wordLength

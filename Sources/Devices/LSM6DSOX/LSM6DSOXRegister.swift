@@ -10,7 +10,7 @@ enum LSM6DSOXRegister {
   static let fifoControl4: UInt8 = 0x0A
   /// Counter of batches, 9.8; its top bit has the data-ready lines pulse.
   static let counterBatch1: UInt8 = 0x0B
-  /// What the pin INT1 tells, 9.10.
+  /// The events that the pin INT1 signals, 9.10.
   static let interrupt1: UInt8 = 0x0D
   /// Who am I, 9.12.
   static let whoAmI: UInt8 = 0x0F
@@ -26,7 +26,7 @@ enum LSM6DSOXRegister {
   static let control8: UInt8 = 0x17
   /// Control 9, 9.21.
   static let control9: UInt8 = 0x18
-  /// WAKE_UP_SRC: what has woken it up. Reading it takes that back, and the line with it.
+  /// WAKE_UP_SRC: the source of the wake-up. Reading it clears it, and the line with it.
   static let wakeUpSource: UInt8 = 0x1B
   /// Temperature, low byte first, 9.27.
   static let temperature: UInt8 = 0x20
@@ -37,11 +37,11 @@ enum LSM6DSOXRegister {
   static let tap2: UInt8 = 0x58
   /// WAKE_UP_THS: the threshold in its lowest six bits.
   static let wakeUpThreshold: UInt8 = 0x5B
-  /// WAKE_UP_DUR: for how many samples more it has to be passed, and what a unit of it is.
+  /// WAKE_UP_DUR: the number of further samples above the threshold, and its unit.
   static let wakeUpDuration: UInt8 = 0x5C
   /// MD1_CFG: which of those interrupts the pin INT1 tells.
   static let functions1: UInt8 = 0x5E
-  /// The tag of the next word, 9.77, with six bytes of data behind it.
+  /// The tag of the next word, 9.77, followed by six bytes of data.
   static let fifoTag: UInt8 = 0x78
 
   // FIFO control 4
@@ -65,7 +65,8 @@ enum LSM6DSOXRegister {
   static let accelerometerLowPower: UInt8 = 0x10
   /// HPCF_XL 5: the high pass begins at a two-hundredth of the rate, that is 0.13 Hz. FASTSETTL_MODE_XL: it begins at gravity.
   static let slowHighPass: UInt8 = 0xA8
-  /// INT_CLR_ON_READ, SLOPE_FDS and LIR: the line stays until the source is read, and what is compared has been high-passed.
+  /// INT_CLR_ON_READ, SLOPE_FDS and LIR: the line stays until the source is read, and the compared signal is
+  /// high-passed.
   static let latchedHighPassed: UInt8 = 0x51
   /// WAKE_THS_W: a unit of the threshold is a 256th of the full scale, 7.8 mg at 2 g.
   static let fineThreshold: UInt8 = 0x10

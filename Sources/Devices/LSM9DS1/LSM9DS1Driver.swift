@@ -60,7 +60,7 @@ final class LSM9DS1Driver: InertialDriver {
         let accelerometer = try sample(LSM9DS1Register.accelerometerOutput)
         batch.append(gyroscope: gyroscope * gyroscopeScale, accelerometer: accelerometer * accelerometerScale)
       } catch .arbitrationLost {
-        // Nobody knows whether the next of one sensor still belongs to the next of the other.
+        // It is unknown whether the next sample of one sensor still belongs to the next of the other.
         return try startOver(.misread, &batch)
       }
     }

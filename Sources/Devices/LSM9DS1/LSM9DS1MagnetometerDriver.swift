@@ -5,8 +5,8 @@ import HardwareIO
 /// Its data sheet gives 0.14, 0.29, 0.43 and 0.58 milligauss to a unit, which are the LIS3MDL's with their further
 /// digits cut off.
 final class LSM9DS1MagnetometerDriver: PolledDriver {
-  /// Its x points against the other half's, y and z along them; and what the other half's driver does to have its axes
-  /// right-handed is done here too.
+  /// Its x points against that of the other half, its y and z along. The other half's driver makes its axes
+  /// right-handed; this driver does the same here.
   private static let axes = SIMD3<Float>(-1, 1, -1)
 
   private let identity = ChipIdentity(register: LIS3MDLRegister.whoAmI, values: [LIS3MDLRegister.identity])
@@ -19,7 +19,7 @@ final class LSM9DS1MagnetometerDriver: PolledDriver {
   }
 
   func start() throws(HardwareError) {
-    // Not by the other half, which may have no power, or be somebody else's.
+    // The other half does not identify it, because it may be without power, or in use by another program.
     try identity.require(MagnetometerChip.lsm9ds1Magnetometer.title, of: registers)
     try driver.start()
   }

@@ -9,7 +9,7 @@ extension BarometerChip {
         try MS5611PROM(registers).isGenuine
       },
       provenAgainst: "Linux (ms5611)",
-      // Temperature, pressure, and what the pressure waits for.
+      // Temperature, pressure, and the conversion that precedes the pressure.
       looksPerSample: 3,
       // 0.0125 mA at 1 Hz, and in proportion at 25; between conversions.
       milliamperes: 0.3, sleepMilliamperes: 0.0001, ratesHz: 0.5...50,

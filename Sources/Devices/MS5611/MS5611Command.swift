@@ -1,9 +1,9 @@
 /// Commands of the MS5611, by the names of its data sheet: it has no registers.
 ///
 /// Traps: a result that is fetched before the conversion is over is 0, and so is the conversion's; a result can be
-/// fetched once; what it measures means nothing without the coefficients of its PROM, and hardly anything without a
-/// temperature of the same minute: a tenth of a degree is 20 Pa; an MS5607 looks just like it, and means other
-/// pressures by its numbers.
+/// fetched once; its numbers mean nothing without the coefficients of its PROM, and hardly anything without a
+/// temperature of the same minute: a tenth of a degree is 20 Pa; an MS5607 looks just like it, but its numbers stand
+/// for other pressures.
 enum MS5611Command {
   /// Reset: 2.8 ms until the PROM can be read.
   static let reset: UInt8 = 0x1E

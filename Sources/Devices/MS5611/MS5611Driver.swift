@@ -1,17 +1,17 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the MS5611, which measures only when told, and either pressure or temperature.
+/// Driver of the MS5611, which measures only on command, and either pressure or temperature.
 ///
-/// A read does not wait: it fetches what the chip has converted since the last one and has it convert the next. Soon
-/// after each sample the temperature is converted, and then the pressure, which waits in the chip until the next sample
-/// is due. So it has to be read at least three times for each sample.
+/// A read does not wait: it fetches the result of the last conversion and starts the next. Soon after each sample it
+/// converts the temperature, and then the pressure, which waits in the chip until the next sample is due. So it must be
+/// read at least three times for each sample.
 final class MS5611Driver: PolledDriver {
   private enum Quantity {
     case pressure, temperature
   }
 
-  /// At most, with the greatest oversampling, and half of what it takes typically.
+  /// The maximum, with the greatest oversampling, plus half of the typical time.
   private static let conversionTime = Duration.microseconds(9040)
   private static let halfConversionTime = Duration.microseconds(4110)
 
@@ -19,7 +19,7 @@ final class MS5611Driver: PolledDriver {
   private let connection: ChipConnection
   private let period: Duration
   private var prom: MS5611PROM?
-  /// What the chip converts or has converted, and since when.
+  /// The chip's present or finished conversion, and its start.
   private var conversion: (quantity: Quantity, began: MonotonicInstant)?
   private var temperature: Int?
   /// When the next sample may come.
@@ -47,7 +47,7 @@ final class MS5611Driver: PolledDriver {
     temperature = try result()
     try begin(.pressure)
     self.prom = prom
-    // In between the reads of somebody who reads once a period, so that none is just too early.
+    // Between the reads of a reader that reads once per period, so that none is just too early.
     due = connection.clock.now + period / 2
   }
 
@@ -87,7 +87,7 @@ final class MS5611Driver: PolledDriver {
     conversion = (quantity, connection.clock.now)
   }
 
-  /// What has been converted; `nil` where nothing has, as after a reset by somebody else, or where the bus hangs.
+  /// The result of the conversion; `nil` if there is none, as after a reset by another program, or on a stuck bus.
   private func result() throws(HardwareError) -> Int? {
     let bytes = try registers.read(MS5611Command.readResult, count: 3)
     let number = Int(bytes[0]) << 16 | Int(bytes[1]) << 8 | Int(bytes[2])

@@ -1,7 +1,7 @@
 import HardwareIO
 
-/// What an MS5611 knows of itself, and what its numbers mean with that: the formulas of the data sheet's section on
-/// pressure and temperature calculation, with those of the second order.
+/// The calibration coefficients of an MS5611, and the conversion of its numbers with them: the formulas of the data
+/// sheet's section on pressure and temperature calculation, including the second order.
 struct MS5611PROM: Sendable {
   /// The maker's, six coefficients, and a serial number with the check.
   private var words = SIMD8<UInt16>()

@@ -14,7 +14,7 @@ public struct MagnetometerSample: Equatable, Sendable {
     self.field = field
   }
 
-  /// What a chip makes of its measurement, unless it is none.
+  /// A measurement of a chip, or `nil` if it cannot be one.
   init?(goodAt at: MonotonicInstant, field: SIMD3<Float>) {
     guard (field * field).sum() > MagnetometerSample.weakest * MagnetometerSample.weakest else { return nil }
     self.init(at: at, field: field)

@@ -7,13 +7,13 @@
 enum QMC5883LRegister {
   /// x, y and z follow each other, low byte first, 00H to 05H.
   static let output: UInt8 = 0x00
-  /// What is new, and what is too much, 06H.
+  /// The marks of a new measurement and of an overflow, 06H.
   static let status: UInt8 = 0x06
   /// Oversampling, range, rate and mode, 09H.
   static let control1: UInt8 = 0x09
   /// Reset, 0AH.
   static let control2: UInt8 = 0x0A
-  /// How often the sensor is magnetised anew, 0BH.
+  /// The period of the sensor's set/reset pulses, 0BH.
   static let setResetPeriod: UInt8 = 0x0B
   /// Chip ID, 0DH.
   static let chipID: UInt8 = 0x0D
@@ -21,7 +21,7 @@ enum QMC5883LRegister {
   static let identity: UInt8 = 0xFF
 
   static let reset: UInt8 = 0x80
-  /// What the data sheet recommends.
+  /// The value that the data sheet recommends.
   static let recommendedPeriod: UInt8 = 0x01
   /// The mean of 512, which is the least noise.
   static let oversampling512: UInt8 = 0x00

@@ -1,14 +1,15 @@
 /// Registers of the QMC5883P, by the tables of its data sheet (QST 13-52-19).
 ///
 /// Traps: it is no QMC5883L, although it succeeds it on the same boards; the mode called continuous measures as fast as
-/// it can, whatever the rate, which only the normal mode keeps; the signs of the axes are set in a register that the
-/// table of registers does not have, but all examples; to read the status takes what is new.
+/// it can, whatever the rate, which only the normal mode observes; the signs of the axes are set in a register that is
+/// missing in the table of registers but present in all examples; reading the status clears the mark of a new
+/// measurement.
 enum QMC5883PRegister {
   /// Chip ID, table 15.
   static let chipID: UInt8 = 0x00
   /// x, y and z follow each other, low byte first, table 15.
   static let output: UInt8 = 0x01
-  /// What is new, and what is too much, table 16.
+  /// The marks of a new measurement and of an overflow, table 16.
   static let status: UInt8 = 0x09
   /// Oversampling, rate and mode, table 17.
   static let control1: UInt8 = 0x0A

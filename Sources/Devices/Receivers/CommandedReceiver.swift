@@ -8,9 +8,9 @@ protocol CommandedReceiver: Sendable {
   var name: String { get }
   /// Who it is by its own words.
   var identity: ReceiverIdentity { get }
-  /// Asks what tells it from others of its kind, where it can say that.
+  /// Asks for its unique number, if it has one.
   mutating func askForUniqueID(_ dialogue: ReceiverDialogue) throws(HardwareError)
-  /// Sets it, and notes what could not be set; ends early where the reader is told to stop.
+  /// Applies the settings, and notes those that could not be set; returns early if the reader is told to stop.
   mutating func configure(
     _ settings: ReceiverSettings, _ dialogue: ReceiverDialogue, _ report: inout SettingReport
   ) throws(HardwareError)
@@ -22,21 +22,21 @@ protocol CommandedReceiver: Sendable {
   func longestSleep(in sleep: ReceiverSleep) -> Duration?
   /// What wakes it; `nil` where its supply alone does, switched off and on.
   func wakingBytes(from sleep: ReceiverSleep) -> [UInt8]?
-  /// Has it start anew by command: hot, warm or cold. What it was set to may be gone then, its speed included.
+  /// Restarts it by command: hot, warm or cold. Its settings may be lost, including its speed.
   func restart(_ restart: ReceiverRestart, _ dialogue: ReceiverDialogue) throws(HardwareError)
   /// Whether it has to be set again after it has rested.
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool
-  /// Has it say, or keep, what it knows of the satellites, before its supply goes.
+  /// Makes it report, or store, its knowledge of the satellites, before its supply is switched off.
   ///
   /// - Parameters:
-  ///   - mayStop: it may be stopped for that, and its flash be written
-  ///   - hasBackup: what it once knew lies in its flash
+  ///   - mayStop: whether it may be stopped for that, and its flash be written
+  ///   - hasBackup: whether earlier knowledge is in its flash
   func keepKnowledge(
     _ dialogue: ReceiverDialogue, mayStop: Bool, hasBackup: Bool
   ) throws(HardwareError) -> KeptKnowledge
   /// Has it forget what lies in its flash of that.
   func clearBackup(_ dialogue: ReceiverDialogue) throws(HardwareError)
-  /// Tells it what it knew, and when and where it is.
+  /// Sends it its earlier knowledge, the time and its position.
   func giveBack(_ knowledge: GivenKnowledge, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer
 }
 

@@ -2,10 +2,10 @@ import HardwareIO
 import MonotonicTime
 import NMEA
 
-/// Finds out why a receiver that is read has no fix: from what came over its line, and from the satellites that it lists.
+/// Finds out why a receiver has no fix, from the bytes on its line and from the satellites that it lists.
 ///
-/// A value without clock and I/O. Its reader tells it when the line is opened, what was read so far, and each epoch; anybody may
-/// ask for the finding at any instant.
+/// A value without clock and I/O. Its reader reports the opening of the line, the counts so far, and each epoch; the
+/// finding is available at any instant.
 public struct FixSearch: Equatable, Sendable {
   /// Why there is no fix.
   public enum Finding: Equatable, Sendable {
@@ -32,7 +32,7 @@ public struct FixSearch: Equatable, Sendable {
   /// A round of all usual speeds takes longer than this, but each shows within it whether it is the right one, where the board file
   /// names one.
   static let noiseLimit = Duration.seconds(12)
-  /// A list of satellites is good for so long.
+  /// The time for which a list of satellites is valid.
   static let listLifetime = Duration.seconds(12)
   /// Before this time a receiver has looked for no satellite in earnest.
   static let listPatience = Duration.seconds(5)
@@ -69,7 +69,7 @@ public struct FixSearch: Equatable, Sendable {
     counters = ReceiverDecoder.Counters()
   }
 
-  /// - Parameter present: what was read since the line was opened
+  /// - Parameter present: the counts since the line was opened
   public mutating func read(_ present: ReceiverDecoder.Counters, at now: MonotonicInstant) {
     defer { counters = present }
     guard present.bytes != counters.bytes else { return }
@@ -121,7 +121,7 @@ extension FixSearch.Finding {
     }
   }
 
-  /// What is the matter.
+  /// The reason why there is no fix.
   ///
   /// - Parameter port: the path of the receiver's line
   public func summary(on port: String) -> String {

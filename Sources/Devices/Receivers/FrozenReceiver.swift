@@ -13,12 +13,12 @@ struct FrozenReceiver: Sendable {
 
   /// Speeds below it are noise, m/s.
   private static let leastSpeed = 2.0
-  /// So far it has to have come by its own speed, metres: the coarsest sentences tell 18 m apart.
+  /// The distance that its own speed must have covered, metres: the coarsest sentences resolve 18 m.
   private static let distance = 50.0
   private static let leastRepetitions = 5
-  /// Speeds are believed for so long.
+  /// The time for which a speed is trusted.
   private static let longestStep = 5.0
-  /// Nobody sends on for so many seconds without a new time, beside three of its usual intervals.
+  /// No receiver sends for this number of seconds without a new time, in addition to three of its usual intervals.
   private static let longestEpoch = 10.0
   /// Of sentences and messages within one.
   private static let mostFrames = 100
@@ -33,10 +33,10 @@ struct FrozenReceiver: Sendable {
   private var interval = 0.0
   private var framesAtEpoch = 0
 
-  /// Takes the next epoch; returns whether it is to be believed.
+  /// Takes the next epoch; returns whether it is trustworthy.
   mutating func take(_ observation: borrowing GNSSObservation, frames: Int) -> Bool {
     let step = last.map { observation.at.seconds(since: $0) } ?? 0
-    // One long pause says nothing of what is usual.
+    // One long pause does not change the usual interval.
     if last != nil { interval = min(step, interval == 0 ? step : interval * 2) }
     last = observation.at
     framesAtEpoch = frames
@@ -70,8 +70,9 @@ struct FrozenReceiver: Sendable {
     fault = .time
   }
 
-  /// What is known of it when it is read again after a pause: it may have been heard for too short to be found out. That it has hung
-  /// up is to be seen anew, as it may have been started meanwhile; of its time nothing is known, which goes on without being read.
+  /// The knowledge that remains after a pause in reading: a visit may be too short to detect a frozen receiver. Whether
+  /// it is frozen must be established again, because it may have restarted. Its time continued without being read, so
+  /// nothing is known of it.
   var resumed: FrozenReceiver {
     var next = FrozenReceiver()
     (next.position, next.heightMetres) = (position, heightMetres)

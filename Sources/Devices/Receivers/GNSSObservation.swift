@@ -5,7 +5,7 @@ import NMEA
 public struct GNSSObservation: Sendable {
   /// When the epoch's first byte was read.
   public var at: MonotonicInstant
-  /// When it was known to be whole: when the last of it was read, or the silence behind it had been long enough.
+  /// The time at which it was complete: its last byte was read, or the silence after it had been long enough.
   public var receivedAt: MonotonicInstant
   public var fix: GNSSFix
   /// Empty unless a complete list of satellites arrived with the epoch.

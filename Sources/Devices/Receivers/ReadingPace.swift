@@ -1,10 +1,11 @@
 import MonotonicTime
 
-/// How fast a receiver on the network is read. It can send as much as the network carries, whoever it is; a serial line limits itself.
+/// The pace at which a receiver on the network is read. A network sender can send as much as the network carries; a
+/// serial line limits itself.
 struct ReadingPace {
   /// More than the fastest line carries (921,600 baud).
   static let mostBytesPerSecond = 128 << 10
-  /// What a read counts as at least: of what a gpsd sends, most may have been left out by then.
+  /// The minimum size at which a read is counted: most of a gpsd's output may already have been filtered out.
   static let leastBytesPerRead = 64
 
   private var second: (beganAt: MonotonicInstant, byteCount: Int)?

@@ -5,15 +5,15 @@ public enum ReceiverAnswer: Equatable, Sendable {
   case accepted
   /// The receiver has understood, and does not.
   case refused
-  /// What it was asked for.
+  /// The requested value.
   case answered([UInt8])
   /// It speaks of something else.
   case otherwise(String)
   case unanswered
-  /// The reader was told to stop meanwhile.
+  /// The reader was told to stop during the request.
   case stopped
 
-  /// Whether the receiver did what it was told, or said what it was asked for.
+  /// Whether the receiver obeyed the command, or sent the requested value.
   var isGood: Bool {
     switch self {
     case .accepted, .answered: true
@@ -22,14 +22,14 @@ public enum ReceiverAnswer: Equatable, Sendable {
   }
 }
 
-/// Something that is said to a receiver, and how its answer is told from all else that comes meanwhile.
+/// A request to a receiver, and how to recognize its answer among everything else that it sends.
 protocol ReceiverRequest {
   /// As it goes over the line.
   var bytes: [UInt8] { get }
   /// What its answer is told by: that to another request on the same subject looks the same.
   var subject: String { get }
-  /// Looks at what has come; returns the answer once that is whole.
+  /// Examines the received bytes; returns the answer once it is complete.
   mutating func take(_ frame: ReceiverFramer.Frame) -> ReceiverAnswer?
-  /// What it comes to where nothing more is waited for.
+  /// The result if nothing more is expected.
   var answerSoFar: ReceiverAnswer { get }
 }

@@ -2,10 +2,10 @@ import MonotonicTime
 import NMEA
 import UBX
 
-/// Turns what a receiver sends into observations: frames the sentences, assembles the epochs and dates both. Knows no port and
-/// no clock, so that what was recorded goes the same way as what is read.
+/// Turns a receiver's bytes into observations: it frames the sentences, assembles the epochs and dates both. It knows
+/// no port and no clock, so that recorded bytes take the same path as live ones.
 public struct ReceiverDecoder: ~Copyable, Sendable {
-  /// What has been read.
+  /// Counts of everything that was read.
   public struct Counters: Equatable, Sendable {
     /// Whether they made sense or not.
     public var bytes = 0
@@ -16,7 +16,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
     public var truncated = 0
     public var unknown = 0
     public var epochs = 0
-    /// What cannot be true, and was left out.
+    /// Values that cannot be true and were left out.
     public var refused = RefusedValues()
 
     public init() {}
@@ -41,28 +41,28 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   private var dates = EpochDates()
   private var frozen = FrozenReceiver()
   private var lastReadAt = MonotonicInstant(nanoseconds: 0)
-  /// What it has given away of itself.
+  /// The receiver's identity, derived from its output.
   public private(set) var speech = ReceiverIdentity.Speech()
-  /// What it has said of its corrections since that was taken last.
+  /// Its reports about corrections since they were last taken.
   private var outcomes = CorrectionOutcomes()
   /// As of the last bytes, or of the silence after them.
   public private(set) var counters = Counters()
 
   public init() {}
 
-  /// How long nothing must come for the present epoch to be over; `nil` where none has begun.
+  /// The silence that ends the present epoch; `nil` if none has begun.
   public var silenceThatEnds: Duration? { assembler.silenceThatEnds.map { .nanoseconds($0) } }
 
   /// Whether all sentences of this receiver have a checksum.
   var expectsChecksums: Bool { framer.expectsChecksums }
 
-  /// Sentences and messages whose kind is known, so far.
+  /// Sentences and messages of known kinds, so far.
   var knownCount: Int { framer.sentences.sentences + framer.messages.messages - counters.unknown }
 
   /// What says that it has hung up.
   var fault: FrozenReceiver.Fault? { frozen.fault }
 
-  /// What was found out of that so far.
+  /// The findings from these so far.
   var suspicion: FrozenReceiver { frozen }
 
   /// Goes on where another one that has read the same receiver has ended.
@@ -71,7 +71,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   /// Forgets a sentence that has begun, because the line was closed or its speed changed.
   mutating func reset() { framer.reset() }
 
-  /// What it has said of its corrections since this was asked last; `nil` for nothing.
+  /// Its reports about corrections since the last call; `nil` if there are none.
   mutating func takeOutcomes() -> CorrectionOutcomes? {
     guard !outcomes.isEmpty else { return nil }
     defer { outcomes = CorrectionOutcomes() }
@@ -120,7 +120,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
     frozen.look(at: readAt, frames: counters.sentences + counters.messages)
   }
 
-  /// When the present epoch is over unless something comes; `nil` where none has begun.
+  /// The end of the present epoch if nothing more arrives; `nil` if none has begun.
   public var silenceEndsAt: MonotonicInstant? { silenceThatEnds.map { lastReadAt + $0 } }
 
   /// Nothing has come until an instant, for as long as ends an epoch.

@@ -2,11 +2,12 @@ import HardwareIO
 import MonotonicTime
 import NMEA
 
-/// Speaks with a receiver while it is read: what comes between a request and its answer becomes epochs as ever.
+/// Exchanges requests and answers with a receiver while it is read: epochs between a request and its answer are
+/// delivered as usual.
 public final class ReceiverDialogue {
   /// A receiver at 9600 baud may have a second's sentences to send before it gets to its answer.
   private static let patience = Duration.milliseconds(1500)
-  /// So much later than that an answer may still come.
+  /// The additional time in which a late answer may arrive.
   private static let lateness = Duration.seconds(3)
 
   /// A request that was said more often than it was answered. Acknowledgements name the kind of a request and not its contents:
@@ -22,12 +23,12 @@ public final class ReceiverDialogue {
   private let receive: (borrowing GNSSObservation) -> Void
   /// At which the line runs.
   private(set) var speed: BaudRate
-  /// Of what is to be ended in order: who waits for the end of a run does not wait for a receiver that has gone deaf.
+  /// The limit for an orderly end: the end of a run must not wait for a receiver that does not answer any more.
   private var deadline: MonotonicInstant?
   static let endingTime = Duration.seconds(3)
-  /// Who is taken to be there, while that is to be found out.
+  /// The driver whose receiver is assumed, during the identification.
   private var expected: ReceiverDriver?
-  /// Somebody else was heard than was expected: no answer is to be had.
+  /// Another receiver was heard than the expected one: no answer will come.
   private var isContradicted = false
   /// It was told to stop: nothing that follows is answered.
   private(set) var isStopped = false
@@ -80,13 +81,13 @@ public final class ReceiverDialogue {
     return last
   }
 
-  /// Whether somebody else speaks than is expected.
+  /// Whether another receiver sends than the expected one.
   private func look(at frame: ReceiverFramer.Frame) {
     guard let expected, let speaker = ReceiverDriver.speaker(of: frame), speaker != expected else { return }
     isContradicted = true
   }
 
-  /// Asks somebody who is taken to be there, for as long as nobody else is heard.
+  /// Asks an assumed receiver, until another one is heard.
   func expecting<Answer>(
     _ driver: ReceiverDriver, _ ask: () throws(HardwareError) -> Answer
   ) throws(HardwareError) -> Answer {
@@ -95,7 +96,7 @@ public final class ReceiverDialogue {
     return try ask()
   }
 
-  /// Lets the answers go by that are still to come; what has not come by then is lost.
+  /// Skips answers that are still on their way; later ones are lost.
   private func awaitLate(_ due: Due) throws(HardwareError) {
     var (open, count) = (due.request, due.count)
     try read(
@@ -124,7 +125,7 @@ public final class ReceiverDialogue {
     try read(for: limit, inspect: { if isLast($0) { isOver = true } }, isFound: { isOver })
   }
 
-  /// Says something and listens for so long, whatever comes.
+  /// Sends something and listens for this time, whatever arrives.
   func say(
     _ bytes: [UInt8], for time: Duration, _ look: @escaping (ReceiverFramer.Frame) -> Void
   ) throws(HardwareError) {
@@ -154,26 +155,27 @@ public final class ReceiverDialogue {
     return heard
   }
 
-  /// Has the receiver go over to another speed, goes there too and asks whether it came along. Where it did not, all is as before.
+  /// Switches the receiver to another speed, switches the line and asks whether it followed. If it did not, the old
+  /// speed is restored.
   ///
   /// - Parameters:
-  ///   - bytes: tell it to
-  ///   - request: is answered by who hears it
+  ///   - bytes: the command to switch
+  ///   - request: a request whose answer shows that it followed
   func changeSpeed(
     to new: BaudRate, saying bytes: [UInt8], asking request: some ReceiverRequest
   ) throws(HardwareError) -> ReceiverAnswer {
     let old = speed
-    // Half-way it could be lost: who is told to stop ends this first.
+    // Between the two speeds the receiver could be lost, so a request to stop waits until this is over.
     let poller = receiver.poller
     receiver.poller = poller.unstoppable
     defer { receiver.poller = poller }
     try say(bytes)
-    // What is still to be sent goes at the old speed, and some receivers take a while.
+    // Pending output leaves at the old speed, and some receivers take a while.
     try listen(for: old.time(for: bytes.count) + .milliseconds(150))
     try go(to: new)
     switch try ask(request, within: .milliseconds(800)) {
     case .accepted, .answered, .refused:
-      // At the new speed nothing comes of what was said before.
+      // Bytes from before the switch have no meaning at the new speed.
       due = [:]
       return .accepted
     case .otherwise, .unanswered, .stopped: break
@@ -213,9 +215,9 @@ public final class ReceiverDialogue {
     return speaker
   }
 
-  /// From now on it cannot be told to stop: what has been begun is to be ended in order.
+  /// From now on it cannot be told to stop: work in progress must end in order.
   ///
-  /// - Parameter deadline: until then at the latest
+  /// - Parameter deadline: the latest time for that
   func endInOrder(by deadline: MonotonicInstant) {
     receiver.poller = receiver.poller.unstoppable
     isStopped = false

@@ -1,9 +1,10 @@
 import Guarding
 import MonotonicTime
 
-/// What others know of a receiver and it does not say itself: that it repeats one position while the inertial sensors move.
+/// A doubt about a receiver that others have and it does not state itself: that it repeats one position while the
+/// inertial sensors move.
 public final class ReceiverDoubt: Sendable {
-  /// Who has said so has others to do, and may not come back to take it back.
+  /// A doubt expires, because its source may not come back to withdraw it.
   private static let lifetime = Duration.seconds(5)
 
   private let contradictedAt = Guarded<MonotonicInstant?>(nil)
@@ -19,6 +20,6 @@ public final class ReceiverDoubt: Sendable {
     contradictedAt.withLock { $0.map { now - $0 < ReceiverDoubt.lifetime } ?? false }
   }
 
-  /// It begins anew.
+  /// It starts again.
   func forget() { contradictedAt.withLock { $0 = nil } }
 }

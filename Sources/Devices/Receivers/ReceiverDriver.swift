@@ -16,7 +16,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
   /// Whether anything is said to the receiver.
   public var speaks: Bool { self != .nmea }
 
-  /// Whether its receivers can be told what they knew, or when and where they are.
+  /// Whether its receivers accept earlier knowledge, or time and position.
   public var isHelped: Bool {
     switch self {
     case .auto, .ublox, .mediatek, .casic: true
@@ -37,7 +37,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     }
   }
 
-  /// What cannot be set of its receivers.
+  /// The settings that its receivers do not have.
   public var lackingKeys: Set<ReceiverSettings.Key> {
     switch self {
     case .nmea: Set(ReceiverSettings.Key.allCases)
@@ -47,7 +47,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     }
   }
 
-  /// Asks who is there; `nil` where nobody answers in its language.
+  /// Asks for the identity; `nil` if nothing answers in its language.
   func identify(_ dialogue: ReceiverDialogue, tries: Int = 2) throws(HardwareError) -> (any CommandedReceiver)? {
     switch self {
     case .nmea: nil
@@ -83,7 +83,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     return nil
   }
 
-  /// Whose sentence or message it is; `nil` for what anybody says.
+  /// The driver to which a sentence or message belongs; `nil` for those of any receiver.
   static func speaker(of frame: ReceiverFramer.Frame) -> ReceiverDriver? {
     switch frame {
     case .message(let message):

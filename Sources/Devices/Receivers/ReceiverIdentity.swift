@@ -2,12 +2,12 @@
 public struct ReceiverIdentity: Equatable, Sendable {
   /// In whose language it speaks.
   public var driver: ReceiverDriver
-  /// As it says itself; `nil` where it was not asked.
+  /// As the receiver states; `nil` if it was not asked.
   public var software: String?
   public var hardware: String?
-  /// What it adds, such as `PROTVER=18.00`.
+  /// Additional statements, such as `PROTVER=18.00`.
   public var extensions: [String]
-  /// What tells it from all others of its kind; `nil` where it does not say.
+  /// Its unique number; `nil` if it does not state one.
   public var uniqueID: String?
   /// It reports its positions in messages, and not in sentences.
   public var reportsInMessages = false
@@ -29,7 +29,7 @@ extension ReceiverIdentity {
     return uniqueID != other
   }
 
-  /// What a receiver gives away of itself by what it sends.
+  /// The identity that follows from a receiver's regular output.
   public struct Speech: Equatable, Sendable {
     /// Whose messages it has sent last; `nil` where all were sentences.
     public internal(set) var driver: ReceiverDriver?
@@ -38,7 +38,7 @@ extension ReceiverIdentity {
     public init() {}
   }
 
-  /// An identity with what has been heard: that counts more than what was answered before.
+  /// An identity combined with later observations, which count more than earlier answers.
   public static func of(_ answered: ReceiverIdentity?, heard: Speech) -> ReceiverIdentity? {
     guard let driver = heard.driver else { return answered }
     var identity = answered?.driver == driver ? answered ?? .init(driver: driver) : .init(driver: driver)

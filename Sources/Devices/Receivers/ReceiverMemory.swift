@@ -2,10 +2,10 @@ import Guarding
 import HardwareIO
 import MonotonicTime
 
-/// What is known of a receiver from one run to the next.
+/// The knowledge about a receiver from one run to the next.
 public final class ReceiverMemory: Sendable {
   struct Contents: Sendable {
-    /// The port's device, of which all of this is known.
+    /// The port's device, to which this knowledge applies.
     var node: DeviceNode?
     /// As it has answered last; asked again it is asked in that language first.
     var receiver: (any CommandedReceiver)?
@@ -16,17 +16,17 @@ public final class ReceiverMemory: Sendable {
     /// How it rests at present, if it does.
     var asleep: ReceiverSleep?
     var asleepSince: MonotonicInstant?
-    /// Whether it has hung up, as far as that shows: a visit may be too short for it.
+    /// Evidence that it is frozen: a visit may be too short to find out.
     var suspicion = FrozenReceiver()
-    /// For how long it has searched in vain, for the same reason.
+    /// The duration of its unsuccessful search, for the same reason.
     var search = SearchWatch()
-    /// What was tried of it while it did not work.
+    /// The restarts that were tried while it did not work.
     var ladder = RestartLadder()
     /// What its owner knows of that.
     var trouble: String?
-    /// Since when it was supplied when it was last given back what it had known.
+    /// The start of the supply period in which it was last given its earlier knowledge.
     var givenSince: MonotonicInstant?
-    /// How often in a row it did not say what it knows.
+    /// The number of times in a row that it did not report its knowledge.
     var savedInVain = 0
     /// When it last wrote that into its flash.
     var writtenAt: MonotonicInstant?
@@ -54,8 +54,8 @@ public final class ReceiverMemory: Sendable {
     }
   }
 
-  /// The port has been opened. What is in the place of another device has all to be found out; what was plugged in anew does not
-  /// sleep any more.
+  /// The port has been opened. For a different device all knowledge is discarded; one that was plugged in again does
+  /// not sleep any more.
   ///
   /// - Returns: whether it is another device than before
   func opened(_ node: DeviceNode?) -> Bool {

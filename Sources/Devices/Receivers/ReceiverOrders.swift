@@ -1,12 +1,12 @@
 import HardwareIO
 
-/// How a receiver is to be treated.
+/// The configured treatment of a receiver.
 public struct ReceiverOrders: Sendable {
   public var driver: ReceiverDriver
   /// At which it is expected; `nil` to find out.
   public var speed: BaudRate?
   public var settings: ReceiverSettings
-  /// How it rests; `nil` where nothing can be done about it.
+  /// Its kind of rest; `nil` if it has none.
   public var sleep: ReceiverSleep?
   /// How it rests is chosen each time that it is not wanted any more; `sleep` says nothing then.
   public var choosesSleep = false
@@ -29,7 +29,7 @@ public struct ReceiverOrders: Sendable {
   /// How it rests with its supply on.
   var rest: ReceiverSleep? { sleep == .off ? nil : sleep }
 
-  /// Whether what it knows is to be kept for it when its supply goes.
+  /// Whether to store its knowledge for it when its supply is switched off.
   var keepsKnowledge: Bool { !hasBackupBattery && isSwitched && rest == nil && driver.speaks }
 
   /// Whether it is told to rest, or may be.
@@ -44,7 +44,7 @@ public struct ReceiverOrders: Sendable {
     return SleepLimit(duration: .milliseconds(Int64(UbloxReceiver.longestSleepMilliseconds)), isWakeable: true)
   }
 
-  /// Where it is to be looked for first, by what its owner says.
+  /// The speed that its owner states, which is tried first.
   var likelySpeeds: [BaudRate] {
     [speed, settings.speed].compactMap { $0 }.reduce(into: []) { unique, speed in
       if !unique.contains(speed) { unique.append(speed) }

@@ -1,13 +1,13 @@
 /// What data sheets say of a way to rest.
 public struct ReceiverRestFigures: Equatable, Sendable {
-  /// Drawn while it rests; of one that is off nothing, whatever a battery of its own gives it.
+  /// The power that it draws at rest; 0 for one that is off, whatever its own battery supplies.
   public var milliamperes: Double
-  /// From its waking to its first fix, where it has been at rest for two hours at most.
+  /// The time from its waking to its first fix, after at most two hours of rest.
   public var startSeconds: Double
 
-  /// Whoever knows nothing any more takes so long.
+  /// The time to a fix of a receiver without any knowledge.
   public static let coldSeconds = 30.0
-  /// A first fix by what is still known: a second in most data sheets.
+  /// A first fix with valid knowledge: a second in most data sheets.
   private static let hotSeconds = 1.0
   /// The same by the ephemerides that the host has kept for it; others than u-blox receivers are told time and place alone.
   private static let helpedSeconds = 5.0
@@ -16,11 +16,11 @@ public struct ReceiverRestFigures: Equatable, Sendable {
 
   /// - Parameters:
   ///   - sleep: a way to rest
-  ///   - driver: of the receiver, as far as that is known
+  ///   - driver: of the receiver, if it is known
   ///   - hasBackupBattery: whether something keeps its memory while its supply is off
   public init(_ sleep: ReceiverSleep, of driver: ReceiverDriver, hasBackupBattery: Bool = true) {
     let (waking, hot) = (ReceiverRestFigures.wakingSeconds, ReceiverRestFigures.hotSeconds)
-    // From some it comes back by its supply alone, off and on, for which nobody has asked it what it knows.
+    // Some wake from this only by switching their supply off and on, and then their knowledge has not been saved.
     let wakesBySupply = driver == .casic || sleep == .backup && (driver == .mediatek || driver == .airoha)
     let keepsMemory = hasBackupBattery || !wakesBySupply
     let isHelped = driver == .ublox || driver == .auto
@@ -39,7 +39,7 @@ public struct ReceiverRestFigures: Equatable, Sendable {
 }
 
 extension ReceiverDriver {
-  /// In which of these its receivers draw the least; `nil` where they have none that they come back from.
+  /// The kind of rest in which its receivers draw the least; `nil` if there is none from which they wake.
   ///
   /// - Parameter isSwitched: whether their supply can be switched
   func deepestSleep(isSwitched: Bool) -> ReceiverSleep? {

@@ -22,28 +22,29 @@ public final class ReceiverSession {
   private let isSuppliedAlone: () -> Bool
   private let knowledge: KnowledgeOfRun
   private let chooseSleep: (ReceiverDriver) -> ReceiverSleep?
-  /// How it rests behind this run with its supply on; `nil` where it does not. As of its end, where that is chosen then.
+  /// Its kind of rest after this run with its supply on; `nil` if it does not rest. If the kind is chosen at the end,
+  /// it is as of then.
   public private(set) var rest: ReceiverSleep?
   private var ladder: RestartLadder
   private var search: SearchWatch
-  /// What was last said of its trouble.
+  /// The last report about its trouble.
   private var trouble: String?
   private var dialogue: ReceiverDialogue?
   /// It was asked who it is, for as long as that takes.
   private var hasAsked = false
-  /// What could not be set of it.
+  /// The settings that it did not accept.
   private var settingProblems: [String] = []
 
   /// - Parameters:
-  ///   - suppliedSince: what it knew before it does not know any more
-  ///   - remark: gets what its owner should know of the receiver, or that there is nothing
-  ///   - identified: gets who it is by its answer, or that it has not answered
-  ///   - doubt: what others know of it
-  ///   - isSuppliedAlone: whether its supply is on for nobody else; else switching that would not start it anew
-  ///   - restarted: gets why and how it is started anew, or that it works again
-  ///   - keeping: where what it knows is kept while its supply is off
-  ///   - chooseSleep: says how one of that driver is to rest with its supply on, `nil` where it is not to; asked at the end of the run
-  ///     where the orders leave that open
+  ///   - suppliedSince: the start of its supply, before which it has lost its knowledge
+  ///   - remark: receives remarks for its owner, or that there is none
+  ///   - identified: receives its identity by its answer, or that it has not answered
+  ///   - doubt: doubts of others about it
+  ///   - isSuppliedAlone: whether its supply is on only for it; otherwise switching the supply would not restart it
+  ///   - restarted: receives the reason and kind of a restart, or that it works again
+  ///   - keeping: the place that stores its knowledge while its supply is off
+  ///   - chooseSleep: returns the kind of rest for a receiver of that driver with its supply on, `nil` for none; called
+  ///     at the end of the run if the orders leave that open
   public init(
     _ orders: ReceiverOrders, _ memory: ReceiverMemory, _ receiver: SerialReceiver, suppliedSince: MonotonicInstant,
     remark: @escaping (String?) -> Void, identified: @escaping (ReceiverIdentity?) -> Void = { _ in },
@@ -98,7 +99,7 @@ public final class ReceiverSession {
     return dialogue.speed
   }
 
-  /// Reads epochs until told to stop. A receiver that does not work is started anew.
+  /// Reads epochs until told to stop. A receiver that does not work is restarted.
   public func run() throws(HardwareError) {
     defer {
       memory.present.suspicion = receiver.suspicion
@@ -120,8 +121,9 @@ public final class ReceiverSession {
     }
   }
 
-  /// Puts back what was found and has the receiver rest, as ordered; not told to stop any more, and over within
-  /// `ReceiverDialogue.endingTime`. A receiver that was not heard or asked before is, for as long as that goes.
+  /// Restores the previous settings and puts the receiver to rest, as ordered. This cannot be told to stop, and ends
+  /// within `ReceiverDialogue.endingTime`. A receiver that was not identified before is identified, if that succeeds in
+  /// time.
   ///
   /// - Returns: whether it sleeps, so that its supply may stay on
   public func end() throws(HardwareError) -> Bool {
@@ -131,7 +133,7 @@ public final class ReceiverSession {
       saveKnowledge()
       return false
     }
-    // Whoever loses his supply loses what was set.
+    // A receiver that loses its supply loses its settings anyway.
     let restores = orders.settings.restores && (rest != nil || !orders.isSwitched)
     guard orders.driver.speaks, restores || rest != nil else { return false }
     let deadline = receiver.clock.now + ReceiverDialogue.endingTime
@@ -170,7 +172,7 @@ public final class ReceiverSession {
     }
     guard try known.fallAsleep(rest, dialogue, orders.settings) else {
       remark("\(known.name): it was told to sleep ('\(rest.rawValue)'), and goes on talking")
-      // It may be another one by now, which is asked anew.
+      // It may be another one by now, which is asked again.
       if orders.driver == .auto { memory.present.receiver = nil }
       return false
     }
@@ -185,16 +187,17 @@ public final class ReceiverSession {
     return known.sleepLimit(in: rest)
   }
 
-  /// Has the receiver rest behind a run that has failed, where nothing else would: one whose supply can be switched loses that.
+  /// Puts the receiver to rest after a run that has failed, if nothing else would: a switchable supply is switched off
+  /// instead.
   ///
   /// - Returns: whether it sleeps
   public func endFailed() -> Bool {
     guard orders.sleepsSupplied, !orders.isSwitched, dialogue != nil else { return false }
-    // What has failed already is told by the one who ends; a line that is gone fails again at once.
+    // Failed steps are reported by the end of the run; a missing line fails again at once.
     return (try? end()) ?? false
   }
 
-  /// Takes down what it knows, before its supply goes. What fails of that has no consequence but a slower start.
+  /// Saves its knowledge before its supply is switched off. A failure here only makes the next start slower.
   private func saveKnowledge() {
     guard trouble == nil, let dialogue, let known = memory.present.receiver else { return }
     dialogue.endInOrder(by: receiver.clock.now + KnowledgeOfRun.savingTime)
@@ -235,7 +238,7 @@ public final class ReceiverSession {
     return dialogue
   }
 
-  // MARK: Starting it anew
+  // MARK: Restarting it
 
   private func look(at observation: borrowing GNSSObservation) {
     search.take(observation)
@@ -248,7 +251,7 @@ public final class ReceiverSession {
     if ladder.hasRecovered { note(nil) }
   }
 
-  /// How it is to be started anew now, if it is in trouble.
+  /// The kind of restart that is due now, if it is in trouble.
   private func dueRestart() -> ReceiverRestart? {
     let now = receiver.clock.now
     let present =
@@ -282,7 +285,7 @@ public final class ReceiverSession {
     restarted(trouble)
   }
 
-  /// - Returns: whether it was, and the reader was not told to stop meanwhile
+  /// - Returns: whether it was restarted, without the reader being told to stop
   private func startAnew(_ restart: ReceiverRestart) throws(HardwareError) -> Bool {
     search = SearchWatch()
     try knowledge.forget(of: memory.present.receiver, dialogue)
@@ -303,7 +306,7 @@ public final class ReceiverSession {
     guard let speed else { return false }
     try dialogue.go(to: speed)
     try set(dialogue, nil, speed)
-    // At which it talks when it has forgotten its settings is not known better than before, where it has kept them.
+    // The speed at which it communicates without its settings is as uncertain as before, unless it has kept them.
     if speed == before, let first { memory.present.firstSpeed = first }
     memory.present.lastSpeed = dialogue.speed
     return !dialogue.isStopped
@@ -311,7 +314,7 @@ public final class ReceiverSession {
 
   // MARK: Finding it
 
-  /// Where it is to be looked for first.
+  /// The speed that is tried first.
   private func likelySpeeds(_ asleep: ReceiverSleep?) -> [BaudRate] {
     let known = memory.present
     // Asleep it may have forgotten its speed.
@@ -339,7 +342,8 @@ public final class ReceiverSession {
         )
       }
     } else if orders.sleepsSupplied, !orders.isSwitched {
-      // A hub before this one may have left it asleep. At a wrong speed its input takes this for noise, of which it bears little.
+      // An earlier hub may have left it asleep. At a wrong speed its input takes this for noise, of which it tolerates
+      // little.
       let speeds = likely.isEmpty ? Array(SerialReceiver.usualSpeeds.prefix(3)) : likely
       found = try listen(at: speeds, saying: orders.wakingBytes)
     }
@@ -376,8 +380,8 @@ public final class ReceiverSession {
       + "Where it hears nothing after noise on its line, switching it off and on helps"
   }
 
-  /// Asks who it is. One that has answered before is asked in its own language first, so that nobody else's is tried on it; what
-  /// does not answer to that is asked as if nothing were known.
+  /// Identifies it. One that has answered before is asked in its own language first, so that no other language is tried
+  /// on it. If it does not answer, it is asked as if nothing were known.
   private func identify(_ dialogue: ReceiverDialogue) throws(HardwareError) -> (any CommandedReceiver)? {
     if orders.driver == .auto, let before = memory.present.receiver {
       let known = try dialogue.expecting(before.driver) { () throws(HardwareError) in
@@ -396,20 +400,21 @@ public final class ReceiverSession {
     if known == nil {
       known = try identify(dialogue)
       try known?.askForUniqueID(dialogue)
-      // Of one that has kept its supply what had been found before the first setting is known, and not what is there now.
+      // For a receiver that has kept its supply, the settings before the first change are known, but not the present
+      // ones.
       if !orders.isSwitched, let before = memory.present.receiver, let now = known, before.name == now.name,
         !before.identity.isOther(than: now.identity)
       {
         known = before
       }
     }
-    // Who was told to stop meanwhile has not asked to the end.
+    // An interrupted request says nothing about the receiver.
     hasAsked = known != nil || !dialogue.isStopped
     guard var known else {
       guard hasAsked else { return }
       memory.present.receiver = nil
       identified(nil)
-      // Of whom nothing is asked nothing is missed.
+      // If nothing was requested, nothing is missing.
       let isMissed = orders.driver != .auto || !orders.settings.keys.isEmpty || orders.mustRest
       if isMissed { remark(ReceiverSession.unanswered(as: orders.driver)) }
       return
@@ -446,8 +451,8 @@ public final class ReceiverSession {
 }
 
 extension ReceiverSession {
-  /// Puts a receiver to sleep of which nothing is known but its driver. Nothing is done where nobody is heard: it sleeps, or is not
-  /// there.
+  /// Puts a receiver to sleep of which only the driver is known. If no receiver is heard, nothing is done: it sleeps,
+  /// or is not there.
   public static func putToSleep(
     _ orders: ReceiverOrders, _ port: any SerialPort, clock: any MonotonicTimeSource
   ) throws(HardwareError) {
@@ -458,7 +463,7 @@ extension ReceiverSession {
     let leastNoise = 16
     let expected = likely.isEmpty ? Array(SerialReceiver.usualSpeeds.prefix(3)) : likely
     for speed in expected + SerialReceiver.usualSpeeds.filter({ !expected.contains($0) }) {
-      // Whoever talks at another speed is heard as noise at these.
+      // A receiver at another speed is heard as noise at these.
       if !expected.contains(speed), receiver.byteCount < leastNoise { return }
       guard try receiver.listen(at: speed, for: SerialReceiver.listeningTime, { _ in }) == .heard else { continue }
       let dialogue = ReceiverDialogue(receiver, speed: speed, receive: { _ in })

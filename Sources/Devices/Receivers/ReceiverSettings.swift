@@ -1,6 +1,6 @@
 import HardwareIO
 
-/// What a receiver is to be set to; what is `nil` is left as it is.
+/// The wanted settings of a receiver; `nil` leaves a setting unchanged.
 public struct ReceiverSettings: Equatable, Sendable {
   public enum Constellation: String, CaseIterable, Sendable {
     case gps
@@ -34,7 +34,7 @@ public struct ReceiverSettings: Equatable, Sendable {
     case saving
   }
 
-  /// In what the receiver reports.
+  /// In the values that the receiver reports.
   public enum Messages: String, CaseIterable, Sendable {
     case nmea
     case ubx
@@ -48,9 +48,9 @@ public struct ReceiverSettings: Equatable, Sendable {
   public var speed: BaudRate?
   /// The receiver is to keep them without supply.
   public var saves = false
-  /// What was found is put back when the receiver is not wanted any more.
+  /// The previous settings are restored when the last subscriber has left.
   public var restores = false
-  /// It is given corrections, and is to say what becomes of them.
+  /// It is given corrections, and should report their use.
   public var reportsCorrections = false
 
   public init() {}
@@ -81,13 +81,13 @@ public struct ReceiverSettings: Equatable, Sendable {
   var milliseconds: UInt16? { rateHz.map { UInt16(clamping: Int((1000 / $0).rounded())) } }
 }
 
-/// How a receiver rests that nobody wants.
+/// The kind of rest of a receiver without subscribers.
 public enum ReceiverSleep: String, CaseIterable, Sendable {
   /// Its supply is switched off.
   case off
-  /// It keeps its clock and what it knows of the satellites, and forgets its settings.
+  /// It keeps its clock and its knowledge of the satellites, and loses its settings.
   case backup
-  /// It receives nothing and keeps what it knows.
+  /// It receives nothing and keeps its knowledge.
   case standby
   /// Its receiving part alone is stopped.
   case stop

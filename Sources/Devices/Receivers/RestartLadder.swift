@@ -1,6 +1,6 @@
 import MonotonicTime
 
-/// How a receiver is started anew.
+/// A kind of restart of a receiver.
 public enum ReceiverRestart: String, CaseIterable, Sendable {
   /// With all that it knows.
   case hot
@@ -12,8 +12,8 @@ public enum ReceiverRestart: String, CaseIterable, Sendable {
   case power
 }
 
-/// What is tried of a receiver that does not work, and when: the mildest first, and each further try twice as long after the one
-/// before. What does not help is given up.
+/// The restarts of a receiver that does not work, and their times: the mildest first, and each further try after twice
+/// the time. After the last one it gives up.
 struct RestartLadder: Equatable, Sendable {
   enum Trouble: Equatable, Sendable {
     /// It has hung up.
@@ -27,7 +27,7 @@ struct RestartLadder: Equatable, Sendable {
   enum Advice: Equatable, Sendable {
     case restart(ReceiverRestart)
     case wait
-    /// There is nothing to be tried, or all was in vain.
+    /// There is nothing to try, or nothing has helped.
     case hopeless
   }
 
@@ -35,7 +35,7 @@ struct RestartLadder: Equatable, Sendable {
   static let firstPause = Duration.seconds(60)
   static let longestPause = Duration.seconds(3600)
   static let mostTries = 8
-  /// Who has worked for so long may have all of it tried again.
+  /// After working for this time, a receiver may be given all tries again.
   static let proof = Duration.seconds(600)
 
   private(set) var tries = 0
@@ -44,11 +44,11 @@ struct RestartLadder: Equatable, Sendable {
   private var worked = Duration.zero
   private var worksUntil: MonotonicInstant?
 
-  /// What is to be done about a receiver in trouble; a restart counts as tried.
+  /// The next action for a receiver in trouble; a restart counts as tried.
   ///
   /// - Parameters:
-  ///   - canBeTold: it answers commands
-  ///   - isSwitched: its supply can be switched
+  ///   - canBeTold: whether it answers commands
+  ///   - isSwitched: whether its supply can be switched
   mutating func advise(
     _ trouble: Trouble, at now: MonotonicInstant, canBeTold: Bool, isSwitched: Bool
   ) -> Advice {
@@ -62,7 +62,8 @@ struct RestartLadder: Equatable, Sendable {
     return .restart(step)
   }
 
-  /// Of one that has hung up its supply is the surest, and keeps what it knows. One that finds nothing knows something wrong.
+  /// For a frozen receiver, switching its supply is the surest way, and keeps its knowledge. One that finds nothing has
+  /// wrong knowledge.
   private static func steps(_ trouble: Trouble, canBeTold: Bool, isSwitched: Bool) -> [ReceiverRestart] {
     switch trouble {
     case .frozen, .contradicted: isSwitched ? [.power] : canBeTold ? [.hot, .warm, .cold] : []
@@ -70,7 +71,7 @@ struct RestartLadder: Equatable, Sendable {
     }
   }
 
-  /// It has a position that is to be believed.
+  /// It has a trustworthy position.
   mutating func works(at now: MonotonicInstant) {
     guard tries > 0 else { return }
     if let worksUntil { worked += now - worksUntil }
@@ -81,7 +82,7 @@ struct RestartLadder: Equatable, Sendable {
   /// Whether it works again, as far as can be told by now.
   var hasRecovered: Bool { tries == 0 || worked >= RestartLadder.firstPause }
 
-  /// What is known when it is read again after a pause: what it has slept through proves nothing.
+  /// The knowledge that remains after a pause in reading: the time of its sleep proves nothing.
   var resumed: RestartLadder {
     var next = self
     next.worksUntil = nil
@@ -92,7 +93,7 @@ struct RestartLadder: Equatable, Sendable {
 extension RestartLadder.Trouble {
   var text: String {
     switch self {
-    // Of a position that is repeated its owner is told beside this.
+    // The owner is told separately about a repeated position.
     case .frozen(.position): "it has hung up"
     case .frozen(.time): "it goes on sending, and its time stands still"
     case .contradicted: "it repeats one position while the inertial sensors move"

@@ -1,8 +1,8 @@
 import MonotonicTime
 import NMEA
 
-/// Finds a receiver that hears satellites as well as it needs them and has no position all the same: what it remembers of them, of
-/// the time or of its place is wrong. One that hears too few stands under a roof, and is left alone.
+/// Detects a receiver that hears enough satellites and still has no position: its stored satellites, time or place are
+/// wrong. A receiver that hears too few is under a roof, and is left alone.
 struct SearchWatch: Sendable {
   /// For a position in space, and one to spare.
   private static let leastSatellites = 5
@@ -10,11 +10,11 @@ struct SearchWatch: Sendable {
   private static let leastStrength: UInt8 = 30
   /// A start that knows nothing takes half a minute.
   static let patience = Duration.seconds(120)
-  /// A list of satellites is good for so long.
+  /// The time for which a list of satellites is valid.
   private static let lifetime = Duration.seconds(10)
 
   private var hasFix = false
-  /// For so long it had searched when it was last read.
+  /// The duration of its search when it was last read.
   private var before = Duration.zero
   private var hearsSince: MonotonicInstant?
   private var lastHeard: MonotonicInstant?
@@ -32,20 +32,20 @@ struct SearchWatch: Sendable {
     if heard.count >= SearchWatch.leastSatellites { hearsSince = hearsSince ?? at } else { lose() }
   }
 
-  /// It hears too few. In the beginning everybody does.
+  /// It hears too few satellites, as every receiver does at first.
   private mutating func lose() {
     if hearsSince != nil { before = .zero }
     hearsSince = nil
   }
 
-  /// Whether it has searched in vain since it began.
+  /// Whether it has searched without success since it began.
   func isVain(at now: MonotonicInstant) -> Bool {
     guard !hasFix, let hearsSince, let lastHeard else { return false }
     return now - lastHeard <= SearchWatch.lifetime && before + (lastHeard - hearsSince) >= SearchWatch.patience
   }
 
-  /// What is known of it when it is read again after a pause: a visit may be too short for it to be found out. How it hears is to be
-  /// seen anew.
+  /// The knowledge that remains after a pause in reading: a visit may be too short to find out. Its reception must be
+  /// established again.
   var resumed: SearchWatch {
     var next = SearchWatch()
     if hasFix { return next }

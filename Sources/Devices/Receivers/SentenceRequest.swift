@@ -2,7 +2,7 @@ import NMEA
 
 /// A command in a sentence, and how its answer is told by its fields.
 struct SentenceRequest: ReceiverRequest {
-  /// What a sentence says of a command.
+  /// A sentence's answer to a command.
   enum Reading {
     case nothing
     case answer(ReceiverAnswer)

@@ -29,19 +29,19 @@ public final class SerialReceiver {
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
   private var decoder = ReceiverDecoder()
   private var pace = ReadingPace()
-  /// Read so far, whether they made sense or not.
+  /// The bytes read so far, valid or not.
   private(set) var byteCount = 0
   /// As of the last read, or of the silence after it.
   public var counters: ReceiverDecoder.Counters { decoder.counters }
 
-  /// What the receiver has given away of itself, up to the last read.
+  /// The receiver's identity from its output, up to the last read.
   public private(set) var speech = ReceiverIdentity.Speech()
 
   /// - Parameters:
-  ///   - report: told with each read, and with each epoch that silence ends, what has been read so far
-  ///   - forward: asked with each read for who gets its sentences as they came, after the epochs that they end; and with each
-  ///     silence that ends one
-  ///   - corrections: are written to the receiver while its epochs are read
+  ///   - report: called with the counts so far, with each read and with each epoch that silence ends
+  ///   - forward: called with each read, and with each silence that ends an epoch, for the receivers of the sentences
+  ///     as received, after the epochs that they end
+  ///   - corrections: written to the receiver while its epochs are read
   public init(
     port: any SerialPort, poller: Poller, clock: any MonotonicTimeSource = MonotonicClock(),
     report: @escaping (ReceiverDecoder.Counters) -> Void = { _ in },
@@ -57,11 +57,11 @@ public final class SerialReceiver {
 
   deinit { buffer.deallocate() }
 
-  /// Listens at one speed after the other until a sentence comes in whole. What is heard on the way is not lost.
+  /// Listens at one speed after the other until a complete sentence arrives. Sentences heard on the way are not lost.
   ///
   /// - Parameters:
   ///   - speed: the only one to try, or `nil` to try the usual ones
-  ///   - rounds: how often to try all of them; one that has only been switched on may take seconds to say the first thing
+  ///   - rounds: how often to try all of them; a receiver that has just been switched on may take seconds to send
   /// - Returns: the speed, or `nil` when told to stop
   public func findSpeed(
     _ speed: BaudRate?, rounds: Int = 3, receive: (borrowing GNSSObservation) -> Void
@@ -89,9 +89,9 @@ public final class SerialReceiver {
 
   enum Hearing { case heard, nothing, stopped }
 
-  /// Listens at one speed until something comes in whole, and once more when the time is over, as `read(until:)`.
+  /// Listens at one speed until a complete sentence arrives, and once more at the end of the time, as `read(until:)`.
   ///
-  /// - Parameter bytes: are said first, to who may be asleep
+  /// - Parameter bytes: sent first, in case the receiver is asleep
   func listen(
     at speed: BaudRate, for time: Duration, saying bytes: [UInt8] = [],
     _ receive: (borrowing GNSSObservation) -> Void
@@ -144,10 +144,10 @@ public final class SerialReceiver {
   /// What says that the receiver has hung up.
   var fault: FrozenReceiver.Fault? { decoder.fault }
 
-  /// What was found out of that so far.
+  /// The findings from these so far.
   var suspicion: FrozenReceiver { decoder.suspicion }
 
-  /// Goes on with what a run before this one has found out.
+  /// Continues with the findings of an earlier run.
   func resume(_ suspicion: FrozenReceiver) { decoder.resume(suspicion) }
 
   /// Reads epochs until told to stop.
@@ -186,10 +186,10 @@ public final class SerialReceiver {
   /// Sentences and messages so far.
   var frameCount: Int { counters.sentences + counters.messages }
 
-  /// Reads epochs until an instant, and then once what is there by now; or until what is looked for has come.
+  /// Reads epochs until an instant, and then once more the waiting bytes; or until the awaited answer has arrived.
   ///
-  /// - Parameter isFound: asked after each read
-  /// - Returns: `nothing` where the instant came first
+  /// - Parameter isFound: called after each read
+  /// - Returns: `nothing` if the instant came first
   func read(
     until deadline: MonotonicInstant, _ receive: (borrowing GNSSObservation) -> Void,
     inspect: ((ReceiverFramer.Frame) -> Void)? = nil, isFound: () -> Bool = { false }
@@ -197,7 +197,7 @@ public final class SerialReceiver {
     var isLast = false
     while !isLast {
       let left = deadline - clock.now
-      // What waits in the tty has come in time, for all that is known: on a machine that stood still it is this reader who is late.
+      // Bytes that wait in the tty may have arrived in time: on a machine that stood still, this reader is late.
       isLast = left <= .zero
       if try read(atMost: max(.zero, left), receive, inspect) == .stopped { return .stopped }
       if isFound() { return .heard }
@@ -216,14 +216,14 @@ public final class SerialReceiver {
     case .stopped: break
     case .readable: try take(receive, inspect)
     case .timedOut:
-      // An epoch is not over because nobody waits any longer.
+      // The end of the wait does not end an epoch.
       if silence <= limit, let end = decoder.silenceEndsAt { decoder.endEpoch(at: end, receive) }
       report(counters)
     }
     return event
   }
 
-  /// Waits for the receiver, and writes its corrections meanwhile.
+  /// Waits for the receiver, and writes its corrections in the meantime.
   private func wait(atMost limit: Duration) throws(HardwareError) -> Poller.Event {
     guard let corrections, feed != nil else { return poller.wait(for: port.fileDescriptor, atMost: limit) }
     let deadline = clock.now + limit
@@ -249,7 +249,8 @@ public final class SerialReceiver {
     speech = decoder.speech
     if let outcomes = decoder.takeOutcomes() { corrections?.note(outcomes) }
     report(counters)
-    // What comes meanwhile waits in the socket, or is lost there. The word to stop ends the next wait as well.
+    // Bytes that arrive in the meantime wait in the socket, or are lost there. The request to stop also ends the next
+    // wait.
     if !port.hasSpeed, let pause = pace.pause(after: count, at: clock.now) { _ = poller.wait(for: nil, atMost: pause) }
   }
 }

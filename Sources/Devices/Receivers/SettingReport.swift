@@ -1,7 +1,7 @@
-/// What could not be set of a receiver, in words that say what to do about it.
+/// The settings that a receiver did not accept, in words that name the next step.
 struct SettingReport {
   private(set) var problems: [String] = []
-  /// So many settings in a row have not been answered: there is no point in going on.
+  /// After this number of unanswered settings in a row, there is no point in continuing.
   private var unansweredInARow = 0
   private var isStopped = false
 
@@ -20,7 +20,7 @@ struct SettingReport {
     }
   }
 
-  /// Of what the receiver cannot do, as far as is known of it.
+  /// Settings that the receiver is known not to have.
   mutating func lacks(_ setting: String, _ problem: String) { problems.append("\(setting): \(problem)") }
 
   /// Whether it does not answer at all.

@@ -1,7 +1,7 @@
 public typealias SupplyMonitorChip = Chip<any PolledDriver<SupplySample>, PolledConfiguration>
 
 extension SupplyMonitorChip {
-  /// The commonest first, which is the one that does not say what it is: it refuses what does.
+  /// The commonest comes first, which has no identity register: it refuses chips that have one.
   public static var all: [SupplyMonitorChip] { [.ina219, .ina226] }
 
   /// Four bits by two pins.

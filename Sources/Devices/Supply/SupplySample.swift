@@ -4,7 +4,7 @@ import MonotonicTime
 ///
 /// The current follows from the shunt's resistance, which belongs to the board.
 public struct SupplySample: Equatable, Sendable {
-  /// What the chips bear; one that says otherwise is not measuring.
+  /// The chips' maximum ratings; a chip that states more is not measuring.
   static let voltages: ClosedRange<Double> = 0...36
   /// The widest full scale across a shunt.
   static let shuntVoltages: ClosedRange<Double> = -0.32...0.32
@@ -21,7 +21,7 @@ public struct SupplySample: Equatable, Sendable {
     self.shuntVolts = shuntVolts
   }
 
-  /// What a chip makes of its measurement, unless it is none.
+  /// A measurement of a chip, or `nil` if it cannot be one.
   init?(goodAt at: MonotonicInstant, volts: Double, shuntVolts: Double) {
     guard SupplySample.voltages.contains(volts), SupplySample.shuntVoltages.contains(shuntVolts) else { return nil }
     self.init(at: at, volts: volts, shuntVolts: shuntVolts)

@@ -1,8 +1,8 @@
 import MonotonicTime
 
-/// Which line: a chip by its label, name or path, and on it a line by name or offset.
+/// The identity of a line: a chip by its label, name or path, and a line of it by name or offset.
 ///
-/// Chips are best named by label (`pinctrl-rp1`): their numbers change with the kernel and with what is plugged in.
+/// Chips are best named by label (`pinctrl-rp1`): their numbers change with the kernel and with connected hardware.
 public struct GPIOLineName: Hashable, Sendable, CustomStringConvertible {
   public var chip: String
   public var line: String

@@ -4,12 +4,12 @@ public enum I2COperation {
   case read(UnsafeMutableRawBufferPointer)
 }
 
-/// An I2C bus. Everything is built on one primitive: a transaction of writes and reads to one address that nobody can
-/// come between.
+/// An I2C bus. Everything is built on one primitive: an uninterruptible transaction of writes and reads with one
+/// address.
 public protocol I2CBus: Sendable {
   /// As people know it: `/dev/i2c-1`.
   var name: String { get }
-  /// The longest read that one transaction can make; longer ones have to be split by who knows the chip.
+  /// The longest read in one transaction. Drivers that know the chip divide longer reads.
   var maximumReadLength: Int { get }
 
   /// Has an address to itself among those who ask, in this process and others, for as long as the bus is open.
@@ -20,6 +20,6 @@ public protocol I2CBus: Sendable {
 }
 
 extension I2CBus {
-  /// A bus that nobody else can reach.
+  /// A bus that no other program can reach.
   public func claim(_ address: UInt8) throws(HardwareError) {}
 }

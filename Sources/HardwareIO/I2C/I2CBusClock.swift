@@ -1,5 +1,5 @@
 extension MachineFiles {
-  /// The clock of an I2C bus by the device tree; `nil` where that does not tell.
+  /// The clock of an I2C bus according to the device tree; `nil` if it is not stated there.
   ///
   /// - Parameter bus: `/dev/i2c-1`, or a link to it
   public func hertz(ofI2CBus bus: String) -> Double? {

@@ -2,12 +2,12 @@
 extension MachineFiles {
   /// The I2C buses that programs may use, in order of their numbers: `/dev/i2c-1`.
   ///
-  /// By the kernel's own names alone: what else begins like one may be anything.
+  /// Only the kernel's own names count: anything else with the same prefix may be another kind of file.
   public var i2cBuses: [String] {
     names(in: "/dev").compactMap(MachineFiles.number(ofI2CBus:)).sorted().map { "/dev/i2c-\($0)" }
   }
 
-  /// The number in `/dev/i2c-1`; `nil` for a name that somebody else has given.
+  /// The number in `/dev/i2c-1`; `nil` for other names.
   public static func number(ofI2CBus path: String) -> Int? {
     guard let name = path.split(separator: "/").last, name.hasPrefix("i2c-") else { return nil }
     let digits = name.dropFirst("i2c-".count)

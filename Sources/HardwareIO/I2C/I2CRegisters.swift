@@ -64,11 +64,11 @@ public final class I2CRegisters {
     return UnsafeRawBufferPointer(rebasing: buffer[..<count])
   }
 
-  /// Reads a register again and again, as FIFO ports want it. The bytes stay until the next call.
+  /// Reads a register repeatedly, as FIFO ports require. The bytes are valid until the next call.
   ///
-  /// A read that lost arbitration is not repeated: what the chip has given away by then it will not give again.
+  /// A read that lost arbitration is not repeated: the chip does not give its bytes a second time.
   ///
-  /// - Parameter unit: a read never ends inside a unit of so many bytes, even where the bus allows only short reads
+  /// - Parameter unit: a read never ends inside a unit of this number of bytes, even if the bus allows only short reads
   public func readPort(_ register: UInt8, count: Int, unit: Int) throws(HardwareError) -> UnsafeRawBufferPointer {
     let longest = bus.maximumReadLength / unit * unit
     var offset = 0

@@ -11,7 +11,7 @@ public final class LinuxI2CBus: I2CBus {
   public let maximumReadLength: Int
   private let isPlainI2C: Bool
   private let descriptor: Int32
-  /// The addresses of which is known that no driver of the kernel's has them; a bit each.
+  /// The addresses without a driver of the kernel, a bit each.
   private let free = Guarded(InlineArray<2, UInt64>(repeating: 0))
   /// SMBus calls take their address from the descriptor, so they must not overlap.
   private let smbus = Guarded<UInt8?>(nil)
@@ -40,7 +40,8 @@ public final class LinuxI2CBus: I2CBus {
 
   deinit { close(descriptor) }
 
-  /// With a lock on the byte of the device file that has the address's number: the kernel lets anybody talk to any address.
+  /// It locks the byte of the device file whose offset is the address, because the kernel lets every program use every
+  /// address.
   public func claim(_ address: UInt8) throws(HardwareError) {
     let result = clinux_lock_byte(descriptor, Int64(address))
     switch -result {
@@ -57,7 +58,7 @@ public final class LinuxI2CBus: I2CBus {
     if result < 0 { throw error(-result, address) }
   }
 
-  /// The kernel lets anybody talk plain I2C to a chip that it is talking to itself.
+  /// The kernel lets programs send plain I2C to a chip that one of its own drivers uses.
   private func requireFree(_ address: UInt8) throws(HardwareError) {
     let (word, bit) = (Int(address >> 6 & 1), UInt64(1) << UInt64(address & 0x3F))
     if free.withLock({ $0[word] & bit != 0 }) { return }
@@ -139,7 +140,7 @@ public final class LinuxI2CBus: I2CBus {
 
   private func error(_ errno: Int32, _ address: UInt8) -> HardwareError {
     switch errno {
-    // Which of the two means that nobody acknowledged depends on the adapter's driver.
+    // The adapter's driver decides which of these two means that no chip acknowledged.
     case ENXIO, EREMOTEIO: .noAcknowledge(bus: name, address: address)
     case EAGAIN: .arbitrationLost(bus: name, address: address)
     case ETIMEDOUT: .timedOut("address 0x\(String(address, radix: 16)) on \(name)")

@@ -1,9 +1,11 @@
 extension IIODevice {
-  /// The path of what sysfs says of a channel: of that one alone, of all of its type, of all inputs, or of the whole device.
+  /// The path of an attribute of a channel in sysfs: for that channel alone, for all of its type, for all inputs, or
+  /// for the whole device.
   ///
   /// - Parameters:
   ///   - name: `scale`
-  ///   - channel: `in_accel_x`: then `in_accel_x_scale` is sought, `in_accel_scale`, `in_scale` and `scale`
+  ///   - channel: `in_accel_x`, for example: then `in_accel_x_scale`, `in_accel_scale`, `in_scale` and `scale` are
+  ///     tried
   public func attribute(_ name: String, of channel: String) -> String? {
     var stem = channel[...]
     while !stem.isEmpty {
@@ -21,13 +23,13 @@ extension IIODevice {
     return try system.files.number(path)
   }
 
-  /// What an attribute of a channel can be; `nil` where sysfs does not say.
+  /// The possible values of a channel's attribute; `nil` if sysfs does not list them.
   public func choices(_ name: String, of channel: String) throws(HardwareError) -> IIOChoices? {
     guard let path = attribute("\(name)_available", of: channel) else { return nil }
     return IIOChoices(try system.files.text(path))
   }
 
-  /// How the chip sits, as the device tree says; as drawn where nobody says anything.
+  /// The mounting of the chip from the device tree; as drawn in its data sheet by default.
   public func mountMatrix(of channel: String) throws(HardwareError) -> IIOMountMatrix {
     guard let path = attribute("mount_matrix", of: channel) else { return .identity }
     let text = try system.files.text(path)

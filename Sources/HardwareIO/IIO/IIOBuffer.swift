@@ -1,12 +1,13 @@
 import Glibc
 
-/// The scans that the kernel takes of a sensor and keeps until they are read. It is set up with this value and goes with it:
-/// then everything is again as it was found.
+/// The scans that the kernel takes of a sensor and keeps until they are read. Creating this value sets the buffer up;
+/// destroying it restores the previous settings.
 ///
-/// Traps: the kernel stamps scans by the clock of the day unless it is told otherwise; a scan's numbers lie at multiples of
-/// their own size; a full buffer drops the newest scans without a word; what a program that was killed has enabled stays so.
+/// Traps: the kernel stamps scans by the clock of the day unless it is told otherwise; the numbers of a scan are
+/// aligned to multiples of their own size; a full buffer silently drops the newest scans; the settings of a killed
+/// program remain.
 public final class IIOBuffer {
-  /// So many scans are asked for at a time.
+  /// The number of scans per read.
   private static let readCount = 32
 
   public let device: IIODevice
@@ -75,9 +76,9 @@ public final class IIOBuffer {
     return count
   }
 
-  /// Takes what waits, oldest first, without waiting.
+  /// Takes the waiting scans, oldest first, without waiting.
   ///
-  /// - Parameter limit: the rest waits on
+  /// - Parameter limit: the maximum number; the rest remains
   public func read(atMost limit: Int, _ take: (IIOScan) -> Void) throws(HardwareError) {
     var taken = 0
     while taken < limit {
@@ -111,7 +112,7 @@ public final class IIOBuffer {
     }
   }
 
-  /// Stops what is at work already.
+  /// Stops the parts that have already started.
   private func disable() throws(HardwareError) {
     let path = device.path(of: "buffer/enable")
     if try files.text(path) == "0" { return }
@@ -151,7 +152,7 @@ public final class IIOBuffer {
     guard files.has(path) else { return }
     if let own = device.dataReadyTrigger { return try changes.set(own, path) }
     guard let timer else { throw .unsupported("\(device) needs a trigger") }
-    // Left behind with the timer by a hub that was killed, and nothing to go back to.
+    // A killed hub left it together with the timer, so there is nothing to restore.
     if try files.text(path) == timer.name { try files.write("\n", to: path) }
     do throws(HardwareError) {
       try changes.set(timer.name, path)
@@ -180,7 +181,7 @@ extension IIODevice {
   /// Whether it measures only when something triggers it, and nothing of its own does.
   public var needsTimer: Bool { system.files.has(triggerPath) && dataReadyTrigger == nil }
 
-  /// There where scans are triggered; a chip with a FIFO of its own needs nobody to.
+  /// It exists if scans are triggered; a chip with its own FIFO needs no trigger.
   fileprivate var triggerPath: String { path(of: "trigger/current_trigger") }
 
   /// The trigger that is the chip's own interrupt, by the two names that drivers give it; its other interrupts have others.

@@ -1,4 +1,4 @@
-/// Stands where a bus does for a chip that a driver of the kernel's has: nobody else talks to it.
+/// The bus of a chip that a driver of the kernel controls: nothing else communicates with the chip.
 public struct IIOBus: I2CBus {
   /// Of the buses that a board names, those that begin with this.
   public static let prefix = "iio/"

@@ -1,4 +1,4 @@
-/// Settings of the kernel's that are changed for a while. What was found is put back, the last change first.
+/// Settings of the kernel that are changed for a while. The previous values are restored, the last change first.
 public struct IIOChanges: Sendable {
   private struct Found {
     var path: String
@@ -10,7 +10,7 @@ public struct IIOChanges: Sendable {
 
   public init(_ files: any IIOFiles) { self.files = files }
 
-  /// Writes a text where there is another one.
+  /// Writes a text if the present one is different.
   public mutating func set(_ text: String, _ path: String) throws(HardwareError) {
     let before = try files.text(path)
     if before == text { return }
@@ -18,7 +18,7 @@ public struct IIOChanges: Sendable {
     found.append(Found(path: path, text: before))
   }
 
-  /// Puts back what was found, as far as it can be; an error only means that it is gone already.
+  /// Restores the previous values. Errors are ignored, because they mean that the device is gone.
   public mutating func revert() {
     while let last = found.popLast() {
       // A file that said nothing is told nothing: the end of a line, as the kernel does not hear of an empty text.

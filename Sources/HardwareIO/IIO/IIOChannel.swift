@@ -1,5 +1,5 @@
-/// What a raw number means: first the offset is added, then it is multiplied with the scale. In IIO's units, which are m/s²,
-/// rad/s, gauss, kPa and thousandths of a degree Celsius and of a percent.
+/// The meaning of a raw number: the offset is added, then it is multiplied by the scale. The result is in IIO's units,
+/// which are m/s², rad/s, gauss, kPa and thousandths of a degree Celsius and of a percent.
 public struct IIOConversion: Equatable, Sendable {
   public let scale: Double
   public let offset: Double
@@ -9,7 +9,7 @@ public struct IIOConversion: Equatable, Sendable {
     self.offset = offset
   }
 
-  /// As sysfs says; what it leaves out changes nothing.
+  /// As stated in sysfs; a missing value changes nothing.
   init(_ device: IIODevice, channel: String) throws(HardwareError) {
     scale = try device.number("scale", of: channel) ?? 1
     offset = try device.number("offset", of: channel) ?? 0

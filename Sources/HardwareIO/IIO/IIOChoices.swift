@@ -1,7 +1,7 @@
 import Glibc
 
-/// What a setting can be: some values, or all from one to another in steps. Values are written back as the kernel writes them,
-/// because some drivers take no other text for the same number.
+/// The possible values of a setting: some values, or all from one to another in steps. Values are written back as the
+/// kernel writes them, because some drivers take no other text for the same number.
 public enum IIOChoices: Equatable, Sendable {
   public struct Choice: Equatable, Sendable {
     public var text: String
@@ -12,7 +12,7 @@ public enum IIOChoices: Equatable, Sendable {
   case list([Choice])
   case range(least: Double, step: Double, most: Double)
 
-  /// `nil` for what is neither a list of numbers above 0 nor a range `[least step most]`.
+  /// `nil` if the text is neither a list of numbers above 0 nor a range `[least step most]`.
   public init?(_ text: String) {
     let isRange = text.hasPrefix("[") && text.hasSuffix("]")
     let inside = isRange ? text.dropFirst().dropLast() : text[...]
@@ -80,7 +80,7 @@ extension IIODevice {
     return actual > 0 ? actual : choice.value
   }
 
-  /// Gives a channel the scale that is nearest to a wish, where there is a choice.
+  /// Gives a channel the scale that is nearest to a wish, if there is a choice.
   public func setScale(of channel: String, to wish: Double, _ changes: inout IIOChanges) throws(HardwareError) {
     guard let path = attribute("scale", of: channel), let choices = try choices("scale", of: channel) else { return }
     try changes.set(choices.nearest(to: wish).text, path)

@@ -12,7 +12,7 @@ public struct IIODevice: Sendable {
   /// The folder of the chip itself, all links followed.
   public let parent: String?
 
-  /// The chip's, on its I2C bus; `nil` where it is on another kind of bus.
+  /// The chip's address on its I2C bus; `nil` if it is on another kind of bus.
   public var address: UInt8? {
     // `1-006a`: bus and address.
     guard let parent, let chip = parent.split(separator: "/").last else { return nil }
@@ -42,9 +42,9 @@ extension IIODevice {
     }
   }
 
-  /// The one that is meant.
+  /// The only device that matches.
   ///
-  /// - Throws: where there is none, or more than one; the message names those that there are
+  /// - Throws: if there is none, or more than one; the message lists the existing ones
   public static func find(_ wanted: IIODeviceName, in system: IIOSystem) throws(HardwareError) -> IIODevice {
     let all = IIODevice.all(in: system)
     let found = all.filter { $0.answers(to: wanted) }

@@ -12,7 +12,7 @@ public struct IIOElementType: Equatable, Sendable {
 
   public var storageByteCount: Int { storageBitCount / 8 }
 
-  /// - Throws: for what is no such text, and for the rarer kinds: repeated elements (`X`) and floating point (`f`)
+  /// - Throws: if the text is no such type, and for the rarer kinds: repeated elements (`X`) and floating point (`f`)
   public init(_ text: String) throws(HardwareError) {
     guard let type = IIOElementType(parsing: text) else {
       throw .unsupported("a scan with an element of the type '\(text)' cannot be read")

@@ -7,12 +7,12 @@ public protocol IIOFiles: Sendable {
   func names(in folder: String) -> [String]
   /// Whether there is such a file or folder.
   func has(_ path: String) -> Bool
-  /// Where a path leads, all links followed; `nil` where nothing is.
+  /// The target of a path, with all links followed; `nil` if it does not exist.
   func resolved(_ path: String) -> String?
-  /// The text of a file, without what is blank at its ends.
+  /// The text of a file, without blanks at its ends.
   func text(_ path: String) throws(HardwareError) -> String
   func write(_ text: String, to path: String) throws(HardwareError)
-  /// Throws `inUse` where there is such a folder.
+  /// Throws `inUse` if the folder exists.
   func makeFolder(_ path: String) throws(HardwareError)
   func removeFolder(_ path: String) throws(HardwareError)
   /// Opens a device to be read without waiting; the descriptor is the caller's to close.
@@ -50,7 +50,8 @@ public struct LinuxIIOFiles: IIOFiles {
   }
 
   public func write(_ text: String, to path: String) throws(HardwareError) {
-    // Cut to nothing first, as a shell does it: it means nothing to sysfs, and leaves no rest of what was in another file.
+    // The file is truncated first, as a shell does: this means nothing to sysfs, and leaves no rest of the old text in
+    // another file.
     let file = Glibc.open(path, O_WRONLY | O_TRUNC | O_CLOEXEC)
     guard file >= 0 else { throw LinuxIIOFiles.error("opening", path, errno) }
     defer { close(file) }

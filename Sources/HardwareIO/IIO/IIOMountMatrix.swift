@@ -1,4 +1,5 @@
-/// How a chip sits, as the device tree says in `mount-matrix`: turns what it measures into the axes of what it sits on.
+/// The mounting of a chip, which the device tree states in `mount-matrix`: it rotates measurements into the axes of the
+/// board.
 public struct IIOMountMatrix: Equatable, Sendable {
   private let first: SIMD3<Double>
   private let second: SIMD3<Double>
@@ -12,7 +13,7 @@ public struct IIOMountMatrix: Equatable, Sendable {
     self.third = third
   }
 
-  /// - Parameter text: `1, 0, 0; 0, 1, 0; 0, 0, 1`, row by row; `nil` for what does not only turn and mirror
+  /// - Parameter text: `1, 0, 0; 0, 1, 0; 0, 0, 1`, row by row; `nil` if it does more than rotate and mirror
   public init?(_ text: String) {
     var rows: [SIMD3<Double>] = []
     for row in text.split(separator: ";", omittingEmptySubsequences: false) {

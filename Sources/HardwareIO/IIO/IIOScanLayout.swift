@@ -1,6 +1,6 @@
 import MonotonicTime
 
-/// Where the numbers of some channels lie in a scan, and its time behind them.
+/// The positions of the numbers of some channels in a scan, followed by its time.
 public struct IIOScanLayout: Sendable {
   private struct Element {
     var type: IIOElementType
@@ -53,9 +53,9 @@ public struct IIOScanLayout: Sendable {
     return scan
   }
 
-  /// What a channel's number means, in IIO's units.
+  /// The value of a channel, in IIO's units.
   ///
-  /// - Parameter index: of the channel, in the order in which they were given
+  /// - Parameter index: the channel's index, in the order in which they were given
   public func value(_ index: Int, of scan: IIOScan) -> Double {
     precondition(index < channelCount)
     return elements[index].conversion.value(Double(scan[index]))
@@ -67,7 +67,7 @@ public struct IIOScanLayout: Sendable {
   }
 }
 
-/// What a sensor measured at one time: a value without heap storage, so that a stream of them allocates nothing.
+/// The measurements of a sensor at one time. The value has no heap storage, so a stream of them allocates nothing.
 public struct IIOScan: Sendable {
   public static let capacity = 16
 

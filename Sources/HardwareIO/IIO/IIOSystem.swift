@@ -9,8 +9,8 @@ public struct IIOSystem: Sendable {
   let timers: String
 
   /// - Parameters:
-  ///   - sysfs: where it is mounted, and so on
-  ///   - files: what is done to files, for tests
+  ///   - sysfs: the mount point of sysfs; likewise the others
+  ///   - files: the operations on files, for tests
   public init(
     sysfs: String = "/sys", dev: String = "/dev", configfs: String = "/sys/kernel/config",
     files: any IIOFiles = LinuxIIOFiles()
@@ -21,20 +21,20 @@ public struct IIOSystem: Sendable {
     timers = "\(configfs)/iio/triggers/hrtimer"
   }
 
-  /// A trigger: what has the kernel take a scan.
+  /// A trigger, which makes the kernel take a scan.
   struct Trigger {
     var name: String
     var folder: String
   }
 
-  /// All triggers that there are.
+  /// All existing triggers.
   var triggers: [Trigger] {
     entries("trigger").compactMap { entry in
       (try? files.text("\(entry.folder)/name")).map { Trigger(name: $0, folder: entry.folder) }
     }
   }
 
-  /// What is numbered behind a prefix, the lowest number first.
+  /// The entries with a prefix and a number, the lowest number first.
   func entries(_ prefix: String) -> [(number: Int, folder: String)] {
     var entries: [(number: Int, folder: String)] = []
     for name in files.names(in: devices) where name.hasPrefix(prefix) {

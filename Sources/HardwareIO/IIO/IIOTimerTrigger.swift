@@ -14,7 +14,7 @@ public final class IIOTimerTrigger {
   private var folder: String?
 
   /// - Parameters:
-  ///   - name: nobody else's; a trigger of that name that is there is one that was left behind
+  ///   - name: a unique name; an existing trigger of that name was left by a killed hub
   ///   - pause: waits on the calling thread, for the trigger to appear
   public init(
     _ name: String, hertz: Double, in system: IIOSystem, pause: (Duration) -> Void
@@ -30,7 +30,7 @@ public final class IIOTimerTrigger {
     do throws(HardwareError) {
       try files.makeFolder(folder)
     } catch .inUse {
-      // Left behind by a hub that was killed.
+      // A killed hub left it.
     }
     self.folder = folder
     do throws(HardwareError) {
@@ -43,7 +43,7 @@ public final class IIOTimerTrigger {
 
   deinit { close() }
 
-  /// Removes it. Nobody may use it any more.
+  /// Removes it. It must not be in use.
   public func close() {
     guard let folder else { return }
     self.folder = nil

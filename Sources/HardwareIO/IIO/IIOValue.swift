@@ -1,6 +1,6 @@
-/// A value that is read one at a time, and measured anew each time: for sensors without a buffer.
+/// A value that is read one at a time, and measured anew by each read: for sensors without a buffer.
 public struct IIOValue: Sendable {
-  /// What the number in the file means; nothing else than it says where the kernel converts it itself.
+  /// The conversion of the number in the file; none if the kernel converts it itself.
   public let conversion: IIOConversion
   private let files: any IIOFiles
   private let path: String

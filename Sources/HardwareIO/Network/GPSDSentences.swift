@@ -1,4 +1,4 @@
-/// What a client of a gpsd says and reads to get sentences.
+/// The requests and answers by which a client of a gpsd gets sentences.
 struct GPSDSentences {
   /// The request, sent after gpsd's greeting.
   static func request(for device: String?) -> String {

@@ -1,6 +1,6 @@
 /// The address of a receiver on the network, which a board file gives as the `port`.
 ///
-///     tcp://192.168.1.7:10110      connects, and reads what the other end sends
+///     tcp://192.168.1.7:10110      connects, and reads everything that the other end sends
 ///     udp://:10110                 takes the datagrams that are sent to this port
 ///     udp://239.2.1.1:10110        the same for a multicast group
 ///     gpsd://phone.local           asks a gpsd, or another hub, for the sentences of all its receivers

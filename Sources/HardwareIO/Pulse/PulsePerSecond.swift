@@ -17,7 +17,7 @@ public final class PulsePerSecond: Sendable {
 
   deinit { close(descriptor) }
 
-  /// What the system clock said at the last pulse, in nanoseconds since 1970; `nil` before the first.
+  /// The system clock at the last pulse, in nanoseconds since 1970; `nil` before the first.
   public var lastNanosecondsSince1970: Int64? {
     let stamp = clinux_pps_last(descriptor)
     return stamp > 0 ? stamp : nil

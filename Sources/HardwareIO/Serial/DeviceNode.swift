@@ -1,14 +1,14 @@
 import CLinux
 import Glibc
 
-/// What an open file of a device stands for, so that another device in its place is noticed.
+/// The identity of the device of an open file, so that another device in its place is noticed.
 public struct DeviceNode: Equatable, Sendable {
   /// Where the kernel has it: by its bus and socket where sysfs tells, and by its number elsewhere.
   public let place: String
   /// Another one each time that it appears.
   public let inode: UInt64
 
-  /// `nil` for what is not open.
+  /// `nil` if it is not open.
   public init?(of descriptor: Int32) {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { return nil }

@@ -11,7 +11,7 @@ public enum FileHolder {
         return "\(Files.commandName(ofProcess: pid) ?? "a process") (pid \(pid))"
       }
     }
-    // This process itself, if nobody else.
+    // This process itself, if no other process has it.
     for descriptor in Files.names(in: "/proc/self/fd") where link("/proc/self/fd/\(descriptor)") == wanted {
       return "this process"
     }

@@ -14,7 +14,7 @@ public final class LinuxSerialPort: SerialPort {
     self.descriptor = Guarded(descriptor)
     do throws(HardwareError) {
       try LinuxSerialPort.lock(descriptor, path)
-      // A pseudo-terminal outlives who has opened it: whoever is killed would leave it closed to all.
+      // A pseudo-terminal outlives its users: a killed program would leave it locked for all.
       if !clinux_tty_is_pseudo(descriptor) { _ = clinux_tty_exclusive(descriptor) }
       try setSpeed(speed)
       tcflush(descriptor, TCIFLUSH)
@@ -53,9 +53,9 @@ public final class LinuxSerialPort: SerialPort {
     }
   }
 
-  /// Whether a login has, or had, the tty for itself, as one on a Raspberry Pi's header has until it is configured away: it takes
-  /// it from the group dialout, and lets others write only. Where processes are hidden that is all there is to be seen of it,
-  /// and where users are (the service's sandbox), not even the group.
+  /// Whether a login has, or had, the tty for itself, as one on a Raspberry Pi's header has until it is configured
+  /// away: it takes it from the group dialout, and lets others only write. If /proc hides processes, this is the only
+  /// visible sign; if users are hidden too (in the service's sandbox), not even the group is visible.
   private static func isTerminal(_ path: String) -> Bool {
     var status = stat()
     guard stat(path, &status) == 0 else { return false }
@@ -129,8 +129,8 @@ public final class LinuxSerialPort: SerialPort {
     _ = Glibc.close(open)
   }
 
-  /// Closing waits up to half a minute for what a blocked line has not sent, with the supply on. What still moves has a second; the
-  /// rest is dropped.
+  /// Closing waits up to half a minute for the unsent bytes of a blocked line, with the supply on. A line that still
+  /// moves has a second; the rest is dropped.
   private static func drain(_ descriptor: Int32) {
     var drain = SerialDrain()
     while true {

@@ -1,8 +1,8 @@
-/// A serial port that is not a receiver's alone, because the kernel prints its messages on it or somebody may log in there.
+/// A serial port that a receiver shares, because the kernel prints its messages on it or people may log in there.
 public struct SerialConsole: Equatable, Sendable {
   /// `ttyS0`
   public let tty: String
-  /// Whether the kernel prints on it, now or by what it was started with.
+  /// Whether the kernel prints on it, now or according to its command line.
   public let hasMessages: Bool
   /// The unit that waits there for a login.
   public let login: String?

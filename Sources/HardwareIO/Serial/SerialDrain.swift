@@ -4,7 +4,7 @@ struct SerialDrain {
     /// Everything has left.
     case done
     case wait(milliseconds: Int)
-    /// The line is blocked, or takes too long: what is left is dropped.
+    /// The line is blocked, or takes too long: the rest is dropped.
     case drop
   }
 

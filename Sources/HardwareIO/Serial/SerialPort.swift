@@ -5,12 +5,12 @@ public protocol SerialPort: Sendable {
   /// For `poll`: readable when bytes wait or the line has hung up.
   var fileDescriptor: Int32 { get }
 
-  /// Takes what has arrived, without waiting. 0 means that nothing has.
+  /// Takes the bytes that have arrived, without waiting. 0 means that none have.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(HardwareError) -> Int
   func write(_ bytes: [UInt8]) throws(HardwareError)
-  /// Writes what the line takes without waiting; returns how much.
+  /// Writes the bytes that the line takes without waiting, and returns their number.
   func writeNow(_ bytes: ArraySlice<UInt8>) throws(HardwareError) -> Int
-  /// How much of what was written has still to leave, bytes; 0 where nobody knows.
+  /// The number of written bytes that have still to leave; 0 if it is not known.
   var unsentCount: Int { get }
   func setSpeed(_ speed: BaudRate) throws(HardwareError)
   /// Whether the line has a speed that must be right; a network has none.
@@ -37,7 +37,7 @@ public enum BaudRate: Int, CaseIterable, Sendable {
 }
 
 extension BaudRate {
-  /// How long so many bytes take, each with its start and stop bit.
+  /// The duration of this number of bytes, each with its start and stop bit.
   public func time(for byteCount: Int) -> Duration {
     .nanoseconds(Int64(10 * byteCount) * 1_000_000_000 / Int64(rawValue))
   }

@@ -12,13 +12,13 @@ struct AirohaReceiver: CommandedReceiver {
 
   private static let version = SentenceRequest.question("PAIR021", answeredBy: "PAIR021")
 
-  /// Asks; `nil` where nobody answers as such a receiver does.
+  /// Asks for the identity; `nil` if no such receiver answers.
   static func identify(_ dialogue: ReceiverDialogue, tries: Int) throws(HardwareError) -> AirohaReceiver? {
     guard case .answered(let text) = try dialogue.ask(version, tries: tries) else { return nil }
     return AirohaReceiver(firmware: String(decoding: text, as: UTF8.self))
   }
 
-  /// A command and its result, of which 0 is good. Some say first, with 1, that they are at it.
+  /// A command and its result, of which 0 is success. Some first report, with 1, that they are working on it.
   static func command(_ number: String, _ parameters: String = "") -> SentenceRequest {
     SentenceRequest("PAIR\(number)" + (parameters.isEmpty ? "" : ",\(parameters)")) { fields in
       guard fields.first == "PAIR001", fields.count > 2 else { return .nothing }

@@ -20,7 +20,7 @@ struct CASICReceiver: CommandedReceiver {
     return .answer(.answered(Array(fields[4...].joined(separator: ",").dropFirst(3).utf8)))
   }
 
-  /// Asks; `nil` where nobody answers as such a receiver does.
+  /// Asks for the identity; `nil` if no such receiver answers.
   static func identify(_ dialogue: ReceiverDialogue, tries: Int) throws(HardwareError) -> CASICReceiver? {
     guard case .answered(let text) = try dialogue.ask(version, tries: tries) else { return nil }
     return CASICReceiver(firmware: String(decoding: text, as: UTF8.self))
@@ -86,7 +86,7 @@ struct CASICReceiver: CommandedReceiver {
   private static let leapSeconds: Int64 = 18
   private static let gpsEpoch: Int64 = 315_964_800
 
-  /// Time and place, which nobody acknowledges. What it knows of the satellites it tells nobody.
+  /// Time and position, which it does not acknowledge. It cannot report its knowledge of the satellites.
   func giveBack(_ knowledge: GivenKnowledge, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
     var known = CASICMessage.Assistance()
     if let time = knowledge.time {

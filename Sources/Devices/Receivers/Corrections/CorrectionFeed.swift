@@ -1,7 +1,7 @@
 import HardwareIO
 
-/// Writes corrections to a receiver as its line carries them. Never waits, and never has more than about one message on its way:
-/// what is said to the receiver meanwhile, and what is newer, would have to wait behind it.
+/// Writes corrections to a receiver at the pace of its line. It never waits, and never has more than about one message
+/// on its way, because requests to the receiver and newer corrections would have to wait for the rest.
 struct CorrectionFeed {
   /// So little may still be on its way when the next message is begun, bytes.
   private static let mostUnsent = 64
@@ -12,9 +12,9 @@ struct CorrectionFeed {
 
   init(_ queue: CorrectionQueue) { self.queue = queue }
 
-  /// Writes what the line takes now.
+  /// Writes the bytes that the line takes now.
   ///
-  /// - Returns: when it takes more; `nil` where nothing waits
+  /// - Returns: when it takes more; `nil` if nothing waits
   mutating func write(to port: any SerialPort, at speed: BaudRate) throws(HardwareError) -> Duration? {
     while true {
       if rest.isEmpty {
@@ -29,9 +29,9 @@ struct CorrectionFeed {
     }
   }
 
-  /// Ends the message that has been begun: what is said to the receiver next would be taken for the rest of it.
+  /// Completes the message in progress: otherwise the next request would be taken for the rest of it.
   mutating func finish(on port: any SerialPort) {
-    // A line that takes nothing for a second is found out by what is said next.
+    // The next request reports a line that takes nothing for a second.
     if !rest.isEmpty { try? port.write(Array(rest)) }
     rest = []
   }

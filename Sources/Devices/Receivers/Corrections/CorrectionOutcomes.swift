@@ -1,12 +1,12 @@
 import UBX
 
-/// How many messages of corrections a receiver says to have read, by what it made of them.
+/// The numbers of correction messages that a receiver reports to have read, by their use.
 public struct CorrectionOutcomes: Equatable, Sendable {
   public var used = 0
   public var unused = 0
-  /// Read, for what the receiver does not say.
+  /// Read, for an unstated use.
   public var unknown = 0
-  /// With a wrong checksum: what the line has lost or added.
+  /// With a wrong checksum, because the line has lost or added bytes.
   public var damaged = 0
 
   public init() {}

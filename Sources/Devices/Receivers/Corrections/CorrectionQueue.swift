@@ -1,8 +1,8 @@
 import Guarding
 
-/// Corrections on their way to a receiver: put in by whoever has them, taken out on the reader's thread. Nobody waits.
+/// Corrections on their way to a receiver: their source adds them, and the reader's thread takes them. Neither waits.
 ///
-/// Whole messages, of which the oldest is lost where they come faster than the line carries them: each second makes a
+/// It holds complete messages, and drops the oldest if they come faster than the line carries them: each second makes a
 /// correction worth less.
 public final class CorrectionQueue: Sendable {
   /// A second's corrections of all constellations take about two kilobytes.
@@ -44,7 +44,7 @@ public final class CorrectionQueue: Sendable {
 
   var isEmpty: Bool { state.withLock { $0.messages.isEmpty } }
 
-  /// Nobody takes what is left: the receiver is not read any more.
+  /// The rest will not be taken: the receiver is not read any more.
   public func clear() {
     state.withLock { state in
       state.messages = []
@@ -53,10 +53,10 @@ public final class CorrectionQueue: Sendable {
     signal.clear()
   }
 
-  /// Notes what the receiver says of what it has got, since it said so last.
+  /// Notes the receiver's report about the corrections since its last report.
   func note(_ outcomes: CorrectionOutcomes) { state.withLock { $0.outcomes += outcomes } }
 
-  /// What the receiver has said so far of what it has got.
+  /// The receiver's reports about all its corrections so far.
   public var outcomes: CorrectionOutcomes { state.withLock { $0.outcomes } }
 
   /// How many messages the line was too slow for.

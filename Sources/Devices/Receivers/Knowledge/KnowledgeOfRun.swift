@@ -2,10 +2,10 @@ import HardwareIO
 import MonotonicTime
 import NMEA
 
-/// What one run of a receiver does so that it does not start cold each time, where nothing but its supply keeps its memory: gives
-/// back what it knew, and takes down what it knows before the supply goes.
+/// The work of one run of a receiver that avoids cold starts if nothing but its supply keeps its memory: it sends the
+/// receiver its earlier knowledge, and saves its knowledge before the supply is switched off.
 ///
-/// None of this is needed for its work: what goes wrong is noted, and the receiver is read as ever.
+/// The receiver works without any of this: failures are noted, and the receiver is read as usual.
 final class KnowledgeOfRun {
   /// The supply waits for no longer than that.
   static let savingTime = Duration.seconds(2)
@@ -13,7 +13,7 @@ final class KnowledgeOfRun {
   private static let leastTracking = Duration.seconds(30)
   /// A flash bears some ten thousand writes.
   private static let leastBetweenWrites = Duration.seconds(3600)
-  /// Who has not answered so often is not asked any more.
+  /// After this number of missing answers the receiver is not asked any more.
   private static let mostInVain = 2
 
   private let keeping: KnowledgeKeeping
@@ -50,7 +50,7 @@ final class KnowledgeOfRun {
     if firstFixAt == nil { firstFixAt = observation.at }
   }
 
-  /// What it knew may be what is wrong with it: it is not to begin with that again.
+  /// Its earlier knowledge may be the reason for its trouble, so it must not start with it again.
   func forget(of receiver: (any CommandedReceiver)?, _ dialogue: ReceiverDialogue?) throws(HardwareError) {
     guard let knowledge = keeping.present() else { return }
     keeping.keep(nil)
@@ -79,7 +79,7 @@ final class KnowledgeOfRun {
   ///
   /// - Parameter isAlone: whether it goes for sure: else the receiver must not be stopped for that
   func save(from receiver: any CommandedReceiver, _ dialogue: ReceiverDialogue, isAlone: Bool) throws(HardwareError) {
-    // What it knew before is kept for as long as it has found out nothing new.
+    // Its earlier knowledge is kept until it has learnt something new.
     guard let last, let firstFixAt else { return }
     let now = clock.now
     guard let place = last.place.aged(by: now - last.at) else { return }
@@ -87,7 +87,7 @@ final class KnowledgeOfRun {
     var knowledge = ReceiverKnowledge(
       receiver: receiver.name, uniqueID: receiver.identity.uniqueID, savedAt: time?.utc(at: now).nanosecondsSince1970,
       savedAtInstant: now, place: place)
-    // Its ephemerides are those that it was given; what it has heard since is not more.
+    // Its ephemerides are those that it was sent; it has received no newer ones since.
     let before = keeping.present()
     if now - firstFixAt < KnowledgeOfRun.leastTracking, let before, before.isOf(receiver),
       !before.database.isEmpty, let age = before.age(at: now, time), age < ReceiverKnowledge.databaseLife / 2

@@ -1,7 +1,7 @@
 import MonotonicTime
 import NMEA
 
-/// What a receiver without a backup supply knew before its supply was switched off, as its host keeps it.
+/// The knowledge of a receiver without a backup supply before its supply was switched off, as stored by its host.
 public struct ReceiverKnowledge: Equatable, Sendable, Codable {
   /// Where it was, as of when all of this was taken down.
   public struct Place: Equatable, Sendable, Codable {
@@ -11,15 +11,15 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
     /// One standard deviation.
     public var sigmaMetres: Double
 
-    /// A board that is carried on meanwhile goes by road, more often than not.
+    /// A board that is moved in the meantime usually goes by road.
     private static let metresPerSecond = 20.0
-    /// So far off it is of no use to any receiver.
+    /// With an error of this size it is useless for any receiver.
     private static let mostMetres = 300_000.0
     /// Where it did not say how sure it was: as good as most are, and never better than ten metres.
     static let usualSigmaMetres = 50.0
     static let leastSigmaMetres = 10.0
 
-    /// As it is to be believed so much later; `nil` where it is of no use any more.
+    /// Its accuracy after this additional time; `nil` once it is useless.
     func aged(by age: Duration) -> Place? {
       var place = self
       place.sigmaMetres += max(0, age.inSeconds) * Place.metresPerSecond
@@ -36,7 +36,7 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
   /// The same by the clock of the process that took it down.
   var savedAtInstant: MonotonicInstant?
   public var place: Place
-  /// What it has said of the satellites, in its own form.
+  /// Its report about the satellites, in its own format.
   public var database: [[UInt8]] = []
   /// It has kept that itself, in its flash.
   public var isInFlash = false
@@ -65,7 +65,7 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
   /// The machine was suspended since, so that it is older by that.
   public mutating func age(by slept: Duration) { savedAtInstant?.moveBack(by: slept) }
 
-  /// How old it is; `nil` where that is not known, after the host has started anew and does not know the time.
+  /// Its age; `nil` if that is not known, after the host has restarted and does not know the time.
   func age(at now: MonotonicInstant, _ time: KnownTime?) -> Duration? {
     if let savedAtInstant { return now - savedAtInstant }
     guard let savedAt, let time else { return nil }
@@ -81,7 +81,7 @@ extension ReceiverKnowledge {
   private static let longestMessage = 8192
   private static let mostDatabaseBytes = 1 << 16
 
-  /// What a file says may be damaged: what no receiver can have said is an error.
+  /// A file may be damaged: values that no receiver can have reported are errors.
   public init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     func require(_ isRight: Bool, _ key: CodingKeys) throws {
@@ -113,7 +113,7 @@ extension ReceiverKnowledge.Place {
   }
 }
 
-/// What is given back to a receiver: what of its knowledge is still true.
+/// The knowledge that is sent back to a receiver: the part that is still valid.
 struct GivenKnowledge: Sendable {
   /// `nil` where the host does not know it.
   var time: KnownTime?
@@ -123,7 +123,7 @@ struct GivenKnowledge: Sendable {
   var isInFlash = false
 }
 
-/// What became of what a receiver was asked to say, or to keep, before its supply goes.
+/// The result of the request to report or store knowledge before the supply is switched off.
 enum KeptKnowledge: Equatable, Sendable {
   case database([[UInt8]])
   case inFlash
@@ -133,16 +133,16 @@ enum KeptKnowledge: Equatable, Sendable {
   case unanswered
 }
 
-/// Where a host keeps what a receiver knew, and what it knows itself.
+/// The store for a receiver's knowledge, and the host's own time and position.
 public struct KnowledgeKeeping: Sendable {
   var present: @Sendable () -> ReceiverKnowledge?
   var keep: @Sendable (ReceiverKnowledge?) -> Void
   var time: @Sendable () -> KnownTime?
 
   /// - Parameters:
-  ///   - present: what is kept of the receiver
-  ///   - keep: replaces that; does not wait for a disk
-  ///   - time: as the host knows it; `nil` where nobody has confirmed its clock
+  ///   - present: the stored knowledge of the receiver
+  ///   - keep: replaces it, without waiting for a disk
+  ///   - time: the host's time; `nil` if its clock is not confirmed
   public init(
     present: @escaping @Sendable () -> ReceiverKnowledge?, keep: @escaping @Sendable (ReceiverKnowledge?) -> Void,
     time: @escaping @Sendable () -> KnownTime?

@@ -15,7 +15,7 @@ struct MediaTekReceiver: CommandedReceiver {
 
   private static let version = SentenceRequest.question("PMTK605", answeredBy: "PMTK705")
 
-  /// Asks; `nil` where nobody answers as such a receiver does.
+  /// Asks for the identity; `nil` if no such receiver answers.
   static func identify(_ dialogue: ReceiverDialogue, tries: Int) throws(HardwareError) -> MediaTekReceiver? {
     guard case .answered(let text) = try dialogue.ask(version, tries: tries) else { return nil }
     return MediaTekReceiver(firmware: String(decoding: text, as: UTF8.self))
@@ -39,7 +39,7 @@ struct MediaTekReceiver: CommandedReceiver {
         "setSpeed",
         try dialogue.changeSpeed(to: speed, saying: Array(command.utf8), asking: MediaTekReceiver.version))
     }
-    // It starts anew with other constellations, so these come before what it might forget.
+    // It restarts with other constellations, so these come before settings that it might lose.
     if let constellations = settings.constellations, !report.isHopeless {
       report.note("constellations", try set(constellations, dialogue))
     }
@@ -62,7 +62,7 @@ struct MediaTekReceiver: CommandedReceiver {
     let order: [ReceiverSettings.Constellation?] = [.gps, .glonass, .galileo, nil, .beidou]
     let flags = order.map { $0.map(constellations.contains) == true ? "1" : "0" }.joined(separator: ",")
     var answer = try dialogue.ask(MediaTekReceiver.command("353", flags))
-    // It starts anew.
+    // It restarts.
     try dialogue.listen(for: .seconds(1))
     if answer.isGood, constellations.contains(.sbas) {
       answer = try dialogue.ask(MediaTekReceiver.command("313", "1"))
@@ -97,7 +97,7 @@ struct MediaTekReceiver: CommandedReceiver {
   /// So well a place has to be known to be of use (PMTK command packet, PMTK741).
   private static let mostPlaceSigmaMetres = 30_000.0
 
-  /// The time, and the place where that is well known. What it knows of the satellites it tells nobody.
+  /// The time, and the position if it is well known. It cannot report its knowledge of the satellites.
   func giveBack(_ knowledge: GivenKnowledge, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
     guard let time = knowledge.time else { return .accepted }
     // To the nearest second.

@@ -7,7 +7,7 @@ struct UBXRequest: ReceiverRequest {
   private let kind: UInt16
   var subject: String { "UBX \(kind)" }
   private let wantsMessage: Bool
-  /// What the answer begins with, where there are several of a kind.
+  /// The first bytes of the answer, if there are several of a kind.
   private let prefix: [UInt8]
   private var payload: [UInt8]?
   private var strange: String?
@@ -15,9 +15,9 @@ struct UBXRequest: ReceiverRequest {
   /// A setting.
   init(setting message: UBXMessage) { self.init(message, wantsMessage: false) }
 
-  /// A question.
+  /// A request for a value.
   ///
-  /// - Parameter prefix: what its answer begins with, where there are several of a kind
+  /// - Parameter prefix: the first bytes of its answer, if there are several of a kind
   init(asking message: UBXMessage, prefix: [UInt8] = []) { self.init(message, wantsMessage: true, prefix: prefix) }
 
   private init(_ message: UBXMessage, wantsMessage: Bool, prefix: [UInt8] = []) {
@@ -35,7 +35,7 @@ struct UBXRequest: ReceiverRequest {
     // An echo of the question is no answer to it.
     guard !answer.isEmpty, answer.starts(with: prefix) else { return nil }
     payload = answer
-    // The answers about settings are acknowledged behind that, which must not be taken for what comes of a setting.
+    // An answer about settings is followed by an acknowledgement, which must not be taken for that of a later command.
     return kind >> 8 == 0x06 ? nil : .answered(answer)
   }
 

@@ -6,7 +6,7 @@ struct UbloxKeyChanges: UbloxChanges {
   var keepsFound = false
   private let port: UBXPort
   private var found: [UBXSetting] = []
-  /// What has been set, for who wants it kept.
+  /// The changed settings, for saving them.
   private var made: [UBXSetting] = []
   private var foundSpeed: BaudRate?
 
@@ -23,7 +23,7 @@ struct UbloxKeyChanges: UbloxChanges {
     if keepsFound, case .answered(let payload) = try dialogue.ask(UBXRequest(asking: .get(settings.map(\.key)))),
       let old = [UBXSetting](valuesOf: payload)
     {
-      // The first that was found is what had been there.
+      // The first value found is the original one.
       for setting in old where !found.contains(where: { $0.key == setting.key }) { found.append(setting) }
     }
     let answer = try ask(.set(settings, in: .ram), dialogue)
@@ -36,9 +36,9 @@ struct UbloxKeyChanges: UbloxChanges {
     return [UBXSetting](valuesOf: payload)?.first
   }
 
-  /// Some settings, and where the receiver does not know one of them each for itself.
+  /// Applies some settings together, or one by one if the receiver does not know one of them.
   ///
-  /// - Parameter essential: so many of the first must be accepted
+  /// - Parameter essential: the number of settings, from the first, that must be accepted
   private mutating func setEach(
     _ settings: [UBXSetting], essential: Int, _ dialogue: ReceiverDialogue
   ) throws(HardwareError) -> ReceiverAnswer {
@@ -117,7 +117,7 @@ struct UbloxKeyChanges: UbloxChanges {
       if isOn, answer.isGood { switchedOff.append(UBXSetting(other.ubloxKey, true)) }
     }
     if result == .refused { result = try set(wanted, dialogue) }
-    // What it had is better than what it would be left with.
+    // Its previous setting is better than the one that would remain.
     if result == .refused { for setting in switchedOff.reversed() { _ = try set([setting], dialogue) } }
     return result
   }
@@ -143,7 +143,7 @@ struct UbloxKeyChanges: UbloxChanges {
     try set([UBXSetting(.measurementMilliseconds, milliseconds)], dialogue)
   }
 
-  /// In whatever it has; a receiver without flash has a battery at best.
+  /// In any memory that it has; a receiver without flash has at best a battery.
   func save(_ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
     let battery = try save(in: .battery, dialogue)
     if battery == .stopped || battery == .unanswered { return battery }

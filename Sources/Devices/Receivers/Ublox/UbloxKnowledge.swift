@@ -3,7 +3,8 @@ import MonotonicTime
 import NMEA
 import UBX
 
-/// What a u-blox receiver knows of satellites, in its own flash (UPD-SOS) or with its host (MGA-DBD), from protocol 15 on.
+/// A u-blox receiver's knowledge of the satellites, in its own flash (UPD-SOS) or at its host (MGA-DBD), from protocol
+/// 15 on.
 extension UbloxReceiver {
   /// One whose firmware is not in its ROM has a flash.
   private var hasFlash: Bool { version.software.hasPrefix("EXT") }
@@ -16,7 +17,7 @@ extension UbloxReceiver {
   ) throws(HardwareError) -> KeptKnowledge {
     guard isHelped else { return .nothing }
     if mayStop, hasFlash {
-      // What it knows must not change while it is written.
+      // Its knowledge must not change while it is written.
       try dialogue.say(UBXMessage.reset(.stop).bytes)
       try dialogue.listen(for: .milliseconds(100))
       let answer = try dialogue.ask(
@@ -39,7 +40,7 @@ extension UbloxReceiver {
     try dialogue.say(UBXMessage.shutdownBackup(.clear).bytes)
   }
 
-  /// Of what comes at most so much is kept.
+  /// The maximum number of bytes that are kept.
   private static let mostDatabaseBytes = 32768
 
   private func database(_ dialogue: ReceiverDialogue) throws(HardwareError) -> KeptKnowledge {
@@ -82,9 +83,9 @@ extension UbloxReceiver {
 
   // MARK: After it has come on
 
-  /// All of it may take so long; the receiver is read meanwhile.
+  /// The maximum time for all of it; the receiver is read in the meantime.
   private static let givingTime = Duration.seconds(5)
-  /// So many messages may be on their way at once: its input has room for about a kilobyte.
+  /// The maximum number of messages on their way at once: its input buffer holds about a kilobyte.
   private static let mostOpen = 4
 
   func giveBack(_ knowledge: GivenKnowledge, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
@@ -116,7 +117,7 @@ extension UbloxReceiver {
       accuracyNanoseconds: time.sigma.inNanoseconds)
   }
 
-  /// Whether it has started with what it had in its flash.
+  /// Whether it has started with the knowledge in its flash.
   private func restoration(_ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
     let answer = try dialogue.ask(
       UBXRequest(asking: UBXMessage.shutdownBackupRequest, prefix: UBXMessage.restoredBackup), tries: 1)

@@ -6,7 +6,7 @@ struct UbloxLegacyChanges: UbloxChanges {
   var keepsFound = false
   /// In hundredths.
   private let version: Int
-  /// What puts back what was found, the latest first; the port's comes last.
+  /// The messages that restore the previous settings, the latest first; the port's comes last.
   private var found: [UBXMessage] = []
   private var foundPort: UBXPortConfiguration?
 
@@ -87,7 +87,7 @@ struct UbloxLegacyChanges: UbloxChanges {
   ) throws(HardwareError) {
     guard keepsFound else { return }
     let question = UBXMessage(UBXCommandKind.cfgMSG, [UInt8(output.kind >> 8), UInt8(output.kind & 0xFF)])
-    // One rate for each port, behind class and identifier; some answer with the present port's alone.
+    // One rate for each port, after class and identifier; some answer with only that of the present port.
     guard let rates = try get(question, dialogue), rates.count >= 3 else { return }
     let own = 2 + Int(port.number)
     keep(.rate(of: output, rates.count > own ? rates[own] : rates[2]))
@@ -136,7 +136,7 @@ struct UbloxLegacyChanges: UbloxChanges {
   }
 
   mutating func setRate(milliseconds: UInt16, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
-    // To what the measurements are aligned stays as it is.
+    // The time system to which measurements are aligned is not changed.
     let old = try get(UBXMessage(UBXCommandKind.cfgRATE), dialogue)
     keep(old.map { UBXMessage(UBXCommandKind.cfgRATE, $0) })
     let reference = old.flatMap { $0.count == 6 ? UInt16($0[4]) | UInt16($0[5]) << 8 : nil }

@@ -17,7 +17,7 @@ struct UbloxReceiver: CommandedReceiver {
     changes = legacy ? UbloxLegacyChanges(version.protocolVersion) : UbloxKeyChanges(port)
   }
 
-  /// Asks; `nil` where nobody answers as a u-blox receiver does.
+  /// Asks for the identity; `nil` if no u-blox receiver answers.
   static func identify(_ dialogue: ReceiverDialogue, tries: Int) throws(HardwareError) -> UbloxReceiver? {
     guard case .answered(let payload) = try dialogue.ask(UBXRequest(asking: UBXVersion.request), tries: tries),
       let version = UBXVersion(payload: payload)
@@ -43,7 +43,7 @@ struct UbloxReceiver: CommandedReceiver {
 
   mutating func askForUniqueID(_ dialogue: ReceiverDialogue) throws(HardwareError) {
     guard version.protocolVersion >= UBXUniqueID.leastProtocolVersion else { return }
-    // What does not say that is used as ever.
+    // A receiver that does not state this is used as before.
     let answer = try dialogue.ask(UBXRequest(asking: UBXUniqueID.request))
     if case .answered(let payload) = answer { uniqueID = UBXUniqueID(payload: payload) }
   }
@@ -52,7 +52,7 @@ struct UbloxReceiver: CommandedReceiver {
     _ settings: ReceiverSettings, _ dialogue: ReceiverDialogue, _ report: inout SettingReport
   ) throws(HardwareError) {
     changes.keepsFound = settings.restores
-    // The speed first, so that the line carries what is asked for next; the rate last.
+    // The speed comes first, so that the line carries the messages that are enabled next; the rate comes last.
     if let speed = settings.speed {
       report.note("setSpeed", try changes.setSpeed(speed, dialogue, &report))
     }
@@ -108,7 +108,7 @@ struct UbloxReceiver: CommandedReceiver {
 
 /// How the settings of a board file are said to a generation of receivers.
 protocol UbloxChanges: Sendable {
-  /// Whether what is found is put back later.
+  /// Whether the previous settings are restored later.
   var keepsFound: Bool { get set }
 
   mutating func setSpeed(
@@ -117,7 +117,7 @@ protocol UbloxChanges: Sendable {
   mutating func setMessages(
     _ messages: ReceiverSettings.Messages, _ version: Int, _ dialogue: ReceiverDialogue
   ) throws(HardwareError) -> ReceiverAnswer
-  /// Has it say what becomes of its corrections; refused by who takes none.
+  /// Makes it report the use of its corrections; a receiver that accepts none refuses.
   mutating func setCorrectionReports(_ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer
   mutating func setConstellations(
     _ constellations: [ReceiverSettings.Constellation], _ dialogue: ReceiverDialogue, _ report: inout SettingReport
