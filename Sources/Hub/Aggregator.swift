@@ -3,8 +3,8 @@ import Fusion
 import MonotonicTime
 import Publishing
 
-/// Puts what a board's devices measure into the log of the fusion while they are awake, and begins a run of it when a client wants
-/// states. It wakes nothing.
+/// Adds the measurements of a board's devices to the log of the fusion while they are awake, and starts a run of it
+/// when a client wants states. It wakes nothing.
 struct Aggregator: Sendable {
   private let devices: [BoardDevice]
   private let receivers: ReceiverSelection
@@ -19,14 +19,14 @@ struct Aggregator: Sendable {
     self.log = log
   }
 
-  /// The fused state as a lazy publisher. What the devices measure is taken as long as it exists.
+  /// The fused state as a lazy publisher. The devices' measurements are taken as long as it exists.
   func states(clock: any MonotonicTimeSource) -> LazyPublisher<FusedState, Never> {
     let listening = listen()
     return LazyPublisher(deriving: "state", clock: clock) { (run) throws(Never) in
       _ = listening
       log.attach(run)
       log.begin()
-      // What a receiver that is awake said last comes first.
+      // The latest epoch of each receiver that is awake comes first.
       for (place, device) in heard {
         if case .receiver(_, let reader) = device, let latest = reader.device.readings.latest {
           take(latest, of: place, reader.doubt)

@@ -1,10 +1,10 @@
 import Devices
 import MonotonicTime
 
-/// What has become of a receiver's corrections, since the hub began to fetch them.
+/// The state of a receiver's corrections, since the hub began to fetch them.
 public struct CorrectionStatus: Equatable, Sendable {
   public enum Phase: String, CaseIterable, Sendable {
-    /// The receiver is not read, so nobody is connected.
+    /// The receiver is not read, so there is no connection.
     case off
     case connecting
     /// Connected, and nothing has come yet.
@@ -19,13 +19,13 @@ public struct CorrectionStatus: Equatable, Sendable {
   public var phase = Phase.off
   /// Why there are none, or were none when it was last tried.
   public var reason: String?
-  /// As they came from the caster, whatever they were.
+  /// As they came from the caster, of any kind.
   public var bytes = 0
   /// Messages of RTCM 3 by their numbers.
   public var messages: [UInt16: Int] = [:]
   /// Messages that the receiver's line was too slow for.
   public var lost = 0
-  /// What the receiver says to have read of them; empty of one that says nothing of that.
+  /// The receiver's report about their use; empty if it reports none.
   public var outcomes = CorrectionOutcomes()
   /// How often a caster was connected to.
   public var connections = 0

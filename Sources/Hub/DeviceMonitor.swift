@@ -4,9 +4,9 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// Keeps the books of one device: its power state and who holds it, how long it was on and what that took.
+/// Keeps the books of one device: its power state and its holders, its time on and its energy.
 ///
-/// Changes only when something changes: a device that sleeps, or tracks on and on, causes no work here.
+/// It works only when something changes: a device that sleeps, or goes on tracking, causes no work here.
 public final class DeviceMonitor: Sendable {
   private struct CounterSource {
     let read: @Sendable () -> [DeviceStatus.Counter]
@@ -24,7 +24,7 @@ public final class DeviceMonitor: Sendable {
     var account: EnergyAccount
     /// Since when its reader has required the supply, if it does.
     var requiredSince: MonotonicInstant?
-    /// Whether the supply is on, for whomever.
+    /// Whether the supply is on, for any device.
     var isSupplied: Bool
     /// The others for which it is.
     var others: [String] = []
@@ -43,18 +43,18 @@ public final class DeviceMonitor: Sendable {
     var shares = PayerShares()
     /// Of those for whom it waits for motion.
     var waitingShares = PayerShares()
-    /// What it draws while it waits for motion, and nobody wants what it measures; `nil` while it does not.
+    /// Its power while it waits for motion without other holders; `nil` while it does not wait.
     var waitingMilliamperes: Double?
     var lessons = PowerLessons()
     var linger = DeviceLinger()
-    /// Why it does not linger any more, whoever leaves: it is about to be switched off for good.
+    /// The reason why it does not linger any more: it is about to be switched off permanently.
     var ending: String?
     var book: PowerBook
-    /// What was counted before its reader began.
+    /// The counts from before its reader began.
     var before = RunTotals()
     /// As its board file has it at present.
     var power: Board.Power
-    /// So many steps of its budget are taken.
+    /// The number of steps of its budget that are taken.
     var budgetStepCount = 0
     var rest = DeviceRest()
     /// In the order of their instants.
@@ -82,7 +82,7 @@ public final class DeviceMonitor: Sendable {
   private let isReceiver: Bool
   private let state: Guarded<State>
   private let property: MutableProperty<DeviceStatus>
-  /// Asks the reader for what it has counted.
+  /// Asks the reader for its counts.
   private let counters = Guarded<CounterSource?>(nil)
   private let following = Lifetime()
   /// For the first of the rest actions.
@@ -172,14 +172,14 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// What is the matter with it, the worst first, and whether a client wants it. Costs no more than a look.
+  /// Its problems, the worst first, and whether a client wants it. It only reads.
   public var trouble: (isWanted: Bool, conditions: [DeviceCondition]) {
     state.withLock { state in
       (!state.holders.list.isEmpty, conditions(state))
     }
   }
 
-  /// What is the matter with it, the worst first.
+  /// Its problems, the worst first.
   private func conditions(_ state: borrowing State) -> [DeviceCondition] {
     var conditions = [health.condition(at: clock.now)].compactMap { $0 }
     if let problem = state.switchProblem {
@@ -233,7 +233,7 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// Closes its books: what it draws from here on stands in another one's.
+  /// Closes its books: energy from now on is entered in another one's.
   func close() -> RunTotals {
     let totals = totals
     state.withLock { $0.account.close() }
@@ -252,7 +252,7 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// Opens its books with what the one before it has come to. What the device has drawn until now stands in that one's.
+  /// Opens its books with the totals of its predecessor, which contain the energy until now.
   func open(with totals: RunTotals) {
     state.withLock { state in
       state.account.open(with: totals, at: clock.now)
@@ -262,21 +262,21 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// Its reader is about to be shut down: behind those who leave on the way it does not linger, nor sleep by its supply.
+  /// Its reader is about to be shut down: after its last holder it neither lingers nor sleeps with its supply on.
   func ends(because reason: String) { state.withLock { $0.ending = reason } }
 
-  /// Whether nobody will want it any more.
+  /// Whether it will have no holders any more.
   var isEnding: Bool { state.withLock { $0.ending != nil } }
 
   /// The least times that its supply is on and off.
   var timing: LifecycleTiming { state.withLock { $0.power.timing } }
 
-  /// Since when it rests; `nil` while it works, or where nobody knows.
+  /// The start of its rest; `nil` while it works, or if that is unknown.
   var restingSince: MonotonicInstant? { state.withLock { $0.lessons.offSince } }
 
-  /// When it will be woken on a schedule; `nil` where nobody knows of any.
+  /// The next scheduled wake; `nil` if none is known.
   ///
-  /// - Returns: whether that is news
+  /// - Returns: whether this is a change
   @discardableResult
   func expectWake(at instant: MonotonicInstant?) -> Bool {
     state.withLock { state in
@@ -285,7 +285,7 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// What is known of its power beyond this run.
+  /// The knowledge about its power from other runs.
   public var book: PowerBook { state.withLock { $0.book } }
 
   /// Whether its reader is to read for such a holder.
@@ -307,10 +307,11 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// It waits for motion from here on while it is not required, and what it draws for that; `nil` that it does not.
+  /// Notes that it waits for motion from now on while it has no other holder, and its power for that; `nil` if it stops
+  /// waiting.
   func waitsForMotion(milliamperes: Double?) { change { $0.waitingMilliamperes = milliamperes } }
 
-  /// What its budget leaves of wishes for fixes at present, whatever has happened to it since it was last asked.
+  /// The limits that its budget sets on fixes at present, updated by everything since the last call.
   var relaxation: Relaxation {
     state.withLock { state in
       guard let budget = state.policy.budget else { return .none }
@@ -320,7 +321,7 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// It works on and on, which is no change of anything else than of what its budget leaves.
+  /// It goes on working, which changes only the limits of its budget.
   func goesOn() { if state.withLock({ $0.policy.budget != nil }) { change { _ in } } }
 
   private func takeSteps(_ state: inout State) {
@@ -376,14 +377,14 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// The device was told to sleep, as far as that went.
+  /// The device was put to sleep, as far as possible.
   ///
-  /// - Parameter sleep: how; of what does not rest with its supply on that does not say
+  /// - Parameter sleep: its kind of sleep; `nil` for a device without one with its supply on
   func ended(isAsleep: Bool, as sleep: ReceiverSleep? = nil) {
     change { $0.rest.began(isAsleep: isAsleep, as: sleep, $0.power) }
   }
 
-  /// How the device is to rest from here on with its supply on, by what is expected and what was learnt; `nil` where it is not to.
+  /// The kind of rest with its supply on from now on, by forecast and experience; `nil` for none.
   func chooseSleep(of driver: ReceiverDriver) -> ReceiverSleep? {
     state.withLock { state in
       let now = clock.now
@@ -457,13 +458,13 @@ public final class DeviceMonitor: Sendable {
   /// Why its supply is still on, if that could not be switched off.
   public var switchProblem: String? { state.withLock { $0.switchProblem } }
 
-  /// Whether it is supplied for somebody who wants it.
+  /// Whether it is supplied for a holder.
   var isWorking: Bool { state.withLock { $0.status.power.isWorking } }
 
-  /// What it draws at present by the currents that the board file states.
+  /// Its present power by the currents in the board file.
   var statedMilliwatts: Double { state.withLock { stated($0) } }
 
-  /// What it draws from now on; `nil` where nobody measures that. Nobody is told: the books alone change.
+  /// Its measured power from now on; `nil` if it is not measured. No observer is notified: only the books change.
   func measured(milliwatts: Double?) {
     state.withLock { state in
       account(&state)
@@ -471,7 +472,7 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// Follows the lazy publisher that the device is behind.
+  /// Follows the lazy publisher of the device.
   func follow(_ activity: Activity) { change { $0.activity = activity } }
 
   private func change(_ change: (inout State) -> Void) {
@@ -493,7 +494,7 @@ public final class DeviceMonitor: Sendable {
       )
       unchanged.onTime = state.status.onTime
       if state.status == unchanged { return false }
-      // Holders alone are no change: a crowd that comes and goes behind others moves nothing.
+      // Holders alone are no change: a crowd of further holders that come and go moves nothing.
       state.status.holders = state.holders.list.map(\.label)
       return property.stage(state.status)
     }
@@ -509,7 +510,7 @@ public final class DeviceMonitor: Sendable {
     case .idle where state.isSupplied && !state.others.isEmpty && !state.sleepsByItself:
       return (unused(state), "supplied for \(state.others.joined(separator: " and "))")
     case .idle: return (unused(state), activity.reason)
-    // On its way out a device does what it did before.
+    // While it stops, a device is in its previous state.
     case .stopping where state.progress != nil: return (state.status.power, state.status.reason)
     case .running where state.progress == .tracking: return (.tracking, "it measures")
     case .running where state.progress == .acquiring:
@@ -535,12 +536,12 @@ public final class DeviceMonitor: Sendable {
     return restMilliwatts(state)
   }
 
-  /// What it draws while nobody wants it.
+  /// Its power without holders.
   private func restMilliwatts(_ state: borrowing State) -> Double {
     state.rest.milliwatts(state.power, isSupplied: state.isSupplied)
   }
 
-  /// Not what it draws at the moment: of one that is off that is nothing, and while it works it is now this and now that.
+  /// This is not its present power, which is 0 when it is off and varies while it works.
   private func workingMilliwatts(_ state: borrowing State) -> Double {
     state.account.workingMilliwatts ?? state.power.milliwatts
   }
@@ -589,7 +590,7 @@ extension DeviceMonitor: LingerPolicy {
   }
 }
 
-/// Of the runs of its reader, and of the tries: whoever holds one of them holds the device.
+/// A holder of a run of its reader, or of its tries, is a holder of the device.
 extension DeviceMonitor: HolderObserver {
   public func came(_ holders: [Holder]) {
     changeHolders { state in

@@ -1,13 +1,13 @@
 import MonotonicTime
 
-/// What a device is doing, why, for whom, and what it has cost so far.
+/// The activity of a device with its reason and holders, and its costs so far.
 public struct DeviceStatus: Equatable, Sendable {
   public enum Power: String, CaseIterable, Equatable, Sendable {
     case off
-    /// Supplied although nobody wants it, because its supply cannot be switched, or is on for others or for its sleep; it sleeps as
-    /// well as it can.
+    /// Supplied without holders, because its supply cannot be switched, or is on for others or for its sleep; it sleeps
+    /// as deeply as it can.
     case asleep
-    /// Supplied and at work although nobody wants it: it should sleep, and could not be told to; the remark says why.
+    /// Supplied and at work without holders: it should sleep, but could not be put to sleep; the remark says why.
     case awake
     /// Powered, and not ready to be talked to yet.
     case settling
@@ -22,7 +22,7 @@ public struct DeviceStatus: Equatable, Sendable {
     /// Supplied, and at work or about to be.
     public var isWorking: Bool { !isRest && self != .failed }
 
-    /// Nobody wants it, and it draws no more than the hub can help.
+    /// It has no holders, and draws no more than the hub can help.
     public var isRest: Bool { self == .off || self == .asleep || self == .awake }
   }
 
@@ -39,7 +39,7 @@ public struct DeviceStatus: Equatable, Sendable {
     case simulated
     case recorded
 
-    /// What stands in capitals before all that no device has measured just now; `nil` of a real device.
+    /// The word in capitals before all values that no device has measured now; `nil` for a real device.
     public var mark: String? {
       switch self {
       case .real: nil
@@ -57,11 +57,11 @@ public struct DeviceStatus: Equatable, Sendable {
   /// When this power state began.
   public var since: MonotonicInstant
   public var reason: String
-  /// When it stops lingering, unless somebody comes.
+  /// The end of its linger, unless a new holder comes.
   public var lingersUntil: MonotonicInstant?
   /// What its owner should know of it.
   public var remark: String?
-  /// Who holds a lease.
+  /// The holders of a lease.
   public var holders: [String]
   /// How long it was wanted, over all runs, the present one up to when this was taken.
   public var onTime: Duration
@@ -71,32 +71,32 @@ public struct DeviceStatus: Equatable, Sendable {
   public var energyMilliwattHours: Double
   /// How much of that was measured.
   public var measuredMilliwattHours = 0.0
-  /// Who has caused it; none in what is told of a change.
+  /// The energy by cause; empty in the report of a change.
   public var bills: [EnergyBills.Bill] = []
   /// The same for the last 24 hours and the last seven days, over restarts of the hub.
   public var billsOfDay: [EnergyBills.Bill] = []
   public var billsOfWeek: [EnergyBills.Bill] = []
-  /// How long it lingers, and why; `nil` in what is told of a change.
+  /// The duration of its linger, and its reason; `nil` in the report of a change.
   public var linger: LingerReport?
-  /// Who has it woken for a fix now and then; none in what is told of a change.
+  /// The schedules that wake it for fixes; empty in the report of a change.
   public var schedules: [ScheduleReport] = []
-  /// How it stands with what it may draw in a day; `nil` where the board file says nothing of that, and in what is told of a change.
+  /// The state of its daily energy budget; `nil` without one in the board file, and in the report of a change.
   public var budget: BudgetReport?
-  /// What it draws at present, measured or stated; 0 in what is told of a change.
+  /// Its present power, measured or stated; 0 in the report of a change.
   public var milliwatts = 0.0
-  /// Of the last run that got so far.
+  /// From the last run that got this far.
   public var timeToFirstFix: Duration?
-  /// What has been calibrated, when and how well.
+  /// Its calibration, with date and quality.
   public var calibrations: [CalibrationKind: ChipCalibration.Entry] = [:]
-  /// What a receiver gets of corrections; `nil` where the board file names no caster.
+  /// The state of a receiver's corrections; `nil` without a caster in the board file.
   public var corrections: CorrectionStatus?
-  /// What is the matter with it, the worst first; none in what is told of a change.
+  /// Its problems, the worst first; empty in the report of a change.
   public var conditions: [DeviceCondition] = []
-  /// What it is: no output may show what was simulated or recorded as if a device had measured it just now.
+  /// Its origin: no output may show a simulated or recorded value as if a device had measured it now.
   public var origin = Origin.real
   /// Its supply could not be switched off; the remark says why.
   public var isSupplyStuck = false
-  /// Counters of what has been read, by name.
+  /// Counters of received data, by name.
   public var counters: [Counter]
 
   public struct Counter: Equatable, Sendable {

@@ -8,12 +8,12 @@ import Publishing
 /// The devices of one board, each behind its lazy publisher, and the state fused from them.
 public final class Hub: Sendable {
   public let board: Board
-  /// What stands for the board in protocols that know of one device: the tty of the receiver that is taken, or the IMU's bus
-  /// where there is no receiver.
+  /// The name of the board in protocols that know one device: the tty of the selected receiver, or the IMU's bus if
+  /// there is no receiver.
   public var mainDevice: String { receivers.taken?.description.port ?? imuPath ?? "none" }
-  /// What the preferred inertial sensor is called there.
+  /// The name of the preferred inertial sensor in these protocols.
   public let imuPath: String?
-  /// What it is connected to.
+  /// Its connection.
   public let machine: Machine
   /// In the order of the board file.
   let entries: [BoardDevice]
@@ -25,23 +25,23 @@ public final class Hub: Sendable {
   public let imu: IMUReader?
   /// Whether a magnetometer has a share in the state.
   public let hasMagnetometer: Bool
-  /// What is fused of whatever is awake, at the rate at which it changes. Subscribing powers nothing.
+  /// The state fused from all devices that are awake, at the rate at which it changes. Subscribing powers nothing.
   let fused: LazyPublisher<FusedState, Never>
-  /// What keeps the devices of some kinds awake, made once for all who want these kinds; it sends nothing.
+  /// A publisher that keeps the devices of some kinds awake, made once for all its subscribers; it sends nothing.
   private let wakers = Guarded<[Set<DeviceStatus.Kind>: LazyPublisher<Void, Never>]>([:])
-  /// The fused state at the rates that somebody has asked for, each made once for all who want it.
+  /// The fused state at each requested rate, made once for all its subscribers.
   private let paced = Guarded<[Duration: LazyPublisher<FusedState, Never>]>([:])
   /// The last fused state, however long ago that was. Subscribing to this wakes nothing.
   public var lastState: Property<FusedState?> { latestState.readOnly }
   private let latestState: MutableProperty<FusedState?>
-  /// Whether somebody has the state fused, and since when.
+  /// Whether a client wants the fused state, and since when.
   public var fusionRun: Property<FusionRun> { latestFusionRun.readOnly }
   private let latestFusionRun: MutableProperty<FusionRun>
   /// What its receivers last stated, and those of the hubs before it.
   private let lastTime: LastTime
-  /// What the state is fused from.
+  /// The inputs of the fusion.
   let log: FusionLog
-  /// Of those who want one now and then, of the hubs before it too.
+  /// The scheduled fixes, including those of earlier hubs.
   let scheduledFixes: ScheduledFixes
   private let meters = Guarded<[EnergyMeter]>([])
   /// The epochs of the receiver that is taken, however often it fails on the way; nothing on a board without one.
@@ -52,8 +52,8 @@ public final class Hub: Sendable {
   public let clockOffsets: LazyPublisher<ClockOffset, Never>
   /// The last of them, however long ago.
   public let lastClockOffset: Property<ClockOffset?>
-  /// Whether the pulse of the receiver that tells the time is to be relied upon, as it was last seen; `nil` where the board names
-  /// none, and before anybody has asked for the time.
+  /// Whether the pulse of the receiver that tells the time is reliable, as last observed; `nil` without such a
+  /// receiver, and before the first request for the time.
   public let lastPulse: Property<PulseStatus?>
   private var clock: any MonotonicTimeSource { machine.clock }
 
@@ -97,7 +97,7 @@ public final class Hub: Sendable {
     self.lastPulse = lastPulse.readOnly
     clockOffsets = ClockComparison.publisher(
       of: receivers, on: machine, last: lastClockOffset, lastPulse: lastPulse)
-    // Where it was last seen is no less true for what else the board file says.
+    // The last known position stays valid for a new board file.
     let receiver = receivers.candidates.first?.reader
     let isSame = receiver != nil && receiver === predecessor?.receiver && imu === predecessor?.imu
     let lastState = (isSame ? predecessor?.latestState : nil) ?? MutableProperty(nil)
@@ -145,7 +145,7 @@ public final class Hub: Sendable {
 
   /// Begins to measure what devices draw that are awake already, and has devices linger, save and draw as its board file says.
   private func enterService() {
-    // Only now: a hub that never enters service changes nothing of what it would have taken over.
+    // Only now: a hub that never enters service leaves its predecessor unchanged.
     for entry in entries { entry.reader.follow(entry.description.power) }
     meters.withLock { $0 = Hub.meters(of: entries) }
     scheduledFixes.enter(self)
@@ -177,8 +177,8 @@ public final class Hub: Sendable {
 
   func imu(_ id: String) -> IMUReader? { Hub.imu(id, of: entries) }
 
-  /// What tells whether the board moves: the first inertial sensor that is fused and can, unless its owner will not have that, or
-  /// its supply would keep a receiver on.
+  /// The source of motion: the first fused inertial sensor that supports it, unless its owner forbids that, or its
+  /// supply would keep a receiver on.
   var motion: MotionWatch? {
     for case .imu(let description, let reader) in Hub.fused(entries, on: board) {
       guard description.wakesOnMotion, let motion = reader.motion else { continue }
@@ -231,13 +231,13 @@ public final class Hub: Sendable {
     }
   }
 
-  /// Drives every power line to its safe level, and has what has none sleep, whatever a hub before this one left behind.
+  /// Drives every power line to its safe level, and puts devices without one to sleep, whatever a previous hub left.
   ///
-  /// - Parameter isStarting: leaves receivers alone that would have to be listened to for seconds: they sleep after the next visit
-  /// - Returns: what went wrong
+  /// - Parameter isStarting: skips receivers that would have to be heard for seconds: they sleep after the next visit
+  /// - Returns: the problems
   public func makeSafe(isStarting: Bool = false) -> [String] { madeSafe(isStarting: isStarting).problems }
 
-  /// The same, with what came of it.
+  /// The same, with its results.
   public func madeSafe(isStarting: Bool = false) -> SafetyReport {
     MakingSafe([self], isStarting: isStarting, clock: clock).run().first ?? SafetyReport()
   }
@@ -362,8 +362,8 @@ public final class Hub: Sendable {
   /// The fused state, at the rate at which it changes. Subscribing powers the devices.
   public var state: Deferred<FusedState, Never> { state(parts: .all) }
 
-  /// The fused state of whatever is awake, at the rate at which it changes. Subscribing powers the devices that measure some
-  /// parts of it; others come along while they are awake for somebody else.
+  /// The fused state of everything that is awake, at the rate at which it changes. Subscribing powers the devices that
+  /// measure some parts of it; others are included while they are awake for other holders.
   public func state(parts: Set<StatePart>) -> Deferred<FusedState, Never> { waking(parts, fused) }
 
   /// The devices whose measurements are fused.
@@ -376,7 +376,7 @@ public final class Hub: Sendable {
   public func state(rateHz: Double, parts: Set<StatePart> = .all) -> Deferred<FusedState, Never> {
     let interval = Duration.nanoseconds(Int64(1e9 / rateHz))
     let paced = fused.throttled(to: interval, clock: clock)
-    // Who wants a state now and then gets the first at once rather than when it is due for somebody else.
+    // A subscriber with a low rate gets the first state at once, and not when it is due for others.
     return waking(parts, interval > .seconds(1) ? paced : Deferred { [self] _ in shared(paced, interval) })
   }
 
@@ -413,7 +413,7 @@ public final class Hub: Sendable {
   private func shared(_ states: Deferred<FusedState, Never>, _ interval: Duration) -> LazyPublisher<FusedState, Never> {
     paced.withLock { paced in
       if let publisher = paced[interval] { return publisher }
-      // Rates come from clients: those that nobody has wanted for a while are forgotten.
+      // Clients choose the rates: those without subscribers are forgotten after a while.
       paced = paced.filter { publisher in
         let activity = publisher.value.activity.value
         return activity.phase != .idle || clock.now - activity.since < .seconds(10)
@@ -424,7 +424,7 @@ public final class Hub: Sendable {
     }
   }
 
-  /// The last state of the present run, unless it is older than `lifetime`; `nil` while nobody has it fused.
+  /// The last state of the present run, unless it is older than `lifetime`; `nil` without a run.
   public func presentState(at now: MonotonicInstant, within lifetime: Duration) -> FusedState? {
     let activity = fused.activity.value
     guard activity.phase == .running, let last = lastState.value, last.at >= activity.since, now - last.at <= lifetime

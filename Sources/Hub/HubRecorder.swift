@@ -3,19 +3,21 @@ import Fusion
 import MonotonicTime
 import Publishing
 
-/// Takes what the devices say as it comes: the inputs of the fusion, and the receivers' own bytes.
+/// Takes the devices' output as it comes: the inputs of the fusion, and the receivers' own bytes.
 ///
-/// It is asked once, and gives functions that are called on the devices' own threads: no device is looked up for a sample.
+/// It is called once, and returns functions that are called on the devices' own threads: no device is looked up for a
+/// sample.
 public protocol HubRecorder {
   /// What a receiver sends.
   func sentences(of id: String) -> @Sendable (ReceivedBytes) -> Void
-  /// Each input with the instant as of which it counts. Inputs may come out of order, by a little; no two have the same instant.
+  /// Each input with the instant from which it counts. Inputs may come slightly out of order; no two have the same
+  /// instant.
   ///
-  /// - Parameter board: by the places in whose list inputs tell their devices
+  /// - Parameter board: the board whose list gives the devices their places in inputs
   func inputs(on board: Board) -> @Sendable (FusionInput, MonotonicInstant) -> Void
 }
 
-/// What is taken of a hub's devices, until it ends.
+/// The recording of a hub's devices, until it ends.
 public struct HubRecording: Sendable {
   fileprivate let lifetime = Lifetime()
   /// Of the receivers.
@@ -32,12 +34,12 @@ public struct HubRecording: Sendable {
 }
 
 extension Hub {
-  /// Has everything taken that the devices say, whichever of them are fused.
+  /// Starts recording all output of the devices, whether it is fused or not.
   ///
   /// - Parameters:
-  ///   - wakes: wakes all of them, rather than listen to them while they are awake for others
-  ///   - before: of the hub before this one, for the same recorder: what it hears of receivers that are this hub's as well is heard on,
-  ///     and the rest of it ended
+  ///   - wakes: whether to wake all of them, rather than record them while they are awake for others
+  ///   - before: the previous hub's recording, for the same recorder: its receivers that this hub shares stay recorded,
+  ///     and the rest of it ends
   public func record(
     to recorder: some HubRecorder, as holder: Holder, wakes: Bool, continuing before: HubRecording? = nil
   ) -> HubRecording {

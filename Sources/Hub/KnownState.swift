@@ -4,11 +4,11 @@ import MonotonicTime
 import Publishing
 
 extension Hub {
-  /// So long what a receiver has said is of now.
+  /// The time for which a receiver's report counts as present.
   private static let receiverLifetime = Duration.seconds(5)
 
-  /// What is known as of now, for who asks and wakes nothing: the last fused state, however old. While nobody has it fused
-  /// that is as of the last sleep; what a receiver says meanwhile that is awake for its sentences or its time takes its place.
+  /// The presently known state, for clients that wake nothing: the last fused state, however old. Without a run of the
+  /// fusion it dates from the last sleep; reports of a receiver that is awake for its sentences or its time replace it.
   public func knownState(at now: MonotonicInstant) -> FusedState {
     var state = stateOfReceiver(at: now) ?? lastState.value ?? FusedState(at: now)
     // Old as it may be by now: the ages say so.

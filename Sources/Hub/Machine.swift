@@ -4,8 +4,8 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// What the devices are connected to: the hardware, its rails and the clocks. It outlives the board files that are read one after
-/// the other.
+/// The connections of the devices: the hardware, its rails and the clocks. It outlives the board files that are read
+/// one after the other.
 public final class Machine: Sendable {
   public let hardware: any Hardware
   public let clock: any MonotonicTimeSource
@@ -17,7 +17,7 @@ public final class Machine: Sendable {
   public let supervisor: Supervisor
   /// Activated with a device's ID when it was plugged in or should be tried again.
   public let retryHint = Trigger<String>()
-  /// What is known of the power of its devices beyond this run.
+  /// The knowledge about the power of its devices from other runs.
   public let books: PowerBooks
   /// What its receivers knew whose memory nothing keeps while they are off.
   public let receiverKnowledge = ReceiverKnowledgeStore()
@@ -57,7 +57,7 @@ public final class Machine: Sendable {
     }.store(in: lifetime)
   }
 
-  /// The rail of a switch, one for all who name it. What is always supplied has a rail of its own.
+  /// The rail of a switch, one for all devices that name it. A permanent supply has a rail of its own.
   func rail(of switch: Board.Power.Switch) -> PowerRail {
     if `switch` == .none { return PowerRail(.none, hardware: hardware, clock: clock) }
     return rails.withLock { rails in
@@ -94,7 +94,7 @@ public final class Machine: Sendable {
     if let since = before.offSince["\(line)"], (0...now.nanoseconds).contains(since) {
       rail.wasOff(since: MonotonicInstant(nanoseconds: since))
     } else if before.isRunning {
-      // That hub was killed: what it had on is being switched off now.
+      // That hub was killed: its lines are being switched off now.
       rail.wasOff(since: now)
     }
   }

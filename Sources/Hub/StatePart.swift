@@ -1,4 +1,4 @@
-/// A part of the state that somebody may want without the others: it decides which devices are woken.
+/// A part of the state that a client can request without the others: it decides which devices are woken.
 public enum StatePart: String, CaseIterable, Sendable {
   case position
   /// The height as well as it can be known.
@@ -7,16 +7,16 @@ public enum StatePart: String, CaseIterable, Sendable {
   case motion
   case time
   case satellites
-  /// Roll and pitch; where the board points as well, as far as that is known.
+  /// Roll and pitch; and the heading, if it is known.
   case attitude
   /// Where the board points.
   case heading
   case rates
   case acceleration
   case magneticField
-  /// Of the air, with its temperature, and its humidity where that is measured.
+  /// The air's pressure and temperature, and its humidity if it is measured.
   case pressure
-  /// Voltage and current of what a supply monitor measures.
+  /// Voltage and current from a supply monitor.
   case supply
 
   /// What measures it, of the kinds that a board has fused.
@@ -40,14 +40,14 @@ public enum StatePart: String, CaseIterable, Sendable {
 extension Set<StatePart> {
   public static let all = Set(StatePart.allCases)
 
-  /// - Parameter names: at least one; `nil` comes of one that is no part's
+  /// - Parameter names: at least one; an unknown one makes the result `nil`
   public init?(names: some Collection<some StringProtocol>) {
     let parts = names.compactMap { StatePart(rawValue: String($0)) }
     guard !parts.isEmpty, parts.count == names.count else { return nil }
     self.init(parts)
   }
 
-  /// What it takes to measure them.
+  /// The kinds of devices that measure them.
   public func kinds(on board: Board) -> Set<DeviceStatus.Kind> {
     reduce(into: []) { $0.formUnion($1.kinds(on: board)) }
   }

@@ -29,9 +29,9 @@ struct BoardFileTests {
     #expect(board.receiver != nil)
     #expect((board.imu != nil) == (name != "pc-usb"))
     guard name != "simulated" else { return }
-    // What is wired to a line nobody knows but its owner.
+    // Only the owner knows the wiring of a line.
     #expect(board.lines.isEmpty)
-    // Which tty the header's UART is depends on what else was configured.
+    // The tty of the header's UART depends on the rest of the configuration.
     #expect(board.receiver?.port == "/dev/sensorhub/gps")
     #expect(BoardWarnings.rates(of: board, on: MachineFiles(root: "/nowhere")).isEmpty)
   }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Hub
 
-/// What a board file's strings and numbers may be.
+/// The permitted strings and numbers of a board file.
 struct BoardTextTests {
   private func read(_ text: String) throws(BoardError) -> Board {
     try Board(json5: Array(text.utf8), file: "board")
@@ -19,7 +19,7 @@ struct BoardTextTests {
     }
   }
 
-  /// What a string of a board file says, by the name of the board.
+  /// The value of a string in a board file, tried with the name of the board.
   private func name(_ quoted: String) throws(BoardError) -> [UInt8] { Array(try read("{ name: \(quoted) }").name.utf8) }
 
   @Test(arguments: [
@@ -58,7 +58,7 @@ struct BoardTextTests {
     for end in ["\n", "\r", "\r\n", "\u{2028}", "\u{2029}"] {
       #expect(try name("'a\\\(end)b'") == Array("ab".utf8), "\(end.debugDescription)")
     }
-    // They are characters that no name has, and are read as what they are.
+    // They are characters that no name has, and are parsed as the characters that they are.
     for (escape, number) in [("b", "08"), ("f", "0C"), ("v", "0B"), ("0", "00"), ("n", "0A"), ("r", "0D"), ("t", "09")]
     {
       #expect(message("{ name: 'a\\\(escape)' }").contains("it has U+00\(number)"), "\(escape)")

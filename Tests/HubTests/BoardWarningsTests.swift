@@ -4,7 +4,7 @@ import Testing
 
 @testable import Hub
 
-/// What is right in a board file and will not do on a machine.
+/// Valid settings of a board file that do not work on a machine.
 struct BoardWarningsTests {
   private let tree = MachineTree()
 
@@ -116,7 +116,7 @@ struct BoardWarningsTests {
             + "with the GPIO that the pulse is wired to, to /boot/firmware/config.txt and restart",
           "imu: there is no /dev/i2c-1: sudo raspi-config nonint do_i2c 0",
         ])
-    // By config.txt alone: the bus is there, and nobody may use it yet.
+    // Only in config.txt: the bus exists, but programs may not use it yet.
     tree.add("/sys/bus/i2c/devices/i2c-1/name")
     let bus = try devices("imu: { driver: 'mpu-6050', bus: '/dev/i2c-1' }")
     #expect(bus.first?.contains("sudo modprobe i2c-dev") == true, "\(bus)")
@@ -203,7 +203,7 @@ struct BoardWarningsTests {
       of: try Board(json5: Array("{ name: 'x', devices: { \(devices) }, fences: { \(fences) } }".utf8), file: "board"))
   }
 
-  /// Its corners so many metres north and east of where the equator meets the first meridian.
+  /// Its corners in metres north and east of the point where the equator meets the first meridian.
   private static func polygon(_ corners: [(Double, Double)]) -> String {
     let places = corners.map { "[\($0.0 / 110_574.276), \($0.1 / 111_319.491)]" }
     return "yard: { polygon: [\(places.joined(separator: ", "))] }"
@@ -273,7 +273,7 @@ struct BoardWarningsTests {
     let late = try fences("anchor: { circle: [54.4, 10.2, 40], grace: 5 }", on: slow)
     #expect(late.first?.contains("to start, 6 s at best") == true, "\(late)")
     #expect(try fences("anchor: { circle: [54.4, 10.2, 40], grace: 5 }").isEmpty)
-    // What has no receiver at all is another matter.
+    // A board without any receiver is another matter.
     #expect(try fences(hasty, on: "imu: { driver: 'mpu-6050', bus: 'simulated/i2c' }").isEmpty)
   }
 }

@@ -25,7 +25,7 @@ struct CalibrationActionTests {
       receiveCompletion: { [ends] in ends.append("\($0)") })
   }
 
-  /// What the sensor measures in each of some seconds, as long as anybody wants it.
+  /// The sensor's samples in each of some seconds, while it has subscribers.
   private func pass(_ seconds: Range<Int>, isMoving: (Int) -> Bool) {
     for second in seconds where ends.values.isEmpty {
       for half in 0..<2 {

@@ -4,7 +4,7 @@ import MonotonicTime
 import Simulation
 import Testing
 
-/// Calibrations on the simulated board, which does what it is asked to.
+/// Calibrations on the simulated board, which moves as requested.
 struct CalibrationPracticeTests {
   /// - Returns: how far a calibration gets in some simulated minutes
   private func progress(_ kind: CalibrationKind, _ practice: Practice) -> Double {

@@ -23,7 +23,7 @@ struct CasterSettingsTests {
         == expected)
     #expect(try caster("caster: 'ntrip://[2001:db8::1]:2103/A', gga: 2.5")?.positionInterval == .milliseconds(2500))
     #expect(try caster("caster: 'ntrip://[2001:db8::1]:2103/A', gga: false")?.positionInterval == nil)
-    // Who reads it does not read the user's name.
+    // A reader of it cannot read the user's name.
     #expect(try caster("caster: 'ntrip://me@[2001:db8::1]/A'")?.description == "ntrip://[2001:db8::1]:2101/A")
   }
 

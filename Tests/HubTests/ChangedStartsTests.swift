@@ -5,21 +5,22 @@ import Testing
 
 @testable import Hub
 
-/// Another receiver in the place of one, or another place for its antenna: what a hub has learnt of its starts is true no longer.
+/// Another receiver in the place of one, or another place for its antenna: the hub's experience from its starts is
+/// outdated.
 @Suite(.timeLimit(.minutes(10)))
 struct ChangedStartsTests {
   private typealias Bench = ScheduleBench
 
   private static let schedule = Schedule(every: .seconds(120), accuracyMetres: 10, within: .seconds(45))
 
-  /// What the hub says of the next start, and of what the last ones were like.
+  /// The hub's forecast of the next start, and the last ones.
   private struct Learnt {
     var leadSeconds: Double
     var restartSeconds: Double
     var restartJoules: Double
   }
 
-  /// Has the receiver started so many times, each of which takes so long to its first fix, and sleep after each.
+  /// Starts the receiver this number of times, each with the given time to its first fix, and lets it sleep after each.
   private func start(_ bench: Bench, _ count: Int, seconds: Int) throws -> Learnt {
     bench.seconds = seconds
     // The first may have begun.
@@ -43,7 +44,7 @@ struct ChangedStartsTests {
     let bench = try Bench()
     let got = Recorder<Bench.Got>()
     let lease = bench.subscribe("log[7]", Self.schedule, got)
-    // The first one is not behind a sleep.
+    // The first one does not follow a sleep.
     let quick = try start(bench, 21, seconds: 3)
     // Two seconds later a fix is as good as was asked for.
     #expect((5.0...8).contains(quick.leadSeconds) && (2.5...5).contains(quick.restartSeconds), "\(quick)")

@@ -12,7 +12,7 @@ extension Holder {
 }
 
 extension EnergyBills.Payers {
-  /// Who pays where these hold something, each in one way.
+  /// The payers for these holders, each with one lease.
   init(holders: [String]) {
     var shares = PayerShares()
     for holder in holders { shares.add(.client(holder)) }

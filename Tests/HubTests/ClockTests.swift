@@ -86,7 +86,7 @@ struct ClockTests {
       let time = epoch.time.map { UTCTime(nanosecondsSince1970: ClockTests.noon + Int64($0 * 1e9)) }
       isConfirmed = confirmation.take(
         time, isFix: epoch.isFix, at: ClockTests.instant(epoch.at),
-        // Epochs 0 and 1 s after noon are what the true time is then, and take a tenth of a second.
+        // Epochs 0 and 1 s after noon state the true time of that instant, and take a tenth of a second.
         system: ClockTests.noon + Int64((epoch.at + example.systemAhead + 0.1) * 1e9))
     }
     #expect(isConfirmed == example.isConfirmed)

@@ -7,7 +7,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Drivers and simulated receivers, which know each other by what the makers' documents say of the bytes between them.
+/// Drivers and simulated receivers, which know each other only by the makers' documents about the bytes between them.
 @Suite(.timeLimit(.minutes(10)))
 struct CommandedReceiverTests {
   private struct Case: CustomTestStringConvertible, Sendable {

@@ -6,7 +6,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// A magnetometer and a barometer beside the receiver and the IMU, on a vehicle that stands still.
+/// A magnetometer and a barometer together with the receiver and the IMU, on a vehicle that stands still.
 @Suite(.timeLimit(.minutes(10)))
 struct CompassAndBarometerTests {
   private let hardware: SimulatedHardware
@@ -71,7 +71,8 @@ struct CompassAndBarometerTests {
       #expect(state.attitude.map { state.devices.text($0.source) } == "gps+imu+mag")
     }
     await hub.isOff()
-    // Who wants a heading alone gets it without the receiver, which has said before where magnetic north lies.
+    // A client that wants only a heading gets it without the receiver, which has stated the direction of magnetic north
+    // before.
     let (alone, heading) = states(of: hub, [.heading])
     let found = await alone.first { $0.attitude?.value.headingSigmaRadians.map { $0 < 0.06 } ?? false }
     heading.cancel()
@@ -116,7 +117,7 @@ struct CompassAndBarometerTests {
     #expect(hub.devices.allSatisfy { $0.power == .off })
   }
 
-  /// What a hung bus makes of a chip: it answers as if all were well.
+  /// A chip on a stuck bus: it answers as if nothing were wrong.
   @Test(arguments: [("mag", 0x1C, 0x00), ("mag", 0x1C, 0xFF), ("baro", 0x76, 0x00), ("baro", 0x76, 0xFF)])
   func `a sensor that measures nothing any more is a state with a reason, and comes back by itself`(
     _ id: String, _ address: UInt8, _ level: UInt8

@@ -8,7 +8,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// What is the matter with devices, by a clock that the test moves.
+/// The problems of devices, with a clock that the test moves.
 @Suite(.timeLimit(.minutes(10)))
 struct DeviceConditionTests {
   private let hardware = SimulatedHardware()

@@ -1,7 +1,7 @@
 import Hub
 import Testing
 
-/// Whoever names a driver by what is printed on the module is told what it is called.
+/// A driver named by the label of its module is answered with its name.
 @Suite struct DriverGuessTests {
   private func refusal(of driver: String) -> String {
     let text = "{ name: 'test', devices: { it: { driver: '\(driver)', bus: '/dev/i2c-1', port: '/dev/ttyS0' } } }"

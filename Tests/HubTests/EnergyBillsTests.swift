@@ -6,7 +6,7 @@ import Testing
 
 @testable import Hub
 
-/// Who pays for what a device draws.
+/// The payers for a device's energy.
 @Suite(.timeLimit(.minutes(10)))
 struct EnergyBillsTests {
   /// A receiver that draws 360 mW at work and 36 mW else, on a pseudo-terminal, by a clock that the test moves.
@@ -51,7 +51,7 @@ struct EnergyBillsTests {
       settle()
     }
 
-    /// The books know what the test knows.
+    /// The books agree with the test.
     private func settle() {
       let payers = leases.compactMap { Holder.client($0.name).payer?.name }
       #expect(
@@ -97,8 +97,8 @@ struct EnergyBillsTests {
       }
     }
 
-    /// Has the time go by while the receiver is read. It goes on talking: one that says nothing for ten seconds is given up, as soon as
-    /// its reader looks at the clock.
+    /// Lets time pass while the receiver is read. It continues to send: a receiver that is silent for ten seconds is
+    /// given up, as soon as its reader looks at the clock.
     func talk(until end: MonotonicInstant, sleepsThen: Bool = false) {
       while clock.now < end {
         clock.run(until: min(end, clock.now + .seconds(5)))
@@ -176,7 +176,7 @@ struct EnergyBillsTests {
     try visit()
     let first = visited.status
     #expect(first.power == .lingering && first.reason.contains("too few visits"), "\(first.reason)")
-    // Half a minute is what a receiver's start is assumed to take.
+    // The assumed time of a receiver's start is half a minute.
     visited.pass(60)
     for _ in 0..<6 {
       try visit()

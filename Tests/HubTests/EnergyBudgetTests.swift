@@ -7,7 +7,7 @@ import Testing
 
 @testable import Hub
 
-/// What a device may draw in a day.
+/// A device's daily energy budget.
 @Suite(.timeLimit(.minutes(10)))
 struct EnergyBudgetTests {
   private static let hour = 3600.0
@@ -76,7 +76,7 @@ struct EnergyBudgetTests {
     #expect(bench.status.remark == nil)
     #expect(got.values.allSatisfy { $0.fix.relaxed == nil })
     while bench.status.budget?.stepCount == 0, bench.clock.now < end { bench.pass(60) }
-    // Two thirds of what is saved is the edge of the first of two steps.
+    // Two thirds of the savings are the threshold of the first of two steps.
     let left = try #require(bench.status.budget?.leftMilliwattHours)
     #expect(left < 16 && left > 14.5, "\(left)")
     let first = got.values.count
@@ -94,7 +94,7 @@ struct EnergyBudgetTests {
     #expect((10...12).contains(slow.count), "\(slow.count)")
     #expect(slow.allSatisfy { $0.fix.relaxed?.every == .seconds(300) && $0.fix.schedule.every == .seconds(60) })
     #expect(bench.status.schedules.first?.relaxed?.every == .seconds(300))
-    // Nobody wants anything for a while.
+    // No client wants anything for a while.
     lease.cancel()
     bench.settle()
     bench.pass(6 * 3600)
@@ -108,7 +108,7 @@ struct EnergyBudgetTests {
     await bench.end()
   }
 
-  /// It takes a minute for what is saved, and as much again.
+  /// It uses the savings in a minute, and as much again.
   @Test func `who holds a receiver without a break uses up its budget, which is said until there is some again`()
     async throws
   {

@@ -15,7 +15,7 @@ struct FenceWatchTests {
     MonotonicInstant(nanoseconds: Int64((1000 + seconds) * 1e9))
   }
 
-  /// A fix so many metres north and east of the centre.
+  /// A fix in metres north and east of the centre.
   private static func fix(
     _ north: Double, _ east: Double = 0, sigma: Double = 1.5, speed: Double? = nil, at seconds: Double
   ) -> FenceFix {
@@ -93,7 +93,7 @@ struct FenceWatchTests {
       #expect(watch.receive(Self.fix(42, at: Double(second)), at: Self.at(Double(second))) == nil)
     }
     #expect(watch.receive(Self.fix(42, at: 120), at: Self.at(120)) == .leave)
-    // Who comes back over the edge for a moment has the grace anew.
+    // A board that comes back over the edge for a moment has a new grace.
     #expect(watch.receive(Self.fix(39, at: 130), at: Self.at(130)) == nil)
     #expect(watch.receive(Self.fix(41, at: 145), at: Self.at(145)) == nil)
     #expect(watch.receive(Self.fix(39, at: 146), at: Self.at(146)) == nil && watch.status.state == .outside)
@@ -177,7 +177,7 @@ struct FenceWatchTests {
     #expect(watch.interval == .seconds(1) && watch.watch.schedule.accuracyMetres == 20)
     #expect(watch.receive(Self.fix(4800, sigma: 6, at: 603), at: Self.at(603)) == nil)
     #expect(watch.status.state == .inside && abs((watch.watch.schedule.accuracyMetres ?? 0) - 100) < 1)
-    // Where no better one is to be had it is as if there were none.
+    // If no better one is possible it counts as none.
     #expect(watch.receive(Self.fix(4950, sigma: 30, at: 983), at: Self.at(983)) == nil)
     #expect(watch.interval == .seconds(1) && watch.watch.schedule.accuracyMetres == 20)
     #expect(watch.receive(Self.fix(4950, sigma: 30, at: 984), at: Self.at(984)) == nil)
@@ -208,7 +208,7 @@ struct FenceWatchTests {
       return SIMD2(length * cos(angle), length * sin(angle))
     }
 
-    /// One standard deviation of 1.5 m along each axis, most of which it keeps for minutes.
+    /// One standard deviation of 1.5 m along each axis, most of which persists for minutes.
     mutating func fix(_ seconds: Double, after interval: Double, dragging: Double) -> FenceFix {
       let memory = exp(-interval / 120)
       wander = wander * memory + noise() * (1.3 * (1 - memory * memory).squareRoot())

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Hub
 
-/// What a board file says of its broker.
+/// A board file's settings for its broker.
 struct FleetSettingsTests {
   private func fleet(_ text: String) throws(BoardError) -> FleetSettings? {
     try Board(json5: Array("{ name: 'x', mqtt: { \(text) } }".utf8), file: "board").fleet

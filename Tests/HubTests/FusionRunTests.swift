@@ -6,7 +6,7 @@ import Publishing
 import TestSupport
 import Testing
 
-/// What an observer of the fusion's inputs has of them: as of which instant each counts, and which of them belong to a run.
+/// An observer's view of the fusion's inputs: the instant of each, and those that belong to a run.
 struct FusionRunTests {
   private let feed = ReplayFeed()
   private let clock = ManualClock(now: MonotonicInstant(nanoseconds: 10_000_000_000))
@@ -124,7 +124,7 @@ struct FusionRunTests {
   }
 }
 
-/// Keeps the inputs with the instants as of which they count.
+/// Keeps the inputs with their instants.
 private struct InputRecorder: HubRecorder {
   let inputs = Recorder<(input: FusionInput, at: MonotonicInstant)>()
 

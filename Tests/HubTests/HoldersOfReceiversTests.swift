@@ -7,7 +7,7 @@ import Testing
 
 @testable import Hub
 
-/// What a device makes of who comes and leaves.
+/// A device's reports about holders that come and leave.
 @Suite(.timeLimit(.minutes(10)))
 struct HoldersOfReceiversTests {
   private func receiver(_ id: String, _ terminal: PseudoTerminal) -> String {
@@ -65,7 +65,7 @@ struct HoldersOfReceiversTests {
     let text = "{ name: 'x', devices: { \(receiver("one", terminal)) } }"
     let hub = Hub(
       board: try Board(json5: Array(text.utf8), file: "x"), hardware: LinuxHardware(), clock: clock)
-    // A name as the hub's own messages have them says nothing of what was done.
+    // A name like one of the hub's own messages does not change the meaning of an event.
     let odd: Holder = "one who has left"
     let changes = Recorder<DeviceStatus>()
     let watching = hub.monitors[0].changes.subscribe(as: "test", receiveValue: { changes.append($0) })

@@ -55,7 +55,7 @@ struct HostTimeTests {
     #expect(time.known == nil)
   }
 
-  // MARK: What is still true
+  // MARK: Lasting knowledge
 
   private let place = ReceiverKnowledge.Place(
     latitudeDegrees: 48, longitudeDegrees: 11, altitudeHAEMetres: nil, sigmaMetres: 10)

@@ -86,7 +86,7 @@ struct HubTests {
       return abs(position.value.latitudeDegrees - truth.latitudeDegrees) * 111_000 < 10
         && abs(position.value.longitudeDegrees - truth.longitudeDegrees) * 111_000 < 10
     }
-    // What a busy machine reads late is dated late, and some way behind it.
+    // A sample that a busy machine reads late is dated late, by slightly more.
     let seen = await states.values { $0.last.map(isThere) == true || $0.count { $0.mode == .fused } > 500 }
     subscription.cancel()
     #expect(seen.contains(where: isThere), "\(String(describing: seen.last?.position))")
@@ -113,7 +113,7 @@ struct HubTests {
     watching?.cancel()
   }
 
-  /// What a dip of the supply or a hung bus makes of a chip: it answers as if all were well.
+  /// A chip after a dip of the supply or on a stuck bus: it answers as if nothing were wrong.
   @Test(arguments: [nil, .stuck(0), .stuck(0xFF)] as [I2CFault?])
   func `an IMU that measures nothing any more is a state with a reason, and comes back by itself`(
     _ fault: I2CFault?

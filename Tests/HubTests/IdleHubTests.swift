@@ -7,7 +7,7 @@ import Testing
 
 @testable import Hub
 
-/// A hub that nobody wants anything of does nothing, whatever its board file has.
+/// A hub without clients does nothing, whatever its board file contains.
 @Suite(.timeLimit(.minutes(10)))
 struct IdleHubTests {
   private static let board =
@@ -52,7 +52,7 @@ struct IdleHubTests {
     for fence in fences { fence.end() }
     #expect(
       eventually {
-        // They may linger, and who is silent for so long may have been given up.
+        // They may linger, and a silent receiver may have been given up.
         clock.advance(by: .seconds(60))
         return clock.waitingCount == 0
           && hub.devices.allSatisfy { $0.holders.isEmpty && $0.schedules.isEmpty && !$0.power.isWorking }

@@ -17,7 +17,7 @@ struct KeptKnowledgeTests {
     var personality: ReceiverPersonality
     /// How it starts when it was helped.
     var start: ReceiverStart
-    /// What it was told.
+    /// The knowledge that it was sent.
     var commands: [CommandName]
 
     var testDescription: String { personality.rawValue }
@@ -69,7 +69,7 @@ struct KeptKnowledgeTests {
   private func `what it knew is given back, and it does not start cold`(_ its: Case) async throws {
     let receiver = receiver(its.personality)
     let hub = try hub(its.driver, its.personality)
-    // A fix may be there before `auto` has come to its language; who has said who it is gives further epochs.
+    // A fix may come before `auto` has tried its language; an identified receiver gives further epochs.
     var countWhenAsked: Int?
     try await visit(hub) { epochs in
       guard its.driver == "auto" else { return knowsTime(epochs) }
@@ -146,13 +146,13 @@ struct KeptKnowledgeTests {
     let count = ReceiverKnowledgeStore.mostReceivers
     func knowledge(_ age: Int64) -> ReceiverKnowledge { self.knowledge(ago: .seconds(age)) }
     store.restore(Dictionary(uniqueKeysWithValues: (1...count).map { ("old \($0)", knowledge(Int64($0))) }))
-    // The hub does not know the time: what it takes down itself is newer all the same.
+    // The hub does not know the time: newly saved knowledge is newer all the same.
     var own = knowledge(0)
     (own.savedAt, own.savedAtInstant) = (nil, MonotonicClock().now)
     store.keep(own, of: "new")
     #expect(store.knowledge(of: "new") == own && store.knowledge(of: "old 1") != nil)
     #expect(store.knowledge(of: "old \(count)") == nil && store.present.value.count == count)
-    // Of one that is known already nobody has to go.
+    // For a known receiver no other one is dropped.
     store.keep(own, of: "old 1")
     #expect(store.present.value.count == count)
     for index in 1...count { store.keep(own, of: "next \(index)") }
@@ -161,7 +161,7 @@ struct KeptKnowledgeTests {
 
   // MARK: Of a hub before this one
 
-  /// As it was written down so long ago.
+  /// Saved this long ago.
   private func knowledge(ago age: Duration, of receiver: String = "u-blox 000A0000, protocol 34.10")
     -> ReceiverKnowledge
   {
@@ -196,7 +196,7 @@ struct KeptKnowledgeTests {
     try await visit(hub) { epochs in
       knowsTime(epochs) && (!old.isGiven || receiver.commands.contains(Self.database))
     }
-    // What was not given is asked for at the end, as there is nothing else.
+    // Knowledge that was not sent is requested at the end, because there is no other.
     if !old.isGiven { #expect(receiver.commands.count { $0 == Self.database } == 1, "\(receiver.commands)") }
     hub.shutDown()
     await hub.isOff()

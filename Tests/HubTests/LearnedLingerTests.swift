@@ -6,7 +6,7 @@ import Testing
 
 /// How long a device lingers by what its visits and its starts have taught.
 struct LearnedLingerTests {
-  /// A receiver that takes 28 s to find its position, whatever it knew before.
+  /// A receiver that takes 28 s to find its position, whatever its earlier knowledge.
   private let costs = LearnedLinger.Costs(watts: 0.1, assumedJoules: 2.8)
 
   /// Has visitors come after these gaps, in seconds, and the device started as long as that takes. Returns what lingering cost.
@@ -112,7 +112,7 @@ struct LearnedLingerTests {
           }
         cost += live([gap], with: &linger)
         optimum += min(costs.watts * gap, 2.8)
-        // What it begins with are two restarts.
+        // Its initial savings are two restarts.
         #expect(cost <= 2.02 * optimum + 2 * 2.8 + 1e-6, "after \(visit) visits: \(cost) of \(optimum)")
       }
     }
@@ -165,7 +165,7 @@ struct LearnedLingerTests {
     var lessons = PowerLessons()
     lessons.released(at: start, 0, restWatts: 0, book)
     lessons.required(at: start + .seconds(60), 0)
-    // Whoever comes on a schedule is no visitor.
+    // A scheduled client is no visitor.
     lessons.forgetGap()
     lessons.tracking(at: start + .seconds(88), 2.8 / 3.6, restWatts: 0, book)
     let decision = book.learned.decide(costs)
@@ -177,7 +177,7 @@ struct LearnedLingerTests {
     #expect(decision.ground == .nothingToSave && decision.reason.contains("save nothing"))
   }
 
-  /// A supply monitor's noise about what a device draws at rest.
+  /// A supply monitor's noise in a device's power at rest.
   @Test func `where sleeping saves next to nothing it lingers for a time that there is`() {
     let noise = LearnedLinger.Costs(watts: 5e-20, assumedJoules: 0)
     var linger = LearnedLinger()

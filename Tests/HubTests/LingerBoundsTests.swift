@@ -24,7 +24,7 @@ struct LingerBoundsTests {
     var chance = SeededRandom(seed: 41)
     var linger = LearnedLinger()
     var (joules, optimum, now) = (0.0, 0.0, 0.0)
-    // Somebody has seen it start once: what is assumed before is no lesson.
+    // One start has been observed: the assumption before that is no experience.
     linger.restarts.started(after: 0, joules: costs.watts * (receiver[.hot] ?? 0), seconds: receiver[.hot] ?? 0)
     for _ in 0..<1000 where now < LingerBoundsTests.week {
       let seconds = linger.decide(costs).seconds
@@ -96,7 +96,7 @@ struct LingerBoundsTests {
     for receiver in LingerBoundsTests.receivers {
       let times = ratio(receiver, hasLuck: false) { $0 + 0.01 }
       #expect(times <= 2.05, "\(times)")
-      // The same, after visitors who have it learn to linger, and at once behind a restart that it tries.
+      // The same, after visitors from which it learns to linger, and immediately after a restart that it tries.
       var visit = 0
       let hot = receiver[.hot] ?? 0
       let mixed = ratio(receiver, hasLuck: false) { lingers in

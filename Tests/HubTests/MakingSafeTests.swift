@@ -5,7 +5,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Switching off what a hub before this one may have left on, where some of it hangs.
+/// Switching off the left-over of a previous hub, some of which hangs.
 @Suite(.timeLimit(.minutes(10)))
 struct MakingSafeTests {
   private func power(_ line: String) -> String { "power: { switch: 'gpio', chip: 'simulated', line: '\(line)' }" }

@@ -1,7 +1,7 @@
 import Hub
 import Testing
 
-/// What a board file says of sentences.
+/// A board file's choice of sentences.
 struct NMEAPortTests {
   private func board(_ text: String) throws(BoardError) -> Board {
     try Board(json5: Array("{ name: 'x', \(text) }".utf8), file: "board")

@@ -3,7 +3,7 @@ import Hub
 import Simulation
 import Testing
 
-/// What the hub chooses is the cheapest by the currents and the times of data sheets, which it has not from there.
+/// The hub's choice is the cheapest by the currents and the times of data sheets, which it does not know.
 struct PauseEnergyTests {
   private func power(_ personality: ReceiverPersonality, _ text: String) throws -> Board.Power {
     let text =

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Hub
 
-/// Who pays for a device that a crowd holds.
+/// The payers for a device with a crowd of holders.
 @Suite(.timeLimit(.minutes(10)))
 struct PayerSharesTests {
   @Test func `a crowd that has left is forgotten, and visitors who come and go are not kept`() {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Hub
 
-/// What the hub knows of its devices' power, from one run to the next.
+/// The hub's knowledge of its devices' power, from one run to the next.
 struct PowerBooksTests {
   private static let hour = Int64(3600) * 1_000_000_000
 

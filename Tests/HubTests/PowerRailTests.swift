@@ -10,7 +10,7 @@ import Testing
 /// Devices that share a switch, and devices that have none.
 @Suite(.timeLimit(.minutes(10)))
 struct PowerRailTests {
-  /// The simulated hardware, with notes of what happens to the power lines, which may resist.
+  /// The simulated hardware, with notes of the levels of the power lines, which may resist.
   private final class WatchedHardware: Hardware {
     let levels = Recorder<Bool>()
     let cannotBeDrivenLow: Guarded<Bool>
@@ -105,7 +105,7 @@ struct PowerRailTests {
     let imu = try #require(hub.imu?.readings).subscribe(as: "level", receiveValue: { _ in samples.append(()) })
     await samples.first(1)
     #expect(hardware.levels.values == [true])
-    // The receiver hangs on the same line: it is not off, and what it draws is counted.
+    // The receiver is on the same line: it is not off, and its energy is counted.
     let asleep = try status("gps", of: hub)
     #expect(asleep.power == .asleep && asleep.reason == "supplied for imu" && asleep.wakes == 0)
     await samples.first(10)
@@ -205,7 +205,7 @@ struct PowerRailTests {
     imu.cancel()
     await hub.isOff()
     #expect(hardware.levels.values == [false, true, false])
-    // What has a switch of its own is never only supplied.
+    // A device with a switch of its own is never supplied without being in use.
     #expect(!powers.values.contains(.asleep), "\(powers.values)")
     watching?.cancel()
   }
@@ -220,7 +220,7 @@ struct PowerRailTests {
     let now = hub.devices.map(\.energyMilliwattHours)
     #expect(now[1] - first[1] < (now[0] - first[0]) / 1000)
     #expect(hub.devices.map(\.onTime) == [.zero, .zero])
-    // Its supply is on, but in the simulation nobody has switched it on: only what the hub says counts here.
+    // Its supply is on, but the simulation does not know that: only the hub's report counts here.
     let subscription = try #require(hub.wakefulness(of: "gps")).subscribe(as: "map", receiveValue: { _ in })
     #expect(eventually { hub.devices[0].power == .acquiring })
     subscription.cancel()
@@ -281,7 +281,7 @@ struct PowerRailTests {
     watching?.cancel()
   }
 
-  /// A bus on which a chip of some identity answers; notes what is written to it.
+  /// A bus on which a chip of some identity answers; notes all writes to it.
   private final class NotingHardware: Hardware, I2CBus {
     let writes = Recorder<[UInt8]>()
     let name = "noting"

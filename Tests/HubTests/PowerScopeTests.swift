@@ -10,7 +10,7 @@ import Testing
 struct PowerScopeTests {
   enum Breakage: CaseIterable { case line, bus, port }
 
-  /// Hardware of which one part is broken; notes what happens to the power lines.
+  /// Hardware with one broken part; notes the levels of the power lines.
   private final class BrokenHardware: Hardware {
     let levels = Recorder<String>()
     private let breakage: Breakage

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Hub
 
-/// A receiver, an inertial sensor and a barometer behind one switch, whose current is measured: those who pay for them pay together
-/// what flows there. The chips go by the system's clock, and all else by one that the test moves: what they measure they have
-/// measured before that goes on.
+/// A receiver, an inertial sensor and a barometer on one switch, whose current is measured: their payers together pay
+/// for it. The chips use the system's clock, and everything else a clock that the test moves: the chips have measured
+/// before that advances.
 @Suite(.timeLimit(.minutes(10)))
 struct RailBillsTests {
   private typealias Bench = ScheduleBench
@@ -16,7 +16,7 @@ struct RailBillsTests {
   private static let line = "switch: 'gpio', chip: 'c', line: 'l'"
   private static let minute = Schedule(every: .seconds(60), accuracyMetres: 10, within: .seconds(45))
 
-  /// By the board file all of them together draw less than three quarters of what flows.
+  /// By the board file all of them together draw less than three quarters of the measured current.
   private static func bench(
     restoring books: [UInt8]? = nil, from instant: MonotonicInstant = ManualClock().now
   ) throws -> Bench {
@@ -29,7 +29,7 @@ struct RailBillsTests {
           supplyVolts: 3.3, lingerSeconds: 5 } },
         meter: { driver: 'ina226', bus: 'simulated/i2c', rateHz: 29, power: { lingerSeconds: 0 } }
         """, simulated: SimulatedHardware(), from: instant)
-    // All that flows is in the books of those who are on the line, and nothing is where it is low.
+    // All the energy is in the books of the devices on the line, and none while it is low.
     bench.isAtRest = { [unowned bench] in
       let flowing = bench.isHigh ? milliwatts : 0
       let devices = bench.hub.devices
@@ -41,12 +41,12 @@ struct RailBillsTests {
     return bench
   }
 
-  /// While the line is high: the supply has 3.3 V, behind 150 mohm.
+  /// While the line is high: the supply has 3.3 V, with 150 mohm in series.
   private static let milliwatts = 1000 * Bench.Wire.amperes * (3.3 - 0.15 * Bench.Wire.amperes)
 
   private static func onLine(_ devices: [DeviceStatus]) -> [DeviceStatus] { devices.filter { $0.id != "meter" } }
 
-  /// What has flowed through the line, mWh.
+  /// The energy through the line, mWh.
   private func drawn(_ bench: Bench) -> Double { Self.milliwatts * bench.wire.highSeconds / 3600 }
 
   private func come(_ name: String, _ device: String, _ bench: Bench) throws -> Subscription {
@@ -64,7 +64,7 @@ struct RailBillsTests {
     lease.cancel()
     #expect(
       eventually {
-        // What nobody holds any more lingers, or is off.
+        // A device without holders lingers, or is off.
         !bench.hub.devices.contains { status in
           status.holders.contains(name)
             || status.holders.isEmpty && [.settling, .acquiring, .tracking].contains(status.power)
@@ -73,7 +73,7 @@ struct RailBillsTests {
     bench.settle()
   }
 
-  /// Each device's bills come to what it has drawn, and all of them to what has flowed.
+  /// Each device's bills add up to its energy, and all of them to the energy through the line.
   private func expectBillsToAddUp(_ bench: Bench, _ when: String) {
     let devices = Self.onLine(bench.hub.devices)
     for device in devices {

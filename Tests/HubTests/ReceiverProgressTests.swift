@@ -5,7 +5,7 @@ import Publishing
 import TestSupport
 import Testing
 
-/// What is said of a receiver while it has no position to say: on a pseudo-terminal, by a clock that the test moves.
+/// The reports about a receiver without a position: on a pseudo-terminal, with a clock that the test moves.
 @Suite(.timeLimit(.minutes(10)))
 struct ReceiverProgressTests {
   private let terminal = PseudoTerminal()
@@ -82,7 +82,7 @@ struct ReceiverProgressTests {
     terminal.write(epoch(22, height: "40.0"))
     #expect(eventually { hub.devices[0].remark == nil })
     #expect(count("implausible") == 3)
-    // What was over is not named again.
+    // A problem that is over is not named again.
     terminal.write(epoch(23, height: "40.0", knots: "99999999"))
     #expect(eventually { hub.devices[0].remark == "it states speeds that cannot be true: they are left out" })
     lifetime.end()

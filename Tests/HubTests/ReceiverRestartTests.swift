@@ -7,7 +7,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// A receiver that has hung up is started anew by its own command where nothing switches its supply.
+/// A frozen receiver is restarted by its own command if its supply cannot be switched.
 @Suite(.timeLimit(.minutes(10)))
 struct ReceiverRestartTests {
   private struct Case: CustomTestStringConvertible, Sendable {

@@ -109,7 +109,7 @@ struct ReceiverSleepTests {
 
   private let line = #"switch: "gpio", chip: "c", line: "l","#
 
-  /// Has the receiver awake until it has been told its rate for the `count`th time.
+  /// Keeps the receiver awake until its rate has been set for the `count`th time.
   private func wake(_ hub: Hub, _ receiver: ScriptedReceiver, settings count: Int) async throws {
     let lease = try #require(hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     await receiver.requests.values { $0.count { Self.kind($0) == 0x0608 && $0.count == 14 } >= count }
@@ -126,7 +126,7 @@ struct ReceiverSleepTests {
     #expect(hardware.ports.values == ["open", "closed"])
     #expect(eventually { hub.devices.first?.power == .asleep })
     let status = try #require(hub.devices.first)
-    // What it draws asleep, by its usual current.
+    // Its power asleep, by its usual current.
     #expect(status.remark == nil && status.milliwatts < 1)
     try await wake(hub, receiver, settings: 2)
     #expect(hardware.levels.values == [true] && receiver.isAsleep)
@@ -352,7 +352,7 @@ struct ReceiverSleepTests {
 
   // MARK: As the hub chooses
 
-  /// Its battery is empty; whoever leaves comes again within the hour.
+  /// Its battery is empty; visitors come back within the hour.
   private func teachSleep(_ monitor: DeviceMonitor) {
     for _ in 1...6 {
       monitor.book.learnStart(behind: .off) { $0.started(after: 600, joules: 4, seconds: 30) }
@@ -377,7 +377,7 @@ struct ReceiverSleepTests {
     #expect(status.remark == nil && status.milliwatts < 1)
     let text = status.linger?.explanation ?? []
     #expect(text.contains { $0.hasPrefix("rested by 'backup', which takes least over a pause of ") }, "\(text)")
-    // Nobody comes.
+    // No visitor comes.
     hardware.clock.advance(by: .seconds(2 * 86_400))
     #expect(eventually { hub.devices.first?.power == .off })
     #expect(hardware.levels.values == [true, false, true, false])
@@ -498,7 +498,7 @@ struct ReceiverSleepTests {
     #expect(eventually { hub.devices.first?.power == .awake })
     let status = try #require(hub.devices.first)
     #expect(status.remark?.contains("could not be put to sleep") == true && status.milliwatts > 1)
-    // It is asked again as soon as somebody comes.
+    // It is asked again as soon as a visitor comes.
     isDeaf.withLock { $0 = false }
     try await wake(hub, receiver, settings: 1)
     #expect(receiver.isAsleep)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Hub
 
-/// A board file that is read again may change how a device lingers, what it draws and may draw, and its least time on, and nobody's
-/// power.
+/// A new board file may change a device's linger, its stated power and its budget, and its minimum time on, without
+/// switching any power.
 @Suite(.timeLimit(.minutes(10)))
 struct ReloadedPolicyTests {
   private static func visit(_ bench: ScheduleBench) throws -> Subscription {

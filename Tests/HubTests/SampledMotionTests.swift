@@ -5,7 +5,7 @@ import Testing
 @testable import Hub
 
 struct SampledMotionTests {
-  /// What is told from one second to another of a board that lies level, ten times a second.
+  /// The findings from one second to another for a board that lies level, ten times a second.
   ///
   /// - Parameter push: to the side, m/s²
   private static func told(_ motion: inout SampledMotion, _ seconds: Range<Int>, push: Float = 0) -> [Stillness] {
@@ -33,7 +33,7 @@ struct SampledMotionTests {
   func `of a time without samples nobody says that nothing has moved`(_ push: Float) {
     var motion = SampledMotion()
     #expect(Self.told(&motion, 1..<10) == [.still(since: Self.instant(1))])
-    // It may have been carried off meanwhile, and stands again.
+    // It may have been moved in the meantime, and stand again.
     #expect(Self.told(&motion, 30..<40, push: push) == [.unknown, .still(since: Self.instant(30))])
   }
 }

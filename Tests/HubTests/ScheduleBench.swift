@@ -9,8 +9,8 @@ import Testing
 
 @testable import Hub
 
-/// A hub with a receiver whose supply is a line and whose first fix is a poor one, by a clock that the test moves, and who has asked
-/// it for fixes. It may have an inertial sensor, of the simulated ones.
+/// A hub with a receiver whose supply is a line and whose first fix is a poor one, with a clock that the test moves,
+/// and clients with scheduled fixes. It may have a simulated inertial sensor.
 final class ScheduleBench {
   struct Got: Sendable {
     var fix: ScheduledFix
@@ -27,22 +27,22 @@ final class ScheduleBench {
   var bestDilution = 0.6
   /// Where it is, metres north of 52°31' and east of 13°22'.
   var metres: (MonotonicInstant) -> SIMD2<Double> = { _ in .zero }
-  /// What else is to have happened, in no time by the clock, before that goes on.
+  /// Further conditions that must hold, in no time by the clock, before that advances.
   var isAtRest: () -> Bool = { true }
   private let terminal = PseudoTerminal()
   /// Epochs that were sent and not counted.
   private var lost = 0
   private var poweredAt: MonotonicInstant?
 
-  /// What the board file has about how the receiver lingers.
+  /// The board file's keys for the receiver's linger.
   private var linger: String
-  /// What the board file has about what the receiver draws.
+  /// The board file's keys for the receiver's currents.
   private var draw = ScheduleBench.usualDraw
-  /// What the board file has about it, if there is one.
+  /// The board file's keys for it, if there is one.
   private let imu: String?
-  /// What the board file has about the receiver's power beyond that.
+  /// The board file's further keys for the receiver's power.
   private var power: String
-  /// What the board file has beside these.
+  /// The board file's other sections.
   private let others: String
   /// Whether the board file has a receiver before this one that is not there.
   private let isSecond: Bool
@@ -65,13 +65,13 @@ final class ScheduleBench {
   }
 
   /// - Parameters:
-  ///   - imu: has one with these keys
-  ///   - power: more about its power
-  ///   - others: has these devices too
-  ///   - isSecond: has a receiver before this one that is not there
-  ///   - parked: seconds from now in which the simulated vehicle stands without a stir
-  ///   - simulated: for chips by another clock than this one's, of which each measures in no time by this one
-  ///   - instant: when it begins
+  ///   - imu: adds one with these keys
+  ///   - power: further keys for its power
+  ///   - others: adds these devices too
+  ///   - isSecond: adds a receiver before this one that is not there
+  ///   - parked: seconds from now in which the simulated vehicle stands without any motion
+  ///   - simulated: for chips with another clock than this one's, each of which measures in no time by this one
+  ///   - instant: the beginning
   init(
     lingerSeconds: Int = 20, restoring books: [UInt8]? = nil, imu: String? = nil, power: String = "",
     others: String = "", isSecond: Bool = false, parked: Range<Double>? = nil, simulated: SimulatedHardware? = nil,
@@ -108,9 +108,9 @@ final class ScheduleBench {
     return lease
   }
 
-  /// The device does what it was told.
+  /// The device has obeyed.
   func settle() {
-    // What has moved has been told, and whoever is to have a fix has heard of it, before the time goes on.
+    // Motion has been reported, and has reached the clients, before the time advances.
     #expect(
       eventually {
         guard wire.simulated.lsm6dsoxInterrupt.isHigh else { return true }
@@ -120,7 +120,7 @@ final class ScheduleBench {
     #expect(
       eventually {
         let status = status
-        // What the plan has decided may be another thread's to bring about.
+        // Another thread may carry out the plan's decisions.
         let isToBeAwake = status.schedules.contains { $0.reason.hasPrefix("awake, ") }
         guard hub.scheduledFixes.areUnderWay == isToBeAwake else { return false }
         switch reader?.source.activity.value.phase {
@@ -135,7 +135,7 @@ final class ScheduleBench {
     if !isHigh { poweredAt = nil } else if poweredAt == nil { poweredAt = clock.now }
   }
 
-  /// Has the time go by, with an epoch at each whole second at which the receiver is awake.
+  /// Lets time pass, with an epoch at each whole second at which the receiver is awake.
   func pass(_ duration: Int) {
     let end = clock.now + .seconds(Int64(duration))
     while clock.now < end {
@@ -153,7 +153,7 @@ final class ScheduleBench {
 
   private func runToNextWake(_ end: MonotonicInstant) {
     var next = [status.schedules.compactMap { $0.wake ?? $0.due }.min(), end].compactMap { $0 }.min() ?? end
-    // Whoever comes to another device has the line raised by another thread, and is not to pay for time that has been left out.
+    // A holder of another device has the line raised by another thread, and must not pay for time that was skipped.
     if !others.isEmpty { next = min(next, clock.now + .seconds(1)) }
     if let parked {
       // What moves may be noticed at any time.
@@ -252,7 +252,7 @@ extension ScheduleBench {
     private let path: String
     private let clock: ManualClock
 
-    /// What flows through the line while it is high, by the simulated supply monitor.
+    /// The current through the line while it is high, by the simulated supply monitor.
     static let amperes = 0.3
 
     init(_ path: String, _ simulated: SimulatedHardware, _ clock: ManualClock) {

@@ -258,7 +258,7 @@ struct SchedulePlanTests {
     plan.stand(1, until: at(1000))
     plan.move(1, at: at(150))
     #expect(plan.due(of: 1) == at(150) && plan.advance(to: at(150), lead: lead) == [] && plan.awake == [1])
-    // It moves on, which wakes nobody twice.
+    // It moves on, which wakes no device twice.
     plan.move(1, at: at(151))
     #expect(plan.due(of: 1) == at(150))
   }

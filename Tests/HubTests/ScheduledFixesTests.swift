@@ -41,9 +41,9 @@ struct ScheduledFixesTests {
       #expect(radius <= 10 && abs(radius - 7.3) < 0.2 && one.at - position.at < .seconds(10), "\(radius)")
       #expect(one.fix.state.at >= one.at)
     }
-    // Six seconds for the longest start, and what it is woken early for that.
+    // Six seconds for the longest start, and the time by which it is woken early for that.
     #expect((bench.status.onTime - onTime).inSeconds < 20 * 8)
-    // It goes off at once, whatever the board file says of visitors, and nobody takes it for one.
+    // It goes off at once, whatever the board file says about visitors, and this counts as no visit.
     #expect(bench.status.linger?.learned.gapCount == 0)
     let status = bench.status
     #expect(Set(status.bills.map(\.payer)).isSubset(of: ["log", EnergyBills.linger]), "\(status.bills)")
@@ -245,7 +245,8 @@ struct ScheduledFixesTests {
           eventually {
             !bench.isHigh && [.idle, .failed].contains(bench.hub.receiver?.device.source.activity.value.phase)
           })
-        // While a fix is wanted there is, beside the plan's own timer, that of the next try, which is set after it has failed.
+        // While a fix is wanted there is, in addition to the plan's own timer, that of the next try, which is set after
+        // it has failed.
         if bench.status.schedules.first?.reason.hasPrefix("awake") == true { await bench.clock.sleepers(2) }
         bench.clock.run(until: bench.clock.now + .seconds(1))
       }
@@ -311,7 +312,7 @@ struct ScheduledFixesTests {
     #expect(bench.isHigh)
     await bench.end()
     await ends.first(1)
-    // Whoever comes too late is told so.
+    // A late client is told so.
     let late = bench.hub.fixes(on: Self.minute).subscribe(
       as: "log[8]", receiveValue: { _ in }, receiveCompletion: { _ in ends.append(true) })
     await ends.first(2)
@@ -383,14 +384,14 @@ struct ScheduledFixesTests {
     let got = Recorder<Bench.Got>()
     let lease = bench.subscribe("log[7]", Schedule(every: .seconds(5), accuracyMetres: 10, within: .seconds(45)), got)
     bench.pass(60)
-    // What a restart costs is known from the first one.
+    // The cost of a restart is known from the first one.
     #expect(bench.rises == 2 && got.values.count >= 8, "\(bench.rises), \(got.values.count)")
     lease.cancel()
     bench.settle()
     await bench.end()
   }
 
-  /// Two seconds, that were fourteen where it was before.
+  /// Two seconds, which were fourteen in its previous place.
   @Test func `a receiver that stays on as its starts are dear is started now and then, and sleeps once they are not`()
     async throws
   {
@@ -405,7 +406,7 @@ struct ScheduledFixesTests {
     #expect(bench.rises == 1, "\(bench.rises)")
     bench.pass(240)
     #expect(bench.rises >= 8, "\(bench.rises)")
-    // Nobody's fix is late for that.
+    // No client's fix is late for that.
     let late = got.values.dropFirst().filter { $0.at - $0.fix.due > .seconds(1) || !$0.fix.isMet }
     #expect(late.isEmpty, "\(late.map { ($0.at - $0.fix.due, $0.fix.isMet) })")
     lease.cancel()
@@ -477,7 +478,7 @@ struct ScheduledFixesTests {
     await bench.end()
   }
 
-  /// A fence of 40 m about an anchor, and what it has said.
+  /// A fence of 40 m around an anchor, and its reports.
   private static func anchorWatch(_ bench: Bench) throws -> (FenceLookout, Recorder<FenceStatus>) {
     let anchor = Coordinate(latitudeDegrees: 52 + 31.0 / 60, longitudeDegrees: 13 + 22.0 / 60)
     let said = Recorder<FenceStatus>()

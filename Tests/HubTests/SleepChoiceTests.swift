@@ -89,7 +89,7 @@ struct SleepChoiceTests {
   }
 
   @Test func `what was chosen until the next fix on a schedule is not switched off before`() throws {
-    // Without its supply it knows for some hours what it knew.
+    // Without its supply its knowledge stays valid for some hours.
     var (off, backup) = (starts(joules: 0.2), starts(joules: 0.2))
     off.started(after: 21_600, joules: 40, seconds: 300)
     backup.started(after: 21_600, joules: 1, seconds: 8)

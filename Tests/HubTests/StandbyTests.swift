@@ -6,10 +6,11 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Two receivers and two inertial sensors: what takes over when one of them fails.
+/// Two receivers and two inertial sensors: the standby takes over when one of them fails.
 ///
-/// An epoch says where the vehicle was when its first byte arrived: on a busy machine a thread brings it late, and the estimate that
-/// comes of it is not true. So it is all in slow motion, receivers, sensors and hub, and what is late is a third as late.
+/// An epoch states the vehicle's position at its first byte: on a busy machine a thread brings it late, and the
+/// resulting estimate is wrong. So everything is in slow motion, receivers, sensors and hub, and delays have a third of
+/// their effect.
 @Suite(.timeLimit(.minutes(10)))
 struct StandbyTests {
   private let hardware: SimulatedHardware

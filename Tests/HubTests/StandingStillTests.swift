@@ -26,7 +26,7 @@ struct StandingStillTests {
     eventually { bench.hub.motion?.stillness.latest?.isStill == true }
   }
 
-  /// A bench on which somebody has had his first fix, and the board stands.
+  /// A bench on which a client has had its first fix, and the board stands.
   private static func standing(
     for seconds: Int, imu: String = StandingStillTests.imu, on schedule: Schedule = StandingStillTests.quarter,
     _ got: Recorder<Bench.Got>
@@ -73,7 +73,7 @@ struct StandingStillTests {
     bench.pass(Self.hour - 40)
     #expect(bench.rises == 1 && !bench.wire.simulated.lsm6dsoxInterrupt.isHigh)
     let count = got.values.count
-    // It sets off: the chip's line is what the hub hears of it. It may be low again by the time that a test looks.
+    // It sets off: the hub learns it from the chip's line, which may be low again by the time that a test looks.
     let line = bench.wire.simulated.lsm6dsoxInterrupt.edges(falling: false)
     bench.clock.run(until: bench.clock.now + .seconds(5))
     let noticed = bench.clock.now
@@ -104,7 +104,7 @@ struct StandingStillTests {
     let always = 360.0 * 24
     let energy = bench.hub.devices.reduce(0) { $0 + $1.energyMilliwattHours }
     #expect(energy * 50 < always, "\(energy) of \(always) mWh")
-    // The hours have the same, and so has who comes back in a week to see what it was.
+    // The hourly record has the same, also for a reader in a week.
     let booked = bench.hub.devices.flatMap(\.billsOfWeek).reduce(0) { $0 + $1.milliwattHours }
     #expect(abs(booked - energy) < 0.01 * energy, "\(booked) of \(energy) mWh")
     lease.cancel()
@@ -189,7 +189,7 @@ struct StandingStillTests {
     bench.pass(900)
     #expect(eventually { told.values.contains(.unknown) })
     listening.cancel()
-    // Whoever is to have the fix hears of it on the sensor's thread.
+    // The client of the fix is notified on the sensor's thread.
     #expect(eventually { bench.status.schedules.first?.wake != nil })
     bench.pass(1000)
     #expect(bench.rises == 2 && got.values.last?.fix.isStill == false)
@@ -293,7 +293,7 @@ struct StandingStillTests {
     let sampled = await told.first(3)
     #expect(sampled[1] == .unknown && sampled[2].isStill && hub.devices[0].power == .tracking, "\(sampled)")
     viewer.cancel()
-    // Between its last sample and its waiting nobody looks.
+    // Between its last sample and its waiting nothing detects motion.
     let again = await told.first(5)
     #expect(again[3] == .unknown && again[4].isStill, "\(again)")
     #expect(eventually { hub.devices[0].reason == "it waits for motion" })

@@ -5,7 +5,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Who names the parts of the state that it wants wakes what measures these, and nothing else.
+/// A client that names parts of the state wakes the devices that measure these, and no others.
 @Suite(.timeLimit(.minutes(10)))
 struct StatePartTests {
   private let hardware: SimulatedHardware

@@ -7,7 +7,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// A supply monitor in the wire to a receiver: what the books say of that, and what it costs.
+/// A supply monitor in the wire to a receiver: its entries in the books, and its costs.
 @Suite(.timeLimit(.minutes(10)))
 struct SupplyMonitorTests {
   private let hardware = SimulatedHardware()
@@ -61,7 +61,7 @@ struct SupplyMonitorTests {
   }
 
   @Test func `what flows through one switch is shared out as the stated currents are`() async throws {
-    // Only one of the two says that there is a monitor.
+    // Only one of the two names the monitor.
     let hub = try hub(
       receiver("gps", port: "simulated/gps", milliamperes: 30, "monitor: 'meter'") + ","
         + receiver("twin", port: "simulated/gps2", milliamperes: 90, "standbyMilliamperes: 10"))

@@ -2,14 +2,14 @@ import Devices
 import HardwareIO
 import Publishing
 
-/// What is connected to a board, and how. Read from a board file.
+/// The devices of a board and their connections. Read from a board file.
 public struct Board: Equatable, Sendable {
   public var name: String
   /// In the order in which they are preferred; each has an ID of its own.
   public var devices: [DeviceDescription]
   /// The IDs of the devices that are fused, in the order of the list.
   public var fusedDevices: [String]
-  /// How often the fused state is sent to whoever does not ask for a rate of their own.
+  /// The rate of the fused state for clients that request none.
   public var stateRateHz: Double
   /// The board is fixed to a vehicle on wheels that moves nose first.
   public var isVehicle: Bool
@@ -31,7 +31,7 @@ public struct Board: Equatable, Sendable {
   /// The socket through which chronyd takes the time (its `refclock SOCK`). This is a subscription: it keeps the receiver
   /// awake.
   public var chronySocket: String?
-  /// What is recorded, and where.
+  /// The contents and the folder of the recording.
   public var record: RecordSettings?
   /// The broker that is joined.
   public var fleet: FleetSettings?
@@ -45,7 +45,7 @@ public struct Board: Equatable, Sendable {
   /// Whose sentences, which of them and how often.
   public struct NMEAFeed: Equatable, Sendable {
     public enum Source: String, CaseIterable, Sendable {
-      /// What the receiver says, as it came.
+      /// The receiver's own sentences.
       case receiver
       /// The fused state, in sentences of the hub's own.
       case fused
@@ -71,7 +71,7 @@ public struct Board: Equatable, Sendable {
   /// Where sentences are sent.
   public struct NMEAPort: Equatable, Sendable {
     public enum Place: Equatable, Sendable {
-      /// To whoever connects.
+      /// To each connected client.
       case clients(TCPEndpoint)
       case datagrams(UDPTarget)
     }
@@ -107,7 +107,7 @@ public struct Board: Equatable, Sendable {
     /// Where the dashboard's map comes from, such as `https://tiles.example/{z}/{x}/{y}.png`, or the path of a PMTiles file; `nil`
     /// for no map.
     public var tiles: String?
-    /// Whom the map is to be credited to.
+    /// The credits of the map.
     public var attribution: String?
 
     /// At one address.
@@ -133,7 +133,7 @@ public struct Board: Equatable, Sendable {
       return attribution ?? (isOpenStreetMap ? "© OpenStreetMap contributors" : nil)
     }
 
-    /// Whoever has the token may connect, unless there are networks named; without others there need be none.
+    /// A client with the token may connect, unless networks are named. A token makes networks unnecessary.
     public func admits(_ client: IPAddress) -> Bool { endpoint.allow.isEmpty || endpoint.admits(client) }
 
     /// `http://127.0.0.1:8080`, for each address.
@@ -162,7 +162,8 @@ public struct Board: Equatable, Sendable {
     }
 
     public var `switch`: Switch
-    /// How a receiver rests that nobody wants; `nil` where the board file says nothing: its supply is switched off, if that can be.
+    /// The kind of rest of a receiver without holders; `nil` without a setting in the board file: its supply is
+    /// switched off, if possible.
     public var sleep: ReceiverSleep?
     /// How a receiver rests is chosen each time, by how long that is expected to be; `sleep` says nothing then.
     public var choosesSleep = false
@@ -170,23 +171,23 @@ public struct Board: Equatable, Sendable {
     public var hasBackupBattery = true
     /// From power on until the device can be talked to.
     public var settleTime: Duration
-    /// What the device draws while it works.
+    /// The device's power while it works.
     public var currentMilliamperes: Double
-    /// What it draws while it is supplied and nobody wants it.
+    /// Its power while it is supplied without holders.
     public var standbyMilliamperes: Double
     public var supplyVolts: Double
-    /// The ID of the supply monitor that measures what flows through the switch.
+    /// The ID of the supply monitor that measures the current through the switch.
     public var monitor: String?
     /// How long the device runs on after its last subscriber, and its least times on and off.
     public var timing: LifecycleTiming
     /// It lingers as its visits and starts have taught, in place of always as long.
     public var lingersAsLearned = false
-    /// What it may draw in a day; `nil` for as much as is asked for.
+    /// Its daily energy budget; `nil` for no limit.
     public var budget: EnergyBudget?
 
     public var milliwatts: Double { currentMilliamperes * supplyVolts }
     public var standbyMilliwatts: Double { standbyMilliamperes * supplyVolts }
-    /// What it draws while nobody wants it, unless its supply is on for others.
+    /// Its power without holders, unless its supply is on for others.
     var restMilliwatts: Double { `switch` != .none && sleep ?? .off == .off ? 0 : standbyMilliwatts }
   }
 }
@@ -214,7 +215,8 @@ extension Board {
     }
   }
 
-  /// The devices, with the least times of each switch for all that hang on it: what is too short for one is too short.
+  /// The devices, with the minimum times of each switch for all devices on it: a time that is too short for one is too
+  /// short.
   var devicesWithSharedTimes: [DeviceDescription] {
     devices.map { device in
       guard device.power.switch != .none else { return device }
@@ -245,7 +247,7 @@ extension Board {
       ?? devices.lazy.compactMap(description).first
   }
 
-  /// Of what kinds there is something to be fused.
+  /// The kinds of devices that can be fused.
   var fusedKinds: Set<DeviceStatus.Kind> {
     Set(devices.filter { fusedDevices.contains($0.id) }.map(\.kind))
   }

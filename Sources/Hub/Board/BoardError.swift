@@ -1,4 +1,4 @@
-/// What is wrong with a board file, and where.
+/// An error in a board file, and its place.
 public enum BoardError: Error, Equatable, Sendable {
   case unreadable(file: String, reason: String)
   /// Not JSON5.

@@ -15,7 +15,7 @@ extension Board {
     try self.init(file: file, text: &text)
   }
 
-  /// - Parameter text: set to what the file holds
+  /// - Parameter text: set to the contents of the file
   public init(file: String, text: inout [UInt8]?) throws(BoardError) {
     let bytes = try Board.bytes(of: file)
     text = bytes
@@ -31,8 +31,8 @@ extension Board {
     }
   }
 
-  /// All receivers, of which the surest is taken, and all inertial sensors, of which one is and the others stand by; of other
-  /// kinds the first.
+  /// All receivers, of which the most accurate is selected, and all inertial sensors, of which one is used and the
+  /// others are standbys; of other kinds the first.
   private static func usuallyFused(_ devices: [DeviceDescription]) -> [String] {
     devices.enumerated().filter { index, device in
       switch device {
@@ -42,7 +42,8 @@ extension Board {
     }.map(\.element.id)
   }
 
-  /// The devices, each with the supply monitor that sits behind its switch: what one says of that holds for all on it.
+  /// The devices, each with the supply monitor of its switch: a monitor named by one device applies to all devices on
+  /// the switch.
   private static func withSharedMonitors(
     _ devices: [DeviceDescription], in sections: [BoardSection]
   ) throws(BoardError) -> [DeviceDescription] {
@@ -232,17 +233,17 @@ extension Board.Power {
 
   private enum Lingering: String, CaseIterable { case learned }
 
-  /// What can be said of how a receiver is to rest.
+  /// The words for a receiver's rest.
   fileprivate enum SleepWish: String, CaseIterable {
     case off, backup, standby, stop, auto
 
-    /// `nil` where that is chosen each time.
+    /// `nil` if it is chosen each time.
     var sleep: ReceiverSleep? { ReceiverSleep(rawValue: rawValue) }
   }
 
   /// - Parameters:
-  ///   - standby: of a device that sleeps by itself when it is not wanted; `nil` for one that does not
-  ///   - receiver: how it is spoken to; `nil` for what is no receiver
+  ///   - standby: the power of a device that sleeps by itself without holders; `nil` for others
+  ///   - receiver: the receiver's protocol; `nil` for other devices
   init(
     _ optional: BoardSection?, typicalMilliamperes typical: Double, standbyMilliamperes standby: Double?,
     receiver: ReceiverDriver? = nil
@@ -283,7 +284,7 @@ extension Board.Power {
     try section.finish()
   }
 
-  /// By its usual current; `nil` where it does not rest, or with its supply off.
+  /// By its usual current; `nil` if it does not rest, or with its supply off.
   private func restMilliamperes(of driver: ReceiverDriver) -> Double? {
     let sleeps = choosesSleep ? driver.sleeps(isSwitched: `switch` != .none) : [sleep].compactMap { $0 }
     return sleeps.filter { $0 != .off }.map { ReceiverRestFigures($0, of: driver).milliamperes }.min()

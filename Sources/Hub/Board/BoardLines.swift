@@ -2,19 +2,19 @@
 public struct BoardLines {
   private let root: JSONValue
 
-  /// `nil` of what is no board file.
+  /// `nil` if it is no board file.
   public init?(json5 bytes: [UInt8]) {
     guard let root = try? JSON5Parser.parse(bytes) else { return nil }
     self.root = root
   }
 
-  /// `nil` of what cannot be read, and of what is no board file.
+  /// `nil` if it cannot be read, or is no board file.
   public init?(file: String) {
     guard let bytes = try? Board.bytes(of: file) else { return nil }
     self.init(json5: bytes)
   }
 
-  /// The line of a key, or of what is nearest around it: of `nmea[1].port` that may be `nmea`.
+  /// The line of a key, or of the nearest enclosing one: for `nmea[1].port` that may be `nmea`.
   public func line(of path: String) -> Int { BoardLines.line(of: path[...], in: root) }
 
   private static func line(of path: Substring, in value: JSONValue) -> Int {

@@ -1,9 +1,9 @@
 import HardwareIO
 
-/// All that is wrong with a board file, not only what is met first.
+/// All mistakes in a board file, not only the first one.
 ///
-/// It reads the file, notes the mistake, takes what the mistake is about out of its copy, and reads on, until nothing is wrong any
-/// more. What follows from a mistake that was noted already is not noted again.
+/// It reads the file, notes the mistake, removes the mistaken part from its copy, and reads again, until nothing is
+/// wrong any more. Consequences of a noted mistake are not noted again.
 public struct BoardMistakes: Sendable {
   /// In the order in which a hub meets them.
   public private(set) var all: [BoardError] = []
@@ -29,7 +29,7 @@ public struct BoardMistakes: Sendable {
       all = [.syntax(file: file, line: document.line, reason: "the file must be one object: { … }")]
       return
     }
-    // What is missing because it was taken out, or was meant by a key with another name.
+    // The part is missing because it was removed, or because a key with another name was meant to be it.
     var explained: Set<String> = []
     var lacksDevices = false
     for _ in 0..<BoardMistakes.most {
@@ -55,9 +55,9 @@ public struct BoardMistakes: Sendable {
     }
   }
 
-  /// Takes out what a mistake is about.
+  /// Removes the part that a mistake concerns.
   ///
-  /// - Returns: its path; `nil` where nothing could be taken out
+  /// - Returns: its path; `nil` if nothing could be removed
   private static func remove(
     _ error: BoardError, from members: inout [JSONValue.Member], _ explained: inout Set<String>
   ) -> String? {

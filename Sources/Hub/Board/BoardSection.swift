@@ -31,10 +31,10 @@ struct BoardSection {
     self.init(file: file, path: "", line: document.line, members: members)
   }
 
-  /// Refuses characters that control something in any key or string, at whatever depth.
+  /// Refuses control characters in any key or string, at any depth.
   ///
-  /// What a board file says goes into other languages: a unit of systemd's, logs, terminals, pages. None of them is to be
-  /// told more by a line's end, and no name or path of a board has one.
+  /// Board file values go into other languages: systemd units, logs, terminals, pages. A line end must not add anything
+  /// there, and no name or path of a board contains one.
   func refuseControlCharacters() throws(BoardError) {
     for key in keys {
       guard !key.unicodeScalars.contains(where: BoardSection.isControl) else {
@@ -86,7 +86,7 @@ struct BoardSection {
   }
 
   func missing(_ key: String) -> BoardError {
-    // What has hardly another name, and is no section, is most likely meant for it.
+    // A key with a similar name that is no section is probably a misspelling of it.
     let meant = values.keys.sorted().first { other in
       switch values[other]?.content {
       case .string, .number, .boolean: !known.contains(other) && editDistance(other, key) <= 2
@@ -114,7 +114,7 @@ struct BoardSection {
     }
   }
 
-  /// One object, or a list of some; none where there is nothing.
+  /// One object, or a list of them; an empty list if the key is missing.
   mutating func sections(_ key: String) throws(BoardError) -> [BoardSection] {
     guard case .array(let elements) = value(key) else { return try section(key).map { [$0] } ?? [] }
     var sections: [BoardSection] = []
@@ -221,7 +221,7 @@ struct BoardSection {
     return numbers
   }
 
-  /// A list of numbers; an empty one for anything else, which its reader refuses with what it must be.
+  /// A list of numbers; an empty one for anything else, which the caller refuses with the permitted values.
   mutating func numberRow(_ key: String) -> [Double]? { value(key).map(BoardSection.numberRow) }
 
   /// A list of such lists.
@@ -303,7 +303,7 @@ struct BoardSection {
     return choice
   }
 
-  /// To be called when everything has been read: refuses keys that nobody asked for.
+  /// Called when everything has been read: refuses keys that were not read.
   func finish() throws(BoardError) {
     guard let unknown = values.keys.filter({ !known.contains($0) }).min() else { return }
     let nearest = known.map { (key: $0, distance: editDistance($0, unknown)) }.min {

@@ -1,7 +1,7 @@
 import HardwareIO
 import NMEA
 
-/// What is right in a board file, and on a machine will not do, or only badly. Each says what to do about it.
+/// Valid settings of a board file that will not work on this machine, or only badly. Each warning names the next step.
 public enum BoardWarnings {
   /// Rates that are too much for a bus. Wherever the file is checked: a machine that does not tell a bus's speed has the usual.
   public static func rates(of board: Board, on machine: MachineFiles) -> [String] {
@@ -108,7 +108,7 @@ public enum BoardWarnings {
 
   private static func missingBus(_ bus: String, on machine: MachineFiles) -> String {
     let missing = "there is no \(bus)"
-    // The kernel has the bus, and nobody has loaded what lets programs use it.
+    // The kernel has the bus, but the module that lets programs use it is not loaded.
     if let name = bus.split(separator: "/").last, machine.has("/sys/bus/i2c/devices/\(name)") {
       return "\(missing), although the bus is there: echo i2c-dev | sudo tee /etc/modules-load.d/i2c-dev.conf "
         + "&& sudo modprobe i2c-dev"

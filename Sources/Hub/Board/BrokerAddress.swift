@@ -14,7 +14,7 @@ public struct BrokerAddress: Equatable, Sendable {
     self.isEncrypted = isEncrypted
   }
 
-  /// - Parameter text: `mqtt://` or `mqtts://`, a host, and a port where it is not 1883, or 8883 with TLS
+  /// - Parameter text: `mqtt://` or `mqtts://`, a host, and a port if it is not 1883, or 8883 with TLS
   public init?(_ text: String) {
     let isEncrypted = text.hasPrefix("mqtts://")
     guard isEncrypted || text.hasPrefix("mqtt://"), let scheme = text.firstRange(of: "://") else { return nil }
@@ -22,10 +22,10 @@ public struct BrokerAddress: Equatable, Sendable {
     self.init(host: place.host, port: place.port, isEncrypted: isEncrypted)
   }
 
-  /// `nil` where it is a name.
+  /// `nil` if it is a name.
   public var address: IPAddress? { IPAddress(host) }
 
-  /// Reaches nobody but this machine.
+  /// It reaches only this machine.
   public var isLoopback: Bool { host == "localhost" || address?.isLoopback == true }
 }
 

@@ -3,9 +3,9 @@ import HardwareIO
 
 /// What reading a board's chips takes of one of its buses.
 struct BusLoad {
-  /// Raspberry Pis run their buses at so much, unless they are told otherwise.
+  /// The default bus clock of Raspberry Pis.
   private static let usualHertz = 100_000.0
-  /// Beyond that there is no time for what controllers and chips wait for between bytes.
+  /// Beyond this there is no time for the pauses of controllers and chips between bytes.
   private static let fullShare = 0.8
 
   /// `/dev/i2c-1`
@@ -24,7 +24,7 @@ struct BusLoad {
     }
   }
 
-  /// What will go wrong, and what to do; `nil` where there is time enough.
+  /// The expected problem, and the next step; `nil` if there is enough time.
   var warning: String? {
     let total = shares.reduce(0) { $0 + $1.share }
     guard total > BusLoad.fullShare else { return nil }
@@ -42,7 +42,8 @@ struct BusLoad {
 }
 
 extension DeviceDescription {
-  /// How many clocks a second its bus is busy for it; `nil` for what is on none, or is read by a driver of the kernel's.
+  /// The number of clocks per second for which its bus is busy with it; `nil` for a device that is on none, or has a
+  /// kernel driver.
   var busClocksPerSecond: Double? {
     guard let place, place.bus.hasPrefix("/dev/") else { return nil }
     return switch self {

@@ -25,7 +25,7 @@ public struct CasterSettings: Equatable, Sendable {
     self.mountPoint = mountPoint
   }
 
-  /// `nil` where it is a name.
+  /// `nil` if it is a name.
   public var address: IPAddress? { IPAddress(host) }
 
   /// Is on this machine.

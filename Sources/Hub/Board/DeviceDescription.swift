@@ -1,7 +1,7 @@
 import Devices
 import HardwareIO
 
-/// One device of a board: what it is, how it is connected, and where it sits.
+/// One device of a board: its kind, connection and mounting.
 public enum DeviceDescription: Equatable, Sendable {
   case receiver(ReceiverDescription)
   case imu(IMUDescription)
@@ -30,7 +30,7 @@ public enum DeviceDescription: Equatable, Sendable {
     }
   }
 
-  /// `nil` for what is no chip on a bus.
+  /// `nil` for a device that is no chip on a bus.
   public var place: I2CPlace? {
     switch self {
     case .receiver: nil
@@ -86,7 +86,7 @@ public enum DeviceDescription: Equatable, Sendable {
     }
   }
 
-  /// What has been calibrated of the chip; `nil` for what cannot be calibrated.
+  /// The chip's calibration; `nil` for a device that cannot be calibrated.
   public var calibration: ChipCalibration? {
     switch self {
     case .imu(let imu): imu.calibration
@@ -95,7 +95,7 @@ public enum DeviceDescription: Equatable, Sendable {
     }
   }
 
-  /// The same device, with what has been calibrated of it.
+  /// The same device, with its calibration.
   public func calibrated(_ calibration: ChipCalibration) -> DeviceDescription {
     switch self {
     case .imu(var imu):

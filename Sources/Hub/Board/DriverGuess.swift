@@ -1,6 +1,6 @@
 import Devices
 
-/// Which driver somebody means who calls it by the module, or by another of the chips that it reads.
+/// The driver that is meant by the name of a module, or of another chip that it reads.
 enum DriverGuess {
   /// How the names of receivers begin, by whose language they speak.
   private static let receivers = [
@@ -9,7 +9,7 @@ enum DriverGuess {
   ]
 
   /// - Parameter known: the names of all drivers
-  /// - Returns: `nil` where nothing is near
+  /// - Returns: `nil` if none is similar
   static func guess(_ word: String, among known: [String]) -> String? {
     let plain = letters(word)
     guard !plain.isEmpty else { return nil }

@@ -1,13 +1,14 @@
 import Devices
 import MonotonicTime
 
-/// What can be said of fences before any receiver has been woken for one: what receivers are capable of as a rule.
+/// Statements about fences before any receiver has been woken for one: the usual capabilities of receivers.
 struct FenceProspect {
   /// Within which 95 of 100 fixes are, metres. Data sheets promise 2.5 m for one half of them under an open sky (u-blox NEO-6 and
   /// NEO-M8, Quectel L76), which is 5.2 m for 95 %; with corrections they promise 1 m or less for one half.
   private static let radiusMetres = (alone: 5.0, corrected: 2.0)
-  /// A circle is to be so many times as wide: in two thirds of its radius, 4/9 of its area, a fix is then sure to be inside. In
-  /// smaller ones most fixes are in doubt, which has the receiver on, and noise is taken for leaving once it lasts for the grace.
+  /// A circle should be this number of times as wide: a fix within two thirds of its radius, 4/9 of its area, is then
+  /// certainly inside. In smaller circles most fixes are in doubt, which keeps the receiver on, and noise counts as
+  /// leaving once it lasts for the grace.
   private static let leastRadii = 3.0
   /// From power to the first fix at best: data sheets promise a second for a hot start, and it has to boot.
   private static let hotStartSeconds = 2.0
@@ -17,7 +18,7 @@ struct FenceProspect {
   private let isCorrected: Bool
   private let startSeconds: Double
 
-  /// - Parameter receivers: those that are fused, at least one; what the best of them is capable of counts
+  /// - Parameter receivers: the fused ones, at least one; the most capable of them counts
   init(_ receivers: [ReceiverDescription]) {
     isCorrected = receivers.contains { $0.caster != nil }
     // The first fix after a start is a poor one, and is not taken.
@@ -45,7 +46,7 @@ struct FenceProspect {
       + "of the time, and take their noise for leaving; \(words.remedy)\(corrections)"
   }
 
-  /// Why a start takes longer than the grace, and what to do; `nil` where it does not.
+  /// The reason why a start takes longer than the grace, and the next step; `nil` if it does not.
   func haste(of fence: FenceSettings) -> String? {
     let grace = fence.grace.inSeconds
     guard grace < startSeconds else { return nil }

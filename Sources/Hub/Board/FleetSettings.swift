@@ -1,7 +1,7 @@
-/// What a board file says of the broker that the hub joins.
+/// A board file's settings for the broker that the hub joins.
 public struct FleetSettings: Equatable, Sendable {
   public var broker: BrokerAddress
-  /// What the hub is called there; `nil` for a name that is made of this machine's.
+  /// The hub's name there; `nil` for a name derived from this machine's.
   public var hub: String?
   public var username: String?
   /// The file with the password.
@@ -11,15 +11,15 @@ public struct FleetSettings: Equatable, Sendable {
   /// The files with the certificate and the key by which the broker knows the hub.
   public var certificateFile: String?
   public var keyFile: String?
-  /// What the topics of all hubs begin with.
+  /// The first part of the topics of all hubs.
   public var topic: String
-  /// Whether Home Assistant is told what the hub has.
+  /// Whether Home Assistant is told the hub's devices.
   public var homeAssistant: Bool
-  /// Whether who has subscribed to the states has the devices awake without having asked for that.
+  /// Whether a subscription to the states keeps the devices awake without a separate request.
   public var subscribersWake = false
   /// `nil` if OwnTracks' programs get nothing.
   public var ownTracks: OwnTracksSettings?
-  /// A board file says so, and nobody at a command line: what files it names may be read is limited.
+  /// It comes from a board file, and not from a command line: the files that it may name are limited.
   public internal(set) var isOfBoardFile = false
 
   public init(broker: BrokerAddress, topic: String = "sensorhub", homeAssistant: Bool = false) {
@@ -28,7 +28,7 @@ public struct FleetSettings: Equatable, Sendable {
     self.homeAssistant = homeAssistant
   }
 
-  /// One level of a topic that stands for a hub or for who looks at it: nothing in it hides, and nothing is a wildcard.
+  /// One level of a topic that stands for a hub or an observer: it contains no invisible characters and no wildcards.
   public static func isName(_ text: some StringProtocol) -> Bool {
     (1...64).contains(text.utf8.count)
       && text.unicodeScalars.allSatisfy { scalar in

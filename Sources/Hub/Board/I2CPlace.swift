@@ -26,7 +26,8 @@ extension I2CPlace: CustomStringConvertible {
 }
 
 extension I2CPlace {
-  /// - Parameter addresses: where the chip can be, the usual one first; none for what a driver of the kernel's has
+  /// - Parameter addresses: the possible addresses of the chip, the usual one first; empty for a chip with a kernel
+  ///   driver
   init(_ section: inout BoardSection, addresses: [UInt8]) throws(BoardError) {
     if addresses.isEmpty {
       let device = try IIODeviceName.names(&section)[0]

@@ -8,7 +8,7 @@ extension DeviceDescription {
     case barometer
   }
 
-  /// Of a section whose driver is `iio`: of what a driver of the kernel's has.
+  /// For a section whose driver is `iio`: a device with a kernel driver.
   init(iio id: String, _ section: BoardSection) throws(BoardError) {
     var section = section
     guard let kind = try section.choice("kind", of: IIOKind.self) else { throw section.missing("kind") }

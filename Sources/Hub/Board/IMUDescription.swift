@@ -11,17 +11,17 @@ public struct IMUDescription: Equatable, Sendable {
   /// How often the FIFO is emptied.
   public var burstRateHz: Double
   public var dataReady: GPIOLineName?
-  /// It may wait for motion while somebody wants fixes on a schedule, as far as its chip and its wiring can.
+  /// It may wait for motion between scheduled fixes, if its chip and its wiring permit.
   public var wakesOnMotion = true
   public var power: Board.Power
   public var mount: MountMatrix
-  /// What has been calibrated of this chip; not from the board file.
+  /// The calibration of this chip; not from the board file.
   public var calibration = ChipCalibration()
 
   /// The rate that the chip makes of the wish.
   public var rateHz: Double { chip.rate(nearest: configuration.rateHz) }
 
-  /// Whether it is read in the same way, however it sits and whatever has been calibrated.
+  /// Whether it is read in the same way, whatever its mounting and calibration.
   func isRead(like other: IMUDescription) -> Bool {
     (id, place, power.ofReader) == (other.id, other.place, other.power.ofReader)
       && (chip, configuration, burstRateHz, dataReady)

@@ -7,7 +7,7 @@ public struct IPAddress: Equatable, Sendable {
 
   /// Reads the usual notations; `nil` for anything else, names of hosts among it.
   public init?(_ text: String) {
-    // The system's reader would stop there, and take what is before it for the whole.
+    // The system's parser would stop there, and take the text before it for the whole.
     if text.utf8.contains(0) { return nil }
     for (family, size) in [(AF_INET, 4), (AF_INET6, 16)] {
       var buffer = [UInt8](repeating: 0, count: size)
@@ -33,14 +33,15 @@ public struct IPAddress: Equatable, Sendable {
   /// 127.0.0.1
   public static let loopbackIPv4 = IPAddress(bytes: [127, 0, 0, 1])
 
-  /// What belongs to one machine, as far as can be told: an IPv4 address, or the 64 bits in front of an IPv6 one, behind which
-  /// a machine gives itself as many addresses as it likes (RFC 4291, section 2.5.4). Link-local addresses differ only there.
+  /// The part that identifies one machine, as far as possible: an IPv4 address, or the first 64 bits of an IPv6 one,
+  /// within which a machine may choose any number of addresses (RFC 4291, section 2.5.4). Link-local addresses differ
+  /// only in the rest.
   public var machine: [UInt8] {
     let isLinkLocal = bytes[0] == 0xfe && bytes[1] & 0xc0 == 0x80
     return bytes.count == 4 || isLoopback || isLinkLocal ? bytes : Array(bytes[..<8])
   }
 
-  /// Reaches nobody but this machine.
+  /// It reaches only this machine.
   public var isLoopback: Bool {
     bytes.count == 4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes.last == 1
   }

@@ -171,7 +171,7 @@ struct JSON5Parser {
     return isNegative ? -value : value
   }
 
-  /// What stands behind the sign: digits, or `0x` and hexadecimal digits.
+  /// The text after the sign: digits, or `0x` and hexadecimal digits.
   private static func magnitude(_ text: Substring) -> Double? {
     if text.hasPrefix("0x") || text.hasPrefix("0X") {
       let digits = text.dropFirst(2)
@@ -205,7 +205,7 @@ struct JSON5Parser {
     return text
   }
 
-  /// What follows a backslash (spec.json5.org, section 5.1).
+  /// The text after a backslash (spec.json5.org, section 5.1).
   private mutating func escape(_ result: inout [UInt8]) throws(Failure) {
     guard let byte = next else { throw failure("the file ends in a string") }
     advance()
@@ -220,7 +220,7 @@ struct JSON5Parser {
       if let next, isDigit(next) { throw failure("'\\0' with a digit behind it is no character") }
       result.append(0)
     case UInt8(ascii: "1")...UInt8(ascii: "9"): throw failure("'\\\(UnicodeScalar(byte))' is no character")
-    // A line's end behind a backslash is no part of the string.
+    // A line end after a backslash is no part of the string.
     case UInt8(ascii: "\n"): break
     case UInt8(ascii: "\r"): if next == UInt8(ascii: "\n") { advance() }
     case 0xE2 where bytes[position...].starts(with: [0x80, 0xA8]) || bytes[position...].starts(with: [0x80, 0xA9]):
@@ -232,7 +232,7 @@ struct JSON5Parser {
     }
   }
 
-  /// The character behind `\u`, which takes two of these where it has more than sixteen bits.
+  /// The character after `\u`, which takes two of these if it has more than sixteen bits.
   private mutating func unicodeEscape() throws(Failure) -> UnicodeScalar {
     let first = try digits(4, after: "u")
     if let scalar = UnicodeScalar(first) { return scalar }

@@ -8,7 +8,7 @@ struct JSONValue: Equatable {
     var keyRange: Range<Int>
     /// Where its value begins, and where it ends.
     var valueRange: Range<Int>
-    /// Where it ends with the comma behind it, if there is one.
+    /// Its end, including the comma after it, if there is one.
     var end: Int
 
     var range: Range<Int> { keyRange.lowerBound..<valueRange.upperBound }

@@ -1,6 +1,6 @@
-/// What somebody most likely meant with a word that is not known.
+/// The word that was probably meant by an unknown one.
 public enum NearestWord {
-  /// - Returns: `nil` where nothing is near enough to be worth a guess
+  /// - Returns: `nil` if none is similar enough to be worth a guess
   public static func guess(_ word: String, among known: [String]) -> String? {
     guard let nearest = known.min(by: { editDistance($0, word) < editDistance($1, word) }) else { return nil }
     // A word without its unit is meant more often than one that looks like it: `radius` is `radiusMetres`.
@@ -10,7 +10,7 @@ public enum NearestWord {
     return editDistance(nearest, word) <= 1 + word.count / 2 ? nearest : nil
   }
 
-  /// Those that somebody may have meant, the likeliest first.
+  /// The words that may have been meant, the likeliest first.
   public static func guesses(_ word: String, among known: [String], atMost count: Int) -> [String] {
     let near = known.map { (name: $0, distance: editDistance($0, word)) }.filter { $0.distance <= 1 + word.count / 2 }
     return near.sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }.prefix(count).map(\.name)

@@ -12,7 +12,7 @@ public enum OldBoardFile {
     try converted(json5: Board.bytes(of: file), file: file)
   }
 
-  /// The same board as it is written now, comments and all; what is written so already stays as it is.
+  /// The same board in the present form, including comments; parts in the present form stay unchanged.
   public static func converted(json5 bytes: [UInt8], file: String) throws(BoardError) -> [UInt8] {
     let document: JSONValue
     do throws(JSON5Parser.Failure) {
@@ -44,7 +44,7 @@ public enum OldBoardFile {
     }
   }
 
-  /// A device with its driver: that of the receiver, or what was the IMU's chip.
+  /// A device with its driver: that of the receiver, or the former key for the IMU's chip.
   private static func device(_ member: JSONValue.Member, in bytes: [UInt8]) -> [UInt8] {
     var text = Array(bytes[member.range])
     guard case .object(let members) = member.value.content else { return text }
@@ -61,7 +61,7 @@ public enum OldBoardFile {
     return text
   }
 
-  /// Each line two further in; the first one stood behind its indentation.
+  /// Each line is indented by two more; the first one follows its indentation.
   private static func lines(of text: [UInt8], after indentation: [UInt8]) -> [UInt8] {
     let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     let further = Array("  ".utf8)
@@ -76,7 +76,7 @@ public enum OldBoardFile {
     return Array(bytes[start..<offset].prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") })
   }
 
-  /// With the comma behind it and the space before the next, or the line's end.
+  /// With the comma after it and the space before the next, or the line end.
   private static func extended(_ member: JSONValue.Member, in bytes: [UInt8]) -> Range<Int> {
     var end = member.end
     while end < bytes.count, bytes[end] == UInt8(ascii: " ") { end += 1 }

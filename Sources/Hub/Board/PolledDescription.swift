@@ -10,13 +10,13 @@ public struct PolledDescription<Sample: PlacedSample>: Equatable, Sendable {
   public var configuration: PolledConfiguration
   public var power: Board.Power
   public var placement: Sample.Placement
-  /// What has been calibrated of this chip; not from the board file.
+  /// The calibration of this chip; not from the board file.
   public var calibration = ChipCalibration()
 
   /// The rate that the chip makes of the wish.
   public var rateHz: Double { chip.rate(nearest: configuration.rateHz) }
 
-  /// Whether it is read in the same way, however it sits and whatever has been calibrated.
+  /// Whether it is read in the same way, whatever its mounting and calibration.
   func isRead(like other: PolledDescription) -> Bool {
     (id, place, power.ofReader, chip, configuration)
       == (other.id, other.place, other.power.ofReader, other.chip, other.configuration)
@@ -30,8 +30,8 @@ public typealias SupplyMonitorDescription = PolledDescription<SupplySample>
 
 extension PolledDescription {
   /// - Parameters:
-  ///   - usualRateHz: where the file says nothing
-  ///   - placement: takes from the section what it says of that
+  ///   - usualRateHz: the default rate
+  ///   - placement: reads the section's keys for the mounting
   init(
     _ id: String, _ chip: Chip<any PolledDriver<Sample>, PolledConfiguration>, usualRateHz: Double,
     _ section: BoardSection, placement: (inout BoardSection) throws(BoardError) -> Sample.Placement
@@ -48,13 +48,13 @@ extension PolledDescription {
   }
 }
 
-/// What a sensor measures means what it does by how the sensor sits on the board.
+/// The meaning of a sensor's measurement depends on its mounting on the board.
 public protocol PlacedSample: Sendable {
   associatedtype Placement: Equatable, Sendable
 
-  /// What the board's owner should know because of this sample; `nil` for nothing.
+  /// A remark for the board's owner because of this sample; `nil` for none.
   ///
-  /// - Parameter before: the answer for the sample before
+  /// - Parameter before: the result for the previous sample
   func warning(_ placement: Placement, before: String?) -> String?
 
   /// Whether two placements have the same samples warn of the same.
@@ -78,7 +78,7 @@ extension BarometerSample: PlacedSample {
 }
 
 extension SupplySample: PlacedSample {
-  /// The resistor through which what is measured flows.
+  /// The resistor in the measured wire.
   public struct Placement: Equatable, Sendable {
     public var shuntOhms: Double
     /// Below this the supply is low; `nil` where the board file says nothing of that.

@@ -7,7 +7,7 @@ public struct ReceiverDescription: Equatable, Sendable {
   public var id: String
   /// In which language it is spoken to, if in any.
   public var driver: ReceiverDriver
-  /// What it is set to.
+  /// Its settings.
   public var settings = ReceiverSettings()
   /// The tty, or the address of a `NetworkSource`.
   public var port: String
@@ -31,7 +31,7 @@ public struct ReceiverDescription: Equatable, Sendable {
       && (driver, settings) == (other.driver, other.settings)
   }
 
-  /// Whether it may be switched off and on, and know then what it knew before.
+  /// Whether it keeps its knowledge while it is switched off.
   var remembers: Bool { power.switch != .none && power.hasBackupBattery }
 
   var orders: ReceiverOrders {

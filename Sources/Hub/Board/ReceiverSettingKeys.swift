@@ -3,7 +3,7 @@ import HardwareIO
 
 // The keys of a board file for receivers that are spoken to.
 extension ReceiverSettings {
-  /// What a receiver's section of a board file says of its settings, checked against what its driver can say.
+  /// The settings of a receiver in its section of a board file, checked against the abilities of its driver.
   init(of driver: ReceiverDriver, _ section: inout BoardSection) throws(BoardError) {
     self.init()
     if let key = Key.allCases.first(where: { driver.lackingKeys.contains($0) && section.has($0.rawValue) }) {

@@ -1,16 +1,16 @@
-/// What a board file says of its recording.
+/// A board file's settings for its recording.
 public struct RecordSettings: Equatable, Sendable {
   /// The folder with the segments.
   public var path: String
-  /// What they may take up together, in millions of bytes.
+  /// Their maximum total size, in millions of bytes.
   public var maximumMegabytes: Int
-  /// What is older is removed; `nil` to keep it for as long as there is room.
+  /// Older files are removed; `nil` to keep them while there is room.
   public var maximumAge: Duration?
-  /// The longest that what was recorded is not on the disk yet.
+  /// The maximum time until recorded data is on the disk.
   public var syncInterval: Duration
   /// Whether it is made smaller.
   public var compression: RecordCompression
-  /// Whether this is a reason to power the devices, rather than to write down what others have woken.
+  /// Whether recording wakes the devices, instead of only recording them while they are awake for others.
   public var wakes: Bool
 
   public init(
@@ -26,7 +26,7 @@ public struct RecordSettings: Equatable, Sendable {
   }
 }
 
-/// How what is recorded is made smaller.
+/// The compression of the recording.
 public enum RecordCompression: String, Equatable, Sendable {
   case none
   /// Zstandard: less than half the size, where its library is installed.

@@ -9,8 +9,8 @@ public struct SentenceChoice: Equatable, Sendable {
 
   public func contains(_ name: String) -> Bool { names?.contains(name) ?? true }
 
-  /// Whether a sentence as a receiver sends it is among them: by the three letters behind the talker's two, or by what the
-  /// address of a maker's own begins with.
+  /// Whether a receiver's sentence is among them: by the three letters after the talker's two, or by the first letters
+  /// of a proprietary address.
   public func contains(sentence: some Collection<UInt8>) -> Bool {
     guard let names else { return true }
     let address = sentence.dropFirst().prefix { $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "*") }

@@ -1,4 +1,4 @@
-/// Where an output listens, and who may connect.
+/// An output's address, and its permitted clients.
 public struct TCPEndpoint: Equatable, Sendable {
   /// Addresses of this machine's, at least one.
   public var addresses: [IPAddress]
@@ -11,7 +11,7 @@ public struct TCPEndpoint: Equatable, Sendable {
   /// All that it listens on.
   public var sockets: [TCPAddress] { addresses.map { TCPAddress(address: $0, port: port) } }
 
-  /// Reaches nobody but this machine.
+  /// It reaches only this machine.
   public var isLoopback: Bool { addresses.allSatisfy(\.isLoopback) }
 
   public func admits(_ client: IPAddress) -> Bool { client.isLoopback || allow.contains { $0.contains(client) } }
@@ -28,9 +28,9 @@ extension TCPEndpoint: CustomStringConvertible {
 
 extension TCPEndpoint {
   /// - Parameters:
-  ///   - standard: the port where the board file names none
-  ///   - clients: how many may be connected where the board file does not say; `nil` where it cannot say so
-  ///   - hasPasswords: who may connect need not be named
+  ///   - standard: the default port
+  ///   - clients: the default maximum number of clients; `nil` if it is not configurable
+  ///   - hasPasswords: whether clients need not be named, because they have passwords
   init(
     _ section: inout BoardSection, port standard: UInt16, clients: Int? = nil, hasPasswords: Bool = false
   ) throws(BoardError) {
@@ -63,7 +63,8 @@ extension TCPEndpoint {
       if !addresses.contains(address) { addresses.append(address) }
     }
     guard !addresses.isEmpty else { throw section.wrong("address", expected: "at least one address") }
-    // Who listens on every address leaves no room for a single one; on every IPv6 address, for IPv4 neither.
+    // An output on every address conflicts with one on a single address; one on every IPv6 address also conflicts with
+    // IPv4.
     if addresses.contains(.anyIPv6) { return [.anyIPv6] }
     if addresses.contains(.anyIPv4) { addresses.removeAll { $0.bytes.count == 4 && $0 != .anyIPv4 } }
     return addresses

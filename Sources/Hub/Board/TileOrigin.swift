@@ -1,17 +1,16 @@
 import HardwareIO
 
-/// Which server a map's tiles come from, as a policy of a page names it (CSP 3, host-source): `https://tiles.example:8443`.
+/// The server of a map's tiles, in the form of a page's policy (CSP 3, host-source): `https://tiles.example:8443`.
 ///
-/// It stands between blanks and semicolons that end it, so it is put together of a host and a number, and never cut out of
-/// what somebody wrote.
+/// Blanks and semicolons would end it, so it is composed of a host and a number, and never cut out of configured text.
 public struct TileOrigin: Equatable, Sendable {
   /// `https` or `http`.
   public let scheme: String
   public let host: String
   public let port: UInt16?
 
-  /// - Parameter address: of all tiles, with `{z}`, `{x}` and `{y}`; `nil` where that is not one of visible ASCII alone, whose
-  ///   host is a name or an address
+  /// - Parameter address: of all tiles, with `{z}`, `{x}` and `{y}`; `nil` unless it has only visible ASCII, and a host
+  ///   that is a name or an address
   public init?(of address: String) {
     let forbidden = "\"'<>\\^`|;,".utf8
     guard address.utf8.count <= 1024, address.utf8.allSatisfy({ 0x21...0x7E ~= $0 && !forbidden.contains($0) }) else {

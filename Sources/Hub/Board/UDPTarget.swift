@@ -4,7 +4,8 @@ public struct UDPTarget: Equatable, Sendable {
   public var port: UInt16
   /// The network interface for a group, such as `wlan0`; `nil` for the one that the routes name.
   public var interface: String?
-  /// It is a subscription, which keeps the devices awake; others only get what there is while somebody else has them awake.
+  /// It is a subscription, which keeps the devices awake; others only receive data while the devices are awake for
+  /// other clients.
   public var keepsAwake: Bool
 
   var isMulticast: Bool {

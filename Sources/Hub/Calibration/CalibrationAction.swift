@@ -6,8 +6,9 @@ import NMEA
 import Publishing
 
 extension Hub {
-  /// Calibrates an IMU or a magnetometer with its own measurements: one calibration at a time, watched by whoever subscribes;
-  /// cancelling it lets the devices sleep. It sends the session after each burst, and finishes once that has a result, or a problem.
+  /// Calibrates an IMU or a magnetometer with its own measurements: one calibration at a time, which any subscriber can
+  /// watch. Cancelling it lets the devices sleep. It sends the session after each burst, and finishes once that has a
+  /// result, or a problem.
   ///
   /// - Parameter id: the device's
   public func calibration(of id: String) -> Action<CalibrationKind, CalibrationSession, HardwareError> {
@@ -74,7 +75,7 @@ private final class CalibrationWork: Sendable {
     if session.progress >= 1 || session.problem != nil { run.finish(.finished) }
   }
 
-  /// - Parameter isWitness: it is not what is calibrated
+  /// - Parameter isWitness: whether it only helps with the calibration of another
   func receive(_ sample: MagnetometerSample, isWitness: Bool = false) {
     let session = state.withLock { state in
       state.session.add(magnetometer: SIMD3<Double>(sample.field))

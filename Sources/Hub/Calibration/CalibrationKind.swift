@@ -1,4 +1,4 @@
-/// What can be calibrated.
+/// The kinds of calibration.
 public enum CalibrationKind: String, CaseIterable, Equatable, Sendable {
   /// The gyroscope's bias, at rest.
   case gyro

@@ -69,7 +69,8 @@ public struct CalibrationSession: Sendable {
     }
   }
 
-  /// Why it is not to be gone on with live, for people; `nil` while there is hope. What comes of a recording shows at its end.
+  /// The reason why a live session cannot continue, for people; `nil` while it can. A recording shows its result at its
+  /// end.
   public var problem: String? {
     guard case .gyro(let inner) = calibrator, inner.isTooRestless else { return nil }
     return "in \(Int(GyroscopeCalibrator.limitSeconds)) s the sensor has not lain still for ten"
@@ -94,7 +95,7 @@ public struct CalibrationSession: Sendable {
     }
   }
 
-  /// Adds the result to what is known of the chip; returns whether there is one.
+  /// Adds the result to the calibration of the chip; returns whether there is one.
   public func store(in chip: inout ChipCalibration, at time: Int64) -> Bool {
     switch calibrator {
     case .gyro(let inner):

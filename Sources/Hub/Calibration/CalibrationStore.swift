@@ -1,8 +1,8 @@
 import Fusion
 
-/// Where a hub keeps what has been calibrated of its chips.
+/// A hub's store of the calibrations of its chips.
 public protocol CalibrationStore: Sendable {
-  /// Adds the result of a calibration to what is known of a chip. Waits for the disk.
+  /// Adds the result of a calibration to a chip's calibration. Waits for the disk.
   func store(_ session: CalibrationSession, of chip: DeviceDescription) throws(CalibrationRefusal) -> StoredCalibration
   /// Puts a refined offset in the place of the one that it refines; refuses it if another one has been stored since. Waits for the
   /// disk.
@@ -10,7 +10,7 @@ public protocol CalibrationStore: Sendable {
     -> StoredCalibration
 }
 
-/// What has become of a calibration.
+/// The outcome of a calibration.
 public struct StoredCalibration: Equatable, Sendable {
   public var file: String
   /// As `ChipCalibration.Entry` has it.

@@ -1,7 +1,7 @@
 /// Why something cannot be calibrated, and what to do then.
 public struct CalibrationRefusal: Error, Equatable, CustomStringConvertible {
   public enum Reason: String, Equatable, Sendable {
-    /// What was asked for, or measured, makes no result.
+    /// The requested or measured values give no result.
     case input
     case busy
     case noPermission
@@ -17,9 +17,9 @@ public struct CalibrationRefusal: Error, Equatable, CustomStringConvertible {
     self.nextStep = nextStep
   }
 
-  /// There is one at a time.
+  /// Only one can run at a time.
   ///
-  /// - Parameter holder: who has begun the other one, if that is known
+  /// - Parameter holder: the client that started the other one, if it is known
   public static func busy(with holder: String?) -> CalibrationRefusal {
     CalibrationRefusal(
       "another calibration is under way\(holder.map { ": \($0) has begun it" } ?? "")", reason: .busy,
@@ -30,11 +30,11 @@ public struct CalibrationRefusal: Error, Equatable, CustomStringConvertible {
 }
 
 extension Board {
-  /// The chip that a calibration is of.
+  /// The chip to be calibrated.
   ///
   /// - Parameters:
-  ///   - id: of a device; `nil` for the one that is preferred
-  ///   - isRecorded: what an IMU's recording tells of a magnetometer is that of the board's own, or else of the one in its IMU
+  ///   - id: of a device; `nil` for the preferred one
+  ///   - isRecorded: an IMU's recording may contain a magnetometer, which is the board's own or the one inside its IMU
   public func device(
     for kind: CalibrationKind, named id: String?, isRecorded: Bool = false
   ) throws(CalibrationRefusal) -> DeviceDescription {

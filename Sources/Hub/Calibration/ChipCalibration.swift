@@ -8,7 +8,7 @@ public struct ChipCalibration: Equatable, Sendable {
   public struct Entry: Equatable, Sendable {
     /// Seconds since 1970.
     public var at: Int64
-    /// How far off what is corrected still is: rad/s for the gyroscope, m/s² for the accelerometer, relative for the
+    /// The remaining error after correction: rad/s for the gyroscope, m/s² for the accelerometer, relative for the
     /// magnetometer; for the mount the share of the pushes that was forward, 1 being best.
     public var quality: Double
 
@@ -27,7 +27,7 @@ public struct ChipCalibration: Equatable, Sendable {
 
   public init() {}
 
-  /// Reads a chip's file; nothing has been calibrated where there is none.
+  /// Reads a chip's file; without one, nothing is calibrated.
   public init(file: String) throws(BoardError) {
     let bytes: [UInt8]
     do throws(Files.Errno) {
@@ -77,10 +77,10 @@ public struct ChipCalibration: Equatable, Sendable {
     try section.finish()
   }
 
-  /// Writes the file anew beside the old one and puts it in its place: whatever happens, one of the two is there, whole.
+  /// Writes a new file next to the old one, which it then replaces: at any instant one of the two is there, complete.
   public func write(to file: String) throws(HardwareError) {
     do throws(Files.Errno) {
-      // The service's umask lets nobody read what it writes, and all who check or fuse by the same board need this.
+      // The service's umask makes files private, but every user who checks or fuses with the same board needs this one.
       try Files.replace(file, with: Array(json5.utf8), isForAll: true)
     } catch {
       throw .system("writing \(file)", errno: error.rawValue)

@@ -5,8 +5,7 @@ import MonotonicTime
 import NMEA
 import Publishing
 
-/// Compares the system clock with the receiver's: by the pulse where there is one, and by the arrival of the epoch where
-/// there is none.
+/// Compares the system clock with the receiver's: by the pulse if there is one, otherwise by the arrival of the epoch.
 struct ClockComparison {
   private static let second: Int64 = 1_000_000_000
 

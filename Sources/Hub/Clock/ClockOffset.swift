@@ -1,6 +1,6 @@
 import MonotonicTime
 
-/// The system clock beside the receiver's at one instant.
+/// The system clock and the receiver's clock at one instant.
 public struct ClockOffset: Equatable, Sendable {
   public enum Source: String, Sendable {
     /// The first byte of an epoch: as good as the serial line, some hundredths of a second.
@@ -12,9 +12,9 @@ public struct ClockOffset: Equatable, Sendable {
   public var source: Source
   /// UTC by the receiver, nanoseconds since 1970.
   public var receiverNanosecondsSince1970: Int64
-  /// What the system clock said at that instant, nanoseconds since 1970.
+  /// The system clock at that instant, nanoseconds since 1970.
   public var systemNanosecondsSince1970: Int64
 
-  /// By how much the system clock is behind.
+  /// The amount by which the system clock is late.
   public var offsetSeconds: Double { Double(receiverNanosecondsSince1970 - systemNanosecondsSince1970) / 1e9 }
 }

@@ -5,13 +5,14 @@ import Guarding
 import MonotonicTime
 import NMEA
 
-/// Whether the time is known well enough to be told to a receiver: one of its receivers has confirmed it since the hub began, or
-/// somebody keeps the system's clock right. A clock that merely goes may be hours behind, on a board without one of its own.
+/// Whether the time is certain enough to be sent to a receiver: one of the receivers has confirmed it since the hub
+/// started, or the system's clock is synchronized. On a board without a real-time clock an unsynchronized clock may be
+/// hours late.
 final class HostTime: Sendable {
   private struct Confirmation {
     var time: UTCTime
     var at: MonotonicInstant
-    /// What the system's clock said then, nanoseconds since 1970.
+    /// The system clock at that time, nanoseconds since 1970.
     var system: Int64
   }
 
@@ -28,8 +29,8 @@ final class HostTime: Sendable {
   private let last = Guarded<Confirmation?>(nil)
 
   /// - Parameters:
-  ///   - systemTime: what the system's clock says, nanoseconds since 1970
-  ///   - systemError: by how much that may be off; `nil` where nobody keeps it right
+  ///   - systemTime: the system clock, nanoseconds since 1970
+  ///   - systemError: its maximum error; `nil` if it is not synchronized
   init(
     clock: any MonotonicTimeSource, systemTime: @escaping @Sendable () -> Int64,
     systemError: @escaping @Sendable () -> Duration? = HostTime.systemError
@@ -49,7 +50,7 @@ final class HostTime: Sendable {
   /// The machine was suspended: what a receiver stated before says nothing of now.
   func forget() { last.withLock { $0 = nil } }
 
-  /// `nil` where it is not known.
+  /// `nil` if it is not known.
   var known: KnownTime? {
     let now = clock.now
     let system = systemTime()

@@ -4,7 +4,7 @@ import Guarding
 final class LastTime: Sendable {
   private let last = Guarded<FusionKnowledge.StatedTime?>(nil)
 
-  /// What is known; `nil` for nothing.
+  /// The known time; `nil` if there is none.
   var stated: FusionKnowledge.StatedTime? {
     get { last.withLock { $0 } }
     set { last.withLock { $0 = newValue } }

@@ -15,7 +15,8 @@ public struct PulseStatus: Equatable, Sendable {
   public var state: State
   /// When that was found.
   public var at: MonotonicInstant
-  /// By how much the last two differ in what they say of the system clock, seconds; `nil` where no two in a row were compared.
+  /// The difference between the last two comparisons with the system clock, seconds; `nil` if no two in a row were
+  /// made.
   public var jitterSeconds: Double?
   /// By how much the last one was off, as the receiver says (TIM-TP), seconds.
   public var quantisationErrorSeconds: Double?
@@ -31,9 +32,9 @@ struct PulseJudge: Sendable {
   private var jitter: Double?
 
   /// - Parameters:
-  ///   - offset: what the epoch has told
-  ///   - pulse: when the last pulse was, by the system clock
-  ///   - system: when the epoch's first byte was read, by the system clock
+  ///   - offset: the offset by the epoch
+  ///   - pulse: the time of the last pulse, by the system clock
+  ///   - system: the time at which the epoch's first byte was read, by the system clock
   mutating func take(
     _ epoch: GNSSObservation, offset: ClockOffset?, pulse: Int64?, system: Int64
   ) -> PulseStatus {

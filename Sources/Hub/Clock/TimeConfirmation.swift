@@ -14,7 +14,7 @@ struct TimeConfirmation {
   /// By how much the system clock may be ahead of an epoch's time when it arrives, seconds: slow receivers take most of
   /// a second, and a leap second more or less has to show.
   private static let agreement = -0.3...0.9
-  /// Who has a fix so soon after it was switched on has remembered what it knew.
+  /// A receiver with a fix this soon after it was switched on has kept its memory.
   private static let hotStart = Duration.seconds(10)
   /// Satellites tell the leap seconds once in 12.5 minutes.
   private static let almanac = Duration.seconds(800)
@@ -29,7 +29,7 @@ struct TimeConfirmation {
 
   /// Takes an epoch's time; returns whether it is confirmed.
   ///
-  /// - Parameter system: what the system clock says, nanoseconds since 1970
+  /// - Parameter system: the system clock, nanoseconds since 1970
   mutating func take(_ time: UTCTime?, isFix: Bool, at: MonotonicInstant, system: Int64) -> Bool {
     if isFix, firstFixAt == nil { firstFixAt = at }
     guard let time = time?.nanosecondsSince1970, isFix, time >= WeekRollover.release else {

@@ -1,6 +1,7 @@
 import MonotonicTime
 
-/// What a person should know of a device that does not do what its clients want: what is the matter, since when, and what to do.
+/// The explanation of a device that does not do what its clients want, for people: the problem, its beginning, and the
+/// next step.
 ///
 /// `DeviceHealth` and `DeviceMonitor` make it, and nothing else does. Outputs render it and add no words of their own.
 public struct DeviceCondition: Equatable, Sendable {
@@ -38,7 +39,7 @@ public struct DeviceCondition: Equatable, Sendable {
 
   public var kind: Kind
   public var severity: Severity
-  /// What is the matter, without a final full stop: `there is no serial port /dev/ttyUSB0`.
+  /// The problem, without a final full stop: `there is no serial port /dev/ttyUSB0`.
   public var summary: String
   /// What to do about it; `nil` if the summary says that, or nothing is known.
   public var nextStep: String?

@@ -3,10 +3,10 @@ import Guarding
 import HardwareIO
 import MonotonicTime
 
-/// Keeps what says whether one device works: its failure since the first try that failed, and why a receiver has no fix.
+/// Records whether one device works: its failure since the first failed try, and the reason why a receiver has no fix.
 ///
-/// The reader's thread tells it what happens; that takes one lock, under which nothing else is called. What follows from that is
-/// decided when somebody asks.
+/// The reader's thread reports events; that takes one lock, under which nothing else is called. Conclusions are drawn
+/// only on request.
 public final class DeviceHealth: Sendable {
   private struct Failure {
     /// When the first try failed since the device worked.
@@ -27,7 +27,7 @@ public final class DeviceHealth: Sendable {
 
   /// A chip answers within this time.
   private static let chipPatience = Duration.seconds(10)
-  /// A receiver may take this long to its first fix before anybody is told to look after it.
+  /// The time that a receiver may take to its first fix before its owner is told to check it.
   private static let fixPatience = Duration.seconds(60)
   /// Nothing useful came over a line for this long: it does not work.
   private static let linePatience = Duration.seconds(10)
@@ -42,7 +42,7 @@ public final class DeviceHealth: Sendable {
   /// It is a receiver on a line of its own.
   func listens(on port: String) { state.withLock { $0.search = (FixSearch(), port) } }
 
-  /// Nothing real is behind it, live or in a recording.
+  /// No real device is behind it, live or in a recording.
   func isSimulated(_ isSimulated: Bool) { state.withLock { $0.isSimulated = isSimulated } }
 
   var isSimulated: Bool { state.withLock { $0.isSimulated } }
@@ -63,7 +63,7 @@ public final class DeviceHealth: Sendable {
     }
   }
 
-  /// What a receiver was read to say so far, while it has no fix.
+  /// The receiver's output so far, while it has no fix.
   func read(_ counters: ReceiverDecoder.Counters) {
     let now = clock.now
     state.withLock { $0.search?.search.read(counters, at: now) }
@@ -103,7 +103,7 @@ public final class DeviceHealth: Sendable {
     }
   }
 
-  /// A run of its reader is over. A failure stays what is known of it until it works again.
+  /// A run of its reader is over. A failure remains known until the device works again.
   func released() {
     state.withLock { state in
       state.isOpen = false
@@ -116,9 +116,9 @@ public final class DeviceHealth: Sendable {
   /// The machine was suspended. A failure has lasted longer by that; nobody waited for the device meanwhile.
   func goBack(by slept: Duration) { state.withLock { $0.failure?.since.moveBack(by: slept) } }
 
-  // MARK: What follows
+  // MARK: Conclusions
 
-  /// What is the matter with it at an instant; `nil` if it works or rests.
+  /// Its problem at an instant; `nil` if it works or rests.
   func condition(at now: MonotonicInstant) -> DeviceCondition? {
     state.withLock { state in
       let finding = state.search.flatMap { search in search.search.finding(at: now).map { ($0, search.port) } }

@@ -1,12 +1,12 @@
 import HardwareIO
 
 extension Machine {
-  /// Whether a device is real, simulated, or what a recording says of one.
+  /// Whether a device is real, simulated, or recorded.
   func origin(of device: DeviceDescription) -> DeviceStatus.Origin { source.origin(of: device, on: self) }
 }
 
 extension Hub {
-  /// The least real of its devices says what the board is; a board without devices is real.
+  /// The least real of its devices decides for the board; a board without devices is real.
   public var origin: DeviceStatus.Origin {
     let origins = board.devices.map { machine.origin(of: $0) }
     if origins.contains(.recorded) { return .recorded }

@@ -10,7 +10,7 @@ public struct FenceArea: Equatable, Sendable {
     case polygon([Coordinate])
   }
 
-  /// What is no such area, as the end of a sentence that says what it must be.
+  /// The reason why this is no such area, as the end of a sentence that says what it must be.
   public struct Refusal: Error, Equatable {
     public var expected: String
   }
@@ -20,7 +20,7 @@ public struct FenceArea: Equatable, Sendable {
   static let mostMetres = 100_000.0
   static let latitudeDegrees = -85.0...85.0
   static let mostCorners = 256
-  /// Whatever is farther from the first corner is outside.
+  /// Anything farther from the first corner is outside.
   private static let farMetres = 2.5 * mostMetres
   /// To edges, that are worked out to find a place that is far enough from all of them.
   private static let mostDistances = 2_000_000
@@ -85,13 +85,13 @@ public struct FenceArea: Equatable, Sendable {
     }
   }
 
-  /// Whether there is a place within that is so far from the edge, give or take a sixteenth. Where that takes too long to find out
-  /// it is taken to be there: a comb of many long teeth would take minutes.
+  /// Whether there is a place inside that is this far from the edge, within a sixteenth. If the search takes too long
+  /// the answer is yes: a comb of many long teeth would take minutes.
   func holdsCircle(ofRadius radius: Double) -> Bool {
     switch shape {
     case .circle(_, let own): return own >= radius
     case .polygon(let corners):
-      // What is smaller than the circle holds none.
+      // An area smaller than the circle contains none.
       if squareMetres < .pi * radius * radius { return false }
       let points = corners.map { FenceArea.offset(of: $0, from: corners[0]) }
       let (norths, easts) = (points.map(\.x), points.map(\.y))
@@ -121,7 +121,8 @@ public struct FenceArea: Equatable, Sendable {
     latitudeDegrees.contains(place.latitudeDegrees) && (-180...180).contains(place.longitudeDegrees)
   }
 
-  /// With the radii of the middle, so that what it is wrong by grows with the third power of the distance: 0.2 m in 55 km.
+  /// With the radii of curvature in the middle, so the error grows with the third power of the distance: 0.2 m in 55
+  /// km.
   private static func offset(of place: Coordinate, from origin: Coordinate) -> SIMD2<Double> {
     let middle = GeodeticPosition(
       latitudeDegrees: (place.latitudeDegrees + origin.latitudeDegrees) / 2,

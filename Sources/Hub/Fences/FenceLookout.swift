@@ -2,15 +2,15 @@ import Guarding
 import MonotonicTime
 import Publishing
 
-/// Keeps an eye on one fence: a lease of fixes whose pace follows from what the last one said, over all hubs that come in each
-/// other's place. Between two fixes there is one timer, for the next that does not come.
+/// Watches one fence: a lease of fixes whose pace follows from the last one, across all hubs that succeed each other.
+/// Between two fixes there is one timer, for the next one that is late.
 public final class FenceLookout: Sendable {
   private struct State {
     var watch: FenceWatch
     var lease: Subscription?
     /// Says that a fix is late.
     var timer: ScheduledAction?
-    /// Of the timer that was set last: one that was being set meanwhile is out of date.
+    /// The number of the last timer: an older one that was being set at the same time is out of date.
     var timerNumber = 0
     var isOver = false
   }
@@ -23,8 +23,8 @@ public final class FenceLookout: Sendable {
   private let lifetime = Lifetime()
 
   /// - Parameters:
-  ///   - side: on which it was last known to be, by somebody before this one
-  ///   - report: told of each change of the state, with its event; on the thread that hears of it, and must not wait
+  ///   - side: the last known side, from an earlier watch
+  ///   - report: called with each change of the state and its event, on the thread of the change; it must not wait
   public init(
     _ settings: FenceSettings, rememberedSide side: FenceStatus.State? = nil, clock: any MonotonicTimeSource,
     report: @escaping @Sendable (FenceStatus) -> Void
@@ -76,7 +76,7 @@ public final class FenceLookout: Sendable {
       let event = state.isOver ? nil : state.watch.receive(FenceFix(fix), at: clock.now)
       return (event, state.watch.schedule, state.watch.status)
     }
-    // Before anybody is told, so that nothing sleeps that is wanted again at once.
+    // Before observers are notified, so that no device sleeps that is needed again at once.
     schedule.value = next
     setTimer()
     if event != nil { report(status) }
@@ -104,7 +104,7 @@ public final class FenceLookout: Sendable {
     }
     old?.cancel()
     guard let due else { return }
-    // Outside of the lock: what is late already is found here. One that has been overtaken finds nothing late.
+    // Outside of the lock: an overdue fix is detected here. A timer that was replaced finds nothing overdue.
     let timer = clock.schedule(at: due) { [weak self] in self?.look() }
     let isTooLate = state.withLock { state in
       if state.isOver || state.timerNumber != number { return true }

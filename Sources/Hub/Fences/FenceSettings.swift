@@ -18,9 +18,9 @@ public struct FenceSettings: Equatable, Sendable {
   public var grace: Duration
   /// The longest from one fix to the next.
   public var every: Duration
-  /// How fast it may be before anybody has seen it move.
+  /// The assumed speed before any motion was observed.
   public var speedMetresPerSecond: Double
-  /// A fix of which less is known says nothing, unless that is enough to say on which side it is: the radius within which 95 % are.
+  /// A less certain fix counts only if it is still certain which side it is on: the radius within which 95 % are.
   public var accuracyMetres: Double
 
   public init(
@@ -78,6 +78,6 @@ extension FenceSettings {
 }
 
 extension Coordinate {
-  /// What has not as many numbers as it takes.
+  /// A list with the wrong number of numbers.
   fileprivate static var nowhere: Coordinate { Coordinate(latitudeDegrees: .nan, longitudeDegrees: .nan) }
 }

@@ -40,7 +40,7 @@ public struct FenceFix: Equatable, Sendable {
   }
 }
 
-/// On which side of a fence the board is, as far as that is known.
+/// The board's side of a fence, if it is known.
 public struct FenceStatus: Equatable, Sendable {
   public enum State: String, Sendable {
     case unknown
@@ -60,7 +60,7 @@ public struct FenceStatus: Equatable, Sendable {
   public var name: String
   public var state = State.unknown
   public var since: MonotonicInstant
-  /// What has brought it about; `nil` before anything has.
+  /// The cause; `nil` before the first one.
   public var event: Event?
   /// The last that said anything.
   public var fix: FenceFix?

@@ -1,21 +1,21 @@
 import Fusion
 import MonotonicTime
 
-/// Decides on which side of a fence the board is, and when it wants the next fix. It only decides: no clock, no lease.
+/// Decides which side of a fence the board is on, and when it needs the next fix. It only decides: no clock, no lease.
 ///
-/// The other side is believed after two fixes in a row that lie beyond the edge by more than they may be wrong (95 %), or once all
-/// fixes of the grace's length have lain beyond it; one wild fix changes nothing. In doubt fixes follow closely. Else the next one is
-/// wanted before the edge can be reached, at the speed that was last seen or at that which is to be reckoned with, and half the grace
-/// later: so long nobody need have noticed.
+/// A change of side needs two fixes in a row that are beyond the edge by more than their errors (95 %), or only fixes
+/// beyond the edge for the length of the grace; one wrong fix changes nothing. In doubt, fixes follow closely.
+/// Otherwise the next one is due before the edge can be reached, at the last observed or the assumed speed, plus half
+/// of the grace, which is the permitted delay of an alarm.
 struct FenceWatch: Sendable {
   typealias Side = FenceStatus.State
 
-  /// In a grace so many fixes, when it matters.
+  /// The number of fixes within a grace, when it matters.
   private static let fixesInGrace = 20
   private static let leastInterval = Duration.seconds(1)
   /// Between two tries while fixes say nothing, at least.
   private static let leastRetry = Duration.seconds(30)
-  /// A fix may come so late and be in time: it may share the wake of another, and takes an epoch or two.
+  /// The permitted delay of a fix: it may share the wake of another, and takes an epoch or two.
   private static let leastPatience = Duration.seconds(10)
 
   private struct Doubt {
@@ -37,7 +37,7 @@ struct FenceWatch: Sendable {
   /// From the last fix that was asked for until the next one.
   private(set) var interval: Duration
 
-  /// - Parameter side: where it was last known to be, before there was this watch
+  /// - Parameter side: the last known side, from an earlier watch
   init(_ settings: FenceSettings, rememberedSide side: Side? = nil, at now: MonotonicInstant) {
     self.settings = settings
     self.side = side
@@ -52,8 +52,8 @@ struct FenceWatch: Sendable {
     status.event == .lost ? nil : wantedAt + max(settings.grace, FenceWatch.leastPatience)
   }
 
-  /// How the next fix is to be: in time, and no better than it takes to say where it is. In doubt it is to be a new one, though
-  /// nothing moves: the last one once more is no second witness.
+  /// The request for the next fix: in time, and no more accurate than the decision needs. In doubt it must be a new
+  /// one, even without motion: the last fix again is no second witness.
   var schedule: Schedule {
     let accuracy = max(settings.accuracyMetres, isTooPoor ? 0 : status.metresBeyond.map { abs($0) / 2 } ?? 0)
     var schedule = Schedule(every: interval, accuracyMetres: min(accuracy, Schedule.accuracyMetres.upperBound))
@@ -62,9 +62,9 @@ struct FenceWatch: Sendable {
     return schedule
   }
 
-  /// The fix that was asked for has come, or it has not.
+  /// The requested fix has come, or has not.
   ///
-  /// - Returns: what has changed
+  /// - Returns: the change
   mutating func receive(_ fix: FenceFix?, at now: MonotonicInstant) -> FenceStatus.Event? {
     guard let fix, let beyond = usable(fix) else {
       if let fix, !isTooPoor, Confidence.radial * fix.sigmaMetres <= schedule.accuracyMetres ?? .infinity {
@@ -101,7 +101,7 @@ struct FenceWatch: Sendable {
     return change(to: .unknown, .lost, at: now)
   }
 
-  /// Beyond the edge, metres; `nil` where it is not known well enough for that.
+  /// The distance beyond the edge, metres; `nil` if the fix is too uncertain for that.
   private func usable(_ fix: FenceFix) -> Double? {
     let beyond = settings.area.metresBeyond(fix.place)
     let radius = Confidence.radial * fix.sigmaMetres
@@ -139,7 +139,7 @@ struct FenceWatch: Sendable {
     if doubt != nil { return settings.grace / FenceWatch.fixesInGrace }
     let margin = max(0, abs(beyond) - Confidence.radial * fix.sigmaMetres)
     let speed = max(settings.speedMetresPerSecond, fix.speedMetresPerSecond ?? 0)
-    // One that was there early is held until its time, and the board need not have stood meanwhile.
+    // An early fix is held until its time, and the board may have moved in the meantime.
     let age = fix.isStill ? 0 : max(0, now.seconds(since: fix.at))
     let seconds = min(margin / speed + settings.grace.inSeconds / 2 - age, settings.every.inSeconds)
     return .nanoseconds(Int64(max(0, seconds) * 1e9))

@@ -9,9 +9,9 @@ import NMEA
 ///     _ = fuser.apply(.begin(FusionKnowledge()), at: start)
 ///     let state = fuser.apply(.air(2, sample), at: sample.at)
 ///
-/// It knows no clock, no thread and no device. `FusionLog` gives it what devices measure as it comes, a replay what was recorded.
+/// It knows no clock, no thread and no device. `FusionLog` gives it live measurements, a replay gives it recorded ones.
 public struct Fuser: Sendable {
-  /// What the board file says of a device whose measurements are fused.
+  /// The board file's description of a device whose measurements are fused.
   private enum Device: Sendable {
     /// How long a fix is on its way, the place of the antenna, and the angle from the line between two antennas to the bow.
     case receiver(latency: Duration, leverArm: SIMD3<Double>, headingOffset: Double)
@@ -27,7 +27,7 @@ public struct Fuser: Sendable {
 
   private let configuration: NavigationFilter.Configuration
   private let names: DeviceNames
-  /// By place in the board's list; `nil` of one that is not fused.
+  /// By place in the board's list; `nil` for a device that is not fused.
   private let devices: [Device?]
   private let preferredIMU: Int?
   /// Longer than any of the inertial sensors is silent between two bursts.
@@ -39,7 +39,7 @@ public struct Fuser: Sendable {
   private var imu: Int?
   /// By place, the last epoch that was fused in this run.
   private var epochs: [MonotonicInstant?]
-  /// By place, why what a device measures is not fused.
+  /// By place, the reason why a device's measurements are not fused.
   private var findings: [String?]
   public private(set) var isUnderWay = false
   private var knowledge = FusionKnowledge()
@@ -74,7 +74,7 @@ public struct Fuser: Sendable {
   /// The time that a receiver stated last.
   public var statedTime: FusionKnowledge.StatedTime? { knowledge.time }
 
-  /// Why what a device measures is not fused, in words; `nil` where it is.
+  /// The reason in words why a device's measurements are not fused; `nil` if they are.
   public func finding(of device: Int) -> String? { findings[device] }
 
   /// Whether the last position of a receiver repeated the one before bit for bit, while the inertial sensors moved.
@@ -82,9 +82,9 @@ public struct Fuser: Sendable {
 
   /// Takes the next input. Inputs outside of a run change nothing.
   ///
-  /// - Parameter instant: later than that of the input before
-  /// - Returns: the state as of that instant; `nil` where the input is no reason for one. What the end of a run returns is what is
-  ///   left of the last state: it says nothing of now
+  /// - Parameter instant: later than that of the previous input
+  /// - Returns: the state as of that instant; `nil` if the input causes none. The end of a run returns the remains of
+  ///   the last state, which says nothing about the present
   public mutating func apply(_ input: FusionInput, at instant: MonotonicInstant) -> FusedState? {
     switch input {
     case .begin(let knowledge):
@@ -136,7 +136,7 @@ public struct Fuser: Sendable {
 
   private mutating func take(_ batch: IMUBatch, of place: Int) -> Bool {
     guard case .imu(let calibration, let mount, let interval)? = device(place), batch.count > 0 else { return false }
-    // What a standby measures is no news of the board, but tells the time.
+    // A standby's measurement is no news of the board, but advances the time.
     guard imus.take(place, at: batch[batch.count - 1].at) else { return true }
     if imu != place {
       imu = place

@@ -2,12 +2,12 @@ import Devices
 import Fusion
 import MonotonicTime
 
-/// What the state is fused from: one measurement of one device, or the begin or the end of a run.
+/// An input of the fusion: one measurement of one device, or the begin or the end of a run.
 ///
-/// Measurements are as the device gave them, before calibration and mount. Devices are told by their place in the board's list. A
-/// value without heap storage of its own, so that a stream of inputs allocates nothing.
+/// Measurements are as the device gave them, before calibration and mount. Devices are identified by their place in the
+/// board's list. The value has no heap storage of its own, so a stream of inputs allocates nothing.
 public enum FusionInput: Sendable {
-  /// A client wants states: an estimate begins with what is known from earlier runs.
+  /// A client wants states: an estimate starts with the knowledge from earlier runs.
   case begin(FusionKnowledge)
   /// The last client has left.
   case end
@@ -19,7 +19,7 @@ public enum FusionInput: Sendable {
   case supply(Int, SupplySample)
 }
 
-/// What is known from one run of the fusion to the next.
+/// The knowledge that passes from one run of the fusion to the next.
 public struct FusionKnowledge: Sendable {
   /// A time as a receiver stated it. Without satellites many receivers state none, and the monotonic clock goes on from there.
   public struct StatedTime: Sendable {

@@ -24,21 +24,21 @@ public final class FusionLog: Sendable {
     var at: MonotonicInstant
     /// Where states are sent.
     var run: Activating<FusedState, Never>?
-    /// By place in the board's list, what was told of a device.
+    /// By place in the board's list, the last reported reason of a device.
     var told: [String?]
     /// The last of each part that runs before this one measured.
     var remembered: FusedState?
   }
 
-  /// What must be done once the lock is free.
+  /// Actions for the time after the lock is released.
   private struct Pending {
     var at: MonotonicInstant
     var run: Activating<FusedState, Never>?
     var hasLastState = false
     var hasFusionRun = false
-    /// Of which device it has changed why its measurements are not fused.
+    /// The device whose reason for not being fused has changed.
     var finding: (place: Int, text: String?)?
-    /// Whether the fused epoch repeats the position of the one before; `nil` where none was fused.
+    /// Whether the fused epoch repeats the position of the one before; `nil` if none was fused.
     var isRepetition: Bool?
   }
 
@@ -53,10 +53,10 @@ public final class FusionLog: Sendable {
   private let lifetime = Lifetime()
 
   /// - Parameters:
-  ///   - monitors: of the board's devices, in the order of its list; they are told why a device is not fused
-  ///   - lastState: is set to each state too
-  ///   - fusionRun: is set when a run begins or ends
-  ///   - lastTime: what the receivers stated last, from run to run and from board to board
+  ///   - monitors: of the board's devices, in the order of its list; notified why a device is not fused
+  ///   - lastState: set to each state too
+  ///   - fusionRun: set when a run begins or ends
+  ///   - lastTime: the receivers' last statement of the time, across runs and boards
   init(
     _ board: Board, monitors: [DeviceMonitor], clock: any MonotonicTimeSource,
     lastState: MutableProperty<FusedState?>, fusionRun: MutableProperty<FusionRun>, lastTime: LastTime
@@ -74,7 +74,7 @@ public final class FusionLog: Sendable {
     clock.onResume { [weak self] _ in self?.forget() }.store(in: lifetime)
   }
 
-  /// What is known at the begin of a run.
+  /// The knowledge at the beginning of a run.
   private var knowledge: FusionKnowledge {
     FusionKnowledge(position: lastState.value?.position, time: lastTime.stated)
   }
@@ -160,8 +160,9 @@ public final class FusionLog: Sendable {
     if let finding = pending.finding { monitors[finding.place].remark(on: .finding, finding.text) }
   }
 
-  /// Hands on each input with its instant, on the thread that took it. They may come out of order, by a little: the instants tell
-  /// the order. If a run is under way, the first is its begin as of now: what was fused before is unknown to the observer.
+  /// Passes each input with its instant to the observer, on the thread that took it. Inputs may come slightly out of
+  /// order: the instants give the order. If a run is in progress, the first input is its beginning as of now, because
+  /// the observer does not know the earlier inputs.
   func observe(_ receive: @escaping @Sendable (FusionInput, MonotonicInstant) -> Void) -> Subscription {
     let observer = Observer(receive)
     let begin = state.withLock { state -> MonotonicInstant? in

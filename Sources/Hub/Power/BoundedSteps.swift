@@ -32,9 +32,9 @@ final class BoundedSteps<Result: Sendable>: Sendable {
     if news.fileDescriptor < 0 || DetachedThread.start(name, run) != 0 { run() }
   }
 
-  /// Returns once all steps that were started have returned, at the latest at an instant.
+  /// Returns once all started steps have returned, at the latest at an instant.
   ///
-  /// - Returns: what came of those that have, by their numbers
+  /// - Returns: the results of those that have, by their numbers
   func results(until deadline: MonotonicInstant) -> [Int: Result] {
     state.withLock { $0.isTimeOver = false }
     let timer = clock.schedule(at: deadline) { [self] in

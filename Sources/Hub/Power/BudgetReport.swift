@@ -1,9 +1,9 @@
-/// How a device stands with what it may draw in a day.
+/// The state of a device's daily energy budget.
 public struct BudgetReport: Equatable, Sendable {
   public var milliwattHoursPerDay: Double
-  /// What may still be drawn; below 0 what was drawn too much.
+  /// The remaining energy; below 0 the excess.
   public var leftMilliwattHours: Double
-  /// So many of the board file's steps are taken.
+  /// The number of the board file's steps that are taken.
   public var stepCount: Int
   public var steps: Int
   /// What these leave of wishes for fixes.

@@ -1,7 +1,7 @@
 import MonotonicTime
 import Publishing
 
-/// For how long one device lingers behind its last visitor, or from one fix on a schedule to the next.
+/// The time for which one device lingers after its last visitor, or between two scheduled fixes.
 struct DeviceLinger: Sendable {
   /// What that is decided by, as of the moment.
   struct Grounds {
@@ -11,7 +11,7 @@ struct DeviceLinger: Sendable {
     /// Since when its reader has required the supply, if it does.
     var requiredSince: MonotonicInstant?
 
-    /// What was learnt, where that is what counts.
+    /// The learnt value, if it applies.
     fileprivate var decision: LearnedLinger.Decision? {
       guard policy.lingersAsLearned, case let decision = learned.decide(costs), decision.ground != .nothingToSave else {
         return nil
@@ -19,33 +19,33 @@ struct DeviceLinger: Sendable {
       return decision
     }
 
-    /// Behind whoever comes and leaves when he likes.
+    /// After visitors that come and leave at any time.
     fileprivate func usual(_ decision: LearnedLinger.Decision?) -> Linger {
       decision.map { Linger(.nanoseconds(Int64($0.seconds * 1e9)), reason: $0.reason) } ?? Linger(policy.linger)
     }
 
-    /// For how long staying on costs less than a restart. What a restart costs is not known before there was one: who took it for a
-    /// dear one would stay on for ever, and never know.
+    /// The time for which staying on costs less than a restart. The cost of a restart is unknown before the first one:
+    /// a device with an assumed high cost would stay on for ever, and never show its real cost.
     fileprivate var breakEvenSeconds: Double {
       guard let restart = learned.restarts[.hot] else { return 0 }
       let decision = learned.decide(costs)
-      // Where nobody knows what it draws a start is still time.
+      // If its power is unknown, a start still costs time.
       return decision.ground == .nothingToSave ? restart.seconds : decision.breakEvenSeconds
     }
   }
 
-  /// A timer may be so late.
+  /// The maximum delay of a timer.
   private static let wakeMargin = 1.0
-  /// For as long as so many restarts take it stays on from wake to wake, and then sleeps once.
+  /// It stays on from wake to wake for the time that this number of restarts takes, and then sleeps once.
   private static let stayedRestarts = 64.0
 
-  /// When it will be woken on a schedule, as far as that is known.
+  /// The next scheduled wake, if it is known.
   var nextWake: MonotonicInstant?
   /// It is to linger in another way than was decided when it was left.
   var isNews = false
   /// While it lingers for that wake: until when it would without.
   private var anywayUntil: MonotonicInstant?
-  /// Since when it lingers, or has lingered last; `nil` where that was left on a schedule.
+  /// The start of its present or last linger; `nil` if the last visitor was a schedule.
   private var since: MonotonicInstant?
 
   /// The machine was suspended.
@@ -82,9 +82,9 @@ struct DeviceLinger: Sendable {
     return usual
   }
 
-  /// The next wake on a schedule is at another time, or nobody wants it any more; or its owner has it linger in another way.
+  /// The next scheduled wake has changed or was cancelled, or its owner has changed its linger.
   ///
-  /// - Returns: from now on; `nil` where that changes nothing
+  /// - Returns: the linger from now on; `nil` if it does not change
   mutating func reconsidered(
     at now: MonotonicInstant, by grounds: Grounds, _ lessons: inout PowerLessons
   ) -> Linger? {
@@ -122,7 +122,7 @@ struct DeviceLinger: Sendable {
         + "\(breakEven.short) s")
   }
 
-  /// Whoever leaves on a schedule leaves nothing to wait for but the next wake.
+  /// After a scheduled visit, only the next wake matters.
   private func behindFix(at now: MonotonicInstant) -> Linger {
     Linger(
       .zero,
@@ -130,8 +130,8 @@ struct DeviceLinger: Sendable {
         ?? "no fix on a schedule needs it")
   }
 
-  /// It has stayed on for so long, as a restart costs more, that this may be so no longer: what is never started again shows nothing of
-  /// that. Only where there is time for a start before the next fix is due.
+  /// It has stayed on for long because a restart costs more, which may have changed: a device that is never restarted
+  /// does not show it. This restart is only tried if there is time for it before the next fix is due.
   private func isToBeStartedAnew(at now: MonotonicInstant, by grounds: Grounds) -> Bool {
     guard let since = grounds.requiredSince, let gap = gap(at: now), gap > DeviceLinger.wakeMargin else {
       return false

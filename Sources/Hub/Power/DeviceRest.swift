@@ -1,30 +1,30 @@
 import Devices
 import MonotonicTime
 
-/// How a device rests between its runs, and what it draws meanwhile.
+/// A device's kind of rest between its runs, and its power during the rest.
 ///
-/// Most devices rest always in the same way. For a receiver whose sleep is `auto` that is chosen each time (`SleepChoice`), and the
-/// supply of one that sleeps is switched off after all when the rest lasts longer than that pays.
+/// Most devices always rest in the same way. For a receiver whose sleep is `auto` it is chosen each time
+/// (`SleepChoice`), and the supply of a sleeping receiver is switched off when the rest lasts longer than sleep pays.
 struct DeviceRest: Sendable {
-  /// Whoever rests for a year by a mistake of these figures has lost nothing.
+  /// A rest of a year because of an error in these figures does no harm.
   private static let longestTimer = 365.0 * 86_400
 
-  /// How the last rest was chosen, where it is.
+  /// The choice for the last rest, if there was one.
   private(set) var choice: SleepChoice?
   /// The supply for which that counts.
   private var choiceVolts = 0.0
-  /// How it rests, or has rested last, where that is chosen; `nil` before.
+  /// Its present or last kind of rest, if that is chosen; `nil` before the first.
   private(set) var sleep: ReceiverSleep?
   /// It should have fallen asleep after its last run, and has not.
   private(set) var isAwake = false
 
-  /// Chooses how it rests from here on.
+  /// Chooses its kind of rest from now on.
   ///
   /// - Parameters:
-  ///   - driver: of the receiver, as far as that is known
-  ///   - workingMilliwatts: what it draws while it works
-  ///   - starts: what starts behind each way to rest have taken
-  /// - Returns: how it sleeps with its supply on; `nil` where it is not to
+  ///   - driver: of the receiver, if it is known
+  ///   - workingMilliwatts: its power while it works
+  ///   - starts: the costs of starts after each kind of rest
+  /// - Returns: its kind of sleep with its supply on; `nil` for none
   mutating func choose(
     for pause: SleepChoice.Pause, of driver: ReceiverDriver, _ power: Board.Power, workingMilliwatts: Double,
     learnt starts: [ReceiverSleep: RestartCosts]
@@ -35,9 +35,9 @@ struct DeviceRest: Sendable {
     return choice.chosen.flatMap { $0.sleep == .off ? nil : $0.sleep }
   }
 
-  /// It was told to sleep, as far as that went.
+  /// It was put to sleep, as far as possible.
   ///
-  /// - Parameter sleep: how; of what does not rest with its supply on that does not say
+  /// - Parameter sleep: its kind of sleep; `nil` for a device without one with its supply on
   mutating func began(isAsleep: Bool, as sleep: ReceiverSleep?, _ power: Board.Power) {
     isAwake = !isAsleep
     if power.choosesSleep { self.sleep = isAsleep ? sleep : .off }
@@ -48,7 +48,7 @@ struct DeviceRest: Sendable {
     if sleep != nil { (sleep, isAwake) = (.off, true) }
   }
 
-  /// What it draws while nobody wants it.
+  /// Its power without holders.
   func milliwatts(_ power: Board.Power, isSupplied: Bool) -> Double {
     guard isSupplied else { return 0 }
     if isAwake { return power.milliwatts }
@@ -58,7 +58,7 @@ struct DeviceRest: Sendable {
     return choiceVolts > 0 ? 1000 * way.restWatts * power.supplyVolts / choiceVolts : 0
   }
 
-  /// After what rest its supply is to be switched off; `nil` where it stays on.
+  /// The duration of rest after which its supply is switched off; `nil` if it stays on.
   var supplyEndsAfter: Duration? {
     guard let seconds = choice?.secondsUntilOff, seconds < DeviceRest.longestTimer else { return nil }
     return .nanoseconds(Int64(seconds * 1e9))

@@ -1,17 +1,17 @@
 import MonotonicTime
 
-/// What one device has come to: how long it was on, what that took, and who pays for it.
+/// The totals of one device: its time on, its energy, and the payers.
 ///
-/// It is brought up to date before anything changes by which it goes on.
+/// It is brought up to date before anything changes that it depends on.
 struct EnergyAccount: Sendable {
-  /// What the device is supplied for.
+  /// The purpose of the device's supply.
   enum Use: Equatable, Sendable {
     /// It is wanted, and has not measured anything yet.
     case starting
     case measuring
-    /// Nobody wants what it measures; it tells whether the board moves.
+    /// It has no subscribers; it watches for motion of the board.
     case waitingForMotion
-    /// Nobody wants it.
+    /// It has no holders.
     case resting
 
     fileprivate var isWanted: Bool { self == .starting || self == .measuring }
@@ -24,11 +24,11 @@ struct EnergyAccount: Sendable {
   /// How much of that was measured.
   private(set) var measuredMilliwattHours = 0.0
   private(set) var bills = EnergyBills()
-  /// What it draws, while a supply monitor says so.
+  /// Its measured power, while a supply monitor measures it.
   var measuredMilliwatts: Double?
   /// Those for whom it is held in the end, as the hub knows them.
   private(set) var payers: EnergyBills.Payers?
-  /// What it has drawn at work, as far as that was measured.
+  /// Its measured power at work.
   private var measuredWork = MeanPower()
   /// Those who pay for its start.
   private var starters: EnergyBills.Payers?
@@ -39,14 +39,14 @@ struct EnergyAccount: Sendable {
 
   init(at now: MonotonicInstant) { asOf = now }
 
-  /// What it draws at work, as it was measured last; `nil` where it never was.
+  /// Its last measured power at work; `nil` if it was never measured.
   var workingMilliwatts: Double? { measuredWork.milliwatts }
 
-  /// Adds up the time and the energy since the last time.
+  /// Adds the time and the energy since the last call.
   ///
   /// - Parameters:
-  ///   - statedMilliwatts: what it has drawn since, where nobody has measured that
-  ///   - book: where the same stands by the hour
+  ///   - statedMilliwatts: its power since then, if it was not measured
+  ///   - book: the hourly record of the same
   mutating func goOn(until now: MonotonicInstant, _ use: Use, drawing statedMilliwatts: Double, _ book: PowerBook) {
     let elapsed = now - asOf
     asOf = now
@@ -84,21 +84,21 @@ struct EnergyAccount: Sendable {
     payers.map { $0 != self.payers } == true || waiting.map { $0 != waitingPayers } == true
   }
 
-  /// From here on those pay for whom it is held in the end.
+  /// From now on these payers pay.
   ///
   /// - Parameters:
-  ///   - payers: `nil` for those of before
-  ///   - waiting: who pays while it waits for motion; `nil` for those of before
+  ///   - payers: `nil` for the previous ones
+  ///   - waiting: the payers while it waits for motion; `nil` for the previous ones
   mutating func charge(_ payers: EnergyBills.Payers?, waiting: EnergyBills.Payers?) {
     self.payers = payers ?? self.payers
     starters = self.payers?.starters(after: starters)
     waitingPayers = waiting ?? waitingPayers
   }
 
-  /// What it draws from here on stands in another one's.
+  /// Energy from now on is entered in another account.
   mutating func close() { isClosed = true }
 
-  /// Goes on from what the one before it has come to, in which stands what was drawn until now.
+  /// Continues with the totals of its predecessor, which contain the energy until now.
   mutating func open(with totals: RunTotals, at now: MonotonicInstant) {
     asOf = now
     (onTime, bills) = (totals.onTime, totals.bills)

@@ -1,13 +1,14 @@
 import Publishing
 
-/// Energy by who caused it. What is charged is charged to somebody, so that the sum is what was drawn.
+/// Energy by cause. All energy is charged to some payer, so the sum is the total energy.
 ///
-/// - A subscriber pays an equal share of what the device draws while it measures.
-/// - Settling and acquiring is paid by who came first, who would have paid it alone; several for whom one wake was made share it.
-/// - `linger` is what runs on after the last, `standby` what a supply costs that nobody asked for.
+/// - A subscriber pays an equal share of the device's energy while it measures.
+/// - The first subscriber pays for settling and acquiring, which it would have paid alone; several subscribers of one
+///   wake share it.
+/// - `linger` is the time after the last subscriber, `standby` the cost of a supply that is on without a request.
 public struct EnergyBills: Equatable, Sendable {
   public struct Bill: Equatable, Sendable {
-    /// Who pays. Policies stand in brackets, which no subscriber's name begins with.
+    /// The payers. Policies are in brackets, with which no subscriber's name begins.
     public var payer: String
     public var milliwattHours: Double
   }
@@ -31,8 +32,8 @@ public struct EnergyBills: Equatable, Sendable {
     }
 
     /// - Parameters:
-    ///   - shares: how many holders each payer has, in the order in which they came; none where that is not positive
-    ///   - holderCount: the sum of them
+    ///   - shares: the number of holders of each payer, in the order of their arrival; none if it is not positive
+    ///   - holderCount: their sum
     init(shares: some Sequence<(payer: String, holders: Int)>, of holderCount: Int) {
       payers = []
       var left = holderCount
@@ -52,9 +53,9 @@ public struct EnergyBills: Equatable, Sendable {
 
     var isEmpty: Bool { payers.isEmpty }
 
-    /// Those who pay for a start: of those for whom it was made who is left, or who came first of those who are there.
+    /// The payers of a start: the remaining ones of those that caused it, or else the first of the present ones.
     ///
-    /// - Parameter before: those who paid for it until now; nobody where it begins with these
+    /// - Parameter before: the previous payers of this start; empty at its beginning
     func starters(after before: Payers?) -> Payers {
       guard let before, !before.isEmpty else { return self }
       let left = payers.filter { payer in before.payers.contains { $0.name == payer.name } }
@@ -70,7 +71,7 @@ public struct EnergyBills: Equatable, Sendable {
   public static let standby = "(standby)"
   /// Those who came when the list was full.
   public static let others = "(others)"
-  /// So many names are kept, policies and others besides.
+  /// The maximum number of names, in addition to the policies and the rest.
   static let limit = 12
 
   /// In the order in which they came.

@@ -1,15 +1,15 @@
 import MonotonicTime
 
-/// What a device may draw in a day, and what is given up, in this order, when that runs short.
+/// A device's energy budget for a day, and the measures, in this order, when it runs short.
 ///
-/// It is an account: a twenty-fourth of the day's energy is paid in each hour, evenly, what the device draws is taken out, and no more
-/// than a quarter of a day's can be saved. The emptier it is, the more is given up: so a day's demand that is too much is thinned out
-/// over the whole day, in place of served until noon.
+/// It is an account: a twenty-fourth of the day's energy is paid in evenly each hour, the device's energy is taken out,
+/// and at most a quarter of a day's energy can be saved. The emptier the account, the more measures apply: an excessive
+/// demand is thinned out over the whole day, instead of being served until noon.
 public struct EnergyBudget: Equatable, Sendable {
   public static let milliwattHours = 0.001...1_000_000.0
 
   public var milliwattHoursPerDay: Double
-  /// One after the other, each beside those before it.
+  /// Applied one after the other, each in addition to those before it.
   public var steps: [Relaxation]
 
   public init(milliwattHoursPerDay: Double, steps: [Relaxation] = []) {
@@ -19,11 +19,11 @@ public struct EnergyBudget: Equatable, Sendable {
 
   private static let savedDays = 0.25
 
-  /// The most that is saved; as much is remembered of what was drawn too much, so that one bad day is made up for in the next quarter.
+  /// The limit of savings and of debts, so that one bad day is made up for in the next quarter of a day.
   var capacity: Double { EnergyBudget.savedDays * milliwattHoursPerDay }
 
-  /// What may still be drawn, milliwatt-hours; below 0 what was drawn too much. It is worked out from what was drawn in the hours of
-  /// a week, so that there is nothing else to keep over a restart.
+  /// The remaining energy, milliwatt-hours; below 0 the excess. It is computed from the hourly record of a week, so a
+  /// restart needs no further data.
   ///
   /// - Parameter now: seconds since 1970
   func left(_ ledger: EnergyLedger, now: Double) -> Double {
@@ -44,10 +44,10 @@ public struct EnergyBudget: Equatable, Sendable {
     return left
   }
 
-  /// How many steps are taken with so much left.
+  /// The number of measures for a remaining energy.
   ///
-  /// - Parameter taken: until now. One is taken back only when there is half a step's more than it was taken at: who stands at its edge
-  ///   changes nothing with each fix.
+  /// - Parameter taken: the present number. A measure is withdrawn only at half a step above the level at which it was
+  ///   taken: a balance at the threshold does not change it with each fix.
   func stepCount(left: Double, taken: Int) -> Int {
     let size = capacity / Double(steps.count + 1)
     /// Below this the step is taken.
@@ -58,12 +58,12 @@ public struct EnergyBudget: Equatable, Sendable {
     return count
   }
 
-  /// What is given up with so many steps taken.
+  /// The measures for a number of steps.
   func relaxation(_ stepCount: Int) -> Relaxation { steps.prefix(stepCount).reduce(.none) { $0.and($1) } }
 }
 
 extension EnergyBudget {
-  /// - Parameter section: has both keys, beside others
+  /// - Parameter section: has both keys, among others
   init?(_ section: inout BoardSection, ofReceiver isReceiver: Bool) throws(BoardError) {
     let perDay = try section.number("milliwattHoursPerDay", in: EnergyBudget.milliwattHours)
     let steps = try section.sections("whenShort")

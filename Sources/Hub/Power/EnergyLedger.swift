@@ -1,4 +1,4 @@
-/// What a device has drawn, hour by hour for a week of hours, by who caused it.
+/// A device's energy, hour by hour for a week, by cause.
 public struct EnergyLedger: Equatable, Sendable {
   public struct Hour: Equatable, Sendable {
     /// Since 1970.
@@ -14,19 +14,19 @@ public struct EnergyLedger: Equatable, Sendable {
 
   public init() {}
 
-  /// Charges what was drawn evenly over some time, to the hours in which that was.
+  /// Charges energy evenly to the hours in which it was drawn.
   ///
   /// - Parameters:
-  ///   - seconds: for how long
-  ///   - end: seconds since 1970; a clock that was set meanwhile moves what was drawn, and loses nothing of it
+  ///   - seconds: the duration
+  ///   - end: seconds since 1970; a clock that was set in the meantime moves the energy, and loses none of it
   mutating func charge(_ milliwattHours: Double, to payers: EnergyBills.Payers, over seconds: Double, until end: Double)
   {
     guard milliwattHours > 0, end.isFinite, seconds.isFinite else { return }
-    // A board without a clock of its own begins in 1970: what it drew before that stands in the first hour.
+    // A board without a real-time clock starts in 1970: earlier energy is entered in the first hour.
     let end = max(0, end)
     let now = Int((end / 3600).rounded(.down))
     let all = min(max(0, seconds), end)
-    // What was drawn before the week stands nowhere any more, and not in the week either.
+    // Energy from before the week is not recorded any more, and does not belong to the week either.
     var from = max(end - all, Double(now - EnergyLedger.hourCount + 1) * 3600)
     while true {
       let hour = Int((from / 3600).rounded(.down))
@@ -36,7 +36,8 @@ public struct EnergyLedger: Equatable, Sendable {
       guard hour < now, to < end else { break }
       from = to
     }
-    // A board without a clock of its own may be years back or ahead for a while: what is farther off goes first.
+    // The time of a board without a real-time clock may be years off for a while: the most distant hours are dropped
+    // first.
     while hours.count > EnergyLedger.hourCount, let first = hours.first, let last = hours.last {
       if now - first.number >= last.number - now { hours.removeFirst() } else { hours.removeLast() }
     }

@@ -2,10 +2,11 @@ import Devices
 import Guarding
 import Publishing
 
-/// Has a supply monitor measure what some devices draw, for their books, while one of them is wanted; else the monitor sleeps.
+/// Makes a supply monitor measure the power of some devices, for their books, while one of them is in use; otherwise
+/// the monitor sleeps.
 ///
-/// Several devices may hang on the wire that it sits in: what flows there is shared out among them in proportion to the
-/// currents that the board file states.
+/// Several devices may share the measured wire: its current is divided among them in proportion to the currents that
+/// the board file states.
 final class EnergyMeter: Sendable {
   private struct State {
     /// While one of the devices is wanted.
@@ -13,7 +14,7 @@ final class EnergyMeter: Sendable {
     var isOver = false
   }
 
-  /// So much the wrong way is no noise.
+  /// A reverse current of this size is no noise.
   private static let backwardsAmperes = -0.01
 
   private let devices: [DeviceMonitor]
@@ -29,7 +30,7 @@ final class EnergyMeter: Sendable {
     for device in devices {
       device.changes.subscribe(as: "energy", receiveValue: { [weak self] _ in self?.follow() }).store(in: lifetime)
     }
-    // What it does not measure any more is as the board file states it.
+    // For power that is not measured any more, the board file's values apply.
     reader.monitor.changes.subscribe(
       as: "energy", receiveValue: { status in if status.power != .tracking { EnergyMeter.forget(devices) } }
     ).store(in: lifetime)
@@ -45,8 +46,8 @@ final class EnergyMeter: Sendable {
     }
   }
 
-  /// Called by any of the devices' threads. Under the lock, so that the last to come sees what is: nothing that subscribing
-  /// or leaving calls takes it.
+  /// Called by any of the devices' threads. It works under the lock, so that the last call sees the present state:
+  /// nothing that subscribing or leaving calls takes this lock.
   private func follow() {
     state.withLock { state in
       let isWanted = !state.isOver && devices.contains(where: \.isWorking)
@@ -74,7 +75,7 @@ final class EnergyMeter: Sendable {
       let stated = devices.reduce(0) { $0 + $1.statedMilliwatts }
       let working = devices.count(where: \.isWorking)
       for device in devices {
-        // A device that began to draw meanwhile has no more than there is.
+        // A device that has just started to draw cannot have more than the total.
         let share = stated > 0 ? min(1, device.statedMilliwatts / stated) : device.isWorking ? 1 / Double(working) : 0
         device.measured(milliwatts: measured * share)
       }

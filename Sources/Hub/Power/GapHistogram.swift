@@ -1,13 +1,13 @@
 import Glibc
 
-/// How long the gaps between visits are, in bins a quarter of an octave wide; what is long ago counts ever less.
+/// The lengths of the gaps between visits, in bins a quarter of an octave wide; old gaps have less weight.
 public struct GapHistogram: Equatable, Sendable {
   static let binsPerOctave = 4.0
   /// The upper edge of the first bin.
   static let shortestSeconds = 0.25
   /// From a quarter of a second to twelve days.
   public static let binCount = 88
-  /// So many gaps make up what is remembered.
+  /// The effective number of remembered gaps.
   static let memory = 64.0
 
   /// The weights of the bins.

@@ -1,18 +1,18 @@
-/// For how long a device is to run on after its last visitor: as long as it costs least, by what its visits and its starts have
-/// taught.
+/// The time for which a device runs on after its last visitor: the cheapest one, by experience from its visits and
+/// starts.
 ///
-/// It is the problem of the rented skis. Who lingers for as long as a restart costs (break-even) never pays more than twice what
-/// one would who knows the next visit (Karlin and others, Competitive snoopy caching, 1988). Who knows how long the gaps usually
-/// are does better: the linger of the least expected loss. What was learnt may be wrong, so it may be acted on only with what has
-/// been saved against twice the optimum; where nothing is saved any more, break-even it is again.
+/// It is the ski rental problem. A linger as long as a restart costs (break-even) never costs more than twice the
+/// optimum with knowledge of the next visit (Karlin and others, Competitive snoopy caching, 1988). With knowledge of
+/// the usual gaps there is a better one: the linger of the least expected cost. Experience may mislead, so it is only
+/// applied with savings compared with twice the optimum; without savings, break-even applies again.
 ///
-/// A value, without a clock: the hub has one for each device, and the benchmark simulates with the same.
+/// A value, without a clock: the hub has one for each device, and the benchmark simulates with the same type.
 public struct LearnedLinger: Equatable, Sendable {
-  /// What the device draws, and what is assumed of it before it has been started.
+  /// The device's power, and the assumption before its first start.
   public struct Costs: Equatable, Sendable {
     /// How much more it draws while it works than while it rests.
     public var watts: Double
-    /// What a start takes, joules, as long as none has been seen.
+    /// The assumed energy of a start, joules, before the first one.
     public var assumedJoules: Double
 
     public init(watts: Double, assumedJoules: Double) {
@@ -31,7 +31,8 @@ public struct LearnedLinger: Equatable, Sendable {
       case learnt
       /// Visits have not been as they were learnt: as near to break-even as it takes to stay below twice the optimum.
       case guarded
-      /// Whoever came, came while it lingered, for so long that what a restart costs may have changed unseen: it is tried.
+      /// All visitors came during the linger for so long that the cost of a restart may have changed unnoticed: one is
+      /// tried.
       case trial
     }
 
@@ -47,34 +48,36 @@ public struct LearnedLinger: Equatable, Sendable {
   public internal(set) var gaps = GapHistogram()
   /// The last ones, seconds, the latest at the end.
   public internal(set) var recentGaps: [Double] = []
-  /// What has been saved against twice the optimum, and may be risked; joules. `nil` before anything was decided here.
+  /// The savings compared with twice the optimum, which may be risked; joules. `nil` before the first decision.
   public internal(set) var savedJoules: Double?
-  /// What has been spent on lingering since the last restart; joules. Not kept over restarts of the service, which start the device
-  /// anew.
+  /// The energy of lingering since the last restart; joules. It is not kept over restarts of the service, which restart
+  /// the device.
   public internal(set) var bridgedJoules = 0.0
   /// How many gaps have been seen.
   public internal(set) var gapCount = 0
-  /// How often what was learnt was given up for what the last gaps taught.
+  /// The number of times that experience was replaced by the lessons of the last gaps.
   public internal(set) var changeCount = 0
 
-  /// So many gaps tell nothing yet.
+  /// Fewer gaps than this teach nothing.
   static let leastGaps = 3
   /// The same of those that have lasted as long as the present one.
   static let leastLongerGaps = 0.9
   static let recentCount = 8
-  /// More restarts than these are not saved up for mistakes, and so many it begins with.
+  /// The maximum savings for mistakes, in restarts, and the initial amount.
   static let mostSavedRestarts = 5.0
   static let givenRestarts = 2.0
-  /// What was learnt is given up when it has cost so many restarts more within the last gaps than they would have taught.
+  /// Experience is discarded when, within the last gaps, it has cost this number of restarts more than they would have
+  /// taught.
   static let changeRestarts = 3.0
-  /// What is saved is measured against a little more than twice the optimum, so that who has been wrong may try again.
+  /// Savings are compared with slightly more than twice the optimum, so that a mistake does not prevent a new attempt.
   static let bound = 2.02
-  /// Visitors who always come while it lingers leave no restart to learn from, and one that was dear by chance would be believed for
-  /// good. So a restart is tried when lingering has cost so many of them, which makes it 5 % dearer at most if it was right; and
-  /// sooner where the last restart cost less than half of what is believed.
+  /// If visitors always come during the linger, there is no restart to learn from, and one that was expensive by chance
+  /// would be believed for ever. So a restart is tried when lingering has cost this number of restarts, which makes it
+  /// at most 5 % more expensive if it was right; and sooner if the last restart cost less than half of the believed
+  /// cost.
   static let trialRestarts = 20.0
   static let doubtedTrialRestarts = 4.0
-  /// Where staying on costs next to nothing, as by what a supply monitor has in its noise, a restart is worth no longer: a week.
+  /// If staying on costs next to nothing, as with a supply monitor's noise, this limits the worth of a restart: a week.
   static let mostSeconds = 7.0 * 86_400
 
   public init() {}
@@ -92,7 +95,7 @@ public struct LearnedLinger: Equatable, Sendable {
       )
     }
     let best = best(costs)
-    // A visitor just after the end costs a restart on top of what the optimum pays twice.
+    // A visitor just after the end costs a restart, in addition to the cost that the optimum pays twice.
     let safe = min(breakEven, max(0, breakEven - saved(restart) / costs.watts))
     let seconds = max(best, safe)
     if seconds > 0, isTrialDue(restart) {
@@ -103,11 +106,11 @@ public struct LearnedLinger: Equatable, Sendable {
       expectedReturns: returns(within: seconds))
   }
 
-  /// Somebody has come again.
+  /// A visitor has come again.
   ///
   /// - Parameters:
-  ///   - gap: how many seconds after the last one had left
-  ///   - lingered: for how many seconds the device was to linger by what was decided here; `nil` where that was not asked for
+  ///   - gap: the seconds since the last one left
+  ///   - lingered: the seconds for which the device was meant to linger by a decision of this value; `nil` without one
   public mutating func visited(after gap: Double, lingered: Double?, _ costs: Costs) {
     guard gap >= 0, gap.isFinite, costs.watts > 0 else { return }
     let restart = restarts.joules(after: 0, assuming: costs.assumedJoules)
@@ -124,7 +127,7 @@ public struct LearnedLinger: Equatable, Sendable {
     noticeChange(costs, restart)
   }
 
-  /// The device was started anew, for whomever: what that takes has been seen, and needs no trial.
+  /// The device was restarted for any reason, which shows its cost without a trial.
   ///
   /// - Parameters: as of `RestartCosts.started`
   mutating func restarted(after off: Double, joules: Double, seconds: Double, isComplete: Bool) {
@@ -132,8 +135,8 @@ public struct LearnedLinger: Equatable, Sendable {
     bridgedJoules = 0
   }
 
-  /// For how many seconds nobody is expected to come any more where nobody has come for some by now: the mean of the gaps that were
-  /// longer; `nil` where there were too few to say.
+  /// The expected seconds until the next visitor after some time without one: the mean of the longer gaps; `nil` if
+  /// there were too few.
   func expectedPause(after seconds: Double) -> Double? {
     guard gapCount >= LearnedLinger.leastGaps else { return nil }
     var (weight, sum) = (0.0, 0.0)
@@ -146,14 +149,14 @@ public struct LearnedLinger: Equatable, Sendable {
 
   private func saved(_ restart: Double) -> Double { savedJoules ?? LearnedLinger.givenRestarts * restart }
 
-  /// Only on what has been saved: a visitor at once after its end costs a restart that the optimum does not pay.
+  /// Only with savings: a visitor immediately after its end costs a restart that the optimum does not pay.
   private func isTrialDue(_ restart: Double) -> Bool {
     let isDoubted = (restarts[.hot]?.deviatingCount ?? 0) < 0
     let count = isDoubted ? LearnedLinger.doubtedTrialRestarts : LearnedLinger.trialRestarts
     return bridgedJoules >= count * restart && saved(restart) >= restart
   }
 
-  /// Gives up what was learnt where the last gaps are others.
+  /// Discards experience that the last gaps contradict.
   private mutating func noticeChange(_ costs: Costs, _ restart: Double) {
     guard gaps.weight > Double(recentGaps.count) else { return }
     var recent = GapHistogram()
@@ -199,13 +202,13 @@ public struct LearnedLinger: Equatable, Sendable {
     LearnedLinger.loss(gap, linger, costs, restarts)
   }
 
-  /// What lingering for so long costs in a gap, restart included; joules.
+  /// The cost of a linger in a gap, including the restart; joules.
   public static func loss(_ gap: Double, _ linger: Double, _ costs: Costs, _ restarts: RestartCosts) -> Double {
     if gap <= linger { return costs.watts * gap }
     return costs.watts * linger + restarts.joules(after: gap - linger, assuming: costs.assumedJoules)
   }
 
-  /// What the gap costs who knows it beforehand.
+  /// The cost of the gap with knowledge of its length.
   public static func optimum(_ gap: Double, _ costs: Costs, _ restarts: RestartCosts) -> Double {
     // Lingering a little can make a hot start of a warm one.
     let lingers = [0, gap - RestartCosts.Kind.hotSeconds, gap - RestartCosts.Kind.warmSeconds]

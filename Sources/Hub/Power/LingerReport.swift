@@ -7,12 +7,12 @@ public struct LingerReport: Equatable, Sendable {
   public var usual: Duration
   public var learned: LearnedLinger
   public var costs: LearnedLinger.Costs
-  /// What it has learnt for fixes on a schedule.
+  /// The learnt linger for scheduled fixes.
   public var acquisitions = AcquisitionTimes()
-  /// How it rested last, where that is chosen each time; `nil` before.
+  /// The kind of its last rest, if that is chosen each time; `nil` before the first.
   public var sleep: SleepChoice?
 
-  /// What was learnt, applied or not.
+  /// The learnt value, applied or not.
   public var decision: LearnedLinger.Decision { learned.decide(costs) }
 
   /// For how long it would linger now.
@@ -83,7 +83,7 @@ public struct LingerReport: Equatable, Sendable {
 }
 
 extension LearnedLinger.Decision {
-  /// Why it is so long, as it stands behind a device's state.
+  /// The reason for its length, as shown after a device's state.
   public var reason: String {
     switch ground {
     case .nothingToSave: "sleeping would save nothing"

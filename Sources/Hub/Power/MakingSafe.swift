@@ -1,11 +1,12 @@
 import HardwareIO
 import MonotonicTime
 
-/// Switches off what a hub before this one may have left on: every power line first, then the chips and receivers that have no
-/// switch are put to sleep.
+/// Switches off everything that a previous hub may have left on: every power line first, then the chips and receivers
+/// without a switch are put to sleep.
 ///
-/// All lines are driven at the same time, and so are all chips, as one that hangs must not keep another one on. All of it takes at
-/// most `limit`, which is less than the systemd unit allows a start (`TimeoutStartSec`) and what follows a stop (`TimeoutStopSec`).
+/// All lines are driven at the same time, and so are all chips, because one that hangs must not keep another one on.
+/// All of it takes at most `limit`, which is less than the systemd unit allows a start (`TimeoutStartSec`) and the
+/// actions after a stop (`TimeoutStopSec`).
 public struct MakingSafe {
   public static let limit = Duration.seconds(4)
   /// A line that takes longer than this does not keep chips from being put to sleep.
@@ -17,7 +18,7 @@ public struct MakingSafe {
     case failed(HardwareError)
   }
 
-  /// What is done for the devices that share a line, a port or a chip, for one after the other.
+  /// The steps for the devices that share a line, a port or a chip, which are done one after the other.
   private struct Group {
     var steps: [(hub: Int, id: String, reader: any Device)] = []
   }
@@ -35,7 +36,7 @@ public struct MakingSafe {
     self.clock = clock
   }
 
-  /// - Returns: what came of it, hub by hub
+  /// - Returns: the results, hub by hub
   public func run(within limit: Duration = MakingSafe.limit) -> [SafetyReport] {
     var reports = hubs.map { _ in SafetyReport() }
     var lines: [GPIOLineName: Group] = [:]

@@ -1,6 +1,6 @@
-/// What a device draws while it works, as a supply monitor has seen it in the last hour or so of that.
+/// A device's power while it works, as measured by a supply monitor in about the last hour of work.
 struct MeanPower: Sendable {
-  /// From then on what is older counts half as much.
+  /// After this time, older measurements have half the weight.
   private static let memoryHours = 1.0
 
   private var milliwattHours = 0.0

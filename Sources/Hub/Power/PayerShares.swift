@@ -1,6 +1,6 @@
 import Publishing
 
-/// Who pays for what is held, and in which parts: each holder has one share, in however many ways it holds it.
+/// The payers of a device, and their shares: each holder has one share, however many leases it has.
 ///
 /// A holder that comes or leaves changes one number, however many there are.
 struct PayerShares: Sendable {
@@ -48,7 +48,7 @@ struct PayerShares: Sendable {
     shares.giveBackCapacity()
   }
 
-  /// Who pays; `nil` where there are only stand-ins: those of before pay on.
+  /// The payers; `nil` if there are only stand-ins, in which case the previous payers continue to pay.
   var payers: EnergyBills.Payers? {
     if order.isEmpty, standInCount > 0 { return nil }
     return EnergyBills.Payers(

@@ -1,26 +1,28 @@
 import Devices
 import Guarding
 
-/// What the hub knows of one device's power beyond this run: what its visits and starts have taught, and what it drew, hour by hour.
+/// The hub's lasting knowledge about one device's power: the experience from its visits and starts, and its energy,
+/// hour by hour.
 ///
-/// It outlives readers and reloads, and lies in a file between two runs of the hub (`PowerBooks`).
+/// It outlives readers and reloads, and is stored in a file between two runs of the hub (`PowerBooks`).
 public final class PowerBook: Sendable {
   struct Content: Equatable, Sendable {
     var learned = LearnedLinger()
     var acquisitions = AcquisitionTimes()
-    /// What starts take behind each way to rest, of a receiver for which that is chosen.
+    /// The costs of starts after each kind of rest, for a receiver for which it is chosen.
     var starts: [ReceiverSleep: RestartCosts] = [:]
-    /// Whose starts these were, of receivers that say what tells them from others of their kind.
+    /// The receiver of these starts, if it states a unique number.
     var uniqueID: String?
     var ledger = EnergyLedger()
   }
 
-  /// What was drawn stands under a device's name, whatever had that name: another book for it goes on in the same ledger.
+  /// Energy is recorded under a device's name, for any device of that name: a new book for it continues the same
+  /// ledger.
   private final class SharedLedger: Sendable {
     let ledger = Guarded(EnergyLedger())
   }
 
-  /// The driver and the place: another device under the same name has everything to learn anew.
+  /// The driver and the place: another device under the same name has to learn everything again.
   let identity: String
   private let lessons = Guarded(LearnedLinger())
   private let times = Guarded(AcquisitionTimes())
@@ -47,18 +49,18 @@ public final class PowerBook: Sendable {
 
   func learnAcquisitions(_ lesson: (inout AcquisitionTimes) -> Void) { times.withLock { lesson(&$0) } }
 
-  /// What starts take behind each way to rest, of a receiver for which that is chosen.
+  /// The costs of starts after each kind of rest, for a receiver for which it is chosen.
   public var starts: [ReceiverSleep: RestartCosts] { startsBehindSleep.withLock { $0 } }
 
   func learnStart(behind sleep: ReceiverSleep, _ lesson: (inout RestartCosts) -> Void) {
     startsBehindSleep.withLock { lesson(&$0[sleep, default: RestartCosts()]) }
   }
 
-  /// Whose starts are learnt, of receivers that say what tells them from others of their kind.
+  /// The receiver whose starts are learnt, if it states a unique number.
   public var uniqueID: String? { owner.withLock { $0 } }
 
-  /// Who is in the place has said what tells it from others of its kind. What the starts of another one there have taught is
-  /// forgotten; when visitors come is not the receiver's.
+  /// The receiver in this place has stated its unique number. Experience from the starts of another one there is
+  /// discarded; the times of visits do not depend on the receiver.
   func isOf(_ uniqueID: String) {
     let before = owner.withLock { owner in
       defer { owner = uniqueID }
@@ -75,13 +77,13 @@ public final class PowerBook: Sendable {
     shared.ledger.withLock { $0.charge(milliwattHours, to: payers, over: seconds, until: now) }
   }
 
-  /// What it drew in the last hours, the one that is under way included.
+  /// Its energy in the last hours, including the present one.
   public func bills(ofLast hours: Int) -> EnergyBills {
     let now = Double(systemTime()) / 1e9
     return shared.ledger.withLock { $0.bills(ofLast: hours, now: now) }
   }
 
-  /// What it may still draw, milliwatt-hours.
+  /// Its remaining energy, milliwatt-hours.
   func left(of budget: EnergyBudget) -> Double {
     let now = Double(systemTime()) / 1e9
     return shared.ledger.withLock { budget.left($0, now: now) }
@@ -93,7 +95,7 @@ public final class PowerBook: Sendable {
       ledger: shared.ledger.withLock { $0 })
   }
 
-  /// - Parameter identity: of whom it was learnt
+  /// - Parameter identity: of the receiver from which it was learnt
   func restore(_ content: Content, of identity: String) {
     if identity == self.identity {
       lessons.withLock { $0 = content.learned }

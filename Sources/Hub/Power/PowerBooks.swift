@@ -1,14 +1,14 @@
 import Guarding
 
-/// The books of all devices, by their IDs. They outlive the board files that are read one after the other, and what stands in them
-/// lies in a file between two runs of the hub.
+/// The books of all devices, by their IDs. They outlive the board files that are read one after the other, and are
+/// stored in a file between two runs of the hub.
 public final class PowerBooks: Sendable {
   struct Entry: Sendable {
     var id: String
     var book: PowerBook
   }
 
-  /// Devices that the board does not name any more may come back; so many are remembered in all.
+  /// Devices that the board does not name any more may come back; this is the maximum number of all books.
   static let limit = 64
 
   private let systemTime: @Sendable () -> Int64
@@ -18,7 +18,7 @@ public final class PowerBooks: Sendable {
   /// - Parameter systemTime: nanoseconds since 1970
   public init(systemTime: @escaping @Sendable () -> Int64) { self.systemTime = systemTime }
 
-  /// The book of a device; a new one where another device had the name, which goes on with what was drawn under it.
+  /// The book of a device; a new one if another device had the name, which continues the energy recorded under it.
   func book(of id: String, _ identity: String) -> PowerBook {
     entries.withLock { entries in
       let known = entries.firstIndex { $0.id == id }.map { entries.remove(at: $0) }
@@ -33,11 +33,11 @@ public final class PowerBooks: Sendable {
 
   var snapshot: [Entry] { entries.withLock { $0 } }
 
-  /// Takes over what a hub before this one knew.
+  /// Takes over the knowledge of a previous hub.
   ///
-  /// - Parameter file: what the file has in it
-  /// - Returns: what is wrong with the entries that were skipped
-  /// - Throws: if nothing in the file is of use; then nothing is taken over
+  /// - Parameter file: the contents of the file
+  /// - Returns: the errors of the entries that were skipped
+  /// - Throws: if nothing in the file is usable; then nothing is taken over
   @discardableResult
   public func restore(_ text: [UInt8], file: String) throws(BoardError) -> [BoardError] {
     let (devices, problems) = try PowerBooksFile.read(text, file: file)

@@ -99,8 +99,8 @@ enum PowerBooksFile {
 
   // MARK: Reading
 
-  /// - Returns: what is right in the file, and what is wrong with the entries that were skipped
-  /// - Throws: if nothing in the file is of use
+  /// - Returns: the valid contents of the file, and the errors of the entries that were skipped
+  /// - Throws: if nothing in the file is usable
   static func read(_ text: [UInt8], file: String) throws(BoardError) -> (devices: [Device], problems: [BoardError]) {
     var root = try BoardSection(json5: text, file: file)
     let version = try root.integer("version", in: 0...Int(Int32.max))

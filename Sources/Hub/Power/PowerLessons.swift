@@ -6,9 +6,9 @@ struct PowerLessons: Sendable {
   private struct Start {
     var at: MonotonicInstant
     var milliwattHours: Double
-    /// For how many seconds it had been off; `nil` where nobody knows.
+    /// The seconds for which it had been off; `nil` if unknown.
     var off: Double?
-    /// How it had rested, where that is chosen each time.
+    /// Its kind of rest before, if that is chosen each time.
     var sleep: ReceiverSleep?
   }
 
@@ -18,14 +18,14 @@ struct PowerLessons: Sendable {
     var lingerSeconds: Double?
   }
 
-  /// Since when it rests; `nil` while it works, or where nobody knows.
+  /// The start of its rest; `nil` while it works, or if unknown.
   private(set) var offSince: MonotonicInstant?
   /// Until it measures.
   private var start: Start?
-  /// While nobody is there.
+  /// While there is no visitor.
   private var gap: Gap?
 
-  /// Since when nobody has come; `nil` while somebody is there, or comes on a schedule.
+  /// The time since the last visitor; `nil` while there is one, or if visits are scheduled.
   var awaySince: MonotonicInstant? { gap?.since }
 
   /// The machine was suspended, and the device rested on. A start that was under way teaches nothing.
@@ -36,21 +36,21 @@ struct PowerLessons: Sendable {
   }
 
   /// - Parameters:
-  ///   - milliwattHours: what the device has drawn until now
-  ///   - sleep: how it has rested, where that is chosen each time
+  ///   - milliwattHours: the device's energy until now
+  ///   - sleep: its kind of rest before, if that is chosen each time
   mutating func required(at now: MonotonicInstant, _ milliwattHours: Double, after sleep: ReceiverSleep? = nil) {
     start = Start(
       at: now, milliwattHours: milliwattHours, off: offSince.map { now.seconds(since: $0) }, sleep: sleep)
     offSince = nil
   }
 
-  /// - Parameter restWatts: what it would have drawn at rest
+  /// - Parameter restWatts: its power at rest
   mutating func tracking(at now: MonotonicInstant, _ milliwattHours: Double, restWatts: Double, _ book: PowerBook) {
     end(at: now, milliwattHours, restWatts, isComplete: true, book)
   }
 
   mutating func released(at now: MonotonicInstant, _ milliwattHours: Double, restWatts: Double, _ book: PowerBook) {
-    // Who was not found a fix within his visit tells at least how long it takes.
+    // A visit without a fix shows at least a lower bound.
     end(at: now, milliwattHours, restWatts, isComplete: false, book)
     offSince = now
   }
@@ -76,7 +76,7 @@ struct PowerLessons: Sendable {
     book.learn { $0.visited(after: now.seconds(since: gap.since), lingered: gap.lingerSeconds, costs) }
   }
 
-  /// Whoever comes or goes on a schedule is no visitor: nothing is to be learnt of when he comes again.
+  /// A scheduled visit teaches nothing about the times of other visits.
   mutating func forgetGap() { gap = nil }
 
   /// - Parameter seconds: for how long it lingers as it was learnt; `nil` for as the board file says

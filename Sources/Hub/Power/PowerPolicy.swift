@@ -1,14 +1,14 @@
 import Publishing
 import MonotonicTime
 
-/// What a board file wishes of a device's power that may change while it works: it decides when the device sleeps, and what its fixes
-/// may cost.
+/// The part of a board file's power settings for a device that may change while it works: when the device sleeps, and
+/// the costs of its fixes.
 struct PowerPolicy: Equatable, Sendable {
   /// How long it runs on after its last subscriber.
   var linger: Duration
   /// It lingers as its visits and starts have taught, in place of always as long.
   var lingersAsLearned: Bool
-  /// What it may draw in a day; `nil` for as much as is asked for.
+  /// Its daily energy budget; `nil` for no limit.
   var budget: EnergyBudget?
 
   func lingersLike(_ other: PowerPolicy) -> Bool {
@@ -22,8 +22,8 @@ extension Board.Power {
     set { (timing.linger, lingersAsLearned, budget) = (newValue.linger, newValue.lingersAsLearned, newValue.budget) }
   }
 
-  /// What a reader is made for. The rest may change while it works: who measures what it draws, what that is by the board file, its
-  /// least times and its policy.
+  /// The settings for which a reader is made. The others may change while it works: the source of power measurements,
+  /// the power stated by the board file, its minimum times and its policy.
   var ofReader: Board.Power {
     var power = self
     power.monitor = nil
@@ -33,7 +33,7 @@ extension Board.Power {
     return power
   }
 
-  /// The same of a device of which it is unknown what it draws at rest.
+  /// The same for a device whose power at rest is unknown.
   var withoutRest: Board.Power {
     var power = self
     power.standbyMilliamperes = 0

@@ -3,11 +3,12 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// One switch of a supply and the devices on it: on with the first device that needs it, off after the last, unless a device sleeps
-/// and keeps what it knows by it.
+/// One switch of a supply and the devices on it: on with the first device that needs it, off after the last, unless a
+/// device sleeps and needs it for its memory.
 ///
-/// A rail knows nothing of board files and outlives them. `RailMachine` decides what the rail does. Driving a line may hang, so that
-/// happens under no lock: the thread that drives the line owns it until it reports the result. Nothing is driven on the timers' thread.
+/// A rail knows nothing of board files and outlives them. `RailMachine` decides. Driving a line may hang, so it happens
+/// under no lock: the thread that drives the line owns it until it reports the result. Nothing is driven on the timers'
+/// thread.
 public final class PowerRail: Sendable {
   public struct Supply: Equatable, Sendable {
     public var isOn: Bool
@@ -212,7 +213,7 @@ extension PowerRail {
   /// Tries again to drive a line low that could not be. Returns at once.
   func retry() { performElsewhere(change { $0.machine.look(clock.now) }) }
 
-  /// Drives the safe level once, whatever a hub before this one left behind; does nothing if the supply is in use.
+  /// Drives the safe level once, whatever a previous hub left; does nothing if the supply is in use.
   func makeSafe() throws(HardwareError) {
     if let problem = perform(change { $0.machine.makeSafe() }) { throw problem }
   }

@@ -4,9 +4,9 @@ import Publishing
 
 /// Decides when the line of a supply is driven, and to which level.
 ///
-/// It only decides: its methods take what has happened and return what to do. The line, the lock, the clock and the threads are
-/// `PowerRail`'s. One thread at a time drives the line, from an effect or answer that says `drive` to the call that reports how that
-/// ended; in between every other thread is told to wait.
+/// It only decides: its methods take an event and return the actions. The line, the lock, the clock and the threads
+/// belong to `PowerRail`. One thread at a time drives the line, from an effect or answer that says `drive` to the call
+/// that reports the result; in between every other thread is told to wait.
 struct RailMachine: Sendable {
   typealias Supply = PowerRail.Supply
 
@@ -18,7 +18,7 @@ struct RailMachine: Sendable {
     case lookAgain(at: MonotonicInstant)
   }
 
-  /// What a device that requires the supply has to do.
+  /// The next action of a device that requires the supply.
   enum Answer: Equatable {
     case granted(since: MonotonicInstant)
     /// Drive the line high, then call `droveHigh`.
@@ -168,7 +168,7 @@ struct RailMachine: Sendable {
     return .driveLow
   }
 
-  /// Whatever a hub before this one left behind; nothing if the supply is in use.
+  /// Whatever a previous hub left; nothing if the supply is in use.
   mutating func makeSafe() -> Effect {
     guard isSwitched, isUnused, !supply.isBeingSwitched, !supply.isOn || supply.problem != nil else { return .nothing }
     supply.isBeingSwitched = true

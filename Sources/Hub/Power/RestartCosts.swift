@@ -1,14 +1,14 @@
-/// What it takes to have a device measure again, by how long it was off: learnt from each start.
+/// The cost of making a device measure again, by its time off: learnt from each start.
 ///
-/// A receiver knows where the satellites are for some two hours (hot), where they may be for some days (warm), and then
-/// nothing (cold); without a backup supply it knows nothing from the first second on, which the figures then show.
+/// A receiver knows the precise orbits of satellites for some two hours (hot), the rough ones for some days (warm), and
+/// then nothing (cold). Without a backup supply it knows nothing from the first second on, which the figures then show.
 public struct RestartCosts: Equatable, Sendable {
   public enum Kind: String, CaseIterable, Sendable {
     case hot
     case warm
     case cold
 
-    /// Ephemerides are good for two hours beside their own time, the almanac for some days.
+    /// Ephemerides are valid for two hours around their own time, the almanac for some days.
     public static let hotSeconds = 2.0 * 3600
     static let warmSeconds = 7.0 * 86_400
 
@@ -37,8 +37,8 @@ public struct RestartCosts: Equatable, Sendable {
       self.count = count
     }
 
-    /// So many starts, one after the other, that cost less than half or more than twice as much are no chance: another receiver, or
-    /// another place for its antenna.
+    /// This number of starts in a row that cost less than half or more than twice as much is no coincidence: it is
+    /// another receiver, or another place for its antenna.
     private static let change = 3
 
     fileprivate mutating func take(joules: Double, seconds: Double) {
@@ -60,10 +60,10 @@ public struct RestartCosts: Equatable, Sendable {
     }
   }
 
-  /// A start that was given up teaches at most so many times what is known.
+  /// A start that was given up counts at most as this multiple of the known cost.
   private static let mostOfIncomplete = 2.0
-  /// So many of them in a row teach that, and then no more: a receiver that sees no sky for a night has not become dearer to start
-  /// by that, and whoever took it for dear would never switch it off, and never see that it is not.
+  /// After this number of them in a row they teach nothing more: a night without sky does not make a receiver more
+  /// expensive to start. If it were believed, the receiver would never be switched off, and never show its real cost.
   private static let mostUnfinished = 3
 
   private var hot: Estimate?
@@ -72,7 +72,7 @@ public struct RestartCosts: Equatable, Sendable {
 
   public init() {}
 
-  /// What the starts of a kind have taken; `nil` before the first.
+  /// The cost of the starts of a kind; `nil` before the first.
   public internal(set) subscript(kind: Kind) -> Estimate? {
     get {
       switch kind {
@@ -90,11 +90,11 @@ public struct RestartCosts: Equatable, Sendable {
     }
   }
 
-  /// The device measures, or was given up without.
+  /// The device measures, or was given up without a measurement.
   ///
   /// - Parameters:
-  ///   - off: for how many seconds it had been off
-  ///   - isComplete: `false` where nobody waited for the end: it would have cost more
+  ///   - off: the seconds for which it had been off
+  ///   - isComplete: `false` if it was given up: it would have cost more
   public mutating func started(after off: Double, joules: Double, seconds: Double, isComplete: Bool = true) {
     guard joules >= 0, seconds >= 0 else { return }
     let kind = Kind(after: off)
@@ -106,7 +106,7 @@ public struct RestartCosts: Equatable, Sendable {
       self[kind]?.take(joules: joules, seconds: seconds)
       self[kind]?.unfinishedCount = 0
     } else if joules > known, let unfinished = self[kind]?.unfinishedCount, unfinished < RestartCosts.mostUnfinished {
-      // Indoors it might have gone on for hours, which says nothing of what lingering would have spared.
+      // Indoors it might have continued for hours, which says nothing about the savings of lingering.
       let most = min(joules, RestartCosts.mostOfIncomplete * known)
       self[kind]?.take(joules: most, seconds: seconds * most / joules)
       self[kind]?.unfinishedCount = unfinished + 1
@@ -114,8 +114,8 @@ public struct RestartCosts: Equatable, Sendable {
   }
 
   /// - Parameters:
-  ///   - off: for how many seconds it will have been
-  ///   - assumed: what a start is taken to cost as long as none has been seen
+  ///   - off: the seconds for which it will have been off
+  ///   - assumed: the assumed cost of a start before the first one
   func joules(after off: Double, assuming assumed: Double) -> Double {
     // The longer it is off, the more it takes.
     switch Kind(after: off) {

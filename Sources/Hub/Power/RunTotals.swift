@@ -1,5 +1,5 @@
-/// What a device has come to since the program began, by its name: whoever reads a board file again that changes the device goes
-/// on counting from here.
+/// The totals of a device since the program started, by its name: they continue when a new board file changes the
+/// device.
 struct RunTotals: Sendable {
   var onTime = Duration.zero
   var wakes = 0
@@ -9,7 +9,7 @@ struct RunTotals: Sendable {
   /// Of all its drivers so far.
   var counters: [DeviceStatus.Counter] = []
 
-  /// Counters with what was counted before; those that are not counted any more are left out.
+  /// Counters including earlier counts; those that are not counted any more are left out.
   func adding(to counters: [DeviceStatus.Counter]) -> [DeviceStatus.Counter] {
     counters.map { counter in
       DeviceStatus.Counter(
@@ -17,7 +17,7 @@ struct RunTotals: Sendable {
     }
   }
 
-  /// All counters, with what has been counted since.
+  /// All counters, including those since then.
   func totals(with counters: [DeviceStatus.Counter]) -> [DeviceStatus.Counter] {
     adding(to: counters) + self.counters.filter { old in !counters.contains { $0.name == old.name } }
   }

@@ -1,10 +1,10 @@
-/// What came of having a board's devices off.
+/// The results of switching a board's devices off.
 public struct SafetyReport: Equatable, Sendable {
   /// What went wrong, in words.
   public var problems: [String] = []
-  /// The devices that were to be put to sleep and are not there, by their IDs.
+  /// The missing devices that could not be put to sleep, by their IDs.
   public var absent: [String] = []
-  /// Whether somebody else has one of them, as a hub does that runs.
+  /// Whether another program uses one of them, as a running hub does.
   public var isHeld = false
   /// Whether any of them has a power line that the hub can drive.
   public var hasPowerLines = false

@@ -1,31 +1,31 @@
 import Devices
 import MonotonicTime
 
-/// How a receiver rests that nobody wants: the way that takes the least over the pause that is expected, the start behind it
-/// included.
+/// The kind of rest of a receiver without holders: the one with the least energy over the expected pause, including the
+/// start after it.
 ///
-/// A value, without a clock: the hub makes one at the end of each run, and the benchmark's table is made with the same.
+/// A value, without a clock: the hub makes one at the end of each run, and the benchmark's table uses the same type.
 public struct SleepChoice: Equatable, Sendable {
-  /// A way to rest, and what it costs.
+  /// A kind of rest, and its cost.
   public struct Way: Equatable, Sendable {
     public var sleep: ReceiverSleep
     /// Drawn while it rests.
     public var restWatts: Double
-    /// What a start behind it takes within two hours, as long as none has been seen.
+    /// The assumed energy of a start after at most two hours, before the first one.
     public var assumedJoules: Double
-    /// The same later, when nothing of what it knew is true any more.
+    /// The same later, when its knowledge is outdated.
     public var assumedColdJoules: Double
-    /// Whether it knows then what it knew before, without its host's having asked it for that.
+    /// Whether it keeps its knowledge without the help of its host.
     public var keepsMemory = true
-    /// What starts behind it have taken.
+    /// The costs of starts after it.
     public var starts = RestartCosts()
 
-    /// What the start behind a pause of so many seconds takes.
+    /// The energy of the start after a pause of this number of seconds.
     public func startJoules(after pause: Double) -> Double {
       starts.joules(after: pause, assuming: pause <= RestartCosts.Kind.hotSeconds ? assumedJoules : assumedColdJoules)
     }
 
-    /// What a pause of so many seconds takes, its end included.
+    /// The energy of a pause of this number of seconds, including its end.
     public func joules(of pause: Double) -> Double { restWatts * pause + startJoules(after: pause) }
 
     fileprivate var startCount: Int {
@@ -35,7 +35,7 @@ public struct SleepChoice: Equatable, Sendable {
 
   /// How long the pause will be.
   public enum Pause: Equatable, Sendable {
-    /// Nobody knows: it may last.
+    /// Unknown: it may be long.
     case unknown
     /// As those before it were that lasted until now, on average; seconds.
     case learnt(Double)
@@ -52,27 +52,27 @@ public struct SleepChoice: Equatable, Sendable {
 
   public let ways: [Way]
   public let pause: Pause
-  /// `nil` where there is no way to rest.
+  /// `nil` if there is no kind of rest.
   public let chosen: Way?
 
   /// - Parameter ways: of two that take as much the first is chosen
   public init(_ ways: [Way], for pause: Pause) {
     (self.ways, self.pause) = (ways, pause)
-    // Over a pause without end the start behind it does not count.
+    // Over a pause without end the start after it does not count.
     chosen = ways.min { first, second in
       guard let seconds = pause.seconds else { return first.restWatts < second.restWatts }
       return first.joules(of: seconds) < second.joules(of: seconds)
     }
   }
 
-  /// For how long the chosen way may go on before its supply is better switched off after all: until it has cost as much as that
-  /// start would cost more. Whoever then switches off never pays more than twice what one would who had known how long the pause is.
-  /// Not before the next fix on a schedule, whose time is known. `nil` where it cannot be switched off, or need not.
+  /// The time for which the chosen kind may continue before its supply should be switched off after all: until it has
+  /// cost as much as the start would cost more. The total is then never more than twice the cost with knowledge of the
+  /// pause. Not before the next scheduled fix, whose time is known. `nil` if it cannot be switched off, or need not be.
   public var secondsUntilOff: Double? {
     guard let chosen, chosen.sleep != .off, chosen.restWatts > 0, let off = ways.first(where: { $0.sleep == .off }),
       chosen.restWatts > off.restWatts
     else { return nil }
-    // Once it rests nobody asks it any more for what it knows.
+    // While it rests, its knowledge cannot be read any more.
     let end = off.keepsMemory ? off.startJoules(after: 0) : max(off.startJoules(after: 0), off.assumedColdJoules)
     let more = end - chosen.startJoules(after: 0)
     let paying = max(SleepChoice.leastSeconds, more / (chosen.restWatts - off.restWatts))
@@ -84,12 +84,12 @@ public struct SleepChoice: Equatable, Sendable {
 }
 
 extension SleepChoice.Pause {
-  /// As far as it is known how long it will be.
+  /// The known facts about the length of the pause.
   ///
   /// - Parameters:
-  ///   - gap: how many seconds it is until the next fix on a schedule
-  ///   - learned: what was learnt of visits
-  ///   - away: for how many seconds nobody has come by now; `nil` where somebody is there, or comes on a schedule
+  ///   - gap: the seconds until the next scheduled fix
+  ///   - learned: the experience from visits
+  ///   - away: the seconds since the last visitor; `nil` while there is one, or if visits are scheduled
   init(untilFix gap: Double?, _ learned: LearnedLinger, after away: Double?) {
     self =
       gap.map { .scheduled($0) } ?? away.flatMap { learned.expectedPause(after: $0) }.map { .learnt($0) } ?? .unknown
@@ -97,12 +97,12 @@ extension SleepChoice.Pause {
 }
 
 extension SleepChoice {
-  /// The ways of a receiver, its supply first where that can be switched.
+  /// The kinds of rest of a receiver, its supply first if it can be switched.
   ///
   /// - Parameters:
-  ///   - driver: of the receiver, as far as that is known
-  ///   - watts: what it draws while it works
-  ///   - learnt: what starts behind each way have taken
+  ///   - driver: of the receiver, if it is known
+  ///   - watts: its power while it works
+  ///   - learnt: the costs of starts after each kind
   public static func ways(
     of driver: ReceiverDriver, _ power: Board.Power, watts: Double, learnt: [ReceiverSleep: RestartCosts] = [:]
   ) -> [Way] {

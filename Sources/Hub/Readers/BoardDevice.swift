@@ -1,7 +1,7 @@
 import Devices
 import Publishing
 
-/// A device of a board with its reader, typed by what it measures.
+/// A device of a board with its reader, typed by its measurements.
 enum BoardDevice: Sendable {
   case receiver(ReceiverDescription, ReceiverReader)
   case imu(IMUDescription, IMUReader)
@@ -9,7 +9,7 @@ enum BoardDevice: Sendable {
   case barometer(BarometerDescription, BarometerReader)
   case supplyMonitor(SupplyMonitorDescription, SupplyMonitorReader)
 
-  /// The device as another board file describes it, with the same reader; `nil` where that has to be another one.
+  /// The device in another board file's description, with the same reader; `nil` if it needs another one.
   func described(as description: DeviceDescription) -> BoardDevice? {
     switch (self, description) {
     case (.receiver(let old, let reader), .receiver(let new)) where old.isRead(like: new): .receiver(new, reader)

@@ -3,7 +3,8 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// Whose turn it is at a chip: its reader's, as soon as that wants it, and else that of who has it wait for motion. Never both's.
+/// The turn at a chip: its reader's whenever that needs it, otherwise the watcher's, which makes the chip wait for
+/// motion. They never have it at the same time.
 final class ChipTurn: Sendable {
   private struct State {
     var isWanted = false
@@ -14,7 +15,7 @@ final class ChipTurn: Sendable {
   private let state = Guarded(State())
   /// For who watches: raised when the turn changes, and when there is a question.
   let news = WakeSignal()
-  /// Sends as the reader gives the chip back, before anybody else has it.
+  /// Sends when the reader returns the chip, before the watcher gets it.
   let returned = Subject<Void, Never>()
   /// For the reader: raised when who watched has let go, and when it has waited for too long.
   private let release = WakeSignal()
@@ -61,7 +62,7 @@ final class ChipTurn: Sendable {
     news.raise()
   }
 
-  /// Returns whether it is the turn of who watches, until `endWatch`.
+  /// Returns whether it is the watcher's turn, until `endWatch`.
   func beginWatch() -> Bool {
     state.withLock { state in
       if state.isWanted { return false }
@@ -75,7 +76,7 @@ final class ChipTurn: Sendable {
     release.raise()
   }
 
-  /// What is to be done by who watches.
+  /// The watcher's next action.
   func takeNews() -> (mustEnd: Bool, isQuestioned: Bool) {
     news.clear()
     return state.withLock { state in

@@ -2,31 +2,31 @@ import Devices
 import HardwareIO
 import Publishing
 
-/// A reader of whatever kind, for those who care about its power and not for what it measures.
+/// A reader of any kind, for code that needs its power and not its measurements.
 public protocol Device: AnyObject, Sendable {
   /// The books of its power.
   var monitor: DeviceMonitor { get }
-  /// Whether somebody wants what it measures, between two tries of its reader as well.
+  /// Whether it has subscribers, also between two tries of its reader.
   var isHeld: Bool { get }
   /// Keeps it awake, and sends nothing.
   var wakefulness: Deferred<Void, Never> { get }
-  /// Keeps its own run going without wanting what it measures: as one that lingers, which goes on with what it has learnt.
+  /// Keeps its own run going without a subscriber, as lingering does, with the same learnt state.
   func keepRunning(as holder: Holder) -> Subscription
-  /// Its power is as a board file has it that was read again, from here on. What it is supplied for goes on.
+  /// Applies a new board file's power settings from now on. Its supply is not interrupted.
   ///
-  /// - Parameter power: other than before in nothing that its runs are made for
+  /// - Parameter power: equal to the previous one in everything for which its runs are made
   func follow(_ power: Board.Power)
-  /// What tells of motion while nobody wants what it measures; `nil` where nothing does.
+  /// The detector of motion without subscribers; `nil` if there is none.
   var stillness: LazyPublisher<Stillness, Never>? { get }
   /// Its supply's switch.
   var rail: PowerRail { get }
-  /// Puts it to sleep if its supply cannot be switched and it is not at work, whatever a hub before this one left behind.
+  /// Puts it to sleep if its supply cannot be switched and it is not at work, whatever a previous hub left.
   ///
-  /// - Returns: whether it is there, as far as that shows
+  /// - Returns: whether it is present, if that can be seen
   func fallAsleep() throws(HardwareError) -> Bool
-  /// Ends its runs for good, whoever subscribes.
+  /// Ends its runs permanently, for any subscribers.
   ///
-  /// - Parameter reason: as the device's status has it
+  /// - Parameter reason: for the device's status
   func shutDown(because reason: String)
   /// Takes its supply away, whatever its reader is doing: that may hang. Returns at once.
   func cutSupply()

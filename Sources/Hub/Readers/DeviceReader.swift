@@ -4,21 +4,21 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// A device behind a lazy publisher: supplied, started and read only while somebody subscribes.
+/// A device behind a lazy publisher: supplied, started and read only while it has subscribers.
 ///
-/// The scope is the same for all devices: supply on, settle, start, read, stop, supply off; or asleep, with the supply on. What
-/// differs is the body.
+/// The scope is the same for all devices: supply on, settle, start, read, stop, supply off; or asleep, with the supply
+/// on. The body is different.
 public final class DeviceReader<Sample: Sendable>: Sendable {
-  /// Reads until told to stop; what it starts it stops on every way out.
+  /// Reads until told to stop; it stops everything that it starts, on every path.
   typealias Body = @Sendable (borrowing DeviceScope<Sample>) throws(HardwareError) -> Void
 
   public let monitor: DeviceMonitor
   /// The runs themselves: a fault ends one for all.
   public let source: LazyPublisher<Sample, HardwareError>
-  /// What the device measures, however often it fails on the way: one series of tries for all who subscribe.
+  /// The device's measurements across failures: one series of tries for all subscribers.
   public let readings: LazyPublisher<Sample, Never>
   public let rail: PowerRail
-  /// What tells of motion while nobody wants what the device measures; `nil` where nothing does.
+  /// The detector of motion without subscribers; `nil` if there is none.
   let motion: MotionWatch?
   /// Whether it draws power, and has times of its power policy to keep.
   private let hasSupply: Bool
@@ -32,11 +32,11 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
   private let followingSupply: Subscription
 
   /// - Parameters:
-  ///   - replaysLatest: whether who comes first gets the latest sample of the present run
-  ///   - patience: how long a call to the kernel may take before the reader counts as stuck
-  ///   - check: looks for what keeps the device from being read whether it has its supply or not, before that is switched on
-  ///   - putToSleep: has a device sleep of which nothing is known, because a hub before this one may have left it awake
-  ///   - motion: makes what tells of motion
+  ///   - replaysLatest: whether the first subscriber gets the latest sample of the present run
+  ///   - patience: the time that a call to the kernel may take before the reader counts as stuck
+  ///   - check: looks for obstacles that do not depend on the supply, before that is switched on
+  ///   - putToSleep: puts a device to sleep of which nothing is known, because a previous hub may have left it awake
+  ///   - motion: makes the detector of motion
   convenience init(
     _ id: String, _ kind: DeviceStatus.Kind, title: String, power: Board.Power, replaysLatest: Bool = false,
     patience: Duration = .seconds(2), on machine: Machine,
@@ -91,7 +91,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
       sleepRenewal: renewal, motion: motion)
   }
 
-  /// What is not there may come with the supply.
+  /// A missing device may appear with its supply.
   private static func check(_ body: @Sendable () throws(HardwareError) -> Void) throws(HardwareError) {
     do throws(HardwareError) {
       try body()
@@ -123,7 +123,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
     self.sleepRenewal = sleepRenewal
     let hint = machine.retryHint.signal(for: source.name)
     let name = "\(source.name) readings"
-    // From one visit to the next: what is woken on a schedule and is not there is tried once for each fix in the end.
+    // Kept from one visit to the next: a missing device with scheduled wakes is finally tried once for each fix.
     let failures = FailureCount()
     readings = LazyPublisher(
       deriving: name, replaysLatest: replaysLatest, clock: clock, holderObserver: monitor
@@ -147,9 +147,9 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
 }
 
 extension DeviceReader {
-  /// Puts a device to sleep whose supply cannot be switched, unless it is at work.
+  /// Puts a device whose supply cannot be switched to sleep, unless it is at work.
   ///
-  /// - Returns: whether it is there, as far as that shows
+  /// - Returns: whether it is present, if that can be seen
   public func fallAsleep() throws(HardwareError) -> Bool {
     // One that lingers has no holder, and is at work all the same.
     let phase = source.activity.value.phase
@@ -165,7 +165,7 @@ extension DeviceReader {
       return true
     } catch {
       switch error {
-      // What is not there draws nothing.
+      // A missing device draws nothing.
       case .noAcknowledge, .notFound, .disconnected: return false
       default: throw error
       }
@@ -174,9 +174,9 @@ extension DeviceReader {
 }
 
 extension DeviceReader {
-  /// Its power is as a board file has it that was read again, from here on. What it is supplied for goes on.
+  /// Applies a new board file's power settings from now on. Its supply is not interrupted.
   ///
-  /// - Parameter power: other than before in nothing that its runs are made for
+  /// - Parameter power: equal to the previous one in everything for which its runs are made
   public func follow(_ power: Board.Power) {
     if !hasSupply { return monitor.follow(power.withoutRest) }
     monitor.follow(power)
@@ -186,9 +186,9 @@ extension DeviceReader {
 }
 
 extension DeviceReader {
-  /// Ends its runs for good, whoever subscribes.
+  /// Ends its runs permanently, for any subscribers.
   ///
-  /// - Parameter reason: as its status has it
+  /// - Parameter reason: for its status
   public func shutDown(because reason: String = "the hub is shutting down") {
     isShutDown.withLock { $0 = true }
     motion?.shutDown(because: reason)
@@ -253,9 +253,9 @@ extension Property {
 }
 
 extension Backoff {
-  /// A device that comes back should be seen within a second or two; trying more often only fills the journal. Where there is a
-  /// switch each try works it, so a fault that lasts is tried ever less often; what is plugged in is heard of at once. What another
-  /// program has, or what is not permitted, is found out before the supply is switched.
+  /// A device that comes back should be found within a second or two; more frequent tries only fill the journal. With a
+  /// switch each try works it, so a lasting fault is tried at growing intervals; a new device on the bus is reported at
+  /// once. A device that another program uses, or that needs a permission, is recognized before the supply is switched.
   fileprivate static func device(_ error: HardwareError, switched: Bool) -> Backoff {
     let maximum: Duration =
       switch error {
@@ -266,7 +266,7 @@ extension Backoff {
   }
 }
 
-/// What the body of a reader is given, while the device is supplied.
+/// The environment of a reader's body, while the device is supplied.
 struct DeviceScope<Sample: Sendable> {
   /// Waits for the device, or for the word to stop.
   let poller: Poller
@@ -301,9 +301,9 @@ struct DeviceScope<Sample: Sendable> {
   /// Whether its supply is on for this device alone.
   var isSuppliedAlone: Bool { rail.isOn(forAlone: monitor.id) }
 
-  /// Has the supply off and on again, where it is on for this device alone.
+  /// Switches the supply off and on again, if it is on for this device alone.
   ///
-  /// - Returns: since when it is on; `nil` where the reader was told to stop
+  /// - Returns: the time since which it is on; `nil` if the reader was told to stop
   func cycleSupply() throws(HardwareError) -> MonotonicInstant? {
     let timing = monitor.timing
     let since = try rail.cycle(for: monitor.id, off: timing.minimumOff, atLeast: timing.minimumOn, poller)
@@ -325,7 +325,7 @@ struct DeviceScope<Sample: Sendable> {
   ///     switches it, the device is put to sleep again
   func ended(isAsleep: Bool, as sleep: ReceiverSleep? = nil, for limit: SleepLimit? = nil) {
     monitor.ended(isAsleep: isAsleep, as: sleep)
-    // What nobody will wake any more loses its supply with the run.
+    // A device that will not be woken any more loses its supply with the run.
     guard isAsleep, !monitor.isEnding else { return }
     rail.rest(monitor.id)
     let supplyEnd = [monitor.supplyEndsAfter, limit?.end].compactMap { $0 }.min()

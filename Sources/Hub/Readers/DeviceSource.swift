@@ -2,7 +2,7 @@ import Fusion
 import HardwareIO
 import Publishing
 
-/// Where the devices of a machine come from, and with them what is fused.
+/// The source of a machine's devices, and of their fusion.
 protocol DeviceSource: Sendable {
   /// The device of a description.
   func device(_ description: DeviceDescription, on machine: Machine) -> BoardDevice

@@ -13,9 +13,9 @@ extension DeviceReader where Sample == IMUBatch {
     let place = description.place
     // Two samples' time: longer than any two edges are apart.
     let edgeLimit = Duration.nanoseconds(Int64(2e9 / description.rateHz))
-    // So many bursts in which nothing comes; not time, as a hub that was stopped for a while has missed none. A burst that an
-    // edge is waited for in vain takes as long as that. Less than half a second: another sensor may be standing by, and the
-    // fused attitude outlasts a pause of one.
+    // The limit is a number of bursts without samples and not a time, because a hub that was stopped for a while has
+    // missed none. A burst that waits for an edge that never comes takes as long as the limit of that wait. It is less
+    // than half a second: another sensor may be standing by, and the fused attitude bridges a pause of one.
     let burstSeconds = max(1 / description.burstRateHz, description.dataReady == nil ? 0 : edgeLimit.inSeconds)
     let patience = max(5, Int(0.4 / burstSeconds))
     let counted = Guarded(InertialCounters())

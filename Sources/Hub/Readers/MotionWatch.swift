@@ -4,21 +4,22 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// Tells whether the board moves, while somebody wants to know: it has an inertial sensor wait for motion, which takes microamperes,
-/// and a thread that sleeps until its line changes. While somebody wants what the chip measures the samples tell.
+/// Detects motion of the board, while it has observers: an inertial sensor waits for motion, which takes microamperes,
+/// and a thread sleeps until its line changes. While the chip has subscribers, its samples show motion.
 ///
-/// The supply stays on meanwhile. After a motion the chip says no more until it is looked at: a board that moves all day wakes nobody.
+/// The supply stays on. After a motion the chip reports no more until it is read: a board that moves all day does not
+/// wake the processor all day.
 final class MotionWatch: Sendable {
   /// A new subscriber gets the present one first.
   let stillness: LazyPublisher<Stillness, Never>
   private let source: LazyPublisher<Stillness, HardwareError>
   private let turn: ChipTurn
 
-  /// `nil` where the chip cannot wait for motion, or its line is not wired.
+  /// `nil` if the chip cannot wait for motion, or its line is not wired.
   ///
   /// - Parameters:
   ///   - turn: at the chip
-  ///   - readings: what the chip measures while others want that
+  ///   - readings: the chip's samples while it has other subscribers
   init?(
     _ description: IMUDescription, _ turn: ChipTurn, _ readings: LazyPublisher<IMUBatch, Never>,
     _ monitor: DeviceMonitor, _ rail: PowerRail, on machine: Machine
@@ -55,7 +56,7 @@ final class MotionWatch: Sendable {
             do throws(HardwareError) {
               defer {
                 monitor.waitsForMotion(milliamperes: nil)
-                // Nobody goes by what was known before.
+                // Earlier findings do not apply any more.
                 reading.send(.unknown)
               }
               let end = try chip.wait(poller, turn) { stillness in
@@ -91,8 +92,8 @@ final class MotionWatch: Sendable {
     }
   }
 
-  /// Has the chip asked whether it has moved; from here on it tells of the next motion. For who has seen that it `moved`, and for who
-  /// wants to be sure that it still waits. Waits for nothing.
+  /// Requests a reading of the chip, after which it reports the next motion. For observers that have seen `moved`, and
+  /// to make sure that it still waits. It does not wait.
   func look() { turn.question() }
 
   /// Its supply has other least times from here on.

@@ -3,7 +3,7 @@ import Fusion
 import NMEA
 import UBX
 
-// What a receiver's observation says in the terms of the fused state.
+// A receiver's observation in the terms of the fused state.
 
 extension GNSSObservation {
   /// What of it is fused.
@@ -59,7 +59,7 @@ extension GNSSObservation {
       verticalSigmaMetresPerSecond: vertical.map { reception.doubted(velocitySigma: $0) })
   }
 
-  /// As far as it is to be believed; one that says nothing of it and is disturbed gets one all the same.
+  /// If it is trustworthy; a disturbed receiver that states none gets one anyway.
   private var horizontalSigma: Double? {
     let reception = reception
     let stated = statedHorizontalSigma

@@ -9,16 +9,16 @@ public typealias BarometerReader = DeviceReader<BarometerSample>
 public typealias SupplyMonitorReader = DeviceReader<SupplySample>
 
 extension DeviceReader where Sample: PlacedSample {
-  /// A reader of a sensor that is asked for one measurement at a time.
+  /// A reader of a sensor that gives one measurement per request.
   ///
-  /// - Parameter title: what it is, for people: `magnetometer`
+  /// - Parameter title: its name for people: `magnetometer`
   convenience init(
     _ description: PolledDescription<Sample>, _ kind: DeviceStatus.Kind, title: String, on machine: Machine
   ) {
     let (hardware, clock, place) = (machine.hardware, machine.clock, description.place)
     let samples = Guarded(0)
     let looks = description.chip.looksPerSample
-    // So many samples in a row that do not come are enough; at fast rates half a second's.
+    // The tolerated number of missing samples in a row; at fast rates those of half a second.
     let patience = looks * max(20, Int(0.5 * description.rateHz))
     self.init(
       description.id, kind, title: "\(title.prefix(1).uppercased())\(title.dropFirst()) at \(place)",
@@ -57,7 +57,7 @@ extension DeviceReader where Sample: PlacedSample {
         samples.withLock { $0 += 1 }
         scope.tracking()
         let present = sample.warning(description.placement, before: warning)
-        // What was said in the run before holds until the first sample.
+        // The remark of the previous run holds until the first sample.
         if isFirst || present != warning {
           scope.monitor.alarm(.supply, present)
           scope.monitor.remark(on: .supply, present)

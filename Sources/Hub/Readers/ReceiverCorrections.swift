@@ -3,7 +3,7 @@ import Guarding
 import NMEA
 import Publishing
 
-/// What a receiver is given of corrections while it is read: between its reader and whoever fetches them.
+/// The corrections for a receiver while it is read: between its reader and their source.
 public final class ReceiverCorrections: Sendable {
   private struct State {
     var status: CorrectionStatus?
@@ -12,20 +12,21 @@ public final class ReceiverCorrections: Sendable {
     var monitor: DeviceMonitor?
   }
 
-  /// What is put in here is written to the receiver.
+  /// Corrections added here are written to the receiver.
   public let queue = CorrectionQueue()
   private let state = Guarded(State())
   private let reading = MutableProperty(false)
 
   init() {}
 
-  /// Whether the receiver is read at present, and takes corrections. Told on its reader's thread, which waits for nobody.
+  /// Whether the receiver is read at present, and takes corrections. Reported on its reader's thread, which must not
+  /// wait.
   public var isWanted: Property<Bool> { reading.readOnly }
 
-  /// What it has found last while it is read; `nil` before that.
+  /// Its last fix while it is read; `nil` before the first.
   public var lastFix: GNSSFix? { state.withLock { $0.lastFix } }
 
-  /// What has come of it so far; `nil` where nobody fetches any.
+  /// The present state; `nil` if no corrections are fetched.
   public var status: CorrectionStatus? {
     let (lost, outcomes) = (queue.lostCount, queue.outcomes)
     return state.withLock { state in
@@ -35,17 +36,17 @@ public final class ReceiverCorrections: Sendable {
     }
   }
 
-  /// Notes what has come of it, or that nobody fetches any.
+  /// Notes the state, or that no corrections are fetched.
   public func note(_ status: CorrectionStatus?) { state.withLock { $0.status = status } }
 
-  /// Says why there are none, to whoever looks after the receiver; `nil` that there are.
+  /// The reason for missing corrections, for the owner of the receiver; `nil` if there are corrections.
   public func remark(_ text: String?) { state.withLock { $0.monitor }?.remark(on: .corrections, text) }
 
   // MARK: The reader's side
 
   func begin(_ monitor: DeviceMonitor) {
     state.withLock { $0.monitor = monitor }
-    // What was still under way when it was read last.
+    // The corrections that were on their way when it was last read.
     queue.clear()
     reading.value = true
   }
@@ -57,7 +58,7 @@ public final class ReceiverCorrections: Sendable {
   }
 
   func take(_ observation: borrowing GNSSObservation) {
-    // Where nobody fetches corrections nobody asks.
+    // Without a source of corrections nothing is reported.
     guard state.withLock({ $0.status != nil }) else { return }
     let fix = observation.fix
     state.withLock { $0.lastFix = fix }

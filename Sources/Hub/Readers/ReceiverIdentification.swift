@@ -2,7 +2,7 @@ import Devices
 import Guarding
 import Publishing
 
-/// Who a receiver has shown to be, over all its runs: what it has answered, and what it was heard to say.
+/// A receiver's identity across all its runs: its answers, and its regular output.
 final class ReceiverIdentification: Sendable {
   private struct Known {
     var answered: ReceiverIdentity?
@@ -14,10 +14,10 @@ final class ReceiverIdentification: Sendable {
 
   var present: Property<ReceiverIdentity?> { property.readOnly }
 
-  /// It was asked; `nil` where it has not answered, or another one has taken its place.
+  /// It was asked; `nil` if it has not answered, or another one has taken its place.
   func answered(_ identity: ReceiverIdentity?) {
     change { known in
-      // Who answers as somebody else than was heard before is somebody else.
+      // An answer that contradicts the earlier output comes from another receiver.
       if identity?.driver != known.heard.driver { known.heard = .init() }
       known.answered = identity
     }

@@ -2,8 +2,8 @@ import Devices
 import Guarding
 import Publishing
 
-/// What receivers without a backup supply knew when they were last switched off, by their IDs. It outlives the board files, and
-/// the hub where somebody writes it down. Of more receivers than there is room for what was taken down longest ago is dropped.
+/// The knowledge of receivers without a backup supply when they were last switched off, by their IDs. It outlives the
+/// board files, and the hub if it is saved. Beyond the maximum number of receivers the oldest knowledge is dropped.
 public final class ReceiverKnowledgeStore: Sendable {
   static let mostReceivers = 16
 
@@ -15,7 +15,7 @@ public final class ReceiverKnowledgeStore: Sendable {
   /// All of it, and each change.
   public var present: Property<[String: ReceiverKnowledge]> { property.readOnly }
 
-  /// What a hub before this one has written down; what is known by now is newer.
+  /// The saved knowledge of a previous hub; present knowledge is newer.
   public func restore(_ old: [String: ReceiverKnowledge]) { change { $0.merge(old) { new, _ in new } } }
 
   /// The machine was suspended, which its clock does not count.
@@ -29,7 +29,7 @@ public final class ReceiverKnowledgeStore: Sendable {
     change(sparing: id) { $0[id] = knowledge }
   }
 
-  /// - Parameter id: of whom nothing is dropped, were all of the same age
+  /// - Parameter id: the receiver whose knowledge is not dropped among those of the same age
   private func change(sparing id: String? = nil, _ change: (inout [String: ReceiverKnowledge]) -> Void) {
     let mustDeliver = known.withLock { known in
       let before = known

@@ -1,6 +1,6 @@
 import Devices
 
-/// What a receiver gives its clients: bytes as they came, and the epochs that they make.
+/// A receiver's output for its clients: bytes as received, and the epochs that they form.
 public enum ReceiverOutput: Sendable {
   /// Whole sentences, or whole messages of a binary protocol.
   case bytes(ReceivedBytes)

@@ -10,17 +10,17 @@ public final class ReceiverReader: Sendable {
   public let device: DeviceReader<GNSSObservation>
   /// Of its line, as the board file says or as it was found out; `nil` before that.
   public let speed: Property<BaudRate?>
-  /// Who it has shown to be; `nil` of one that has sent nothing but sentences and was not asked, or did not answer.
+  /// Its identity; `nil` if it has sent only sentences and was not asked, or did not answer.
   public let identity: Property<ReceiverIdentity?>
-  /// What it is given of corrections.
+  /// Its corrections.
   public let corrections: ReceiverCorrections
-  /// What the fusion knows of it.
+  /// The fusion's view of it.
   let doubt = ReceiverDoubt()
   private let tap: Tap<ReceivedBytes>
 
   public var monitor: DeviceMonitor { device.monitor }
 
-  /// Has the sentences and messages handed on as they come, while the receiver is read. Powers nothing.
+  /// Passes sentences and messages on as they come, while the receiver is read. Powers nothing.
   func forwardBytes(to receive: @escaping @Sendable (ReceivedBytes) -> Void) -> Subscription {
     tap.add(receive)
   }

@@ -4,9 +4,9 @@ import MonotonicTime
 import NMEA
 import UBX
 
-/// What a receiver's observations say of itself while it is supplied: whether it tracks, and whether it knows the time.
+/// The state of a receiver by its observations while it is supplied: whether it tracks, and whether it knows the time.
 struct ReceiverRun: Sendable {
-  /// A receiver that has found its position is tracking for so long without another.
+  /// A receiver that has found its position counts as tracking for this time without another one.
   private static let fixLifetime = Duration.seconds(10)
   /// A receiver that has stated nothing impossible for this long is warned of no more.
   private static let refusalLifetime = Duration.seconds(60)
@@ -21,15 +21,15 @@ struct ReceiverRun: Sendable {
   private var interference = Interference()
   private var receiverFusion: FusionMode?
   private var isFrozen = false
-  /// What it has stated that cannot be true, and when it did so last.
+  /// Its stated values that cannot be true, and the time of the last one.
   private var allRefused = RefusedValues()
   private var refused: (quantities: StatedQuantities, at: MonotonicInstant)?
 
   /// - Parameters:
-  ///   - suppliedAt: since when it is supplied, or listened to where that is not known
-  ///   - remembers: whether its supply was switched on then, and a quick start shows that it has remembered what it knew; without
-  ///     a battery it shows that it was told, and not how many leap seconds there are
-  ///   - allowsOldTimes: whether the system's clock may show a time of years ago that is right
+  ///   - suppliedAt: the start of its supply, or of listening if that is not known
+  ///   - remembers: whether its supply was switched on then, so that a quick start shows that it has kept its memory;
+  ///     without a battery it shows that it was sent its knowledge, which lacks the number of leap seconds
+  ///   - allowsOldTimes: whether the system's clock may rightly show a time of years ago
   init(
     suppliedAt: MonotonicInstant, remembers: Bool, on machine: Machine, _ monitor: DeviceMonitor,
     allowsOldTimes: Bool = false
@@ -40,13 +40,13 @@ struct ReceiverRun: Sendable {
     lastFixAt = suppliedAt
     isSimulated = monitor.health.isSimulated
     confirmation = TimeConfirmation(switchedOnAt: remembers ? suppliedAt : nil)
-    // What was said of the run before is to be seen anew.
+    // Findings of the previous run must be established again.
     monitor.remark(on: .hangUp, nil)
     monitor.remark(on: .reception, nil)
     monitor.remark(on: .values, nil)
   }
 
-  /// Returns an observation with what is known of its time.
+  /// Returns an observation with the known facts about its time.
   mutating func take(_ observation: borrowing GNSSObservation) -> GNSSObservation {
     let isFix = observation.fix.mode >= .twoDimensional
     note(isFix: isFix)
@@ -75,9 +75,9 @@ struct ReceiverRun: Sendable {
     return observation
   }
 
-  /// Something has been read: that need not be epochs any more.
+  /// Bytes have been read, which may not form epochs any more.
   ///
-  /// - Parameter counters: what has been read in this run
+  /// - Parameter counters: the counts of this run
   mutating func look(_ counters: ReceiverDecoder.Counters) {
     note(counters.refused)
     if !hasFix { monitor.health.read(counters) }
@@ -148,7 +148,7 @@ extension GNSSObservation {
   }
 }
 
-/// What a receiver has sent in all its runs.
+/// The output of a receiver in all its runs.
 final class ReceiverCounters: Sendable {
   private let counters = Guarded(ReceiverDecoder.Counters())
 

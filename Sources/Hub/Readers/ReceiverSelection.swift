@@ -40,20 +40,20 @@ public final class ReceiverSelection: Sendable {
   public var taken: Candidate? {
     let rank = choice.withLock { $0.taken }
     let taken = candidates.first { $0.rank == rank } ?? candidates.first
-    // Of one that sleeps there is nothing to be had while another one is awake.
+    // A sleeping receiver gives nothing while another one is awake.
     return taken.flatMap { $0.isAwake ? $0 : nil } ?? candidates.first(where: \.isAwake) ?? taken
   }
 
-  /// Whether a receiver's report is to be used; everybody who asks of the same report gets the same answer.
+  /// Whether a receiver's report is selected; every call for the same report gets the same answer.
   func take(_ observation: borrowing GNSSObservation, of rank: Int) -> Bool {
     let sigma = observation.position.map { $0.horizontalSigmaMetres ?? .greatestFiniteMagnitude }
     let at = observation.at
     return choice.withLock { $0.take(rank, sigma: sigma, at: at) }
   }
 
-  /// What the receiver reports that is taken.
+  /// The reports of the selected receiver.
   ///
-  /// - Parameter wakes: has all of them awake, and not only listened to while they are awake for others
+  /// - Parameter wakes: whether to wake all of them, instead of only listening while they are awake for others
   func epochs(
     as holders: Holders, wakes: Bool, _ receive: @escaping @Sendable (GNSSObservation, Candidate) -> Void
   ) -> Subscription {
@@ -75,7 +75,7 @@ public final class ReceiverSelection: Sendable {
   /// The output of the receiver that is taken, as it comes while that is awake for others. Wakes nothing.
   func outputs(_ receive: @escaping @Sendable (ReceiverOutput) -> Void) -> Subscription {
     let lifetime = Lifetime()
-    // Also so that it is known which is taken, whoever else asks.
+    // Also so that the selection is known to other callers.
     epochs(as: Holders("sentences"), wakes: false) { epoch, _ in receive(.epoch(epoch)) }.store(in: lifetime)
     for candidate in candidates {
       candidate.reader.forwardBytes { [self] bytes in

@@ -3,15 +3,15 @@ import Guarding
 import MonotonicTime
 import Publishing
 
-/// Tells of motion from the samples of an inertial sensor that is awake for others, as it would by itself while nobody wanted them:
-/// by how far the specific force is from what it was in the last second.
+/// Detects motion by the samples of an inertial sensor that is awake for others, in the same way as the chip does
+/// without subscribers: by the difference between the specific force and its average over the last second.
 struct SampledMotion: Sendable {
   /// 15 mg, m/s².
   private static let limit: Float = 0.15
   private static let timeConstantSeconds = 1.2
-  /// For so long there has to be nothing.
+  /// The required duration without motion.
   private static let quiet = Duration.seconds(3)
-  /// What is between samples that are further apart nobody knows.
+  /// Between samples that are further apart, motion is unknown.
   private static let longestGap = Duration.seconds(1)
 
   private var mean = SIMD3<Float>.zero
@@ -20,7 +20,7 @@ struct SampledMotion: Sendable {
   /// `nil` where too few have come to tell.
   private var isStill: Bool?
 
-  /// - Returns: what is known from here on, where that has changed
+  /// - Returns: the finding from now on, if it has changed
   mutating func take(_ batch: borrowing IMUBatch) -> Stillness? {
     guard batch.count > 0 else { return nil }
     var sum = SIMD3<Float>.zero
@@ -30,7 +30,7 @@ struct SampledMotion: Sendable {
     let lastAt = self.lastAt
     self.lastAt = at
     guard let before = lastAt, at - before < SampledMotion.longestGap else {
-      // Whatever was said before, it may have moved since.
+      // Whatever was reported before, it may have moved since.
       let hasTold = isStill != nil
       (mean, quietSince, isStill) = (force, at, nil)
       return hasTold ? .unknown : nil
@@ -50,9 +50,10 @@ struct SampledMotion: Sendable {
     return isStill ? .still(since: at) : .moved(at: at)
   }
 
-  /// What the readings tell while others have them come. Wakes nothing.
+  /// The findings from the readings while they come for other subscribers. Wakes nothing.
   ///
-  /// - Parameter ends: sends as they cease. Until the chip waits for motion nobody looks then, and where it fails to that may be long
+  /// - Parameter ends: sends when the readings end. Until the chip waits for motion nothing detects it then, which may
+  ///   be long if the chip fails
   static func changes(
     in readings: LazyPublisher<IMUBatch, Never>, endingAt ends: Subject<Void, Never>, as holders: Holders,
     _ tell: @escaping @Sendable (Stillness) -> Void

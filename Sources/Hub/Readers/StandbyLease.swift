@@ -2,7 +2,7 @@ import Guarding
 import MonotonicTime
 import Publishing
 
-/// Has the first of some devices awake, and the next one as well while that fails; the others sleep.
+/// Keeps the first of some devices awake, and the next one as well while that fails; the others sleep.
 final class StandbyLease: Sendable {
   private struct State {
     /// On the others.
@@ -10,7 +10,7 @@ final class StandbyLease: Sendable {
     var isOver = false
   }
 
-  /// For so long the first has to work again before the others are let go.
+  /// The time for which the first has to work again before the others are released.
   private static let proof = Duration.seconds(5)
 
   private let readers: ArraySlice<any Device>

@@ -1,11 +1,11 @@
 import MonotonicTime
 
-/// What is known of whether the board moves.
+/// The knowledge about motion of the board.
 public enum Stillness: Equatable, Sendable {
-  /// Nobody can tell.
+  /// It is unknown.
   case unknown
   /// It has not moved since then.
   case still(since: MonotonicInstant)
-  /// It has moved, at that instant, and nobody has looked since whether it still does.
+  /// It has moved, at that instant, and it is unknown whether it still does.
   case moved(at: MonotonicInstant)
 }

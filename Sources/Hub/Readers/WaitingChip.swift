@@ -28,9 +28,9 @@ struct WaitingChip: Sendable {
     self.machine = machine
   }
 
-  /// Has it wait until the poller is told to stop, or its reader wants it. It sleeps on every way out.
+  /// Makes it wait until the poller is told to stop, or its reader needs it. It sleeps on every path out.
   ///
-  /// - Parameter tell: called when it waits, at its first motion from then on, and when it was looked at after that
+  /// - Parameter tell: called when it waits, at its first motion from then on, and when it was read after that
   func wait(
     _ poller: Poller, _ turn: ChipTurn, _ tell: (Stillness) -> Void
   ) throws(HardwareError) -> End {

@@ -2,7 +2,7 @@ import HardwareIO
 
 /// The hardware of a machine that has none.
 struct NoHardware: Hardware {
-  /// What was simulated when it was recorded is so when it is played.
+  /// A device that was simulated when it was recorded is simulated in the replay.
   func isSimulated(_ name: String) -> Bool { SimulatedName.isSimulated(name) }
   func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus { throw .notFound(name) }
   func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort { throw .notFound(name) }

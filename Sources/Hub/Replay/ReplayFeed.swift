@@ -16,7 +16,7 @@ public final class ReplayFeed: Sendable {
     var supplyMonitors: [String: ReplayPort<SupplySample>] = [:]
   }
 
-  /// Whether the inputs of the fusion are played too. Else it fuses what the devices say, as that of a hub with devices.
+  /// Whether the inputs of the fusion are played too. Otherwise the devices' output is fused, as in a hub with devices.
   private let hasInputs: Bool
   private let ports = Guarded(Ports())
   /// Of the hub that is played to, and its board's.
@@ -101,10 +101,10 @@ extension ReplayFeed: DeviceSource {
 }
 
 extension Machine {
-  /// A machine whose devices say what they said when they were recorded. Nothing is powered for that.
+  /// A machine whose devices repeat their recorded output. Nothing is powered for that.
   ///
   /// - Parameters:
-  ///   - clock: shows when that was, as `systemTime` does
+  ///   - clock: shows the recorded time, as `systemTime` does
   public convenience init(
     replaying feed: ReplayFeed, clock: any MonotonicTimeSource, systemTime: @escaping @Sendable () -> Int64
   ) {

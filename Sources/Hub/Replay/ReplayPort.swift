@@ -1,7 +1,7 @@
 import Guarding
 import Publishing
 
-/// What a recording says in place of one device.
+/// The recorded output of one device.
 public final class ReplayPort<Message: Sendable>: Sendable {
   enum Event: Sendable {
     /// The device was supplied.
@@ -35,7 +35,7 @@ public final class ReplayPort<Message: Sendable>: Sendable {
     if isChange { events.send(.ended) }
   }
 
-  /// What it said. That it was supplied follows from that.
+  /// Its output, which implies that it was supplied.
   public func send(_ message: Message) {
     begin()
     events.send(.message(message))

@@ -5,10 +5,11 @@ import MonotonicTime
 import Publishing
 
 extension DeviceReader {
-  /// A reader of what a recording says in place of the device.
+  /// A reader of a recording in place of the device.
   ///
   /// - Parameters:
-  ///   - begin: called whenever the device was supplied; returns what takes what it said, until it was not any more
+  ///   - begin: called at each beginning of the device's supply; returns the function that takes its output until the
+  ///     supply ends
   convenience init<Message>(
     replaying id: String, _ kind: DeviceStatus.Kind, title: String, power: Board.Power, replaysLatest: Bool = false,
     from port: ReplayPort<Message>, on machine: Machine,
@@ -41,9 +42,9 @@ extension DeviceReader {
 }
 
 extension DeviceReader {
-  /// A reader of recorded samples, whatever they are of.
+  /// A reader of recorded samples of any kind.
   ///
-  /// - Parameter samples: how many a message has
+  /// - Parameter samples: the number in a message
   convenience init(
     replaying description: DeviceDescription, _ kind: DeviceStatus.Kind, from port: ReplayPort<Sample>,
     on machine: Machine, counting samples: @escaping @Sendable (Sample) -> Int = { _ in 1 }

@@ -4,7 +4,7 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// Decodes what a receiver was recorded to send.
+/// Decodes a receiver's recorded output.
 final class ReplayedReceiver: ReplayRun {
   /// Is added to a silence that ends an epoch: the recording hub may have read late, and a log has all of an epoch at one instant.
   private static let patience = Duration.milliseconds(300)

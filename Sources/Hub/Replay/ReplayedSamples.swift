@@ -1,8 +1,8 @@
 import HardwareIO
 import Publishing
 
-/// Hands on what was recorded as it is: all that is recorded was heard by somebody, also where the next thing that was recorded is
-/// that nobody listened any more.
+/// Passes recorded samples on unchanged: each recorded sample had a subscriber, even if the next record says that the
+/// last one left.
 final class ReplayedSamples<Sample: Sendable>: ReplayRun {
   private let monitor: DeviceMonitor
   private let run: Activating<Sample, HardwareError>

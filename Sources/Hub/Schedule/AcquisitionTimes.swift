@@ -3,12 +3,12 @@
 ///
 /// A value, without a clock. Only the last ten starts count, so that a wrong lesson is unlearnt within as many.
 public struct AcquisitionTimes: Equatable, Sendable {
-  /// Radii that are told apart, 95 %, metres: who wants 12 m is served as one who wants 10 m. After the last: any fix.
+  /// The distinguished radii, 95 %, metres: a request for 12 m is served as one for 10 m. After the last: any fix.
   static let radiiMetres = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
   static let memory = 10
-  /// So many starts tell nothing yet.
+  /// Fewer starts than this teach nothing.
   static let leastStarts = 3
-  /// What is assumed before anything is known: a receiver that has lost everything takes half a minute.
+  /// The assumption before the first start: a receiver without any knowledge takes half a minute.
   static let assumedSeconds = 35.0
   /// Fixes come in epochs; the next one is a second away as a rule.
   private static let marginSeconds = 0.25
@@ -23,7 +23,7 @@ public struct AcquisitionTimes: Equatable, Sendable {
 
     fileprivate init(index: Int) { self.index = index }
 
-    /// What has to be reached for an accuracy: the widest radius within it.
+    /// The radius to be reached for an accuracy: the widest one within it.
     public init(of accuracyMetres: Double?) {
       guard let accuracyMetres else {
         self = .any
@@ -37,7 +37,7 @@ public struct AcquisitionTimes: Equatable, Sendable {
 
     var radiusMetres: Double? { index < radiiMetres.count ? radiiMetres[index] : nil }
 
-    /// Whether a fix of such a radius is as good; one whose radius nobody knows is any fix.
+    /// Whether a fix of such a radius is as good; one of unknown radius is any fix.
     func isReached(by radiusMetres: Double?) -> Bool {
       guard let limit = self.radiusMetres else { return true }
       return radiusMetres.map { $0 <= limit } ?? false
@@ -68,9 +68,9 @@ public struct AcquisitionTimes: Equatable, Sendable {
     starts[Start(kind: kind, grade: grade)] ?? []
   }
 
-  /// How many seconds before a fix is due its device is to be woken, so that it comes in time as a rule.
+  /// The seconds between the wake of a device and the time at which its fix is due, so that it usually comes in time.
   ///
-  /// - Parameter firstFixSeconds: what such a start takes to the first fix, which is a poor one, as far as that is known
+  /// - Parameter firstFixSeconds: the time of such a start to the first fix, which is a poor one, if it is known
   public func lead(to grade: Grade, after kind: RestartCosts.Kind, firstFixSeconds: Double?) -> Double {
     let known = last(to: grade, after: kind)
     guard known.count >= AcquisitionTimes.leastStarts else {
@@ -81,7 +81,7 @@ public struct AcquisitionTimes: Equatable, Sendable {
     let median = sorted[sorted.count / 2]
     var longest = sorted[sorted.count - 1]
     let next = sorted[sorted.count - 2]
-    // One that took so much longer than all others is a chance; a second one is none.
+    // One start that took this much longer than all others is a coincidence; a second one is not.
     if known.count >= 5, longest > 2 * next { longest = next }
     // Of ten the longest is not yet the longest of twenty.
     return longest + (longest - median) / 2 + AcquisitionTimes.marginSeconds
@@ -96,7 +96,7 @@ extension AcquisitionTimes {
       var narrower: [Double] = []
       for grade in Grade.all {
         let seconds = last(to: grade, after: kind)
-        // What a wider radius did not take less for is said with the narrower one.
+        // If a wider radius did not take less time, it is covered by the narrower one.
         guard let least = seconds.min(), let most = seconds.max(), seconds != narrower else { continue }
         narrower = seconds
         let aim = grade.radiusMetres.map { "to \($0.short) m" } ?? "to any fix"

@@ -14,8 +14,8 @@ struct AcquisitionTrace: Sendable {
   }
 
   /// - Parameters:
-  ///   - fix: when it was valid
-  ///   - radiusMetres: within which 95 % of such positions are; `nil` where nobody knows
+  ///   - fix: the time of its validity
+  ///   - radiusMetres: within which 95 % of such positions are; `nil` if unknown
   mutating func receive(
     fix: MonotonicInstant, radiusMetres: Double?, at now: MonotonicInstant, _ times: inout AcquisitionTimes
   ) {
@@ -28,8 +28,8 @@ struct AcquisitionTrace: Sendable {
     }
   }
 
-  /// Somebody has got what he wanted, or waits no longer: then it takes at least so long. Where no fix came at all, as under a roof,
-  /// it is no lesson: waking earlier would not help.
+  /// A client has its fix, or waits no longer: in that case the start takes at least this long. A start without any
+  /// fix, as under a roof, teaches nothing, because waking earlier would not help.
   mutating func settle(_ grade: AcquisitionTimes.Grade, at now: MonotonicInstant, _ times: inout AcquisitionTimes) {
     if lastFixAt != nil, reached.insert(grade).inserted { times.add(now.seconds(since: began), to: grade, after: kind) }
   }

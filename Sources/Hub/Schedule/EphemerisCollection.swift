@@ -1,18 +1,19 @@
 import MonotonicTime
 
-/// Has a receiver that is woken for a few seconds at a time hear its satellites out now and then.
+/// Lets a receiver that is woken for a few seconds at a time occasionally collect its satellites' ephemerides.
 ///
-/// Where a satellite is to be, its ephemeris, is said over and over, each time for some 18 of 30 seconds, and is good for about four
-/// hours. A receiver that sleeps as soon as it has a fix never hears a whole one: its hot starts become warm ones, of half a minute.
+/// A satellite sends its ephemeris, its future orbit, repeatedly, each time for some 18 of 30 seconds, and it is valid
+/// for about four hours. A receiver that sleeps as soon as it has a fix never receives a complete one: its hot starts
+/// become warm ones, of half a minute.
 struct EphemerisCollection: Sendable {
   /// As long as any satellite takes to say it whole, wherever it is in it.
   static let time = Duration.seconds(36)
-  /// So much later it is heard anew: half of what it is good for.
+  /// The time between two collections: half of the validity.
   static let renewal = Duration.seconds(2 * 3600)
-  /// Who is woken no sooner than that starts without them anyway.
+  /// A receiver that is woken no sooner than this starts without them anyway.
   static let validity = Duration.seconds(4 * 3600)
 
-  /// Whose starts take so long hears them anew in each, as it keeps none.
+  /// A receiver with starts of this length receives them again in each, because it keeps none.
   static let startWithout = Duration.seconds(15)
 
   /// When they had been heard whole the last time. With its first fix a receiver has had some.
@@ -37,11 +38,11 @@ struct EphemerisCollection: Sendable {
     trackingSince = nil
   }
 
-  /// Until when it is to stay on, though nobody needs it for a fix; `nil` for no longer.
+  /// The end of its time on without a need for a fix; `nil` if it may sleep.
   ///
   /// - Parameters:
-  ///   - nextWake: `nil` where nobody wants another fix
-  ///   - hotStart: what a start takes after a short sleep, as far as that is known
+  ///   - nextWake: `nil` if there is no further fix
+  ///   - hotStart: the time of a start after a short sleep, if it is known
   func end(at now: MonotonicInstant, nextWake: MonotonicInstant?, hotStart: Duration?) -> MonotonicInstant? {
     if let hotStart, hotStart >= EphemerisCollection.startWithout { return nil }
     guard let collectedAt, let trackingSince, let nextWake, now - collectedAt >= EphemerisCollection.renewal,

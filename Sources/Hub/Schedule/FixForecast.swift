@@ -3,7 +3,7 @@ import MonotonicTime
 /// How early a receiver has to be woken for a fix, by what its starts have taken, and why.
 struct FixForecast: Sendable {
   let now: MonotonicInstant
-  /// Since when it rests; `nil` while it works, or where nobody knows.
+  /// The start of its rest; `nil` while it works, or if unknown.
   let restingSince: MonotonicInstant?
   let times: AcquisitionTimes
   let restarts: RestartCosts

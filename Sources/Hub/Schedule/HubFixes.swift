@@ -3,13 +3,13 @@ import MonotonicTime
 import Publishing
 
 extension Hub {
-  /// A fix now and then. Subscribing has the receivers woken for each, and asleep between; they sleep as soon as the fix is good
-  /// enough.
+  /// Fixes on a schedule. Subscribing wakes the receivers for each, and lets them sleep in between; they sleep as soon
+  /// as the fix is good enough.
   public func fixes(on schedule: Schedule) -> Deferred<ScheduledFix, Never> {
     fixes(on: MutableProperty(schedule).readOnly)
   }
 
-  /// The same on a schedule that its owner changes: the next fix is due so long from then.
+  /// The same on a schedule that its owner can change: the next fix is due one interval after the change.
   public func fixes(on schedule: Property<Schedule>) -> Deferred<ScheduledFix, Never> {
     scheduledFixes.fixes(on: schedule)
   }
@@ -21,39 +21,40 @@ extension Hub {
 
   private var fixMonitors: [DeviceMonitor] { receivers.candidates.map(\.reader.monitor) }
 
-  /// What is fused while somebody has devices awake. Wakes nothing.
+  /// The fused state while devices are awake. Wakes nothing.
   var overheardStates: LazyPublisher<FusedState, Never> { fused }
 
-  /// Has the receivers awake.
+  /// Keeps the receivers awake.
   ///
-  /// - Parameter holders: all who are to have a fix
+  /// - Parameter holders: all clients that should have a fix
   func leaseForFixes(as holders: Holders) -> Subscription {
     waker(Set([StatePart.position]).kinds(on: board)).subscribe(as: holders, receiveValue: { _ in })
   }
 
-  /// Takes or ends leases of fixes on a schedule.
+  /// Takes or ends leases of scheduled fixes.
   ///
-  /// - Parameter nextWake: when the receivers will be woken next, if this lets them go and somebody wants a fix after it
+  /// - Parameter nextWake: the next wake of the receivers, if this releases them and there is a further fix
   func changeScheduledLeases<Result>(nextWake: MonotonicInstant?, _ change: () -> Result) -> Result {
     for monitor in fixMonitors { monitor.expectWake(at: nextWake) }
     return change()
   }
 
-  /// Has whoever else leaves the receivers know when they are woken next, and those that are on for that.
+  /// Tells other holders that release the receivers the time of the next scheduled wake, and also the receivers that
+  /// are on for schedules.
   func expectWake(at instant: MonotonicInstant?) {
     for receiver in receivers.candidates.map(\.reader) where receiver.monitor.expectWake(at: instant) {
       receiver.device.source.reconsiderLinger()
     }
   }
 
-  /// Whether a receiver is awake for somebody.
+  /// Whether a receiver is awake for a holder.
   ///
-  /// - Parameter besidesForFixes: for somebody else than those who are to have a fix
+  /// - Parameter besidesForFixes: whether only holders other than scheduled fixes count
   func receiversAreHeld(besidesForFixes: Bool) -> Bool {
     fixMonitors.contains { $0.isWanted { !besidesForFixes || $0.purpose != .schedule } }
   }
 
-  /// What the receivers' budgets leave of wishes for fixes.
+  /// The limits that the receivers' budgets set on fixes.
   var relaxation: Relaxation { fixMonitors.reduce(.none) { $0.and($1.relaxation) } }
 
   func forecast(at now: MonotonicInstant) -> FixForecast {

@@ -24,7 +24,7 @@ public struct Relaxation: Equatable, Sendable {
       every: larger(every, other.every), accuracyMetres: larger(accuracyMetres, other.accuracyMetres))
   }
 
-  /// Who wants a fix of any quality, or is to be warned, gets that as before.
+  /// A request for any fix, or for a warning, is not relaxed.
   func applied(to schedule: Schedule) -> Schedule {
     guard schedule.isRelaxable else { return schedule }
     var relaxed = schedule
@@ -33,7 +33,7 @@ public struct Relaxation: Equatable, Sendable {
     return relaxed
   }
 
-  /// `fixes come at most every 300 s, and 25 m will do`; `nil` where nothing is relaxed.
+  /// `fixes come at most every 300 s, and 25 m will do`; `nil` if nothing is relaxed.
   var text: String? {
     guard let every else { return accuracyMetres.map { "fixes of \($0.short) m will do" } }
     return "fixes come at most every \(every.inSeconds.short) s"

@@ -1,8 +1,8 @@
 import MonotonicTime
 
-/// How often somebody wants a fix, how good it is to be, and for how long a device may be awake for one.
+/// A request for fixes: their interval, their accuracy, and the time for which a device may be awake for one.
 public struct Schedule: Equatable, Sendable {
-  /// What may be asked for: seconds, metres, seconds.
+  /// The permitted values: seconds, metres, seconds.
   public static let everySeconds = 1.0...7 * 86_400
   public static let accuracyMetres = 0.1...10_000.0
   public static let withinSeconds = 1.0...3600
@@ -18,7 +18,7 @@ public struct Schedule: Equatable, Sendable {
   public var maxAge: Duration?
   /// While nothing moves the last fix is as good as a new one.
   var takesStanding = true
-  /// It comes later, or is a worse one, where the energy is short. Who is to be warned keeps what it has asked for.
+  /// A fix comes later, or is less accurate, if energy is short. Requests for warnings are not relaxed.
   var isRelaxable = true
 
   public init(every: Duration, accuracyMetres: Double? = nil, within: Duration = Schedule.usualWithin) {
@@ -27,7 +27,7 @@ public struct Schedule: Equatable, Sendable {
     self.within = within
   }
 
-  /// As people and programs ask for it; `nil` for what is out of range.
+  /// As people and programs request it; `nil` for values out of range.
   public init?(everySeconds: Double, accuracyMetres: Double?, withinSeconds: Double?) {
     guard Schedule.everySeconds.contains(everySeconds),
       accuracyMetres.map(Schedule.accuracyMetres.contains) ?? true,

@@ -18,7 +18,7 @@ struct SchedulePlan: Sendable {
     case keep(ID)
     /// Hand on the fix that was kept last; it is as good as was asked for, or time ran out.
     case deliver(ID, due: MonotonicInstant, isMet: Bool)
-    /// A fix is good enough for it, or none was in time: so long it has taken.
+    /// A fix is good enough for it, or none was in time: the time that this took.
     case settled(ID)
     /// Hand on its last fix again.
     case again(ID, due: MonotonicInstant)
@@ -53,14 +53,15 @@ struct SchedulePlan: Sendable {
 
     var isAwake: Bool { if case .awake = phase { true } else { false } }
 
-    /// When it is awake no longer, good or not: what its fix has time for, which is past its due time where it was woken for that.
+    /// The end of its wake, with or without a good fix: the time allowed for its fix, which ends after the due time if
+    /// it was woken then.
     var deadline: MonotonicInstant? {
       guard case .awake(let since) = phase else { return nil }
       return isGood ? due : max(since + schedule.within, due)
     }
   }
 
-  /// The first fix after a start is a poor one, whatever it says of itself.
+  /// The first fix after a start is a poor one, whatever its stated error.
   static let leastFixes = 2
 
   /// In the order in which they came.
@@ -68,17 +69,17 @@ struct SchedulePlan: Sendable {
 
   var isEmpty: Bool { members.isEmpty }
 
-  /// Those for whom the devices are to be awake, in the order in which they came.
+  /// The clients for which the devices should be awake, in the order of their arrival.
   var awake: [ID] { members.compactMap { $0.isAwake ? $0.id : nil } }
 
-  /// When the next fix of somebody is due.
+  /// The time of a client's next fix.
   func due(of id: ID) -> MonotonicInstant? { index(of: id).map { members[$0].due } }
 
   func phase(of id: ID) -> Phase? { index(of: id).map { members[$0].phase } }
 
   func schedule(of id: ID) -> Schedule? { index(of: id).map { members[$0].schedule } }
 
-  /// What somebody has in place of what it has asked for; `nil` where that is the same.
+  /// The relaxed form of a client's request; `nil` if it is not relaxed.
   func relaxed(_ id: ID, _ asked: Schedule) -> Schedule? { schedule(of: id).flatMap { $0 == asked ? nil : $0 } }
 
   /// By halves: each of many is asked for with each fix.
@@ -97,34 +98,34 @@ struct SchedulePlan: Sendable {
     members.append(Member(id: id, schedule: schedule, due: now))
   }
 
-  /// The next fix is due so long from now as the new schedule has it, whatever was waited for.
+  /// The next fix is due one interval of the new schedule from now, whatever was due before.
   mutating func change(_ id: ID, to schedule: Schedule, at now: MonotonicInstant) {
     guard let index = index(of: id), members[index].schedule != schedule else { return }
     (members[index].schedule, members[index].due, members[index].phase) = (schedule, now + schedule.every, .asleep)
   }
 
-  /// From its next fix on it is as the schedule has it, and what is on its way may be as good as that.
+  /// The schedule applies from its next fix on, and the present wake may already end with that accuracy.
   mutating func relax(_ id: ID, to schedule: Schedule) {
     if let index = index(of: id) { members[index].schedule = schedule }
   }
 
   mutating func remove(_ id: ID) { members.removeAll { $0.id == id } }
 
-  /// Whether the fix that was kept last is one that somebody can have.
+  /// Whether the last stored fix can be given to a client.
   func hasGoodFix(_ id: ID) -> Bool {
     guard let member = index(of: id).map({ members[$0] }) else { return false }
     return member.isAwake && member.isGood || member.phase == .holding(isMet: true)
   }
 
-  /// Nothing moves: up to an instant somebody's last fix is as good as a new one; `nil` that it is not.
+  /// Without motion: up to an instant a client's last fix is as good as a new one; `nil` if it is not.
   mutating func stand(_ id: ID, until instant: MonotonicInstant?) {
     if let index = index(of: id) { members[index].standsUntil = instant }
   }
 
-  /// Whether somebody's next fix will be the last one again.
+  /// Whether a client's next fix will be the last one again.
   func stands(_ id: ID) -> Bool { index(of: id).map { members[$0].stands } ?? false }
 
-  /// Something has moved: who would have had the last fix again is to have a new one at once.
+  /// The board has moved: clients that would have been given the last fix again get a new one at once.
   mutating func move(_ id: ID, at now: MonotonicInstant) {
     guard let index = index(of: id), members[index].stands else { return }
     members[index].due = min(now, members[index].due)
@@ -143,9 +144,10 @@ struct SchedulePlan: Sendable {
   /// A fix has come while devices are awake.
   ///
   /// - Parameters:
-  ///   - fix: when it was valid
-  ///   - radiusMetres: within which 95 % of such positions are; `nil` where nobody knows
-  ///   - isHeldByOthers: the devices are awake for somebody else too, whoever of these lets them go
+  ///   - fix: the time of its validity
+  ///   - radiusMetres: within which 95 % of such positions are; `nil` if unknown
+  ///   - isHeldByOthers: whether the devices are awake for other holders too, and stay on when these clients release
+  ///     them
   mutating func receive(
     fix: MonotonicInstant, radiusMetres: Double?, isHeldByOthers: Bool, at now: MonotonicInstant
   ) -> [Effect] {
@@ -158,7 +160,7 @@ struct SchedulePlan: Sendable {
       members[index].fixCount += 1
       let suits = members[index].schedule.accuracyMetres.map { limit in radiusMetres.map { $0 <= limit } ?? false }
       let isGood = suits ?? true && members[index].fixCount >= SchedulePlan.leastFixes
-      // Whoever has a good one takes no worse.
+      // A client with a good fix takes no worse one.
       guard isGood || !members[index].isGood else { continue }
       if isGood, !members[index].isGood { effects.append(.settled(members[index].id)) }
       members[index].isGood = isGood
@@ -171,9 +173,9 @@ struct SchedulePlan: Sendable {
     return effects
   }
 
-  /// What is to be done by now.
+  /// The actions that are due by now.
   ///
-  /// - Parameter lead: how early a device has to be woken for a fix that is due then
+  /// - Parameter lead: the time between the wake of a device and the fix that is due
   mutating func advance(to now: MonotonicInstant, lead: Lead) -> [Effect] {
     var effects: [Effect] = []
     for index in members.indices {
@@ -194,7 +196,7 @@ struct SchedulePlan: Sendable {
     for index in members.indices where members[index].phase == .asleep && !members[index].stands {
       if wakeTime(of: members[index], lead) <= now { wake(index, at: now) }
     }
-    // Who is due nearly when another one is shares its wake.
+    // Clients that are due shortly after another one share its wake.
     let earliest = members.filter(\.isAwake).map(\.due).min()
     for index in members.indices where members[index].phase == .asleep && !members[index].stands {
       guard let earliest else { break }
@@ -208,14 +210,14 @@ struct SchedulePlan: Sendable {
 
   private func comesEarly(_ index: Int, _ isMet: Bool) -> Bool { members[index].comesAlong && isMet }
 
-  /// When `advance` is to be called next; `nil` where nobody wants anything.
+  /// The time of the next call of `advance`; `nil` without clients.
   func nextInstant(lead: Lead) -> MonotonicInstant? {
     members.map { member in
       member.deadline ?? (member.phase == .asleep && !member.stands ? wakeTime(of: member, lead) : member.due)
     }.min()
   }
 
-  /// When devices are woken next that are let go of now; `nil` where nobody wants anything more.
+  /// The next wake of devices that are released now; `nil` if there is no further fix.
   func nextWake(at now: MonotonicInstant, lead: Lead) -> MonotonicInstant? {
     members.compactMap { member -> MonotonicInstant? in
       switch member.phase {
@@ -224,13 +226,13 @@ struct SchedulePlan: Sendable {
       case .holding:
         let next = SchedulePlan.next(after: max(now, member.due), of: member.schedule)
         if let standsUntil = member.standsUntil, next <= standsUntil { return nil }
-        // Not before what it has is handed on.
+        // Not before its present fix is given.
         return max(member.due, wakeTime(due: next, member.schedule, lead))
       }
     }.min()
   }
 
-  /// When somebody's devices are woken for its next fix.
+  /// The wake of a client's devices for its next fix.
   func wakeTime(of id: ID, lead: Lead) -> MonotonicInstant? {
     index(of: id).map { wakeTime(of: members[$0], lead) }
   }

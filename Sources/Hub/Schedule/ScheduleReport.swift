@@ -1,10 +1,10 @@
 import MonotonicTime
 
-/// Who wants a fix now and then, when the next one is due, and when devices are woken for it.
+/// A client with scheduled fixes, the time of its next one, and the wake of devices for it.
 public struct ScheduleReport: Equatable, Sendable {
   public var holder: String
   public var schedule: Schedule
-  /// What the receivers' budgets leave of that; `nil` for all.
+  /// The form relaxed by the receivers' budgets; `nil` if it is not relaxed.
   public var relaxed: Schedule?
   public var due: MonotonicInstant
   /// `nil` where they have been, and where they are not to be.

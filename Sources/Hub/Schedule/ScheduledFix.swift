@@ -1,13 +1,13 @@
 import Fusion
 import MonotonicTime
 
-/// What somebody gets who wants a fix now and then.
+/// One scheduled fix as a client gets it.
 public struct ScheduledFix: Sendable {
-  /// As of when it was handed on, so that its ages count up to then. What it has was measured in this wake, unless it `isStill`: where
-  /// no fix came it has no position.
+  /// As of its delivery, so its ages count up to then. Its values were measured in this wake, unless it `isStill`:
+  /// without a fix it has no position.
   public var state: FusedState
   public var schedule: Schedule
-  /// What the receivers' budgets left of that; `nil` for all.
+  /// The form relaxed by the receivers' budgets; `nil` if it is not relaxed.
   public var relaxed: Schedule?
   /// When it was due.
   public var due: MonotonicInstant
@@ -20,7 +20,7 @@ public struct ScheduledFix: Sendable {
   /// It is no fix: dead reckoning has carried the position on, and it is as certain as was asked for if `isMet`.
   public var isReckoned = false
 
-  /// Within which 95 % of such positions are, metres; `nil` where nobody knows, or there is none.
+  /// Within which 95 % of such positions are, metres; `nil` if unknown, or without a position.
   public var radiusMetres: Double? { state.radiusMetres }
 }
 

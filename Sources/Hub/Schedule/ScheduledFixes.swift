@@ -3,29 +3,29 @@ import Guarding
 import MonotonicTime
 import Publishing
 
-/// Has receivers awake for those who want a fix now and then, and asleep between.
+/// Keeps receivers awake for scheduled fixes, and asleep in between.
 ///
-/// It outlives board files: a reload moves it to the hub in service, and nobody's next fix comes at another time for that. Between
-/// two wakes there is one timer, for the next. One lease on the receivers is for all who are to have a fix, and names
-/// them: a wake for many costs each of them no more than one for few.
+/// It outlives board files: a reload moves it to the hub in service, and does not change the time of any fix. Between
+/// two wakes there is one timer, for the next. One lease on the receivers covers all clients of a wake, and names them:
+/// a wake for many costs each of them no more than one for few.
 ///
-/// What is to be is decided under the lock, by the plan; one thread at a time brings it about, without the lock. Whoever changes
-/// the plan meanwhile leaves that to this thread, which looks again before it ends.
+/// The plan decides under the lock; one thread at a time carries the decisions out, without the lock. Other threads
+/// that change the plan in the meantime leave that to this thread, which looks again before it ends.
 final class ScheduledFixes: Sendable {
   private typealias ID = SchedulePlan.ID
 
   private struct Member {
     let holders: Holders
     let run: Activating<ScheduledFix, Never>
-    /// What it has asked for; the plan has what the receivers' budgets leave of that.
+    /// The client's request; the plan has the form that the receivers' budgets leave of it.
     var schedule: Schedule
-    /// What it gets unless a better one comes.
+    /// The fix that it gets unless a better one comes.
     var kept: FusedState?
     /// The last good one that it has got.
     var last: StandingFix?
     /// A last known fix that is fresh enough for its next one, whoever it was for.
     var known: FusedState?
-    /// To what tells of motion, by its number, and what that has told.
+    /// The subscriptions to detectors of motion, by number, and their findings.
     var watch: Int?
     var motion: Subscription?
     var stillness = Stillness.unknown
@@ -58,15 +58,15 @@ final class ScheduledFixes: Sendable {
     var lastID = 0
     /// In service; `nil` while board files are exchanged.
     weak var hub: Hub?
-    /// On receivers, while they are to be awake.
+    /// On receivers, while they should be awake.
     var lease: Subscription?
     /// For whom, as has been said last.
     var awake: [ID] = []
     /// Their places in the group.
     var memberships: [ID: HolderGroup.Membership] = [:]
-    /// To the states, while somebody has devices awake.
+    /// To the states, while devices are awake for any holder.
     var states: Subscription?
-    /// Of whoever has gone.
+    /// Of clients that have left.
     var ended: [Subscription] = []
     /// To motion.
     var unwatched: [Subscription] = []
@@ -78,19 +78,19 @@ final class ScheduledFixes: Sendable {
     var lastFixAt: MonotonicInstant?
     /// Of the start that is under way, if it is one.
     var trace: AcquisitionTrace?
-    /// For whomever, as was seen when it was time for something.
+    /// For any holder, as observed when an action was due.
     var isReceiverAwake = false
     var ephemerides = EphemerisCollection()
     /// For these alone the receivers are still awake.
     var isCollecting = false
-    /// Some thread brings about what is to be.
+    /// A thread is carrying decisions out.
     var isWorking = false
     var isOver = false
-    /// What is left of wishes.
+    /// The limits on requests.
     var relaxation = Relaxation.none
   }
 
-  /// What is to be done next.
+  /// The next actions.
   private enum Step {
     case deliver([Delivery])
     /// For whom receivers are awake from here on, and for whom no more.
@@ -104,8 +104,8 @@ final class ScheduledFixes: Sendable {
     case finish([Member])
   }
 
-  /// What has stood for so long and sets off has a new fix at once. What comes to rest for less only pauses, as before a red light or
-  /// between two waves, and has one when it is due.
+  /// A board that sets off after standing for this long gets a new fix at once. A shorter stop is only a pause, as at a
+  /// red light or between two waves, and the next fix comes when it is due.
   private static let stand = Duration.seconds(60)
 
   private let clock: any MonotonicTimeSource
@@ -119,14 +119,14 @@ final class ScheduledFixes: Sendable {
     clock.onResume { [weak self] in self?.resume(after: $0) }.store(in: lifetime)
   }
 
-  /// Whether receivers are awake for somebody.
+  /// Whether receivers are awake for any holder.
   var areUnderWay: Bool { !group.isEmpty }
 
-  // MARK: Who wants fixes
+  // MARK: Clients
 
   /// The fixes of one subscriber. Subscribing wakes receivers, at once for the first fix and then for each.
   ///
-  /// - Parameter schedule: with each change the next fix is due so long from then
+  /// - Parameter schedule: after each change the next fix is due one interval later
   func fixes(on schedule: Property<Schedule>) -> Deferred<ScheduledFix, Never> {
     Deferred { [self, clock] holders in
       LazyPublisher(deriving: holders.label, clock: clock) { [self] (run) throws(Never) in
@@ -155,13 +155,13 @@ final class ScheduledFixes: Sendable {
 
   private func change(_ id: ID, to schedule: Schedule) {
     state.withLock { state in
-      // Nobody has asked for anything else: its time stays.
+      // The request has not changed, so its time stays.
       guard state.members[id]?.schedule != schedule else { return }
-      // Its next time is worked out with what is left of wishes now, and not with what was when somebody had a fix last.
+      // Its next time is computed with the present limits, and not with those of the last fix.
       relax(&state)
       state.members[id]?.schedule = schedule
       state.plan.change(id, to: state.relaxation.applied(to: schedule), at: clock.now)
-      // What was kept is of a wake that is none of its any more.
+      // The stored fix is from a wake that does not belong to it any more.
       if state.plan.phase(of: id) == .asleep { state.members[id]?.kept = nil }
       advance(&state)
     }
@@ -188,9 +188,9 @@ final class ScheduledFixes: Sendable {
     work()
   }
 
-  /// A hub lets go of its devices.
+  /// A hub releases its devices.
   ///
-  /// - Parameter isSucceeded: another one comes in its place, and nobody's fixes end
+  /// - Parameter isSucceeded: whether another hub takes its place, so that no client's fixes end
   func leave(_ hub: Hub, isSucceeded: Bool) {
     state.withLock { state in
       guard state.hub == nil || state.hub === hub else { return }
@@ -241,7 +241,7 @@ final class ScheduledFixes: Sendable {
       guard state.timerNumber == number else { return }
       state.timer = nil
       state.timing.next = nil
-      // Then a new fix costs nothing, whatever stands.
+      // Then a new fix costs nothing, with or without motion.
       state.isReceiverAwake = isAwake
       advance(&state)
       state.isReceiverAwake = false
@@ -266,7 +266,7 @@ final class ScheduledFixes: Sendable {
     work()
   }
 
-  /// What tells of motion has told something.
+  /// A detector of motion has reported.
   private func receive(_ stillness: Stillness, for id: ID, by watch: Int) {
     state.withLock { state in
       guard let member = state.members[id], member.watch == watch else { return }
@@ -281,7 +281,7 @@ final class ScheduledFixes: Sendable {
     work()
   }
 
-  /// Who needs no new fix while nothing moves, by what is known now.
+  /// Marks the clients that need no new fix without motion, by the present knowledge.
   private func stand(_ state: inout State) {
     for (id, member) in state.members {
       guard let schedule = state.plan.schedule(of: id) else { continue }
@@ -309,7 +309,7 @@ final class ScheduledFixes: Sendable {
     return (known, at, at + maxAge)
   }
 
-  /// What the receivers' budgets leave of wishes has changed, perhaps.
+  /// The receivers' budgets may have changed the limits on requests.
   private func relax(_ state: inout State) {
     guard let relaxation = state.hub?.relaxation, relaxation != state.relaxation else { return }
     state.relaxation = relaxation
@@ -345,7 +345,7 @@ final class ScheduledFixes: Sendable {
             id: id, run: member.run,
             fix: ScheduledFix(
               state: fix, schedule: member.schedule, relaxed: relaxed, due: due,
-              // What was held may have been good enough for less, of which nothing is said any more.
+              // The held fix may have been good enough only for the relaxed request, which does not apply any more.
               isMet: isMet && fix.suits(member.schedule))))
       case .again(let id, let due):
         guard let member = state.members[id] else { continue }
@@ -374,7 +374,7 @@ final class ScheduledFixes: Sendable {
     }
   }
 
-  /// How early receivers are to be woken.
+  /// The time between the wake of receivers and the due time.
   private func lead(_ hub: Hub?, at now: MonotonicInstant) -> SchedulePlan.Lead {
     guard let forecast = hub?.forecast(at: now) else { return { _, _ in .zero } }
     // Many want the same.
@@ -399,7 +399,7 @@ final class ScheduledFixes: Sendable {
     while let step = state.withLock({ nextStep(&$0) }) { perform(step) }
   }
 
-  /// Ends the work where there is none.
+  /// Ends the work if there is none.
   private func nextStep(_ state: inout State) -> Step? {
     if state.isOver, !state.members.isEmpty {
       let members = state.members.sorted { $0.key < $1.key }.map(\.value)
@@ -464,7 +464,7 @@ final class ScheduledFixes: Sendable {
     return nil
   }
 
-  /// Has the receivers let go of, when it is their turn.
+  /// Releases the receivers, when it is their turn.
   private func endLease(_ state: inout State, at now: MonotonicInstant) {
     guard let lease = state.lease else { return }
     state.lease = nil
@@ -542,9 +542,9 @@ final class ScheduledFixes: Sendable {
     if isTooLate { timer.cancel() }
   }
 
-  // MARK: What is known of it
+  // MARK: Reports
 
-  /// Who wants what when, in the order in which they came.
+  /// The clients with their schedules, in the order of their arrival.
   func reports(by hub: Hub) -> [ScheduleReport] {
     state.withLock { state in
       if state.members.isEmpty { return [] }

@@ -3,9 +3,9 @@ import MonotonicTime
 
 /// A fix that is given again while nothing moves: the position of its own instant, and a bit less sure with each hour.
 struct StandingFix: Sendable {
-  /// How far a thing may creep unnoticed, one standard deviation. It is a hedge and not measured: what waits for motion does not feel
-  /// a mooring that stretches, a slope that slides or a float that sinks. It is so little that a night costs no fix of the usual
-  /// accuracies, and so much that a fix of weeks ago is not passed off as exact.
+  /// The unnoticed creep of a standing board, one standard deviation. It is an assumption and not measured: a motion
+  /// detector does not feel a mooring that stretches, a slope that slides or a float that sinks. It is so small that a
+  /// night costs no fix of the usual accuracies, and so large that a fix of weeks ago does not count as exact.
   static let creepMetresPerHour = 0.1
 
   private let fix: FusedState
@@ -19,7 +19,7 @@ struct StandingFix: Sendable {
     self.at = at
   }
 
-  /// As it is to be given at an instant: the position, and the fix that it is of, each with its age.
+  /// The form that is given at an instant: the position, and its fix, each with its age.
   func state(at now: MonotonicInstant) -> FusedState {
     var state = fix.asleep(since: max(fix.at, at), lastKnown: nil)
     state.at = max(now, state.at)
