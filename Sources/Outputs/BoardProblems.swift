@@ -7,7 +7,7 @@ import Hub
 public struct BoardProblem: Equatable, Sendable, CustomStringConvertible {
   /// Where in the file: `nmea[0].udp`.
   public var key: String
-  /// What is wrong with it, as the rest of a sentence that begins with the key.
+  /// The problem, as the rest of a sentence that begins with the key.
   public var text: String
 
   public init(_ key: String, _ text: String) {
@@ -18,8 +18,8 @@ public struct BoardProblem: Equatable, Sendable, CustomStringConvertible {
   public var description: String { "'\(key)' \(text)" }
 }
 
-/// What a board file asks for and no hub could do, although every value by itself is right. A hub says so in its log and
-/// leaves it out; whoever writes the file should hear of it before.
+/// Requests of a board file that no hub could fulfil, although every value by itself is right. A hub reports them in
+/// its log and leaves them out; the author of the file should know before.
 public enum BoardProblems {
   /// - Parameter isElsewhere: this machine is not the board, whose secrets and certificates need not be here
   public static func find(in board: Board, isElsewhere: Bool = false) -> [BoardProblem] {
@@ -112,7 +112,7 @@ public enum BoardProblems {
     access(file, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)
   }
 
-  /// The board as far as it can be checked here.
+  /// The part of the board that can be checked here.
   private static func withoutMissingFiles(_ board: Board) -> Board {
     func here(_ file: String?) -> String? { file.flatMap { isMissing($0) ? nil : $0 } }
     var board = board
@@ -126,7 +126,7 @@ public enum BoardProblems {
     return board
   }
 
-  /// The board with the passwords that may be read: what is wrong with the others has been said.
+  /// The board with the passwords that may be read; the problems of the others have been reported.
   private static func withoutMisplacedPasswords(_ board: Board) -> Board {
     var board = board
     if let file = board.fleet?.passwordFile, SecretFile.refusal(ofBoards: file) != nil {
@@ -235,7 +235,7 @@ public enum BoardProblems {
     }
   }
 
-  /// Parts of the state that nothing on the board measures: nobody would ever get any.
+  /// Parts of the state that nothing on the board measures: a client would never get any.
   private static func parts(_ board: Board) -> [BoardProblem] {
     let wanted = [("gpsd", board.gpsdParts)] + board.nmea.map { ("nmea", $0.feed.parts) }
     return wanted.filter { $0.1 != .all && $0.1.kinds(on: board).isEmpty }.map { key, parts in
@@ -245,7 +245,7 @@ public enum BoardProblems {
 
   private static func record(_ board: Board) -> [BoardProblem] {
     guard let path = board.record?.path else { return [] }
-    // A hub that systemd starts is in no folder that anybody would expect.
+    // A hub started by systemd has an unexpected working directory.
     if path.hasPrefix("/"), UnitText.path(path, isOptional: true) == nil {
       return [
         BoardProblem(
@@ -281,7 +281,7 @@ public enum BoardProblems {
     if board.receiver == nil {
       problems.append(BoardProblem("chrony", "has no receiver to take the time from: name one in 'devices'"))
     }
-    // The address of a Unix socket holds so many bytes, the last of them 0.
+    // The address of a Unix socket holds this number of bytes, the last of them 0.
     let limit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
     if !path.hasPrefix("/") || path.utf8.count > limit {
       problems.append(BoardProblem("chrony.socket", "must be an absolute path of at most \(limit) bytes"))

@@ -2,10 +2,10 @@ import Glibc
 import HardwareIO
 import Hub
 
-/// The kinds of devices that a board needs, as systemd's `DeviceAllow=` names them, the networks, as `IPAddressAllow=`, and the
-/// logins that would have its ports.
+/// The kinds of devices that a board needs, in the form of systemd's `DeviceAllow=`, the networks, in that of
+/// `IPAddressAllow=`, and the logins that would conflict with its ports.
 ///
-/// Kinds and not paths: a receiver that is plugged in later has a device number that nobody knows yet.
+/// Kinds and not paths: a receiver that is plugged in later has an unknown device number.
 public struct DevicePolicy {
   /// `char-i2c`, sorted.
   let kinds: [String]
@@ -50,7 +50,7 @@ public struct DevicePolicy {
     if let http = board.http?.endpoint, !http.isLoopback {
       networks += http.allow.isEmpty ? ["any"] : http.allow.map(\.description)
     }
-    // What a name stands for changes, and takes a server of names to find out.
+    // The address of a name changes, and finding it out takes a name server.
     if let broker = board.fleet?.broker, !broker.isLoopback { networks.append(broker.address?.description ?? "any") }
     for caster in casters where !caster.isLoopback { networks.append(caster.address?.description ?? "any") }
     for source in sources where !DevicePolicy.isLocal(source) { networks.append(DevicePolicy.network(of: source)) }
@@ -75,7 +75,7 @@ public struct DevicePolicy {
     (["# What the board needs; written by sensorhub check --device-policy."] + lines).joined(separator: "\n")
   }
 
-  /// What the drop-in says, without the comment at its head.
+  /// The contents of the drop-in, without the comment at its head.
   public var lines: [String] {
     var lines: [String] = []
     if !logins.isEmpty { lines += ["[Unit]"] + logins.map { "Conflicts=\($0)" } }
@@ -104,13 +104,13 @@ public struct DevicePolicy {
     source.host == "localhost" || IPAddress(source.host)?.isLoopback == true
   }
 
-  /// Datagrams may come from any machine. What a name stands for changes.
+  /// Datagrams may come from any machine. The address of a name changes.
   private static func network(of source: NetworkSource) -> String {
     source.kind == .udp ? "any" : IPAddress(source.host)?.description ?? "any"
   }
 
-  /// By the driver, which the name tells. A name that udev gives may stand for another one tomorrow: what is plugged in goes
-  /// before the header's.
+  /// By the driver, which follows from the name. A udev name may stand for another device tomorrow: adapters precede
+  /// the header's ports.
   private static func kinds(ofPort path: String) -> [String] {
     guard path.hasPrefix("/dev/") else { return [] }
     if (Files.resolved(path) ?? path).hasPrefix("/dev/pts/") { return ["char-pts"] }

@@ -6,8 +6,8 @@ import MonotonicTime
 import Publishing
 import Recording
 
-/// The hub that is in service. A new board file puts another one in its place; whoever listens to this host's state
-/// stays subscribed and gets the new hub's.
+/// The hub that is in service. A new board file replaces it; subscribers of this host's state stay subscribed and get
+/// the new hub's.
 public final class HubHost: Sendable {
   private enum Reload: Equatable { case board }
 
@@ -15,9 +15,9 @@ public final class HubHost: Sendable {
   public static let longestEnd = Duration.seconds(4)
 
   private let current: MutableProperty<Hub>
-  /// What is replayed; `nil` where there are devices.
+  /// The replayed recording; `nil` with devices.
   public let replay: ReplaySession?
-  /// Where calibrations are kept; `nil` where there are no devices.
+  /// The store of calibrations; `nil` without devices.
   let calibrations: (any CalibrationStore)?
   /// Moves a simulated board as a calibration asks for; `nil` where nothing is simulated.
   let rehearsal: (any CalibrationRehearsal)?
@@ -27,15 +27,15 @@ public final class HubHost: Sendable {
   let placeHolders = PlaceHolders()
   /// Of the program: `0.2.0`.
   public let version: String
-  /// Who is being served.
+  /// The clients that are served.
   public let traffic = OutputTraffic()
-  /// What has been recorded.
+  /// The counts of the recording.
   public let recording = RecordingCounters()
   /// On which side of its fences the board is.
   public let fences: Fences
   /// The standing requests of the board file.
   public let requests = StandingRequests()
-  /// What is the matter with devices that do not work.
+  /// The problems of devices that do not work.
   public let conditions: ConditionFeed
   /// What happens to the fences, one event after the other.
   let fenceEvents = Subject<FenceStatus, Never>()
@@ -45,7 +45,7 @@ public final class HubHost: Sendable {
   private let isOver = Guarded(false)
   private let text: Guarded<[UInt8]?>
 
-  /// - Parameter boardText: of the board file, where there is one
+  /// - Parameter boardText: of the board file, if there is one
   public init(
     _ hub: Hub, version: String, boardText: [UInt8]? = nil, replay: ReplaySession? = nil,
     calibrations: (any CalibrationStore)? = nil, rehearsal: (any CalibrationRehearsal)? = nil
@@ -107,7 +107,7 @@ public final class HubHost: Sendable {
     return new
   }
 
-  /// Powers everything off now and for good, whoever listens; of a hub that is about to come in place of this one as well.
+  /// Powers everything off permanently, for any subscribers; also in a hub that is about to replace this one.
   public func shutDown() {
     isOver.withLock { $0 = true }
     hub.value.shutDown()
@@ -120,16 +120,16 @@ public final class HubHost: Sendable {
     _ = replace(old, by: board)
   }
 
-  /// The fused state, at most so many times a second. Subscribing powers the devices.
+  /// The fused state, at most at this rate. Subscribing powers the devices.
   ///
   /// - Parameters:
   ///   - rateHz: `nil` for the board's own rate
-  ///   - parts: what is wanted of it
+  ///   - parts: the requested parts
   public func state(rateHz: Double?, parts: Set<StatePart> = .all) -> Deferred<FusedState, Never> {
     following { $0.state(rateHz: rateHz ?? $0.board.stateRateHz, parts: parts) }
   }
 
-  /// A fix now and then. Subscribing has the receivers woken for each; another board file changes nobody's times.
+  /// Fixes on a schedule. Subscribing wakes the receivers for each; a new board file does not change the times.
   public func fixes(on schedule: Schedule) -> Deferred<ScheduledFix, Never> {
     Deferred { [current] _ in current.value.fixes(on: schedule) }
   }

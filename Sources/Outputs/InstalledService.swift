@@ -19,7 +19,7 @@ public struct InstalledService: Sendable {
       : "sudo systemctl start sensorhub; journalctl -u sensorhub -n 20 says why it does not run"
   }
 
-  /// Why a hub is not started without a board file, and what to do; `nil` where it may be.
+  /// The reason why a hub is not started without a board file, with the next step; `nil` if it may be.
   public var refusalOfSimulation: (message: String, nextStep: String)? {
     trace.map { trace in
       (

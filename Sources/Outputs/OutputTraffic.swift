@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Who is being served what, for whoever watches the hub itself.
+/// The clients of each output, for observers of the hub itself.
 public final class OutputTraffic: Sendable {
   /// One kind of output.
   public final class Kind: Sendable {
@@ -27,7 +27,7 @@ public final class OutputTraffic: Sendable {
 
   public let devices = Kind("devices")
   public let state = Kind("state")
-  /// Recordings that somebody has asked for.
+  /// Recordings that clients have requested.
   public let record = Kind("record")
   public let gpsd = Kind("gpsd")
   public let nmea = Kind("nmea")

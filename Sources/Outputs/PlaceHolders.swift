@@ -1,8 +1,8 @@
 import Guarding
 
-/// What keeps places for users that outlive their requests, until they or root end them.
+/// The services that keep places for users beyond their requests, until the users or root end them.
 protocol PlaceHolding: AnyObject, Sendable {
-  /// What it keeps, as the answer to root names it: `holds`.
+  /// The kind of its places, for the answer to root: `holds`.
   var placeKind: String { get }
 
   /// Ends all of them.
@@ -27,9 +27,9 @@ final class PlaceHolders: Sendable {
     }
   }
 
-  /// Ends all that anybody keeps.
+  /// Ends all places of all users.
   ///
-  /// - Returns: how many of each kind, in the order of the kinds' names
+  /// - Returns: the number of each kind, in the order of the kinds' names
   func releaseAll() -> [(kind: String, count: Int)] {
     let holders = entries.withLock { $0.compactMap(\.holder) }
     var counts: [String: Int] = [:]

@@ -4,28 +4,28 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// Keeps what receivers knew in a file, so that they start quickly also behind a restart of the hub. Waits for nobody: the disk
-/// has a thread of its own, but for the end.
+/// Keeps the receivers' knowledge in a file, so that they start quickly also after a restart of the hub. Callers never
+/// wait: the disk has a thread of its own, except at the end.
 public final class ReceiverKnowledgeFile: Sendable {
   private struct State {
     var writtenAt: MonotonicInstant?
     var following: Subscription?
   }
 
-  /// Cards wear out. What is lost with a hub that does not end in order is a quarter of an hour old at most.
+  /// Cards wear out. A hub that does not end in order loses at most a quarter of an hour.
   private static let interval = Duration.seconds(15 * 60)
 
   private let file: StateFile<[String: StateEntry<ReceiverKnowledge>]>
   private let state = Guarded(State())
 
   /// - Parameters:
-  ///   - path: the file that it is kept in
-  ///   - makeFolder: makes the folder of that, where there is none
+  ///   - path: the file
+  ///   - makeFolder: makes its folder, if it is missing
   public init(path: String, makeFolder: @escaping @Sendable () -> Void) {
     file = StateFile(path: path, mostBytes: 4 << 20, nothing: [:], makeFolder: makeFolder)
   }
 
-  /// Reads the disk, and follows what changes from then on.
+  /// Reads the disk, and follows changes from then on.
   public func begin(_ store: ReceiverKnowledgeStore, clock: any MonotonicTimeSource) {
     store.restore(file.content.compactMapValues(\.value))
     state.withLock { $0.writtenAt = clock.now }
@@ -47,7 +47,7 @@ public final class ReceiverKnowledgeFile: Sendable {
     }
   }
 
-  /// Once all receivers are off, where it has begun. Waits for the disk.
+  /// Once all receivers are off, if it has started. Waits for the disk.
   public func end(_ store: ReceiverKnowledgeStore) {
     let following = state.withLock { state in
       state.writtenAt = nil

@@ -21,13 +21,13 @@ struct ReconnectPace {
     return .seconds(wait < Self.longest ? wait * (1 - share) : Self.longest * (1 + share))
   }
 
-  /// Of one that was there, for a client that nobody waits for: a broker that restarts loses a thousand of them at one instant,
-  /// and has a hundred a second come back, after those that somebody does wait for.
+  /// For a lost connection of a client without observers: a restarted broker loses a thousand of them at one instant,
+  /// and should have a hundred a second come back, after those with observers.
   mutating func nextGivingWay() -> Duration {
     max(next(), .seconds(Double.random(in: 0.5...Self.spread, using: &random)))
   }
 
-  /// Of one that does not want the client: until somebody has done something about that.
+  /// For a broker that refuses the client: until a person has solved that.
   mutating func afterRefusal() -> Duration {
     .seconds(Self.longest * Double.random(in: 1...1.5, using: &random))
   }

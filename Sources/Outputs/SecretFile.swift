@@ -10,15 +10,15 @@ public enum SecretFile {
     var reason: String
   }
 
-  /// Where a board file may have a password read from, which the hub then sends to others: a file that somebody's board file
-  /// names must not be any that the hub can read.
+  /// The folders from which a board file may have a password read, which the hub then sends to others: a user's board
+  /// file must not name any file that the hub can read.
   private static let folders = ["/etc/sensorhub/", "/run/credentials/sensorhub.service/"]
 
   private static var credentials: String? {
     getenv("CREDENTIALS_DIRECTORY").map { "\(String(cString: $0))/" }
   }
 
-  /// Why a board file's password is not read from a file; `nil` where it may be.
+  /// The reason why a board file's password is not read from a file; `nil` if it may be.
   static func refusal(ofBoards file: String) -> String? {
     let allowed = folders + [credentials].compactMap { $0 }
     let parts = file.utf8.split(separator: UInt8(ascii: "/"))
@@ -29,15 +29,16 @@ public enum SecretFile {
       + "service set CREDENTIALS_DIRECTORY to its folder"
   }
 
-  /// Reads what is in the file, or in the credential where no file is named, without the blanks around it; `nil` where there is
-  /// neither.
+  /// Reads the contents of the file, or of the credential if no file is named, without surrounding blanks; `nil` if
+  /// there is neither.
   static func read(_ file: String?, orCredential name: String) throws(Failure) -> (file: String, secret: [UInt8])? {
     let credential = credentials.map { "\($0)\(name)" }
     guard let path = file ?? credential.flatMap({ access($0, F_OK) == 0 ? $0 : nil }) else { return nil }
     var status = stat()
     let content: [UInt8]
     do throws(Files.Errno) {
-      // A pipe of this process's own, as a shell makes of <(…), and no other: one that nobody writes to is waited for.
+      // Only a pipe of this process's own, as a shell makes for <(…): reading another pipe could wait for a writer for
+      // ever.
       let isOwn = isDescriptor(path)
       content =
         isOwn
@@ -65,7 +66,7 @@ public enum SecretFile {
     return !digits.isEmpty && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
 
-  /// What the owner of a token or a password should know: files that everybody on this machine can read.
+  /// Warnings for the owner of a token or a password: files that every user of this machine can read.
   public static func warnings(of board: Board) -> [String] {
     BoardProblems.secrets(of: board).compactMap { key, file in
       warning(of: file).map { "'\(key)': \($0)" }

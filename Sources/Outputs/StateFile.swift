@@ -14,8 +14,8 @@ struct StateEntry<Value: Codable & Equatable & Sendable>: Codable, Equatable, Se
   func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
 }
 
-/// What a part of the hub knows over its runs, as JSON in a file. What is lost of it does no harm: a file that is damaged counts as
-/// none, and a hub that cannot write there says so of its power books.
+/// A part of the hub's knowledge across its runs, as JSON in a file. Its loss does no harm: a damaged file counts as
+/// none, and a hub that cannot write there reports that for its power books.
 final class StateFile<Content: Codable & Equatable & Sendable>: Sendable {
   private let path: String
   private let mostBytes: Int
@@ -25,9 +25,9 @@ final class StateFile<Content: Codable & Equatable & Sendable>: Sendable {
   private let disk = Guarded(())
 
   /// - Parameters:
-  ///   - mostBytes: what is longer is none of its own
-  ///   - nothing: what is known where there is no file
-  ///   - makeFolder: makes the folder of that, where there is none
+  ///   - mostBytes: a longer file is not its own
+  ///   - nothing: the knowledge without a file
+  ///   - makeFolder: makes its folder, if it is missing
   init(path: String, mostBytes: Int, nothing: Content, makeFolder: @escaping @Sendable () -> Void) {
     self.path = path
     self.mostBytes = mostBytes

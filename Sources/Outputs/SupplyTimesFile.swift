@@ -11,7 +11,7 @@ public final class SupplyTimesFile: Sendable {
     file = StateFile(path: path, mostBytes: 64 << 10, nothing: nil, makeFolder: makeFolder)
   }
 
-  /// Takes over what the hub before this one has written, and notes that this one runs. Waits for the disk.
+  /// Takes over the file of the previous hub, and notes that this one runs. Waits for the disk.
   public func begin(_ machine: Machine) {
     if let before = file.content { machine.restore(before) }
     file.change { $0 = SupplyTimes(at: machine.clock.now, isRunning: true) }

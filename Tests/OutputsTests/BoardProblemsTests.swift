@@ -41,7 +41,7 @@ struct BoardProblemsTests {
     }
     guard let fleet = board.fleet else { return }
     #expect(throws: FleetObstacle.self) { try MQTTOptions(fleet, identifier: "x", subscriptions: []) }
-    // Who names it at a command line has a right to.
+    // A user may name it on the command line.
     var own = FleetSettings(broker: fleet.broker)
     (own.username, own.passwordFile) = ("a", file)
     #expect(try MQTTOptions(own, identifier: "x", subscriptions: []).passwordFile == file)
@@ -55,7 +55,7 @@ struct BoardProblemsTests {
     #expect(say("a", 400) == "a")
     #expect(say("b", 400) == "b")
     #expect(say("c", 400) == nil)
-    // What is taken back makes room, and what is there is replaced.
+    // A removed report makes room, and an existing one is replaced.
     #expect(fleet.take("t/a/health", []) == "a")
     #expect(say("c", 400) == "c")
     #expect(say("c", 100) == "c")

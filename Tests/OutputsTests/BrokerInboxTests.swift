@@ -2,14 +2,14 @@ import Testing
 
 @testable import Outputs
 
-/// What a command keeps of what its broker sends until it reads that.
+/// The messages of a command's broker until they are read.
 struct BrokerInboxTests {
   private func message(_ number: Int, byteCount: Int = 1000) -> MQTTConnection.Event {
     .received(
       topic: "\(number)", payload: [UInt8](repeating: 0, count: byteCount), isRetained: false, expirySeconds: nil)
   }
 
-  /// Takes all, as their topics or what else they are.
+  /// Takes all, as their topics or kinds.
   private func all(_ inbox: inout BrokerInbox) -> (events: [String], lostCount: Int) {
     var (events, lostCount) = ([String](), 0)
     while true {

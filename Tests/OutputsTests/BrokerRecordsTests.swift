@@ -2,7 +2,7 @@ import Testing
 
 @testable import Outputs
 
-/// What a hub and its broker's process write to the socket between them is read as it was, and nothing else is read at all.
+/// Records between a hub and its broker's process are read as they were written, and nothing else is read.
 struct BrokerRecordsTests {
   private static let reports: [BrokerReport] = [
     .answered(.init(code: 0, words: "Success"), byteLimit: 8192),
@@ -61,7 +61,7 @@ struct BrokerRecordsTests {
       }
       #expect(throws: MalformedBrokerRecord.self) { try BrokerReport(body + [0]) }
     }
-    // A text of two bytes that is no UTF-8, more bytes than there are, and a kind that there is not.
+    // A text of two bytes that is no UTF-8, more bytes than there are, and an unknown kind.
     for body: [UInt8] in [[8, 2, 0, 0, 0, 0xc0, 0x80], [8, 0xff, 0xff, 0xff, 0xff, 0x61], [99], [4, 1, 0, 0]] {
       #expect(throws: MalformedBrokerRecord.self) { try BrokerReport(body[...]) }
     }

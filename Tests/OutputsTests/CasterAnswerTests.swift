@@ -46,7 +46,7 @@ struct CasterAnswerTests {
       for size in [1, 2, 3, 16, answer.count] {
         let found = read(stride(from: 0, to: answer.count, by: size).map { answer[$0..<min($0 + size, answer.count)] })
         #expect(found.kind == .corrections && found.error == nil)
-        // What an old caster says of itself is passed over as what is no correction.
+        // An old caster's additional header lines are skipped, because they are no corrections.
         #expect(found.body.suffix(Self.corrections.count).elementsEqual(Self.corrections))
       }
     }

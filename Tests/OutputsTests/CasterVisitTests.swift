@@ -28,7 +28,7 @@ struct CasterVisitTests {
     }
   }
 
-  /// With more patience than a busy machine takes, but where a caster is to be left.
+  /// With more patience than a busy machine needs, except where the visit must end.
   private func visit(
     _ settings: CasterSettings, password: String = "", answer: Duration = .seconds(600),
     silence: Duration = .seconds(600), stop: StopSignal = StopSignal(), clock: AdjustedClock = AdjustedClock(),
@@ -169,10 +169,10 @@ struct CasterVisitTests {
     _ begun: String, _ endless: String, _ reason: CasterError
   ) {
     let caster = EndlessCaster(begun, endless)
-    // Longer than a busy machine takes, and short for who waits for a caster that is never silent.
+    // Longer than a busy machine takes, and short for a test with a caster that is never silent.
     #expect(visit(settings(caster.caster), silence: .seconds(60)) == reason)
     caster.waitUntilLeft()
-    // What it got rid of waits in the sockets of both ends, for the most part.
+    // Most of its sent bytes wait in the sockets of both ends.
     #expect(caster.sentByteCount < EndlessCaster.most)
   }
 
@@ -186,7 +186,7 @@ struct CasterVisitTests {
     let caster = EndlessCaster(begun, endless)
     switch visit(settings(caster.caster)) {
     case .noSuchMountPoint(_, let count): #expect(count <= 20_000)
-    // What comes with the head is no table yet.
+    // The bytes with the head are no table yet.
     case .broken: #expect(endless == "0")
     case let other: Issue.record("\(other)")
     }
@@ -234,7 +234,7 @@ struct CasterVisitTests {
       visit.close()
     }
     let clock = MonotonicClock()
-    // Before the connection, from which on the seconds count: who is told of that may be told late.
+    // Before the connection, from which the seconds count: the report of that may be late.
     let began = clock.now
     var lastAt: MonotonicInstant?
     var messages = 0
@@ -247,7 +247,7 @@ struct CasterVisitTests {
         case .message: messages += 1
         }
       })
-    // What is over the measure waits, and is not lost.
+    // Bytes beyond the limit wait, and are not lost.
     #expect(end == .closed && messages == count)
     // However it comes in pieces, two seconds' measure and a read over each do not hold it.
     #expect(flood.count > 2 * (32 + 4) * 1024)

@@ -33,7 +33,7 @@ struct ClientNameTests {
     #expect(python.called("a[12]")?.description == "\"a[12]\"[812]")
     #expect(python.called("") == nil)
     #expect(ClientPeer(by: "socket client").called("logger")?.description == "logger")
-    // What comes from an address has no process that a name could stand before.
+    // A client at an address has no process whose number could follow the name.
     #expect(ClientPeer(host: "[::1]", port: 40022).called("logger")?.description == "logger")
   }
 
@@ -45,7 +45,7 @@ struct ClientNameTests {
       account(ClientPeer(host: "127.0.0.1", port: 40022).holder("gpsd")) == ["gpsd 127.0.0.1:40022", "gpsd 127.0.0.1"])
     #expect(account(ClientPeer(host: "[::1]", port: 40022).holder("web")) == ["web [::1]:40022", "web [::1]"])
     #expect(account(python.holder("gpsd").wanting([.attitude])) == ["gpsd python3[812] (attitude)", "gpsd python3"])
-    // A broker's viewers name themselves, anew with each visit, and as they like.
+    // A broker's viewers choose any name, anew with each visit.
     for viewer in ["alice", "gpsd 127.0.0.1:1", "x (attitude)"] {
       let interest = try #require(Interest.read(Array("{\"rateHz\":5}".utf8), of: .state).interest)
       #expect(account(InterestLeases.holder(viewer, interest)) == ["mqtt \(viewer) 5 Hz", "mqtt"])

@@ -39,7 +39,7 @@ import Testing
     try bytes.withUnsafeBufferPointer { (bytes) throws(MCAPError) in try file.append(UnsafeRawBufferPointer(bytes)) }
   }
 
-  /// What fits into no socket's buffer.
+  /// More than any socket's buffer holds.
   private let large = (0..<2_000_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
 
   @Test func `a client that reads gets all of it, in order`() throws {

@@ -6,10 +6,10 @@ import Testing
 @testable import Hub
 @testable import Outputs
 
-/// What the log repeats of devices that do not work.
+/// The log's repetitions about devices that do not work.
 @Suite(.timeLimit(.minutes(10)))
 struct ConditionLogTests {
-  /// Keeps what is written.
+  /// Keeps the written lines.
   private final class Notebook: LogDestination {
     let entries = Recorder<LogEntry>()
     func write(_ entry: LogEntry) { entries.append(entry) }
@@ -28,7 +28,7 @@ struct ConditionLogTests {
       isWanted: isWanted)
   }
 
-  /// What is written while something is so, a look every two seconds.
+  /// The lines written during a condition, with a look every two seconds.
   private func lines(of entries: [ConditionFeed.Entry], seconds: Int) -> [String] {
     let sink = JournalSink(to: notebook)
     let log = ConditionLog(sink: sink, clock: clock)

@@ -53,7 +53,7 @@ struct ConnectionPatienceTests {
     #expect(patience.verdict(on: outgoing(1000, 900), at: second(105)) == .goesOn(until: second(110)))
     #expect(patience.verdict(on: outgoing(1000, 900), at: second(119)) == .goesOn(until: second(120)))
     #expect(patience.verdict(on: outgoing(1000, 900), at: second(120)) == .isStalled)
-    // Of what waited before nothing is remembered once all has been taken.
+    // Earlier waiting bytes are forgotten once all have been taken.
     #expect(patience.verdict(on: outgoing(1900, 0), at: second(121)) == .goesOn(until: nil))
     #expect(patience.verdict(on: outgoing(1900, 1), at: second(200)) == .goesOn(until: second(205)))
   }

@@ -16,7 +16,7 @@ import Testing
 struct CorrectionsTests {
   private static let epoch = MadeMessage.correction(1005) + MadeMessage.correction(1077, byteCount: 400)
 
-  /// A hub with a receiver that counts whole waves, and who has been told what.
+  /// A hub with a receiver that counts carrier phases, and the recorded reports.
   private final class Rig: Sendable {
     let hardware = SimulatedHardware()
     let receiver: CommandedReceiver
@@ -83,13 +83,13 @@ struct CorrectionsTests {
     func write(_ entry: LogEntry) {}
   }
 
-  /// Sends corrections again and again, cut anywhere, for as long as somebody takes them.
+  /// Sends corrections repeatedly, cut anywhere, while the client takes them.
   private static func serve(_ visit: ScriptedCaster.Visit) {
     visit.send("HTTP/1.1 200 OK\r\nContent-Type: gnss/data\r\nTransfer-Encoding: chunked\r\n\r\n")
     var looks = 0
     hold {
       looks += 1
-      // Some ten times a second: it is to get there, and not to be all that happens.
+      // Some ten times a second: enough to arrive, without occupying the machine.
       guard looks % 20 == 1 else { return !visit.isOpen }
       for piece in [epoch[..<7], epoch[7..<100], epoch[100...]] {
         visit.send(Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + Array("\r\n".utf8))
@@ -213,7 +213,7 @@ struct CorrectionsTests {
     for _ in 1...3 {
       let (fixes, subscription) = try rig.fixes()
       #expect(eventually { fixes.values.contains { $0.mode >= .twoDimensional } && rig.corrections?.phase == .waiting })
-      // Whoever waits says why a moment later.
+      // The reason for waiting is reported a moment later.
       let reason = "it wants a user and a password: ntrip://user@… and 'ntrip.passwordFile'"
       #expect(eventually { rig.status.remark?.hasSuffix(reason) == true }, "\(rig.status)")
       subscription.cancel()
@@ -241,7 +241,7 @@ struct CorrectionsTests {
     }
     assembler.finish { told = $0.fix }
     let place = try #require(told?.position)
-    // What has been found last may be told before it is given to whoever subscribes.
+    // The last fix may be reported before it is given to subscribers.
     #expect(
       eventually {
         fixes.values.compactMap(\.position).contains { its in

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 struct DecoderTests {
-  /// What a `TPV` says, as far as it is compared.
+  /// The compared members of a `TPV`.
   private struct TPV: Decodable {
     var `class`: String
     var time: String?

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Outputs
 
-/// What others say, written into other languages.
+/// Foreign text, written into other languages.
 struct EscapingTests {
-  /// Characters that are one with their neighbours to Swift, and two to everybody else.
+  /// Characters that are one with their neighbours to Swift, and two to all other programs.
   private static let sticky = ["", "\u{301}", "\u{200D}", "\u{FE0F}", "\u{20E3}"]
 
   @Test func `a page shows text, whatever stands around what has a meaning in it`() {
@@ -76,7 +76,7 @@ struct EscapingTests {
     #expect(text.unicodeScalars.allSatisfy { !Text.isHidden($0) }, "\(text)")
     struct Named: Decodable, Equatable { var name: String }
     #expect(try JSONDecoder().decode(Named.self, from: Data(text.utf8)).name == hostile)
-    // What somebody else has written.
+    // A text by another author.
     let foreign = "{\"name\":\"a\u{9b}1m\u{202e}\u{E0001}\u{7f} é 🚀\"}"
     let shown = Text.printableJSON(foreign)
     #expect(shown.unicodeScalars.allSatisfy { !Text.isHidden($0) }, "\(shown)")

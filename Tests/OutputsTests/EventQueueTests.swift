@@ -3,7 +3,7 @@ import Testing
 
 @testable import Outputs
 
-/// What waits for a client of an event stream that reads slowly.
+/// The waiting events of a client that reads slowly.
 struct EventQueueTests {
   private func texts(of queue: EventQueue) -> [String] {
     var texts: [String] = []

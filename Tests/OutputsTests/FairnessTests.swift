@@ -8,9 +8,9 @@ import Testing
 
 @testable import Outputs
 
-/// Who is let in and heard, at given times.
+/// Admission and service of clients, at given times.
 struct FairnessTests {
-  // MARK: Who is let in
+  // MARK: Admission
 
   private func guests(_ counts: [(address: String, bare: Int, others: Int)]) -> [Admission.Guest] {
     counts.flatMap { address, bare, others in
@@ -76,7 +76,7 @@ struct FairnessTests {
         among: guests.flatMap { Array(repeating: .init(process: $0.process, user: $0.user), count: $0.count) }, own: 990
       )
     }
-    // One process, whoever runs it.
+    // One process, of any user.
     #expect(refusal(of: (5, 0), among: (32, 5, 0)) == "32 of its process are connected, which is its share")
     #expect(refusal(of: (6, 0), among: (32, 5, 0)) == nil)
     // One user with several processes, and several users.
@@ -87,7 +87,7 @@ struct FairnessTests {
     #expect(refusal(of: (8, 0), among: (32, 5, 0), (32, 6, 0)) == "64 are connected, which is all there is room for")
   }
 
-  // MARK: What is heard
+  // MARK: Requests
 
   @Test(arguments: [
     ("GET / HTTP/1.1\r\n", ForeignProtocol.Verdict.foreign), ("POST / HT", .foreign), ("\r\nPUT /x", .foreign),
@@ -104,7 +104,7 @@ struct FairnessTests {
     #expect(ForeignProtocol.verdict(on: Array(text.utf8)) == verdict)
   }
 
-  /// A client over a real socket, whose session keeps what it gets.
+  /// A client over a real socket, whose session keeps its bytes.
   private final class Bench: StreamOutput {
     private final class Session: StreamSession {
       let received: Recorder<String>

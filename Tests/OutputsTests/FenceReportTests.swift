@@ -5,7 +5,7 @@ import Testing
 @testable import Hub
 @testable import Outputs
 
-/// What is told of fences to whoever looks at them.
+/// The reports about fences for viewers.
 struct FenceReportTests {
   private static func at(_ seconds: Double) -> MonotonicInstant { MonotonicInstant(nanoseconds: Int64(seconds * 1e9)) }
 

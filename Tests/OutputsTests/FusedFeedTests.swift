@@ -29,7 +29,7 @@ struct FusedFeedTests {
 
   @Test func `states that come at a pace of their own are sent as often as is wanted`() {
     #expect(sent([0, 40, 80, 120, 160, 200, 240, 280]) == [0, 80, 120, 160, 200, 280])
-    // Nobody waits longer for the one behind a pause.
+    // The sentence after a pause is not delayed further.
     #expect(sent([0, 300, 340, 380, 420]) == [0, 300, 380, 420])
   }
 

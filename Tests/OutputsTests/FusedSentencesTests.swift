@@ -8,7 +8,7 @@ import Testing
 
 @testable import Outputs
 
-/// What a plotter makes of the hub's own sentences, read back through the decoder that real receivers' logs prove.
+/// A plotter's reading of the hub's own sentences, through the decoder that real receivers' logs prove.
 struct FusedSentencesTests {
   private let now = MonotonicInstant(nanoseconds: 100_000_000_000)
 
@@ -34,7 +34,7 @@ struct FusedSentencesTests {
     return state
   }
 
-  /// What a receiver lists; given as its own sentences, because the decoder makes satellites of nothing else.
+  /// A receiver's list; given as its own sentences, because the decoder makes satellites only from these.
   private func epoch(_ sentences: [String]) -> GNSSObservation {
     let position = "GNRMC,120000.00,A,3351.0,S,15112.0,E,1.0,2.0,211126,,,A"
     let (fix, sky, _, _, _) = decode(([position] + sentences).map { SentenceWriter.make($0) }.joined())
@@ -68,7 +68,7 @@ struct FusedSentencesTests {
     return (received.fix, received.attitude, received.bad)
   }
 
-  /// Five systems as a receiver on two frequencies lists them, with one satellite that nobody knows the direction of.
+  /// Five systems as a receiver on two frequencies lists them, with one satellite of unknown direction.
   private var manySystems: GNSSObservation {
     epoch([
       "GNGSA,A,3,02,05,12,13,40,,,,,,,,1.6,0.9,1.3,1", "GNGSA,A,3,66,67,,,,,,,,,,,1.6,0.9,1.3,2",
@@ -294,7 +294,7 @@ struct FusedSentencesTests {
       FusedState.Air(pressurePascals: 101_325, temperatureCelsius: -3.24, humidityPercent: 45.04), at: now,
       source: .baro)
     let lines = FusedSentences.make(of: state).split(separator: "\r\n").map { $0.dropLast(3) }
-    // In Sydney a needle points 12.6 degrees east of north: what is 274.1 by the map is 261.4 by the compass.
+    // In Sydney a needle points 12.6 degrees east of north: a heading of 274.1 by the map is 261.4 by the compass.
     #expect(lines.contains("$HEHDT,274.1,T"))
     #expect(lines.contains("$HCHDG,261.3,,,12.8,E"), "\(lines)")
     #expect(lines.contains { $0.hasPrefix("$GPVTG,271.5,T,258.") })

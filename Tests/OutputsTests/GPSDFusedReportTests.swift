@@ -9,7 +9,7 @@ import Testing
 @testable import Hub
 @testable import Outputs
 
-/// What the gpsd protocol's objects say of a fused state.
+/// The gpsd protocol's objects of a fused state.
 struct GPSDFusedReportTests {
   private let now = MonotonicInstant(nanoseconds: 100_000_000_000)
   private let fixUTC: Int64 = 1_795_219_200_000_000_000

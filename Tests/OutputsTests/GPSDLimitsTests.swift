@@ -27,7 +27,7 @@ struct GPSDLimitsTests {
     var tpv, gst, sky: [Named]
   }
 
-  /// 256 signals, of which every fourth has a strength of its own, and those of GPS are used.
+  /// 256 signals, of which every fourth has a different strength, and those of GPS are used.
   private static var log: [UInt8] {
     var text = nmeaLine("GNRMC,120000.00,A,4807.0380,N,01131.0000,E,0.5,84.4,010626,,,A")
     text += nmeaLine("GNGSA,A,3,01,02,03,04,05,06,07,08,,,,,1.6,0.9,1.3,1")

@@ -60,7 +60,7 @@ import Testing
     func write(_ entry: LogEntry) {}
   }
 
-  /// A connection whose own end holds little: what is not read is not sent.
+  /// A connection whose own end has small buffers: unread bytes are not sent.
   private final class Reader {
     private let descriptor: Int32
     private(set) var byteCount = 0
@@ -96,7 +96,7 @@ import Testing
 
     func ask(for path: String) { send("GET /\(path) HTTP/1.1\r\nHost: localhost\r\n\r\n") }
 
-    /// Waits until something comes, and takes at most so much of it.
+    /// Waits until bytes come, and takes at most this number.
     func take(_ count: Int) {
       var bytes = [UInt8](repeating: 0, count: count)
       let received = recv(descriptor, &bytes, count, 0)

@@ -82,7 +82,7 @@ final class HubCalibrationTests {
   private func isOff(_ id: String) -> Bool { hub.devices.first { $0.id == id }.map { $0.holders.isEmpty } ?? false }
 
   @Test func `the hub wakes what the calibration takes, tells how far it is, and stores the result`() async {
-    // One that does not end as long as nobody turns the board, however long the next client is on its way.
+    // One that does not end while the board is not turned, however long the next client takes.
     let endless = ask(#"{"calibrate": "accel", "name": "test"}"#)
     #expect(await soon { endless.text.contains(#""device":"imu","progress":0"#) }, "\(endless.text)")
     #expect(await soon { !isOff("imu") })
@@ -97,13 +97,13 @@ final class HubCalibrationTests {
     #expect(await soon(within: .seconds(240)) { !client.isOpen }, "\(client.text)")
     #expect(client.text.contains(#""progress":1"#) && client.text.contains(#""file":"notebook""#), "\(client.text)")
     #expect(notebook.entries.withLock { $0 } == ["imu gyro"])
-    // Who has been told the end is not refused.
+    // A client that has been told of the end is not refused.
     let next = ask(#"{"calibrate": "gyro", "name": "test"}"#)
     #expect(await soon { next.text.contains(#""progress":0"#) }, "\(next.text)")
     next.leave()
     #expect(await soon { isOff("imu") })
-    // The client pays under its name for what it calibrates, and for nothing else. (A client whose request is late for a moment is
-    // sent states until then, but has no name yet.)
+    // The client pays under its name for the calibrated device, and for nothing else. (A client whose request is late
+    // for a moment is sent states until then, but has no name yet.)
     #expect(hub.devices.first { $0.id == "gps" }?.bills.contains { $0.payer == "test" } == false)
     #expect(hub.devices.first { $0.id == "imu" }?.bills.contains { $0.payer == "test" } == true)
     await stop()

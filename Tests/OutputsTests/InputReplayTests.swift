@@ -12,7 +12,7 @@ import Testing
 @testable import Outputs
 @testable import Recording
 
-/// What was recorded of the fusion's inputs gives the same states again, however the devices' threads came in each other's way.
+/// The recorded inputs of the fusion give the same states again, however the devices' threads interleaved.
 struct InputReplayTests {
   private static let gps = "gps: { driver: 'nmea', port: 'nowhere' }"
   private static let others = """
@@ -153,7 +153,7 @@ struct InputReplayTests {
   }
 }
 
-/// A hub whose devices all measure at the same instants, on threads of their own, and what is recorded of it.
+/// A hub whose devices all measure at the same instants, on threads of their own, and its recording.
 private final class LiveFusion: Sendable {
   struct Input: Sendable {
     var input: FusionInput
@@ -175,7 +175,7 @@ private final class LiveFusion: Sendable {
       interval: .milliseconds(100), magnetometer: 1, barometer: 2, supplyMonitor: 10, receiver: 10)
   }
 
-  /// What was recorded on a board.
+  /// The recording of one board.
   struct Part: Sendable {
     var board: Board
     var inputs: [Input] = []

@@ -162,7 +162,7 @@ struct InterestLeasesTests {
     #expect(isHeld)
     clock.advance(by: .seconds(2))
     #expect(!isHeld)
-    // Nor where it was taken back just before.
+    // Nor if it was ended just before.
     say(#"{"for": 3600}"#)
     say("")
     leases.brokerLeaves()
@@ -192,7 +192,7 @@ struct InterestLeasesTests {
     // The broker is told until it has forgotten it.
     #expect(expired.values == [phone, phone])
     say("")
-    // And the viewer may want it anew at any time.
+    // And the viewer may request it again at any time.
     say(#"{"for": 60}"#)
     #expect(isHeld)
     await end()
@@ -225,7 +225,7 @@ struct InterestLeasesTests {
       say()
       clock.advance(by: .seconds(40))
       #expect(isHeld)
-      // One lease all the time: another one would have the receiver woken at once.
+      // One lease all the time: another one would wake the receiver at once.
       #expect(schedules.map(\.holder) == ["mqtt phone"])
     }
     clock.advance(by: .seconds(21))

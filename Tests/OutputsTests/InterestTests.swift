@@ -3,7 +3,7 @@ import Testing
 
 @testable import Outputs
 
-/// What viewers ask for, as it comes from a broker: from anybody.
+/// Requests of viewers as they come from a broker: from any client.
 struct InterestTests {
   private let topics = HubTopics(topic: "sensorhub", hub: "boat-7")
 

@@ -36,9 +36,9 @@ final class LateClient {
     return String(decoding: received, as: UTF8.self).split(whereSeparator: \.isNewline).map(String.init)
   }
 
-  /// The whole seconds of a minute or a clock in a line, `nil` where it has none there.
+  /// The seconds of a clock or a duration in a line, `nil` without one.
   ///
-  /// - Parameter count: of the characters behind `key` in which they end
+  /// - Parameter count: the number of characters after `key` in which they end
   static func seconds(_ line: String, behind key: String, _ count: Int) -> Int? {
     number(line, behind: key, count).map { Int($0.rounded()) % 100 }
   }

@@ -8,9 +8,9 @@ import Testing
 @testable import Hub
 @testable import Outputs
 
-/// A hub of which one state is held up on its way while another is made: on a busy machine any thread may be.
+/// A hub with one state that is delayed on its way while another is made: on a busy machine any thread may be.
 final class LateHub: Sendable {
-  /// Whoever is told before the client, and takes its time.
+  /// A subscriber that is notified before the client, and takes its time.
   private struct Hold {
     /// How many times a second it is told; `nil` for of each state.
     var rateHz: Double?
@@ -46,7 +46,8 @@ final class LateHub: Sendable {
     host = HubHost(hub, version: "test")
   }
 
-  /// Has somebody listen who keeps all awake but the supply monitor, with a receiver whose epochs are known to the end.
+  /// Adds a subscriber that keeps everything awake except the supply monitor, with a receiver whose epochs have a known
+  /// end.
   func begin(rateHz: Double?) {
     hold.withLock { $0.rateHz = rateHz }
     let parts: Set<StatePart> = [.position, .pressure]
@@ -86,7 +87,7 @@ final class LateHub: Sendable {
       BarometerSample(at: clock.now, pressurePascals: pascals, temperatureCelsius: 20, humidityPercent: nil))
   }
 
-  /// Who has the supply monitor awake.
+  /// The subscriber that keeps the supply monitor awake.
   var supplyHolders: [String] { hub.devices.first { $0.id == "meter" }?.holders ?? [] }
 
   /// While a client subscribes to the states, one comes about that is held up before it reaches the client, and another one that
@@ -96,7 +97,7 @@ final class LateHub: Sendable {
     let watch = hub.fused.activity.subscribe(
       as: "test", receiveValue: { [self] activity in if activity.subscriberCount > present { clientCame() } })
     subscribe()
-    // Whoever is held up for each state has not been let go yet.
+    // The delayed subscriber of each state has not been released yet.
     hold.withLock { $0.isLong = false }
     #expect(eventually { hold.withLock { $0.isOver } })
     watch.cancel()
@@ -124,7 +125,7 @@ final class LateHub: Sendable {
     TestSupport.hold(until: { hold.withLock { $0.isUnderWay } })
     guard isPaced else { return report(8) }
     measure(100_001)
-    // Before the client leaves what it had.
+    // Before the client leaves its previous stream.
     hold.withLock { $0.isLong = false }
     TestSupport.hold(until: { hold.withLock { $0.isOver } })
   }

@@ -27,11 +27,11 @@ import Testing
     }
 
     deinit {
-      // Whoever waits to write finds nobody left. The writing end stays: its thread may still use the number.
+      // A waiting writer finds no reader any more. The writing end stays, because its thread may still use the number.
       close(reading)
     }
 
-    /// What is there now.
+    /// The present contents.
     func read() -> String {
       var bytes: [UInt8] = []
       var chunk = [UInt8](repeating: 0, count: 65536)
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  /// Keeps what is written.
+  /// Keeps the written lines.
   private final class Notebook: LogDestination {
     let entries = Recorder<LogEntry>()
     func write(_ entry: LogEntry) { entries.append(entry) }
@@ -51,7 +51,7 @@ import Testing
   @Test func `nobody waits for a reader who has stopped, and what is lost is said when he goes on`() {
     let pipe = Pipe()
     let sink = JournalSink(to: LogLines(descriptor: pipe.writing))
-    // Many times what the pipe and the queue hold: a write that waited would never come back.
+    // Many times the capacity of the pipe and the queue: a write that waited would never return.
     for number in 0..<10_000 { sink.write(.info, message(number)) }
     sink.write(.warning, "gps: failed")
     #expect(!sink.flush(within: .milliseconds(1)))

@@ -27,7 +27,7 @@ struct MQTTConnectionTests {
     #expect(connection.isAwaited)
     _ = connection.nextMessage()
     #expect(!connection.isAwaited)
-    // What was on its way when the connection was lost.
+    // The messages on their way when the connection was lost.
     connection.putBack([Outbox.Message(topic: "sensorhub/boat/state", payload: [2])])
     #expect(connection.isAwaited)
   }

@@ -10,7 +10,7 @@ import Testing
 
 @testable import Outputs
 
-/// What was on its way while a client was told something newer does not come to it behind that.
+/// A state that was on its way when a client was sent a newer one does not follow that.
 struct OvertakenTests {
   private let late: LateHub
 
@@ -22,7 +22,7 @@ struct OvertakenTests {
     late.begin(rateHz: nil)
     late.overtake(duringWhat: { client.say(#"?WATCH={"enable":true,"json":true};"#, to: session) })
     late.report(9)
-    // As of the greeting, and of what came after it. Without a position there is none.
+    // As of the greeting, and of the states after it. Without a position there is none.
     let times = client.lines.filter { $0.contains("\"class\":\"TPV\"") }.compactMap {
       LateClient.seconds($0, behind: "\"time\":\"", 23)
     }
@@ -47,7 +47,7 @@ struct OvertakenTests {
     late.begin(rateHz: 1)
     let session = try #require(StateOutput(host: late.host).serve(client.connection))
     client.say(#"{"rateHz": 1, "parts": ["position", "pressure"]}"# + "\n", to: session)
-    // Whoever says nothing for a moment gets all there is: it is over by now, or comes to nothing.
+    // A client that sends no request for a moment gets everything: that is over by now, or without effect.
     #expect(eventually { late.supplyHolders.isEmpty })
     late.report(7)
     late.overtake(duringWhat: {

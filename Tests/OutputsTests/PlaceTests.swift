@@ -9,7 +9,7 @@ import Testing
 
 @testable import Outputs
 
-/// The places that outlive a request: who may have how many, and who can end them.
+/// The places that outlive a request: the shares of users, and the right to end them.
 @Suite(.timeLimit(.minutes(10)))
 struct PlaceTests {
   private let mallory = PlaceUser.account(1001)
@@ -30,7 +30,7 @@ struct PlaceTests {
     #expect(refusal(mallory, 4, (mallory, 2)) != nil)
     #expect(refusal(alice, 4, (mallory, 2), (alice, 1)) != nil)
     #expect(refusal(.keeper, 4, (mallory, 2), (alice, 1)) == nil)
-    // A broker's users are all the same: nobody keeps places for root there.
+    // A broker's users are all alike: no places are reserved for root there.
     #expect(refusal(.broker("alice"), 256, (.broker("mallory"), 128), (.broker(""), 100)) == nil)
     #expect(PlaceUser(account: 0, own: 5) == .keeper && PlaceUser(account: 5, own: 5) == .keeper)
     #expect(PlaceUser(account: 6, own: 5) == .account(6))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Outputs
 
-/// What waits for a disk, on threads of its own.
+/// Work that waits for a disk, on threads of its own.
 @Suite(.timeLimit(.minutes(10))) struct ReadingThreadsTests {
   private let threads = ReadingThreads()
 
@@ -71,7 +71,7 @@ import Testing
   }
 }
 
-/// What is read page by page.
+/// A reading page by page.
 @Suite(.timeLimit(.minutes(10))) struct PagedReadingTests {
   private enum Fault: Error { case broken }
 

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Outputs
 
-/// What clients of a receiver's own output get, whatever it speaks.
+/// The output of a receiver for its clients, in any protocol.
 @Suite(.timeLimit(.minutes(10)))
 struct ReceiverFeedTests {
   private let now = MonotonicInstant(nanoseconds: 100_000_000_000)

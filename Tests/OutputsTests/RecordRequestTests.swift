@@ -3,7 +3,7 @@ import Testing
 
 @testable import Outputs
 
-/// What a client of `record.sock` may ask for.
+/// The permitted requests of a client of `record.sock`.
 struct RecordRequestTests {
   private func read(_ line: String) -> RecordRequest? { try? RecordRequest.read(Array(line.utf8)) }
 

@@ -23,7 +23,7 @@ struct RecordedSystemClockTests {
     record = RecordedDevices(inbox: inbox, systemClock: RecordedSystemClock(in: inbox, time: time)).sentences(of: "gps")
   }
 
-  /// Reads a sentence, and returns the topics of what comes of it and what was said of the clock.
+  /// Reads a sentence, and returns the topics of the resulting messages and those about the clock.
   private func read() -> (topics: [String], said: [String]) {
     clock.advance(by: .seconds(1))
     record(ReceivedBytes(bytes: Array("$A\r\n".utf8), beganAt: clock.now, readAt: clock.now))
@@ -32,7 +32,8 @@ struct RecordedSystemClockTests {
     while let (record, channel) = inbox.take(into: &bytes) {
       topics.append(channel.topic)
       if channel.topic == "/clock" { said.append(String(decoding: bytes, as: UTF8.self)) }
-      // What it was judged by comes first, also among messages of one time; and both before the epoch that the sentence ends.
+      // The clock offset comes first, also among messages of one time; and both before the epoch that the sentence
+      // ends.
       #expect(record.logTimeNanoseconds == UInt64(1_800_000_000_000_000_000 + clock.now.nanoseconds - 1000))
     }
     return (topics, said)

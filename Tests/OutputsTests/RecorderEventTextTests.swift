@@ -5,7 +5,7 @@ import Testing
 
 @testable import Outputs
 
-/// What the log says of the recorder.
+/// The log's lines about the recorder.
 struct RecorderEventTextTests {
   private func line(_ error: MCAPError) -> String { RecorderEvent.failed(error).line("/disk/recordings").text }
 

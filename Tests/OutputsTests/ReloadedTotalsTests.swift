@@ -7,7 +7,7 @@ import Testing
 @testable import Hub
 @testable import Outputs
 
-/// What a device has come to does not fall when the board file is read again.
+/// The totals of a device do not fall with a reload of the board file.
 @Suite(.timeLimit(.minutes(10)))
 struct ReloadedTotalsTests {
   private let terminal = PseudoTerminal()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Outputs
 
-/// A broker's time is played: what it says and when, in milliseconds after it was reached.
+/// A broker's messages are played with their times, in milliseconds after it was reached.
 struct RetainedWaitTests {
   private enum Said { case answer, message, lost }
 

@@ -39,7 +39,7 @@ struct StreamPlacesTests {
     held.removeLast()
     held.append(try places.take(for: try address("192.168.1.7")))
     #expect(throws: StreamPlaces.Refusal.all(limit: 100)) { try places.take(for: nil) }
-    // An optimiser lets go of what nobody asks for any more.
+    // An optimizer releases values after their last use.
     withExtendedLifetime(held) {}
   }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Outputs
 
-/// What is handed on within another document has to be JSON to everybody.
+/// Text that becomes a part of another document must be JSON for every parser.
 struct StrictJSONTests {
   @Test(arguments: [
     "{}", #" { "a" : [ 1 , -0.5e+3 , 10E2, 0, "x\n\u00e9\"", {} , [ ], true,false,null ] } "#,

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Outputs
 
-/// Who has subscribed without a word, as far as the broker can be believed.
+/// Subscribers without a request, as far as the broker is reliable.
 struct SubscriberProbeTests {
   private let clock = ManualClock()
   private let sent = Recorder<String>()

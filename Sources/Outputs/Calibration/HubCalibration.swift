@@ -2,9 +2,9 @@ import Guarding
 import Hub
 import Publishing
 
-/// A calibration that a client of `hub.sock` has the hub do: it holds the lease, and ends with the client's connection.
+/// A calibration that a client of `hub.sock` has requested: it holds the lease, and ends with the client's connection.
 ///
-/// Lines of JSON tell how far it is, and the last one what has been stored, or why nothing was.
+/// Lines of JSON report its progress, and the last one the stored result, or the reason why there is none.
 final class HubCalibration: Sendable {
   private struct State {
     var subscription: Subscription?
@@ -20,7 +20,7 @@ final class HubCalibration: Sendable {
   private let kind: CalibrationKind
   private let state: Guarded<State>
 
-  /// Begins one; returns `nil` where there is none to be had, which the client has been told.
+  /// Starts one; returns `nil` if that is impossible, which the client has been told.
   static func begin(
     _ kind: CalibrationKind, of id: String?, as holder: Holder, for connection: StreamConnection, by host: HubHost
   ) -> HubCalibration? {
@@ -29,7 +29,7 @@ final class HubCalibration: Sendable {
         throw CalibrationRefusal(
           "a replay has no chips", nextStep: "end it, and start a hub on the board: sensorhub run --board …")
       }
-      // The result is used by everybody, in the next run too.
+      // The result applies to all clients, also in the next run.
       guard LocalRights.mayChange(connection.descriptor) else {
         throw CalibrationRefusal(
           "you may not calibrate the hub's sensors: \(LocalRights.lack)", reason: .noPermission,
@@ -127,13 +127,14 @@ final class HubCalibration: Sendable {
     if finish() != nil { free() }
   }
 
-  /// The next one may begin. Before the client is told of the end: whoever has seen that is not to be refused.
+  /// The next one may start. This comes before the client is told of the end, after which a request must not be
+  /// refused.
   private func free() {
     host.rehearsal?.end()
     host.calibrator.withLock { $0 = nil }
   }
 
-  /// Ends the lease; returns what has been measured, the first time.
+  /// Ends the lease; returns the measurements, the first time.
   private func finish() -> CalibrationSession? {
     let (session, subscription) = state.withLock { state -> (CalibrationSession?, Subscription?) in
       guard !state.isOver else { return (nil, nil) }

@@ -3,11 +3,11 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// Notices what becomes of devices that do not work, also where that is only the time that passes: a line that stays silent says
-/// nothing.
+/// Notices changes of devices that do not work, including those by the mere passing of time: a silent line causes no
+/// event.
 ///
-/// It looks when a device changes, and every two seconds while one that is wanted does not work; a hub of which every device works
-/// or rests has no timer. It looks on the timer's thread, never on a reader's.
+/// It looks when a device changes, and every two seconds while one with subscribers does not work; a hub in which every
+/// device works or rests has no timer. It looks on the timer's thread, never on a reader's.
 public final class ConditionFeed: Sendable {
   /// One device that does not work.
   struct Entry: Equatable, Sendable {
@@ -24,18 +24,18 @@ public final class ConditionFeed: Sendable {
   private let clock: any MonotonicTimeSource
   private let latest = MutableProperty<[Entry]>([])
   private let present = Guarded<Lifetime?>(nil)
-  /// What is the matter with the board file that was read last; `nil` where it is in service.
+  /// The problem of the last board file; `nil` if it is in service.
   private let board = Guarded<DeviceCondition?>(nil)
 
   init(clock: any MonotonicTimeSource) { self.clock = clock }
 
-  /// What is the matter with the devices, with each look that finds any trouble, and once there is none any more.
+  /// The problems of the devices, with each look that finds any, and once when there are none any more.
   var changes: Property<[Entry]> { latest.readOnly }
 
-  /// What the board file is called where names of devices stand.
+  /// The board file's name in lists of devices.
   static let boardName = "board file"
 
-  /// What is the matter with the hub itself.
+  /// The problems of the hub itself.
   public var ofBoard: [DeviceCondition] { board.withLock { [$0].compactMap { $0 } } }
 
   /// The board file was read again.
@@ -95,6 +95,6 @@ public final class ConditionFeed: Sendable {
 }
 
 extension DeviceCondition.Kind {
-  /// What is said of it changes as time passes.
+  /// Its description changes as time passes.
   fileprivate var changesByItself: Bool { self == .failed || self == .acquiring }
 }

@@ -31,7 +31,7 @@ final class ConditionLog: Sendable {
       if worst[entry.device] == nil { worst[entry.device] = entry }
     }
     let due = troubles.withLock { troubles in
-      // What comes and goes is not said again within the minute.
+      // A problem that comes and goes is not logged again within the minute.
       troubles = troubles.filter { device, trouble in
         worst[device] != nil || trouble.writtenAt.map { now - $0 < ConditionLog.interval } ?? false
       }

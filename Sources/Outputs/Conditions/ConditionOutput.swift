@@ -2,7 +2,7 @@ import Hub
 import Publishing
 import ServiceLifecycle
 
-/// Has the conditions of the devices watched, and writes to the journal what a person should look after.
+/// Watches the conditions of the devices, and writes to the journal those that need a person's attention.
 public final class ConditionOutput: Service {
   private let host: HubHost
   private let sink: JournalSink

@@ -1,7 +1,7 @@
 import Hub
 import MonotonicTime
 
-/// What is the matter with a device, as JSON and as one line for people.
+/// A device's problem, as JSON and as one line for people.
 public struct ConditionReport: Decodable, Equatable, Sendable {
   public var kind: String
   public var severity: String

@@ -1,4 +1,4 @@
-/// What a caster answers, read as it comes, in NTRIP 1 (`ICY 200 OK`) and 2 (HTTP/1.1).
+/// A caster's answer, parsed as it arrives, in NTRIP 1 (`ICY 200 OK`) and 2 (HTTP/1.1).
 struct CasterAnswer {
   enum Body { case corrections, sourceTable }
 
@@ -15,9 +15,9 @@ struct CasterAnswer {
   private var location = ""
   private var isTable = false
   private var chunks: ChunkedBody?
-  /// Of the body, what is still to come, where its length is known.
+  /// The remaining length of the body, if it is known.
   private var leftCount: Int?
-  /// Its head is that of HTTP: what comes after that is the body, and nothing else.
+  /// Its head is that of HTTP: everything after it is the body.
   private(set) var isHTTP = false
 
   /// The body has come to the end that its head, or its last chunk, has named.
@@ -26,7 +26,7 @@ struct CasterAnswer {
   /// `nil` before its head has come whole.
   var body: Body? { stage == .body ? isTable ? .sourceTable : .corrections : nil }
 
-  /// Takes what has come, and hands on what of it is the body.
+  /// Takes received bytes, and passes on those of the body.
   mutating func take(_ bytes: ArraySlice<UInt8>, _ receive: (ArraySlice<UInt8>) -> Void) throws(CasterError) {
     var rest = bytes
     while stage != .body, !rest.isEmpty {
@@ -51,7 +51,7 @@ struct CasterAnswer {
 
   /// A server of something else is not waited for until it has said a line.
   private func requireText() throws(CasterError) {
-    // An alert of TLS: whoever does not greet it is sent away.
+    // An alert of TLS: the server rejects clients without TLS.
     if line.first == 0x15 { throw .speaksTLS }
     guard line.allSatisfy({ $0 >= 0x20 || $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\t") }) else {
       throw .noCaster("")
@@ -71,7 +71,7 @@ struct CasterAnswer {
   private mutating func takeFirst(_ text: String) throws(CasterError) {
     let words = text.split(separator: " ", maxSplits: 2)
     switch words.first {
-    // What some casters say of themselves behind it is no RTCM, and passed over as such.
+    // Some casters add header lines after it, which are no RTCM, and skipped as such.
     case "ICY" where words.dropFirst().first == "200": stage = .body
     case "SOURCETABLE":
       isTable = true

@@ -75,7 +75,7 @@ struct CasterConnection: ~Copyable {
     }
   }
 
-  /// - Returns: what has come; nothing where the time is over, or as good as over
+  /// - Returns: the received bytes; none if the time is over, or nearly over
   borrowing func receive(atMost limit: Duration) throws(CasterError) -> [UInt8] {
     switch poller.wait(for: descriptor, atMost: limit) {
     case .stopped: throw .stopped

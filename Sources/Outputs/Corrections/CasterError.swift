@@ -9,7 +9,7 @@ enum CasterError: Error, Equatable {
   case unreachable(reason: String)
   case silent
   case closed
-  /// What it sends is cut up in a way that makes no sense.
+  /// Its chunks are malformed.
   case broken
   case unauthorised
   /// Some of those that it has, the likeliest first.
@@ -20,7 +20,7 @@ enum CasterError: Error, Equatable {
   case speaksTLS
   case noCorrections
 
-  /// Only who looks after the board or the caster can do something about it; who asks again at once is a nuisance.
+  /// Only the owner of the board or the caster can solve this; an immediate further request would be a nuisance.
   var isRefusal: Bool {
     switch self {
     case .stopped, .unknownHost, .unreachable, .silent, .closed, .broken: false

@@ -1,12 +1,12 @@
 import FoundationEssentials
 import Hub
 
-/// What a caster is asked: for a mount point, or for the table of those that it has.
+/// A request to a caster: for a mount point, or for its table of mount points.
 enum CasterRequest {
   /// - Parameters:
   ///   - mountPoint: empty for the table
-  ///   - password: of the user, where the board file names one
-  ///   - position: where the receiver is, as a sentence, where that is known and told
+  ///   - password: of the user, if the board file names one
+  ///   - position: the receiver's position as a sentence, if it is known and should be sent
   ///   - version: of the program
   static func make(
     _ mountPoint: String, of caster: CasterSettings, password: String, position: String?, version: String

@@ -3,7 +3,7 @@ import Hub
 import MonotonicTime
 import UBX
 
-/// A visit at a caster: it is asked for a mount point, and what comes is taken for as long as that is wanted.
+/// One connection to a caster: it requests a mount point, and takes the corrections while they are wanted.
 struct CasterVisit {
   /// For how long is waited for what.
   struct Patience {
@@ -12,30 +12,31 @@ struct CasterVisit {
     var answer = Duration.seconds(15)
     /// Stations report every second, the slowest every ten.
     var silence = Duration.seconds(30)
-    /// Until somebody who has been found nowhere yet is asked again where he is.
+    /// The interval of requests for a position that is not known yet.
     var position = Duration.seconds(1)
   }
 
   enum Event {
-    /// It lets the receiver have what it asked for.
+    /// It has granted the request.
     case connected
     case bytes(Int)
     /// A whole message of RTCM 3.
     case message(UInt16, [UInt8])
   }
 
-  /// What has come at once. A caster that sends much and says little, such as sizes of chunks, is known by what it sends.
+  /// The bytes of one read. A caster that sends many bytes without content, such as sizes of chunks, is recognized by
+  /// its raw bytes.
   private struct Piece {
     var body: [UInt8] = []
     /// Of all bytes as they came.
     var count = 0
   }
 
-  /// What a message of RTCM 3 begins with.
+  /// The first byte of a message of RTCM 3.
   private static let preamble: UInt8 = 0xD3
   /// This many bytes without a whole message among them are noise. Sizes of chunks count as well.
   private static let mostNoise = 16 * 1024
-  /// Ten times what the fullest corrections take. Of a caster that sends more, and without end, no more is read.
+  /// Ten times the rate of the fullest corrections. From a caster that permanently sends more, no more is read.
   private static let mostBytesASecond = 32 * 1024
   /// Of a table: five thousand mount points.
   private static let longestTable = 2 * 1024 * 1024
@@ -50,9 +51,9 @@ struct CasterVisit {
   /// Where the receiver is, as a sentence; `nil` while it does not know.
   let position: () -> String?
 
-  /// Takes what comes until told to stop, or until something is wrong.
+  /// Takes corrections until told to stop, or until an error.
   ///
-  /// - Returns: how it has ended
+  /// - Returns: the reason of its end
   func run(_ receive: (Event) -> Void) -> CasterError {
     do throws(CasterError) {
       try stay(receive)
@@ -72,7 +73,7 @@ struct CasterVisit {
     return connection
   }
 
-  /// What comes within a time; its body is empty where only the head comes, or sizes of chunks.
+  /// The bytes received within a time; the body is empty if only the head comes, or sizes of chunks.
   private func read(
     _ connection: borrowing CasterConnection, _ answer: inout CasterAnswer, atMost limit: Duration
   ) throws(CasterError) -> Piece {
@@ -82,7 +83,7 @@ struct CasterVisit {
     return piece
   }
 
-  /// Awaits the head of the answer; returns what has come of the body with it.
+  /// Awaits the head of the answer; returns the first bytes of the body.
   private func readHead(
     _ connection: borrowing CasterConnection, _ answer: inout CasterAnswer
   ) throws(CasterError) -> [UInt8] {
@@ -108,7 +109,8 @@ struct CasterVisit {
     receive(.connected)
     var framer = BinaryFramer()
     var noise = 0
-    // The body's first bytes, while they may be a table's, and whether what came is, or may become, a message.
+    // The body's first bytes, while they may be those of a table, and whether the bytes so far are, or may become, a
+    // message.
     var (opening, mayBeCorrections) = ([UInt8](), false)
     var heardAt = clock.now
     var (second, bytesOfSecond) = (heardAt, 0)

@@ -24,7 +24,7 @@ struct ChunkedBody {
     if case .over = stage { true } else { false }
   }
 
-  /// Takes what has come, and hands on what was sent.
+  /// Takes received bytes, and passes on their contents.
   mutating func take(_ bytes: ArraySlice<UInt8>, _ receive: (ArraySlice<UInt8>) -> Void) throws(CasterError) {
     var rest = bytes
     while let byte = rest.first {

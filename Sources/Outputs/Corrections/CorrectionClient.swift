@@ -5,19 +5,19 @@ import Hub
 import MonotonicTime
 import NMEA
 
-/// Fetches the corrections of one receiver while that is read, on a thread that is there meanwhile.
+/// Fetches the corrections of one receiver while that is read, on a thread that exists during that time.
 final class CorrectionClient: Sendable {
-  /// For so long a caster has to have sent something for the next try not to be later than the one before.
+  /// A caster must have sent for this time for the next try to come as soon as the one before.
   private static let lasting = Duration.seconds(10)
 
   private struct State {
     var status: CorrectionStatus
     var isWanted = false
     var isRunning = false
-    /// Another one, or nobody, does this from here on.
+    /// Another client, or none, does this from now on.
     var isOver = false
     var pace = ReconnectPace()
-    /// Not before, whoever wants them: of those who come and go each one would ask anew.
+    /// The earliest time of the next request: otherwise each subscriber that comes and goes would cause one.
     var nextTry: MonotonicInstant?
     /// Which of the casters is tried.
     var index = 0
@@ -31,7 +31,7 @@ final class CorrectionClient: Sendable {
   private let patience: CasterVisit.Patience
   private let clock: any MonotonicTimeSource
   private let state: Guarded<State>
-  /// Has the thread look what is wanted.
+  /// Makes the thread check what it should do.
   private let wake = WakeSignal()
 
   /// - Parameters:
@@ -53,7 +53,7 @@ final class CorrectionClient: Sendable {
     corrections.note(status)
   }
 
-  /// Has them fetched from now on, or not any more. Never waits.
+  /// Starts or stops fetching. Never waits.
   func want(_ isWanted: Bool) {
     let isFirst = state.withLock { state in
       guard !state.isOver, state.isWanted != isWanted else { return false }
@@ -69,7 +69,7 @@ final class CorrectionClient: Sendable {
     corrections.remark("no corrections from \(caster): the system has no thread to give")
   }
 
-  /// For good. What is still under way tells nobody any more.
+  /// Stops permanently. Work in progress reports nothing any more.
   func end() {
     state.withLock { state in
       state.isWanted = false

@@ -3,8 +3,8 @@ import Hub
 import Publishing
 import ServiceLifecycle
 
-/// Gives receivers the corrections of the casters that the board file names for them: each while it is read, that is, while
-/// somebody wants it. It keeps nothing awake.
+/// Gives receivers the corrections of the casters that the board file names for them: each while it is read, that is,
+/// while it has subscribers. It keeps nothing awake.
 public final class CorrectionsOutput: Service {
   private final class Supply: Sendable {
     let client: CorrectionClient
@@ -53,7 +53,7 @@ public final class CorrectionsOutput: Service {
     let old = supplies.withLock { $0 }
     replace(
       by: hub.correctedReceivers.map { id, caster, corrections in
-        // A receiver that goes on as it was goes on with what it gets.
+        // An unchanged receiver keeps its corrections.
         if let same = old.first(where: { $0.client.corrections === corrections && $0.client.caster == caster }) {
           return same
         }

@@ -39,7 +39,7 @@ struct SourceTable {
     mountPoints.append(Text.printable(String(decoding: fields[1].prefix(100), as: UTF8.self)))
   }
 
-  /// What is said to who has asked for another one.
+  /// The text for a request for a missing one.
   func lack(of mountPoint: String) -> CasterError {
     .noSuchMountPoint(
       nearest: NearestWord.guesses(mountPoint, among: mountPoints, atMost: 3), count: mountPoints.count)

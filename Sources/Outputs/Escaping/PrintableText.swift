@@ -23,8 +23,8 @@ extension Text {
     return text.unicodeScalars.reduce(into: "") { $0 += $1 == "\n" || $1 == "\t" ? String($1) : printable($1) }
   }
 
-  /// JSON for a terminal: the same JSON, in which what hides is written as JSON's own escapes. What is not ASCII stands in
-  /// strings alone, where an escape means the same.
+  /// JSON for a terminal: the same JSON, in which invisible characters are written as JSON's own escapes. Non-ASCII
+  /// characters appear only in strings, in which an escape means the same.
   public static func printableJSON(_ text: String) -> String {
     if text.utf8.allSatisfy({ 0x20..<0x7f ~= $0 || $0 == 0x0a || $0 == 0x09 }) { return text }
     return text.unicodeScalars.reduce(into: "") { json, scalar in
@@ -36,7 +36,7 @@ extension Text {
     }
   }
 
-  /// `\u202e`, and two of these where a scalar has more than sixteen bits.
+  /// `\u202e`, and two of these if a scalar has more than sixteen bits.
   static func escape(ofJSON scalar: Unicode.Scalar) -> String {
     String(scalar).utf16.reduce(into: "") { escape, unit in
       let digits = String(unit, radix: 16)

@@ -14,7 +14,7 @@ public enum PrometheusText {
     }
   }
 
-  /// What a metric is: all of it, with two characters written otherwise.
+  /// The text of a metric, with two characters escaped.
   public static func help(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "") { escaped, scalar in
       switch scalar {

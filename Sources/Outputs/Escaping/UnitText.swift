@@ -1,9 +1,9 @@
 /// Text in unit files of systemd's, and in drop-ins (systemd.syntax(7), systemd.unit(5)).
 public enum UnitText {
-  /// One word of a list, such as a path, whatever is in it: quoted, so that a blank begins no second one, and with `%` doubled,
-  /// so that none is a specifier.
+  /// One word of a list, such as a path, with any contents: quoted, so that a blank does not start a second one, and
+  /// with `%` doubled, so that none is a specifier.
   ///
-  /// `nil` where systemd has no way to write it: control characters, of which an end of a line would begin a directive.
+  /// `nil` if systemd has no way to write it: control characters, of which a line end would start a directive.
   public static func word(_ text: String) -> String? {
     var word = "\""
     for scalar in text.unicodeScalars {
@@ -19,10 +19,10 @@ public enum UnitText {
     return word + "\""
   }
 
-  /// A path as a setting such as `ReadWritePaths=` takes it; `nil` for one that is not absolute, names the root or goes back
-  /// by `..`, and for what cannot be written.
+  /// A path in the form of a setting such as `ReadWritePaths=`; `nil` if it is not absolute, names the root, contains
+  /// `..`, or cannot be written.
   ///
-  /// - Parameter isOptional: one that is not there yet does not keep the unit from starting
+  /// - Parameter isOptional: whether the unit starts without it
   public static func path(_ path: String, isOptional: Bool) -> String? {
     let parts = path.utf8.split(separator: UInt8(ascii: "/"))
     guard path.utf8.first == UInt8(ascii: "/"), !parts.isEmpty, !parts.contains(where: { $0.elementsEqual("..".utf8) })

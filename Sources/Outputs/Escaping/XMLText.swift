@@ -1,6 +1,7 @@
 /// Texts in formats that are XML.
 public enum XMLText {
-  /// Text between tags: what XML gives a meaning to is written out, and what it has no place for left out.
+  /// Text between tags: characters with a meaning in XML are escaped, and characters that it does not permit are left
+  /// out.
   public static func escaped(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "") { escaped, scalar in
       switch scalar {
@@ -9,7 +10,7 @@ public enum XMLText {
       case ">": escaped += "&gt;"
       case "\t", "\n", "\r": escaped += " "
       case "\u{0}"..<" ", "\u{FFFE}", "\u{FFFF}": break
-      // The same to who reads it, and harmless on a terminal.
+      // Equal for a parser, and harmless on a terminal.
       case _ where Text.isHidden(scalar): escaped += "&#x\(String(scalar.value, radix: 16));"
       default: escaped.unicodeScalars.append(scalar)
       }

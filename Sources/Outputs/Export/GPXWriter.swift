@@ -2,8 +2,8 @@ import Recording
 
 /// A track as GPX 1.1 (<https://www.topografix.com/GPX/1/1/>).
 ///
-/// What is carried on without satellites is no fix, and GPX knows no other word for it: `fix` says `none` there, and the
-/// extensions say `deadReckoning` and how sure it is.
+/// Dead reckoning without satellites is no fix, and GPX has no word for it: `fix` says `none` there, and the extensions
+/// say `deadReckoning` and its accuracy.
 public struct GPXWriter<Output: TrackOutput>: TrackWriter, ~Copyable {
   private let output: Output
   private let name: String
@@ -97,7 +97,7 @@ public struct GPXWriter<Output: TrackOutput>: TrackWriter, ~Copyable {
     }
   }
 
-  /// Hands over what has been written so far: it is gathered into pieces otherwise.
+  /// Passes on the text written so far, which is collected into pieces otherwise.
   public mutating func flush() throws(Output.Failure) {
     try output.write(UnsafeRawBufferPointer(text.bytes))
     text.removeAll()

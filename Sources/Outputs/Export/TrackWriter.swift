@@ -10,7 +10,7 @@ public protocol TrackWriter: ~Copyable {
   mutating func finish() throws(Failure)
 }
 
-/// Where what is written goes: a file, or the body of an answer.
+/// The destination: a file, or the body of an answer.
 public protocol TrackOutput {
   associatedtype Failure: Error
 

@@ -1,7 +1,7 @@
 import Guarding
 import Hub
 
-/// On which side of its fences the board was in the hub's last run: what has left meanwhile has left.
+/// The board's side of its fences in the hub's last run: a fence that was left in the meantime has been left.
 public final class FenceMemory: Sendable {
   private struct Side: Codable, Equatable {
     /// A fence that was moved has no past.
@@ -12,13 +12,13 @@ public final class FenceMemory: Sendable {
   private let file: StateFile<[String: StateEntry<Side>]>
 
   /// - Parameters:
-  ///   - path: the file that it is kept in
-  ///   - makeFolder: makes the folder of that, where there is none
+  ///   - path: the file
+  ///   - makeFolder: makes its folder, if it is missing
   public init(path: String, makeFolder: @escaping @Sendable () -> Void) {
     file = StateFile(path: path, mostBytes: 1 << 20, nothing: [:], makeFolder: makeFolder)
   }
 
-  /// Reads the disk. Of those fences of which it is known, by their names.
+  /// Reads the disk. The known sides, by the names of the fences.
   func sides(of fences: [FenceSettings]) -> [String: FenceStatus.State] {
     if fences.isEmpty { return [:] }
     let known = file.content
@@ -28,7 +28,7 @@ public final class FenceMemory: Sendable {
     }
   }
 
-  /// Takes down where the board is, of those fences of which that is known. Waits for nobody: the disk has a thread of its own.
+  /// Saves the known sides of the fences. It never waits: the disk has a thread of its own.
   func keep(_ fences: @escaping @Sendable () -> [(settings: FenceSettings, status: FenceStatus)]) {
     // Where there is no thread to be had, with the next change.
     _ = DetachedThread.start("fences") { [file] in

@@ -51,7 +51,7 @@ public final class FenceOutput: Service {
     sink.write(FenceOutput.priority(of: event), FenceOutput.text(event, status), fields: fields)
   }
 
-  /// A board that drifts away, and a watch that sees nothing, are what a fence is for.
+  /// A board that drifts away, and a watch without fixes, are the events for which a fence exists.
   static func priority(of event: FenceStatus.Event) -> JournalSink.Priority {
     switch event {
     case .lost: .error

@@ -135,7 +135,7 @@ public final class Fences: Sendable {
   }
 
   private func tell() {
-    // Under the lock: of two that tell at once the later one has the last word.
+    // Under the lock: of two reports at once the later one is the last.
     let mustDeliver = state.withLock { latest.stage($0.lookouts.map(\.status)) }
     if mustDeliver { latest.deliver() }
   }

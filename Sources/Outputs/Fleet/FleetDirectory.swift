@@ -2,12 +2,12 @@ import Guarding
 import Hub
 import MonotonicTime
 
-/// The hubs at a broker as they are now. Wakes none.
+/// The present hubs at a broker. Wakes none.
 ///
-/// Each piece of news has a number, and who looks again says which was the last that he had: a thousand hubs that sleep are not
-/// told of twice.
+/// Each change has a number, and a repeated request names the last one that it knows: a thousand sleeping hubs are not
+/// sent twice.
 final class FleetDirectory: Sendable {
-  /// By then whoever is there has told anew what a broker has lost that was restarted.
+  /// By then every present hub has published again what a restarted broker has lost.
   static let patience = Duration.seconds(120)
 
   private struct State {
@@ -17,9 +17,9 @@ final class FleetDirectory: Sendable {
     var number = 0
     /// When the broker was reached; `nil` while it is not.
     var reachedAt: MonotonicInstant?
-    /// Those of whom nothing was heard since then.
+    /// The hubs without a message since then.
     var unheard: Set<String> = []
-    /// Why the broker is not reached; `nil` where it is.
+    /// The reason why the broker is not reached; `nil` if it is.
     var obstacle: String? = "not reached yet"
 
     mutating func isNews(of hub: String) {
@@ -27,7 +27,7 @@ final class FleetDirectory: Sendable {
       numbers[hub] = number
     }
 
-    /// What was taken back while nobody listened is not known at the broker any more.
+    /// Messages that were removed during the disconnection are gone at the broker.
     mutating func forgetUnheard(at now: MonotonicInstant) {
       guard let reachedAt, now - reachedAt >= FleetDirectory.patience else { return }
       for hub in unheard {
@@ -105,7 +105,7 @@ final class FleetDirectory: Sendable {
 
   func knows(_ hub: String) -> Bool { state.withLock { $0.listing.hubs[hub]?.isGone == false } }
 
-  /// What is new of the hubs, as one JSON object; `whole` where that is all that there is.
+  /// The changes of the hubs, as one JSON object; `whole` if it contains all of them.
   ///
   /// - Parameter news: the `news` of an earlier one
   func write(since news: String?, to json: inout JSONWriter) {

@@ -2,7 +2,8 @@ import FoundationEssentials
 import Fusion
 import Hub
 
-/// What a hub has left at its broker, as far as it makes sense: anybody may write there whom the broker lets.
+/// A hub's retained messages at its broker, as far as they are valid: every client that the broker admits may write
+/// there.
 public struct FleetHub: Sendable {
   public struct Health: Decodable, Sendable {
     public var version: String?
@@ -13,7 +14,7 @@ public struct FleetHub: Sendable {
     /// Its dashboard, as it says.
     public var page: String?
 
-    /// - Parameter payload: what is retained as a hub's health; `nil` for anything else
+    /// - Parameter payload: the retained health of a hub; `nil` for anything else
     public static func read(_ payload: [UInt8]) -> Health? {
       try? JSONDecoder().decode(Health.self, from: Data(payload))
     }
@@ -49,7 +50,7 @@ public struct FleetHub: Sendable {
     var devices: [Device]
   }
 
-  /// What a hub tells of itself, as its topics are called.
+  /// A hub's reports about itself, by the names of its topics.
   public enum Report: String, CaseIterable, Sendable {
     case health, devices, fences, last
 
@@ -65,13 +66,13 @@ public struct FleetHub: Sendable {
     }
   }
 
-  /// Longer than any hub's: what is longer is none.
+  /// Longer than any hub's: a longer message is none.
   static let mostReportBytes = 1 << 18
 
   /// What its reports take up.
   var byteCount: Int { reports.values.reduce(0) { $0 + $1.count } }
 
-  /// How a topic beside those of the reports is called.
+  /// The names of the topics other than reports.
   static let status = "status"
 
   private var isOnlineSaid: Bool?
@@ -79,7 +80,7 @@ public struct FleetHub: Sendable {
   public private(set) var reports: [Report: [UInt8]] = [:]
 
   public var isOnline: Bool { isOnlineSaid == true }
-  /// It has taken back what it had left, as one does that is called otherwise now.
+  /// It has removed its messages, as a renamed hub does.
   public var isGone: Bool { isOnlineSaid == nil && reports.isEmpty }
   public var status: String { isOnline ? "online" : isGone ? "gone" : "offline" }
   public var health: Health? { reports[.health].flatMap(Health.read) }
@@ -102,7 +103,7 @@ public struct FleetHub: Sendable {
     guard let report = Report(rawValue: String(kind)), payload.count <= FleetHub.mostReportBytes,
       payload.isEmpty || report.isSound(payload)
     else { return false }
-    // What has been understood is JSON; a line's end in it would be the end of this one's.
+    // The parsed text is JSON; a line end in it would end the line of this report.
     let text = payload.isEmpty ? nil : payload.filter { $0 >= 0x20 }
     defer { reports[report] = text }
     return text != reports[report]

@@ -1,10 +1,10 @@
 import Hub
 
-/// The hubs at a broker, by what they have left there.
+/// The hubs at a broker, by their retained messages.
 public struct FleetListing: Sendable {
-  /// More than anybody has; who may publish there could make up any number.
+  /// More than any real fleet; a client that may publish there could invent any number.
   private static let limit = 100_000
-  /// What all reports may take up, a few hundred times what a thousand hubs have to say.
+  /// The maximum size of all reports, a few hundred times that of a thousand hubs.
   private static let usualBytes = 64 << 20
 
   public private(set) var hubs: [String: FleetHub] = [:]
@@ -12,10 +12,10 @@ public struct FleetListing: Sendable {
   private var byteCount = 0
   private let topic: String
 
-  /// - Parameter topic: what the topics of all hubs begin with
+  /// - Parameter topic: the first part of the topics of all hubs
   public init(topic: String) { self.init(topic: topic, mostBytes: FleetListing.usualBytes) }
 
-  /// - Parameter mostBytes: what all reports may take up; what is beyond that is not taken
+  /// - Parameter mostBytes: the maximum size of all reports; further ones are not taken
   init(topic: String, mostBytes: Int) {
     self.topic = topic
     self.mostBytes = mostBytes
@@ -28,9 +28,9 @@ public struct FleetListing: Sendable {
     ([FleetHub.status] + FleetHub.Report.allCases.map(\.rawValue)).map { "\(topic)/\(hub ?? "+")/\($0)" }
   }
 
-  /// Takes a message of the broker's.
+  /// Takes a message of the broker.
   ///
-  /// - Returns: the hub of which it says something new
+  /// - Returns: the hub that it changes
   @discardableResult
   public mutating func take(_ topic: String, _ payload: [UInt8]) -> String? {
     guard let (name, kind) = parts(of: topic) else { return nil }
@@ -44,14 +44,14 @@ public struct FleetListing: Sendable {
     return isNews ? name : nil
   }
 
-  /// A hub, and what it says of itself under the topic; `nil` where that is no hub's.
+  /// A hub, and the kind of its report under the topic; `nil` if that is no hub's.
   func parts(of topic: String) -> (hub: String, kind: Substring)? {
     guard topic.hasPrefix(self.topic + "/") else { return nil }
     let levels = topic.dropFirst(self.topic.count + 1).split(separator: "/", omittingEmptySubsequences: false)
     return levels.count == 2 && FleetSettings.isName(levels[0]) ? (String(levels[0]), levels[1]) : nil
   }
 
-  /// As if it had taken back what it had left.
+  /// As if it had removed its messages.
   mutating func forget(_ hub: String) {
     byteCount -= hubs[hub]?.byteCount ?? 0
     hubs[hub] = FleetHub()

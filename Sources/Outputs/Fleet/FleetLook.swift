@@ -1,8 +1,8 @@
 import MonotonicTime
 import Publishing
 
-/// Somebody's interest in one hub at a broker, and what the hub says to it. The broker takes the interest back when its connection
-/// is gone, however it ends: that is why each has its own.
+/// A viewer's interest in one hub at a broker, and the hub's messages for it. The broker removes the interest when its
+/// connection is gone, in order or not: so each has its own connection.
 final class FleetLook: Sendable {
   enum News: Sendable {
     /// As the hub says it, in one line of JSON, and when it came.
@@ -11,7 +11,7 @@ final class FleetLook: Sendable {
     case obstacle(String)
   }
 
-  /// What a map takes: no hub wakes more for it.
+  /// The parts that a map needs: no hub wakes more for it.
   private static let interest = #"{"rateHz":1,"parts":["position","motion"],"name":"fleet"}"#
   /// How long the broker keeps the interest without another word.
   private static let expiry = Duration.seconds(120)
@@ -21,8 +21,8 @@ final class FleetLook: Sendable {
   private let connection: MQTTConnection
 
   /// - Parameters:
-  ///   - options: the will, the subscriptions and the identifier are its own
-  ///   - viewer: as what it is known at the hub; another for each
+  ///   - options: the will, the subscriptions and the identifier are replaced
+  ///   - viewer: its name at the hub; another one for each
   init(_ options: MQTTOptions, _ topics: HubTopics, viewer: String) {
     var options = options
     topic = topics.interest(of: viewer)
@@ -33,7 +33,7 @@ final class FleetLook: Sendable {
     connection = MQTTConnection(options)
   }
 
-  /// Looks until what it returns is cancelled. To be called once.
+  /// Looks until the returned lease is cancelled. Called once.
   func begin(_ receive: @escaping @Sendable (News) -> Void) -> Subscription {
     do throws(MQTTError) {
       try connection.start { [topics] event in

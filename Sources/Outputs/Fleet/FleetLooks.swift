@@ -1,7 +1,7 @@
 import Guarding
 import Publishing
 
-/// The hubs that somebody looks at by way of this program, however many of its clients do: each wakes as long as one of them does.
+/// The hubs with viewers in this program: each is awake as long as it has at least one.
 final class FleetLooks: Sendable {
   /// How many hubs there may be at once: each takes a connection to the broker.
   static let limit = 64
@@ -17,18 +17,18 @@ final class FleetLooks: Sendable {
   private let state = Guarded(State())
 
   /// - Parameters:
-  ///   - options: how each comes to the broker
-  ///   - topic: what the topics of all hubs begin with
-  ///   - user: the broker's user in whose name hubs are asked; `nil` where it has none
+  ///   - options: each connection's way to the broker
+  ///   - topic: the first part of the topics of all hubs
+  ///   - user: the broker's user in whose name requests are made; `nil` without one
   init(_ options: MQTTOptions, topic: String, user: String?) {
     self.options = options
     self.topic = topic
     self.user = user
   }
 
-  /// What a hub says. Subscribing wakes it.
+  /// A hub's states. Subscribing wakes it.
   ///
-  /// - Parameter hub: one that is known, so that there are no more of these than of those
+  /// - Parameter hub: a known one, so that there are no more of these than of those
   func news(of hub: String) -> LazyPublisher<FleetLook.News, Never> {
     state.withLock { state in
       if let publisher = state.publishers[hub] { return publisher }

@@ -3,8 +3,8 @@ import MonotonicTime
 import NIOPosix
 import ServiceLifecycle
 
-/// A page of all hubs at a broker, each asleep until somebody opens it there. The broker takes back what was asked for as soon as
-/// this process is gone, however it ends.
+/// A page of all hubs at a broker, each asleep until it is opened there. The broker removes the requests as soon as
+/// this process is gone, in order or not.
 public final class FleetPage: Service {
   /// Why there is none.
   public enum Failure: Error, Equatable {
@@ -24,9 +24,9 @@ public final class FleetPage: Service {
   private let budget: DescriptorBudget
 
   /// - Parameters:
-  ///   - options: how it comes to the broker; what it has there is its own affair
-  ///   - topic: what the topics of all hubs begin with
-  ///   - user: the broker's user in whose name hubs are asked; `nil` where it has none
+  ///   - options: the way to the broker; the will, the subscriptions and the identifier are replaced
+  ///   - topic: the first part of the topics of all hubs
+  ///   - user: the broker's user in whose name requests are made; `nil` without one
   ///   - hub: the only one that is shown; `nil` for all
   public init(
     at port: Board.HTTPPort, _ options: MQTTOptions, topic: String, user: String?, hub: String?, sink: JournalSink,

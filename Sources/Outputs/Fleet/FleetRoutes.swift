@@ -5,7 +5,7 @@ import MonotonicTime
 import NIOCore
 import Publishing
 
-/// The page of a fleet, and what it asks for.
+/// The page of a fleet, and its requests.
 struct FleetRoutes {
   /// How many hubs one page may have open.
   private static let mostOpen = 16
@@ -66,7 +66,7 @@ struct FleetRoutes {
     case .state(let text, let at):
       json.key("state")
       json.value(text)
-      // Who comes later than others gets the last one first, which may be old.
+      // A later viewer gets the last one first, which may be old.
       json.member("age", (MonotonicClock().now - at).inSeconds, decimals: 3)
     case .obstacle(let reason): json.member("obstacle", Text.printable(reason))
     }

@@ -8,7 +8,7 @@ import Publishing
 /// Since when each device of the hub in service has been active, and who the receivers are. Observes alone: it wakes nothing.
 final class GPSDActivations: Sendable {
   struct Activity: Sendable {
-    /// Counts the hubs that have been in service: a new one has new devices, whatever they are called.
+    /// Counts the hubs that have been in service: a new one has new devices, whatever their names.
     var hub = 0
     /// Of the active devices alone, by the device's ID.
     var since: [String: UTCTime] = [:]
@@ -32,7 +32,7 @@ final class GPSDActivations: Sendable {
     host.hub.subscribe(as: "gpsd devices", receiveValue: { [weak self] in self?.follow($0) }).store(in: lifetime)
   }
 
-  /// What is active now, and later.
+  /// The active devices, now and later.
   var changes: Property<Activity> { property.readOnly }
 
   private func follow(_ hub: Hub) {

@@ -34,7 +34,7 @@ public struct GPSDDecoder: ~Copyable {
     assembler.finish { GPSDReport.write($0, to: &output) }
   }
 
-  /// Hands the lines written so far to `receive` and forgets them.
+  /// Passes the lines written so far to `receive` and discards them.
   public mutating func takeOutput<Failure: Error>(
     _ receive: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Void
   ) throws(Failure) {
@@ -42,11 +42,11 @@ public struct GPSDDecoder: ~Copyable {
     output.removeAll()
   }
 
-  /// Whether nothing that has been read so far gave an object.
+  /// Whether no bytes so far gave an object.
   public var isEmpty: Bool { assembler.epochCount == 0 && attitudeCount == 0 }
 
-  /// What was read: `sentences=… messages=… bad_checksum=… unknown=… epochs=… implausible=…`, the messages and the sentences with
-  /// values that cannot be true where there are any.
+  /// The counts: `sentences=… messages=… bad_checksum=… unknown=… epochs=… implausible=…`, of which those of messages
+  /// and of sentences with values that cannot be true appear only above 0.
   public var summary: String {
     let (sentences, messages) = (framer.sentences, framer.messages)
     return "sentences=\(sentences.sentences) " + (messages.messages > 0 ? "messages=\(messages.messages) " : "")

@@ -8,20 +8,20 @@ import Publishing
 struct GPSDDevice {
   /// Its ID in the hub.
   var id: String
-  /// What stands for it in the protocol: the receiver's tty, or the IMU's bus.
+  /// Its name in the protocol: the receiver's tty, or the IMU's bus.
   var path: String
   /// It is a receiver, and not the IMU.
   var isReceiver: Bool
   /// Of the receiver's line, where the board file says it or it has been found out.
   var speed: BaudRate?
-  /// Of the receiver, as far as it has shown that.
+  /// Of the receiver, if it is known.
   var identity: ReceiverIdentity?
 
   /// Whether it reports in messages of its maker's.
   var isNative: Bool { identity?.reportsInMessages == true }
 
-  /// The receivers that are fused, or one where none is, and the preferred IMU: what the others measure the protocol does not
-  /// get.
+  /// The receivers that are fused, or one if none is, and the preferred IMU: the protocol has no place for the
+  /// measurements of the others.
   static func all(of hub: Hub) -> [GPSDDevice] {
     hub.receivers.candidates.map {
       GPSDDevice(
@@ -36,7 +36,7 @@ extension Hub {
   var gpsdDevice: String { GPSDLimits.path(mainDevice) }
 }
 
-/// What the gpsd protocol tells of the devices.
+/// The devices in the gpsd protocol.
 extension GPSDReport {
   /// Writes a `DEVICES` with all devices, the sleeping ones too: some clients give up on an empty list.
   static func writeDevices(_ hub: Hub, _ activity: GPSDActivity, to json: inout JSONWriter) {
@@ -50,7 +50,8 @@ extension GPSDReport {
     json.endLine()
   }
 
-  /// Writes a `DEVICE`. What is not known is left out: subtypes of who was not asked, and the least cycle, as none can be set.
+  /// Writes a `DEVICE`. Unknown values are left out: the subtype of a receiver that was not asked, and the minimum
+  /// cycle, which cannot be set.
   static func writeDeviceObject(_ device: GPSDDevice, _ activity: GPSDActivity, to json: inout JSONWriter) {
     let since = activity.since[device.id]
     json.beginObject()
@@ -78,8 +79,8 @@ extension GPSDReport {
     json.endObject()
   }
 
-  /// What a `?DEVICE` asks to set and cannot, because the device is read as the board file says: all that is not as it is
-  /// already.
+  /// The settings of a `?DEVICE` that cannot be changed, because the board file decides: all that differ from the
+  /// present ones.
   static func refusedSettings(_ members: GPSDMembers, _ device: GPSDDevice) throws(GPSDMembers.Refusal) -> [String] {
     var refused: [String] = []
     func check(_ name: String, _ isAsIs: Bool?) { if isAsIs == false { refused.append(name) } }
@@ -93,7 +94,7 @@ extension GPSDReport {
   }
 }
 
-/// What is known of the devices' work beside the board file.
+/// The known facts about the devices in addition to the board file.
 struct GPSDActivity {
   /// Of the active devices alone, by the device's ID.
   var since: [String: UTCTime]

@@ -14,10 +14,10 @@ extension GPSDReport {
 
   /// Writes a `TPV`: mode, position and motion are the fused ones, with the UTC of the instant that they describe.
   ///
-  /// Errors are those that 95 of 100 stay below: `epx`, `epy` and `epv` along an axis, `eph` in the plane, `sep` in space,
-  /// `eps` of the speed, `epc` of the climb, `epd` of the course.
+  /// Errors are 95 % values: `epx`, `epy` and `epv` along an axis, `eph` in the plane, `sep` in space, `eps` of the
+  /// speed, `epc` of the climb, `epd` of the course.
   ///
-  /// - Parameter reception: the receiver's last epoch, for what it alone knows
+  /// - Parameter reception: the receiver's last epoch, for values that only the receiver has
   static func writePositionObject(
     _ state: FusedState, reception: GNSSObservation? = nil, device: String, to json: inout JSONWriter
   ) {
@@ -99,7 +99,7 @@ extension GPSDReport {
     json.member("wtemp", fix.waterTemperatureCelsius, decimals: 3)
   }
 
-  /// Of the fused velocity where there is one, and otherwise what the receiver says of its own.
+  /// From the fused velocity if there is one, otherwise the receiver's own.
   private static func writeMotionErrors(_ motion: FusedState.Motion, _ fix: GNSSFix?, to json: inout JSONWriter) {
     guard let sigma = motion.horizontalSigmaMetresPerSecond else {
       json.member("epd", fix?.trackErrorDegrees, decimals: 4)
@@ -116,7 +116,7 @@ extension GPSDReport {
     }
   }
 
-  /// Writes an `ATT` and an `IMU`, where there is anything to say, with the UTC of the instant that they describe.
+  /// Writes an `ATT` and an `IMU`, if there are values for them, with the UTC of the instant that they describe.
   ///
   /// Both name the IMU, and are in its vehicle's axes: x forward, y right, z down.
   static func writeAttitude(_ state: FusedState, device: String, to json: inout JSONWriter) {
@@ -182,6 +182,6 @@ extension GPSDReport {
 }
 
 extension FusedState {
-  /// UTC of what a `TPV` describes: of the position, or of the epoch that has none.
+  /// UTC of a `TPV`'s instant: that of the position, or of the epoch without one.
   var positionTime: UTCTime? { (position?.at ?? fix?.at).flatMap { utc(at: $0) } }
 }

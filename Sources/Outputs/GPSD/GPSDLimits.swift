@@ -12,7 +12,7 @@ enum GPSDLimits {
   /// Of a subtype, and of a device's path (GPS_PATH_MAX).
   private static let textBytes = 127
 
-  /// As much of a text as there is room for.
+  /// The part of a text for which there is room.
   static func shortened(_ text: String) -> String { head(of: text, bytes: textBytes) }
 
   /// What stands for a device: its path, from the middle of which is left out what clients have no room for. A link below

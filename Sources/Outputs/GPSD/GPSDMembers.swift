@@ -14,7 +14,7 @@ struct GPSDMembers {
   private enum Value {
     case quoted(String)
     case word(String)
-    /// A list or an object, which no request has a use for.
+    /// A list or an object, which no request uses.
     case nested
   }
 
@@ -100,7 +100,7 @@ struct GPSDMembers {
     case UInt8(ascii: "{"), UInt8(ascii: "["):
       return skipNested(&rest) ? .nested : nil
     default:
-      // The first byte belongs to it whatever it is.
+      // The first byte belongs to it in any case.
       let end = rest.dropFirst().firstIndex { isBlank($0) || $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "}") }
       guard let end else { return nil }
       defer { rest = rest[end...] }

@@ -6,12 +6,12 @@ import MonotonicTime
 import NMEA
 import Publishing
 
-/// What is told of one moment, in one piece and encoded once for all clients: the position first, then the receiver's
+/// The objects of one moment, in one piece and encoded once for all clients: the position first, then the receiver's
 /// errors, the attitude and the satellites.
 ///
-/// There are clients that look five times a second and keep the first line of what waits for them, such as the one that
-/// Home Assistant has (gps3). So whatever comes with an epoch comes behind its position; and now and then, not in step
-/// with any pace of theirs, the satellites go first. The errors never do: that client has one `lat` for a `TPV`'s degrees
+/// Some clients look five times a second and keep the first line of those that wait for them, such as the one that Home
+/// Assistant has (gps3). So the other objects of an epoch follow its position; and occasionally, out of step with any
+/// interval of theirs, the satellites come first. The errors never do: that client has one `lat` for a `TPV`'s degrees
 /// and for a `GST`'s metres.
 final class GPSDMoments: Sendable {
   private struct State {
@@ -19,7 +19,7 @@ final class GPSDMoments: Sendable {
     var listeners = 0
     /// Which states are told: the same ones to all, whenever each of them came.
     var pace = EpochPace()
-    /// What was written last has a position, or says that there is none.
+    /// The last written object has a position, or says that there is none.
     var statesPosition = false
     var positionTime = GrowingTime()
     /// When the position was valid that was last told of. An epoch without one does not repeat it.
@@ -68,7 +68,8 @@ final class GPSDMoments: Sendable {
   /// From one of the receiver's epochs to the next; `nil` before there have been two.
   var cycleSeconds: Double? { state.withLock { $0.cycle.seconds } }
 
-  /// A client begins to listen. The first one has been told of `present`, or will be: what comes next need not be an epoch.
+  /// A client starts to listen. The first one has been sent `present`, or will be: the next object need not come with
+  /// an epoch.
   func enter(after present: FusedState?) {
     state.withLock { state in
       if state.listeners == 0 {
@@ -81,7 +82,7 @@ final class GPSDMoments: Sendable {
 
   func leave() { state.withLock { $0.listeners -= 1 } }
 
-  /// Lends the lines of a state to `body`, where it is one to tell and there is anything new to say.
+  /// Passes the lines of a state to `body`, if it should be sent and has anything new.
   func withBytes(of fused: FusedState, _ body: (UnsafeBufferPointer<UInt8>, _ statesPosition: Bool) -> Void) {
     encoding.withBytes(
       at: fused.at,

@@ -9,14 +9,15 @@ import Publishing
 final class GPSDOutput: StreamOutput {
   let host: HubHost
   let activations: GPSDActivations
-  /// Everything of one moment, for who wants nothing special.
+  /// All objects of one moment, for clients without special requests.
   let moments: GPSDMoments
-  /// The same without the attitude, for who has that at a pace of its own, or watches the receiver alone.
+  /// The same without the attitude, for clients that get it at another rate, or watch only the receiver.
   let momentsOfReceiver: GPSDMoments
   /// Each attitude is encoded once for all clients.
   let attitude = SharedEncoding(lineEnd: "\r\n")
 
-  /// So long without a position is no pause between two, nor are one and a half of the receiver's intervals.
+  /// A time without a position that is no pause between two, which one and a half of the receiver's intervals are not
+  /// either.
   static let silence = Duration.seconds(5)
   /// Longer than that nothing is a pause: a receiver's time may leap, and it may have slept since its last epoch.
   static let longestSilence = Duration.seconds(30)

@@ -5,23 +5,24 @@ import MonotonicTime
 import NMEA
 import Publishing
 
-/// What the gpsd protocol tells who asks now and then: the fused objects of a watch, as of the time of asking.
+/// The answer of the gpsd protocol to an occasional request: the fused objects of a watch, as of the request.
 extension GPSDReport {
-  /// What is older than this is not told any more.
+  /// Older values are not sent any more.
   private static let lifetime = Duration.seconds(5)
 
-  /// What a device has to tell.
+  /// The values of a device.
   private struct Entry {
     var path: String
-    /// `nil` for what is told by the receiver's epoch alone.
+    /// `nil` if only the receiver's epoch gives the values.
     var state: FusedState?
     var epoch: GNSSObservation?
   }
 
-  /// Writes a `POLL`; asking wakes nothing. While everything sleeps its lists are empty, and nothing is active.
+  /// Writes a `POLL`; it wakes nothing. While all devices sleep its lists are empty, and none is active.
   ///
-  /// Each of its lists has one entry for each active device, as gpsd's have: clients take the last of a list (gpsd-py3) or the first,
-  /// and take it for granted. What the IMU and the receiver that is taken make together is told as one device's, the last.
+  /// Each of its lists has one entry for each active device, as in gpsd: clients take the last of a list (gpsd-py3) or
+  /// the first, without checking that it exists. The fusion of the IMU and the selected receiver is presented as one
+  /// device's values, the last.
   static func writePoll(_ host: HubHost, at now: MonotonicInstant, to json: inout JSONWriter) {
     let hub = host.hub.value
     let entries = entries(of: hub, at: now)
@@ -37,7 +38,7 @@ extension GPSDReport {
       if let state = entry.state {
         writePositionObject(state, reception: entry.epoch, device: entry.path, to: &json)
       } else if let epoch = entry.epoch {
-        // Nobody has the state fused: the receiver is awake for its own sentences or its time.
+        // No client wants the fused state: the receiver is awake for its own sentences or its time.
         writePositionObject(epoch.fix, device: entry.path, to: &json)
       }
     }
@@ -68,7 +69,7 @@ extension GPSDReport {
     json.endLine()
   }
 
-  /// The active devices: who has said something lately. The one that stands for the fused state comes last.
+  /// The active devices, which have sent something recently. The one for the fused state comes last.
   private static func entries(of hub: Hub, at now: MonotonicInstant) -> [Entry] {
     let state = hub.presentState(at: now, within: lifetime)
     let taken = hub.receivers.taken
@@ -86,7 +87,7 @@ extension GPSDReport {
     return entries
   }
 
-  /// Of what a device has not said.
+  /// For objects that a device has not sent.
   private static func writeEmptyObject(_ name: StaticString, of entry: Entry, to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: name)

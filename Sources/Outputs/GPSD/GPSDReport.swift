@@ -2,7 +2,7 @@ import NMEA
 
 /// Objects of the gpsd protocol (gpsd_json(5), release 3.27): the same keys, units and counts of decimals.
 public enum GPSDReport {
-  /// Writes what an epoch yields: a `TPV`, and a `SKY` and a `GST` where the receiver sent one.
+  /// Writes the objects of an epoch: a `TPV`, and a `SKY` and a `GST` if the receiver sent their values.
   public static func write(_ epoch: borrowing GNSSEpoch, to json: inout JSONWriter) {
     writePosition(epoch.fix, to: &json)
     if !epoch.sky.isEmpty { writeSky(epoch.sky, epoch.fix, to: &json) }
@@ -71,7 +71,7 @@ public enum GPSDReport {
     json.member("hdop", fix.hdop, decimals: 2)
     json.member("pdop", fix.pdop, decimals: 2)
     json.member("vdop", fix.vdop, decimals: 2)
-    // What stands behind the list, and before it: the counts.
+    // The parts after the list, and before it: the counts.
     let room = GPSDLimits.lineBytes - (json.count - start) - 64
     let listed = GPSDLimits.listed(sky, room: room) { index in
       var scratch = JSONWriter(capacity: 128)
@@ -89,7 +89,8 @@ public enum GPSDReport {
     json.endObject()
   }
 
-  /// Satellites are most of what is written, so their keys go out in one piece with what stands between them.
+  /// Satellites are most of the written bytes, so their keys are written in one piece with the punctuation between
+  /// them.
   @inline(__always)
   private static func write(_ satellite: Satellite, isFirst: Bool, to json: inout JSONWriter) {
     json.fragment(isFirst ? #"{"PRN":"# : #",{"PRN":"#, then: Int(satellite.number.extended))
@@ -141,7 +142,7 @@ public enum GPSDReport {
   }
 }
 
-/// gpsd's error estimates: the receiver's own, or what the dilution of precision makes of a usual range error.
+/// gpsd's error estimates: the receiver's own, or the product of the dilution of precision and a usual range error.
 extension GNSSFix {
   /// Range errors that turn a dilution of precision into metres at 95 %, as gpsd assumes them.
   private enum UserRangeError {

@@ -1,9 +1,9 @@
-/// Cuts what a client sends into requests: `?POLL;`, `?WATCH={…}`, with or without semicolon, line end or blanks, and
+/// Divides a client's bytes into requests: `?POLL;`, `?WATCH={…}`, with or without semicolon, line end or blanks, and
 /// several of them in one packet or one in several. An object without its closing brace ends with a line that ends the
 /// packet, or that a request follows: gpsd answers those too.
 struct GPSDRequests {
   struct Request: Equatable {
-    /// `WATCH`; empty for what is no request at all.
+    /// `WATCH`; empty if this is no request.
     var name: String
     /// The object after the equals sign.
     var object: [UInt8]?
@@ -37,14 +37,14 @@ struct GPSDRequests {
 
   private static let separators = Array("; \t\r\n".utf8)
 
-  /// Takes a request off the front; `nil` where none is complete.
+  /// Takes a request off the front; `nil` if none is complete.
   ///
-  /// - Parameter isLineEnd: the bytes end with a line of the client's
+  /// - Parameter isLineEnd: whether the bytes end with a line of the client
   private static func next(_ bytes: inout ArraySlice<UInt8>, _ isLineEnd: Bool) -> Request? {
     bytes = bytes.drop { separators.contains($0) }
     guard let first = bytes.first else { return nil }
     guard first == UInt8(ascii: "?") else {
-      // No request: all of it up to where one may begin.
+      // Not a request: everything up to the possible beginning of one.
       guard let end = bytes.firstIndex(where: { $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: "\n") }) else {
         return nil
       }
@@ -91,8 +91,9 @@ struct GPSDRequests {
 
     init(index: Int) { self.index = index }
 
-    /// The index after the brace that closes the first, or of the request on a new line that shows that none will; braces
-    /// in strings do not count. `nil` where neither is among the bytes, which may be asked for again with more behind them.
+    /// The index after the brace that closes the first, or of the request on a new line that shows that none will;
+    /// braces in strings do not count. `nil` if neither is among the bytes, which may be passed again with more after
+    /// them.
     mutating func end(in bytes: ArraySlice<UInt8>) -> Int? {
       while index < bytes.endIndex {
         let byte = bytes[index]

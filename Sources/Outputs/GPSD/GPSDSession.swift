@@ -18,28 +18,28 @@ final class GPSDSession: StreamSession {
   private struct State {
     var requests = GPSDRequests()
     var watch = GPSDWatch()
-    /// What the watch holds.
+    /// The leases of the watch.
     var devices: Subscription?
     var states: Subscription?
     var attitudes: Subscription?
     var attitudePace: AttitudePace?
-    /// Of the one receiver that the client watches, where there are several.
+    /// For the one receiver that the client watches, if there are several.
     var epochs: Subscription?
     var epochsOf: GPSDDevice?
     var epochTime = GrowingTime()
     var sentences: Subscription?
     var feed = ReceiverFeed()
-    /// Of whom they are; empty for those of the receiver that is taken.
+    /// Their receiver; empty for the selected one.
     var sentencesOf: String?
     var offsets: Subscription?
     var reminder: ScheduledAction?
-    /// What the client is told of the state; `nil` where it wants no positions.
+    /// The client's view of the state; `nil` if it wants no positions.
     var moments: GPSDMoments?
     /// Of the positions that it has been told.
     var positionTime = GrowingTime()
     var attitudeTime = GrowingTime()
     var lastReport: MonotonicInstant?
-    /// What the client has been told of the devices.
+    /// The devices that the client has been sent.
     var activity: GPSDActivations.Activity?
   }
 
@@ -92,7 +92,7 @@ final class GPSDSession: StreamSession {
     if object != nil { follow(watch) }
   }
 
-  /// Devices are as the board file has them: nobody sets anything here.
+  /// The board file decides about devices: clients cannot change them.
   private func serveDevice(_ object: [UInt8]?) {
     var devices = GPSDDevice.all(of: output.hub)
     if devices.isEmpty { return answerError("Can't perform DEVICE configuration, no devices attached.") }
@@ -166,7 +166,7 @@ final class GPSDSession: StreamSession {
   /// Brings the leases in line with the watch; on the server's thread, like `end`.
   private func follow(_ watch: GPSDWatch) {
     let subject = subject(of: watch)
-    // Before anything wakes: who watches is told that it did.
+    // Before anything wakes, so that the client is told of it.
     hold(\.devices, watch.wantsReports) {
       output.activations.changes.subscribe(as: holder, receiveValue: { [weak self] in self?.receive($0) })
     }
@@ -214,10 +214,10 @@ final class GPSDSession: StreamSession {
     output.hub.presentState(at: output.host.now, within: output.silence)
   }
 
-  /// Who joins hears at once how things are: until the next epoch there may be seconds, which are no loss of the fix. Where
-  /// nothing is known yet there is nothing to tell.
+  /// A new client gets the present state at once: the next epoch may be seconds away, which is no loss of the fix. If
+  /// nothing is known yet, nothing is sent.
   private func greet(_ watch: GPSDWatch) {
-    // What was told before the watch began says nothing of now.
+    // Objects from before the watch say nothing about the present.
     state.withLock { $0.lastReport = nil }
     var json = JSONWriter(capacity: 1024)
     json.lineEnd = "\r\n"
@@ -234,7 +234,7 @@ final class GPSDSession: StreamSession {
       json.endLine()
       greet(json.bytes, \.positionTime, fused.positionTime, of: fused.at)
     } else if let epoch {
-      // Until now it was awake for its sentences alone, and nobody had the state fused.
+      // Until now it was awake only for its sentences, without the fused state.
       GPSDReport.writePositionObject(epoch.fix, device: device, to: &json)
       json.endLine()
       greet(json.bytes, \.positionTime, epoch.fix.time, of: epoch.at)
@@ -246,20 +246,20 @@ final class GPSDSession: StreamSession {
     of instant: MonotonicInstant
   ) {
     state.withLock { state in
-      // Under the lock: what comes about meanwhile goes before or after it, and never twice.
+      // Under the lock: an event at the same time goes before or after it, and never twice.
       let isNew = state.lastReport == nil && state[keyPath: times].take(time, of: instant)
       state.lastReport = MonotonicClock().now
       if isNew { connection.send(bytes) }
     }
   }
 
-  /// What a receiver that is awake has said last, if that is not long ago.
+  /// The last epoch of a receiver that is awake, if it is recent.
   private func latest(of id: String) -> GNSSObservation? {
     let receiver = output.hub.receivers.candidates.first { $0.description.id == id }
     return receiver?.reader.device.source.latest.flatMap { output.host.now - $0.at < output.silence ? $0 : nil }
   }
 
-  /// Who watches one of several receivers gets what that one says, whichever is taken for the state.
+  /// A client that watches one of several receivers gets that receiver's values, whichever is selected for the state.
   private func followReceiver(_ watch: GPSDWatch) {
     let receiver = subject(of: watch).oneReceiver
     let present = state.withLock { $0.epochsOf }
@@ -336,7 +336,7 @@ final class GPSDSession: StreamSession {
     guard let moments = state.withLock({ $0.moments }) else { return }
     moments.withBytes(of: fused) { bytes, statesPosition in
       state.withLock { state in
-        // Who has just joined may have been told of this sample already.
+        // A new client may have been sent this sample already.
         if statesPosition, !state.positionTime.take(fused.positionTime, of: fused.at) { return }
         state.lastReport = MonotonicClock().now
         connection.send(bytes)
@@ -394,17 +394,17 @@ final class GPSDSession: StreamSession {
       defer { state.activity = activity }
       return (state.activity, state.watch)
     }
-    // The first is what the client has just been told with its watch.
+    // The first is the one that the client has just been sent with its watch.
     guard let told else { return }
     if activity.hub != told.hub, let device = watch.device,
       !GPSDDevice.all(of: output.hub).contains(where: { $0.path == device })
     {
-      // What the client watches is gone, and nothing is to be kept awake for it.
+      // The watched device is gone, so nothing is kept awake for the client.
       state.withLock { $0.watch = GPSDWatch() }
       answerError("The board has no \(device.prefix(80)) any more: the watch has ended")
       return follow(GPSDWatch())
     }
-    // What stands for the same path may be another device, and one of several now.
+    // The same path may stand for another device now, and for one of several.
     if activity.hub != told.hub { follow(watch) }
     guard watch.wantsReports else { return }
     var json = JSONWriter(capacity: 512)
@@ -446,7 +446,7 @@ final class GPSDSession: StreamSession {
       defer { state.reminder = next }
       return (state.reminder, true)
     }
-    // A watch that was switched off and on meanwhile has a reminder of its own: one of them is enough.
+    // A watch that was switched off and on in the meantime has its own reminder: one of them is enough.
     overtaken?.cancel()
     if !isWanted { next.cancel() }
   }

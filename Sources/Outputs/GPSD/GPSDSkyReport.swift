@@ -3,10 +3,11 @@ import NMEA
 
 /// What only the receiver knows of an epoch, in the gpsd protocol's objects.
 extension GPSDReport {
-  /// Writes a `SKY` with all dilutions: the receiver's own, and those that it leaves out as they follow from where its
-  /// satellites stand. What is not known of a satellite is left out.
+  /// Writes a `SKY` with all dilutions: the receiver's own, and missing ones computed from the positions of its
+  /// satellites. Unknown values of a satellite are left out.
   ///
-  /// - Parameter lineBytes: as long the line may become that the object is a part of, counted from where the object begins
+  /// - Parameter lineBytes: the maximum length of the line that contains the object, counted from the beginning of the
+  ///   object
   static func writeSkyObject(
     _ epoch: GNSSObservation, device: String?, lineBytes: Int = GPSDLimits.lineBytes, to json: inout JSONWriter
   ) {
@@ -26,7 +27,7 @@ extension GPSDReport {
       json.member("ydop", computed?.y, decimals: 2)
       json.member("vdop", known(fix.vdop) ?? computed?.vertical, decimals: 2)
       var scratch = JSONWriter(capacity: 128)
-      // What stands behind the list, and before it: the counts.
+      // The parts after the list, and before it: the counts.
       let room = lineBytes - (json.count - start) - 64
       let listed = GPSDLimits.listed(sky, room: room) { index in
         scratch.removeAll()

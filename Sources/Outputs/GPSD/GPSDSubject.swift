@@ -1,6 +1,6 @@
 import Hub
 
-/// What a watch is about on a board: the state, one of several receivers, or the IMU alone.
+/// The subject of a watch on a board: the state, one of several receivers, or the IMU alone.
 struct GPSDSubject {
   private let watch: GPSDWatch
   private let hub: Hub
@@ -19,7 +19,7 @@ struct GPSDSubject {
   /// Whose positions the client is told in place of the state's.
   var oneReceiver: GPSDDevice? { watch.wantsReports ? namedReceiver : nil }
 
-  /// The receiver that a watch names, where what it says is not what the state says.
+  /// The receiver that a watch names, if its values differ from those of the state.
   var namedReceiver: GPSDDevice? {
     guard let path = watch.device else { return nil }
     let receivers = GPSDDevice.all(of: hub).filter(\.isReceiver)

@@ -1,4 +1,4 @@
-/// What a client of the gpsd protocol wants to be sent.
+/// The objects that a client of the gpsd protocol requests.
 struct GPSDWatch: Equatable {
   var isEnabled = false
   var wantsJSON = false
@@ -16,13 +16,13 @@ struct GPSDWatch: Equatable {
   var wantsSentences: Bool { isEnabled && (wantsNMEA || raw > 0) }
   var wantsReports: Bool { isEnabled && wantsJSON }
   var wantsOffsets: Bool { isEnabled && wantsPPS }
-  /// A watch alone keeps the devices awake, for whoever polls.
+  /// A watch by itself keeps the devices awake, for clients that poll.
   var isForPolling: Bool { isEnabled && !wantsJSON && !wantsSentences && !wantsPPS }
 
   private static let attitudeRates = 0.1...100.0
 
-  /// Changes what the object names; a watch that says nothing of enabling enables, one that says nothing of the pulse or of
-  /// scaling wants neither, and one that names no device means all.
+  /// Changes the members that the object names. Defaults: a watch enables, without the pulse and without scaling, and
+  /// applies to all devices.
   mutating func change(by object: [UInt8]) throws(GPSDMembers.Refusal) {
     let members = try GPSDMembers(object)
     var watch = self

@@ -36,7 +36,7 @@ struct SkyDilution: Equatable {
     }
     guard count >= 4, SkyDilution.solve(&rows) else { return nil }
     let variances = SIMD4(rows[0][4], rows[1][5], rows[2][6], rows[3][7])
-    // What is nearly singular is no dilution that anybody could use.
+    // A nearly singular matrix gives no usable dilution.
     guard variances.min() > 0, variances.max() < 1e4 else { return nil }
     let sigmas = variances.squareRoot()
     (x, y, vertical, time) = (sigmas[0], sigmas[1], sigmas[2], sigmas[3])

@@ -3,8 +3,8 @@ import HTTPTypes
 import Hub
 import Hummingbird
 
-/// Lets nobody in who was not meant: pages of other sites that a browser has open, names that somebody else has pointed at
-/// this machine (DNS rebinding), and those who lack the token.
+/// Refuses unintended requests: from pages of other sites in a browser, under names that others have pointed at this
+/// machine (DNS rebinding), and without the token.
 struct AccessMiddleware: RouterMiddleware {
   typealias Context = HTTPContext
 
@@ -64,7 +64,7 @@ struct AccessMiddleware: RouterMiddleware {
     return try await next(request, context)
   }
 
-  /// An address says nothing about names: who uses one has not been sent here by a name of somebody else's.
+  /// An address is no name: a client that uses one has not been directed here by a foreign name.
   private func isOwn(_ authority: String) -> Bool {
     if authority.hasPrefix("[") {
       return IPAddress(String(authority.dropFirst().prefix { $0 != "]" })) != nil

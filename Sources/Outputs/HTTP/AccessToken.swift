@@ -34,7 +34,7 @@ struct AccessToken: Equatable {
     return token
   }
 
-  /// Reads the token from the file, or from systemd's credential where there is none; `nil` without either.
+  /// Reads the token from the file, or from systemd's credential without a file; `nil` without either.
   static func load(from file: String?) throws(Failure) -> AccessToken? {
     let found: (file: String, secret: [UInt8])?
     do throws(SecretFile.Failure) {

@@ -1,10 +1,10 @@
 import MonotonicTime
 import NIOCore
 
-/// Decides for how long a connection of the web port may go on without anything moving on it.
+/// Decides how long a connection of the web port may be idle.
 ///
-/// An answer may take as long as it likes: what counts is whether the client has taken any of it lately. A connection that asks for
-/// nothing, or does not finish what it asks, is closed once it has been silent for long enough.
+/// An answer may take any time: what matters is whether the client has taken any of it recently. A connection that
+/// sends no request, or does not finish one, is closed once it has been silent for long enough.
 struct ConnectionPatience {
   struct Limits: Sendable {
     /// Without a request, or without another piece of one that has begun.
@@ -15,11 +15,11 @@ struct ConnectionPatience {
     var stream = TimeAmount.nanoseconds(StreamConnection.patience.inNanoseconds)
   }
 
-  /// What waits to be sent, and how much the client has taken so far, bytes.
+  /// The bytes that wait to be sent, and those that the client has taken so far.
   struct Outgoing: Equatable {
     var takenCount = 0
     var waitingCount = 0
-    /// What is sent has no end.
+    /// The answer has no end.
     var isStream = false
   }
 

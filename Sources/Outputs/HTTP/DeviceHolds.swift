@@ -3,8 +3,8 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// Devices that callers have asked to be kept awake for some time. Each hold is its caller's own: who knows its identifier
-/// may prolong or release it, and nothing that others ask for makes it shorter.
+/// Devices that callers have requested to be kept awake for some time. Each hold belongs to its caller: its identifier
+/// permits prolonging or releasing it, and requests of others never shorten it.
 final class DeviceHolds: Sendable {
   /// How many there may be at once.
   static let limit = 256
@@ -21,7 +21,7 @@ final class DeviceHolds: Sendable {
     var remaining: Duration
   }
 
-  /// Why there is none for somebody.
+  /// The reason why there is none for a caller.
   struct Refusal: Error {
     var reason: String
   }
@@ -59,7 +59,7 @@ final class DeviceHolds: Sendable {
   func hold(
     _ device: String, for duration: Duration, as holder: String, of user: PlaceUser
   ) throws(Refusal) -> Hold {
-    // Looked at before as well as after: who is refused must not have woken the device.
+    // Checked before as well as after: a refused request must not have woken the device.
     if let reason = entries.withLock({ DeviceHolds.refusal(of: user, $0) }) { throw Refusal(reason: reason) }
     let id = DeviceHolds.newIdentifier()
     let lease = host.wakefulness(of: device).subscribe(as: Holder(holder), receiveValue: { _ in })
@@ -83,7 +83,7 @@ final class DeviceHolds: Sendable {
     user.refusal(to: limit, among: entries.values.lazy.map(\.user))
   }
 
-  /// Has a hold last so long from now; `nil` where it is over, or another device's.
+  /// Makes a hold last for a time from now; `nil` if it is over, or another device's.
   func renew(_ id: String, of device: String, for duration: Duration) -> Hold? {
     let end = clock.now + duration
     let timer = clock.schedule(at: end) { [weak self] in self?.isOver(id) }
@@ -117,7 +117,8 @@ final class DeviceHolds: Sendable {
     }
   }
 
-  /// Where that was over before the hold stood there, as where the machine was stopped meanwhile, its timer has found nothing to end.
+  /// If the time was over before the hold was entered, for example because the machine was stopped, its timer has found
+  /// nothing to end.
   private func endIfOver(_ id: String, _ end: MonotonicInstant) { if end <= clock.now { isOver(id) } }
 
   /// Ends a hold; returns whether there was one of that device.
@@ -130,7 +131,7 @@ final class DeviceHolds: Sendable {
     return entry != nil
   }
 
-  /// Ends every hold: nobody is left who could, or root wants none.
+  /// Ends every hold: the hub ends, or root requests it.
   @discardableResult
   func releaseAll() -> Int { all.count { release($0.id, of: $0.device) } }
 
@@ -142,7 +143,7 @@ final class DeviceHolds: Sendable {
     entry?.lease.cancel()
   }
 
-  /// Nobody guesses it: knowing it is the right to end the hold.
+  /// It cannot be guessed: its knowledge is the right to end the hold.
   private static func newIdentifier() -> String {
     var random = SystemRandomNumberGenerator()
     return String(UInt64.random(in: .min ... .max, using: &random), radix: 36)

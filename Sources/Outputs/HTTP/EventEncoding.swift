@@ -14,7 +14,7 @@ final class EventEncoding: Sendable {
   private let name: String?
   private let state = Guarded(State())
 
-  /// - Parameter name: what the event is called; one without a name is a browser's `message`
+  /// - Parameter name: the event's name; one without a name is a browser's `message`
   init(named name: String? = nil) { self.name = name }
 
   /// The event for the value of one instant.

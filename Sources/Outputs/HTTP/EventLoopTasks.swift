@@ -3,14 +3,14 @@ import Guarding
 import MonotonicTime
 import NIOCore
 
-/// Runs tasks on the thread of an event loop: what serves a connection then never waits for another thread, and Swift's own
+/// Runs tasks on the thread of an event loop: serving a connection then never waits for another thread, and Swift's own
 /// thread pool, whose housekeeping wakes a process once a second for ever, is not started.
 ///
-/// An event loop looks at its sockets only when it has nothing else to do. Tasks that it is given faster than it gets them
-/// done would keep it from that for ever: nobody else could connect, and who has left would not be noticed. So they get
-/// the loop for a slice of time, after which the sockets have their turn.
+/// An event loop looks at its sockets only when it has nothing else to do. Tasks that come faster than it completes
+/// them would prevent that for ever: no other client could connect, and a client that has left would not be noticed. So
+/// they get the loop for a slice of time, after which the sockets have their turn.
 final class EventLoopTasks: TaskExecutor {
-  /// Long against what a look at the sockets costs, short for who waits to be let in.
+  /// Long compared with the cost of a look at the sockets, short for a client that waits to connect.
   private static let slice = Duration.milliseconds(5)
   /// The loop's sockets have their turn where its next work lies ahead, however little.
   private static let pause = TimeAmount.microseconds(50)

@@ -1,8 +1,8 @@
 import Guarding
 import NIOCore
 
-/// What waits for one client of an event stream. A value is worth less with each newer one, so that of those the newest are kept;
-/// news say what no later event does, and come before all values.
+/// The waiting events of one client of an event stream. A value is worth less with each newer one, so the newest values
+/// are kept; news are not repeated by any later event, and come before all values.
 final class EventQueue: Sendable {
   static let usualValueLimit = 8
   private static let newsLimit = 256
@@ -34,7 +34,7 @@ final class EventQueue: Sendable {
   private let signal: AsyncStream<Void>.Continuation
 
   /// - Parameters:
-  ///   - valueLimit: how many values a client may fall behind by
+  ///   - valueLimit: the number of values by which a client may fall behind
   ///   - traffic: counts those that it does not get
   init(valueLimit: Int, traffic: OutputTraffic.Kind) {
     self.valueLimit = valueLimit
@@ -56,6 +56,6 @@ final class EventQueue: Sendable {
   /// The next to be written; `nil` where nothing waits.
   func next() -> ByteBuffer? { state.withLock { $0.news.next() ?? $0.values.next() } }
 
-  /// Ends the signals once what has been sent is written.
+  /// Ends the signals once the sent bytes are written.
   func finish() { signal.finish() }
 }

@@ -8,7 +8,7 @@ import Publishing
 final class EventStreams: Sendable {
   /// Proxies take a connection on which nothing happens for dead, and a client that has vanished shows when it is written to.
   private static let keepAlive = TimeAmount.seconds(15)
-  /// When somebody who found no place may ask again.
+  /// The time after which a refused client may ask again.
   private static let retrySeconds = "10"
 
   private struct Streams {
@@ -28,7 +28,7 @@ final class EventStreams: Sendable {
     self.connections = connections
   }
 
-  /// Ends every stream, and those that somebody still asks for.
+  /// Ends every stream, and refuses further ones.
   func end() {
     let queues = streams.withLock { streams in
       streams.isOver = true
@@ -37,7 +37,7 @@ final class EventStreams: Sendable {
     for queue in queues { queue.finish() }
   }
 
-  /// Registers a stream; `nil` where there are to be no more.
+  /// Registers a stream; `nil` if no more are accepted.
   private func add(_ queue: EventQueue) -> Int? {
     streams.withLock { streams in
       if streams.isOver { return nil }
@@ -50,8 +50,8 @@ final class EventStreams: Sendable {
   /// Streams until the client leaves, reads nothing for too long, or the server stops.
   ///
   /// - Parameters:
-  ///   - valueLimit: how many values a client may fall behind by
-  ///   - subscribe: given who asks, and where to send events to; what it returns ends with the stream
+  ///   - valueLimit: the number of values by which a client may fall behind
+  ///   - subscribe: called with the client and the destination of events; its result ends with the stream
   func response(
     to request: Request, _ context: HTTPContext, valueLimit: Int = EventQueue.usualValueLimit,
     _ subscribe: @escaping @Sendable (_ holder: Holder, _ queue: EventQueue) -> Lifetime

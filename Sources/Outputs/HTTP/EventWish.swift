@@ -7,7 +7,7 @@ enum EventWish {
   /// What happens to the fences, and nothing else. Wakes nothing.
   case fences
 
-  /// What may be asked.
+  /// The permitted parameters.
   static let words = ViewRequest.Values.names + ["only"]
 
   /// - Throws: where the query says what no client can want

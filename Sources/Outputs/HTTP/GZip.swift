@@ -6,14 +6,14 @@ import NIOHTTPCompression
 
 /// Compresses whole answers, and tells who takes them so.
 enum GZip {
-  /// What fits into one packet gains nothing from being smaller.
+  /// An answer that fits into one packet gains nothing from compression.
   static let leastSize = 1400
 
   /// The bytes in gzip's format; `nil` where that saves nothing.
   static func compressed(_ bytes: ByteBuffer) -> ByteBuffer? {
     guard bytes.readableBytes >= leastSize else { return nil }
-    // The library compresses what passes through a connection. Event streams, which are most of what passes here, have no
-    // use for that and would pay for it with each event, so it gets a connection of its own that leads nowhere.
+    // The library compresses everything that passes through a connection. Event streams, which are most of it, do not
+    // need that and would pay for it with each event, so it gets a separate connection that leads nowhere.
     let channel = EmbeddedChannel()
     defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
     var compressed = ByteBuffer()

@@ -4,7 +4,7 @@ import Hub
 import NIOCore
 import NIOHTTPTypes
 
-/// Readies a connection, and ends it where it is not admitted, sends more than any client needs to, or where nothing moves on it.
+/// Prepares a connection, and ends it if it is not admitted, sends more than any client needs to, or is idle.
 final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
   typealias InboundOut = HTTPRequestPart

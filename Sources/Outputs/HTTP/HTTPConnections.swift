@@ -75,7 +75,7 @@ final class HTTPConnections: Sendable {
     idle.close(promise: nil)
   }
 
-  /// Somebody who may not connect has tried to.
+  /// A client without permission has tried to connect.
   func refused() { traffic.clientRefused() }
 
   /// A request has come.
@@ -110,7 +110,7 @@ final class HTTPConnections: Sendable {
     if isCrowd { returnMemory(by: channel.eventLoop) }
   }
 
-  /// Ends what is still open, whatever waits to be sent.
+  /// Ends all open connections, whatever waits to be sent.
   func closeAll() {
     for connection in state.withLock({ Array($0.open.values) }) { connection.channel.close(promise: nil) }
   }

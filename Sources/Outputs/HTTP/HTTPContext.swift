@@ -2,7 +2,7 @@ import Hub
 import Hummingbird
 import NIOCore
 
-/// What is known of a request besides itself.
+/// The context of a request.
 struct HTTPContext: RequestContext {
   var coreContext: CoreRequestContextStorage
   let channel: any Channel
@@ -12,7 +12,7 @@ struct HTTPContext: RequestContext {
     channel = source.channel
   }
 
-  /// The address of who asks.
+  /// The client's address.
   var address: IPAddress? {
     // A link-local address comes with the interface that it is local to.
     channel.remoteAddress?.ipAddress.flatMap { IPAddress(String($0.prefix { $0 != "%" })) }
@@ -36,12 +36,12 @@ struct HTTPContext: RequestContext {
     return TCPAddress(address: address, port: UInt16(port))
   }
 
-  /// Who asks.
+  /// The client.
   var peer: ClientPeer { ClientPeer(of: channel) }
 }
 
 extension ClientPeer {
-  /// Who is at the other end of a connection of the web port.
+  /// The other end of a connection of the web port.
   init(of channel: any Channel) {
     guard let remote = channel.remoteAddress, let ip = remote.ipAddress, let port = remote.port else {
       self.init(by: "http")

@@ -7,7 +7,7 @@ struct HTTPDocument: Sendable {
   private let type: String
   private let plain: ByteBuffer
   private let compressed: ByteBuffer?
-  /// `nil` for what is another one each time.
+  /// `nil` for a document that is different each time.
   private let tag: String?
 
   private static let compressedMark = "-gzip"
@@ -26,7 +26,7 @@ struct HTTPDocument: Sendable {
     return String(digest, radix: 36)
   }
 
-  /// What is true for the moment.
+  /// A document of the present.
   init(current bytes: ByteBuffer, type: String, for request: Request) {
     self.type = type
     plain = bytes

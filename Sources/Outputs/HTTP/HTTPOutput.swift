@@ -18,7 +18,7 @@ public final class HTTPOutput: Service {
   private let host: HubHost
   private let sink: JournalSink
   private let budget: DescriptorBudget
-  /// They stay while there is a port at which they can be ended, whatever else the board file says of it.
+  /// They stay while there is a port at which they can be ended, whatever else the board file changes.
   private let holds: DeviceHolds
 
   public init(host: HubHost, sink: JournalSink, budget: DescriptorBudget) {
@@ -38,7 +38,7 @@ public final class HTTPOutput: Service {
       for await hub in hubs {
         let offer = offer(of: hub.board)
         if let present, present.offer == offer {
-          // What could not be opened may be free by now.
+          // An address that could not be opened may be free by now.
           present.reopen()
           continue
         }
@@ -59,7 +59,7 @@ public final class HTTPOutput: Service {
     subscription.cancel()
   }
 
-  /// What the board file asks for, or `nil`, with the reason reported where it asks for something.
+  /// The board file's settings, or `nil`; if they cannot be used the reason is reported.
   private func offer(of board: Board) -> Offer? {
     guard let port = board.http else { return nil }
     do throws(AccessToken.Failure) {

@@ -1,7 +1,7 @@
 import Hub
 import Hummingbird
 
-/// What a request asks for beside its path: each parameter once, numbers in plain decimal notation.
+/// The parameters of a request: each once, numbers in plain decimal notation.
 enum HTTPQuery {
   static func number(_ name: Substring, of request: Request, in range: ClosedRange<Double>) throws -> Double? {
     guard let text = try text(name, of: request) else { return nil }
@@ -34,8 +34,8 @@ enum HTTPQuery {
     }
   }
 
-  /// A word that is not known is refused: what it was meant for would be as if nothing had been asked, and a stream that was to
-  /// wake the IMU alone wakes everything.
+  /// An unknown word is refused: otherwise its intention would be ignored, and a stream for the IMU alone would wake
+  /// everything.
   static func require(_ known: [String], of request: Request) throws {
     for (name, _) in request.uri.queryParameters where !name.isEmpty && !known.contains(String(name)) {
       let guess = NearestWord.guess(String(name), among: known).map { "did you mean '\($0)'?" }

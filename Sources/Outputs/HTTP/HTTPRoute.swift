@@ -8,7 +8,7 @@ struct HTTPRoute: Sendable {
   let path: RouterPath
   let respond: @Sendable (Request, HTTPContext) async throws -> Response
 
-  /// - Parameter words: what may be asked beside the path, each word once; anything else is refused before anything is done
+  /// - Parameter words: the permitted parameters, each once; any other is refused before anything is done
   init(
     _ method: HTTPRequest.Method, _ path: RouterPath, asking words: [String] = [],
     _ respond: @escaping @Sendable (Request, HTTPContext) async throws -> Response
@@ -41,7 +41,7 @@ struct HTTPRoute: Sendable {
     return page(path) { request, _ in document.response(to: request) }
   }
 
-  /// Whether the route is that of a path, whatever the method.
+  /// Whether the route is that of a path, for any method.
   func matches(_ path: String) -> Bool {
     let parts = path.split(separator: "/")
     return parts.count == self.path.count && zip(self.path, parts).allSatisfy { $0 ~= $1 }

@@ -11,7 +11,7 @@ import Publishing
 final class HTTPServing: Sendable {
   /// Connections above those that make each other close: only those whose end is under way are in between.
   private static let slack = 12
-  /// What a client has to take its leave.
+  /// The time that a client has to close its connection.
   private static let farewell = TimeAmount.milliseconds(250)
 
   let offer: HTTPOutput.Offer
@@ -20,7 +20,7 @@ final class HTTPServing: Sendable {
   private let sink: JournalSink
   private let listeners: Guarded<[Listener]>
   private let missing: MissingPorts
-  /// What has been said of ports that could not be opened.
+  /// The reports about ports that could not be opened.
   private let said = Guarded<Set<String>>([])
   private let isEnding = Guarded(false)
   private let connections: HTTPConnections
@@ -48,8 +48,8 @@ final class HTTPServing: Sendable {
     var phase: MutableProperty<Phase>
   }
 
-  /// Tries again to open the port at those of its addresses where that has failed, and says what comes of it. Who is served at
-  /// another goes on.
+  /// Tries again to open the port at the failed addresses, and reports the results. Clients of the other addresses
+  /// stay.
   func reopen() {
     said.withLock { $0 = [] }
     retry()
@@ -65,10 +65,10 @@ final class HTTPServing: Sendable {
   }
 
   /// - Parameters:
-  ///   - name: what people call it: `dashboard`
-  ///   - places: how many connections there are descriptors for
-  ///   - patience: for how long nothing may move on a connection
-  ///   - routes: what is served, given where event streams come from
+  ///   - name: its name for people: `dashboard`
+  ///   - places: the number of connections for which there are descriptors
+  ///   - patience: the permitted idle times of a connection
+  ///   - routes: the served routes, given the source of event streams
   init(
     _ name: String, _ offer: HTTPOutput.Offer, places: Int, patience: ConnectionPatience.Limits = .init(),
     traffic: OutputTraffic, sink: JournalSink, on group: MultiThreadedEventLoopGroup,

@@ -6,7 +6,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-/// What is served under which path at one port.
+/// The routes of one port.
 struct HTTPSite {
   private let port: Board.HTTPPort
   private let responder: RouterResponder<HTTPContext>

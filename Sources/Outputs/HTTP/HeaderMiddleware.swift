@@ -5,8 +5,8 @@ import Hub
 import Hummingbird
 import NIOCore
 
-/// Says with every answer when it was made, and what a browser may do with it: load nothing from elsewhere but a map that
-/// the board file names.
+/// Adds to every answer its time, and the permissions of a browser: it may load nothing from other servers except a map
+/// that the board file names.
 struct HeaderMiddleware: RouterMiddleware {
   typealias Context = HTTPContext
 
@@ -14,7 +14,7 @@ struct HeaderMiddleware: RouterMiddleware {
   private let referrer: String
 
   init(tiles: String?) {
-    // OpenStreetMap's servers refuse those who do not say where they come from; nobody else has to know.
+    // OpenStreetMap's servers refuse requests without their origin; no other server gets it.
     let origin = tiles.flatMap(TileOrigin.init(of:))
     referrer = origin == nil ? "no-referrer" : "strict-origin-when-cross-origin"
     let map = origin.map { " \($0)" } ?? ""

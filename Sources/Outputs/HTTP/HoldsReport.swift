@@ -13,7 +13,7 @@ enum HoldsReport {
     json.endLine()
   }
 
-  /// All of them, for everybody: without the identifiers, which are their callers'.
+  /// All of them, for every client: without the identifiers, which belong to their callers.
   static func write(_ holds: [DeviceHolds.Hold], to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: "HOLDS")

@@ -6,9 +6,9 @@ import Hummingbird
 import MonotonicTime
 import Publishing
 
-/// What a hub is asked for, and what it is asked to do.
+/// The routes of a hub for reading and for actions.
 enum HubRoutes {
-  /// - Parameter hasToken: whoever gets in has the port's token
+  /// - Parameter hasToken: whether clients have proved that they know the port's token
   static func all(
     _ host: HubHost, _ holds: DeviceHolds, _ streams: EventStreams, hasToken: Bool
   ) -> [HTTPRoute] {
@@ -17,7 +17,7 @@ enum HubRoutes {
       + HistoryRoutes(history: RecordedHistory(host: host)).routes + ReplayRoutes.routes(host.replay)
   }
 
-  /// What is known, and what comes about.
+  /// The routes that read the present state, and follow it.
   private static func reading(_ host: HubHost, _ events: HubEvents) -> [HTTPRoute] {
     [
       HTTPRoute(.get, "healthz") { request, _ in HTTPDocument.text("ok\n", to: request) },

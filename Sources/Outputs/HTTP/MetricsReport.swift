@@ -8,11 +8,11 @@ import NMEA
 import Publishing
 import Recording
 
-/// The hub in Prometheus' text format: what each device does and has cost, what is known of the board, who is served.
+/// The hub in Prometheus' text format: each device's activity and costs, the known state of the board, and the clients.
 /// Observes; a scrape wakes nothing.
 ///
-/// Instants are given as such rather than as ages, which are wrong by the time that they are read, and what is not known any
-/// more is left out: a line that goes on straight would be taken for a board that stands still.
+/// Instants are given instead of ages, which are wrong by the time that they are read, and values that are not known
+/// any more are left out: a constant line would be taken for a board that stands still.
 enum MetricsReport {
   /// For how long a measurement says how things are; receivers that report every ten seconds are the slowest.
   private static let validity = Duration.seconds(12)

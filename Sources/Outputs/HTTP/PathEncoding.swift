@@ -1,7 +1,7 @@
 /// Paths as they are compared.
 enum PathEncoding {
-  /// A request's target with those characters spelled out that need no encoding, in its path (RFC 3986, section 6.2.2.2).
-  /// What is encoded for a reason stays so: `%2F` is not the end of a part.
+  /// A request's target without unnecessary encoding in its path (RFC 3986, section 6.2.2.2). Necessary encoding stays:
+  /// `%2F` is not the end of a part.
   static func normalized(_ target: String) -> String {
     let end = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
     guard target[..<end].utf8.contains(UInt8(ascii: "%")) else { return target }

@@ -4,7 +4,7 @@ import NIOCore
 import NMEA
 import Recording
 
-/// What is replayed, and how it is halted, stepped and put to another time.
+/// The routes of a replay: its state, and its pause, steps and jumps.
 enum ReplayRoutes {
   static func routes(_ session: ReplaySession?) -> [HTTPRoute] {
     @Sendable func replayed() throws -> ReplaySession {

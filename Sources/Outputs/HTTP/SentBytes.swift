@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Counts what is written to a connection, as it will be sent.
+/// Counts the bytes written to a connection, as they will be sent.
 final class SentBytes: ChannelOutboundHandler {
   typealias OutboundIn = IOData
   typealias OutboundOut = IOData

@@ -1,8 +1,8 @@
 import Guarding
 import Hub
 
-/// How many event streams there may be at once, and who has them. They may not take all the connections: somebody has to be
-/// able to ask how the hub is.
+/// The maximum number of event streams, and their users. They may not take all the connections: a request for the hub's
+/// health must always be possible.
 final class StreamPlaces: Sendable {
   /// Where the process may open as many files as it likes.
   static let most = 1024
@@ -40,7 +40,7 @@ final class StreamPlaces: Sendable {
     self.report = report
   }
 
-  /// A place for as long as somebody keeps it.
+  /// A place, for as long as this value is kept.
   func take(for address: IPAddress?) throws(Refusal) -> StreamPlace {
     let peer = address.flatMap { $0.isLoopback ? nil : $0 }
     let (refusal, isFirst) = state.withLock { state -> (Refusal?, Bool) in
@@ -83,6 +83,6 @@ final class StreamPlace: Sendable {
     self.peer = peer
   }
 
-  // However the request ends, before its first byte or after its last: whoever served it lets go of the place.
+  // However the request ends, before its first byte or after its last, its handler releases the place.
   deinit { places.giveBack(peer) }
 }

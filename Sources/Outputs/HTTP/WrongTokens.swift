@@ -3,11 +3,10 @@ import Hub
 import MonotonicTime
 import NIOCore
 
-/// What becomes of requests with a token that is not the right one: they wait for their answer, so that guessing takes long, and
-/// the log has a line about them, if not for each.
+/// Delays the answers to requests with a wrong token, so that guessing takes long, and logs them, though not each one.
 ///
-/// The right token is never kept waiting: who guesses behind the same address as others locks nobody out. Without any token
-/// there is nothing to guess, and a browser has to be told at once that one is wanted.
+/// The right token is never delayed: guesses from the same address lock no other client out. Without any token there is
+/// nothing to guess, and a browser must be told at once that one is required.
 final class WrongTokens: Sendable {
   static let pause = TimeAmount.seconds(1)
   private static let window = Duration.seconds(60)
@@ -18,7 +17,7 @@ final class WrongTokens: Sendable {
   private let wait: @Sendable (any Channel) async throws -> Void
 
   /// - Parameters:
-  ///   - name: what the port is called in the log
+  ///   - name: the port's name in the log
   ///   - wait: returns after `pause`
   init(
     _ name: String, sink: JournalSink, clock: any MonotonicTimeSource = MonotonicClock(),

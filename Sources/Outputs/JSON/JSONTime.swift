@@ -1,6 +1,6 @@
 import NMEA
 
-/// An instant split into what an ISO 8601 stamp prints.
+/// An instant divided into the parts of an ISO 8601 stamp.
 public struct JSONTime: Sendable {
   var year: Int
   var month: Int

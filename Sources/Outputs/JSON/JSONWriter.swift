@@ -5,8 +5,8 @@ import NMEA
 /// Numbers are written with a fixed count of decimals, as the protocols have them, or exactly, and a value that is not finite
 /// is left out: JSON cannot say it and clients do not expect `null`.
 public struct JSONWriter: ~Copyable, @unchecked Sendable {
-  // Unchecked, and safe: the memory belongs to this value alone, which cannot be copied, so that whoever has the value
-  // has the memory to himself.
+  // Unchecked, and safe: the memory belongs to this value alone, which cannot be copied, so there is only one user of
+  // the memory.
   private var base: UnsafeMutablePointer<UInt8>
   private var capacity: Int
   public private(set) var count = 0
@@ -21,7 +21,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
 
   deinit { base.deallocate() }
 
-  /// What has been written so far.
+  /// The bytes written so far.
   public var bytes: UnsafeBufferPointer<UInt8> {
     // The lines above keep `count` bytes of `base` initialised; they stay until the next write.
     UnsafeBufferPointer(start: base, count: count)
@@ -109,7 +109,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     needsComma = false
   }
 
-  /// Text as it stands, with its own commas and brackets, and a number behind it.
+  /// Text as it is, with its own commas and brackets, followed by a number.
   @inline(__always)
   public mutating func fragment(_ text: StaticString, then value: Int) {
     fragment(text)
@@ -174,7 +174,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     append(UInt8(ascii: "\""))
   }
 
-  /// What hides is written out, and is the same to who reads the JSON: it may be shown on a terminal as it is.
+  /// Invisible characters are escaped, which means the same to a parser: the text may be shown on a terminal as it is.
   private mutating func appendEscaped(_ scalar: Unicode.Scalar) {
     if scalar.value < 0x7F {
       appendEscaped(UInt8(truncatingIfNeeded: scalar.value))
@@ -270,7 +270,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
   /// A sign, a point, and nineteen digits on either side of it.
   private static let longestNumber = 40
 
-  /// Writes at least `minimum` digits of what is not negative.
+  /// Writes at least `minimum` digits of a number that is not negative.
   @inline(__always)
   private mutating func appendDigits(_ value: Int, minimum: Int) {
     let digits = max(minimum, JSONWriter.digitCount(value))
@@ -317,7 +317,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     10_000_000_000_000_000, 100_000_000_000_000_000, 1_000_000_000_000_000_000,
   ]
 
-  // MARK: Members of an object, left out where there is nothing to say
+  // MARK: Members of an object, left out without a value
 
   @inline(__always)
   public mutating func member(_ key: StaticString, _ value: Double?, decimals: Int) {

@@ -1,5 +1,6 @@
-/// Whether a text is JSON to everybody (RFC 8259). Foundation's decoder passes over what it does not look for, and takes commas,
-/// numbers, escapes and encodings that are none: what is handed on within another document has to be more than that.
+/// Whether a text is JSON for every parser (RFC 8259). Foundation's decoder skips parts that it does not look for, and
+/// accepts invalid commas, numbers, escapes and encodings: text that becomes a part of another document must be
+/// stricter.
 struct StrictJSON {
   private static let mostDepth = 64
 
@@ -52,7 +53,7 @@ struct StrictJSON {
     }
   }
 
-  /// What stands between a bracket and its counterpart, with commas between.
+  /// The contents between a bracket and its counterpart, separated by commas.
   private mutating func takeList(until end: StaticString, _ takeElement: (inout StrictJSON) -> Bool) -> Bool {
     rest = rest.dropFirst()
     skipBlanks()
@@ -65,7 +66,7 @@ struct StrictJSON {
     return take(end)
   }
 
-  /// What stands between the quotes.
+  /// The contents between the quotes.
   private mutating func takeString() -> ArraySlice<UInt8>? {
     guard take("\"") else { return nil }
     let begin = rest

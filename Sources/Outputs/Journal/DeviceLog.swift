@@ -13,19 +13,19 @@ final class DeviceLog: Sendable {
     var trackedWake: Int?
   }
 
-  /// What a summary tells of; it may be due after the log itself has gone.
+  /// The subject of a summary, which may be due after the log itself has gone.
   private final class LatestStatus: Sendable {
     let value = Guarded<DeviceStatus?>(nil)
   }
 
-  /// After so many repetitions of one fault a line says how many there were.
+  /// After this number of repetitions of one fault a line gives their number.
   private static let summaryEvery = 60
 
-  /// So many lines of one device are written within `window`, enough for two visits; the rest is summed up.
+  /// The maximum number of lines of one device within `window`, enough for two visits; the rest is summarized.
   static let lineLimit = 12
   static let window = Duration.seconds(10)
 
-  /// So many lines of what its owner should know are written within `remarkWindow`: some of that comes and goes each second, as
+  /// The maximum number of remarks for the owner within `remarkWindow`: some of them come and go each second, as
   /// interference does.
   static let remarkLimit = 6
   static let remarkWindow = Duration.seconds(60)
@@ -118,7 +118,7 @@ final class DeviceLog: Sendable {
         let holders = status.holders.isEmpty ? "" : " (for \(status.holders.joined(separator: ", ")))"
         return (.notice, "\(status.id): tracking on\(holders)")
       }
-      // Between, it had lost what it had.
+      // In between, it had lost its fix.
       if state.trackedWake == status.wakes {
         return (
           .notice,

@@ -6,7 +6,7 @@ import NMEA
 import Publishing
 import ServiceLifecycle
 
-/// Writes every power and device event to the journal, and the fused state once a second where that was asked for.
+/// Writes every power and device event to the journal, and the fused state once a second if that was requested.
 ///
 /// Events only observe. The state is a subscription like any other: it keeps the devices awake.
 public final class JournalOutput: Service {

@@ -2,11 +2,11 @@ import CLinux
 import Glibc
 import Publishing
 
-/// Takes log lines and has them written: to the journal with their fields when the process runs under it, as readable lines
-/// otherwise.
+/// Takes log lines and passes them to a writer: to the journal with their fields when the process runs under it, as
+/// readable lines otherwise.
 ///
-/// Nobody who writes here waits. What is not taken is kept, up to `LogQueue`'s limits; what is lost beyond them is said in its
-/// place once lines are taken again.
+/// Callers never wait. Lines that are not taken are kept, up to `LogQueue`'s limits; a line reports those that were
+/// lost beyond them once lines are taken again.
 public struct JournalSink: Sendable {
   public enum Priority: Int32, Sendable {
     case error = 3
@@ -47,7 +47,7 @@ public struct JournalSink: Sendable {
     tap.send(entry)
   }
 
-  /// Has each line told to somebody as it is said, on the thread that says it.
+  /// Sends each line to an observer when it is logged, on the thread that logs it.
   func observe(_ receive: @escaping @Sendable (LogEntry) -> Void) -> Subscription { tap.observe(receive) }
 
   /// Waits until all lines have been written, but no longer than `limit`: for a process that is about to end.

@@ -46,7 +46,7 @@ struct LogLines: LogDestination {
       if count >= 0 {
         rest = rest.dropFirst(count)
       } else if errno == EAGAIN {
-        // Somebody who shares the terminal does not want to wait for it. There is a thread here for nothing else.
+        // Other users of the terminal must not wait for it, and this thread has no other work.
         var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         poll(&wait, 1, -1)
       } else if errno != EINTR {

@@ -14,6 +14,6 @@ struct LogEntry: Sendable {
     self.fields = fields
   }
 
-  /// What it takes up while it waits, in bytes.
+  /// Its size while it waits, in bytes.
   var size: Int { fields.reduce(message.utf8.count + 64) { $0 + $1.name.utf8.count + $1.value.utf8.count } }
 }

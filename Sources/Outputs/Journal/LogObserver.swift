@@ -1,7 +1,7 @@
 import Guarding
 import Publishing
 
-/// Who hears each line of the log as it is said.
+/// Observes each line of the log when it is logged.
 final class LogObserver: Sendable {
   let receive: @Sendable (LogEntry) -> Void
 

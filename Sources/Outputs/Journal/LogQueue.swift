@@ -1,5 +1,5 @@
-/// Lines that wait to be written, at most so many. Where there is no room for another the oldest go, faults last, and are
-/// counted.
+/// Lines that wait to be written, up to a maximum number. Without room for another the oldest are dropped, faults last,
+/// and counted.
 struct LogQueue {
   static let lineLimit = 1024
   static let byteLimit = 256 * 1024
@@ -25,7 +25,7 @@ struct LogQueue {
     lost += 1
   }
 
-  /// All that wait, after a line that says how many are missing; `nil` where there is nothing.
+  /// All waiting lines, after a line with the number of missing ones; `nil` if there are none.
   mutating func take() -> [LogEntry]? {
     guard !entries.isEmpty else { return nil }
     var taken = entries

@@ -3,8 +3,8 @@ import Glibc
 import Guarding
 import MonotonicTime
 
-/// Writes the log on a thread of its own, which sleeps while there is nothing to write: whoever has something to say never
-/// waits for whoever reads it, be it a terminal that was stopped, a pipe that is full, or a journal that hangs.
+/// Writes the log on a thread of its own, which sleeps while there is nothing to write: callers never wait for a
+/// reader, such as a stopped terminal, a full pipe, or a stuck journal.
 final class LogWriter: Sendable {
   private struct State {
     var queue = LogQueue()

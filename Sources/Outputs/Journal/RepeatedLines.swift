@@ -1,7 +1,7 @@
 import Guarding
 import MonotonicTime
 
-/// Lets the first lines of a while through and counts the rest; when it is over, what has been held back is summed up.
+/// Passes the first lines of a period and counts the rest; at its end, the rest is summarized.
 final class RepeatedLines: Sendable {
   private struct State {
     /// When the present while began.
@@ -30,12 +30,12 @@ final class RepeatedLines: Sendable {
     self.sumUp = sumUp
   }
 
-  /// Whether a line is to be written now; one that is not has been counted.
+  /// Whether a line is written now; otherwise it has been counted.
   func admit() -> Bool {
     let now = clock.now
     let (isAdmitted, deadline): (Bool, MonotonicInstant?) = state.withLock { state in
       let since = state.since ?? now
-      // What has been held back is summed up before another while begins, however late the clock is.
+      // The counted lines are summarized before another period begins, however late the clock is.
       if state.heldBack == 0, now - since >= window {
         state = State(since: now)
       } else {

@@ -1,6 +1,6 @@
 import Hub
 
-/// What a `BrokerProcess` needs to connect: the options, and the password that they name a file for.
+/// The data that a `BrokerProcess` needs to connect: the options, and the password from the file that they name.
 struct BrokerAccess: Equatable, Sendable {
   var host: String
   var port: UInt16

@@ -1,4 +1,4 @@
-/// What a hub tells its `BrokerProcess`.
+/// A message from a hub to its `BrokerProcess`.
 enum BrokerOrder: Equatable, Sendable {
   /// The first order, once.
   case connect(BrokerAccess)

@@ -3,10 +3,11 @@ import Glibc
 
 /// The hub's end of the process that holds one connection to a broker: this program, started again.
 ///
-/// libmosquitto reads what a broker sends. Six bytes from anyone on the line make it abort, and one message can fill the memory.
-/// It therefore runs in a process of its own (`BrokerClient`) with a memory limit. When that process dies, the hub has lost one
-/// connection, and starts the next one at its usual pace. The two exchange records over a socket: `BrokerOrder` to the process,
-/// `BrokerReport` back. Passwords go over that socket too, never in arguments or the environment.
+/// libmosquitto reads everything that a broker sends. Six bytes from anyone on the line make it abort, and one message
+/// can fill the memory. It therefore runs in a process of its own (`BrokerClient`) with a memory limit. When that
+/// process dies, the hub has lost one connection, and starts the next one at its usual pace. The two exchange records
+/// over a socket: `BrokerOrder` to the process, `BrokerReport` back. Passwords go over that socket too, never in
+/// arguments or the environment.
 ///
 /// For one thread, which must outlive this object: the kernel kills the process when the thread that started it ends.
 final class BrokerProcess {
@@ -52,7 +53,7 @@ final class BrokerProcess {
     order(.connect(access))
   }
 
-  /// Kills the process, whatever it is doing.
+  /// Kills the process, whatever its activity.
   deinit {
     close(socket)
     end()
@@ -97,7 +98,8 @@ final class BrokerProcess {
     return (pid, error)
   }
 
-  /// Sends an order, and keeps what the socket does not take now. The caller limits how many orders are unanswered.
+  /// Sends an order, and keeps the part that the socket does not take now. The caller limits the number of unanswered
+  /// orders.
   func order(_ order: BrokerOrder) {
     orders += order.bytes
     send()
@@ -106,7 +108,7 @@ final class BrokerProcess {
   /// Whether orders wait until the socket is writable.
   var hasOrders: Bool { !orders.isEmpty }
 
-  /// Sends what waits, without blocking.
+  /// Sends waiting bytes, without blocking.
   func send() {
     while !orders.isEmpty {
       let count = orders.withUnsafeBytes { clinux_send_now(socket, $0.baseAddress, $0.count) }
@@ -118,7 +120,7 @@ final class BrokerProcess {
 
   /// Reads once, without blocking.
   ///
-  /// - Throws: if the process has ended, or sends what is no report
+  /// - Throws: if the process has ended, or sends an invalid report
   func read(_ take: (BrokerReport) -> Void) throws(Failure) {
     let count = piece.withUnsafeMutableBytes { clinux_receive_now(socket, $0.baseAddress, $0.count) }
     if count < 0, errno == EAGAIN || errno == EINTR { return }

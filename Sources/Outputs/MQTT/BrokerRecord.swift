@@ -27,7 +27,7 @@ struct BrokerRecord {
   private static func bytes(of number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.littleEndian, Array.init) }
 }
 
-/// What was read is no record. The other end cannot be trusted any more.
+/// The bytes are no record. The other end cannot be trusted any more.
 struct MalformedBrokerRecord: Error, Equatable {}
 
 /// Reads the fields of a record in their order.

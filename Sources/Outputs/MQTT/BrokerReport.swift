@@ -1,5 +1,5 @@
-/// What a `BrokerProcess` tells its hub. An attacker at the broker or on the line may have taken over that process: the hub must
-/// bear any report at any time.
+/// A message from a `BrokerProcess` to its hub. An attacker at the broker or on the line may have taken over that
+/// process: the hub must bear any report at any time.
 enum BrokerReport: Equatable, Sendable {
   /// A reason code of MQTT 5 (2.4) and its name.
   struct Reason: Equatable, Sendable {

@@ -7,7 +7,7 @@ enum FleetInstance {
     var instance: String?
   }
 
-  /// - Parameter health: what is retained as a hub's health; `nil` where it names none
+  /// - Parameter health: the retained health of a hub; `nil` if it names none
   static func read(_ health: [UInt8]) -> String? {
     (try? JSONDecoder().decode(Said.self, from: Data(health)))?.instance
   }

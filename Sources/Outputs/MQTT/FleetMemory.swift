@@ -1,15 +1,15 @@
 import Hub
 
-/// Where a hub has been at brokers, over its runs: under a name that it has no more it leaves things behind there.
+/// A hub's earlier places at brokers: its retained messages under an earlier name remain there.
 public final class FleetMemory: Sendable {
-  /// What the hub was called at a broker.
+  /// The hub's name at a broker.
   struct Place: Codable, Equatable, Sendable {
     var broker: String
     var topic: String
     var hub: String
     /// Whether Home Assistant was told of it.
     var homeAssistant: Bool
-    /// What it was told; `nil` where a version of the hub did so that did not note it.
+    /// The published components; `nil` from a version of the hub that did not note them.
     var discovery: Discovery?
 
     init(_ settings: FleetSettings, hub: String) {
@@ -40,8 +40,8 @@ public final class FleetMemory: Sendable {
   private let file: StateFile<[StateEntry<Place>]>
 
   /// - Parameters:
-  ///   - path: the file that it is kept in
-  ///   - makeFolder: makes the folder of that, where there is none
+  ///   - path: the file
+  ///   - makeFolder: makes its folder, if it is missing
   public init(path: String, makeFolder: @escaping @Sendable () -> Void) {
     file = StateFile(path: path, mostBytes: 64 << 10, nothing: [], makeFolder: makeFolder)
   }
@@ -58,6 +58,6 @@ public final class FleetMemory: Sendable {
     }
   }
 
-  /// Forgets a place where nothing is left of the hub. Waits for the disk.
+  /// Forgets a place from which everything of the hub has been removed. Waits for the disk.
   func forget(_ place: Place) { file.change { places in places.removeAll { $0.value?.isSame(as: place) ?? true } } }
 }

@@ -2,7 +2,7 @@ import Glibc
 import HardwareIO
 import Hub
 
-/// What keeps a hub from its broker before anybody has asked for that.
+/// The reason why a hub cannot use its broker, known before the first connection.
 public enum FleetObstacle: Error, Equatable, CustomStringConvertible {
   case noName
   case noPassword
@@ -38,7 +38,7 @@ public enum FleetObstacle: Error, Equatable, CustomStringConvertible {
     }
   }
 
-  /// - Returns: `nil` where none is needed
+  /// - Returns: `nil` if none is needed
   static func password(of username: String?, in file: String?) throws(FleetObstacle) -> String? {
     guard username != nil else { return nil }
     let found: (file: String, secret: [UInt8])?
@@ -53,7 +53,7 @@ public enum FleetObstacle: Error, Equatable, CustomStringConvertible {
 }
 
 extension MQTTOptions {
-  /// How somebody comes to a broker as it is settled.
+  /// The way to a broker by the settings.
   public init(_ settings: FleetSettings, identifier: String, subscriptions: [String]) throws(FleetObstacle) {
     if let obstacle = FleetObstacle.find(for: settings) { throw obstacle }
     self.init(broker: settings.broker, identifier: identifier, subscriptions: subscriptions)

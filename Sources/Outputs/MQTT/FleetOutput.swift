@@ -4,9 +4,9 @@ import MonotonicTime
 import Publishing
 import ServiceLifecycle
 
-/// The hub at the broker that its board file names. Whether that can be reached is nobody else's concern.
+/// The hub at the broker that its board file names. An unreachable broker affects nothing else.
 public final class FleetOutput: Service {
-  /// What the broker has for the hub's leave.
+  /// The time for saying goodbye to the broker.
   private static let farewell = Duration.milliseconds(500)
 
   private struct State {
@@ -14,7 +14,7 @@ public final class FleetOutput: Service {
     var session: FleetSession?
     /// Else it waits for those at its broker that go.
     var hasBegun = false
-    /// What was begun and is to end: looking up a name, or a network without an answer, may keep one for minutes.
+    /// Connections that are ending: a name look-up, or a network without an answer, may keep one for minutes.
     var leaving: [FleetSession] = []
     var isOver = false
   }
@@ -66,7 +66,7 @@ public final class FleetOutput: Service {
     }
     guard !isOver else { return }
     old?.end()
-    // One that never began has nobody to tell that it is over.
+    // A connection that never started does not report its end.
     if let old, hasLeft {
       old.whenOver { [self] in
         state.withLock { state in state.leaving.removeAll { $0 === old } }

@@ -12,9 +12,10 @@ struct FleetLink: Sendable {
   var topics: HubTopics
 }
 
-/// Tells the broker how the hub is: what is retained, which wakes nothing, and the states that somebody has asked for.
+/// Publishes the hub's status at the broker: retained messages, which wake nothing, and the states that viewers have
+/// requested.
 final class FleetPublisher: Sendable {
-  /// How often the last state is said while others have the devices awake.
+  /// The interval of the last state while the devices are awake for others.
   private static let interval = Duration.seconds(60)
 
   private struct Encoding: ~Copyable {
@@ -63,7 +64,7 @@ final class FleetPublisher: Sendable {
     for monitor in hub.monitors {
       monitor.changes.subscribe(as: "mqtt", receiveValue: { _ in devices.request() }).store(in: lifetime)
     }
-    // What passes with time alone is said of what it is, and not of how long it lasts.
+    // Values that change with time alone are described without their duration.
     let told = Guarded<[String]>([])
     host.conditions.changes.subscribe(
       as: "mqtt",
@@ -107,27 +108,27 @@ final class FleetPublisher: Sendable {
   }
 
   /// - Parameters:
-  ///   - viewers: who looks, sorted
-  ///   - rateHz: how often the fastest of them wants a state
+  ///   - viewers: the viewers, sorted
+  ///   - rateHz: the highest rate that they request
   func watched(by viewers: [String], rateHz: Double) {
     self.rateHz.withLock { $0 = rateHz }
     self.viewers.value = viewers
   }
 
-  /// Publishes a state that somebody has asked for. Where another viewer is the fastest now, what came for the one before may be
-  /// older than what the stream has had.
+  /// Publishes a requested state. If another viewer is the fastest now, a state for the previous one may be older than
+  /// the last one of the stream.
   func send(_ state: FusedState, _ stream: Interest.Stream) {
     publish(stream, at: state.at) { StateReport.write(state.of(stream), to: &$0) }
   }
 
-  /// Publishes a fix that a viewer has asked for, beside the states that others have: it says whose it is.
+  /// Publishes a fix for the viewer that requested it, in addition to the states for others: it names its viewer.
   func send(_ fix: ScheduledFix, for key: Interest.Key) {
     var fix = fix
     fix.state = fix.state.of(key.stream)
     publish(key.stream) { ScheduledFixReport.write(fix, for: key.viewer, to: &$0) }
   }
 
-  /// - Parameter instant: of a state; what is of an earlier one than the last has been overtaken, and goes nowhere
+  /// - Parameter instant: of a state; a state that is earlier than the last one is outdated, and not published
   private func publish(
     _ stream: Interest.Stream, at instant: MonotonicInstant? = nil, _ write: (inout JSONWriter) -> Void
   ) {
@@ -153,7 +154,7 @@ final class FleetPublisher: Sendable {
       rateHz > 0 ? Duration.nanoseconds(Int64(1e9 * max(1, 1 / rateHz))) : FleetPublisher.interval
     let isDue = last.withLock { last in
       let isDue = last.at.map { state.at - $0 >= interval } ?? true
-      // Where it is, as soon as that is known, and once everybody has gone that is all there is to say.
+      // The position, as soon as it is known; after the last viewer has left nothing else is published.
       let isFirst = state.position != nil && !last.hasPosition
       guard isDue || isFirst || state.mode == .asleep && last.mode != .asleep else { return false }
       last = Last(at: state.at, mode: state.mode, hasPosition: state.position != nil)
@@ -174,14 +175,14 @@ final class FleetPublisher: Sendable {
     connection.retain(topics.devices, FleetPublisher.object(json.bytes, beginningWith: FleetPublisher.said()))
   }
 
-  /// Also where there are none, as there may have been some in another run.
+  /// Also if there are none, because another run may have published some.
   private func tell(_ fences: [FenceStatus]) {
     var json = JSONWriter()
     FenceReport.write(fences, at: host.now, to: &json)
     connection.retain(topics.fences, FleetPublisher.object(json.bytes, beginningWith: FleetPublisher.said()))
   }
 
-  /// Several threads have it told: under the lock, so that what the broker keeps is what was looked at last.
+  /// Several threads publish it: the lock makes sure that the broker keeps the latest one.
   func tellHealth() { encoding.withLock { writeHealth(&$0.json) } }
 
   private func writeHealth(_ json: inout JSONWriter) {
@@ -207,7 +208,7 @@ final class FleetPublisher: Sendable {
     connection.retain(topics.health, FleetPublisher.object(json.bytes, beginningWith: FleetPublisher.said()))
   }
 
-  /// When it is said, by the system's clock: what is retained grows old without a word.
+  /// The time of publication, by the system's clock: a retained message does not show its age.
   private static func said() -> String {
     var json = JSONWriter(capacity: 64)
     json.member("said", time: JSONTime(UTCTime(nanosecondsSince1970: clinux_realtime_ns())))
@@ -227,7 +228,7 @@ final class FleetPublisher: Sendable {
 }
 
 extension FusedState {
-  /// What a stream has of a state. Its fix is always there: it dates the others.
+  /// The parts of a state for a stream. Its fix is always included: it dates the others.
   fileprivate func of(_ stream: Interest.Stream) -> FusedState {
     guard case .part(let part) = stream else { return self }
     var state = self

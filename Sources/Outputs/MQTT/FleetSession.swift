@@ -17,8 +17,8 @@ final class FleetSession: Sendable {
     case givenUp
   }
 
-  /// For so long Home Assistant is not told of a hub that it knows by an earlier name: that is cleared in this time, unless
-  /// another hub has the name now.
+  /// The time after which Home Assistant is told of a renamed hub: the earlier name is removed in this time, unless
+  /// another hub has that name now.
   private static let clearing = Duration.seconds(2)
 
   /// A broker that goes says so in the name of each client, and has closed the connection by then.
@@ -28,14 +28,14 @@ final class FleetSession: Sendable {
   private static let mostRefusals = 32
 
   private struct State {
-    /// What the memory knows of the hub at this place.
+    /// The stored knowledge about the hub at this place.
     var known: FleetMemory.Place?
-    /// What was last said of the connection.
+    /// The last report about the connection.
     var said: String?
     var lostCount = 0
-    /// What of its own the broker does not take, as far as it was said.
+    /// The topics that the broker refuses, if reported.
     var refusals: Set<Refusal> = []
-    /// What the broker has of the hub's health is its own.
+    /// The retained health at the broker is this hub's own.
     var hasHeardItself = false
     var hasSaidTwin = false
     /// It will soon say again that it is there.
@@ -43,9 +43,9 @@ final class FleetSession: Sendable {
     var hasSaidLeftOut = false
     /// Of this hub.
     var discovery: HomeAssistantDiscovery?
-    /// Home Assistant is told of this hub once what it knows of an earlier name has been cleared.
+    /// Home Assistant is told of this hub once its entities of an earlier name have been removed.
     var holdsDiscovery = false
-    /// The memory knows where it is.
+    /// The memory contains this place.
     var hasEntered = false
     /// What becomes of the names that it had before.
     var formerNames: [String: FormerName] = [:]
@@ -63,12 +63,12 @@ final class FleetSession: Sendable {
   private let interests: InterestLeases
   private let ownTracks: OwnTracksFeed?
   private let watching: Subscription
-  /// `nil` where subscribers have to say what they want.
+  /// `nil` if subscribers must publish their requests.
   private let probe: SubscriberProbe?
   private let traffic: OutputTraffic.Kind
   private let memory: FleetMemory?
   private let place: FleetMemory.Place
-  /// What the hub was called at this broker before.
+  /// The hub's earlier name at this broker.
   private let formerPlaces: [FleetMemory.Place]
   private let clock = MonotonicClock()
   private let state: Guarded<State>
@@ -87,7 +87,7 @@ final class FleetSession: Sendable {
     let interests = InterestLeases(
       host: host, send: { [weak publisher] in publisher?.send($0, $1) },
       sendFix: { [weak publisher] in publisher?.send($0, for: $1) },
-      // Who comes to the broker later finds nothing that is over.
+      // Later clients of the broker find nothing that is over.
       expired: { [weak connection] in connection?.retain(topics.interest($0), []) })
     ownTracks = settings.ownTracks.map { settings in
       OwnTracksFeed(settings, of: options.name, host: host) { [weak connection] in connection?.publish($0, $1) }
@@ -130,9 +130,9 @@ final class FleetSession: Sendable {
     var options = try MQTTOptions(
       settings, identifier: "sensorhub-\(name)", subscriptions: topics.allInterest + [topics.health, topics.status])
     options.will = MQTTOptions.Will(topic: topics.status, text: "offline")
-    // Interest is retained: what a broker would keep for a hub that is away could only be out of date.
+    // Interest is retained: messages that a broker would queue for an absent hub could only be outdated.
     options.sessionExpiry = .zero
-    // What is asked for is short.
+    // Requests are short.
     options.maximumPacketByteCount = 8 << 10
     return (name, options)
   }
@@ -211,7 +211,7 @@ final class FleetSession: Sendable {
         return hear(of: former, status: payload, isRetained: isRetained)
       }
       guard let key = topics.interest(of: topic) else {
-        // What is cleared does no harm.
+        // A removed message does no harm.
         if !payload.isEmpty { traffic.clientRefused() }
         return
       }
@@ -236,7 +236,7 @@ final class FleetSession: Sendable {
     if isNew { sink.write(priority, text) }
   }
 
-  /// Takes down where the hub is and what it tells of itself, and takes back what it is not any more.
+  /// Notes the hub's place and its topics, and removes those that are not valid any more.
   private func enter() {
     let topic = HomeAssistantDiscovery.topic(of: name)
     let (known, discovery, isFirst) = state.withLock { state in
@@ -277,7 +277,7 @@ final class FleetSession: Sendable {
     if let discovery { connection.retain(HomeAssistantDiscovery.topic(of: name), discovery.message().json) }
   }
 
-  /// Clears what is left of the hub under a name that it has no more, unless another hub has that name now.
+  /// Removes the messages of the hub's earlier name, unless another hub has that name now.
   private func hear(of former: FleetMemory.Place, status: [UInt8], isRetained: Bool) {
     let now = MonotonicClock().now
     let isOnline = status == Array("online".utf8)
@@ -289,7 +289,7 @@ final class FleetSession: Sendable {
         return (false, false)
       }
       state.formerNames[former.hub] = .givenUp
-      // Who comes now, or goes when this hub's last run has been missed for long, is another one.
+      // A hub that appears now, or that leaves long after the end of this hub's last run was noticed, is another one.
       if case .online(let since) = known, now - since > absence { return (true, false) }
       return (isOnline || status.isEmpty, status == Array("offline".utf8))
     }
@@ -297,13 +297,13 @@ final class FleetSession: Sendable {
     if isLeft { clear(former) }
   }
 
-  /// For so long a broker takes a client to be there of which it hears nothing (MQTT 5, 3.1.2.10), and a little more.
+  /// The time for which a broker keeps a silent client (MQTT 5, 3.1.2.10), and a little more.
   private var absence: Duration { connection.options.keepAlive * 2 }
 
   /// Once its status is empty too it is forgotten.
   private func clear(_ former: FleetMemory.Place) {
     say(.notice, "what '\(former.hub)', as this hub was called, has left at \(settings.broker) is cleared")
-    // Under another topic of the fleet it may be told of where it is now.
+    // Its present place may be under another topic of the fleet.
     if former.homeAssistant, former.discoveryTopic != HomeAssistantDiscovery.topic(of: name) {
       connection.retain(former.discoveryTopic, [])
     }
@@ -332,7 +332,7 @@ final class FleetSession: Sendable {
       "another client at \(settings.broker) has said that '\(name)' is offline (\(topics.status)): it is corrected")
   }
 
-  /// What it has said of its health comes back to it. Before that come the words of the run before this one.
+  /// Its own health message comes back to it. The messages of the previous run come first.
   private func heard(_ health: [UInt8]) {
     guard let instance = FleetInstance.read(health) else { return }
     let isTwin = state.withLock { state in
@@ -386,7 +386,7 @@ final class FleetSession: Sendable {
     sink.write(.warning, "\(lost) values for \(settings.broker) are lost: there was no room for more while it was away")
   }
 
-  /// Whether there is anybody to take leave of.
+  /// Whether there is a connection to close.
   var isJoined: Bool { connection.isConnected }
 
   /// Ends all leases, and takes its leave of the broker without waiting for it.
@@ -398,7 +398,7 @@ final class FleetSession: Sendable {
     connection.end()
   }
 
-  /// Calls back once the broker has been left; at once where it has been.
+  /// Calls back once the connection is closed; at once if it is closed already.
   func whenOver(_ action: @escaping @Sendable () -> Void) {
     let isOver = state.withLock { state in
       if !state.isOver { state.whenOver.append(Callback(action)) }

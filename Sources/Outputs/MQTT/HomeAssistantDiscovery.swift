@@ -1,18 +1,20 @@
 import Hub
 
-/// What Home Assistant is told of a hub, once and retained: a device with a tracker, what it measures, how its devices are, and a
-/// switch that has the receiver awake.
+/// The retained description of a hub for Home Assistant: a device with a tracker, its measurements, the state of its
+/// devices, and a switch that keeps the receiver awake.
 ///
-/// By the device discovery of Home Assistant's MQTT integration, as of 2026: state topics stand with each component, as the
-/// tracker would inherit one that stands above it and take its text for a place; `default_entity_id` is what was `object_id`.
+/// By the device discovery of Home Assistant's MQTT integration, as of 2026: state topics are in each component,
+/// because the tracker would inherit a common one and take its text for a place; `default_entity_id` was formerly
+/// `object_id`.
 struct HomeAssistantDiscovery {
-  /// After so long without news a measurement is unavailable there: three times what passes between two while others look.
+  /// After this time without news a measurement is unavailable there: three times the interval while the devices are
+  /// awake for others.
   private static let expirySeconds = 180
-  /// Who looks when the switch is on, and for how long: it goes off by itself, should Home Assistant be gone.
+  /// The viewer's name and duration of the switch: it goes off by itself if Home Assistant is gone.
   private static let viewer = "homeassistant"
   private static let lookSeconds = 3600
 
-  /// What is published.
+  /// The published message.
   struct Message {
     var json: [UInt8]
     /// The platforms of its components, by their keys.
@@ -31,8 +33,8 @@ struct HomeAssistantDiscovery {
     self.version = version
   }
 
-  /// The hub's name stays what it is there as far as Home Assistant takes it, so that a broker's list of who may do what can
-  /// name it. A name with letters that it does not take has a number after it: `boat.8` is not `boat_8`.
+  /// Home Assistant's form of the hub's name, which stays recognizable for a broker's access list. A name with other
+  /// letters has a number appended: `boat.8` is not `boat_8`.
   static func topic(of hub: String) -> String {
     let taken = topicOfOldVersions(hub: hub)
     guard hub.contains(where: { $0 == "." || $0 == "@" }) else { return taken }
@@ -70,8 +72,8 @@ struct HomeAssistantDiscovery {
     }
   }
 
-  /// - Parameter removed: components that the hub had before and has no more, with their platforms: Home Assistant removes what
-  ///   has nothing but a platform, and keeps what is only left out
+  /// - Parameter removed: former components of the hub, with their platforms: Home Assistant removes a component that
+  ///   has nothing but a platform, and keeps one that is only left out
   func message(removing removed: [String: String] = [:]) -> Message {
     var components: [String: String] = [:]
     let json = write(removing: removed, &components)
@@ -201,7 +203,7 @@ struct HomeAssistantDiscovery {
     json.member("payload_off", #"{"rateHz":0}"#)
     json.member("retain", true)
     json.member("qos", 1)
-    // What the hub says, which may have forgotten it.
+    // The hub's own statement, which it may have lost.
     json.member("state_topic", topics.health)
     json.member("value_template", "{{ 'ON' if '\(HomeAssistantDiscovery.viewer)' in value_json.viewers else 'OFF' }}")
     json.member("state_on", literal: "ON")
@@ -231,8 +233,8 @@ struct HomeAssistantDiscovery {
   }
 
   /// - Parameters:
-  ///   - condition: what has to be there for the template to say anything
-  ///   - isMeasured: grows old
+  ///   - condition: must be present for the template to give a value
+  ///   - isMeasured: whether it becomes outdated
   private func sensor(
     _ key: String, _ title: String, _ topic: String, _ template: String, if condition: String? = nil,
     deviceClass: String? = nil, unit: String? = nil, isMeasured: Bool = true, isDiagnostic: Bool = false,
@@ -240,8 +242,8 @@ struct HomeAssistantDiscovery {
   ) {
     begin(key, "sensor", title, to: &json, &components)
     json.member("state_topic", topic)
-    // Whatever comes has it grow old anew. So what is no more measured while others have the hub say something is unknown; the
-    // last word before all sleep leaves it as it was, until it is too old.
+    // Each message restarts its expiry. So a value that is not measured any more becomes unknown while the hub
+    // publishes for others; the last message before all devices sleep leaves it unchanged, until it expires.
     json.member(
       "value_template",
       condition.map {

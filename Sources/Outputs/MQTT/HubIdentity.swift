@@ -1,9 +1,9 @@
 import CSystemd
 
-/// What a hub is called at its broker where its board file does not say it.
+/// The hub's name at its broker if its board file does not state it.
 public enum HubIdentity {
-  /// `hub-3f0c9a7d52e1`, the same for as long as the machine's system is; `nil` where that has no number of its own. The number
-  /// itself, which is nobody else's business, cannot be told from it.
+  /// `hub-3f0c9a7d52e1`, constant for the lifetime of the machine's system; `nil` if that has no machine ID. The ID
+  /// itself is private, and cannot be derived from the name.
   public static let ofMachine: String? = {
     var bytes = [UInt8](repeating: 0, count: 16)
     guard csystemd_hub_identity(&bytes) == 0 else { return nil }

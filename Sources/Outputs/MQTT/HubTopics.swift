@@ -10,9 +10,9 @@ public struct HubTopics: Equatable, Sendable {
   ///   - hub: the name of one, or `+` for all
   public init(topic: String, hub: String) { root = "\(topic)/\(hub)" }
 
-  /// `online`, or `offline` where it is gone, with a word or without.
+  /// `online`, or `offline` if it is gone, in order or not.
   public var status: String { root + "/status" }
-  /// Version, board, viewers and what has been lost.
+  /// Version, board, viewers and counts of losses.
   public var health: String { root + "/health" }
   /// The devices as of the last change.
   public var devices: String { root + "/devices" }
@@ -20,14 +20,13 @@ public struct HubTopics: Equatable, Sendable {
   public var last: String { root + "/last" }
   /// The fences as of the last change of one.
   public var fences: String { root + "/fences" }
-  /// What the hub has the broker keep, with what says whether it is there last.
+  /// The retained messages of the hub, its status last.
   var retained: [String] { [health, devices, last, fences, status] }
-  /// The states that somebody looks at, one after the other.
+  /// The states for viewers, one after the other.
   func state(_ stream: Interest.Stream) -> String { stream == .state ? states : "\(states)/\(stream.name)" }
-  /// What there is for who has asked for the whole state.
+  /// The states for viewers of the whole state.
   public var states: String { root + "/state" }
-  /// What viewers ask for: those that are called as they like, and those of a user of the broker's, in whose name nobody else
-  /// writes.
+  /// The requests of viewers: those with chosen names, and those of a user of the broker, whose names are protected.
   var allInterest: [String] { [root + "/interest/+/+", root + "/interest/+/+/+"] }
   /// Where a viewer asks for the whole state, or for some parts of it.
   ///
@@ -37,7 +36,7 @@ public struct HubTopics: Equatable, Sendable {
   public func viewer(ofInterest topic: String) -> String? { interest(of: topic)?.viewer }
   func interest(_ key: Interest.Key) -> String { "\(root)/interest/\(key.viewer)/\(key.stream.name)" }
 
-  /// Who asks for what there; `nil` for a topic of another kind, and for names that a hub does not take.
+  /// The viewer of a request topic; `nil` for a topic of another kind, and for names that a hub does not accept.
   func interest(of topic: String) -> Interest.Key? {
     let start = root + "/interest/"
     guard topic.hasPrefix(start) else { return nil }

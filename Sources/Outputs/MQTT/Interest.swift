@@ -5,7 +5,7 @@ import MonotonicTime
 /// What a viewer at the other end of a broker asks a hub for: states, `{"rateHz": 2, "parts": ["position"], "for": 60}`, a fix
 /// now and then, `{"rateHz": 0, "every": 60, "accuracy": 10, "within": 45}`, or one state, `{"rateHz": 0, "maxAge": 30}`.
 struct Interest: Equatable, Sendable {
-  /// What is published for it.
+  /// The messages that are published for it.
   enum Stream: Hashable, Sendable {
     /// The whole state, whatever of it has been asked for.
     case state
@@ -89,7 +89,7 @@ struct Interest: Equatable, Sendable {
     case fixes
   }
 
-  /// What is longer is none.
+  /// A longer message is no request.
   static let byteLimit = 1024
   private static let ratesHz = 0.001...100.0
 
@@ -113,11 +113,11 @@ struct Interest: Equatable, Sendable {
     }
   }
 
-  /// For how long somebody may ask.
+  /// The permitted durations of a request.
   private static let seconds = 1.0...31_622_400
 
-  /// - Parameter payload: JSON. `"rateHz": 0` alone, and no payload at all, say that nothing is wanted any more
-  /// - Returns: what is wanted, and whether the payload makes sense
+  /// - Parameter payload: JSON. `"rateHz": 0` alone, or an empty payload, ends the request
+  /// - Returns: the request, and whether the payload is valid
   static func read(_ payload: [UInt8], of stream: Stream) -> (interest: Interest?, isValid: Bool) {
     if payload.isEmpty { return (nil, true) }
     guard payload.count <= byteLimit, let message = try? JSONDecoder().decode(Message.self, from: Data(payload)) else {

@@ -4,34 +4,34 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// What viewers at the other end of a broker ask for, each as a lease of its own.
+/// The requests of viewers through a broker, each as a lease of its own.
 ///
-/// A lease lasts until its viewer, the broker in the viewer's name, or its own time ends it. Without a connection nobody can say
-/// that any more: after a while all end but those that have said for how long they are. A broker that goes speaks in the name of
-/// all its clients once more, as if each had gone; that counts as no more than that it goes.
+/// A lease lasts until its viewer, the broker in the viewer's name, or its own time ends it. Without a connection no
+/// viewer can end its lease: after a while all end except those with a stated duration. A broker that shuts down ends
+/// the requests of all its clients, as if each had left; this only counts as the broker's absence.
 final class InterestLeases: Sendable {
   /// How many there may be at once; half of them for one user of the broker's.
   static let limit = 256
-  /// For how long the broker may be away before nobody is taken to look any more.
+  /// The broker's absence after which all viewers count as gone.
   static let grace = Duration.seconds(10)
-  /// How long a broker may take to say what it has retained, after a connection.
+  /// The time in which a broker must send its retained messages, after a connection.
   static let settlement = Duration.seconds(5)
   /// Within which time a broker that goes says so in the name of all its clients.
   static let farewell = Duration.milliseconds(250)
 
-  /// Who looks at present.
+  /// The present viewers.
   struct Audience: Equatable, Sendable {
     /// Sorted.
     var viewers: [String] = []
-    /// How often the fastest of them wants a state; 0 where none does.
+    /// The highest rate that they request; 0 without any.
     var rateHz = 0.0
   }
 
-  /// What a viewer has said, and until when it counts.
+  /// A viewer's request, and its end.
   private struct Wish {
     var interest: Interest
     var payload: [UInt8]
-    /// Until then the broker keeps it; `nil` for as long as nobody takes it back.
+    /// The time until which the broker keeps it; `nil` if it has no end.
     var expiry: MonotonicInstant?
     var end: MonotonicInstant?
 
@@ -47,7 +47,7 @@ final class InterestLeases: Sendable {
       end?.moveBack(by: slept)
     }
 
-    /// Whether it has been said anew since `other` was: the broker counts down what is left of an expiry, in whole seconds.
+    /// Whether it was sent again after `other`: the broker counts the rest of an expiry down, in whole seconds.
     func isNewer(than other: Wish) -> Bool {
       if payload != other.payload { return true }
       guard let expiry else { return false }
@@ -55,7 +55,7 @@ final class InterestLeases: Sendable {
     }
   }
 
-  /// What somebody wanted until just now.
+  /// The request that a viewer had until now.
   private struct TakenBack {
     var key: Interest.Key
     var wish: Wish
@@ -82,7 +82,7 @@ final class InterestLeases: Sendable {
     /// When the broker has said that it goes, since the last connection.
     var brokerLeftAt: MonotonicInstant?
     var takenBack: [TakenBack] = []
-    /// When those end that nobody has confirmed.
+    /// The end of unconfirmed requests.
     var review: ScheduledAction?
     var isOver = false
 
@@ -107,9 +107,9 @@ final class InterestLeases: Sendable {
   private let latestAudience = MutableProperty(Audience())
 
   /// - Parameters:
-  ///   - send: given each state of each stream, on the thread that makes it
-  ///   - sendFix: given each fix on a schedule, with who has asked for it
-  ///   - expired: called where the time of what a viewer has asked for is over
+  ///   - send: called with each state of each stream, on the thread that makes it
+  ///   - sendFix: called with each scheduled fix, and its viewer
+  ///   - expired: called when the time of a viewer's request is over
   init(
     host: HubHost, clock: any MonotonicTimeSource = MonotonicClock(),
     send: @escaping @Sendable (FusedState, Interest.Stream) -> Void,
@@ -125,14 +125,15 @@ final class InterestLeases: Sendable {
     clock.onResume { [weak self] in self?.resume(after: $0) }.store(in: lifetime)
   }
 
-  /// Who looks at present, and each change of that.
+  /// The present viewers, and each change of them.
   var audience: Property<Audience> { latestAudience.readOnly }
 
-  /// Takes what a viewer says.
+  /// Takes a viewer's request.
   ///
   /// - Parameters:
-  ///   - expirySeconds: after which time the broker forgets it
-  ///   - isRepeated: the broker says with a new connection what it has retained; a time that has begun does not begin anew
+  ///   - expirySeconds: the time after which the broker forgets it
+  ///   - isRepeated: whether the broker repeats it as a retained message after a new connection; a running duration
+  ///     does not start again
   func receive(_ payload: [UInt8], expirySeconds: UInt32?, isRepeated: Bool = false, from key: Interest.Key) {
     let (interest, isValid) = Interest.read(payload, of: key.stream)
     guard isValid else { return host.traffic.mqtt.clientRefused() }
@@ -146,7 +147,7 @@ final class InterestLeases: Sendable {
         (state.entries[key]?.wish ?? state.over[key], state.over[key] != nil)
       }
       if let known, !wish.isNewer(than: known) {
-        // It ended while nobody could tell the broker.
+        // It ended while the broker could not be told.
         if isOver { return expired(key) }
         wish.end = known.end
       }
@@ -206,8 +207,8 @@ final class InterestLeases: Sendable {
       receiveFix: { [sendFix] fix in sendFix(fix, key) })
   }
 
-  /// Who holds a lease: `mqtt phone 2 Hz`, or `mqtt phone` beside whose schedule it is. Viewers at a broker are one payer: they name
-  /// themselves, anew with each visit.
+  /// The holder of a lease: `mqtt phone 2 Hz`, or `mqtt phone` next to its schedule. All viewers at a broker are one
+  /// payer, because they choose a name for each visit.
   static func holder(_ viewer: String, _ interest: Interest) -> Holder {
     let (name, payer) = ("mqtt \(viewer)", Payer("mqtt"))
     let id = HolderID(named: name)
@@ -218,7 +219,7 @@ final class InterestLeases: Sendable {
     return Holder("\(name) \(rate) Hz", id: id, payer: payer)
   }
 
-  /// Has a lease last until the end of a wish, if it is for the same.
+  /// Makes a lease last until the end of a request, if it is for the same.
   private func renew(_ key: Interest.Key, _ wish: Wish) -> Bool {
     let timer = wish.end.map { clock.schedule(at: $0) { [weak self] in self?.isOver(key) } }
     let (isSame, old): (Bool, ScheduledAction?) = state.withLock { state in
@@ -287,7 +288,7 @@ final class InterestLeases: Sendable {
       for key in choose(state) {
         guard let entry = state.entries.removeValue(forKey: key) else { continue }
         ended.append(entry)
-        // Whoever fills this has taken up every place for a time.
+        // A client that fills this has occupied every place for a while.
         if state.over.count >= InterestLeases.limit { state.over.removeAll() }
         if let end = entry.wish.end, end <= now { state.over[key] = entry.wish }
       }
@@ -304,8 +305,8 @@ final class InterestLeases: Sendable {
     return true
   }
 
-  /// What the broker has retained is said again now. What is not has been taken back while nobody could hear it, or its viewer has to
-  /// come back itself to a broker that has been away.
+  /// The broker now sends its retained messages again. A missing one was removed while the hub was disconnected, or its
+  /// viewer must come back itself to a broker that was away.
   func connected() {
     let hasBrokerLeft = state.withLock { state in
       state.isConnected = true
@@ -317,12 +318,12 @@ final class InterestLeases: Sendable {
     review(in: hasBrokerLeft ? InterestLeases.grace : InterestLeases.settlement) { !$0.isConfirmed }
   }
 
-  /// The broker goes. What it takes back now, and has taken back just before, stays until its viewers have had time to come back,
-  /// and no longer, for whatever time it was. Counts once from one connection to the next.
+  /// The broker shuts down. Requests that it ends now, and has ended just before, stay until their viewers have had
+  /// time to come back, and no longer, whatever their duration. This counts once per connection.
   func brokerLeaves() {
     let now = clock.now
     let takenBack: [TakenBack]? = state.withLock { state in
-      // A broker goes once. Whoever says so again and again would have nobody leave any more.
+      // A broker shuts down once. Repeated announcements would keep all viewers for ever.
       guard state.brokerLeftAt == nil else { return nil }
       state.brokerLeftAt = now
       defer { state.takenBack = [] }
@@ -361,7 +362,7 @@ final class InterestLeases: Sendable {
   }
 
   private func tellChange() {
-    // Staged under the lock: of two threads that tell of changes the later one has the last word.
+    // Staged under the lock: of two threads that report changes the later one is the last.
     let mustDeliver = state.withLock { state in
       let audience = Audience(
         viewers: Set(state.entries.keys.map(\.viewer)).sorted(),

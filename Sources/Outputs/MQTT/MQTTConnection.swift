@@ -2,13 +2,14 @@ import Glibc
 import Guarding
 import MonotonicTime
 
-/// A client of an MQTT 5 broker that is always there, whether the broker is or not: it connects again whenever the connection is
-/// lost, and keeps meanwhile what it is given.
+/// A permanent client of an MQTT 5 broker, whether the broker is there or not: it connects again whenever the
+/// connection is lost, and keeps its messages in the meantime.
 ///
-/// Each connection is a process of its own (`BrokerProcess`), in which the library resolves names, waits for networks and reads what
-/// the broker sends. A broker that crashes the library or fills the memory does so there. A thread here gives the process messages
-/// and takes its reports; no other thread ever waits for a broker. The thread wakes when it gets a message while it is connected,
-/// when the broker sends something, and to connect again. The process wakes for the first two, and to ping the broker.
+/// Each connection is a process of its own (`BrokerProcess`), in which the library resolves names, waits for networks
+/// and reads the broker's messages. A broker that crashes the library or fills the memory does so there. A thread here
+/// gives the process messages and takes its reports; no other thread ever waits for a broker. The thread wakes when it
+/// gets a message while it is connected, when the broker sends something, and to connect again. The process wakes for
+/// the first two, and to ping the broker.
 ///
 /// The program must call `BrokerClient.runIfAsked()` first: it starts itself again for each connection.
 public final class MQTTConnection: Sendable {
@@ -16,11 +17,11 @@ public final class MQTTConnection: Sendable {
     case connected
     /// There is no connection, or no more. Told for each try.
     case disconnected(reason: String)
-    /// The broker does not let the client have what it has subscribed to.
+    /// The broker refuses one of the client's subscriptions.
     case refused(reason: String)
     /// The broker does not take a message; it takes others.
     case notTaken(MQTTRefusal)
-    /// Whether anybody has subscribed to a topic that was probed, or that nobody has to one where a value was published.
+    /// Whether a probed topic has subscribers, or a topic with a published value has none.
     case answered(topic: String, hasSubscribers: Bool)
     /// `isRetained` where the broker has kept it, and says it because of the subscription.
     case received(topic: String, payload: [UInt8], isRetained: Bool, expirySeconds: UInt32?)
@@ -61,7 +62,7 @@ public final class MQTTConnection: Sendable {
     if error != 0 { throw .noThread(reason: String(cString: strerror(error))) }
   }
 
-  /// Takes the leave of the broker, where it is connected, and ends its thread. Does not wait for that.
+  /// Disconnects from the broker, if it is connected, and ends its thread. Does not wait for that.
   public func end() {
     state.withLock { $0.isEnding = true }
     wake.raise()
@@ -72,7 +73,7 @@ public final class MQTTConnection: Sendable {
     add(Outbox.Message(topic: topic, payload: payload))
   }
 
-  /// Publishes an empty object, for the answer; nothing where there is no connection. Does not wait.
+  /// Publishes an empty object, for the answer; nothing without a connection. Does not wait.
   func probe(_ topic: String) {
     guard isConnected else { return }
     add(Outbox.Message(topic: topic, payload: Array("{}".utf8), isProbe: true))
@@ -92,7 +93,7 @@ public final class MQTTConnection: Sendable {
   /// How many messages the broker has not taken though it had them, or would not.
   public var refusedCount: Int { state.withLock { $0.refusedCount } }
 
-  /// Whether somebody looks at what it says; `true` until somebody knows better.
+  /// Whether its messages have viewers; `true` until that is known.
   var isWatched: Bool {
     get { state.withLock { $0.isWatched } }
     set { state.withLock { $0.isWatched = newValue } }
@@ -119,7 +120,7 @@ public final class MQTTConnection: Sendable {
 
   var isEnding: Bool { state.withLock { $0.isEnding } }
 
-  /// Whether somebody looks, or something is to be said: it is in a hurry to be back.
+  /// Whether there are viewers, or urgent messages: it reconnects sooner.
   var isAwaited: Bool { state.withLock { $0.isWatched || !$0.outbox.isEmpty } }
 
   func nextMessage() -> Outbox.Message? { state.withLock { $0.outbox.next() } }

@@ -4,15 +4,15 @@ import Guarding
 import Hub
 import MonotonicTime
 
-/// What a connection's thread does: starts a process that connects, gives it messages to publish, takes its reports, and when it
-/// ends waits and starts another one. Lives on that thread alone.
+/// The work of a connection's thread: it starts a process that connects, gives it messages to publish, takes its
+/// reports, and after its end waits and starts another one. It is used on that thread alone.
 final class MQTTLoop {
   private struct Underway {
     var number: UInt32
     var message: Outbox.Message
   }
 
-  /// From so long a connection on the broker is taken to be in order.
+  /// After this duration of a connection the broker counts as working.
   private static let soundness = Duration.seconds(30)
   /// How long the process may take to disconnect; it gives the broker a quarter of a second.
   private static let farewell = Duration.milliseconds(400)
@@ -20,12 +20,12 @@ final class MQTTLoop {
   private static let arrival = Duration.seconds(600)
   /// How long the process may take to report about a message; it gives the broker 20 s.
   private static let patience = Duration.seconds(40)
-  /// A reason of MQTT 5's (3.4.2.1): the broker has the message, and nobody who wants it.
+  /// A reason of MQTT 5's (3.4.2.1): the broker has the message, which has no subscribers.
   private static let noSubscribers: UInt32 = 0x10
   /// How many messages may be on their way.
   private static let window = 16
-  /// When what the broker does not let the client say is tried again: there are brokers that end the connection for it each time
-  /// (mosquitto 2.0 with `max_queued_messages 0`).
+  /// The delay before a refused message is tried again: some brokers end the connection for it each time (mosquitto 2.0
+  /// with `max_queued_messages 0`).
   private static let forbearance = Duration.seconds(600)
   private static let mostForbidden = 256
 
@@ -37,11 +37,11 @@ final class MQTTLoop {
   private var refusal: String?
   /// Another client is called the same, and would have this one's place taken again and again.
   private var isTakenOver = false
-  /// What the broker takes in one message at most, where it has said so.
+  /// The broker's maximum message size, if stated.
   private var maximumPacketByteCount: Int?
   /// Topics under which the broker lets the client say nothing, and until when it is not tried.
   private var forbidden: [String: MonotonicInstant] = [:]
-  /// What is on its way, in its order.
+  /// The messages on their way, in their order.
   private var underway: [Underway] = []
   private var number: UInt32 = 0
   /// When the process started, got the first of its messages, or last reported.
@@ -114,7 +114,7 @@ final class MQTTLoop {
     return underway.isEmpty ? nil : lastNews + MQTTLoop.patience
   }
 
-  /// Publishes what waits, as much as may be on its way.
+  /// Publishes waiting messages, as many as may be on their way.
   private func say(_ process: BrokerProcess) {
     while underway.count < MQTTLoop.window, let message = connection.nextMessage() {
       if let until = forbidden[message.topic] {
@@ -135,7 +135,7 @@ final class MQTTLoop {
     }
   }
 
-  /// Has the will said, and goes.
+  /// Disconnects so that the broker publishes the will.
   private func leave(_ process: BrokerProcess) -> String {
     guard isConnected else { return "" }
     process.order(.leave)
@@ -152,8 +152,8 @@ final class MQTTLoop {
     wait(for: process.socket, process.hasOrders ? [POLLIN, POLLOUT] : [POLLIN], until: deadline)
   }
 
-  /// Sleeps until the socket is ready, somebody wakes the connection, or it is time. Returns whether the socket has something
-  /// to read.
+  /// Sleeps until the socket is ready, the connection is woken, or an action is due. Returns whether the socket has
+  /// something to read.
   @discardableResult
   private func wait(for socket: Int32, _ events: [Int32], until deadline: MonotonicInstant?) -> Bool {
     var descriptors = [
@@ -215,7 +215,7 @@ extension MQTTLoop {
 
   private func acknowledged(_ number: UInt32, _ reason: BrokerReport.Reason) {
     guard let message = answered(number) else { return }
-    // Below are what it says of messages that it takes.
+    // Lower codes concern accepted messages.
     if reason.code >= 128 {
       refused(message, MQTTRefusal.Reason(code: reason.code, words: MQTTLoop.printable(reason.words)))
     } else if message.isProbe || reason.code == MQTTLoop.noSubscribers && !message.isRetained {

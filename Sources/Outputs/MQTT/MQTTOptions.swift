@@ -1,6 +1,6 @@
 import Hub
 
-/// Which broker, who comes to it, and how it knows who that is.
+/// The broker, the client's identity, and its proof.
 public struct MQTTOptions: Equatable, Sendable {
   /// A retained message that the broker publishes once the client is gone.
   public struct Will: Equatable, Sendable {
@@ -17,17 +17,17 @@ public struct MQTTOptions: Equatable, Sendable {
   /// Two clients with one identifier end each other's connections.
   public var identifier: String
   public var username: String?
-  /// The file with the password; left out, systemd's credential `mqtt-password`. This and the other files are read for each
-  /// attempt to connect: what is renewed there counts from then on.
+  /// The file with the password; by default, systemd's credential `mqtt-password`. This and the other files are read
+  /// for each attempt to connect: new contents apply from then on.
   public var passwordFile: String?
   /// The authorities that may vouch for the broker; `nil` for those that the system trusts.
   public var caFile: String?
   public var certificateFile: String?
   public var keyFile: String?
   public var will: Will?
-  /// What is subscribed to with each connection.
+  /// The subscriptions of each connection.
   public var subscriptions: [String]
-  /// How long the broker keeps what it has for the client while that is not connected; zero for not at all.
+  /// The time for which the broker keeps the client's messages while it is not connected; zero for none.
   public var sessionExpiry: Duration = .zero
   /// How long nothing is said before one of the two ends asks for the other.
   public var keepAlive: Duration = .seconds(60)

@@ -9,7 +9,7 @@ public struct MQTTRefusal: Equatable, Sendable {
 
     /// - Parameters:
     ///   - code: a reason of MQTT 5's (2.4), from 128 on
-    ///   - words: what it is called
+    ///   - words: its name
     init(code: UInt32, words: String) {
       switch code {
       case 0x87: self = .notAllowed

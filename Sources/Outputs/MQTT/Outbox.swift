@@ -1,7 +1,7 @@
 import DequeModule
 
-/// What is to be published. Of each retained topic the latest message, and the others in their order, as many as there is room
-/// for: the oldest are lost first, and counted.
+/// The messages to be published. It keeps the latest message of each retained topic, and the others in their order, as
+/// many as there is room for: the oldest are lost first, and counted.
 struct Outbox {
   struct Message: Equatable, Sendable {
     var topic: String
@@ -11,15 +11,15 @@ struct Outbox {
     /// Only its answer matters.
     var isProbe = false
 
-    /// What it takes up, about.
+    /// Its approximate size in memory.
     var byteCount: Int { payload.count + topic.utf8.count + 64 }
   }
 
   let byteLimit: Int
   private(set) var lostCount = 0
-  /// What the broker is to have, whatever it has lost.
+  /// The messages that the broker should have, whatever it has lost.
   private var retained: [String: Message] = [:]
-  /// Topics of which it has not the latest yet, in the order in which they changed.
+  /// Topics whose latest message it does not have yet, in the order of their changes.
   private var changed: Deque<String> = []
   private var values: Deque<Message> = []
   private var byteCount = 0
@@ -59,7 +59,8 @@ struct Outbox {
     return value
   }
 
-  /// Takes back what was on its way when a connection was lost, in its order: it is said again before the others.
+  /// Takes back the messages on their way when a connection was lost, in their order: they are published again before
+  /// the others.
   mutating func putBack(_ messages: [Message]) {
     for message in messages.reversed() {
       if message.isProbe { continue }
@@ -67,13 +68,13 @@ struct Outbox {
         values.prepend(message)
         byteCount += message.byteCount
       } else if message.payload.isEmpty, retained[message.topic] == nil {
-        // What else is retained is said again with each connection.
+        // Other retained messages are published again with each connection.
         keep(message)
       }
     }
     dropOldest()
   }
 
-  /// With a new connection, to a broker that may have begun anew: all that is retained is said again.
+  /// With a new connection, to a broker that may have restarted: all retained messages are published again.
   mutating func restart() { changed = Deque(retained.keys.sorted()) }
 }

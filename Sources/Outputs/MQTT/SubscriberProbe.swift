@@ -2,12 +2,12 @@ import Guarding
 import Hub
 import MonotonicTime
 
-/// Has the devices awake for those who have subscribed to the hub's states and say nothing of what they want.
+/// Keeps the devices awake for subscribers of the hub's states that publish no request.
 ///
-/// A broker that speaks MQTT 5 answers what is published at QoS 1 with whether anybody has subscribed to it (reason 0x10: nobody).
-/// So a few bytes are published where the states would be: in place of the word that the hub is there, at the pace of that. Some
-/// brokers always answer the same. With each connection a topic that nobody can know is asked for first: where somebody has
-/// subscribed to that too, who listens to everything, the answer says nothing, and no probe is made.
+/// A broker that speaks MQTT 5 answers a message of QoS 1 with whether its topic has subscribers (reason 0x10: none).
+/// So a few bytes are published on the topic of the states, at the interval of the status message and in its place.
+/// Some brokers always give the same answer. With each connection a random topic is probed first: if that has a
+/// subscriber, which subscribes to everything, the answer means nothing, and no further probe is made.
 final class SubscriberProbe: Sendable {
   /// As often as a connection asks for its other end.
   static let interval = Duration.seconds(60)
@@ -17,7 +17,7 @@ final class SubscriberProbe: Sendable {
   private static let interest = #"{"rateHz":1}"#
 
   private struct State {
-    /// What nobody subscribes to on purpose; another for each connection.
+    /// A topic without intentional subscribers; another one for each connection.
     var canary = ""
     var isTruthful = false
     var isConnected = false
@@ -37,9 +37,9 @@ final class SubscriberProbe: Sendable {
   private let state = Guarded(State())
 
   /// - Parameters:
-  ///   - sentCount: how many states have been published so far
-  ///   - send: publishes something short there, of which `answered` tells
-  ///   - say: given in words why there is no probe, once
+  ///   - sentCount: the number of published states so far
+  ///   - send: publishes a short message there, whose answer goes to `answered`
+  ///   - say: called once with the reason why there is no probe
   init(
     topics: HubTopics, interests: InterestLeases, clock: any MonotonicTimeSource = MonotonicClock(),
     sentCount: @escaping @Sendable () -> Int, send: @escaping @Sendable (_ topic: String) -> Void,
@@ -75,7 +75,7 @@ final class SubscriberProbe: Sendable {
     next?.cancel()
   }
 
-  /// What the broker says of a topic.
+  /// The broker's answer about a topic.
   func answered(_ topic: String, hasSubscribers: Bool) {
     if topic == topics.states {
       guard hasSubscribers else { return interests.end(key) }
@@ -91,7 +91,7 @@ final class SubscriberProbe: Sendable {
     }
   }
 
-  /// Those who come and say what they want have it, and nothing is awake for who does not say.
+  /// Viewers that publish a request are served, and nothing is awake for others.
   func reviewed() { if isAskedFor { interests.end(key) } }
 
   private var isAskedFor: Bool { interests.isAskedFor(.state, byOthersThan: SubscriberProbe.viewer) }

@@ -1,4 +1,4 @@
-/// What a fix rests on, as sentences say it. The numbers of `status` are the gpsd protocol's.
+/// The source of a fix in the letters of sentences. The numbers of `status` are the gpsd protocol's.
 enum FixLetter {
   /// GGA's quality.
   static func quality(ofStatus status: Int) -> Int {

@@ -20,14 +20,14 @@ final class FusedFeed: Sendable {
     /// The receiver's last list of satellites, until it has been sent.
     var sky: GNSSObservation?
     var lastSky: MonotonicInstant?
-    /// What was written last says where the board is, or that this is not known.
+    /// The last sentence states the board's position, or that it is unknown.
     var statesPosition = false
   }
 
   /// Satellites move slowly: a list takes as much room as everything else. A little less than a second, so that none of a
   /// receiver's is left out because it came early.
   private static let skyInterval = Duration.milliseconds(900)
-  /// A list that could not be sent for so long is that of another sky.
+  /// A list that could not be sent for this time is outdated.
   private static let skyLifetime = Duration.seconds(5)
 
   private let host: HubHost

@@ -4,14 +4,14 @@ import Glibc
 import Hub
 import NMEA
 
-/// The fused state as sentences: RMC, GGA, VTG, GST, HDT, HDG, ROT, XDR and PASHR, each where there is something to say; and the
-/// receiver's satellites as GSA and GSV, which have nothing to be fused.
+/// The fused state as sentences: RMC, GGA, VTG, GST, HDT, HDG, ROT, XDR and PASHR, each if there are values for it; and
+/// the receiver's satellites as GSA and GSV, which are not fused.
 enum FusedSentences {
   private static let degrees = 180 / Double.pi
   /// The status of the gpsd protocol.
   private static let deadReckoning = 5
 
-  /// The sentences of a choice, one behind the other.
+  /// The sentences of a choice, one after the other.
   private struct Chosen {
     let choice: SentenceChoice
     var text = ""
@@ -24,20 +24,20 @@ enum FusedSentences {
   /// An RMC that says there is none.
   static let noPosition = SentenceWriter.make("GPRMC,,V,,,,,,,,,,N")
 
-  /// Mode and position are the fused ones: A, with the mode indicator E and the quality 6 while dead reckoning carries them
-  /// on, and V only where there is no position at all. The time is that of the position.
+  /// Mode and position are the fused ones: A, with the mode indicator E and the quality 6 during dead reckoning, and V
+  /// only without any position. The time is that of the position.
   ///
   /// - Parameters:
-  ///   - choice: the kinds of sentences that are wanted
+  ///   - choice: the requested kinds of sentences
   ///   - listing: the receiver's epoch whose satellites are due
-  ///   - repeatsPosition: the position has been sent already, or another of its time, and is left out
-  ///   - repeatsAttitudeTime: so it is with the attitude, of which one sentence has a time
+  ///   - repeatsPosition: whether the position has been sent already, or another of its time, and is left out
+  ///   - repeatsAttitudeTime: the same for the attitude, of which one sentence has a time
   static func make(
     of state: FusedState, only choice: SentenceChoice = .all, listing epoch: GNSSObservation? = nil,
     repeatsPosition: Bool = false, repeatsAttitudeTime: Bool = false
   ) -> String {
-    // PASHR goes first: gpsd (3.22, for one) takes the last sentence with a time for the end of what belongs together, and of
-    // this one it makes no report.
+    // PASHR goes first: gpsd (3.22, for example) takes the last sentence with a time for the end of an epoch, and makes
+    // no report of this one.
     var chosen = Chosen(choice: choice)
     if !repeatsAttitudeTime, let attitude = state.attitude { addPASHR(of: state, attitude, to: &chosen) }
     if !repeatsPosition {
@@ -64,7 +64,7 @@ enum FusedSentences {
     let quaternion = attitude.quaternion
     if let heading = attitude.headingDegrees {
       chosen.add("HE", "HDT", "\(SentenceText.bearing(heading, 1)),T")
-      // What a compass would say; of its deviation nothing is left.
+      // The reading of a compass; its deviation has been removed.
       if let place = state.position?.value {
         let variation = state.magneticVariationDegrees(at: place)
         let magnetic = SentenceText.bearing(heading - variation, 1)
@@ -124,7 +124,7 @@ enum FusedSentences {
     let place = SentenceField.coordinate(position.latitudeDegrees, position.longitudeDegrees)
     let knots = motion.map { SentenceText.knots($0.speedMetresPerSecond) } ?? ""
     let track = motion?.trackDegrees.map { SentenceText.bearing($0, 1) } ?? ""
-    // What the receiver says of its fix, so that a simulated one stays that; or dead reckoning.
+    // The receiver's source of its fix, so that a simulated one is marked as such; or dead reckoning.
     let status = state.isReckoned ? FusedSentences.deadReckoning : state.fix?.value.status ?? 1
     let indicator = FixLetter.mode(ofStatus: status)
     let variation = state.magneticVariationDegrees(at: position)
@@ -145,8 +145,8 @@ enum FusedSentences {
       chosen.add("GP", "VTG", "\(track),T,\(magnetic),M,\(knots),N,\(kilometres),K,\(indicator)")
     }
     if let axis = position.horizontalSigmaMetres.map({ SentenceText.sigma($0, 2) }) {
-      // The state has one sigma for north and east, so that the ellipse is a circle, which lies in no direction. How far off
-      // the ranges were nobody knows: they are the receiver's.
+      // The state has one sigma for north and east, so the ellipse is a circle, which has no orientation. The errors of
+      // the ranges are unknown: they are the receiver's.
       let vertical = position.verticalSigmaMetres.map { SentenceText.sigma($0, 2) } ?? ""
       chosen.add("GP", "GST", "\(time),,\(axis),\(axis),0.0,\(axis),\(axis),\(vertical)")
     }

@@ -4,14 +4,14 @@ import Hub
 import Publishing
 import ServiceLifecycle
 
-/// NMEA 0183 in datagrams, for the programs that wait for it on UDP.
+/// NMEA 0183 in datagrams, for programs that listen on UDP.
 ///
-/// Whether anybody hears them nobody knows, and so they are no reason to power a device: they are sent while the devices are
-/// awake for others, unless the board file says `keepsAwake`.
+/// It is unknown whether any program listens, so datagrams are no reason to power a device: they are sent while the
+/// devices are awake for others, unless the board file says `keepsAwake`.
 public final class NMEADatagramOutput: Service {
   private let host: HubHost
   private let sink: JournalSink
-  /// What is sent of the hub in service.
+  /// The sentences of the hub in service.
   private let present = Guarded<Lifetime?>(nil)
 
   public init(host: HubHost, sink: JournalSink) {
@@ -62,7 +62,7 @@ public final class NMEADatagramOutput: Service {
     case .fused:
       let fused = FusedFeed(host: host, feed: feed)
       let send = { @Sendable (state: FusedState) in
-        // What is left once everybody has gone is no position of now.
+        // The state after the last client has left is not the present position.
         if state.mode != .asleep { fused.withBytes(of: state) { bytes, _ in datagrams.send(bytes) } }
       }
       return target.keepsAwake

@@ -9,10 +9,10 @@ import Publishing
 /// NMEA 0183 over TCP, as chart plotters read it. Connecting subscribes, and so powers the devices.
 final class NMEAOutput: StreamOutput {
   let host: HubHost
-  /// What is sent.
+  /// The sentences to send.
   let feed: Board.NMEAFeed
   let fused: FusedFeed
-  /// So long without a position is no pause between two.
+  /// A time without a position that is no pause between two.
   let silence: Duration
 
   private struct Epochs {
@@ -30,9 +30,9 @@ final class NMEAOutput: StreamOutput {
     silence = max(GPSDOutput.silence, (feed.interval ?? .zero) * 2)
   }
 
-  /// How long the receiver may say nothing before it is silent: one and a half of its intervals are a pause.
+  /// The time after which a quiet receiver is silent: one and a half of its intervals are a pause.
   ///
-  /// - Parameter epoch: when its last epoch began, as far as there is one; asked for once a second or so
+  /// - Parameter epoch: the beginning of its last epoch, if there is one; called about once a second
   func silence(since epoch: MonotonicInstant?) -> Duration {
     epochs.withLock { epochs in
       if let epoch, epoch != epochs.last {
@@ -86,11 +86,11 @@ private final class NMEASession: StreamSession {
       .store(in: lifetime)
       greet()
     }
-    // Who did not choose the sentence that says so is told nothing.
+    // A client without the sentence that says so is sent nothing.
     if output.feed.sentences.contains("RMC") { remind(after: NMEASession.pause) }
   }
 
-  /// Who joins hears at once how things are: until the next epoch there may be seconds, which are no loss of the fix.
+  /// A new client gets the present state at once: the next epoch may be seconds away, which is no loss of the fix.
   private func greet() {
     let silence = output.silence(since: latest?.at)
     guard let fused = output.host.hub.value.presentState(at: output.host.now, within: silence),
@@ -98,7 +98,7 @@ private final class NMEASession: StreamSession {
     else { return }
     let sentences = Array(FusedSentences.make(of: fused, only: output.feed.sentences).utf8)
     state.withLock { state in
-      // Under the lock: what comes about meanwhile goes before or after it, and never twice.
+      // Under the lock: an event at the same time goes before or after it, and never twice.
       guard state.lastSentence == nil else { return }
       if let position = fused.position {
         state.lastSentence = MonotonicClock().now
@@ -111,7 +111,7 @@ private final class NMEASession: StreamSession {
   /// The receiver's last epoch.
   private var latest: GNSSObservation? { output.host.hub.value.receivers.taken?.reader.device.source.latest }
 
-  /// Nothing has come for so long that there is no position.
+  /// Nothing has come for this long, so there is no position.
   private func isSilent(_ now: MonotonicInstant) -> Bool {
     let latest = latest
     var heard = state.withLock { $0.lastSentence }
@@ -136,7 +136,7 @@ private final class NMEASession: StreamSession {
     output.fused.withBytes(of: fused) { bytes, statesPosition in
       state.withLock { state in
         if statesPosition {
-          // Who has just joined may have been told of this one, or of a later one, already.
+          // A new client may have been sent this state, or a later one, already.
           if let position = fused.position,
             !state.positionTime.take(fused.sentenceTime(at: position.at), of: position.at)
           {
@@ -168,7 +168,7 @@ private final class NMEASession: StreamSession {
     if isTooLate { next.cancel() }
   }
 
-  /// Plotters send sentences of their own; there is nobody here to read them.
+  /// Plotters send their own sentences; the hub does not use them.
   func receive(_ bytes: UnsafeBufferPointer<UInt8>) {}
 
   func end() {

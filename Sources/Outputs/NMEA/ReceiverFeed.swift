@@ -3,12 +3,12 @@ import Hub
 import NMEA
 import UBX
 
-/// What a client gets that wants a receiver's own output: sentences as they came or, of a receiver that reports in messages, as they
-/// are made of its epochs; and messages in hexadecimal digits or as they came.
+/// The output for a client that wants a receiver's own output: sentences as received or, for a receiver that reports in
+/// messages, sentences made from its epochs; and messages in hexadecimal digits or as received.
 ///
 /// A receiver may send both. As long as its own sentences state positions, none are made.
 struct ReceiverFeed {
-  /// So many epochs without a sentence of the receiver's say that it sends none.
+  /// After this number of epochs without a sentence of its own the receiver sends none.
   private static let patience = 3
 
   private var hasMessages = false
@@ -33,7 +33,7 @@ struct ReceiverFeed {
     }
   }
 
-  /// Whether one of some whole sentences is of those of which every receiver sends at least one an epoch.
+  /// Whether one of some complete sentences is of the kinds that every receiver sends at least once an epoch.
   private static func statePosition(_ sentences: [UInt8]) -> Bool {
     sentences.split(separator: UInt8(ascii: "\n")).contains { line in
       guard line.count > 6, line.first == UInt8(ascii: "$") else { return false }

@@ -3,7 +3,7 @@ import NMEA
 
 /// The satellites that the receiver last listed: GSA says which are used and how well they stand, GSV where each is.
 enum SatelliteSentences {
-  /// Those of one system ID, each once, whatever it is received on.
+  /// Those of one system ID, each once, whatever its signals.
   private struct System {
     var id: Int
     var satellites: [Satellite] = []

@@ -3,8 +3,8 @@ import Glibc
 import Guarding
 import Hub
 
-/// Sends sentences to one target, whole ones in each datagram. Nobody waits for it: what the system does not take at once is
-/// lost, and counted.
+/// Sends sentences to one target, complete ones in each datagram. It never waits: datagrams that the system does not
+/// take at once are lost, and counted.
 final class SentenceDatagrams: Sendable {
   private struct State {
     var descriptor: Int32 = -1
@@ -45,7 +45,7 @@ final class SentenceDatagrams: Sendable {
     }
   }
 
-  /// As many whole sentences as fit; one that alone does not fit is cut, as no sentence is so long.
+  /// As many complete sentences as fit; one that does not fit alone is cut, because no real sentence is that long.
   private static func piece(_ sentences: Slice<UnsafeBufferPointer<UInt8>>) -> Slice<UnsafeBufferPointer<UInt8>> {
     if sentences.count <= size { return sentences }
     let most = sentences.prefix(size)
@@ -61,7 +61,7 @@ final class SentenceDatagrams: Sendable {
       guard !state.isOver else { return nil }
       let error = send(bytes, &state)
       if error != 0 { traffic.valueDropped() }
-      // What is lost now and then is only counted.
+      // Occasional losses are only counted.
       if error == EAGAIN || error == ENOBUFS { return nil }
       defer { state.lastError = error }
       return state.lastError == error ? nil : error

@@ -5,13 +5,13 @@ import MCAP
 import Publishing
 import Recording
 
-/// A recording for one client, from its request on until the client has the end of the file, or is gone.
+/// A recording for one client, from its request until the client has the end of the file, or is gone.
 final class ClientRecording: Sendable {
   private struct State {
     var recorder: SegmentRecorder?
     /// The hubs that are in service one after the other.
     var hubs: Subscription?
-    /// What the present one is heard by.
+    /// The recording of the present hub.
     var listening: RecordingFeed.Listening?
     var isEnding = false
   }
@@ -67,7 +67,7 @@ final class ClientRecording: Sendable {
     if isTooLate { listening.end() }
   }
 
-  /// Has the client sent what there is and the file's end, which takes as long as the client does. A second time does nothing.
+  /// Sends the client the remaining data and the file's end, at the client's pace. A second call does nothing.
   func end() {
     let last = state.withLock { state in
       let last = state
@@ -75,7 +75,7 @@ final class ClientRecording: Sendable {
       return last
     }
     guard !last.isEnding else { return }
-    // What has been woken for this may sleep now, whatever the client does.
+    // Devices that were woken for this may sleep now, whatever the client does.
     last.hubs?.cancel()
     last.listening?.end()
     guard let recorder = last.recorder else { return isOver() }

@@ -27,7 +27,7 @@ final class ClientStore: SegmentStore {
       defer { hasBegun = true }
       return !hasBegun
     }
-    // What a client has in part is not begun anew.
+    // A file of which a client has a part is not started again.
     guard isFirst else { throw ClientFile.failure(EPIPE) }
     return ClientFile(descriptor, patience)
   }
@@ -37,14 +37,14 @@ final class ClientStore: SegmentStore {
   func repair(_ name: String) throws(MCAPError) -> MCAPRepair { throw ClientFile.failure(EPIPE) }
 }
 
-/// What is sent over the socket. The recorder's own thread waits here for the client, and nobody else does.
+/// Sends bytes over the socket. Only the recorder's own thread waits here for the client.
 private final class ClientFile: SegmentFile {
   /// A socket is only said to take something again when it is nearly empty; until then it is asked.
   private static let pause = Duration.milliseconds(500)
 
   private let descriptor: Int32
   private let patience: Duration
-  /// The client may have some of what could not be sent whole: nothing can follow.
+  /// The client may have received a part of the bytes: nothing can follow.
   private(set) var isThere = true
 
   init(_ descriptor: Int32, _ patience: Duration) {

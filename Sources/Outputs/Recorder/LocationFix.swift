@@ -2,7 +2,7 @@ import Fusion
 
 /// A position as Foxglove's schema of that name has it.
 enum LocationFix {
-  /// What is known of the covariance.
+  /// The known part of the covariance.
   private enum Covariance: Int {
     case unknown = 0
     /// The height's is missing.

@@ -6,12 +6,12 @@ import MonotonicTime
 /// Recordings for those who ask for one: a line of JSON brings a whole MCAP file, which ends when the client says that it will
 /// send nothing more, or leaves.
 final class RecordOutput: StreamOutput {
-  /// So many at a time. Each has a thread, and a megabyte of what waits.
+  /// The maximum number at a time. Each has a thread, and a megabyte of waiting data.
   static let places = 4
-  /// A hub that ends waits so long for clients to take the ends of their files.
+  /// The time for which an ending hub waits for clients to take the ends of their files.
   private static let lastChance = Duration.seconds(5)
 
-  /// Why there is no recording for somebody.
+  /// The reason why a client gets no recording.
   struct Refusal: Error {
     var reason: String
   }
@@ -40,7 +40,7 @@ final class RecordOutput: StreamOutput {
   fileprivate func begin(_ request: RecordRequest, for connection: StreamConnection) throws(Refusal) -> ClientRecording
   {
     if host.replay != nil {
-      // Of what was recorded the clocks are of then.
+      // Recorded data has the clocks of its own time.
       throw Refusal(reason: "a replay is not recorded: sensorhub export --format mcap takes a piece of a recording")
     }
     let descriptor = fcntl(connection.descriptor, F_DUPFD_CLOEXEC, 0)
@@ -94,7 +94,7 @@ extension RecordOutput: PlaceHolding {
   }
 }
 
-/// A client: it asks once, and what it sends after that is not heard.
+/// A client: it sends one request, and later bytes are ignored.
 private final class RecordSession: StreamSession {
   private struct State {
     var pending: [UInt8] = []

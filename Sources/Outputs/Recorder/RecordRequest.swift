@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Hub
 
-/// What a client of `record.sock` asks for, a JSON object in one line: `{"name": "record", "wakes": true, "syncSeconds": 1}`.
+/// A request of a client of `record.sock`, a JSON object in one line: `{"name": "record", "wakes": true, "syncSeconds":
+/// 1}`.
 struct RecordRequest: Decodable {
   /// A request is short; what grows without an end is none.
   static let maximumLength = 4096
@@ -11,7 +12,7 @@ struct RecordRequest: Decodable {
     + #"to wake no more than they take, "syncSeconds": 0.1 to 60}"#
 
   var name: String?
-  /// Whether the devices are to be powered for this.
+  /// Whether to power the devices for this.
   var wakes: Bool?
   var parts: [String]?
   /// How long something may wait before it is sent.
@@ -28,9 +29,9 @@ struct RecordRequest: Decodable {
     syncSeconds = try values.decodeIfPresent(Double.self, forKey: .syncSeconds)
   }
 
-  /// `nil` where a line is no request.
+  /// `nil` if a line is no request.
   ///
-  /// - Throws: where it has a key that there is not
+  /// - Throws: if it has an unknown key
   static func read(_ line: some Collection<UInt8>) throws(RequestKey.Unknown) -> RecordRequest? {
     let request: RecordRequest
     do {

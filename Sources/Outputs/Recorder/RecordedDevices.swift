@@ -4,7 +4,7 @@ import Hub
 import MonotonicTime
 import Recording
 
-/// What the receivers send, byte for byte, each in a channel of its own from the first time that it says something.
+/// The output of the receivers, byte for byte, each in a channel of its own from its first byte on.
 struct RecordedDevices: HubRecorder {
   /// Bytes are recorded as of this long before they were read, so that they come before the epoch that they end: in a replay the
   /// satellites of an epoch are known by the time that it is fused.

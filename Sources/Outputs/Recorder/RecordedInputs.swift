@@ -5,10 +5,12 @@ import Hub
 import MonotonicTime
 import Recording
 
-/// The inputs of the fusion: those of each device in a channel of its own, and the begins and ends of runs in `/fusion`. Their log
-/// time is the instant as of which they were fused, exactly, and no two have the same: a replay in this order fuses the same.
+/// The inputs of the fusion: those of each device in a channel of its own, and the begins and ends of runs in
+/// `/fusion`. Their log time is the exact instant at which they were fused, and no two have the same: a replay in this
+/// order fuses the same.
 ///
-/// Measurements are exact: one that is half way between two numbers would be rounded the other way in a replay if it lost a bit.
+/// Measurements are exact: a value half way between two numbers would be rounded the other way in a replay if it lost a
+/// bit.
 final class RecordedInputs: Sendable {
   /// Where a device's inputs go.
   private enum Channel: Sendable {

@@ -2,9 +2,9 @@ import Hub
 import MCAP
 import Recording
 
-/// What a recording says of where it comes from.
+/// A recording's statement of its origin.
 enum RecordedMetadata {
-  /// - Parameter boardText: of the board file; `nil` where there is none
+  /// - Parameter boardText: of the board file; `nil` without one
   static func records(_ board: Board, boardText: [UInt8]?, version: String, time: RecordingTime) -> [MCAPMetadata] {
     var records = [
       MCAPMetadata(
@@ -13,7 +13,7 @@ enum RecordedMetadata {
           "version": version,
           RecordingFormat.key: "\(RecordingFormat.current)",
           "started": UTCStamp(nanosecondsSince1970: time.beganNanosecondsSince1970).extended,
-          // By so much log times are ahead of the monotonic clock, of which the stamps of what was measured are.
+          // The offset of log times from the monotonic clock, which stamps measurements.
           "logTimeOffsetNanoseconds": "\(time.offsetNanoseconds)",
         ])
     ]

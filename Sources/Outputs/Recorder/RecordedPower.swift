@@ -4,7 +4,7 @@ import MonotonicTime
 import Publishing
 import Recording
 
-/// Each change of a device's power, and of who holds it.
+/// Each change of a device's power and holders.
 struct RecordedPower {
   private let channel: RecordedJSON
   private let clock: any MonotonicTimeSource

@@ -1,6 +1,6 @@
 import Recording
 
-/// What the messages of a recording are made of.
+/// The formats of a recording's messages.
 extension RecordedChannel.Schema {
   static let imuBatch = RecordedChannel.Schema(
     name: "sensorhub.IMUBatch", encoding: "text/plain",

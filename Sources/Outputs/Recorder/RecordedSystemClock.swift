@@ -2,12 +2,12 @@ import Guarding
 import MonotonicTime
 import Recording
 
-/// How far the system's clock has moved from the recording's, which goes on as it began: what a receiver says of the time is held
-/// against the system's clock, and a replay has to know that.
+/// The offset of the system's clock from the recording's, which continues as it began. A receiver's time is compared
+/// with the system's clock, so a replay needs it.
 ///
-/// A board without a clock of its own begins hours behind, and is set once it is in a network.
+/// A board without a real-time clock starts hours late, and is set once it has a network.
 final class RecordedSystemClock: Sendable {
-  /// Less makes no difference to anybody.
+  /// Smaller changes do not matter.
   private static let least: Int64 = 10_000_000
   /// A replay may begin anywhere.
   private static let interval = Duration.seconds(60)

@@ -5,19 +5,19 @@ import Publishing
 import Recording
 import ServiceLifecycle
 
-/// Records what the hub does, where the board file says `record`.
+/// Records the hub's activity, if the board file says `record`.
 ///
-/// It only observes what others have woken, unless the board file says that it `wakes`.
+/// It only observes devices that others have woken, unless the board file says that it `wakes`.
 public final class RecorderOutput: Service {
-  /// What is recorded now.
+  /// The present recording.
   private struct Present {
     var settings: RecordSettings
     var recorder: SegmentRecorder
-    /// What the hub in service is heard by.
+    /// The recording of the hub in service.
     var listening: RecordingFeed.Listening
   }
 
-  /// One that writes what it still has.
+  /// A recorder that writes its remaining data.
   private struct Leaving {
     var path: String
     var recorder: SegmentRecorder
@@ -31,7 +31,7 @@ public final class RecorderOutput: Service {
     var isOver = false
   }
 
-  /// A hub that ends waits so long for a disk; what it has not taken by then is lost.
+  /// The time for which an ending hub waits for a disk; data that it has not taken by then is lost.
   private static let lastChance = Duration.seconds(5)
 
   private let host: HubHost
@@ -45,7 +45,8 @@ public final class RecorderOutput: Service {
     self.sink = sink
   }
 
-  /// Listens from now on. Called before others begin that wake devices: of what was fused before, a replay would know nothing.
+  /// Listens from now on. Called before others start that wake devices: a replay would not know earlier inputs of the
+  /// fusion.
   public func begin() {
     let hubs = host.hub.subscribe(as: "recorder", receiveValue: { [self] in serve($0) })
     state.withLock { $0.hubs = hubs }
@@ -88,7 +89,7 @@ public final class RecorderOutput: Service {
     }
     if next == nil { before?.listening.end() }
     let isInTime = state.withLock { state in
-      // The end has taken what was there before, and would not come back for this.
+      // The end has taken everything from before, and would not come back for this.
       guard !state.isOver else { return false }
       state.present = next
       if let before, before.recorder !== next?.recorder {
@@ -127,7 +128,7 @@ public final class RecorderOutput: Service {
   }
 }
 
-/// Has a task wait until all have ended, or the time has.
+/// Makes a task wait until all have ended, or the time is over.
 private final class LastWait: Sendable {
   private struct State {
     var count: Int

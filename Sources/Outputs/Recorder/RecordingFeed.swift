@@ -4,16 +4,16 @@ import MonotonicTime
 import Publishing
 import Recording
 
-/// What a recording has of a hub: where it comes from, the log, what each device's power does, the fused state, and what the
-/// devices measure, as it comes.
+/// The data of a hub in a recording: its origin, the log, each device's power, the fused state, and the devices'
+/// measurements.
 struct RecordingFeed: Sendable {
   /// Which devices a recording is a reason to power.
   enum Demand: Equatable, Sendable {
-    /// What others have woken is written down.
+    /// Devices that others have woken are recorded.
     case nothing
-    /// Those that measure these parts of the state; what else is awake comes along.
+    /// The devices that measure these parts of the state; others that are awake are included.
     case parts(Set<StatePart>)
-    /// All that there are, whether they are fused or not.
+    /// All existing ones, fused or not.
     case everything
   }
 
@@ -35,10 +35,10 @@ struct RecordingFeed: Sendable {
     }
   }
 
-  /// Has all of it put into an inbox. It is one hub's: of two at once the inbox would get twice what both have.
+  /// Puts all of it into an inbox, for one hub: with two hubs at once the inbox would get the shared devices twice.
   ///
-  /// - Parameter before: to the hub before this one, for the same inbox, and ended by this; what receivers say that both have is not
-  ///   interrupted
+  /// - Parameter before: the previous hub's feed for the same inbox, which this ends; the output of shared receivers is
+  ///   not interrupted
   func listen(to hub: Hub, for inbox: RecordInbox, continuing before: Listening? = nil) -> Listening {
     before?.lifetime.end()
     before?.devices.endButSentences()
@@ -51,7 +51,7 @@ struct RecordingFeed: Sendable {
     let devices = hub.record(
       to: RecordedDevices(inbox: inbox, systemClock: RecordedSystemClock(in: inbox, time: time)), as: holder,
       wakes: demand == .everything, continuing: before?.devices)
-    // Last: it may be what has the state fused, and of that nothing is to be missed.
+    // Last: it may start the fusion, of which the recording must not miss any input.
     followState(of: hub, for: inbox).store(in: lifetime)
     return Listening(lifetime: lifetime, devices: devices)
   }
@@ -59,7 +59,7 @@ struct RecordingFeed: Sendable {
   private func followState(of hub: Hub, for inbox: RecordInbox) -> Subscription {
     let states = RecordedStates(in: inbox, time: time)
     let receive = { @Sendable (state: FusedState) in
-      // What is left once everybody has gone is no state of now.
+      // The state after the last client has left does not describe the present.
       if state.mode != .asleep { states.append(state) }
     }
     let rateHz = hub.board.stateRateHz

@@ -2,7 +2,7 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// The status of the devices, told to whoever connects, once. Observes; wakes nothing.
+/// The status of the devices, sent once to each client that connects. Observes; wakes nothing.
 struct DevicesOutput: StreamOutput {
   let host: HubHost
 

@@ -4,7 +4,7 @@ import MonotonicTime
 /// Picks the states that protocols of receivers report: one with each of the receiver's epochs, and one a second while the
 /// receiver is silent and the state goes on without it.
 struct EpochPace {
-  /// A receiver that has said nothing for so long has missed an epoch.
+  /// A receiver that has sent nothing for this time has missed an epoch.
   private static let silence = Duration.milliseconds(1500)
 
   private var lastFix: MonotonicInstant?

@@ -3,11 +3,11 @@ import MonotonicTime
 import NMEA
 
 extension FusedState {
-  /// UTC at an instant near this state: the receiver's last time, and what the monotonic clock has advanced since the
-  /// instant that it was valid for. `nil` before the receiver has stated a time.
+  /// UTC at an instant near this state: the receiver's last time, plus the monotonic time since the instant of its
+  /// validity. `nil` before the receiver has stated a time.
   ///
   /// Each part of a state is valid at an instant of its own, and so has a time of its own: with an IMU the position is
-  /// that of the newest sample, up to a second younger than the fix that it rests on.
+  /// that of the newest sample, up to a second newer than the fix on which it is based.
   func utc(at instant: MonotonicInstant) -> UTCTime? {
     guard let fix, let utc = fix.value.utcNanoseconds else { return nil }
     return UTCTime(nanosecondsSince1970: utc &+ (instant.nanoseconds &- fix.at.nanoseconds))

@@ -3,7 +3,7 @@ import NMEA
 
 /// The times of the objects of one class: no two alike, each later than the one before.
 struct GrowingTime {
-  /// A receiver's clock that is set back by so much or more is followed; less is the wander of its epochs' arrival.
+  /// A receiver's clock that is set back by at least this much is followed; less is the jitter of its epochs' arrival.
   private static let setBackMilliseconds: Int64 = 1000
 
   private var lastMilliseconds: Int64?
@@ -20,6 +20,7 @@ struct GrowingTime {
     return true
   }
 
-  /// The same of what was not there in order: what is of an earlier instant has been overtaken, and is no clock that is set back.
+  /// The same for values that arrived out of order: an earlier instant is outdated, and does not mean that a clock was
+  /// set back.
   mutating func take(_ time: UTCTime?, of instant: MonotonicInstant) -> Bool { newest.take(instant) && take(time) }
 }

@@ -1,11 +1,11 @@
 import MonotonicTime
 
-/// Tells what is news from what was on its way meanwhile, for a client that is told things from two sides: as it comes, and behind
-/// it what follows; or at one rate, and then at another.
+/// Distinguishes new values from those that were on their way, for a client with two sources: the present value and the
+/// following ones; or one rate, and then another.
 struct NewestInstant: Equatable, Sendable {
   private var last: MonotonicInstant?
 
-  /// Takes what is of an instant; returns whether that is later than all that was taken before.
+  /// Takes the instant of a value; returns whether it is later than all earlier ones.
   mutating func take(_ instant: MonotonicInstant) -> Bool {
     if let last, instant <= last { return false }
     last = instant

@@ -2,8 +2,8 @@ import Hub
 
 /// Any key of a client's request.
 struct RequestKey: CodingKey {
-  /// A key that means nothing, which is refused: what it was meant for would be as if nothing had been asked, and a client that
-  /// wanted the IMU alone would wake everything.
+  /// An unknown key, which is refused: otherwise its intention would be ignored, and a client that wanted only the IMU
+  /// would wake everything.
   struct Unknown: Error, CustomStringConvertible {
     var key: String
     var known: [String]

@@ -9,7 +9,7 @@ public enum ScheduledFixReport {
   public struct Outcome: Decodable, Sendable {
     /// It is as good as was asked for; else time ran out.
     public var met: Bool
-    /// Within which 95 % of such positions are, metres; `nil` where there is none, or nobody knows.
+    /// Within which 95 % of such positions are, metres; `nil` without a position, or if unknown.
     public var radius: Double?
     /// Seconds after its time.
     public var late: Double
@@ -17,7 +17,7 @@ public enum ScheduledFixReport {
     public var viewer: String?
     /// Nothing has moved since its position was measured: the last one once more.
     public var still: Bool
-    /// What the receivers' budgets leave of the wish; `nil` for all.
+    /// The form relaxed by the receivers' budgets; `nil` if it is not relaxed.
     public var relaxed: Wish?
   }
 
@@ -58,7 +58,7 @@ public enum ScheduledFixReport {
     var schedule: Outcome
   }
 
-  /// Reads of what `write` wrote what became of the wish; `nil` for anything else.
+  /// Reads the outcome of the request from the output of `write`; `nil` for anything else.
   public static func outcome(_ line: [UInt8]) -> Outcome? {
     try? JSONDecoder().decode(Message.self, from: Data(line)).schedule
   }

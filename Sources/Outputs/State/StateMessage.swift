@@ -78,7 +78,7 @@ private struct StateMessage: Decodable {
   var fix: Fix?
   var refusal: Refusal?
 
-  /// Beyond these times there is no telling one from another, nor a clock that has counted so far.
+  /// Beyond these times nanoseconds cannot be distinguished, and no clock has counted that far.
   private static let seconds = -1e9...1e9
 
   var isPlausible: Bool {

@@ -21,7 +21,7 @@ struct StateOutput: StreamOutput {
 
 /// A client of the state: it may ask for a rate and for parts, and give its name.
 private final class StateSession: StreamSession {
-  /// Who has a request sends it at once, and who has none is not to wait.
+  /// A client with a request sends it at once, and a client without one should not wait.
   private static let requestTime = Duration.milliseconds(25)
 
   private struct State {
@@ -29,10 +29,10 @@ private final class StateSession: StreamSession {
     var timer: ScheduledAction?
     var hasRequested = false
     var isOver = false
-    // What was asked for last; a request leaves as it is what it does not name.
+    // The last request; a request leaves everything unchanged that it does not name.
     var client: ClientPeer?
     var request = ViewRequest()
-    /// Of whoever came for that instead of states.
+    /// For clients that came for that instead of states.
     var calibration: HubCalibration?
     /// Of whoever adds a fence about where the board is.
     var search: Subscription?
@@ -41,8 +41,9 @@ private final class StateSession: StreamSession {
   private let connection: StreamConnection
   private let host: HubHost
   private let encoding: SharedEncoding
-  /// How long a request is waited for before everything is woken. On a busy machine others have their turns between a client's
-  /// connection and its first word: who has given its end a name says by that that there will be one, and has time.
+  /// The wait for a request before everything is woken. On a busy machine other processes run between a client's
+  /// connection and its first bytes: a client that has named its end of the connection thereby announces a request, and
+  /// is given time.
   private let patience: Duration
   private let state = Guarded(State())
   private let requests = Guarded(StateRequests())
@@ -82,7 +83,8 @@ private final class StateSession: StreamSession {
     take(new, isRequested: isRequested)
   }
 
-  /// At two rates for a moment, where the client has asked for another: what the first still brings may be older, or the same.
+  /// After a request for another rate there are two streams for a moment: the first one may still deliver older or
+  /// equal states.
   private func send(_ state: FusedState) {
     encoding.withBytes(at: state.at, encode: { StateReport.write(state, to: &$0) }) { bytes in
       sent.withLock { if $0.take(state.at) { connection.send(bytes) } }
@@ -104,7 +106,7 @@ private final class StateSession: StreamSession {
   }
 
   private func serve(_ line: StateRequests.Line) {
-    // Whatever it is, it is no client that wants everything without a word.
+    // In any case, it is no client that silently wants everything.
     let timer = state.withLock { state in
       state.hasRequested = true
       return state.timer
@@ -142,7 +144,7 @@ private final class StateSession: StreamSession {
     subscribe(as: wish.holder, to: wish.request)
   }
 
-  /// Ends what others keep in the hub, for who may.
+  /// Ends the places of others in the hub, for privileged users.
   private func releaseAll() {
     var json = JSONWriter(capacity: 512)
     json.beginObject()
@@ -228,7 +230,7 @@ private final class StateSession: StreamSession {
   }
 
   private func calibrate(_ kind: CalibrationKind, _ request: StateRequests.Request) {
-    // One at a time, and no states beside it.
+    // One at a time, and without states.
     let (isFirst, subscription) = state.withLock { state in
       defer { state.subscription = nil }
       return (state.calibration == nil, state.subscription)

@@ -2,15 +2,16 @@ import Fusion
 import MonotonicTime
 import NMEA
 
-/// The fused state as one JSON object. Angles are in degrees here, ages and the monotonic stamp in seconds, temperatures in
-/// degrees Celsius, the magnetic field in microtesla and the humidity in percent, everything else in SI units.
+/// The fused state as one JSON object. Angles are in degrees here, ages and the monotonic stamp in seconds,
+/// temperatures in degrees Celsius, the magnetic field in microtesla and the humidity in percent, everything else in SI
+/// units.
 ///
-/// `time` is the UTC of `monotonic`, that is of the state; a part with an age was measured so long before. `sigmaHorizontal`
-/// is one standard deviation along one axis, `sigmaVertical` along the vertical: 95 of 100 positions lie within 2.45 times
-/// the one in the plane, and 1.96 times the other in height.
+/// `time` is the UTC of `monotonic`, that is of the state; a part with an age was measured that long before.
+/// `sigmaHorizontal` is one standard deviation along one axis, `sigmaVertical` along the vertical: 95 of 100 positions
+/// lie within 2.45 times the one in the plane, and 1.96 times the other in height.
 public enum StateReport {
   ///
-  /// - Parameter extra: writes members beside those of the state
+  /// - Parameter extra: writes members in addition to those of the state
   public static func write(
     _ state: FusedState, to json: inout JSONWriter, extra: (inout JSONWriter) -> Void = { _ in }
   ) {
@@ -76,7 +77,7 @@ public enum StateReport {
     json.endLine()
   }
 
-  /// What a receiver does not say is left out.
+  /// Values that a receiver does not state are left out.
   private static func writeReception(_ reception: Reception, to json: inout JSONWriter) {
     if reception.jamming != .unknown {
       json.key("jamming")

@@ -1,14 +1,14 @@
 import FoundationEssentials
 import Hub
 
-/// Cuts what a client of the state sends into requests, a JSON object to a line: `{"rateHz": 5, "parts": ["attitude"],
-/// "name": "watch"}`.
+/// Divides the bytes of a client of the state into requests, a JSON object per line: `{"rateHz": 5, "parts":
+/// ["attitude"], "name": "watch"}`.
 struct StateRequests {
   struct Request: Decodable {
     /// What is wanted of the state; empty if the line says nothing of it.
     var view = ViewRequest()
     var name: String?
-    /// What to calibrate instead of sending states, and of which device.
+    /// The calibration to run instead of sending states, and its device.
     var calibrate: String?
     var device: String?
     /// `all`: ends everything that others keep in the hub.
@@ -45,7 +45,7 @@ struct StateRequests {
 
   private var pending: [UInt8] = []
 
-  /// What a line asks for.
+  /// The request of a line.
   enum Line {
     case request(Request)
     /// It asks for something that there is not: what is wrong with it.
@@ -57,7 +57,7 @@ struct StateRequests {
     }
   }
 
-  /// Takes the next bytes; returns what the lines ask for that they complete.
+  /// Takes the next bytes; returns the requests of the lines that they complete.
   mutating func take(_ bytes: UnsafeBufferPointer<UInt8>) -> [Line] {
     pending += bytes
     var lines = pending.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

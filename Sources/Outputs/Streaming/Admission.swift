@@ -1,16 +1,16 @@
 import Hub
 
-/// Who gets in where many want to: an output has so many places, and one machine so many of them.
+/// Decides which clients are admitted: an output has a number of places, and one machine has a share of them.
 enum Admission: Equatable {
   case welcome
-  /// In place of the client at this index, who has never asked for anything.
+  /// In place of the client at this index, which has never sent a request.
   case inPlace(of: Int)
-  /// With the reason, as it stands behind "is refused: ".
+  /// With the reason, as the rest of a sentence after "is refused: ".
   case refused(String)
 
-  /// Who is there already, as far as it matters.
+  /// A present client, in the properties that matter.
   struct Guest {
-    /// Of whom: `IPAddress.machine`.
+    /// Its machine: `IPAddress.machine`.
     var machine: [UInt8]
     var isBare: Bool
   }
@@ -18,11 +18,11 @@ enum Admission: Equatable {
   /// What one machine may have of an output's places: half of them the board's own programs, a quarter another one.
   static func share(of address: IPAddress, among places: Int) -> Int { max(1, places / (address.isLoopback ? 2 : 4)) }
 
-  /// Who has never asked for anything makes room, whoever came first of them first.
+  /// Clients that have never sent a request make room, the oldest of them first.
   ///
   /// - Parameters:
-  ///   - guests: those of the same output, in the order in which they came
-  ///   - places: how many there may be
+  ///   - guests: those of the same output, in the order of their arrival
+  ///   - places: the maximum number
   init(of newcomer: IPAddress, to places: Int, among guests: [Guest]) {
     let machine = newcomer.machine
     let share = Admission.share(of: newcomer, among: places)

@@ -1,10 +1,10 @@
-/// What a client is called, by itself or by its process, in a form in which it can pass for nothing else.
+/// A client's name, stated by itself or taken from its process, in a form that cannot be mistaken for another one.
 ///
-/// The hub's own names for who holds a device have a blank in them (`gpsd 127.0.0.1:40022`, `held for 127.0.0.1`) or no number
-/// behind them (`journal`). A client's has the number of its process behind it, and stands in quotes where it is more than a
-/// word, or one of the hub's own names: bills have no numbers.
+/// The hub's own names for holders contain a blank (`gpsd 127.0.0.1:40022`, `held for 127.0.0.1`) or have no number
+/// after them (`journal`). A client's name has the number of its process after it, and is in quotes if it is more than
+/// a word, or one of the hub's own names, because bills leave the numbers out.
 enum ClientName {
-  /// What is shown of a name, quotes included.
+  /// The maximum length of a shown name, including quotes.
   static let byteLimit = 40
 
   /// What holds devices for the hub itself.
@@ -12,8 +12,8 @@ enum ClientName {
     "chrony", "clock", "epochs", "fixes", "journal", "mqtt", "recorder", "reload", "replay", "sentences", "state",
   ]
 
-  /// A name as it is shown: at most `byteLimit` bytes, cut between characters, with everything written out that hides or moves
-  /// the cursor; `nil` where nothing is left of it.
+  /// A name as it is shown: at most `byteLimit` bytes, cut between characters, with invisible characters and those that
+  /// move the cursor escaped; `nil` if nothing remains.
   static func shown(_ name: String) -> String? {
     let isWord = name.unicodeScalars.allSatisfy(isPlain) && !own.contains(name)
     var room = byteLimit - (isWord ? 0 : 2)

@@ -1,13 +1,13 @@
 import Hub
 import Publishing
 
-/// Who is at the other end of a client's connection: a process of this machine, or an address.
+/// The other end of a client's connection: a process of this machine, or an address.
 struct ClientPeer: Sendable {
   /// This connection's.
   let id: HolderID
   /// The same from visit to visit: `gpspipe`, `127.0.0.1`.
   let name: String
-  /// What tells this visit from others: `[812]`, `:40022`.
+  /// The part that distinguishes this visit from others: `[812]`, `:40022`.
   let visit: String
   /// What stays of that with another name.
   private let process: String
@@ -19,22 +19,22 @@ struct ClientPeer: Sendable {
   /// - Parameter name: in a form in which it is shown
   init(process number: Int32, called name: String) { self.init(name, visit: "[\(number)]", process: "[\(number)]") }
 
-  /// - Parameter host: in brackets where it is an IPv6 address
+  /// - Parameter host: in brackets if it is an IPv6 address
   init(host: String, port: Int) { self.init(host, visit: ":\(port)") }
 
   init(_ address: TCPAddress) { self.init(host: address.host, port: Int(address.port)) }
 
-  /// One of which only the way is known on which it came: `http`.
+  /// A client of which only the output is known: `http`.
   init(by way: String) { self.init(way) }
 
-  /// As it wants to be called, with its process behind that, which stays; `nil` where nothing is left of the name.
+  /// With its chosen name, followed by its process; `nil` if nothing remains of the name.
   func called(_ name: String) -> ClientPeer? {
     ClientName.shown(name).map { ClientPeer($0, visit: process, process: process, id: id) }
   }
 
-  /// As what it holds devices: `gpsd 127.0.0.1:40022`, which `gpsd 127.0.0.1` pays for, whatever the port.
+  /// Its name as a holder: `gpsd 127.0.0.1:40022`, for which `gpsd 127.0.0.1` pays, whatever the port.
   ///
-  /// - Parameter service: in front of its name
+  /// - Parameter service: comes before its name
   func holder(_ service: String? = nil) -> Holder {
     let service = service.map { "\($0) " } ?? ""
     return Holder("\(service)\(self)", id: id, payer: Payer("\(service)\(name)"))

@@ -1,12 +1,13 @@
 import Glibc
 
-/// How the file descriptors that the process may open are shared out, so that no output takes those of another.
+/// Divides the file descriptors of the process among its outputs, so that no output takes those of another.
 ///
-/// A descriptor is a client. What the process may open is usually 1024, for the sake of old programs, and more if it asks.
+/// Each client needs a descriptor. The usual limit of a process is 1024, for the sake of old programs, and can be
+/// raised.
 public struct DescriptorBudget: Equatable, Sendable {
   /// Enough for every port at its usual limit.
   private static let wanted = 4096
-  /// What the hub opens for itself: devices, timers, ports, a connection more than there may be of each kind.
+  /// The descriptors of the hub itself: devices, timers, ports, and one connection more than permitted of each kind.
   private static let own = 96
 
   /// How many the process may open.
@@ -14,7 +15,7 @@ public struct DescriptorBudget: Equatable, Sendable {
 
   init(total: Int) { self.total = total }
 
-  /// Raises what the process may open as far as that is of use, and tells what it has become.
+  /// Raises the limit of the process as far as it is useful, and returns it.
   public static func raised() -> DescriptorBudget {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
@@ -26,10 +27,10 @@ public struct DescriptorBudget: Equatable, Sendable {
     return DescriptorBudget(total: Int(clamping: isRaised ? limit.rlim_cur : present))
   }
 
-  /// For the clients of the Unix sockets, whatever the ports take.
+  /// For the clients of the Unix sockets, whatever the ports use.
   var unixSockets: Int { min(256, max(8, total / 8)) }
 
-  /// For the clients of one stream port. Half of what is left is for HTTP, whose streams are the most.
+  /// For the clients of one stream port. Half of the rest is for HTTP, which has the most streams.
   var streamPort: Int { max(4, left / 4) }
 
   /// For the connections of the web port, event streams included.

@@ -1,5 +1,5 @@
-/// Who gets in at the Unix sockets: one program never has all their places, and other users leave some for root and for the
-/// user that the hub runs as.
+/// Decides which clients are admitted at the Unix sockets: one program never has all their places, and some are
+/// reserved for root and for the hub's own user.
 enum LocalAdmission {
   /// A client, as the kernel knows it.
   struct Guest: Equatable, Sendable {
@@ -7,12 +7,12 @@ enum LocalAdmission {
     var user: UInt32
   }
 
-  /// Why there is no place for somebody, as it stands behind "is refused: "; `nil` where there is one.
+  /// The reason why there is no place, as the rest of a sentence after "is refused: "; `nil` if there is one.
   ///
   /// - Parameters:
-  ///   - places: how many there may be
-  ///   - guests: those who are there
-  ///   - own: who the hub runs as
+  ///   - places: the maximum number
+  ///   - guests: the present clients
+  ///   - own: the hub's user
   static func refusal(of newcomer: Guest, to places: Int, among guests: [Guest], own: UInt32) -> String? {
     func isKeeper(_ guest: Guest) -> Bool { guest.user == 0 || guest.user == own }
     let share = max(1, places / 2)

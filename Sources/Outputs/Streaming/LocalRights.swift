@@ -1,8 +1,8 @@
 import Glibc
 import HardwareIO
 
-/// Who may change what lasts beyond its connection, such as a calibration: root, the user that the hub runs as, and the members
-/// of the service's group. Everybody else reads.
+/// The users that may make lasting changes, such as a calibration: root, the hub's own user, and the members of the
+/// service's group. All others only read.
 enum LocalRights {
   private static let overflow: UInt32 = 65534
 
@@ -20,15 +20,15 @@ enum LocalRights {
     return mayChange(user: user, groups: UnixSocket.groups(descriptor), group: Accounts.serviceGroup)
   }
 
-  /// What is missing.
+  /// The missing right.
   static var lack: String {
     let own = geteuid() == 0 ? "" : ", the account that the hub runs as (\(Accounts.title(ofUser: geteuid())))"
     return "it takes root\(own) or the group \(Accounts.service)"
   }
 
-  /// How a user gets the right.
+  /// The way to get the right.
   ///
-  /// - Parameter command: what was tried
+  /// - Parameter command: the refused command
   static func nextStep(for command: String) -> String {
     let group =
       Accounts.serviceGroup == nil

@@ -11,7 +11,8 @@ enum LocalTCPUser {
   ///   - server: this end
   /// - Returns: `nil` for another machine's, and where the table does not say
   static func find(of client: TCPAddress, to server: TCPAddress) -> UInt32? {
-    // A socket that is closed in this moment is shown as root's: who is it twice, with the connection open, is it.
+    // A socket that is being closed is shown as root's: the answer counts only if it is the same twice, with the
+    // connection open.
     guard let first = look(client, server), look(client, server) == first else { return nil }
     return first
   }

@@ -2,8 +2,8 @@ import Glibc
 import HardwareIO
 import Hub
 
-/// Whose a place is, where there are few and they outlive a request: holds, recordings, downloads, what viewers at a broker ask for.
-/// One user gets half of them at most.
+/// The user of a place, where places are few and outlive a request: holds, recordings, downloads, requests of viewers
+/// at a broker. One user gets at most half of them.
 enum PlaceUser: Hashable, Sendable {
   /// Root, or the user that the hub runs as.
   case keeper
@@ -24,11 +24,11 @@ enum PlaceUser: Hashable, Sendable {
       viewer.split(separator: "/", maxSplits: 1).first.map { viewer.contains("/") ? String($0) : "" } ?? "")
   }
 
-  /// Why there is no place for this user, as it stands behind "…: "; `nil` where there is one.
+  /// The reason why there is no place for this user, as the rest of a sentence after "…: "; `nil` if there is one.
   ///
   /// - Parameters:
-  ///   - places: how many there may be
-  ///   - users: those who have one
+  ///   - places: the maximum number
+  ///   - users: the users of the occupied ones
   func refusal(to places: Int, among users: some Sequence<PlaceUser>) -> String? {
     var (all, ofOthers, own) = (0, 0, 0)
     for user in users {
@@ -39,7 +39,7 @@ enum PlaceUser: Hashable, Sendable {
     if self != .keeper {
       let share = max(1, places / 2)
       if own >= share { return "\(title) has \(own) of \(places), which is the share of one" }
-      // Root and the hub's own user find some whoever else comes. At a broker there are neither.
+      // Some are reserved for root and the hub's own user. At a broker there are neither.
       if !isOfBroker, ofOthers >= places - max(1, places / 4) {
         return "other users have \(ofOthers) of \(places), which is their share"
       }
@@ -59,7 +59,7 @@ enum PlaceUser: Hashable, Sendable {
     }
   }
 
-  /// May have what lasts long: root, the hub's own user, and members of the service's group.
+  /// The users that may have long-lasting places: root, the hub's own user, and members of the service's group.
   var isTrusted: Bool {
     switch self {
     case .keeper: true

@@ -1,10 +1,10 @@
 import MonotonicTime
 
-/// How often one client may change what it holds: some times at once, and then steadily (a token bucket).
+/// The rate at which one client may change its leases: some changes at once, and then a steady rate (a token bucket).
 struct RequestPace {
-  /// So many changes at once.
+  /// The number of changes at once.
   static let burst = 20.0
-  /// So many a second from there on.
+  /// The number per second after that.
   static let perSecond = 4.0
 
   private var left = RequestPace.burst
@@ -12,7 +12,7 @@ struct RequestPace {
 
   init(from start: MonotonicInstant) { at = start }
 
-  /// Takes the right to one change; `false` where it has to wait.
+  /// Takes the right to one change; `false` if the client must wait.
   mutating func take(at now: MonotonicInstant) -> Bool {
     left = min(RequestPace.burst, left + max(0, now.seconds(since: at)) * RequestPace.perSecond)
     at = max(at, now)

@@ -9,7 +9,7 @@ public enum SocketError: Error, Equatable, Sendable {
   case portInUse(address: String)
   case notRunning(path: String)
   case noPermission(path: String)
-  /// Another user could have made or changed what is there.
+  /// Another user could have made or changed the existing file.
   case untrusted(FolderError)
   case system(path: String, doing: String, errno: Int32)
 }
@@ -24,7 +24,7 @@ extension SocketError: CustomStringConvertible {
     case .noPermission(let path): "no permission for \(path)"
     case .untrusted(let error): "\(error)"
     case .system(let path, let doing, EAFNOSUPPORT):
-      // What a process may ask the kernel for is settled when it starts.
+      // The kernel's limits for a process are fixed at its start.
       "\(doing) \(path): this machine has no such network, or the service had no port when it started and lets none be "
         + "opened; then: sudo systemctl restart sensorhub"
     case .system(let path, "listening on", EADDRNOTAVAIL):

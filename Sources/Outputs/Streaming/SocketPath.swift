@@ -1,11 +1,11 @@
 import Glibc
 import HardwareIO
 
-/// Where the hub's sockets are.
+/// The places of the hub's sockets.
 ///
-/// Three of them, told apart by their names alone: connecting to `hub.sock` subscribes to the fused state and so powers the
-/// devices; connecting to `devices.sock` beside it tells what is known and wakes nothing; who connects to `record.sock` and
-/// asks for it gets a recording.
+/// There are three, distinguished by their names alone: connecting to `hub.sock` subscribes to the fused state and so
+/// powers the devices; connecting to `devices.sock` next to it returns the known status and wakes nothing; a request on
+/// `record.sock` returns a recording.
 public struct SocketPath: Equatable, Sendable {
   /// Streams the fused state.
   public var state: String
@@ -26,18 +26,19 @@ public struct SocketPath: Equatable, Sendable {
     return slash == state.startIndex ? "/" : String(state[..<slash])
   }
 
-  /// What is in the folder under one of the paths.
+  /// The file in the folder under one of the paths.
   static func name(of path: String) -> String {
     path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
   }
 
-  /// The mode of a folder that a hub makes: a user's own is for nobody else, and another one as the umask has it.
+  /// The mode of a folder that a hub makes: a user's own is private, and for others the umask decides.
   private var mode: UInt32 {
     let runtime = SocketPath.environment("XDG_RUNTIME_DIR").map { "\($0)/sensorhub" }
     return folder == runtime || folder == SocketPath.ownTemporary ? 0o700 : 0o755
   }
 
-  /// Opens the folder as a hub has it: made if it is not there, this user's or root's, and writable by nobody else.
+  /// Opens the folder for a hub: it is made if it is missing, and must belong to this user or root, and be writable by
+  /// no others.
   func openOwnFolder() throws(SocketError) -> Folder {
     do throws(FolderError) {
       return try Folder(folder, of: .own, makingWith: mode)
@@ -46,7 +47,7 @@ public struct SocketPath: Equatable, Sendable {
     }
   }
 
-  /// Opens the folder as a client trusts it: this user's, root's or the service's, and writable by nobody else.
+  /// Opens the folder for a client: it must belong to this user, root or the service, and be writable by no others.
   public func openTrustedFolder() throws(SocketError) -> Folder {
     do throws(FolderError) {
       return try Folder(folder, of: .trusted)

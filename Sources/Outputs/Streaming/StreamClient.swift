@@ -1,19 +1,19 @@
 import Hub
 import MonotonicTime
 
-/// A client as the server sees it, which decides when its session gets what it has sent. For one thread alone.
+/// The server's view of a client, which decides when its session gets the received bytes. For one thread alone.
 ///
-/// What begins like an HTTP request reaches no session. A client that changes what it holds again and again is heard at a
-/// steady pace, and one that does not read its answers once it does; until then it is not read itself, and nobody else waits
+/// An HTTP request reaches no session. A client that changes its leases repeatedly is served at a steady rate, and one
+/// that does not read its answers only after it has read; until then it is not read itself, and no other client waits
 /// for it.
 final class StreamClient {
   /// How long is listened for the first word of who should have one, before everything is served: a browser speaks at once, and
   /// must wake nothing.
   static let hearing = Duration.milliseconds(250)
-  /// How long somebody may stay who never asks for anything.
+  /// The maximum stay of a client that never sends a request.
   static let silence = Duration.seconds(300)
 
-  /// No first line is longer, nor what is blank before it; a browser's may have a long address in it.
+  /// No first line is longer, including blanks before it; a browser's may contain a long address.
   private static let beginning = 4096
 
   let connection: StreamConnection
@@ -30,7 +30,7 @@ final class StreamClient {
   /// Something else than HTTP has been heard; or nothing need be, where no browser gets to.
   private var isRecognised: Bool
   private(set) var hasSpoken = false
-  /// What the session has not been given yet.
+  /// The bytes that the session has not been given yet.
   private var pending: ArraySlice<UInt8> = []
   private var pace: RequestPace
 
@@ -50,7 +50,7 @@ final class StreamClient {
   /// Has never asked for anything.
   var isBare: Bool { !kind.servesWhoeverConnects && !hasSpoken }
 
-  /// It is to be read.
+  /// Whether to read it.
   var isHeard: Bool { !isRecognised || pending.isEmpty && !connection.isCongested }
 
   /// When the client has to be looked at again, if nothing happens before.
@@ -63,7 +63,7 @@ final class StreamClient {
     return earliest
   }
 
-  /// Takes what the client has sent, for `proceed` to hand over; returns whether it may stay.
+  /// Takes the client's bytes, for `proceed` to pass on; returns whether it may stay.
   func receive(_ bytes: some Collection<UInt8>, now: MonotonicInstant) -> Bool {
     pending += bytes
     if !isRecognised {
@@ -78,7 +78,7 @@ final class StreamClient {
     return true
   }
 
-  /// Does what is due; returns whether the client is still served.
+  /// Performs due actions; returns whether the client is still served.
   func proceed(now: MonotonicInstant) -> Bool {
     if session == nil, isRecognised || !kind.servesWhoeverConnects || now >= since + StreamClient.hearing {
       session = output.serve(connection)
@@ -90,7 +90,7 @@ final class StreamClient {
     return true
   }
 
-  /// Gives the session what it may have, request by request where one changes something.
+  /// Gives the session the permitted bytes, request by request if one changes something.
   private func handOver(now: MonotonicInstant) {
     guard let session else { return }
     while !pending.isEmpty {

@@ -3,11 +3,11 @@ import Glibc
 import Guarding
 import MonotonicTime
 
-/// One client's end of a stream socket. Nobody waits for it.
+/// One client's end of a stream socket. It never waits.
 ///
-/// Values are written by the thread that brings them, without waiting. What does not fit waits, at most `valueLimit` of
-/// them, the newest kept: a client that does not read loses values and delays nobody. Answers to what the client asked
-/// for are never dropped; a client that asks on and on without reading is closed.
+/// Values are written by the thread that brings them, without waiting. Values that do not fit are queued, at most
+/// `valueLimit` of them, the newest kept: a client that does not read loses values and delays no other. Answers to
+/// requests are never dropped; a client that sends requests without reading is closed.
 final class StreamConnection: Sendable {
   private static let valueLimit = 8
   private static let answerLimit = 64
@@ -20,16 +20,16 @@ final class StreamConnection: Sendable {
   }
 
   private struct State {
-    /// The rest of what has been written in part: it must follow, whatever is dropped.
+    /// The rest of a partly written value: it must follow, whatever is dropped.
     var partial: [UInt8] = []
     var queue: [Waiting] = []
-    /// When the client last read something, since it has fallen behind.
+    /// The client's last read since it has fallen behind.
     var behindSince: MonotonicInstant?
     var isClosed = false
   }
 
   let descriptor: Int32
-  /// Who is there.
+  /// The client's identity.
   let peer: ClientPeer
   private let traffic: OutputTraffic.Kind
   private let wantsToWrite: @Sendable () -> Void
@@ -49,14 +49,14 @@ final class StreamConnection: Sendable {
   /// When the client has to have read something; `nil` while it keeps up.
   var deadline: MonotonicInstant? { state.withLock { $0.behindSince.map { $0 + StreamConnection.patience } } }
 
-  /// So many answers wait that no more should be asked for until the client has read some.
+  /// With this number of waiting answers no further requests are accepted until the client has read some.
   var isCongested: Bool {
     state.withLock { state in
       state.queue.count { $0.isAnswer } >= StreamConnection.answerLimit / 2
     }
   }
 
-  /// The client has sent something that nobody has read yet.
+  /// The client has sent bytes that are still unread.
   var hasUnread: Bool {
     state.withLock { state in
       var count: Int32 = 0
@@ -67,7 +67,7 @@ final class StreamConnection: Sendable {
   /// Sends a value, or drops an older one that still waits.
   func send(_ bytes: UnsafeBufferPointer<UInt8>) { write(bytes, isAnswer: false) }
 
-  /// Sends what the client asked for.
+  /// Sends an answer to a request.
   func answer(_ bytes: UnsafeBufferPointer<UInt8>) { write(bytes, isAnswer: true) }
 
   private func write(_ bytes: UnsafeBufferPointer<UInt8>, isAnswer: Bool) {
@@ -117,7 +117,7 @@ final class StreamConnection: Sendable {
     }
   }
 
-  /// Has the other end see that this was all; the server's thread then takes the client down.
+  /// Signals the end to the other end; the server's thread then removes the client.
   func hangUp() { state.withLock { if !$0.isClosed { shutdown(descriptor, Int32(SHUT_RDWR)) } } }
 
   /// Closes the socket. Nothing is sent from here on.

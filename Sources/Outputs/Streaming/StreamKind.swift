@@ -1,4 +1,4 @@
-/// What a stream socket serves.
+/// The kinds of service of a stream socket.
 enum StreamKind: CaseIterable {
   case devices, state, record, gpsd, nmea, signalK
 
@@ -25,7 +25,7 @@ enum StreamKind: CaseIterable {
     }
   }
 
-  /// Connecting alone asks for something: who says nothing is a client all the same.
+  /// Connecting is a request by itself: a silent client is a client all the same.
   var servesWhoeverConnects: Bool { self != .gpsd && self != .record && self != .signalK }
 
   /// What clients may begin with; `nil` for any letter.
@@ -38,7 +38,7 @@ enum StreamKind: CaseIterable {
     }
   }
 
-  /// The index after what may be a request, or after all there is: no two of them are in one piece.
+  /// The index after a possible request, or after all bytes: no two requests are in one piece.
   func endOfRequest(in bytes: ArraySlice<UInt8>) -> Int {
     let end =
       switch self {

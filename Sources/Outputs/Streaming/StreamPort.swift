@@ -4,7 +4,7 @@ import Hub
 struct StreamPort {
   var socket: TCPAddress
   var endpoint: TCPEndpoint
-  /// What is served here, where there are several ports of a kind.
+  /// The particular service, if there are several ports of a kind.
   var nmea: NMEAOutput?
   /// Which devices a watch of the gpsd protocol wakes.
   var parts = Set<StatePart>.all

@@ -7,12 +7,13 @@ import MonotonicTime
 import Publishing
 import ServiceLifecycle
 
-/// Accepts the clients of all stream sockets and moves their bytes, on one thread that sleeps until somebody connects,
-/// asks or leaves.
+/// Accepts the clients of all stream sockets and moves their bytes, on one thread that sleeps until a client connects,
+/// sends or leaves.
 ///
-/// The Unix sockets stay as they are. The TCP ports are those of the board file in service; one that cannot be opened is
-/// reported, everything else goes on, and it is opened once its address or its port is there. Each has its own share of the connections that there can be, and so has each
-/// machine of those of a port: nobody can take them from the others, and the Unix sockets always answer.
+/// The Unix sockets are permanent. The TCP ports are those of the board file in service; one that cannot be opened is
+/// reported, everything else continues, and it is opened once its address or its port is available. Each has its own
+/// share of the possible connections, and so has each machine of those of a port: no port or machine can take them from
+/// the others, and the Unix sockets always answer.
 public final class StreamServer: Service {
   private struct Listener {
     var descriptor: Int32
@@ -20,7 +21,7 @@ public final class StreamServer: Service {
     /// `nil` for a Unix socket.
     var port: StreamPort?
 
-    /// The same socket serves this too; who may connect is looked up anew for each client.
+    /// The same socket serves this too; the permission is checked anew for each client.
     func suits(_ kind: StreamKind, _ socket: TCPAddress) -> Bool { self.kind == kind && port?.socket == socket }
   }
 
@@ -28,16 +29,16 @@ public final class StreamServer: Service {
   private struct Ports {
     var hub: Hub
     var listeners: [Listener]
-    /// What there is to say about the new ones.
+    /// The reports about the new ones.
     var reports: [(priority: JournalSink.Priority, text: String)] = []
     /// Some could not be opened.
     var isIncomplete = false
   }
 
-  /// What a client that is not read is watched for: it has left. `POLLRDHUP`, which the overlay leaves out.
+  /// The event that shows that a client which is not read has left. `POLLRDHUP`, which the overlay lacks.
   private static let hasLeft: Int32 = 0x2000
   private static let noFiles = "the process may open no more files"
-  /// One line about refused clients in so long a time.
+  /// The interval of lines about refused clients.
   private static let refusalWindow = Duration.seconds(60)
 
   private let host: HubHost
@@ -54,7 +55,7 @@ public final class StreamServer: Service {
   private let stop = StopSignal()
   /// Makes the thread look at its clients and ports again.
   private let wake = WakeSignal()
-  /// The ports that could not be opened are to be tried again.
+  /// The ports that could not be opened are tried again.
   private let retry = WakeSignal()
   private let missing: MissingPorts
   private let hasEnded = MutableProperty(false)
@@ -99,7 +100,7 @@ public final class StreamServer: Service {
   /// Opens the Unix sockets, or else none.
   private static func listen(_ path: SocketPath, in folder: Folder) throws(SocketError) -> [Listener] {
     var listeners: [Listener] = []
-    // The state's last: who sees it finds everything.
+    // The state's socket comes last: when it exists, everything is ready.
     let wanted: [(kind: StreamKind, path: String)] = [
       (.devices, path.devices), (.record, path.record), (.state, path.state),
     ]
@@ -151,7 +152,7 @@ public final class StreamServer: Service {
         ports = StreamServer.openPorts(of: hub, host, replacing: ports.listeners)
         report(ports)
         missing.set(isMissing: ports.isIncomplete)
-        // Whoever may not connect any more may not stay either.
+        // A client that may not connect any more may not stay either.
         let (admitted, refused) = StreamServer.divide(clients, by: ports.listeners)
         for client in refused { client.end() }
         clients = admitted
@@ -213,7 +214,7 @@ public final class StreamServer: Service {
     }
   }
 
-  /// - Parameter said: what has been said of the try before
+  /// - Parameter said: the report of the previous try
   private func report(_ ports: Ports, unless said: Set<String> = []) {
     for report in ports.reports where !said.contains(report.text) { sink.write(report.priority, report.text) }
   }
@@ -248,7 +249,7 @@ public final class StreamServer: Service {
     return ports
   }
 
-  /// The ports of a board. Who is served at one that says the same as before stays with what serves it.
+  /// The ports of a board. The clients of an unchanged port keep their service.
   private static func ports(
     of board: Board, _ host: HubHost, replacing present: [StreamPort]
   ) -> [(kind: StreamKind, port: StreamPort)] {
@@ -280,7 +281,7 @@ public final class StreamServer: Service {
         result.admitted.append(client)
         continue
       }
-      // Where it connected, or where what it is served has moved to.
+      // The port where it connected, or to which its service has moved.
       let open = ports.filter { $0.kind == client.kind }.compactMap(\.port).filter {
         $0.nmea === present.nmea && $0.parts == present.parts && $0.endpoint.admits(address)
       }
@@ -316,7 +317,7 @@ public final class StreamServer: Service {
       address = nil
       let newcomer = UnixSocket.guest(descriptor)
       guest = newcomer
-      // Who asks for the devices is answered and gone: there is always room for that.
+      // A request for the devices is answered and closed: there is always room for that.
       if listener.kind != .devices,
         let reason = isLast
           ? StreamServer.noFiles
@@ -341,7 +342,7 @@ public final class StreamServer: Service {
     if client.proceed(now: now) { clients.append(client) } else { client.end() }
   }
 
-  /// Sees to it that there is a place at a port; returns why there is none.
+  /// Makes sure that there is a place at a port; otherwise returns the reason.
   private func makeRoom(
     for address: IPAddress, at port: StreamPort, _ kind: StreamKind, _ clients: inout [StreamClient]
   ) -> String? {

@@ -30,14 +30,14 @@ enum TCPSocket {
   /// The options of a client's connection. Most are to notice that its machine has gone: it says nothing, and must not keep
   /// the devices awake for ever.
   static let options: [(level: Int32, name: Int32, value: Int32)] = [
-    // What waits in the kernel's buffer grows old, and nobody can drop it any more.
+    // Bytes in the kernel's buffer grow old, and cannot be dropped any more.
     (SOL_SOCKET, SO_SNDBUF, 32 * 1024), (SOL_SOCKET, SO_KEEPALIVE, 1), (Int32(IPPROTO_TCP), TCP_KEEPIDLE, 30),
     (Int32(IPPROTO_TCP), TCP_KEEPINTVL, 10),
     (Int32(IPPROTO_TCP), TCP_KEEPCNT, 3),
     patience(StreamConnection.patience),
   ]
 
-  /// The option that ends a client that takes nothing for so long: the probes wait while there is something under way to it.
+  /// The option that ends a client that takes nothing for this time: the probes pause while data is on its way to it.
   static func patience(_ duration: Duration) -> (level: Int32, name: Int32, value: Int32) {
     (Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(duration.inSeconds * 1000))
   }

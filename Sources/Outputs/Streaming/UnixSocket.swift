@@ -4,26 +4,26 @@ import HardwareIO
 
 /// The few calls that Unix stream sockets take.
 public enum UnixSocket {
-  /// Listens on a path; a socket that a hub left behind is replaced, one that a hub answers on is not.
+  /// Listens on a path; a socket left by a dead hub is replaced, one on which a hub answers is not.
   ///
-  /// - Parameter folder: the path's own, as the hub has checked it; nobody else can change what is in it
+  /// - Parameter folder: of the path, checked by the hub; no other user can change its contents
   static func listen(_ path: String, in folder: Folder) throws(SocketError) -> Int32 {
     let name = SocketPath.name(of: path)
     if let other = try? connect(path, in: folder) {
       close(other)
       throw .inUse(path: path)
     }
-    // Under another name until somebody listens there: who sees the socket can connect to it.
+    // It has another name until a hub listens: a client that sees the socket can connect to it.
     let unfinished = name + "~"
     folder.remove(unfinished)
     let descriptor = try open(path)
     let result = withAddress(folder.path(to: unfinished)) { bind(descriptor, $0, $1) }
-    // Who has left between the report and the accept must not hold up the others.
+    // A client that has left between the report and the accept must not delay the others.
     _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
     var number = result == 0 && Glibc.listen(descriptor, 64) == 0 ? 0 : errno
     if number == 0 {
       do throws(Files.Errno) {
-        // Whoever may reach the folder may connect: positions are no secret between users of one board.
+        // Every user who can reach the folder may connect: positions are no secret between users of one board.
         try folder.openToAll(socket: unfinished)
         try folder.rename(unfinished, to: name)
       } catch {
@@ -41,9 +41,9 @@ public enum UnixSocket {
     return descriptor
   }
 
-  /// Connects to a hub, as somebody who will say what it wants.
+  /// Connects to a hub, as a client that will send a request.
   ///
-  /// - Parameter folder: the path's own, where whose it is has been checked; `nil` for a path that the user has given
+  /// - Parameter folder: of the path, with a checked owner; `nil` for a path that the user has given
   public static func connect(_ path: String, in folder: Folder? = nil) throws(SocketError) -> Int32 {
     let descriptor = try open(path)
     nameEnd(of: descriptor)
@@ -95,14 +95,14 @@ public enum UnixSocket {
     }
   }
 
-  /// Who is at the other end; nobody where the kernel does not say.
+  /// The user at the other end; `nil` if the kernel does not know.
   static func guest(_ descriptor: Int32) -> LocalAdmission.Guest {
     var peer = clinux_peer()
     guard clinux_socket_peer(descriptor, &peer) == 0 else { return LocalAdmission.Guest(process: 0, user: .max) }
     return LocalAdmission.Guest(process: peer.pid, user: peer.uid)
   }
 
-  /// The groups of who is at the other end, its own first; none where the kernel does not say.
+  /// The groups of the user at the other end, its own first; none if the kernel does not know.
   static func groups(_ descriptor: Int32) -> [UInt32] {
     var peer = clinux_peer()
     guard clinux_socket_peer(descriptor, &peer) == 0 else { return [] }

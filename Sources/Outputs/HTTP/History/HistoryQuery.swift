@@ -11,7 +11,7 @@ struct HistoryQuery {
   var times: Range<UTCTime>
   /// No more than one state in this time; 0 for all.
   var everySeconds: Double
-  /// Points of a track that lie within so much of its line are left out.
+  /// Points of a track within this distance of its line are left out.
   var simplifyMetres: Double
   var limit: Int
   /// Where the page before ended.
@@ -19,7 +19,7 @@ struct HistoryQuery {
   /// `everySeconds` as it was given.
   private var every: Substring
 
-  /// What may be asked.
+  /// The permitted parameters.
   static let words = ["from", "to", "every", "simplify", "limit", "after"]
 
   /// - Parameters:
@@ -75,7 +75,7 @@ extension HTTPQuery {
       .badRequest, message: "'\(name)' must be a time in UTC, such as 2026-11-22T10:00:00Z, or seconds since 1970")
   }
 
-  /// Exactly what stands there, as far as nanoseconds can have it: a `Double` would be off by some hundred.
+  /// The exact value, to a nanosecond: a `Double` would be off by some hundred.
   private static func seconds(_ text: Substring) -> UTCTime? {
     let parts = text.split(separator: ".")
     // Up to the year 2255.

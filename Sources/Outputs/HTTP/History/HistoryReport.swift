@@ -1,7 +1,7 @@
 import NMEA
 import Recording
 
-/// What was recorded as JSON objects.
+/// Recorded data as JSON objects.
 enum HistoryReport {
   static func write(_ segments: [SegmentCatalogue.Segment], to json: inout JSONWriter) {
     json.beginObject()

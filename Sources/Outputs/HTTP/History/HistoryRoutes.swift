@@ -6,7 +6,7 @@ import NIOCore
 import Publishing
 import Recording
 
-/// What was recorded, under its paths.
+/// The routes of recorded data.
 struct HistoryRoutes {
   /// States, or changes of power, on one page.
   private static let pageLimit = 1000
@@ -52,7 +52,7 @@ struct HistoryRoutes {
   }
 
   private func query(_ request: Request, everySeconds: Substring) throws -> HistoryQuery {
-    // What was recorded is dated by the receiver, and so is what is asked for, whatever the board's clock says.
+    // Recorded data has the receiver's dates, and so have requests, whatever the board's clock.
     let offset = history.host.hub.value.lastClockOffset.value
     let behind = offset.map { $0.receiverNanosecondsSince1970.clampedSum(-$0.systemNanosecondsSince1970) } ?? 0
     return try HistoryQuery(
@@ -60,7 +60,7 @@ struct HistoryRoutes {
       limit: HistoryRoutes.pageLimit)
   }
 
-  /// Has it read, written and compressed where nobody is kept waiting.
+  /// Reads, writes and compresses it on a thread for which no other client waits.
   private func json(
     to request: Request, _ write: @escaping @Sendable (inout JSONWriter) -> Void
   ) async throws -> Response {

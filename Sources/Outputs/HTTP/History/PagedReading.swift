@@ -2,8 +2,8 @@ import Guarding
 import Hummingbird
 import Publishing
 
-/// What is read page by page for one client: the next page when the client has taken the last one. Who lets go of it has read
-/// enough.
+/// A reading in pages for one client: the next page is read when the client has taken the last one. Releasing this
+/// value ends the reading.
 final class PagedReading<Page: Sendable, Failure: Error>: Sendable {
   private struct State {
     var subscription: Subscription?
@@ -31,7 +31,7 @@ final class PagedReading<Page: Sendable, Failure: Error>: Sendable {
 
   /// The next page; `nil` after the last one.
   func next() async throws -> Page? {
-    // Who has been given the first page gets the others, however many ask meanwhile.
+    // A client that has been given the first page gets the others, however many clients come in the meantime.
     let isUnderWay = state.withLock { $0.subscription != nil }
     try await threads.run(isUnderWay: isUnderWay) { [self] in turn() }
     let (page, failure) = state.withLock { state in

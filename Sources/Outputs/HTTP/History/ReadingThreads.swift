@@ -3,8 +3,8 @@ import Guarding
 import HTTPTypes
 import Hummingbird
 
-/// Does what waits for a disk, so that the event loop need not. The threads are few and there only while there is something to
-/// read; who asks for more than they get done waits, or is sent away.
+/// Does work that waits for a disk, so that the event loop need not. The threads are few and exist only while there is
+/// something to read; requests beyond their capacity wait, or are refused.
 final class ReadingThreads: Sendable {
   /// How many files are read at once: a card is not faster for more.
   static let limit = 2
@@ -24,10 +24,10 @@ final class ReadingThreads: Sendable {
 
   private let state = Guarded(State())
 
-  /// What a body that may wait for the disk returns.
+  /// The result of a body that may wait for the disk.
   ///
-  /// - Parameter isUnderWay: it goes on with what has been let in before
-  /// - Throws: 503 where too much is asked for at once
+  /// - Parameter isUnderWay: whether it continues an accepted request
+  /// - Throws: 503 if there are too many requests at once
   func run<Result: Sendable>(
     isUnderWay: Bool = false, _ body: @escaping @Sendable () -> Result
   ) async throws(HTTPError) -> Result {
@@ -56,7 +56,7 @@ final class ReadingThreads: Sendable {
     }
     if !isTaken { job.refuse() }
     guard mustStart, DetachedThread.start("history", { self.work() }) != 0 else { return }
-    // No thread to be had: what waits is for another one, if there is one.
+    // No thread could be created: another one, if there is any, does the waiting work.
     let abandoned = state.withLock { state -> Deque<Job> in
       state.threadCount -= 1
       guard state.threadCount == 0 else { return [] }
@@ -79,12 +79,12 @@ final class ReadingThreads: Sendable {
   }
 }
 
-/// What a job returns, to the task that waits for it.
+/// The result of a job, for the task that waits for it.
 private final class Answer<Result: Sendable>: Sendable {
   private let result = Guarded<Result?>(nil)
 
-  /// The task goes on once this is over: under a lock that it takes as well, so that whatever was done here comes before what it
-  /// does next.
+  /// The task continues once this is over: under a lock that it takes as well, so that everything done here comes
+  /// before its next step.
   func give(_ result: Result?, to continuation: UnsafeContinuation<Void, Never>) {
     self.result.withLock { present in
       present = result

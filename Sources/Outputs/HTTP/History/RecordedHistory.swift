@@ -7,11 +7,12 @@ import NIOCore
 import Publishing
 import Recording
 
-/// What the board in service has recorded, for those who ask over HTTP. To look wakes nothing.
+/// The recordings of the board in service, for HTTP clients. Reading them wakes nothing.
 final class RecordedHistory: Sendable {
   /// How many files may be on their way at once: each is open for as long.
   static let downloadLimit = 8
-  /// A page that is not full by then goes as it is: nobody waits for a slow card, nor behind somebody who does.
+  /// A page that is not full by then is sent as it is: no client waits long for a slow card, or for another client that
+  /// does.
   private static let patience = Duration.seconds(1)
   private static let retrySeconds = "10"
 
@@ -31,7 +32,8 @@ final class RecordedHistory: Sendable {
     host.placeHolders.add(self)
   }
 
-  /// Where the board in service records; `nil` where it does not. In a replay nothing is, whatever its board file says.
+  /// The folder in which the board in service records; `nil` if it does not. A replay has none, whatever its board file
+  /// says.
   static func folder(of host: HubHost) -> String? {
     host.replay == nil ? host.hub.value.board.record?.path : nil
   }
@@ -49,17 +51,17 @@ final class RecordedHistory: Sendable {
     }
   }
 
-  /// Whether what is read for a connection had better end: it has taken long, or the client has gone.
+  /// Whether the reading for a connection should end: it has taken long, or the client has gone.
   func stop(for channel: any Channel, after patience: Duration = RecordedHistory.patience) -> @Sendable () -> Bool {
     let clock = MonotonicClock()
     let end = clock.now + patience
     return { clock.now >= end || !channel.isActive }
   }
 
-  /// A place for as long as it is kept. A client that takes nothing loses its connection soon (`ConnectionPatience`): it would
-  /// keep others out, and a segment's bytes on the disk that has been removed.
+  /// A place, for as long as it is kept. A client that takes nothing soon loses its connection (`ConnectionPatience`):
+  /// it would exclude others, and keep a removed segment's bytes on the disk.
   ///
-  /// - Throws: 503 where there are too many, or too many of one user's
+  /// - Throws: 503 if there are too many, or too many of one user
   func takePlace(for context: HTTPContext) throws(HTTPError) -> DownloadPlace {
     let download = Download(id: HolderID(), user: context.user, channel: context.channel)
     let refusal = downloads.withLock { downloads -> String? in
@@ -99,6 +101,6 @@ final class DownloadPlace: Sendable {
     self.id = id
   }
 
-  // However the download ends, before its first byte or after its last: whoever served it lets go of the place.
+  // However the download ends, before its first byte or after its last, its handler releases the place.
   deinit { history.giveBack(id) }
 }

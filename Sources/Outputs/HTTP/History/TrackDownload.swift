@@ -8,7 +8,7 @@ import Recording
 
 /// The track of a time as a GPX file, written while it is read.
 struct TrackDownload {
-  /// So many points of it at once.
+  /// The number of its points in one piece.
   private static let pieceCount = 500
   private static let patience = Duration.milliseconds(250)
 
