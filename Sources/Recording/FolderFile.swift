@@ -3,11 +3,11 @@ import Glibc
 import HardwareIO
 import MCAP
 
-/// A segment in a folder, written in whole blocks of the disk: a new file, or an older segment that is written over.
+/// A segment in a folder, written in whole blocks of the disk: a new file, or an older segment that is overwritten.
 ///
-/// What lies behind the end in the last block is zeros. What lies behind that, until the segment is ended, is nothing or the older
-/// recording. A file that grows has its place found for it in large pieces; one that is written over needs none, and nothing but the
-/// bytes themselves goes to the disk.
+/// The last block is filled with zeros after the end. Anything after that block, until the segment is ended, is empty
+/// or belongs to the older recording. The space of a growing file is reserved in large pieces; an overwritten one needs
+/// none, and only the bytes themselves go to the disk.
 final class FolderFile: SegmentFile {
   /// Of nearly all file systems; smaller ones fit into it.
   static let blockByteCount = 4096
@@ -17,15 +17,15 @@ final class FolderFile: SegmentFile {
   private let name: String
   private var path: String { "\(folder.path)/\(name)" }
   private let descriptor: Int32
-  /// What the file is called as long as nothing in it is new.
+  /// The file's name as long as it has no new contents.
   private var oldName: String?
-  /// Which file of which disk it is; `nil` where that could not be found out.
+  /// The file's identity on its disk; `nil` if it could not be determined.
   private var identity: Identity?
   private var end: UInt64 = 0
-  /// What is in the last block, if that is not full.
+  /// The contents of the last block, if it is not full.
   private var blocks: [UInt8] = []
   private(set) var takenByteCount: UInt64 = 0
-  /// What it is meant to take up in the end.
+  /// Its planned final size.
   private let limit: UInt64
   private var mayReserve = true
 
@@ -41,7 +41,7 @@ final class FolderFile: SegmentFile {
     }
   }
 
-  /// A new file; what was there is gone, a link itself and not what it leads to.
+  /// A new file; an existing one is removed, and of a link only the link itself.
   init(_ name: String, in folder: Folder, limit: UInt64?) throws(MCAPError) {
     folder.remove(name)
     do throws(Files.Errno) {
@@ -57,9 +57,10 @@ final class FolderFile: SegmentFile {
     _ = flock(descriptor, LOCK_EX | LOCK_NB)
   }
 
-  /// An older segment, to write over. It loses its end, by which it would still be read, and with its first new bytes gets its name.
+  /// An older segment, to be overwritten. It loses its end, by which it could still be read, and gets its new name with
+  /// its first new bytes.
   ///
-  /// - Returns: `nil` if somebody reads it or has it under another name too, or if there is nothing to gain
+  /// - Returns: `nil` if a program reads it, if it has another name too, or if nothing would be gained
   init?(recycling oldName: String, as name: String, in folder: Folder, limit: UInt64?) throws(MCAPError) {
     descriptor = (try? folder.open(oldName, O_RDWR)) ?? -1
     self.folder = folder
@@ -74,7 +75,7 @@ final class FolderFile: SegmentFile {
     let block = UInt64(FolderFile.blockByteCount)
     let kept = min((UInt64(status.st_size) - 1) / block, self.limit / block) * block
     guard kept > 0 else { return nil }
-    // On the disk before anything new is: an old end behind a new start would be worse than either.
+    // On the disk before any new bytes: an old end after a new start would be worse than either.
     guard ftruncate(descriptor, off_t(kept)) == 0, fdatasync(descriptor) == 0 else {
       throw .system("writing over \(folder.path)/\(oldName)", errno: errno)
     }
@@ -92,7 +93,7 @@ final class FolderFile: SegmentFile {
 
   func growth(by count: Int) -> UInt64 { taken(for: end + UInt64(count)) - takenByteCount }
 
-  /// What it takes up once it has so many bytes.
+  /// Its size on the disk once it has this number of bytes.
   private func taken(for needed: UInt64) -> UInt64 {
     guard needed > takenByteCount else { return takenByteCount }
     let block = UInt64(FolderFile.blockByteCount)
@@ -112,7 +113,7 @@ final class FolderFile: SegmentFile {
       try write(at: start)
       try takeName()
     } catch {
-      // What was written is written over by the next attempt: the end has not moved.
+      // The next attempt overwrites these bytes: the end has not moved.
       blocks.removeLast(blocks.count - held)
       throw error
     }
@@ -140,7 +141,7 @@ final class FolderFile: SegmentFile {
     }
   }
 
-  /// The new start is on the disk before the new name is: under that there is never an older recording.
+  /// The new start is on the disk before the new name: a new name never shows an older recording.
   private func takeName() throws(MCAPError) {
     guard let oldName else { return }
     try synchronize()

@@ -3,8 +3,8 @@ import Guarding
 import MCAP
 import MonotonicTime
 
-/// What lies between those who have something to record and the one thread that writes it. Whoever puts something in copies it
-/// under a short lock and goes on, whatever the disk does.
+/// The queue between the sources of a recording and the one thread that writes it. Adding a message copies it under a
+/// short lock, and never waits for the disk.
 public final class RecordInbox: Sendable {
   private struct State: ~Copyable {
     var queue: RecordQueue
@@ -13,7 +13,7 @@ public final class RecordInbox: Sendable {
     var facts: [MCAPMetadata] = []
     var metadata: [MCAPMetadata] = []
     var metadataRevision = 0
-    /// Something has come that is to be written, and the writer has not looked since.
+    /// A message to be written has come since the writer last looked.
     var isFresh = false
     /// The writer waits for that, however long it takes.
     var isResting = false
@@ -26,16 +26,16 @@ public final class RecordInbox: Sendable {
     var isEnding = false
     var newest = MonotonicInstant(nanoseconds: .min)
 
-    /// When a message came that was there at an instant. Several devices are read at the same time, and what was first is not
-    /// always the first to come here.
+    /// The arrival of a message that existed at an instant. Several devices are read at the same time, so the order of
+    /// arrival may differ.
     mutating func logTime(_ instant: MonotonicInstant) -> MonotonicInstant {
       newest = max(newest, instant)
       return max(instant, newest.advanced(by: .zero - RecordInbox.mostLate))
     }
   }
 
-  /// A replay has a sample fused as of its log time, so that has to be right however long a machine was held up. Of what is later
-  /// than this more chunks would overlap than a reader holds.
+  /// A replay fuses a sample as of its log time, so the log time must be right however long the machine was held up.
+  /// With later messages than this, more chunks would overlap than a reader holds.
   private static let mostLate = Duration.seconds(30)
 
   /// A stalled card is waited for as long as a megabyte lasts: at a hub's usual 10 kB/s more than a minute.
@@ -49,8 +49,8 @@ public final class RecordInbox: Sendable {
   let wake = WakeSignal()
 
   /// - Parameters:
-  ///   - capacity: of what waits, in bytes
-  ///   - report: called by the writer, or by the clock where that may be waiting for the disk
+  ///   - capacity: of waiting messages, in bytes
+  ///   - report: called by the writer, or by the clock while the writer may wait for the disk
   public init(
     capacity: Int = RecordInbox.usualCapacity, time: RecordingTime, counters: RecordingCounters,
     report: @escaping @Sendable (RecorderEvent) -> Void
@@ -84,13 +84,13 @@ public final class RecordInbox: Sendable {
     }
   }
 
-  /// Takes a message; allocates nothing and waits for nothing.
+  /// Takes a message; allocates nothing and never waits.
   ///
   /// - Parameters:
   ///   - channel: as it was registered
-  ///   - stamp: when it came about
-  ///   - receivedAt: when it was there, to the instant; now unless that is known
-  ///   - isWritten: whether this is a reason to write. What is none, such as a line of the log, waits for what is one.
+  ///   - stamp: the time of the event
+  ///   - receivedAt: the exact time of its arrival, if it is known; now otherwise
+  ///   - isWritten: whether this is a reason to write. Others, such as a line of the log, wait for the next reason.
   public func append(
     _ bytes: UnsafeRawBufferPointer, to channel: Int, at stamp: MonotonicInstant,
     receivedAt: MonotonicInstant? = nil, isWritten: Bool = true
@@ -106,7 +106,7 @@ public final class RecordInbox: Sendable {
       )
     }
     if mustWake { wake.raise() }
-    // Not from here: the writer may be the one who waits, and whoever appends may hold what a line of the log needs.
+    // Not reported from here: the writer may be waiting, and the caller may hold a lock that a line of the log needs.
     if hasBegunToLose { _ = time.clock.schedule(at: time.clock.now) { [report] in report(.losing(loss)) } }
   }
 
@@ -144,7 +144,7 @@ public final class RecordInbox: Sendable {
 
   func tell(_ event: RecorderEvent) { report(event) }
 
-  /// The writer looks; returns whether anything has come since that is to be written.
+  /// The writer looks; returns whether a message to be written has come since.
   func attend() -> Bool {
     state.withLock { state in
       state.isCrowded = false
@@ -154,7 +154,7 @@ public final class RecordInbox: Sendable {
     }
   }
 
-  /// The writer has nothing to do until something comes that is to be written; returns whether that has not come meanwhile.
+  /// The writer has nothing to do until the next message to be written; returns whether none has come in the meantime.
   func rest() -> Bool {
     state.withLock { state in
       state.isResting = !state.isFresh && !state.isEnding
@@ -176,14 +176,14 @@ public final class RecordInbox: Sendable {
   /// Says whether anything can be written.
   func set(isFailing: Bool) { state.withLock { $0.isFailing = isFailing } }
 
-  /// Messages that were taken are lost: what they were written to has failed.
+  /// Messages that the writer took are lost, because writing them has failed.
   func lose(_ count: Int) {
     if state.withLock({ note(lost: count, &$0) }) { report(.losing(.failing)) }
   }
 
-  /// The end has come, and nothing more is written: says what is lost by that.
+  /// The recording ends, and nothing more is written: reports the losses.
   ///
-  /// - Parameter count: of the messages that were taken
+  /// - Parameter count: of the messages that the writer took
   func giveUp(besides count: Int = 0) {
     state.withLock { state in _ = note(lost: count + state.queue.messageCount, &state) }
     if let lost = takeLost() { report(.ended(lostMessageCount: lost)) }

@@ -1,9 +1,9 @@
-/// Messages that wait to be written, in a ring of bytes that is allocated once. Where there is no room for another the oldest
-/// go, and are counted.
+/// Messages that wait to be written, in a ring of bytes that is allocated once. Without room for another the oldest are
+/// dropped, and counted.
 ///
-/// A message's number is given here, so that one that is dropped leaves a gap in its channel's numbers for whoever reads.
+/// A message's number is assigned here, so that a dropped one leaves a gap in its channel's numbers for readers.
 struct RecordQueue: ~Copyable {
-  /// What is known of a message beside its bytes.
+  /// The properties of a message in addition to its bytes.
   struct Record: BitwiseCopyable {
     var byteCount: UInt32
     var sequence: UInt32
@@ -16,7 +16,7 @@ struct RecordQueue: ~Copyable {
   private var storage: [UInt8]
   /// Where the oldest begins.
   private var start = 0
-  /// Of all that wait, with what is known of them.
+  /// Of all waiting messages, including their properties.
   private(set) var byteCount = 0
   private(set) var messageCount = 0
   /// The number of each channel's next message.
@@ -31,7 +31,7 @@ struct RecordQueue: ~Copyable {
 
   mutating func addChannel() { nextSequences.append(0) }
 
-  /// Copies a message. Returns how many were lost for it: the oldest ones, or itself where it could never be held.
+  /// Copies a message. Returns the number of losses for it: the oldest ones, or itself if it is too large.
   ///
   /// - Precondition: the channel has been added.
   mutating func append(

@@ -1,4 +1,4 @@
-/// A channel of a recording: what it is called, and what its messages are.
+/// A channel of a recording: its name, and the kind of its messages.
 public struct RecordedChannel: Equatable, Sendable {
   /// What messages are made of, for programs that show them.
   public struct Schema: Equatable, Sendable {

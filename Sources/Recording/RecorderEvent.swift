@@ -1,12 +1,12 @@
 import MCAP
 
-/// What whoever looks after a hub should hear of its recorder; each once, when it begins and when it is over.
+/// The reports of a recorder for the owner of a hub; each once, at its beginning and at its end.
 public enum RecorderEvent: Equatable, Sendable {
   /// Why messages are lost.
   public enum Loss: Equatable, Sendable {
-    /// More comes than is written, and the oldest of what waits goes.
+    /// Messages come faster than they are written, and the oldest waiting ones are dropped.
     case slow
-    /// Nothing can be written, and what waits is too much for the memory, or what was written did not reach the disk.
+    /// Nothing can be written, and the waiting messages exceed the memory, or written ones did not reach the disk.
     case failing
   }
 
@@ -15,7 +15,7 @@ public enum RecorderEvent: Equatable, Sendable {
   /// A segment that a hub before this one left was made whole.
   case repaired(segment: String, messageCount: UInt64, lostByteCount: UInt64)
   case notRepaired(segment: String, MCAPError)
-  /// What is recorded is not compressed, though that is wanted.
+  /// The recording is not compressed, although that is configured.
   case notCompressed(MCAPError)
   /// Nothing can be written; it is tried again.
   case failed(MCAPError)
@@ -24,9 +24,9 @@ public enum RecorderEvent: Equatable, Sendable {
   /// The disk is full, and the oldest segment made room though the budget would have allowed it to stay.
   case removedForRoom(segment: String)
   case losing(Loss)
-  /// All is written again; so many messages are missing.
+  /// Everything is written again; this number of messages is missing.
   case lost(messageCount: Int)
-  /// The end has come, and so many messages could not be written until then.
+  /// The recording has ended, and this number of messages could not be written until then.
   case ended(lostMessageCount: Int)
   /// The system has no thread to give.
   case lacksThread(errno: Int32)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a process has recorded, over all its recordings.
+/// The counts of a process over all its recordings.
 public final class RecordingCounters: Sendable {
   private let bytes = Atomic(0)
   private let messages = Atomic(0)

@@ -2,9 +2,9 @@ import Glibc
 import MCAP
 import NMEA
 
-/// Why recordings cannot be read, in the terms of whoever wants to.
+/// The reason why recordings cannot be read, in terms of a reader.
 public enum RecordingError: Error, Equatable, Sendable {
-  /// A file is not what it should be, or cannot be read.
+  /// A file is invalid, or cannot be read.
   case unreadable(path: String, MCAPError)
   /// There is no recording in a folder.
   case noRecordings(folder: String)
@@ -36,7 +36,7 @@ extension RecordingError: CustomStringConvertible {
     }
   }
 
-  /// What to do about it, where that is known.
+  /// The next step, if it is known.
   public var nextStep: String? {
     switch self {
     case .unreadable(_, .notMCAP):

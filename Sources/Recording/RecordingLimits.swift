@@ -12,17 +12,17 @@ public struct RecordingLimits: Sendable {
   /// After as long a time without anything to record a segment is ended, so that every program opens it.
   var restLimit = Duration.seconds(600)
   var compression = MCAPCompression.none
-  /// Why nothing is compressed though that is wanted; `nil` where it is, or is not wanted.
+  /// The reason why nothing is compressed although that is configured; `nil` if it is compressed, or not configured.
   var missingCompression: MCAPError?
 
   var isOneFile: Bool { byteLimit == nil }
-  /// A small budget has small segments: with each that is removed not more than an eighth is forgotten. In whole blocks, and two
-  /// less, for what the file system itself needs for a file.
+  /// A small budget has small segments: removing one loses at most an eighth. In whole blocks, and two less, for the
+  /// file system's own data about a file.
   var segmentByteLimit: UInt64? {
     let block = UInt64(FolderFile.blockByteCount)
     return byteLimit.map { (max(min(64_000_000, $0 / 8) / block, 6) - 2) * block }
   }
-  /// What is in one segment goes together, so it has to be of about the same age.
+  /// The contents of one segment are removed together, so they must have about the same age.
   var segmentAgeLimit: Duration? { ageLimit.map { $0 / 8 } }
   var chunkByteLimit: Int { min(256 << 10, segmentByteLimit.map { Int($0 / 4) } ?? .max) }
 
@@ -49,7 +49,7 @@ public struct RecordingLimits: Sendable {
     }
   }
 
-  /// One file, however large it grows, for somebody who waits for it: it is there even if nothing comes.
+  /// One file of any size, for a client that waits for it: it exists even if nothing comes.
   public static func oneFile(synchronizeInterval: Duration) -> RecordingLimits {
     RecordingLimits(byteLimit: nil, ageLimit: nil, synchronizeInterval: synchronizeInterval)
   }

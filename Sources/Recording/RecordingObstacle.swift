@@ -8,13 +8,13 @@ public enum RecordingObstacle: Equatable, Sendable {
   case notWritable(folder: String, errno: Int32)
   /// The disk is smaller than the budget.
   case diskTooSmall(path: String, byteCount: UInt64, wanted: UInt64)
-  /// Others have so much on it that the budget does not fit.
+  /// Other files on it leave no room for the budget.
   case tooLittleFree(path: String, byteCount: UInt64, wanted: UInt64)
 
-  /// What this user, on this machine, would find; `nil` for nothing.
+  /// The obstacle for this user on this machine; `nil` for none.
   public static func find(for settings: RecordSettings) -> RecordingObstacle? {
     let path = settings.path
-    // Where the folder is, or is to be made.
+    // The place of the folder, existing or not.
     let folder = access(path, F_OK) == 0 ? path : path.lastIndex(of: "/").map { String(path[..<$0]) + "/" } ?? "."
     guard access(folder, F_OK) == 0 else { return .missing(folder: folder) }
     guard access(folder, W_OK | X_OK) == 0 else { return .notWritable(folder: folder, errno: errno) }
@@ -23,7 +23,7 @@ public enum RecordingObstacle: Equatable, Sendable {
     let wanted = UInt64(settings.maximumMegabytes) * 1_000_000
     let all = UInt64(status.f_blocks) * UInt64(status.f_frsize)
     if all < wanted { return .diskTooSmall(path: path, byteCount: all, wanted: wanted) }
-    // What has been recorded makes room for what will be.
+    // Old recordings make room for new ones.
     let recorded = SegmentFolder(path: path).segments.reduce(0) { $0 + $1.byteCount }
     let free = UInt64(status.f_bavail) * UInt64(status.f_frsize) + recorded
     return free < wanted ? .tooLittleFree(path: path, byteCount: free, wanted: wanted) : nil

@@ -1,8 +1,8 @@
 import CLinux
 import MonotonicTime
 
-/// The time of a recording: the system clock's when it began, and the monotonic clock's from there on, so that it never goes
-/// back, whatever is done to the system's clock.
+/// The time of a recording: the system clock at its beginning, and the monotonic clock from then on, so that it never
+/// goes back, whatever happens to the system's clock.
 public struct RecordingTime: Sendable {
   /// When it began.
   public let beganNanosecondsSince1970: Int64
@@ -44,6 +44,6 @@ public struct RecordingTime: Sendable {
     return nil
   }
 
-  /// What the system's clock says now.
+  /// The system's clock now.
   var systemNanosecondsSince1970: Int64 { system() }
 }

@@ -2,11 +2,11 @@ import Glibc
 import MCAP
 import MonotonicTime
 
-/// Writes what is in the inbox into segments, and says when it has to be called again. Knows no thread and never waits but for
-/// the disk, so that a test can take its place.
+/// Writes the contents of the inbox into segments, and states the time of its next call. It knows no thread and waits
+/// only for the disk, so a test can call it directly.
 struct RecordingWriter {
   enum Pause: Equatable {
-    /// All is written: until something comes, however long that takes; a segment that is to be ended by then sets a limit.
+    /// Everything is written: the next call is at the next message, or at the end of the segment.
     case rest(until: MonotonicInstant?)
     case until(MonotonicInstant)
   }
@@ -27,16 +27,16 @@ struct RecordingWriter {
   private var segment: Segment?
   private var segmentNumber = 0
   private var segmentBeganAt = MonotonicInstant(nanoseconds: 0)
-  /// When something last came that was to be written.
+  /// The time of the last message to be written.
   private var lastWantedAt = MonotonicInstant(nanoseconds: 0)
   private var writtenMetadataRevision = 0
   /// Taken from the inbox and not written yet; its bytes are in `bytes`.
   private var pending: (record: RecordQueue.Record, channel: RecordedChannel)?
   private var bytes: [UInt8] = []
-  /// When what was written has to be on the disk; `nil` where all is.
+  /// The time at which written bytes must be on the disk; `nil` if they are.
   private var synchronizeAt: MonotonicInstant?
   private var failure: (retryAt: MonotonicInstant, backoff: Duration)?
-  /// Segments that were given up after an error, and are to be made whole.
+  /// Segments that were abandoned after an error, and will be repaired.
   private var unfinished: [String] = []
 
   init(
@@ -51,7 +51,7 @@ struct RecordingWriter {
     ring = SegmentRing(store, limits: limits, time: time, counters: counters) { inbox.tell($0) }
   }
 
-  /// Does what is due.
+  /// Performs due work.
   mutating func turn() -> Pause {
     begin()
     let now = time.clock.now
@@ -88,7 +88,7 @@ struct RecordingWriter {
     }
   }
 
-  /// Looks into the inbox. For lines of the log alone no file is made, unless somebody waits for one.
+  /// Looks into the inbox. Lines of the log alone are no reason for a file, unless a client waits for one.
   private mutating func hasWork(_ now: MonotonicInstant) -> Bool {
     let isFresh = inbox.attend()
     if isFresh { lastWantedAt = now }
@@ -101,10 +101,10 @@ struct RecordingWriter {
     return .rest(until: segment == nil ? nil : restsAt)
   }
 
-  /// When the segment is ended if nothing comes; a file for somebody who waits for it is not.
+  /// The end of the segment if nothing comes; a file for a waiting client has none.
   private var restsAt: MonotonicInstant? { limits.isOneFile ? nil : lastWantedAt + limits.restLimit }
 
-  /// Makes whole what a hub before this one left.
+  /// Repairs the segments of a previous hub.
   private mutating func begin() {
     guard !hasBegun else { return }
     hasBegun = true
@@ -130,7 +130,7 @@ struct RecordingWriter {
       if pending == nil { pending = inbox.take(into: &bytes) }
       guard let pending else { return }
       if let segment, isFull(segment, now) {
-        // What is left has waited as long as what went.
+        // The remaining messages have waited as long as the others.
         let due = synchronizeAt
         try endSegment()
         synchronizeAt = due
@@ -167,7 +167,7 @@ struct RecordingWriter {
       hasToldBeginning = true
       segment = new
     } catch {
-      // What it is, if it is there at all, is no segment.
+      // If it exists at all, it is no segment.
       try? store.remove(name)
       // It may not have become that yet, and has lost its end.
       if let recycled = ring.recycled, store.segments.contains(where: { $0.name == recycled }) {
@@ -241,8 +241,8 @@ struct RecordingWriter {
     failure = (now + backoff, backoff)
   }
 
-  /// Whether the same file can be gone on with once there is room again. After any other error it is not known what is on the
-  /// disk.
+  /// Whether the same file can be continued once there is room again. After any other error the contents of the disk
+  /// are unknown.
   private static func mayPass(_ error: MCAPError) -> Bool {
     switch error {
     case .system(_, ENOSPC), .system(_, EDQUOT), .tooLarge: true

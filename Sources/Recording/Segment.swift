@@ -3,7 +3,8 @@ import MCAP
 
 /// The segment that is being written.
 ///
-/// The channels are numbered anew in each: it holds those that say something in it, and can be read without the others.
+/// The channels are numbered anew in each: it contains those that have messages in it, and can be read without the
+/// others.
 final class Segment {
   let name: String
   private let file: any SegmentFile
@@ -25,12 +26,12 @@ final class Segment {
       chunkByteCount: chunkByteCount, blocks: blocks)
   }
 
-  /// What it has at most if it is ended now.
+  /// Its maximum size if it is ended now.
   var finishedByteCount: UInt64 { writer.finishedByteCount }
   var isThere: Bool { file.isThere }
-  /// Whether the disk has failed to take what it had said that it would: nobody knows what of it there is.
+  /// Whether the disk has failed to store accepted bytes: the contents of the file are unknown.
   private(set) var isInDoubt = false
-  /// What is gone if nothing more can be written.
+  /// The messages that are lost if nothing more can be written.
   var unwrittenMessageCount: UInt64 { writer.messageCount - writtenMessageCount }
   /// The log time of the earliest message that was kept for the next block; `nil` if none was.
   var bufferedSinceNanoseconds: UInt64? { writer.bufferedSinceNanoseconds }
@@ -52,9 +53,9 @@ final class Segment {
     if writer.byteCount != before { writtenMessageCount = writer.handedMessageCount }
   }
 
-  /// Ends the chunk where it fills its last block, and returns once all before that is on the disk.
+  /// Ends the chunk where it fills its last block, and returns once everything before that is on the disk.
   ///
-  /// - Parameter leavingFrom: the earliest log time of what may be kept for the next block
+  /// - Parameter leavingFrom: the earliest log time that may be kept for the next block
   func synchronize(leavingFrom logTimeNanoseconds: UInt64) throws(MCAPError) {
     guard isThere else { throw .system("the segment \(name) was removed", errno: ENOENT) }
     try writer.flushWholeBlocks(leavingFrom: logTimeNanoseconds)

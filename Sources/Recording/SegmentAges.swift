@@ -1,15 +1,15 @@
 import MonotonicTime
 
-/// How long ago segments were last written to, whatever is done to the system's clock.
+/// The times since segments were last written to, independent of changes of the system's clock.
 ///
-/// A segment's time on the disk is looked at once, and its age counts on by the monotonic clock. None is older than the one before
-/// it in their order, even if a board that had just been started wrote it in what it took for 1970.
+/// A segment's time on the disk is read once, and its age then follows the monotonic clock. None is older than the one
+/// before it in their order, even if a board without a clock wrote it in a supposed 1970.
 struct SegmentAges {
   /// Less than this the clock is not set, but kept right.
   private static let smallestJump = Duration.seconds(10)
 
   private let time: RecordingTime
-  /// By their own times. Of one that the clock takes to be from the future it is not known before the clock is set.
+  /// By their own times. The age of one from the apparent future is unknown until the clock is set.
   private var writtenAt: [String: MonotonicInstant] = [:]
   /// The same, but none before the one that precedes it.
   private var orderedAt: [String: MonotonicInstant] = [:]

@@ -15,7 +15,7 @@ public struct SegmentFolder: SegmentStore {
       guard lstat("\(path)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
       // Disks know times that nanoseconds do not.
       let seconds = min(max(Int64(status.st_mtim.tv_sec), 0), 9_000_000_000)
-      // What was reserved for a file is not a part of its size.
+      // Reserved space is not a part of a file's size.
       let byteCount = max(Int64(status.st_size), Int64(status.st_blocks) * 512)
       return StoredSegment(
         name: name, byteCount: UInt64(max(0, byteCount)),
@@ -30,7 +30,8 @@ public struct SegmentFolder: SegmentStore {
   }
 
   public func create(_ name: String, limit: UInt64?) throws(MCAPError) -> any SegmentFile {
-    // The last part of the path only: what is above it is somebody's decision, or a disk that is not there.
+    // Only the last part of the path is made: the folders above it are the user's decision, or a disk that is not
+    // mounted.
     let folder = try open(makingWith: 0o755)
     let file = try FolderFile(name, in: folder, limit: limit)
     folder.synchronize()

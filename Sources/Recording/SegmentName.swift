@@ -6,8 +6,8 @@ enum SegmentName {
     "sensorhub-\(UTCStamp(nanosecondsSince1970: nanosecondsSince1970).basic)-\(UTCStamp.padded(number, to: 3)).mcap"
   }
 
-  /// The same, but behind another one in the order: a clock that is behind must not make the newest the oldest, which is the
-  /// first to go.
+  /// The same, but after another one in the order: with a clock that is late the newest must not become the oldest,
+  /// which is removed first.
   static func make(nanosecondsSince1970: Int64, number: Int, after newest: String?) -> String {
     let name = make(nanosecondsSince1970: nanosecondsSince1970, number: number)
     guard let newest, name <= newest, let end = newest.lastIndex(of: "-") else { return name }

@@ -2,7 +2,7 @@ import Guarding
 import Hub
 import MonotonicTime
 
-/// Records what is put into its inbox, on a thread of its own, which sleeps while nothing comes.
+/// Records the contents of its inbox, on a thread of its own, which sleeps while nothing comes.
 public final class SegmentRecorder: Sendable {
   private struct State {
     enum Phase {
@@ -48,7 +48,7 @@ public final class SegmentRecorder: Sendable {
     self.counters = counters
   }
 
-  /// Starts to write; until then what comes waits.
+  /// Starts to write; messages wait until then.
   public func start() { start(from: .waiting) }
 
   /// Ends another one, and starts to write once it has ended: it may still be at the file that this one would repair.
@@ -93,7 +93,7 @@ public final class SegmentRecorder: Sendable {
     if mustWait { inbox.end() } else { whenEnded() }
   }
 
-  /// Nobody waits for the disk any longer: says what of that which waits is lost.
+  /// The wait for the disk is over: reports the waiting messages as lost.
   public func giveUp() {
     let isUnderWay = state.withLock { $0.phase == .queued || $0.phase == .running }
     if isUnderWay { inbox.giveUp() }

@@ -2,9 +2,9 @@ import Glibc
 import MCAP
 import MonotonicTime
 
-/// The segments of one place and what they may take up together: the oldest make room for what is new.
+/// The segments of one place and their maximum total size: the oldest make room for new ones.
 ///
-/// One thread's, as all that follows from here on.
+/// For one thread, as everything below.
 final class SegmentRing {
   private let store: any SegmentStore
   private let limits: RecordingLimits
@@ -31,7 +31,7 @@ final class SegmentRing {
 
   private var byteCount: UInt64 { others.reduce(current?.file.takenByteCount ?? 0) { $0 + $1.byteCount } }
 
-  /// Looks what is there: others may have removed something, or a write may have failed halfway.
+  /// Lists the existing segments: other programs may have removed some, or a write may have failed halfway.
   func look() {
     let segments = store.segments
     ages.look(at: segments)
@@ -50,8 +50,7 @@ final class SegmentRing {
     count()
   }
 
-  /// Begins the next segment: over the oldest one where one has to go, because the bytes, the age or the number are used up, or
-  /// the disk.
+  /// Starts the next segment: it overwrites the oldest one if the bytes, the age, the number or the disk are used up.
   func begin(_ name: String) throws(MCAPError) -> any SegmentFile {
     current = nil
     recycled = nil
@@ -99,14 +98,14 @@ final class SegmentRing {
   /// The last of those that are there.
   var newest: String? { others.last?.name }
 
-  /// What was being written is one of the others now.
+  /// The previous segment is one of the others now.
   func end() {
     if let current { ages.wrote(current.name) }
     current = nil
     look()
   }
 
-  /// Has the oldest segments removed until the present one may take up so many bytes more.
+  /// Removes the oldest segments until the present one may grow by this number of bytes.
   ///
   /// - Throws: if there is none; then nothing must be written
   func makeRoom(for growth: UInt64) throws(MCAPError) {
@@ -138,7 +137,7 @@ final class SegmentRing {
   /// Removes the segments in which all is too old.
   func removeOld() throws(MCAPError) {
     if ages.hasClockJumped() {
-      // Who looks at their times later, the next hub too, is not to be misled.
+      // A later reader of their times, including the next hub, must not be misled.
       for other in others where !store.isHeld(other.name) {
         guard let written = ages.writtenNanosecondsSince1970(other.name) else { continue }
         store.setWritten(other.name, nanosecondsSince1970: written)

@@ -1,6 +1,6 @@
 import Outputs
 
-/// Who caused what a device drew, a line to each payer.
+/// A device's energy by payer, a line each.
 struct BillTable {
   private static let indent = String(repeating: " ", count: 11)
 

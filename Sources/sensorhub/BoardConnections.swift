@@ -4,7 +4,7 @@ import Simulation
 
 /// The lines, ports and chips that two boards have in common: only one hub may use each.
 enum BoardConnections {
-  /// In words, sorted; what is simulated is each hub's own.
+  /// In words, sorted; simulated connections belong to each hub alone.
   static func shared(_ board: Board, _ other: Board) -> [String] {
     all(of: board).intersection(all(of: other)).sorted()
   }

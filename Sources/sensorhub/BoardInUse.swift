@@ -3,11 +3,11 @@ import HardwareIO
 import Hub
 import Outputs
 
-/// A copy of the board file that a hub works by, beside its socket, for as long as it runs. Who comes after a hub that was
-/// killed finds in it what that had on, whatever the board file says by then.
+/// A copy of the board file of a running hub, next to its socket. After a hub was killed, the next one finds in it the
+/// devices that may still be on, whatever the board file contains by then.
 ///
-/// Lines are driven and chips are spoken to as it says: the folder and the file are this user's, root's or the service's, or
-/// nothing is believed.
+/// Lines are driven and chips are addressed according to it, so the folder and the file must belong to this user, root
+/// or the service.
 struct BoardInUse {
   private static let mostLeftovers = 9
   /// A board file is a few kilobytes.
@@ -46,7 +46,7 @@ struct BoardInUse {
 
   func forget() { folder.remove(name) }
 
-  /// Has whoever comes next look after what stands in it: not all of that could be switched off.
+  /// Makes the next hub check its devices: not all of them could be switched off.
   func leave() { keep(name) }
 
   /// No left-over board takes the place of another one, as the lines of both may be on. Where there are too many of them the last one
@@ -62,7 +62,7 @@ struct BoardInUse {
   /// Whether a hub has left something on, or runs.
   var isThere: Bool { folder.has(name) || isLeft }
 
-  /// Whether nobody can tell, for want of permission.
+  /// Whether that cannot be determined, for lack of permission.
   var isHidden: Bool { folder.isHidden(name) }
 
   /// The board of the hub that runs here; `nil` for one on the board that is built in.
@@ -80,10 +80,9 @@ struct BoardInUse {
     return try Board(json5: text, file: path(of: copy))
   }
 
-  /// Has everything off that a hub before this one had on, and forgets it. What went wrong is kept in mind for the
-  /// next time.
+  /// Switches off everything that a previous hub had on, and forgets it. Failures are remembered for the next time.
   ///
-  /// - Parameter hub: has its own devices off as well, at the same time
+  /// - Parameter hub: also switches its own devices off, at the same time
   func makeSafe(_ hardware: any Hardware, and hub: Hub? = nil, isStarting: Bool = false) -> SafetyReport {
     var report = SafetyReport()
     var found: [(copy: String?, hub: Hub)] = []

@@ -15,8 +15,8 @@ struct BoardSource {
     var fileText: [UInt8]?
   }
 
-  /// - Parameter warn: told what is wrong with the chip's calibration, which a hub can do without; `nil` where that is an
-  ///   error like any other
+  /// - Parameter warn: called with errors in the chip's calibration, which a hub does not need; `nil` if they are
+  ///   errors like any other
   func load(warn: ((String) -> Void)? = nil) throws -> Board { try loadWithText(warn: warn).board }
 
   func loadWithText(warn: ((String) -> Void)? = nil) throws -> Loaded {
@@ -69,7 +69,7 @@ extension CommandError {
     }
   }
 
-  /// - Parameter isClient: it is to be talked to, and not to be opened
+  /// - Parameter isClient: whether it is a hub to connect to, and not a file to open
   init(_ error: SocketError, isClient: Bool = false) {
     switch error {
     case .inUse: self.init(.unavailable, "\(error)", nextStep: "stop it, or give this one a --socket of its own")

@@ -24,7 +24,7 @@ struct CalibrationByHub {
   ///   - signals: readable when the user does
   func run(on connection: consuming HubConnection, within limit: Duration, signals: Int32) throws -> StoredCalibration {
     let named = device.map { name in
-      // As JSON has it: whatever was typed is one string.
+      // As JSON: typed text becomes one string.
       (try? JSONEncoder().encode(name)).map { ", \"device\": \(String(decoding: $0, as: UTF8.self))" } ?? ""
     }
     connection.send("{\"calibrate\": \"\(kind.rawValue)\", \"name\": \"calibrate\"\(named ?? "")}")
@@ -53,7 +53,7 @@ struct CalibrationByHub {
     }
   }
 
-  /// Returns what has been stored, in the end.
+  /// Returns the stored result, at the end.
   private func take(_ answer: Answer) throws -> StoredCalibration? {
     if let message = answer.message {
       // A hub of a release that does not know of this has no next step.

@@ -5,17 +5,17 @@ import Hub
 
 /// Where calibrations are stored: a file for each chip.
 struct CalibrationFolder: CalibrationStore {
-  /// The service's, made where that is installed.
+  /// The service's, which its installation makes.
   static let ofService = "/var/lib/sensorhub/calibration"
 
-  /// The service's where there is one, as a chip has one calibration whoever reads it; otherwise in the user's own folder for such
-  /// things; `nil` where there is neither.
+  /// The service's if it exists, because a chip has one calibration for all readers; otherwise the user's own folder
+  /// for such files; `nil` without either.
   static var path: String? {
     let own = StateFolder.path.map { "\($0)/calibration" }
     return getenv("STATE_DIRECTORY") == nil && access(ofService, F_OK) == 0 ? ofService : own
   }
 
-  /// - Returns: `nil` where there is no folder
+  /// - Returns: `nil` if there is no folder
   static func file(for place: I2CPlace) -> String? { path.map { "\($0)/\(place.identifier).json5" } }
 
   func store(_ session: CalibrationSession, of chip: DeviceDescription) throws(CalibrationRefusal) -> StoredCalibration
@@ -44,7 +44,7 @@ struct CalibrationFolder: CalibrationStore {
     }
   }
 
-  /// For whoever has the lock: adds a result to the chip's file as that is now.
+  /// For the owner of the lock: adds a result to the present contents of the chip's file.
   static func add(_ session: CalibrationSession, of chip: DeviceDescription) throws(CalibrationRefusal)
     -> StoredCalibration
   {
@@ -88,8 +88,8 @@ struct CalibrationFolder: CalibrationStore {
 
   /// Only one calibration at a time, of this process or another.
   ///
-  /// - Parameter waits: for another one to end, rather than to refuse
-  /// - Returns: what is to be closed
+  /// - Parameter waits: whether to wait for the end of another one, instead of refusing
+  /// - Returns: a descriptor whose closing ends the lock
   static func lock(waits: Bool) throws(CalibrationRefusal) -> Int32 {
     guard let path else { throw nowhere }
     let folder: Folder

@@ -4,7 +4,7 @@ import Outputs
 /// Decides which lines to print about devices that do not work: one for each news, and one a minute while it stays so.
 struct ConditionLines {
   static let interval = Duration.seconds(60)
-  /// What changes faster, as satellites do that come and go, is said this often at most.
+  /// The minimum interval of reports that change faster, as satellites do that come and go.
   static let shortest = Duration.seconds(5)
 
   private struct Said {
@@ -14,9 +14,9 @@ struct ConditionLines {
 
   private var said: [String: Said] = [:]
 
-  /// Takes what the hub says of its devices.
+  /// Takes the hub's report about its devices.
   ///
-  /// - Returns: lines for people, without ends
+  /// - Returns: lines for people, without line ends
   mutating func take(_ report: DevicesOfHub.Report, at now: MonotonicInstant) -> [String] {
     var lines: [String] = []
     // The worst of each stands first.

@@ -1,6 +1,6 @@
 import Outputs
 
-/// Devices as a table, with what is the matter below it.
+/// Devices as a table, with their problems below it.
 struct DeviceTable {
   private static let head = ["DEVICE", "POWER", "FOR", "SO FAR", "HELD BY"]
 
@@ -26,7 +26,7 @@ struct DeviceTable {
   }
 
   private static func row(_ device: DevicesOfHub.Device) -> [String] {
-    // Of what fails again and again since the first time.
+    // Since the first of repeated failures.
     let seconds = device.conditions?.first { $0.kind == device.power }?.forSeconds ?? device.forSeconds
     let rest = device.lingersForSeconds.map { ", \(Text.duration(seconds: max(0, $0))) more" } ?? ""
     let wakes = "\(device.wakes) \(device.wakes == 1 ? "wake" : "wakes")"
@@ -34,7 +34,7 @@ struct DeviceTable {
       Text.printable(device.id), Text.printable(device.power), Text.duration(seconds: seconds),
       "\(wakes), \(Text.fixed(device.energyMilliwattHours, 3)) mWh",
       device.holders.isEmpty
-        // What has failed has its reason below.
+        // A failure has its reason below.
         ? Text.printable("nobody\(rest)\(device.power == "failed" ? "" : ": \(device.reason)")")
         : device.holders.map(Text.printable).joined(separator: ", "),
     ]

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Hub
 import Outputs
 
-/// What a running hub says of its devices. Asking wakes none of them.
+/// A running hub's report about its devices. The request wakes none of them.
 enum DevicesOfHub {
   struct Device: Decodable {
     var id: String
@@ -19,17 +19,17 @@ enum DevicesOfHub {
     var lingersForSeconds: Double?
     /// What its owner should know.
     var remark: String?
-    /// What is the matter with it, the worst first; `nil` if it works, and of a hub that is older.
+    /// Its problems, the worst first; `nil` if it works, and from an older hub.
     var conditions: [ConditionReport]?
     /// `simulated` or `recorded`; `nil` of a real device.
     var origin: String?
     var bills: Bills
     var linger: Linger
-    /// How it stands with what it may draw in a day; `nil` where that is not limited.
+    /// The state of its daily energy budget; `nil` without one.
     var budget: Budget?
-    /// Who has it woken for a fix now and then; `nil` where nobody has.
+    /// Its scheduled fixes; `nil` without any.
     var schedules: [Schedule]?
-    /// `nil` of who gets none.
+    /// `nil` if it gets none.
     var corrections: Corrections?
   }
 
@@ -42,7 +42,7 @@ enum DevicesOfHub {
     var lost: Int
     /// From the receiver to the base station; `nil` until that has said where it is.
     var baseDistanceMetres: Double?
-    /// What the receiver says to have made of them; `nil` of one that says nothing.
+    /// The receiver's report about their use; `nil` if it reports none.
     var receiver: Outcomes?
   }
 
@@ -64,7 +64,7 @@ enum DevicesOfHub {
     var holder: String
     var everySeconds: Double
     var accuracyMetres: Double?
-    /// What the receiver's budget leaves of that.
+    /// The form relaxed by the receiver's budget.
     var relaxed: Relaxed?
     var dueInSeconds: Double
     var reason: String
@@ -86,10 +86,10 @@ enum DevicesOfHub {
 
   struct Report: Decodable {
     var devices: [Device]
-    /// What is the matter with the hub itself, which is its board file.
+    /// The problem of the hub itself, which is its board file.
     var conditions: [ConditionReport]?
 
-    /// All that is the matter, by what it is the matter with.
+    /// All problems, by their subjects.
     var troubles: [(name: String, condition: ConditionReport)] {
       (conditions ?? []).map { ("board file", $0) }
         + devices.flatMap { device in (device.conditions ?? []).map { (device.id, $0) } }

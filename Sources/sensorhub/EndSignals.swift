@@ -17,7 +17,7 @@ struct EndSignals {
     }
   }
 
-  /// Takes the next one that has come; `nil` where there is none, or it does not count.
+  /// Takes the next signal; `nil` if there is none, or it does not count.
   func next() -> Int32? {
     var byte: UInt8 = 0
     guard read(descriptor, &byte, 1) == 1 else { return nil }

@@ -49,7 +49,7 @@ struct HubConnection: ~Copyable {
   /// Tells the hub that nothing more will be sent.
   borrowing func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-  /// Takes what has come, as much of it as there is room for, and waits where nothing has; 0 when the hub has closed the
+  /// Takes received bytes, as many as there is room for, and waits if there are none; 0 when the hub has closed the
   /// connection.
   borrowing func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     while true {
@@ -88,7 +88,7 @@ struct HubConnection: ~Copyable {
         let left = (deadline - MonotonicClock().now).inSeconds
         guard left > 0 else { return .late }
         var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        // A day at most, and no shorter than what is left.
+        // At most a day, and no shorter than the remaining time.
         guard poll(&wait, 1, Int32(min(left, 86400) * 1000) + 1) > 0 else { continue }
       }
       var chunk = [UInt8](repeating: 0, count: 16384)

@@ -19,18 +19,18 @@ struct HubService: Sendable {
   private let host: HubHost
   private let path: SocketPath
   private let inUse: BoardInUse
-  /// Of real boards: what a demonstration costs teaches nothing.
+  /// For real boards: the costs of a demonstration teach nothing.
   private let books: PowerBooksKeeper?
   /// Of real boards as well.
   private let knowledge: ReceiverKnowledgeFile?
-  /// Of boards with a least time off; `nil` where there is nothing to keep.
+  /// For boards with a minimum time off; `nil` if there is nothing to keep.
   private let supplyTimes: SupplyTimesFile?
   /// Of the board file, as it was read; `nil` for the board that is built in.
   private let fileText: [UInt8]?
   private let budget = DescriptorBudget.raised()
   private let server: StreamServer
 
-  /// Reads the board and opens the sockets, so that what is wrong with them is known before anything starts.
+  /// Reads the board and opens the sockets, so that their errors are known before anything starts.
   init(board: String?, socket: String?, writesState: Bool?) throws {
     source = BoardSource(file: board)
     var receiver = SimulatedReceiver.Configuration()
@@ -75,7 +75,7 @@ struct HubService: Sendable {
     let group = Guarded<ServiceGroup?>(nil)
     let signals = try SignalListener(
       onTerminate: { [host] in
-        // Before anybody else hears of it: however many clients there are to be sent away, no line stays high for them.
+        // Before any other part reacts: no line stays high while clients are disconnected.
         host.shutDown()
         if let group = group.withLock({ $0 }) { Task { await group.triggerGracefulShutdown() } }
       },
@@ -97,7 +97,7 @@ struct HubService: Sendable {
       sink.write(.warning, "another hub runs at \(other.state): what it has cannot be had by this one")
     }
     books?.begin()
-    // Two hubs in one folder would each forget what the other one has seen.
+    // Two hubs in one folder would overwrite each other's knowledge.
     if books?.isFolderTaken == false { knowledge?.begin(hub.machine.receiverKnowledge, clock: hub.machine.clock) }
     if fileText != nil, books == nil {
       sink.write(.warning, "what devices cost is forgotten with this run: \(StateFolder.obstacle)")
@@ -155,7 +155,8 @@ struct HubService: Sendable {
     return true
   }
 
-  /// Of real boards: a demonstration begins anew each time. Two hubs in one folder would each forget what the other one has seen.
+  /// For real boards: a demonstration starts anew each time. Two hubs in one folder would overwrite each other's
+  /// knowledge.
   private var fenceMemory: FenceMemory? {
     fileText == nil || books?.isFolderTaken == true
       ? nil
@@ -190,7 +191,7 @@ struct HubService: Sendable {
       "stopped; the power lines that could be driven are off, and those of \(undriven.joined(separator: ", ")) could not"
   }
 
-  /// How long a hub that ends waits for somebody to read its log.
+  /// The time for which an ending hub waits for its log to be read.
   private static let lastWords = Duration.seconds(1)
 
   /// Returns whether everything could be switched off.
@@ -204,7 +205,7 @@ struct HubService: Sendable {
     supplyTimes?.end(host.hub.value.machine)
     let problems = stuck.map { "\($0): it has not stopped" } + host.hub.value.switchProblems
     for problem in problems { sink.write(.warning, problem) }
-    // Else whoever comes next finds in it what is still on.
+    // Otherwise the next hub finds in it the devices that are still on.
     if problems.isEmpty { inUse.forget() }
     return problems.isEmpty && !inUse.isLeft
   }

@@ -6,11 +6,13 @@ import MonotonicTime
 import Outputs
 import Publishing
 
-/// Keeps the power books in a file: reads it at the start, writes it now and then while devices are awake and once after, and at
-/// the end. On threads of its own: nobody waits for the disk. While all sleep, or have failed and are wanted no more, it has no
-/// timer; what a supply costs then is closed and written with what wakes the process anyway.
+/// Keeps the power books in a file: reads it at the start, writes it occasionally while devices are awake and once
+/// after, and at the end. It has threads of its own, so that no other part waits for the disk. While all devices sleep,
+/// or have failed without subscribers, it has no timer; the cost of a supply in that time is entered and written at the
+/// next occasion that wakes the process anyway.
 ///
-/// One hub at a time writes the file: the one that has locked the folder. A file that cannot be understood is kept aside.
+/// One hub at a time writes the file: the one that has locked the folder. A file that cannot be read is kept under
+/// another name.
 final class PowerBooksKeeper: Sendable {
   private struct State {
     /// Or when the hub began.
@@ -18,7 +20,7 @@ final class PowerBooksKeeper: Sendable {
     var hasWritten = false
     var next: ScheduledAction?
     var isOver = false
-    /// What was wrong at the last try.
+    /// The error of the last try.
     var problem: String?
     /// Why nothing is written, if so: said once, at the start.
     var isReadOnly = false
@@ -47,7 +49,7 @@ final class PowerBooksKeeper: Sendable {
   private let hubs = Lifetime()
   private let devices = Guarded(Lifetime())
 
-  /// - Parameter folder: made where there is none
+  /// - Parameter folder: made if it is missing
   init(host: HubHost, sink: JournalSink, folder: String) {
     self.folder = folder
     self.host = host
@@ -56,7 +58,7 @@ final class PowerBooksKeeper: Sendable {
 
   private var machine: Machine { host.hub.value.machine }
 
-  /// Another hub keeps what it knows in the folder, as is known once this one has begun.
+  /// Another hub uses the folder, which is known once this one has started.
   var isFolderTaken: Bool { state.withLock { $0.isTaken } }
 
   func begin() {
@@ -66,14 +68,14 @@ final class PowerBooksKeeper: Sendable {
     host.hub.subscribe(as: "power books", receiveValue: { [weak self] in self?.follow($0) }).store(in: hubs)
   }
 
-  /// Two hubs would each forget what the other one has written.
+  /// Two hubs would overwrite each other's books.
   private func lock() {
     try? StateFolder.make(folder)
-    // What is wrong with the folder shows when it is written to.
+    // Problems with the folder appear when it is written to.
     guard let folder = try? Folder(folder, of: .trusted) else { return }
     let lock: Int32?
     do throws(Files.Errno) {
-      // Not the folder itself, which everybody can open, and so lock.
+      // Not the folder itself, which every user can open, and so lock.
       lock = try folder.lock("books.lock")
     } catch {
       return
@@ -118,9 +120,9 @@ final class PowerBooksKeeper: Sendable {
     }
   }
 
-  /// Keeps a damaged file under another name, which it does not take from one before it, until there are nine.
+  /// Keeps a damaged file under another name, without replacing an earlier one, up to nine.
   ///
-  /// - Returns: where it is; `nil` if it cannot be moved
+  /// - Returns: its new path; `nil` if it cannot be moved
   private func moveAside() -> String? {
     guard let folder = try? Folder(folder, of: .trusted) else { return nil }
     let names = [PowerBooksKeeper.name + ".damaged"] + (2...9).map { "\(PowerBooksKeeper.name).damaged-\($0)" }
@@ -192,7 +194,7 @@ final class PowerBooksKeeper: Sendable {
 
   private func write() {
     if state.withLock({ $0.isReadOnly }) { return }
-    // What has been drawn up to now.
+    // The energy up to now.
     _ = host.hub.value.devices
     let books = machine.books
     let problem = disk.withLock { _ -> String? in

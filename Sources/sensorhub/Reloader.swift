@@ -16,10 +16,10 @@ struct Reloader: Sendable {
       let loaded = try source.loadWithText { sink.write(.warning, $0) }
       let board = loaded.board
       let old = host.hub.value
-      // What a hub that ends has on stands in the file of before.
+      // The previous file contains the devices of a hub that ends.
       if let problems = await host.serve(board, text: loaded.text) {
         for problem in problems { sink.write(.warning, problem) }
-        // What the new board does not have any more stands in the file of before alone.
+        // Only the previous file contains the devices that the new board does not have any more.
         if !Set(old.switchProblems).isSubset(of: host.hub.value.switchProblems) { inUse.leave() }
         if let problem = inUse.record(loaded.fileText) { sink.write(.warning, problem) }
         host.conditions.boardWasRead(nil)

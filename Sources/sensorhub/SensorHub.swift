@@ -18,7 +18,7 @@ struct SensorHub: ParsableCommand {
 
   static let version = "0.2.0"
 
-  /// `0.2.0 (d3abdb8e0f12)`, where whoever built it has said what from.
+  /// `0.2.0 (d3abdb8e0f12)`, if the build stated its commit.
   static var versionWithCommit: String {
     let commit = String(cString: cbuild_commit())
     return commit.isEmpty ? version : "\(version) (\(commit))"
@@ -28,7 +28,7 @@ struct SensorHub: ParsableCommand {
     // Each connection to a broker is this program in a process of its own. In such a process the call does not return.
     BrokerClient.runIfAsked()
     Terminal.replaceClosedStreams()
-    // A reader that goes away shows as an error where it is written to, not as a signal.
+    // A reader that goes away causes an error of the write, and not a signal.
     signal(SIGPIPE, SIG_IGN)
     // They have to be waited for, even if the program that started this one ignores the signal.
     signal(SIGCHLD, SIG_DFL)

@@ -5,13 +5,13 @@ import HardwareIO
 import Publishing
 import ServiceLifecycle
 
-/// Hears SIGTERM, SIGINT and SIGHUP on a thread that sleeps until one comes.
+/// Handles SIGTERM, SIGINT and SIGHUP on a thread that sleeps until one comes.
 ///
-/// SIGHUP has two meanings: a service manager or a person asks for the board file to be read again, or the terminal that the
-/// hub was started from is gone, and nobody is there to end it any more.
+/// SIGHUP has two meanings: a service manager or a person requests a reload of the board file, or the terminal from
+/// which the hub was started is gone, and nobody can end it there any more.
 ///
-/// Dispatch's signal sources, which the lifecycle library offers, need Dispatch's threads, and these wake once a second on
-/// Linux; a hub that promises not to wake while nobody listens reads a descriptor instead.
+/// Dispatch's signal sources, which the lifecycle library offers, need Dispatch's threads, which wake once a second on
+/// Linux; a hub that promises not to wake without clients reads a descriptor instead.
 struct SignalListener: Service {
   private let descriptor: Int32
   /// Whether the hub was started from a terminal.
@@ -21,11 +21,11 @@ struct SignalListener: Service {
   private let onTerminate: @Sendable () -> Void
   private let onReload: @Sendable () async -> Void
 
-  /// From here on the signals end nothing; those that come before `run` wait for it.
+  /// From now on the signals end nothing; those before `run` wait for it.
   ///
   /// - Parameters:
-  ///   - onTerminate: called at once, whatever else is going on; also when the terminal hangs up
-  ///   - onReload: never twice at a time; what comes while it runs makes it run once more
+  ///   - onTerminate: called at once, whatever else is in progress; also when the terminal hangs up
+  ///   - onReload: called once at a time; a request during a call causes one more
   init(onTerminate: @escaping @Sendable () -> Void, onReload: @escaping @Sendable () async -> Void) throws {
     hadTerminal = Terminal.isControlling
     ignoresHangUps = clinux_is_ignored(SIGHUP)
@@ -69,8 +69,8 @@ struct SignalListener: Service {
     }
   }
 
-  /// When a terminal goes, the kernel tells whoever is in the foreground, and the shell its other jobs. Anybody else who sends
-  /// SIGHUP, also later on, wants a reload.
+  /// When a terminal goes, the kernel signals the foreground processes, and the shell its other jobs. A SIGHUP from any
+  /// other sender, also later, requests a reload.
   private func isHangUp(fromKernel: Bool, fromLeader: Bool) -> Bool {
     hadTerminal && (fromKernel || fromLeader && !Terminal.isControlling)
   }

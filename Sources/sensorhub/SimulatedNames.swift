@@ -2,9 +2,9 @@ import Hub
 import Outputs
 import Simulation
 
-/// Ports and buses of a board file that are to be simulated, and are not: nobody would ever answer there.
+/// Ports and buses of a board file with a simulated name that does not exist: nothing would ever answer there.
 enum SimulatedNames {
-  /// Each with the names that there are.
+  /// Each with the existing names.
   static func problems(in board: Board) -> [BoardProblem] {
     board.devices.compactMap { device in
       guard SimulatedHardware.isSimulated(device.path) else { return nil }

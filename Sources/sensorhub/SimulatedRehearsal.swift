@@ -18,7 +18,7 @@ struct SimulatedRehearsal: CalibrationRehearsal {
 }
 
 extension CalibrationKind {
-  /// What the simulated board does as it is asked to; `nil` where the vehicle does that as it drives.
+  /// The requested motion of the simulated board; `nil` if the vehicle moves like that anyway.
   var practice: Practice? {
     switch self {
     case .gyro: .lies

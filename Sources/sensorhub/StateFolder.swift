@@ -2,10 +2,11 @@ import CLinux
 import Glibc
 import HardwareIO
 
-/// Where the hub keeps what it is to know in its next run too.
+/// The folder for the hub's knowledge that outlives a run.
 enum StateFolder {
-  /// `/var/lib/sensorhub` for the system's hub, otherwise the user's own folder for such things; `nil` where the user has no
-  /// home. Never one that others could have made first: what is kept there is believed in the next run.
+  /// `/var/lib/sensorhub` for the system's hub, otherwise the user's own folder for such files; `nil` if the user has
+  /// no home. It is never a folder that other users could have made first, because its contents are trusted in the next
+  /// run.
   static let path = find()
 
   /// Why `path` is `nil`, and what to do.
@@ -18,7 +19,7 @@ enum StateFolder {
     return (environment("HOME") ?? registeredHome).map { "\($0)/.local/state/sensorhub" }
   }
 
-  /// What the system's register of users has: who is started by something else than a login has no HOME.
+  /// The user database's entry: a process that was not started by a login has no HOME.
   private static var registeredHome: String? {
     var entry = passwd()
     var found: UnsafeMutablePointer<passwd>?
@@ -29,7 +30,7 @@ enum StateFolder {
     return String(cString: home)
   }
 
-  /// What cannot be made, and why.
+  /// The folder that cannot be made, and the reason.
   struct Obstacle: Error, CustomStringConvertible {
     var folder: String
     var reason: String
@@ -48,7 +49,7 @@ enum StateFolder {
     }
   }
 
-  /// Opens a folder for what this program keeps, and makes it and everything above it where that is not there.
+  /// Opens a folder for this program's files, and makes it and everything above it if they are missing.
   static func open(_ path: String) throws(Obstacle) -> Folder {
     try make(path)
     do throws(FolderError) {

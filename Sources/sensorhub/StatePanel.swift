@@ -8,7 +8,7 @@ import HardwareIO
 final class StatePanel: Sendable {
   private let view = Guarded(StateView())
 
-  /// To be made before other threads are: a change of size is to be heard by one alone.
+  /// Created before other threads are: a change of size must be handled by one thread alone.
   init() {
     var signals = sigset_t()
     sigemptyset(&signals)
@@ -24,14 +24,14 @@ final class StatePanel: Sendable {
     }
   }
 
-  /// Returns whether anybody still looks.
+  /// Returns whether the output is still read.
   func show(_ state: FusedState) -> Bool {
     view.withLock { Terminal.draw($0.frame(state, in: .ofStandardOutput)) }
   }
 
-  /// Shows what is the matter with the devices, also before the first state.
+  /// Shows the devices' problems, also before the first state.
   ///
-  /// - Returns: whether anybody still looks
+  /// - Returns: whether the output is still read
   func show(_ report: DevicesOfHub.Report, mark: String?) -> Bool {
     view.withLock { view in
       guard view.take(report, mark: mark), let frame = view.frame(in: .ofStandardOutput) else { return true }

@@ -4,25 +4,25 @@ import Outputs
 
 /// The state as a panel that is drawn over itself.
 ///
-/// No line is wider than the terminal, and there are no more than it shows at once: whoever draws over lines that have been
-/// wrapped, or have left at the top, hits others.
+/// No line is wider than the terminal, and there are no more lines than it shows at once: lines that were wrapped, or
+/// have scrolled out, could not be overwritten.
 struct StateView {
   private struct Line {
     var name, text: String
-    /// What may be left out where there is no room for it.
+    /// The rows that may be left out without room for them.
     var origin = ""
   }
 
   private var state: FusedState?
   private var conditions: [(id: String, condition: ConditionReport)] = []
   private var mark: String?
-  /// What the frame before takes.
+  /// The size of the previous frame.
   private var drawn = TerminalSize(columns: 0, rows: 0)
 
-  /// Takes what the hub says of its devices.
+  /// Takes the hub's report about its devices.
   ///
-  /// - Parameter mark: what stands before all that no device has measured just now
-  /// - Returns: whether there is anything to draw that was not there before
+  /// - Parameter mark: the word before all values that no device has measured now
+  /// - Returns: whether there is anything new to draw
   mutating func take(_ report: DevicesOfHub.Report, mark: String?) -> Bool {
     let old = conditions
     // What takes its time as usual is said until there is a state.
@@ -54,14 +54,14 @@ struct StateView {
     return rewind + lines.joined(separator: "\n")
   }
 
-  /// What was shown last once more; `nil` before there is anything.
+  /// The last frame once more; `nil` before the first.
   mutating func frame(in size: TerminalSize) -> String? {
     state == nil && conditions.isEmpty && mark == nil && drawn.rows == 0 ? nil : draw(in: size)
   }
 
   private var markLine: Line? { mark.map { Line(name: $0, text: "no device has measured this just now") } }
 
-  /// Two for each device: what is the matter, and what to do.
+  /// Two for each device: the problem, and the next step.
   private var conditionLines: [Line] {
     conditions.flatMap { id, condition in
       [Line(name: Text.printable(id), text: condition.headline)]

@@ -20,14 +20,14 @@ enum Terminal {
     return strcmp(kind, "dumb") != 0 && kind.pointee != 0
   }
 
-  /// Whether nobody reads standard output any more, so that a command that waits need not wait on.
+  /// Whether standard output has no reader any more, so that a waiting command need not wait longer.
   static var isReaderGone: Bool {
     var wait = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
     return poll(&wait, 1, 0) > 0 && wait.revents & Int16(POLLERR | POLLNVAL) != 0
   }
 
-  /// Puts /dev/null in the place of standard streams that are closed: what is opened next would be taken for one of them. To be
-  /// called before anything is opened.
+  /// Replaces closed standard streams by /dev/null: the next opened file would be taken for one of them. Called before
+  /// anything is opened.
   static func replaceClosedStreams() {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
       guard open("/dev/null", descriptor == STDIN_FILENO ? O_RDONLY : O_WRONLY) == descriptor else { return }
@@ -41,8 +41,9 @@ enum Terminal {
   /// Why standard output could not be written, the first time; a reader that has gone away is none.
   private static let failure = Guarded<Errno?>(nil)
 
-  /// Prints a line to standard output, or some with ends between; returns whether that can go on. Why not is for
-  /// `requireWritten()`, when the command ends. Nothing in it moves the terminal's cursor, whoever has sent it.
+  /// Prints a line to standard output, or several with line ends between; returns whether printing can continue.
+  /// `requireWritten()` reports the reason when the command ends. Nothing in it moves the terminal's cursor, whatever
+  /// its source.
   @discardableResult
   static func standardOutput(_ line: String) -> Bool { printed(Text.printableLines(line)) }
 
@@ -76,7 +77,7 @@ enum Terminal {
     }
   }
 
-  /// Throws if something that was to be printed could not be, because the disk is full, say.
+  /// Throws if some text could not be printed, for example because the disk is full.
   static func requireWritten() throws(CommandError) {
     guard let errno = failure.withLock({ $0 }) else { return }
     throw isNotWritten(errno)
@@ -89,8 +90,8 @@ enum Terminal {
       nextStep: "is there space where it goes? What was printed is not complete")
   }
 
-  /// Prints a line to standard error, if it takes one within two seconds: nobody may read it, and what has gone wrong must not
-  /// keep a process from ending. Nothing in it moves the terminal's cursor.
+  /// Prints a line to standard error, if it takes one within two seconds: it may have no reader, and an error message
+  /// must not keep a process from ending. Nothing in it moves the terminal's cursor.
   static func standardError(_ line: String) {
     var wait = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
     if poll(&wait, 1, 2000) != 0 { try? write(Text.printableLines(line), to: .standardError) }

@@ -6,7 +6,7 @@ struct TerminalSize: Equatable {
   var columns: Int
   var rows: Int
 
-  /// Of the terminal that is standard output; what terminals have as a rule where it does not know, as on a serial line.
+  /// Of the terminal that is standard output; the usual size if it does not state one, as on a serial line.
   static var ofStandardOutput: TerminalSize {
     var size = winsize()
     guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {

@@ -1,9 +1,9 @@
 import ArgumentParser
 import Hub
 
-/// Mistakes in a command's words that the parser of options names only as unexpected, in the words of what was meant.
+/// Mistakes in a command's words that the parser of options only calls unexpected, in terms of the intention.
 enum UsageHint {
-  /// What is wrong with the subcommand that the first words name, those of `help` included; `nil` where nothing is.
+  /// The mistake in the subcommand that the first words name, including those of `help`; `nil` if there is none.
   static func subcommandMistake(in arguments: some Collection<String>) -> String? {
     var words = arguments[...]
     var command: any ParsableCommand.Type = SensorHub.self
@@ -20,7 +20,7 @@ enum UsageHint {
       }
       command = next
       words = words.dropFirst()
-      // What else a command takes is its own.
+      // The command itself handles its other arguments.
     } while wantsHelp
     return nil
   }
@@ -29,12 +29,12 @@ enum UsageHint {
     command.configuration.commandName ?? "\(command)".lowercased()
   }
 
-  /// The parser's message with what was most likely meant; `nil` where that is not known.
+  /// The parser's message with the probable intention; `nil` if that is not known.
   static func rewritten(_ message: String, arguments: some Collection<String>) -> String? {
     if arguments.first == "run", let file = quoted(after: "Unexpected argument '", in: message) {
       return message.replacing("Unexpected argument '\(file)'", with: "a board file is named with --board \(file)")
     }
-    // A word that the parser takes for what it is not: the mistake is often another one, a word or an option before it.
+    // A word that the parser misunderstands: the mistake is often another word or option before it.
     guard let word = quoted(after: "The value '", in: message), let usage = message.firstRange(of: "\nUsage: ") else {
       return nil
     }
@@ -49,11 +49,11 @@ enum UsageHint {
     return message[start.upperBound..<end]
   }
 
-  /// The first option that the command does not have, where what follows it was taken for an argument.
+  /// The first unknown option, whose value was taken for an argument.
   private static func optionMistake(in arguments: some Collection<String>) -> String? {
     let known = options(of: command(of: arguments))
     for argument in arguments {
-      // What stands behind it is no option, whatever it looks like.
+      // Words after it are no options, whatever their form.
       if argument == "--" { return nil }
       guard argument.hasPrefix("--") else { continue }
       let name = String(argument.prefix { $0 != "=" })
@@ -64,7 +64,7 @@ enum UsageHint {
     return nil
   }
 
-  /// `fleet` alone lists hubs, so that a subcommand of it that is none was taken for a broker.
+  /// `fleet` alone lists hubs, so an unknown subcommand was taken for a broker.
   private static func fleetMistake(_ word: Substring, in arguments: some Collection<String>) -> String? {
     let known = Fleet.configuration.subcommands.map(name)
     guard Array(arguments.prefix(2)) == ["fleet", String(word)], !word.contains(":"),

@@ -13,7 +13,7 @@ struct Watchdog: Service {
 
   func run() async throws {
     let clock = MonotonicClock()
-    // Ending is what the cancellation is for; an error would make the whole service end as failed.
+    // The cancellation means to end; an error would make the whole service end as failed.
     try? await cancelWhenGracefulShutdown {
       while true {
         if !supervisor.isHopeless { ServiceManager.watchdogPing() }

@@ -29,7 +29,7 @@ struct CompressedRecordingTests {
       for _ in 0..<500 { rig.append(sentence) }
       _ = rig.turnWhenDue()
       #expect(rig.events.values == [.began(segment: folder.names[0])])
-      // Nobody ends it.
+      // It is not ended.
     }
     let byteCount = try MCAPReader(path: "\(folder.path)/\(folder.names[0])").source.byteCount
     #expect(byteCount < 500 * 69 / 2)

@@ -9,18 +9,18 @@ import Testing
 
 private enum Disk {
   static let folder = getenv("SENSORHUB_DISK_BENCH").map { String(cString: $0) }
-  /// The time really goes by: what the file system writes every few seconds by itself is counted as well.
+  /// In real time: the periodic writes of the file system itself are counted as well.
   static let isReal = getenv("SENSORHUB_DISK_REAL") != nil
 }
 
-/// What reaches the disk for ten minutes of a hub, relative to what was recorded. Measured only where the environment names a folder
-/// for it, on a file system of its own: SENSORHUB_DISK_BENCH.
+/// The bytes that reach the disk in ten minutes of a hub, relative to the recorded bytes. Measured only if the
+/// environment names a folder for it, on a separate file system: SENSORHUB_DISK_BENCH.
 @Suite(.serialized, .enabled(if: Disk.folder != nil, "SENSORHUB_DISK_BENCH names no folder"))
 struct DiskBytesTests {
   struct Case: CustomTestStringConvertible {
     var syncSeconds: Int
     var isFull: Bool
-    /// The most that may reach the disk; `nil` where that is only looked at.
+    /// The maximum that may reach the disk; `nil` if it is only shown.
     var limit: Double?
 
     var testDescription: String { "\(syncSeconds) s, \(isFull ? "a full ring" : "a growing one")" }

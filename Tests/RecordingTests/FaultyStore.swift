@@ -49,7 +49,7 @@ final class FaultyStore: SegmentStore {
   /// What every write fails with; `nil` for none.
   func set(errno: Int32?) { state.withLock { $0.errno = errno } }
 
-  /// What fits on the disk.
+  /// The capacity of the disk.
   func set(byteLimit: UInt64) { state.withLock { $0.byteLimit = byteLimit } }
 
   /// How often a write has failed.

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Recording
 
-/// One file for somebody who waits for it.
+/// One file for a client that waits for it.
 struct OneFileTests {
   private let folder = RecordingFolder()
 
@@ -31,7 +31,7 @@ struct OneFileTests {
     for second in 0..<3 {
       rig.append("\(second)")
       rig.clock.advance(by: .seconds(1))
-      // What the system's clock does meanwhile is no matter.
+      // Changes of the system's clock have no effect.
       rig.system.set(forward: .seconds(3600))
     }
     _ = rig.writer.turn()

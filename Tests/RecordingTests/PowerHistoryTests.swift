@@ -4,7 +4,7 @@ import Testing
 
 @testable import Recording
 
-/// What devices' power did.
+/// The power of devices over time.
 struct PowerHistoryTests {
   private let made: MadeSegments
 
@@ -14,7 +14,7 @@ struct PowerHistoryTests {
       "100000Z-001", seconds: 0..<400,
       power: [
         .init(at: 0, power: "off"), .init(at: 10, power: "settling"), .init(at: 11, power: "tracking"),
-        // Somebody else holds it.
+        // Another client holds it.
         .init(at: 20, power: "tracking"), .init(at: 200, power: "off"), .init(at: 300, power: "tracking"),
       ])
     _ = try made.write(
@@ -43,7 +43,7 @@ struct PowerHistoryTests {
   @Test func `how it stood when the time began is told first`() {
     #expect(text(power(100, 350)) == "tracking@20 off@200 tracking@300")
     #expect(text(power(250, 260)) == "off@200")
-    // Nobody knows what was between two recordings.
+    // The time between two recordings is unknown.
     #expect(text(power(1000, 3650)) == "off@3600")
     #expect(text(power(1000, 2000)) == "")
   }

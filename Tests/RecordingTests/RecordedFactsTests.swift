@@ -5,7 +5,7 @@ import Testing
 
 @testable import Recording
 
-/// What a recording says of where it comes from has its time.
+/// A recording's statements about its origin have their times.
 struct RecordedFactsTests {
   private let folder = RecordingFolder()
 
@@ -33,7 +33,7 @@ struct RecordedFactsTests {
     let (late, never) = facts.holding(atNanoseconds: until)
     #expect(late["board"] == ["file": "turned"] && late["calibration"].isEmpty)
     #expect(never == .max)
-    // Of what was measured a moment before somebody said what it was measured with.
+    // For measurements a moment before the statement about their source.
     #expect(facts.holding(atNanoseconds: start - 1).facts == early)
   }
 

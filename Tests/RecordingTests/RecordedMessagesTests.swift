@@ -5,7 +5,7 @@ import Testing
 
 @testable import Recording
 
-/// Recordings that are read one after the other while somebody removes some of them.
+/// Recordings that are read one after the other while some of them are removed.
 struct RecordedMessagesTests {
   private final class Progress: ReadingProgress {
     let vanished = Guarded<[Int]>([])
@@ -22,7 +22,7 @@ struct RecordedMessagesTests {
   ) throws -> (seconds: Set<Int>, vanished: [Int]) {
     let files = try RecordingFiles(paths) { Issue.record("left out: \($0)") }
     let remove = { for name in names { unlink("\(segments.folder.path)/\(name)") } }
-    // Some go before anything is read, the others meanwhile.
+    // Some are removed before the reading, others during it.
     if from != nil { remove() }
     var messages = try RecordedMessages(files, from: from, to: nil, progress: progress) { $0 == "/state" }
     var seconds: Set<Int> = []

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Recording
 
-/// What keeps a machine from recording.
+/// The obstacles to recording on a machine.
 struct RecordingObstacleTests {
   private let folder = RecordingFolder()
 
@@ -40,7 +40,7 @@ struct RecordingObstacleTests {
     #expect(
       obstacle(folder.path, megabytes: Int(wanted))
         == .diskTooSmall(path: folder.path, byteCount: all, wanted: wanted * 1_000_000))
-    // What others have on it is not free, however much there is in all.
+    // Space used by other files is not free, however large the disk.
     if case .tooLittleFree(folder.path, let free, let most)? = obstacle(folder.path, megabytes: Int(wanted) - 1) {
       #expect(free < most)
     } else {

@@ -89,7 +89,7 @@ struct RecordingWriterTests {
       rig.append("too late")
       _ = rig.writer.turn()
     }
-    // The process is gone, and with it what it had in memory.
+    // The process is gone, together with its memory.
     let name = folder.names[0]
     #expect(try MCAPReader(path: folder.path + "/" + name).damage != nil)
     let next = Rig(folder.store)
@@ -274,7 +274,7 @@ struct RecordingWriterTests {
     #expect(folder.byteCount <= 2_200_000)
     #expect(rig.events.values.contains { if case .removedForRoom = $0 { true } else { false } })
     #expect(!rig.events.values.contains { if case .failed = $0 { true } else { false } })
-    // Whoever has filled it takes all that there is: something stays.
+    // The other files keep growing: something remains.
     store.set(byteLimit: 1000)
     let next = Rig(store, RecordSettings(path: "", maximumMegabytes: 8))
     next.record(400..<420)

@@ -77,7 +77,7 @@ struct RecyclingTests {
       count += 1
       let found = try numbers(newest)
       #expect(found == Array(first..<first + found.count))
-      // Not more than what waits for its time, and for its block.
+      // At most the bytes that wait for their time, and for their block.
       #expect(found.count >= count - first - 8)
     }
   }
@@ -86,14 +86,14 @@ struct RecyclingTests {
     let year = Duration.seconds(365 * 86_400)
     let ahead = Rig(folder.store, settings, ahead: year)
     let count = try fill(ahead)
-    // Nothing fits beside what there is.
+    // Nothing fits in addition to the existing files.
     ahead.record(count..<count + 20)
     ahead.writer.finish()
     var name = ""
     do {
       let rig = Rig(folder.store, settings)
       rig.record(5000..<5003)
-      // What is in memory is gone with this.
+      // This loses the contents of the memory.
       #expect(rig.turnWhenDue().isRest)
       name = try #require(folder.names.last)
       var status = stat()
@@ -162,7 +162,7 @@ struct RecyclingTests {
     #expect(try folder.store.recycle(old, as: new, limit: 1 << 20) == nil)
     #expect(unlink("\(folder.path)/kept.mcap") == 0)
     let file = try #require(try folder.store.recycle(old, as: new, limit: 1 << 20))
-    // Nor does another hub take what this one has.
+    // Nor does another hub take this one's files.
     #expect(folder.store.isHeld(old))
     #expect(try folder.store.recycle(old, as: "sensorhub-20261123T000000Z-002.mcap", limit: 1 << 20) == nil)
     #expect(!file.isThere)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Recording
 
-/// What a replay does with the hub that it plays to.
+/// The effects of a replay on its hub.
 struct ReplayPlayerTests {
   private let stage: ReplayStage
 

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Recording
 
-/// What is taken of a recording whose receiver wakes every 15 seconds for one fix: three seconds of states without a position, the
-/// fix, and the last word before it sleeps.
+/// The page of a recording whose receiver wakes every 15 seconds for one fix: three seconds of states without a
+/// position, the fix, and the last state before it sleeps.
 struct ScheduledFixPagesTests {
   private let made = MadeSegments()
 

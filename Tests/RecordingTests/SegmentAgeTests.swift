@@ -8,7 +8,7 @@ import Testing
 
 @testable import Recording
 
-/// How old a segment is, whatever is done to the clock.
+/// The age of a segment, whatever happens to the clock.
 struct SegmentAgeTests {
   private let folder = RecordingFolder()
   private let settings = RecordSettings(path: "", maximumAge: .seconds(8 * 3600))
@@ -28,7 +28,7 @@ struct SegmentAgeTests {
   }
 
   @Test func `a clock that is set right later makes nothing old, and one that is set back nothing young`() throws {
-    // The board has started in what it takes for last year.
+    // The board has started with a clock that shows last year.
     let rig = Rig(folder.store, settings, ahead: .zero - year)
     rig.append("first")
     #expect(rig.turnWhenDue().isRest)
@@ -41,7 +41,7 @@ struct SegmentAgeTests {
     rig.append("third")
     #expect(rig.turnWhenDue().isRest)
     #expect(folder.names.contains(first))
-    // Nor for the next hub: the file has the time that it was written by the clock as it is now.
+    // Nor for the next hub: the file's time is that of its writing by the present clock.
     let written = try #require(folder.store.segments.first { $0.name == first })
     let age = Rig.start + 3611 * 1_000_000_000 - written.writtenNanosecondsSince1970
     #expect((0...20 * 1_000_000_000).contains(age), "\(age)")

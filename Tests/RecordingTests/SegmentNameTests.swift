@@ -6,13 +6,13 @@ import Testing
 
 @testable import Recording
 
-/// What a clock that is not right does to a recording: nothing that counts.
+/// The effects of a wrong clock on a recording: none that matter.
 struct SegmentNameTests {
   @Test(
     arguments: [
       (nil, "sensorhub-20261122T211439Z-001.mcap"),
       ("sensorhub-20261121T000000Z-007.mcap", "sensorhub-20261122T211439Z-001.mcap"),
-      // The clock is behind what is there.
+      // The clock is before the existing files.
       ("sensorhub-20261128T000000Z-007.mcap", "sensorhub-20261128T000000Z-008.mcap"),
       ("sensorhub-20261128T000000Z-999.mcap", "sensorhub-20261128T000000Z-9990.mcap"),
       ("sensorhub-20261128T000000Z-9990.mcap", "sensorhub-20261128T000000Z-9991.mcap"),
@@ -28,8 +28,7 @@ struct SegmentNameTests {
     throws
   {
     let folder = RecordingFolder()
-    // By a clock that was a week ahead: one that was cut, and a whole one behind it.
-    // A hub that was killed has let go of it.
+    // By a clock that was a week early: an incomplete one, and a complete one after it. A killed hub has released it.
     do {
       let first = Rig(folder.store)
       first.append("cut")
@@ -79,7 +78,7 @@ struct SegmentNameTests {
       let next = Rig(folder.store, .init(path: "", maximumAge: .seconds(3600)))
       next.append("next")
       next.writer.finish()
-      // What lies in the future is not old yet, and what is from before 1970 is.
+      // A file from the future is not old yet, and one from before 1970 is.
       #expect(folder.names.contains(name) == (year == "2400-01-01"), "\(folder.names)")
     }
   }

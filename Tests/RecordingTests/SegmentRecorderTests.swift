@@ -46,7 +46,7 @@ import Testing
     recorder.start()
     append("first", to: recorder, channel)
     #expect(eventually { store.isWaiting.withLock { $0 } })
-    // Many times what waits at most. An append that waited would never come back.
+    // Many times the maximum number of waiting messages. An append that waited would never return.
     let padding = String(repeating: ".", count: 1000)
     for index in 0..<5000 { append("\(index) \(padding)", to: recorder, channel) }
     #expect(eventually { events.values.contains(.losing(.slow)) })

@@ -129,7 +129,7 @@ struct StatePageTests {
       try writer.flush()
       #expect(try read(every: 0, limit: 30, catalogue).numbers == Array(0..<round * 40))
       #expect(catalogue.segments.last?.file?.scan != nil)
-      // Whoever takes it along gets a whole file.
+      // A copy taken at any time is a complete file.
       let content = try #require(try catalogue.content(of: name))
       var bytes: [UInt8] = []
       while UInt64(bytes.count) < content.byteCount { bytes += try content.bytes(at: UInt64(bytes.count), limit: 3000) }

@@ -22,7 +22,7 @@ public enum ExportTime: Equatable, Sendable {
     self = parsed
   }
 
-  /// What is from here on is meant.
+  /// As a beginning.
   ///
   /// - Parameter start: an instant of the recording's first day
   public func start(inRecordingFrom start: UTCTime) -> UTCTime {
@@ -33,7 +33,7 @@ public enum ExportTime: Equatable, Sendable {
     }
   }
 
-  /// What is before that is meant: with a day all of it.
+  /// As an end: a day includes all of it.
   ///
   /// - Parameter start: an instant of the recording's first day
   public func end(inRecordingFrom start: UTCTime) -> UTCTime {

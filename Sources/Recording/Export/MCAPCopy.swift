@@ -1,7 +1,7 @@
 import MCAP
 
-/// Puts messages of several files into one new, whole one. Channels and schemas are numbered anew, and those that are the
-/// same in several files are one.
+/// Copies messages of several files into one new, complete one. Channels and schemas are numbered anew, and equal ones
+/// of several files are merged.
 public struct MCAPCopy<Sink: MCAPSink & ~Copyable>: ~Copyable {
   private struct SchemaKey: Hashable {
     var name: String
@@ -20,7 +20,7 @@ public struct MCAPCopy<Sink: MCAPSink & ~Copyable>: ~Copyable {
   private var schemas: [SchemaKey: UInt16] = [:]
   private var channels: [ChannelKey: UInt16] = [:]
   private var metadata: [MCAPMetadata] = []
-  /// What the present file's channels are called in the new one.
+  /// The numbers of the present file's channels in the new one.
   private var numbers: [UInt16: UInt16] = [:]
   private var summary = MCAPSummary()
 

@@ -2,7 +2,7 @@
 public struct MessageIntervals: Sendable {
   /// Shorter ones are no pauses, however often messages come otherwise.
   public static let shortestPauseNanoseconds: UInt64 = 2_000_000_000
-  /// A pause is longer than so many usual intervals.
+  /// A pause is longer than this number of usual intervals.
   public static let pauseFactor = 10.0
 
   public private(set) var count: UInt64 = 0
@@ -43,7 +43,7 @@ public struct MessageIntervals: Sendable {
   /// Fewer intervals have no rate worth telling.
   private static let leastIntervalCount = 4
 
-  /// Messages a second in the time that the files cover; `nil` where that are too few to say.
+  /// Messages a second in the period of the files; `nil` if there are too few of them.
   public var meanRateHz: Double? {
     let covered = covered
     guard covered.nanoseconds > 0, covered.intervalCount >= Self.leastIntervalCount else { return nil }
@@ -76,7 +76,7 @@ public struct MessageIntervals: Sendable {
 
   private static func step(_ interval: UInt64) -> Int {
     let exponent = 63 - interval.leadingZeroBitCount
-    // The three bits behind the first one.
+    // The three bits after the first one.
     let fraction = exponent >= 3 ? Int(interval >> UInt64(exponent - 3)) & 7 : 0
     return exponent * 8 + fraction
   }

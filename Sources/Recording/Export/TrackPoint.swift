@@ -15,7 +15,7 @@ public struct TrackPoint: Equatable, Sendable {
   public var horizontalSigmaMetres: Double?
   /// Carried on without satellites.
   public var isReckoned = false
-  /// Of the fix that it rests on: 2 for two dimensions, 3 for three; `nil` where there is none.
+  /// The dimensions of its fix, 2 or 3; `nil` without a fix.
   public var fixMode: Int?
   /// As in the gpsd protocol: 1 autonomous, 2 differential, 3 RTK fixed, 4 RTK float.
   public var fixStatus: Int?

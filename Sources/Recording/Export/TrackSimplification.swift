@@ -2,8 +2,8 @@ import Fusion
 
 /// Leaves out points of a track that lie near the line between those that stay (Ramer, 1972; Douglas and Peucker, 1973).
 public enum TrackSimplification {
-  /// The method takes time with the square of the points where the track is a ball of noise, so long tracks are taken in
-  /// pieces of so many, whose ends stay.
+  /// The time of this method grows with the square of the points if the track is a ball of noise, so long tracks are
+  /// divided into pieces of this number, whose ends stay.
   private static let pieceCount = 8192
 
   /// The points that stay. Each of the others is no farther than the tolerance from the line between the two that enclose
@@ -11,7 +11,7 @@ public enum TrackSimplification {
   public static func simplified(_ points: [TrackPoint], toleranceMetres: Double) -> [TrackPoint] {
     guard points.count > 2 else { return points }
     var stays = [Bool](repeating: false, count: points.count)
-    // What is still to be looked at. No recursion: a track of a day has a million points.
+    // The ranges that remain to be examined. No recursion: a track of a day has a million points.
     var open: [(first: Int, last: Int)] = []
     var first = 0
     while first < points.count - 1 {

@@ -1,14 +1,14 @@
 import NMEA
 
-/// Decides where a track is interrupted: what lies between two points that are far apart in time nobody has seen, and no
-/// line should be drawn there.
+/// Decides where a track is interrupted: the way between two points that are far apart in time is unknown, and no line
+/// should be drawn there.
 public struct TrackSplitter: Sendable {
-  /// Longer than this without a position is a pause, whatever the reason.
+  /// A longer time without a position is a pause, whatever the reason.
   public static let longestPauseNanoseconds: Int64 = 10_000_000_000
-  /// So long after a receiver was switched off: of several, another one may have carried on.
+  /// The time after a receiver was switched off: another receiver may continue the track.
   static let longestPauseAtRestNanoseconds: Int64 = 2_000_000_000
 
-  /// What lies between two points where nothing is missing.
+  /// The interval between two points without a gap.
   private let intervalNanoseconds: Int64
   private var last: UTCTime?
   private var hasRested = false
@@ -19,7 +19,7 @@ public struct TrackSplitter: Sendable {
   /// Since the last point a receiver has had no power, or the hub was asleep.
   public mutating func noteRest() { hasRested = true }
 
-  /// Takes the next point's time; returns whether the track begins anew there.
+  /// Takes the next point's time; returns whether a new part of the track begins there.
   public mutating func beginsSegment(at time: UTCTime) -> Bool {
     defer {
       last = time

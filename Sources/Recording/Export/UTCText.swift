@@ -1,6 +1,6 @@
 import NMEA
 
-/// Instants as ISO 8601 writes them: `2026-11-22T10:00:00.000Z`. What is written is always in UTC.
+/// Instants in ISO 8601: `2026-11-22T10:00:00.000Z`. The output is always in UTC.
 public enum UTCText {
   /// To the millisecond.
   public static func make(_ time: UTCTime) -> String {

@@ -6,12 +6,12 @@ import NMEA
 /// Log times follow the system clock of when the recording began, which on a board without a clock of its own may be hours
 /// off. Where a receiver has told the time they are corrected by it: the times that people give, and get, are right.
 public enum ClockCorrection {
-  /// What is nearer is how long a state takes from the receiver to the recording.
+  /// A smaller difference is the delay of a state between the receiver and the recording.
   private static let leastNanoseconds: UInt64 = 1_000_000_000
   /// States at the beginning of a file among which a look finds the time that a receiver has told: half a minute's.
   private static let stateCountOfLook = 300
 
-  /// By how much a receiver's time differs from the log times; `nil` where none has told it.
+  /// The difference between a receiver's time and the log times; `nil` if no receiver has stated the time.
   public static func nanoseconds(
     of reader: MCAPReader<MCAPFileSource>, path: String
   ) throws(RecordingError) -> Int64? {
@@ -28,8 +28,8 @@ public enum ClockCorrection {
     }
   }
 
-  /// The same by a look at the beginning of a file and at its end: where no receiver has told the time, all of a file would be
-  /// read in vain.
+  /// The same, by the beginning and the end of a file: if no receiver has stated the time, the whole file would be read
+  /// without result.
   static func glimpsed(in reader: MCAPReader<MCAPFileSource>) -> Int64? {
     let channels = reader.summary.channelIDs(ofTopics: ["/state"])
     guard !channels.isEmpty else { return nil }
@@ -41,7 +41,7 @@ public enum ClockCorrection {
     let last = reader.summary.chunks.last { chunk in
       chunk.channels.contains { channels.contains($0.channelID) }
     }
-    // What a damaged file says need not be a time.
+    // A damaged file may contain any number.
     guard let last, last.startTimeNanoseconds <= last.endTimeNanoseconds, last.endTimeNanoseconds < .max
     else { return nil }
     var states = reader.messages(in: last.startTimeNanoseconds..<last.endTimeNanoseconds + 1, channelIDs: channels)

@@ -11,16 +11,16 @@ public struct PowerChange: Equatable, Sendable {
   public var holders: [String]
 }
 
-/// What devices' power did in some time.
+/// The power of devices in a period.
 public struct PowerPage: Equatable, Sendable {
   /// The first ones may be older: how it stood when that time began, as of when it was last told.
   public var changes: [PowerChange] = []
-  /// From when on there is more; `nil` where there is none.
+  /// The time of the next page; `nil` if there is none.
   public var next: UTCTime?
 }
 
 extension SegmentCatalogue {
-  /// So many chunks are looked at for how it stood before.
+  /// The maximum number of chunks that are searched for the state before.
   private static let chunkCountBefore = 32
 
   /// The changes of a time.
@@ -50,7 +50,7 @@ extension SegmentCatalogue {
       while let message = try? messages.next() {
         guard let change = RecordedPowerState(message.data)?.change(at: messages.time(of: message)) else { continue }
         if present[change.id] == change.power { continue }
-        // What came about at one instant stays together: the next page begins with an instant.
+        // Events of one instant stay together: the next page begins with an instant.
         if change.time > lastTime, page.changes.count >= limit || isStopped() {
           page.next = change.time
           return page
@@ -64,7 +64,7 @@ extension SegmentCatalogue {
     return page
   }
 
-  /// A recording has ended, and nobody has seen since what became of the devices that were on.
+  /// A recording has ended, and the later state of its devices is unknown.
   private func note(
     endOf segment: Segment, in times: Range<UTCTime>, _ present: inout [String: String], _ page: inout PowerPage
   ) {
@@ -92,7 +92,7 @@ extension SegmentCatalogue {
       where chunk.startTimeNanoseconds < end && chunk.mayHave(channels) {
         if chunkCount == SegmentCatalogue.chunkCountBefore || ids.isSubset(of: found.keys) { break }
         chunkCount += 1
-        // What a damaged file says need not be a time.
+        // A damaged file may contain any number.
         guard chunk.startTimeNanoseconds <= chunk.endTimeNanoseconds, chunk.endTimeNanoseconds < .max else { continue }
         let times = chunk.startTimeNanoseconds..<min(end, chunk.endTimeNanoseconds + 1)
         var inChunk: [String: PowerChange] = [:]
@@ -111,7 +111,7 @@ extension SegmentCatalogue {
 }
 
 extension MCAPChunkIndex {
-  /// Whether messages of these channels may be in it.
+  /// Whether it may contain messages of these channels.
   fileprivate func mayHave(_ ids: Set<UInt16>) -> Bool {
     channels.isEmpty || channels.contains { ids.contains($0.channelID) }
   }

@@ -1,9 +1,9 @@
-/// Somebody who is told how far the reading of a recording has come.
+/// An observer of the progress of reading a recording.
 public protocol ReadingProgress: AnyObject, Sendable {
   /// One more message has been read.
   func advance()
   /// There are no more.
   ///
-  /// - Parameter vanishedFileCount: files of a folder that somebody has removed before it was their turn
+  /// - Parameter vanishedFileCount: files of a folder that were removed before they were read
   func finish(vanishedFileCount: Int)
 }

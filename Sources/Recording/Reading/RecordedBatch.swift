@@ -25,7 +25,7 @@ public enum RecordedBatch {
     }
   }
 
-  /// `nil` for what is no batch. When it was read is the message's to say.
+  /// `nil` if it is no batch. The message has the time at which it was read.
   public static func read(_ data: ArraySlice<UInt8>) -> IMUBatch? {
     data.withUnsafeBytes { bytes in
       guard bytes.count >= headByteCount else { return nil }

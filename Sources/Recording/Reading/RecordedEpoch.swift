@@ -48,7 +48,7 @@ public enum RecordedEpoch {
     bytes = writer.bytes
   }
 
-  /// `nil` for what is no epoch.
+  /// `nil` if it is no epoch.
   public static func read(_ data: ArraySlice<UInt8>) -> ReceiverEpoch? {
     guard data.count == byteCount else { return nil }
     return data.withUnsafeBytes { bytes in

@@ -1,17 +1,17 @@
 import MCAP
 
-/// What a recording says of where it comes from, and from when on that held: a board file may be read again while it is recorded
-/// from. Metadata of the format have no time; each record of these has it among its entries.
+/// A recording's statements of its origin, with the time from which they apply: the board file may change during a
+/// recording. Metadata of the format have no time; each of these records has it among its entries.
 public struct RecordedFacts: Equatable, Sendable {
   private static let since = "sinceLogTimeNanoseconds"
 
-  /// As log times are; `nil` of recordings that do not say, and of which the last that is said holds throughout.
+  /// In log time; `nil` for recordings without it, in which the last statement applies throughout.
   public var sinceNanoseconds: UInt64?
   private var entries: [String: [String: String]] = [:]
 
   public init() {}
 
-  /// The entries of a metadata record; none where there is none.
+  /// The entries of a metadata record; none without the record.
   public subscript(name: String) -> [String: String] { entries[name] ?? [:] }
 
   /// The facts of a file, in the order of their times.
@@ -20,7 +20,7 @@ public struct RecordedFacts: Equatable, Sendable {
     for index in reader.summary.metadata {
       guard var record = try? reader.metadata(index) else { continue }
       let time = record.entries.removeValue(forKey: since).flatMap { UInt64($0) }
-      // Those of one time belong together: what is not said again holds no more.
+      // Statements of one time belong together: one that is not repeated does not apply any more.
       if all.last.map({ $0.sinceNanoseconds != time }) ?? true {
         all.append(RecordedFacts())
         all[all.count - 1].sinceNanoseconds = time

@@ -6,7 +6,7 @@ public struct RecordedMessages: Sendable {
   private let files: [RecordingFiles.File]
   private let isWanted: @Sendable (String) -> Bool
   private let times: Range<UTCTime>?
-  /// What has been read already.
+  /// The messages that have been read already.
   private let place: RecordingPlace?
   /// Whether a file that cannot be read, or not any more, is no reason to give up the others.
   private let isLenient: Bool
@@ -18,7 +18,7 @@ public struct RecordedMessages: Sendable {
   public private(set) var reader: MCAPReader<MCAPFileSource>?
   /// Its name, without the folder.
   private(set) var fileName = ""
-  /// What is to be added to a log time of that file, to have UTC.
+  /// The offset from a log time of that file to UTC.
   public private(set) var correctionNanoseconds: Int64 = 0
   /// When that file's recording began, by its own account: files of one recording are corrected alike.
   private var started: String?
@@ -61,9 +61,9 @@ public struct RecordedMessages: Sendable {
     return nil
   }
 
-  /// Those of a ring of segments, from which some may go while they are read.
+  /// The messages of a ring of segments, some of which may be removed during the reading.
   ///
-  /// - Parameter place: in the first of the files, what has been read already
+  /// - Parameter place: in the first of the files, the end of the messages that have been read already
   init(
     _ files: [RecordingFiles.File], in times: Range<UTCTime>, after place: RecordingPlace? = nil,
     isWanted: @escaping @Sendable (String) -> Bool
@@ -155,7 +155,7 @@ public struct RecordedMessages: Sendable {
     return try ClockCorrection.nanoseconds(of: reader, path: file.path)
   }
 
-  /// The entries of the last metadata record of a name; none where there is none that can be read.
+  /// The entries of the last metadata record of a name; none without a readable one.
   public static func facts(named name: String, of reader: MCAPReader<MCAPFileSource>) -> [String: String] {
     guard let index = reader.summary.metadata.last(where: { $0.name == name }) else { return [:] }
     return (try? reader.metadata(index))?.entries ?? [:]

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import NMEA
 
-/// A message of the topic `/power`, as far as it matters here.
+/// The part of a message of the topic `/power` that is used here.
 struct RecordedPowerState: Decodable {
   /// Powers that cost nothing, or nearly so.
   static let rests: Set<String> = ["off", "asleep", "failed", "unknown"]

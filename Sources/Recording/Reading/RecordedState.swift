@@ -1,9 +1,10 @@
 import Fusion
 import NMEA
 
-/// What an export and the history need of a state, read from what the state's report wrote. A number that is not known is NaN.
+/// The values of a state that an export and the history need, read from the output of the state's report. An unknown
+/// number is NaN.
 ///
-/// A scanner of its own: a `JSONDecoder` decodes all of the state, and a recording of a day has a million of them.
+/// It has its own scanner: a `JSONDecoder` decodes all of the state, and a recording of a day has a million of them.
 public struct RecordedState: Sendable {
   /// Numbers, in the units of the report.
   public enum Field: Int, CaseIterable, Sendable {
@@ -25,13 +26,13 @@ public struct RecordedState: Sendable {
   private(set) var timeRange: Range<Int>?
   private var numbers = [Double](repeating: .nan, count: Field.allCases.count)
 
-  /// `nil` for what is no state.
+  /// `nil` if it is no state.
   public init?(_ data: ArraySlice<UInt8>) {
     let isRead = data.withUnsafeBufferPointer { bytes in
       var cursor = JSONCursor(bytes)
       return readObject(RecordedState.parts[0], &cursor) && cursor.isAtEnd
     }
-    // Beyond these times there is no clock that has counted so far.
+    // No clock has counted beyond these times.
     guard isRead, hasMode, (-1e9...1e9).contains(self[.monotonic]) else { return nil }
     if hasPosition {
       guard (-90...90).contains(self[.latitude]), (-180...180).contains(self[.longitude]),
@@ -42,7 +43,7 @@ public struct RecordedState: Sendable {
 
   public subscript(_ field: Field) -> Double { numbers[field.rawValue] }
 
-  /// `nil` where it is not known.
+  /// `nil` if it is not known.
   public func known(_ field: Field) -> Double? { self[field].isNaN ? nil : self[field] }
 
   public func whole(_ field: Field) -> Int? { known(field).flatMap { Int(exactly: $0.rounded()) } }
@@ -86,7 +87,7 @@ public struct RecordedState: Sendable {
       fields: [("mode", .fixMode), ("status", .fixStatus), ("satellites", .satellites), ("hdop", .hdop)]),
   ]
 
-  /// Parts lie one level deep; what is deeper, and lists, nobody asks for.
+  /// Parts are one level deep; deeper values, and lists, are not needed.
   private mutating func readObject(_ part: Part, _ cursor: inout JSONCursor) -> Bool {
     guard cursor.take("{") else { return false }
     if cursor.take("}") { return true }
@@ -128,7 +129,7 @@ public struct RecordedState: Sendable {
   }
 }
 
-/// Goes through JSON from left to right. What it gives are views: into the bytes that it was given.
+/// Scans JSON from left to right. Its results are views into the given bytes.
 private struct JSONCursor {
   private let bytes: UnsafeBufferPointer<UInt8>
   private(set) var position = 0
@@ -151,7 +152,7 @@ private struct JSONCursor {
     return true
   }
 
-  /// What stands between quotes, escapes as they are: none of the keys and values that count has any.
+  /// The text between quotes, with unchanged escapes: none of the needed keys and values has any.
   mutating func string() -> UnsafeBufferPointer<UInt8>? {
     guard take("\"") else { return nil }
     let start = position

@@ -15,11 +15,12 @@ public struct RecordingFiles: Sendable {
     public var topics: Set<String>
     /// `nil` for a file in order.
     public var damage: MCAPError?
-    /// What is to be added to its log times to have UTC; `nil` where nobody has found out yet.
+    /// The offset from its log times to UTC; `nil` until it is determined.
     var correctionNanoseconds: Int64?
     /// As far as a file without an end has been gone through.
     var scan: MCAPScan?
-    /// What is damaged in it though more follows, in bytes; of a file with an end that is only known once all of it is read.
+    /// The damaged bytes in it that are followed by more; in a file with an end, they are only known once all of it is
+    /// read.
     public var leftOutByteCount: UInt64 = 0
     /// Found in a folder: from a ring the oldest go at any time.
     var isListed = false
@@ -54,7 +55,7 @@ public struct RecordingFiles: Sendable {
           guard isFolder else { throw .unreadable(path: path, error) }
           switch error {
           case .cut: emptyPaths.append(path)
-          // The oldest go while somebody looks.
+          // The oldest may be removed during the search.
           case .system(_, ENOENT): break
           default: leftOut(.unreadable(path: path, error))
           }
@@ -62,7 +63,7 @@ public struct RecordingFiles: Sendable {
       }
     }
     guard !files.isEmpty else { throw .nothingWhole(paths: emptyPaths) }
-    // Segments have their time in their names, which decides where there are no messages.
+    // Segments have their time in their names, which decides if there are no messages.
     files.sort { ($0.startNanoseconds, $0.path) < ($1.startNanoseconds, $1.path) }
   }
 
@@ -92,7 +93,7 @@ extension RecordingFiles.File {
       leftOutByteCount: reader.leftOutByteCount)
   }
 
-  /// Opens it; `nil` where it has gone since it was found in its folder.
+  /// Opens it; `nil` if it has been removed since it was found in its folder.
   public func openIfThere() throws(RecordingError) -> MCAPReader<MCAPFileSource>? {
     do throws(RecordingError) {
       return try open()

@@ -1,6 +1,6 @@
 /// How fast a recording grows while something is recorded, measured by what there is of it.
 public struct RecordingPace: Sendable {
-  /// Less than this tells nothing: a file's head weighs more than what follows.
+  /// A smaller amount says nothing: a file's head is larger than the rest.
   static let leastSeconds = 30.0
 
   public let bytesPerSecond: Double
@@ -19,7 +19,7 @@ public struct RecordingPace: Sendable {
     self.init(bytes: files.reduce(0) { $0 + $1.byteCount }, seconds: seconds)
   }
 
-  /// How long so many millions of bytes last.
+  /// The duration of this number of millions of bytes.
   public func seconds(for megabytes: Int) -> Double { Double(megabytes) * 1e6 / bytesPerSecond }
 
   /// `about 19 hours`

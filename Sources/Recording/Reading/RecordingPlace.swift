@@ -1,7 +1,7 @@
 import MCAP
 
-/// How far the states of a ring of segments have been read: the next page begins behind it, whatever has been recorded or removed
-/// meanwhile.
+/// The end of a page of states in a ring of segments: the next page begins after it, whatever has been recorded or
+/// removed in the meantime.
 public struct RecordingPlace: Equatable, Sendable {
   /// The segment's name.
   var file: String

@@ -5,10 +5,10 @@ import HardwareIO
 import MCAP
 import NMEA
 
-/// What there is in a folder of segments, for those who ask again and again: of a segment that has not changed nothing is read,
-/// and of the one that is being written no more than what has come since.
+/// The contents of a folder of segments, for repeated requests: an unchanged segment is not read again, and of the one
+/// that is being written only the new part.
 ///
-/// To look waits for the disk: not on an event loop. Nothing stays open.
+/// It waits for the disk, so it must not run on an event loop. No file stays open.
 public final class SegmentCatalogue: Sendable {
   /// A segment as it lies there.
   public struct Segment: Sendable {
@@ -16,9 +16,9 @@ public final class SegmentCatalogue: Sendable {
     public var byteCount: UInt64
     /// A hub is at it just now.
     public var isBeingWritten: Bool
-    /// The first and the last message's time; `nil` where nothing is whole in it.
+    /// The times of the first and the last message; `nil` without a complete one.
     public var times: ClosedRange<UTCTime>?
-    /// `nil` where nothing is whole in it.
+    /// `nil` without a complete message.
     var file: RecordingFiles.File?
     /// When its recording began, by its own account.
     var started: String?
@@ -74,7 +74,7 @@ public final class SegmentCatalogue: Sendable {
     return segments
   }
 
-  /// Of a path that somebody asks for: `nil` for anything that is no segment, or none of this folder's.
+  /// The segment of a requested path: `nil` if it is no segment of this folder.
   public func content(of name: String) throws(MCAPError) -> SegmentContent? {
     guard SegmentName.isOne(name), Identity("\(path)/\(name)") != nil else { return nil }
     do throws(MCAPError) {
@@ -102,7 +102,7 @@ public final class SegmentCatalogue: Sendable {
     let old = known.withLock { $0[name] }
     if let old, old.identity == identity { return old }
     var new = Known(identity: identity)
-    // What cannot be read is listed all the same.
+    // Unreadable ones are listed too.
     if let reader = try? MCAPReader(MCAPFileSource(ofFolder: path), after: old?.file?.scan),
       let file = try? RecordingFiles.File(path: path, reader)
     {

@@ -4,17 +4,17 @@ import NMEA
 public struct StatePage: Sendable {
   /// Each as its report, JSON, with its time.
   public var reports: [[UInt8]] = []
-  /// Where the next page begins; `nil` where there is none.
+  /// The beginning of the next page; `nil` if there is none.
   public var next: RecordingPlace?
 }
 
 extension SegmentCatalogue {
-  /// The states of a time, as many as a page may have.
+  /// The states of a period, as many as a page may have.
   ///
   /// - Parameters:
-  ///   - everySeconds: no more than one state in this time, the first with a new position where there is one; 0 for all
-  ///   - place: where the page before ended
-  ///   - isStopped: asked again and again; once it says so the page ends
+  ///   - everySeconds: at most one state in this time, the first with a new position if there is one; 0 for all
+  ///   - place: the end of the previous page
+  ///   - isStopped: called repeatedly; the page ends when it returns true
   public func states(
     in times: Range<UTCTime>, everySeconds: Double, after place: RecordingPlace? = nil, limit: Int,
     isStopped: () -> Bool = { false }

@@ -17,11 +17,11 @@ public struct StatesOfRecording: Sendable {
     var data: ArraySlice<UInt8>
   }
 
-  /// What is asked for, of which there is one in each interval.
+  /// The requested states, of which there is one in each interval.
   public enum Wanted: Sendable {
     /// States that have a point.
     case points
-    /// States: in each interval the first that has a point or, where none has, the first of all.
+    /// States: in each interval the first that has a point or, if none has, the first of all.
     case states
   }
 
@@ -54,9 +54,9 @@ public struct StatesOfRecording: Sendable {
   private(set) var isPaused = false
 
   /// - Parameters:
-  ///   - wanted: what there is one of in each interval; where it is points, all other states are left out
+  ///   - wanted: the kind of states of which one is taken in each interval; for points, all other states are left out
   ///   - everySeconds: the interval; 0 for all
-  ///   - place: behind which it goes on
+  ///   - place: the end of the previous reading
   public init(
     _ messages: RecordedMessages, wanted: Wanted, everySeconds: Double, after place: RecordingPlace? = nil
   ) {
@@ -182,7 +182,7 @@ public struct StatesOfRecording: Sendable {
       state: state, time: state.isTimeConfirmed ? state.time ?? logTime : logTime, hasRested: false,
       data: message.data)
     if state.mode == .asleep {
-      // Its position is the last one known, and nobody has looked since.
+      // Its position is the last known one, without a later observation.
       hasRested = true
     } else if state.hasPosition {
       let stamp = stamp(of: state)

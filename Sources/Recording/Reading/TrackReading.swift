@@ -8,8 +8,8 @@ public struct TrackReading: Sendable {
     /// Nothing follows.
     public var isLast = false
 
-    /// Leaves out points near the line, as `TrackSimplification` does. Both ends of the piece stay, and of what was carried on
-    /// without satellites.
+    /// Leaves out points near the line, as `TrackSimplification` does. Both ends of the piece stay, and those of dead
+    /// reckoning.
     public func simplified(toleranceMetres: Double) -> Piece {
       guard toleranceMetres > 0 else { return self }
       var piece = Piece(isLast: isLast)

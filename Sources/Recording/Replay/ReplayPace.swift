@@ -16,7 +16,7 @@ struct ReplayPace {
     last = now
   }
 
-  /// As much as may be played now, of so much that there is.
+  /// The part of the available time that may be played now.
   mutating func take(_ duration: Duration) -> Duration {
     let taken = max(.zero, min(owed, duration))
     owed -= taken

@@ -7,16 +7,16 @@ import MonotonicTime
 /// On a thread of its own, which plays to the hub and lets its clock run in between.
 public final class ReplaySession: Sendable {
   public enum Event: Sendable {
-    /// Nothing was recorded for so long; nobody waits for that.
+    /// Nothing was recorded for this time, which is skipped.
     case skipped(Duration)
     /// All has been played.
     case over
-    /// Reading what was recorded has failed.
+    /// Reading the recording has failed.
     case failed(String)
   }
 
   public struct Status: Equatable, Sendable {
-    /// UTC of what was played last, nanoseconds since 1970.
+    /// UTC of the last played message, nanoseconds since 1970.
     public var nanosecondsSince1970: Int64
     /// The times that can be played.
     public var times: ClosedRange<Int64>
@@ -48,10 +48,10 @@ public final class ReplaySession: Sendable {
 
   private struct Report: Sendable { let send: @Sendable (Event) -> Void }
 
-  /// Longer silences are not waited for, but for what is left of them.
+  /// Longer silences are shortened to this.
   private static let longestSilence = Duration.seconds(5)
   private static let restOfSilence = Duration.seconds(1)
-  /// So often the hub's clock goes on while nothing comes.
+  /// The interval at which the hub's clock advances while nothing comes.
   private static let tick = Duration.milliseconds(50)
 
   private let stage: ReplayStage
@@ -63,9 +63,9 @@ public final class ReplaySession: Sendable {
   private let clock = MonotonicClock()
 
   /// - Parameters:
-  ///   - times: of what can be played, nanoseconds since 1970
-  ///   - staysAtEnd: whether it waits there for another time to be played
-  ///   - open: opens what is replayed, from a time on, or from its beginning
+  ///   - times: the recorded period, nanoseconds since 1970
+  ///   - staysAtEnd: whether it waits there for a jump to another time
+  ///   - open: opens the recording, from a time on, or from its beginning
   ///   - report: called on the thread that plays
   public init(
     on stage: ReplayStage, times: ClosedRange<Int64>, rate: Double, staysAtEnd: Bool,
@@ -88,13 +88,13 @@ public final class ReplaySession: Sendable {
 
   // MARK: What people do
 
-  /// What is asked for at once comes about at once: nothing is played between one of it and the next.
+  /// Changes in one call take effect together: nothing is played between them.
   ///
   /// - Parameters:
-  ///   - rate: how many seconds pass in one
-  ///   - time: to go on at, nanoseconds since 1970: the hub begins anew there
+  ///   - rate: recorded seconds per second
+  ///   - time: the time to jump to, nanoseconds since 1970: the hub starts again there
   ///   - isPaused: whether it stands still
-  ///   - step: halts, and plays so much further
+  ///   - step: pauses, and plays this much further
   public func change(rate: Double? = nil, to time: Int64? = nil, isPaused: Bool? = nil, step: Duration? = nil) {
     change { state in
       if let rate { state.status.rate = rate }
@@ -131,7 +131,7 @@ public final class ReplaySession: Sendable {
     player.end()
   }
 
-  /// Plays until it is put to another time, which it returns; `nil` once it is to end.
+  /// Plays until a jump to another time, which it returns; `nil` at the end.
   private func play(from start: Int64?, _ player: inout ReplayPlayer) -> Int64? {
     do {
       var source = try opening.open(start)
@@ -162,7 +162,7 @@ public final class ReplaySession: Sendable {
     return staysAtEnd ? waitForSeek() : nil
   }
 
-  /// Reading up to a time may take long; a value in it where something else is wanted meanwhile.
+  /// Reading up to a time may take long; returns a value in it if something else is requested in the meantime.
   private func interruption() -> Int64?? {
     state.withLock { state in
       if state.isEnding { return .some(nil) }
@@ -206,7 +206,7 @@ public final class ReplaySession: Sendable {
         return .wait(.seconds(3600))
       }
     }
-    // To what is far off there is no wait.
+    // A distant time is not awaited.
     if left <= .zero || left > ReplaySession.longestSilence { return .play }
     return .wait(min(left / state.status.rate, ReplaySession.tick))
   }

@@ -1,4 +1,4 @@
-/// What is replayed: measurements in the order of their times.
+/// The source of a replay: measurements in the order of their times.
 public protocol ReplaySource {
   /// The next; `nil` at the end.
   mutating func next() throws -> ReplayedMessage?

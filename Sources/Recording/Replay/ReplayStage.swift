@@ -5,7 +5,7 @@ import Synchronization
 
 /// Where a hub is that recordings are played to: with their clocks, and without devices.
 public final class ReplayStage: Sendable {
-  /// For the hub: its clocks show when what is played was there.
+  /// For the hub: its clocks show the time of the played message.
   public let machine: Machine
   let clock: ManualClock
   let feed: ReplayFeed
@@ -34,7 +34,7 @@ public final class ReplayStage: Sendable {
       systemTime: { clock.now.nanoseconds &+ system.offsetNanoseconds.load(ordering: .relaxed) })
   }
 
-  /// The board of the time that is played: the hub is to be one of it before anything else is played.
+  /// The board of the played time: the hub must have it before anything else is played.
   public var boards: Property<Board> { board.readOnly }
 
   var systemTimeOffsetNanoseconds: Int64 { system.offsetNanoseconds.load(ordering: .relaxed) }

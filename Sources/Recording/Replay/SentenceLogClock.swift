@@ -1,6 +1,6 @@
 import NMEA
 
-/// Tells the time of a log of sentences and messages by what they state.
+/// The time of a log of sentences and messages by their statements.
 public struct SentenceLogClock {
   private static let day: Int64 = 86_400_000_000_000
   private static let longestDisorder: Int64 = 10_000_000_000

@@ -19,7 +19,7 @@ final class BrokerConnection {
     case late
   }
 
-  /// What is called the same for nobody else.
+  /// A unique name.
   static func newName() -> String { "watch-" + String(UInt32.random(in: .min ... .max), radix: 36) }
 
   private final class Inbox: Sendable {
@@ -99,7 +99,7 @@ final class BrokerConnection {
     return true
   }
 
-  /// Takes what the broker has retained, once it is reached.
+  /// Takes the broker's retained messages, once it is reached.
   func takeRetained(_ take: (Message) -> Void) throws {
     let clock = MonotonicClock()
     // A broker that cannot be reached says so.
@@ -114,7 +114,7 @@ final class BrokerConnection {
     }
   }
 
-  /// Leaves the broker once that has what it was given, or in a while.
+  /// Disconnects once the broker has all messages, or after a while.
   func end() {
     let clock = MonotonicClock()
     let deadline = clock.now + .seconds(2)

@@ -38,7 +38,7 @@ struct BrokerOptions: ParsableArguments {
     settings.keyFile = keyFile
     do throws(FleetObstacle) {
       var options = try MQTTOptions(settings, identifier: identifier, subscriptions: subscriptions)
-      // Who looks and is gone is to be missed soon.
+      // The broker should notice soon that a viewer is gone.
       options.keepAlive = .seconds(10)
       return options
     } catch {

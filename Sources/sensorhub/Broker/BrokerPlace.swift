@@ -29,7 +29,7 @@ struct BrokerPlace: ExpressibleByArgument {
     self.broker = broker
   }
 
-  /// What a program is called as a viewer there: under its user's name, where the broker lets nobody else write.
+  /// A program's name as a viewer there: under its user's name, if the broker lets no other user write there.
   func viewer(_ name: String) -> String { userName.map { "\($0)/\(name)" } ?? name }
 
   /// The user, where its name can be a part of a topic.

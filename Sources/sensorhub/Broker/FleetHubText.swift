@@ -11,7 +11,7 @@ extension FleetHub {
 
   func text(_ name: String) -> String {
     let devices = reports[.devices].flatMap { try? DevicesOfHub.read($0) } ?? []
-    // What was so when a hub left is not known to be so.
+    // The state of a hub at its departure may have changed.
     let awake = isOnline ? devices.filter { $0.power != "off" && $0.power != "asleep" } : []
     let health = health
     var lines = ["\(name): \(status)"]

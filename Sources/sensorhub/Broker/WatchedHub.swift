@@ -9,7 +9,7 @@ protocol WatchedHub: AnyObject {
   func nextLine(by deadline: MonotonicInstant?) throws -> HubConnection.Line
   /// What its devices do.
   func devices() throws -> [DevicesOfHub.Device]
-  /// The same as far as it is known without a wait; `nil` if it is not.
+  /// The same if it is known without a wait; otherwise `nil`.
   func knownReport() -> DevicesOfHub.Report?
 }
 
@@ -23,7 +23,7 @@ final class LocalHub: WatchedHub {
     var `class`, message: String
   }
 
-  /// - Parameter request: what is wanted, as the socket takes it
+  /// - Parameter request: in the socket's form
   init(_ socket: String?, request: String) throws {
     self.socket = socket
     connection = try HubConnection.open(socket) { $0.state }
@@ -54,7 +54,7 @@ final class LocalHub: WatchedHub {
 final class RemoteHub: WatchedHub {
   /// How long the broker keeps the interest without another word.
   private static let expiry = 120
-  /// How long it may take to hear what the hub has left at the broker.
+  /// The maximum wait for the hub's retained messages at the broker.
   private static let patience = Duration.seconds(5)
 
   /// How many hubs are named where another was meant.
@@ -63,7 +63,7 @@ final class RemoteHub: WatchedHub {
   private let hub: String
   private let topics: HubTopics
   private let interest: String
-  /// As what it is known there.
+  /// Its name there.
   private let viewer: String
   private let isOnSchedule: Bool
   private let broker: BrokerConnection
@@ -83,8 +83,8 @@ final class RemoteHub: WatchedHub {
   private var refusal: MonotonicInstant?
 
   /// - Parameters:
-  ///   - interest: what is wanted, as the hub takes it; empty for nothing that takes a device
-  ///   - isOnSchedule: that is a fix now and then
+  ///   - interest: the request in the hub's form; empty for one that needs no device
+  ///   - isOnSchedule: whether it is for scheduled fixes
   init(
     _ place: BrokerPlace, hub: String, _ options: BrokerOptions, interest: String, isOnSchedule: Bool = false
   ) throws {
@@ -130,13 +130,13 @@ final class RemoteHub: WatchedHub {
           take(message)
           continue
         }
-        // Others may publish there: what is shown on a terminal is to be a state.
+        // Other clients may publish there: only a state may reach the terminal.
         if isMine(message.payload), FleetHub.Report.last.isSound(message.payload) { return .text(message.payload) }
       }
     }
   }
 
-  /// What others have asked for is published beside it.
+  /// States that others have requested are published as well.
   private func isMine(_ state: [UInt8]) -> Bool {
     let fix = ScheduledFixReport.outcome(state)
     return isOnSchedule ? fix?.viewer == viewer : fix == nil
@@ -155,7 +155,7 @@ final class RemoteHub: WatchedHub {
     Terminal.standardError("no hub '\(hub)' is known at \(broker.broker), and waited for; \(others())")
   }
 
-  /// Who is there in its place.
+  /// The hubs that are there instead.
   private func others() -> String {
     var fleet = FleetListing(topic: options.topic)
     do {

@@ -49,7 +49,7 @@ struct Check: ParsableCommand {
     do {
       try check()
     } catch let error as CommandError where error.nextStep == CommandError.mendsBoardFile {
-      // Whoever runs this command need not be told to.
+      // A user of this command need not be told to run it.
       let all = mistakes
       throw CommandError(
         error.code, all.isEmpty ? error.message : all.joined(separator: "\n"),
@@ -63,7 +63,7 @@ struct Check: ParsableCommand {
     return mistakes.all.map { "\($0)" } + (mistakes.rest.map(problems) ?? [])
   }
 
-  /// What is wrong with a board although every value by itself is right.
+  /// The problems of a board whose values by themselves are right.
   private func problems(_ board: Board) -> [String] {
     let isElsewhere = !device && !isAt(board, MachineFiles())
     let problems = SimulatedNames.problems(in: board) + BoardProblems.find(in: board, isElsewhere: isElsewhere)

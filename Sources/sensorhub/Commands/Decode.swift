@@ -4,7 +4,7 @@ import NMEA
 import Outputs
 import SystemPackage
 
-/// Turns what a receiver said into the objects that gpsd would send.
+/// Turns a receiver's output into the objects that gpsd would send.
 struct Decode: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Decode a receiver's NMEA 0183, UBX or CASIC into JSON objects as gpsd prints them.",

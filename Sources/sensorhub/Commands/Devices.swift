@@ -1,7 +1,7 @@
 import ArgumentParser
 import Outputs
 
-/// Shows what the devices are doing.
+/// Shows the activity of the devices.
 struct Devices: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show what each device is doing, for whom, and what it has cost. Wakes nothing.",
@@ -84,7 +84,7 @@ struct Devices: ParsableCommand {
     if devices.isEmpty { say("the board file names no devices") }
   }
 
-  /// One line: what the hub says ends none.
+  /// One line: the hub's text contains no line end.
   private func say(_ line: String) { Terminal.standardOutput(Text.printable(line)) }
 
   /// How much longer it lingers.
@@ -92,7 +92,7 @@ struct Devices: ParsableCommand {
     device.lingersForSeconds.map { ", \(Text.duration(seconds: max(0, $0))) more" } ?? ""
   }
 
-  /// Who has it woken, when and why then.
+  /// Its scheduled wakes, with their times and reasons.
   private func write(_ schedule: DevicesOfHub.Schedule) {
     func wish(_ seconds: Double, _ metres: Double?) -> String {
       "every \(Text.duration(seconds: seconds))"

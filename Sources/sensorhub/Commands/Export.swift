@@ -110,7 +110,7 @@ struct Export: ParsableCommand {
       throw CommandError(.unavailable, error.summary, nextStep: error.nextStep)
     }
     let recordings = try RecordingFiles(files)
-    // A copy of everything has what it replaces.
+    // A copy of everything contains the replaced parts.
     if let output, output != "-", format != .mcap || from != nil || to != nil {
       try InputFiles.protect(recordings.files.map(\.path), from: output)
     }
@@ -153,7 +153,7 @@ struct Export: ParsableCommand {
   private func writeTrack(of recordings: RecordingFiles, to output: ExportOutput) throws {
     var states = StatesOfRecording(
       try messages(recordings, StatesOfRecording.isWanted), wanted: .points, everySeconds: every ?? 0)
-    // What comes first says whose track it is.
+    // The first line names the track.
     guard let first = try states.next() else { throw nothing("position", states.badCount) }
     let name = states.reader.flatMap(BoardOfRecording.name) ?? "SensorHub"
     switch format {
@@ -305,7 +305,7 @@ struct Export: ParsableCommand {
     report((badRecordCount, messages.badChunkCount))
   }
 
-  /// Takes what a file has beside its messages; returns how much of that could not be read.
+  /// Takes a file's contents other than messages; returns the number of unreadable ones.
   private func begin(
     _ reader: MCAPReader<MCAPFileSource>, _ copy: inout MCAPCopy<ExportSink>
   ) throws(MCAPError) -> Int {
@@ -328,7 +328,7 @@ struct Export: ParsableCommand {
     return badCount
   }
 
-  // MARK: What is said
+  // MARK: Messages to the user
 
   private func nothing(_ what: String, _ bad: (messages: Int, chunks: Int)) -> CommandError {
     report(bad)

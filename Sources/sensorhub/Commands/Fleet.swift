@@ -20,7 +20,7 @@ struct Fleet: ParsableCommand {
     subcommands: [FleetList.self, FleetHold.self], defaultSubcommand: FleetList.self)
 }
 
-/// Who is there, awake, for whom, and how stale what is known of them is.
+/// Lists the hubs, their activity and holders, and the ages of their reports.
 struct FleetList: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "Show who is there, awake, for whom, and what it has cost. Wakes nothing.",
@@ -170,7 +170,7 @@ struct FleetHold: ParsableCommand {
 
   private var seconds: Int { Int((time?.duration.inSeconds ?? 60).rounded()) }
 
-  /// What the names of those begin with who hold a hub.
+  /// The prefix of the names of a hub's holders.
   private static let kind = "hold"
 
   /// How long a hub may take to take notice.
@@ -215,7 +215,7 @@ struct FleetHold: ParsableCommand {
         place, identifier: "sensorhub-\(identifier)",
         subscriptions: whose.map(topics.interest(of:)) + [topics.health]))
     var held: Set<String> = []
-    /// Who holds it as the hub has it, others than those too.
+    /// All holders that the hub names, including others than those.
     var known: Set<String> = []
     func isHold(_ viewer: String) -> Bool {
       viewer.split(separator: "/").last?.hasPrefix("\(FleetHold.kind)-") == true
@@ -230,7 +230,7 @@ struct FleetHold: ParsableCommand {
     try connection.takeRetained(take)
     let released = held
     for viewer in held { connection.retain(topics.interest(of: viewer), "", expirySeconds: 0) }
-    // What is taken back comes back as every message there does.
+    // The removal of a message comes back like any other message.
     let deadline = MonotonicClock().now + FleetHold.patience
     while !held.isDisjoint(with: released) {
       switch try connection.next(by: deadline) {

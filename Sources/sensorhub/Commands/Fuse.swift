@@ -68,7 +68,7 @@ struct Fuse: ParsableCommand {
 
   func run() throws {
     if let plot { try InputFiles.protect([imu, gnss, self.board].compactMap { $0 }, from: plot) }
-    // What stands in its way is known before anything is computed.
+    // Obstacles are found before anything is computed.
     let picture = try plot.map { try ExportOutput(path: $0, replaces: force) }
     let board = try board.map { try BoardSource(file: $0).load() }
     let chip = board?.imu
@@ -158,7 +158,7 @@ struct Fuse: ParsableCommand {
     if let fault { Terminal.standardError("imu: \(fault)") }
   }
 
-  /// Says what was left out, where anything was.
+  /// Reports rows that were left out, if there are any.
   private func summarize(bad: Int, refused: Int = 0) {
     if bad > 0 || refused > 0 { Terminal.standardError("bad_rows=\(bad) refused_fixes=\(refused)") }
   }

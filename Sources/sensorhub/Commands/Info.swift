@@ -5,7 +5,7 @@ import NMEA
 import Outputs
 import Recording
 
-/// Says what is in recordings.
+/// Lists the contents of recordings.
 struct Info: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Say what is in recordings: when, how much of what, where something is missing.",
@@ -36,7 +36,7 @@ struct Info: ParsableCommand {
     var all = RecordingContents()
     let progress = RecordingProgress(total: recordings.messageCount)
     var before: (started: String?, correction: Int64) = (nil, 0)
-    // As the board file has it that was in service last.
+    // According to the last board file in service.
     var settings: RecordSettings?
     var vanishedFileCount = 0
     for file in recordings.files {

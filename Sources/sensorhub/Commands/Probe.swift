@@ -39,7 +39,7 @@ struct Probe: ParsableCommand {
     if let write, access(write, F_OK) == 0 {
       throw CommandError(.noInput, "there is a file \(write) already", nextStep: "move it away, or name another one")
     }
-    // Nobody should listen for a minute to hear this.
+    // A user should not have to wait a minute for this.
     if let write, access(Probe.folder(of: write), W_OK) != 0 {
       throw Probe.isNotWritten(write, Errno(rawValue: errno))
     }
@@ -69,7 +69,7 @@ struct Probe: ParsableCommand {
       Terminal.standardOutput("\nfor a board file (--write makes a whole one):\n  \(board.snippet)")
     }
     if isEmpty, refusedCount > 0, refusedCount == ports.count + buses.count {
-      // Nothing is known of what is wired there.
+      // The wiring there is unknown.
       throw CommandError(
         .unavailable, "nothing could be looked at", nextStep: "see above")
     }
@@ -117,7 +117,7 @@ struct Probe: ParsableCommand {
   private func probe(port path: String, _ refusedCount: inout Int) -> ProbedBoard.Receiver? {
     Terminal.standardError("listening on \(path) …")
     let machine = MachineFiles()
-    // What the kernel prints and what a login echoes garbles what the receiver says, and the other way round.
+    // The kernel's messages and a login's echo garble the receiver's output, and the other way round.
     if let console = SerialConsole(port: path, on: machine) {
       Terminal.standardOutput("\(path): \(console); next: \(console.nextStep)")
     }
@@ -132,7 +132,7 @@ struct Probe: ParsableCommand {
       return ProbedBoard.Receiver(port: SerialPortName.lasting(for: path, on: machine), speed: speed)
     } catch {
       explain(path, error, seeing: "/dev/tty* /dev/serial/by-id")
-      // One that was listened to in vain was looked at.
+      // A port without any sentence was examined too.
       if !isOpen { refusedCount += 1 }
       return nil
     }

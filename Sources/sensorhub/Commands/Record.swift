@@ -7,7 +7,7 @@ import Outputs
 import Recording
 import SystemPackage
 
-/// Records what the hub does into one file.
+/// Records the hub's activity into one file.
 struct Record: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Record what the running hub does into an MCAP file. Recording wakes the devices.",
@@ -140,7 +140,7 @@ struct Record: ParsableCommand {
     if target.isFile { Terminal.standardOutput("  next: sensorhub info \(ShellText.word(path))") }
   }
 
-  /// Makes a file whole that has no end; returns whether it had one, and in words what it is like now.
+  /// Repairs a file without an end; returns whether it had one, and its present state in words.
   private func mend(
     _ target: RecordTarget, after ending: RecordReceiver.Ending
   ) throws(CommandError) -> (isWhole: Bool, state: String) {

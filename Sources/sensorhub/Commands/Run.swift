@@ -31,7 +31,7 @@ struct Run: ParsableCommand {
     help: "Write the fused state to the journal once a second, whatever the board file says. Keeps the devices awake.")
   var journalState: Bool?
 
-  /// Nobody who looks for the service is to find a simulated boat.
+  /// A user who looks for the service must not find a simulated boat.
   func requireChoice() throws {
     guard board == nil, !simulated, let refusal = InstalledService().refusalOfSimulation else { return }
     throw CommandError(.unavailable, refusal.message, nextStep: refusal.nextStep)

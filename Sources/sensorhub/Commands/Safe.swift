@@ -32,7 +32,7 @@ struct Safe: ParsableCommand {
     do {
       named = try board.map { try BoardSource(file: $0).load() }
     } catch {
-      // A board file that is wrong does not keep on what a hub has left on.
+      // An invalid board file does not prevent a previous hub's devices from being switched off.
       if !isRunning { _ = try? boardInUse(path)?.makeSafe(SimulatedHardware()) }
       throw error
     }
@@ -62,7 +62,7 @@ struct Safe: ParsableCommand {
       .unavailable, "a hub is running on \(path.state), and \(reason)", nextStep: "stop it: it leaves all off")
   }
 
-  /// What a hub that was killed has left; `nil` if there is nothing, which is an error without a board file.
+  /// The left-over of a killed hub; `nil` if there is none, which is an error without a board file.
   private func boardInUse(_ path: SocketPath) throws -> BoardInUse? {
     let inUse: BoardInUse
     do throws(SocketError) {
@@ -97,7 +97,7 @@ struct Safe: ParsableCommand {
   }
 }
 
-/// A hub that answers, and what it uses.
+/// A hub that answers, and its devices.
 private struct RunningHub {
   let path: SocketPath
   /// `nil` for the one that is built in, and if it may not be read: then the locks of the kernel's on lines, ports and chips tell.

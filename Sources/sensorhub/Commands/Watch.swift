@@ -132,7 +132,7 @@ struct Watch: ParsableCommand {
   /// What the hub is asked for.
   private func request() throws(ViewRequest.Mistake) -> ViewRequest {
     var values = ViewRequest.Values()
-    // Who wants one state wants it at once.
+    // A user who wants one state wants it at once.
     values.numbers[.rateHz] = once ? nil : rate
     (values.numbers[.every], values.numbers[.accuracy]) = (every, accuracy)
     (values.numbers[.distance], values.numbers[.maxAge]) = (distance, maxAge)
@@ -179,10 +179,10 @@ struct Watch: ParsableCommand {
     try show(hub, on: panel)
   }
 
-  /// How often it looks at what is the matter with the devices.
+  /// The interval at which it checks the devices' problems.
   private static let look = Duration.seconds(1)
 
-  /// Shows states as they come, and what is the matter with devices, also if no state comes.
+  /// Shows states as they come, and the devices' problems, also without any state.
   ///
   /// - Parameter panel: `nil` to print lines
   private func show(_ hub: any WatchedHub, on panel: StatePanel?) throws {
@@ -218,9 +218,9 @@ struct Watch: ParsableCommand {
     }
   }
 
-  /// Says what is the matter, where that is no JSON.
+  /// Reports the problems, unless the output is JSON.
   ///
-  /// - Returns: whether that can go on
+  /// - Returns: whether the output is still read
   private func say(_ line: String, _ mark: String?) -> Bool {
     guard json else { return Terminal.standardOutput(mark.map { "\($0)  \(line)" } ?? line) }
     Terminal.standardError(line)
@@ -257,7 +257,7 @@ struct Watch: ParsableCommand {
     }
   }
 
-  /// - Parameter request: what is wanted
+  /// - Parameter request: the request to the hub
   private func watchedHub(_ request: String) throws -> any WatchedHub {
     guard let place, let name = place.hub else { return try LocalHub(socket, request: request) }
     return try RemoteHub(place, hub: name, broker, interest: request, isOnSchedule: every != nil || error != nil)
@@ -271,7 +271,7 @@ struct Watch: ParsableCommand {
     text.split(separator: ",", omittingEmptySubsequences: false).map { String($0.filter { $0 != " " }) }
   }
 
-  /// How long nothing is said of what is being waited for.
+  /// The time before it says for what it waits.
   private static let silence = Duration.seconds(5)
 
   private func printOne(from hub: any WatchedHub) throws {
@@ -311,10 +311,10 @@ struct Watch: ParsableCommand {
       nextStep: "sensorhub devices says what each device does; --within waits longer")
   }
 
-  /// What has to be in a state that is waited for: of what is wanted, as far as there are devices for it.
+  /// The awaited contents of a state: the requested parts for which there are devices.
   private static func awaited(_ parts: Set<StatePart>?, of devices: [DevicesOfHub.Device]) -> [StatePart] {
     let kinds = Set(devices.map(\.kind))
-    // What else a receiver measures comes with its position, and what else an inertial sensor with its attitude.
+    // A receiver's other values come with its position, and those of an inertial sensor with its attitude.
     let wanted = (parts ?? [.position]).map { part -> (StatePart, String) in
       switch part {
       case .position, .altitude, .motion, .time, .satellites: (.position, "receiver")
@@ -338,7 +338,7 @@ struct Watch: ParsableCommand {
     return "  " + verdict + (outcome.relaxed.map(shortage) ?? "")
   }
 
-  /// What of the wish the energy is short for: what is left as it was asked for is not said.
+  /// The part of the request that is relaxed for lack of energy; unchanged parts are not mentioned.
   private func shortage(_ left: ScheduledFixReport.Wish) -> String {
     var parts: [String] = []
     // Both are rounded in a message.
@@ -349,7 +349,7 @@ struct Watch: ParsableCommand {
     return parts.isEmpty ? "" : ", \(parts.joined(separator: ", ")) as energy is short"
   }
 
-  /// Returns whether anybody still reads.
+  /// Returns whether the output is still read.
   @discardableResult
   private func print(_ line: [UInt8], _ mark: String? = nil) -> Bool {
     if json { return Terminal.standardOutput(json: String(decoding: line, as: UTF8.self)) }
@@ -359,7 +359,7 @@ struct Watch: ParsableCommand {
 }
 
 extension StatePart {
-  /// Whether a state has what this part awaits, and not from before a sleep.
+  /// Whether a state has the contents of this part, and not from before a sleep.
   fileprivate func isIn(_ state: FusedState) -> Bool {
     switch self {
     case .magneticField: state.magneticField != nil

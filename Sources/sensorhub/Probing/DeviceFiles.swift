@@ -3,7 +3,7 @@ import HardwareIO
 /// The device files in which receivers may be found.
 enum DeviceFiles {
   static var serialPorts: [String] {
-    // Sixteen-odd ttyS entries exist on any PC and have no hardware behind them: only those that a driver has claimed.
+    // Any PC has about sixteen ttyS entries without hardware: only those with a driver count.
     files(withPrefixes: ["ttyAMA", "ttyUSB", "ttyACM", "gnss"])
       + files(withPrefixes: ["ttyS"]).filter { isRealPort($0) }
   }

@@ -2,7 +2,7 @@ import Devices
 import Glibc
 import HardwareIO
 
-/// The board file that comes of what `probe` has found.
+/// The board file for the findings of `probe`.
 struct ProbedBoard {
   struct Receiver {
     /// By the name that lasts.
@@ -21,7 +21,7 @@ struct ProbedBoard {
   var receivers: [Receiver] = []
   var chips: [Chip] = []
 
-  /// The devices alone, for a board file that there is already.
+  /// Only the devices, for an existing board file.
   var snippet: String {
     "devices: {\n" + devices.map { "    \($0.line),\n" }.joined() + "  },"
   }

@@ -13,7 +13,7 @@ enum BoardOfRecording {
     return try? Board(json5: Array(text.utf8), file: "board")
   }
 
-  /// The board file of some time, or another one, with what had been calibrated of its chips by then.
+  /// The board file of some time, or another one, with the calibrations of its chips at that time.
   static func board(_ facts: RecordedFacts, file: String?) throws(CommandError) -> Board {
     if let file {
       do throws(BoardError) {

@@ -4,7 +4,7 @@ import Recording
 
 /// Reads a table of numbers with a heading line: the wanted columns, in whatever order they stand, and none of the others.
 struct CSVReader {
-  /// A recording of days; what has no end, such as a device, is refused.
+  /// A recording of days; an endless source, such as a device, is refused.
   private static let limit = 1 << 31
 
   private let bytes: [UInt8]

@@ -8,10 +8,10 @@ import SystemPackage
 final class ExportOutput: TrackOutput {
   /// `nil` for standard output.
   private let path: String?
-  /// What becomes the file in the end; `nil` where it is written in place.
+  /// The file that becomes the result at the end; `nil` if it is written in place.
   private let temporaryPath: String?
   private let file: FileDescriptor
-  /// Whether what was written is to be taken away if the export does not come to its end.
+  /// Whether to remove the written part if the export does not complete.
   private let isRemovedOnFailure: Bool
   private let replaces: Bool
   private var isFinished = false
@@ -41,7 +41,7 @@ final class ExportOutput: TrackOutput {
     let descriptor = isRefused ? -1 : open(temporaryPath ?? path, flags | O_CLOEXEC, 0o644)
     let number = isRefused ? EEXIST : errno
     guard descriptor >= 0 else {
-      // What is there stays.
+      // An existing file stays.
       isFinished = true
       file = .standardOutput
       isTerminal = false
@@ -64,13 +64,13 @@ final class ExportOutput: TrackOutput {
 
   var name: String { path.map { "'\($0)'" } ?? "standard output" }
 
-  /// Whether this would fill somebody's screen.
+  /// Whether this would fill a terminal.
   let isTerminal: Bool
 
   func write(_ bytes: UnsafeRawBufferPointer) throws(Errno) {
     do {
       if isTerminal {
-        // What a receiver sent may be anything.
+        // A receiver's output may be any bytes.
         let text = String(decoding: bytes.filter { $0 != UInt8(ascii: "\r") }, as: UTF8.self)
         _ = try file.writeAll(Text.printableLines(text).utf8)
       } else {
@@ -91,7 +91,7 @@ final class ExportOutput: TrackOutput {
       throw CommandError(.inputOutput, "cannot write '\(path)': \(error)")
     }
     guard let temporaryPath else { return }
-    // Somebody else's file may have come meanwhile.
+    // Another file may have appeared in the meantime.
     if !replaces {
       if link(temporaryPath, path) == 0 {
         unlink(temporaryPath)

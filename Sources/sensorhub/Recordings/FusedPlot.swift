@@ -2,7 +2,7 @@ import Fusion
 import Outputs
 import SystemPackage
 
-/// Draws what was fused: the track, the attitude and the sigmas, as an SVG that any browser shows.
+/// Draws the results of the fusion: the track, the attitude and the sigmas, as an SVG for any browser.
 struct FusedPlot {
   private struct Point {
     var time: Double

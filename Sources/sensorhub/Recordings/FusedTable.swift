@@ -6,10 +6,10 @@ import SystemPackage
 struct FusedTable: ~Copyable {
   private let frame: Fuse.Frame
   private var text = JSONWriter(capacity: 1 << 17)
-  /// Whether anybody still takes it: `head` has seen enough after a few rows.
+  /// Whether the output still has a reader: `head` stops after a few rows.
   private(set) var isTaken = true
 
-  /// - Parameter hasPosition: whether rows go on behind the quaternion
+  /// - Parameter hasPosition: whether rows have more columns after the quaternion
   init(frame: Fuse.Frame, hasPosition: Bool) {
     self.frame = frame
     text.fragment(

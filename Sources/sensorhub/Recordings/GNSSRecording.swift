@@ -24,7 +24,7 @@ struct GNSSRecording {
       if row[15] == 0 { continue }
       func vector(_ first: Int, orElse missing: Double) -> SIMD3<Double> {
         let values = SIMD3(row[first], row[first + 1], row[first + 2])
-        // What is no number differs from itself.
+        // NaN differs from itself.
         return values.replacing(with: missing, where: values .!= values)
       }
       let velocity = SIMD3(row[7], row[8], row[9])

@@ -3,10 +3,11 @@ import Recording
 import SystemPackage
 
 /// A track as GeoJSON (RFC 7946): one feature, a line for each segment, which is cut where it crosses the antimeridian
-/// (section 3.1.9). Heights are above the ellipsoid, as the RFC has them. A segment of one point is no line there, and left out.
+/// (section 3.1.9). Heights are above the ellipsoid, as the RFC requires. A segment of one point is no line there, and
+/// left out.
 ///
-/// The times and the sigmas lie in lists like those of the coordinates. They follow behind all of these, so that they are
-/// kept until the end.
+/// The times and the sigmas are in lists like those of the coordinates. They follow all of these, so they are kept
+/// until the end.
 struct GeoJSONWriter: TrackWriter, ~Copyable {
   private let output: ExportOutput
   private let name: String

@@ -65,7 +65,7 @@ struct KMLWriter: TrackWriter, ~Copyable {
     guard count > 0 else { return }
     segmentCount += 1
     text.text("<Placemark><name>\(segmentCount): \(firstTime)</name><styleUrl>#track</styleUrl>\n<gx:Track>\n")
-    // Above mean sea level; on the ground where one is not known, rather than at zero.
+    // Above mean sea level; on the ground if the height is unknown, rather than at zero.
     text.text("<altitudeMode>\(hasHeights ? "absolute" : "clampToGround")</altitudeMode>\n")
     try flush()
     try output.write(UnsafeRawBufferPointer(times.bytes))

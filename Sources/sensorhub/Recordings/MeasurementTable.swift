@@ -53,7 +53,7 @@ enum MeasurementFile: MeasurementTable {
   mutating func next() -> Bool {
     switch self {
     case .table(var table):
-      // Taken out meanwhile: it would be copied else.
+      // Taken out during the change, because it would be copied otherwise.
       self = .recording(RecordedRows())
       defer { self = .table(table) }
       return table.next()

@@ -2,10 +2,9 @@ import CLinux
 import Glibc
 import SystemPackage
 
-/// A line on standard error that is drawn over itself, where somebody sits before it. Nobody waits for a terminal that has been
-/// stopped.
+/// A line on standard error that is drawn over itself, if that is a terminal. It never waits for a stopped terminal.
 struct ProgressLine {
-  /// Whether there is anybody.
+  /// Whether it is a terminal.
   let isShown = isatty(STDERR_FILENO) == 1
   private var hasShown = false
 

@@ -5,27 +5,28 @@ import MonotonicTime
 import Outputs
 import SystemPackage
 
-/// Has what the hub records written, until that is over.
+/// Writes the hub's recording, until its end.
 struct RecordReceiver: ~Copyable {
   /// How a recording has come to its end.
   enum Ending {
-    /// As it was asked for: the time is over, or somebody has pressed Ctrl-C. The hub has ended the file.
+    /// As requested: the time is over, or the user has pressed Ctrl-C. The hub has ended the file.
     case asked
     /// The hub has closed the connection by itself.
     case closed
     /// The hub was asked for the end, and does not answer.
     case silent
-    /// Somebody does not want to wait for the end.
+    /// The user does not want to wait for the end.
     case interrupted
-    /// Who reads what is written has stopped to, and somebody wants the end: so many bytes that had come are lost.
+    /// The reader of the output has stopped reading, and the user has requested the end: this number of received bytes
+    /// is lost.
     case stalled(byteCount: Int)
-    /// What is written to does not take more.
+    /// The output takes no more.
     case failed(Errno)
   }
 
   /// How long a hub that is asked for the end may say nothing.
   private static let patience = Duration.seconds(30)
-  /// How long a reader may take nothing once somebody wants the end.
+  /// The time for which a reader may take nothing after a request for the end.
   private static let readerPatience = Duration.seconds(1)
   /// A second Ctrl-C that comes with the first is the same one: `timeout` signals twice.
   private static let shortestReaction = Duration.milliseconds(300)
@@ -35,17 +36,17 @@ struct RecordReceiver: ~Copyable {
   private let signals: EndSignals
   private let clock = MonotonicClock()
   private let start: MonotonicInstant
-  /// When the hub is to be asked for the end; `nil` for when somebody says so.
+  /// The time at which to request the end from the hub; `nil` to wait for the user.
   private let endsAt: MonotonicInstant?
   private var askedAt: MonotonicInstant?
-  /// When somebody first wanted the end.
+  /// The time of the user's first request for the end.
   private var signalledAt: MonotonicInstant?
   /// When the hub last said something, since it was asked.
   private var heardAt: MonotonicInstant?
   private var progress = ProgressLine()
   private var progressAt: MonotonicInstant
   private var buffer = [UInt8](repeating: 0, count: 1 << 16)
-  /// What the hub says in place of a recording.
+  /// The hub's answer in place of a recording.
   private var refusal: [UInt8] = []
 
   init(_ connection: consuming HubConnection, to target: RecordTarget, for duration: Duration?, signals: EndSignals) {
@@ -83,7 +84,7 @@ struct RecordReceiver: ~Copyable {
     return askedAt == nil ? .closed : .asked
   }
 
-  /// Takes the signal that has come; returns whether somebody does not want to wait for the end.
+  /// Takes a received signal; returns whether the user does not want to wait for the end.
   private mutating func hear() -> Bool {
     guard let number = signals.next() else { return false }
     if number == SIGINT, let askedAt, clock.now >= askedAt + RecordReceiver.shortestReaction { return true }
@@ -122,12 +123,12 @@ struct RecordReceiver: ~Copyable {
     return (descriptors[0].revents != 0, descriptors[1].revents != 0)
   }
 
-  /// A day at most, and no shorter than what is left.
+  /// At most a day, and no shorter than the remaining time.
   private static func milliseconds(from now: MonotonicInstant, to deadline: MonotonicInstant?) -> Int32 {
     deadline.map { Int32(min(max(($0 - now).inSeconds, 0), 86_400) * 1000) + 1 } ?? -1
   }
 
-  /// Takes what has come; returns how much that was, 0 where nothing follows.
+  /// Takes received bytes; returns their number, 0 at the end.
   private mutating func receive() -> Int {
     let count = buffer.withUnsafeMutableBytes { connection.receive(into: $0) }
     if count > 0, heardAt != nil { heardAt = clock.now }
@@ -137,7 +138,7 @@ struct RecordReceiver: ~Copyable {
     return refusal.count < 1 << 16 ? count : 0
   }
 
-  /// Writes what has come; returns how this has ended, if it has.
+  /// Writes received bytes; returns the outcome at the end.
   private mutating func passOn(_ count: Int) throws(Errno) -> Ending? {
     if !refusal.isEmpty { return nil }
     if target.isFile {
@@ -162,7 +163,7 @@ struct RecordReceiver: ~Copyable {
       written += try write(written..<count) { (bytes) throws(Errno) in try target.writeSome(bytes) }
       takenAt = clock.now
     }
-    // The hub has not been listened to meanwhile.
+    // The hub was not read in the meantime.
     if heardAt != nil { heardAt = takenAt }
     return nil
   }

@@ -3,8 +3,8 @@ import Glibc
 import MCAP
 import SystemPackage
 
-/// Where a recording goes that somebody has asked for: a file, which is written in place, so that what has come stays whatever
-/// happens; or a pipe or a device.
+/// The destination of a requested recording: a file, which is written in place, so that received data stays in any
+/// case; or a pipe or a device.
 final class RecordTarget {
   /// `nil` for standard output.
   let path: String?
@@ -50,10 +50,10 @@ final class RecordTarget {
 
   var name: String { path.map { "'\($0)'" } ?? "standard output" }
 
-  /// Whether this would fill somebody's screen.
+  /// Whether this would fill a terminal.
   var isTerminal: Bool { isatty(file.rawValue) == 1 }
 
-  /// To be waited for where it is no file; `writeSome` then waits for nobody.
+  /// Wait for this if it is no file; `writeSome` then never waits.
   var descriptor: Int32 { file.rawValue }
 
   func write(_ bytes: UnsafeRawBufferPointer) throws(Errno) {
@@ -86,7 +86,7 @@ final class RecordTarget {
 
   private static let magicByteCount = 8
 
-  /// Nothing has come: what was made for it goes.
+  /// Nothing has come: the file made for it is removed.
   func discard() {
     if let path, isNew, byteCount == 0 { unlink(path) }
   }
@@ -99,7 +99,7 @@ final class RecordTarget {
     if isFile, fsync(file.rawValue) != 0 { throw Errno(rawValue: errno) }
   }
 
-  /// Makes the file whole where that is needed. On a disk that is full its last messages make room for its end.
+  /// Repairs the file if necessary. On a full disk its last messages make room for its end.
   ///
   /// - Precondition: `isFile`
   func repair() throws(MCAPError) -> MCAPRepair {

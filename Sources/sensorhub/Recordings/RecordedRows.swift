@@ -126,7 +126,7 @@ struct RecordedRows: MeasurementTable {
     values.append(epoch.motion?.verticalSigmaMetresPerSecond ?? .nan)
     values.append(epoch.heading?.degrees ?? .nan)
     values.append(epoch.heading?.sigmaDegrees ?? .nan)
-    // The quality, of which 0 would say that there is no fix.
+    // The quality, in which 0 would say that there is no fix.
     values.append(.nan)
   }
 
@@ -165,7 +165,7 @@ extension RecordedRows {
   fileprivate struct Source {
     let files: RecordingFiles
     private let topics: Set<String>
-    /// Of the first file; `nil` where it does not tell.
+    /// Of the first file; `nil` if it does not state it.
     private let board: Board?
 
     init(_ paths: [String]) throws(CommandError) {

@@ -2,9 +2,9 @@ import Hub
 import Outputs
 import Recording
 
-/// How long a recorder's budget lasts, and what it does not record.
+/// The duration of a recorder's budget, and the data that it does not record.
 enum RecorderOutlook {
-  /// For people, without ends. The rate is that of what lies in the recorder's folder on this machine.
+  /// For people, without line ends. The rate is that of the files in the recorder's folder on this machine.
   static func lines(_ record: RecordSettings) -> [String] {
     let files = (try? RecordingFiles([record.path], leftOut: { _ in }))?.files ?? []
     let lasting =

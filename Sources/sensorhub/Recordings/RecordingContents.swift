@@ -3,7 +3,7 @@ import NMEA
 import Outputs
 import Recording
 
-/// What is in one file of a recording, or in several.
+/// The contents of one file of a recording, or of several.
 struct RecordingContents {
   struct Channel {
     var messageEncodings: Set<String> = []
@@ -11,7 +11,7 @@ struct RecordingContents {
 
   }
 
-  /// What comes when something happens has no rate and no pauses.
+  /// Messages about events have no rate and no pauses.
   private static func isOfEvents(_ topic: String) -> Bool {
     ["/power", "/log", "/fusion", "/clock"].contains(topic)
   }
@@ -19,11 +19,11 @@ struct RecordingContents {
   var byteCount: UInt64 = 0
   var channels: [String: Channel] = [:]
   private(set) var messageCount: UInt64 = 0
-  /// UTC: corrected by the receiver's time, where there was one.
+  /// UTC: corrected by the receiver's time, if there was one.
   private(set) var start: UTCTime?
   private(set) var end: UTCTime?
 
-  /// What follows is another file's.
+  /// The following messages are those of another file.
   mutating func beginFile() {
     for topic in channels.keys { channels[topic]?.intervals.beginFile() }
   }
@@ -41,7 +41,7 @@ struct RecordingContents {
 
   var durationSeconds: Double {
     guard let start, let end else { return 0 }
-    // Not as whole numbers: what a damaged file says may be farther apart than those go.
+    // Not as integers: a damaged file may contain differences beyond their range.
     return (Double(end.nanosecondsSince1970) - Double(start.nanosecondsSince1970)) / 1e9
   }
 

@@ -2,7 +2,7 @@ import Guarding
 import MonotonicTime
 import Recording
 
-/// Says on standard error how far the reading of a recording has come, where somebody sits before it and has to wait.
+/// Shows the progress of reading a recording on standard error, if that is a terminal and it takes long.
 final class RecordingProgress: ReadingProgress {
   private static let firstAfter = Duration.seconds(2)
   private static let interval = Duration.milliseconds(500)
@@ -19,8 +19,8 @@ final class RecordingProgress: ReadingProgress {
   private let state: Guarded<State>
 
   /// - Parameters:
-  ///   - total: messages that there are
-  ///   - isShown: `false` where what is read is shown itself
+  ///   - total: the number of messages
+  ///   - isShown: `false` if the messages themselves are shown
   init(total: UInt64, isShown: Bool = true) {
     self.total = total
     self.isShown = isShown

@@ -18,7 +18,7 @@ extension CommandError {
 }
 
 extension RecordingFiles {
-  /// Those that a command was given; what is left out is said.
+  /// The recordings of a command's arguments; those left out are reported.
   init(_ paths: [String]) throws(RecordingError) {
     try self.init(paths) { Terminal.standardError("left out: \(CommandError($0))") }
   }
@@ -42,7 +42,7 @@ extension RecordingFiles {
 }
 
 extension RecordedMessages {
-  /// Those that a command was asked for; who waits for them sees how far it has come.
+  /// The requested recordings, with progress for a waiting user.
   init(
     _ recordings: RecordingFiles, from: ExportTime?, to: ExportTime?, showsProgress: Bool = true,
     isWanted: @escaping @Sendable (String) -> Bool

@@ -11,7 +11,7 @@ import UBX
 final class ReceiverLogReplay {
   /// The receiver's ID.
   static let device = "gps"
-  /// So many sentences may come before the first that tells the date.
+  /// The maximum number of sentences before the first with a date.
   private static let mostUndated = 10_000
 
   /// Of a message.
@@ -22,7 +22,7 @@ final class ReceiverLogReplay {
     var nanoseconds: Int64
     var bytes: [UInt8]
 
-    /// Whether somebody who expects sentences would not know what to do with it.
+    /// Whether a client that expects sentences could not use it.
     var isBinary: Bool { bytes.contains { $0 >= 0x80 } }
   }
 
@@ -113,7 +113,7 @@ final class ReceiverLogReplay {
   }
 
   func next() throws(CommandError) -> ReplayedMessage? {
-    // The last group may go on with what has not been read.
+    // The last group may continue with bytes that have not been read.
     while groups.count < 2, !isAtEnd {
       let isMore = try read { stated, bytes in
         guard let nanoseconds = clock.time(ofWhatStates: stated) else {

@@ -6,7 +6,7 @@ import MCAP
 import MonotonicTime
 import Recording
 
-/// Reads what a message says of a device.
+/// Reads a message about a device.
 enum RecordedContent {
   private struct MagneticField: Decodable {
     var x: Float
@@ -52,7 +52,7 @@ enum RecordedContent {
         let position = FusedState.Position(
           latitudeDegrees: lat, longitudeDegrees: lon, altitudeHAEMetres: altHAE, altitudeMSLMetres: altMSL,
           horizontalSigmaMetres: sigmaH, verticalSigmaMetres: sigmaV)
-        // Of which devices the board knows.
+        // The devices that the board knows.
         knowledge.position = Dated(position, at: MonotonicInstant(nanoseconds: positionNanoseconds), source: [])
       }
       if let utcNanoseconds, let utcAtNanoseconds {
@@ -67,7 +67,7 @@ enum RecordedContent {
     var aheadNanoseconds: Int64
   }
 
-  /// The device's ID and what it said; `nil` for what cannot be read.
+  /// The device's ID and its output; `nil` if it cannot be read.
   static func read(_ message: MCAPMessage, topic: String) -> (String, ReplayedMessage.Content)? {
     // Of the sample, or of the first byte.
     let at = MonotonicInstant(nanoseconds: Int64(clamping: message.publishTimeNanoseconds))
@@ -118,7 +118,7 @@ enum RecordedContent {
       let power = DeviceStatus.Power(rawValue: message.power)
     else { return nil }
     let isWorking = !power.isRest && power != .failed
-    // Who leaves one that has failed is not told of.
+    // The departure of a holder from a failed device is not reported.
     return (message.id, .power(kind, isSupplied: isWorking, isHeld: isWorking && !message.holders.isEmpty))
   }
 

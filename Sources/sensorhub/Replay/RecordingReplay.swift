@@ -6,7 +6,7 @@ import MonotonicTime
 import NMEA
 import Recording
 
-/// What recordings have of the devices, as it is replayed. A class: what it reads with would be costly to copy.
+/// The recorded data of the devices, during its replay. A class, because its reader would be costly to copy.
 final class RecordingReplay {
   private var messages: RecordedMessages
   /// Of the file that is being read.
@@ -22,7 +22,7 @@ final class RecordingReplay {
   private(set) var board: Board?
   /// As log times are, until when that holds.
   private var presentUntil: UInt64 = 0
-  /// What comes after the board that it was measured on.
+  /// The message that follows its board.
   private var waiting: ReplayedMessage?
   private var lastAt: MonotonicInstant?
 
@@ -35,8 +35,8 @@ final class RecordingReplay {
   }
 
   /// - Parameters:
-  ///   - topics: of all that is recorded
-  ///   - boardFile: of the board, in place of those that were recorded. What had been calibrated then stays.
+  ///   - topics: of the recorded messages
+  ///   - boardFile: replaces the recorded board files. The recorded calibrations stay.
   init(_ messages: RecordedMessages, topics: Set<String>, boardFile: String?) {
     self.messages = messages
     self.boardFile = boardFile
@@ -54,14 +54,14 @@ final class RecordingReplay {
       || ["/receiver/", "/imu/", "/magnetometer/", "/barometer/", "/supply/"].contains(where: topic.hasPrefix)
   }
 
-  /// The IDs of the devices of which there is something.
+  /// The IDs of the recorded devices.
   let devices: Set<String>
 
   /// By how much the present file's clock was slow.
   var correctionNanoseconds: Int64 { messages.correctionNanoseconds }
   var badChunkCount: Int { messages.badChunkCount }
 
-  /// What was recorded next; before it the board that it was recorded on, where that is another one than before.
+  /// The next recorded message; before it its board, if that has changed.
   func next() throws(CommandError) -> ReplayedMessage? {
     if let message = waiting {
       waiting = nil
@@ -156,7 +156,7 @@ final class RecordingReplay {
 }
 
 extension ReplayedMessage.Content {
-  /// The same, with what the message itself says: when it was read.
+  /// The same, with the message's own time at which it was read.
   fileprivate func read(at instant: MonotonicInstant) -> Self {
     switch self {
     case .sentences(var sentences):

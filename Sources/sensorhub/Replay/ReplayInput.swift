@@ -5,15 +5,15 @@ import Hub
 import MCAP
 import Recording
 
-/// What is replayed: recordings of a hub's, or a log of a receiver's.
+/// The input of a replay: recordings of a hub, or a log of a receiver.
 enum ReplayInput: ReplaySource {
   case recording(RecordingReplay, until: Int64)
   case log(ReceiverLogReplay)
 
   /// - Parameters:
   ///   - from, to: of recordings
-  ///   - board: the file of a board, in place of those that were recorded
-  ///   - showsProgress: where somebody waits for all of it
+  ///   - board: a board file that replaces the recorded ones
+  ///   - showsProgress: whether a user waits for all of it
   init(_ paths: [String], from: ExportTime?, to: ExportTime?, board: String?, showsProgress: Bool = false) throws {
     let logs = paths.filter(ReplayInput.isLog)
     guard let log = logs.first else {
@@ -47,7 +47,7 @@ enum ReplayInput: ReplaySource {
   /// Whether it is a log of a receiver.
   var isLog: Bool { if case .log = self { true } else { false } }
 
-  /// What could not be read.
+  /// The unreadable parts.
   var badCount: (messages: Int, chunks: Int) {
     if case .recording(let recording, _) = self { (recording.badMessageCount, recording.badChunkCount) } else { (0, 0) }
   }
@@ -63,7 +63,7 @@ enum ReplayInput: ReplaySource {
     return start...max(start, end)
   }
 
-  /// The IDs of the devices of which there is something.
+  /// The IDs of the recorded devices.
   var devices: Set<String> {
     switch self {
     case .log: [ReceiverLogReplay.device]
@@ -81,7 +81,7 @@ enum ReplayInput: ReplaySource {
     return try Board(json5: Array(text.utf8), file: "the board of a log").asReplayed
   }
 
-  /// Whether a file does not begin as an MCAP file does. What is not there, or is a folder, is for others to say.
+  /// Whether a file does not begin as an MCAP file does. Other code reports a missing file, or a folder.
   private static func isLog(_ path: String) -> Bool {
     var status = stat()
     guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR, status.st_size > 0 else { return false }

@@ -8,7 +8,7 @@ import Publishing
 import Recording
 import ServiceLifecycle
 
-/// The hub on a recording as a long-running process: its clients see what was recorded as if it came about now.
+/// The hub on a recording as a long-running process: its clients see the recorded data as if it happened now.
 struct ReplayService: Sendable {
   private let sink = JournalSink()
   private let host: HubHost
@@ -20,10 +20,10 @@ struct ReplayService: Sendable {
   private let server: StreamServer
   private let group: ReplayedGroup
 
-  /// Opens the sockets, so that what is wrong with them is known before anything is played.
+  /// Opens the sockets, so that their errors are known before anything is played.
   ///
   /// - Parameters:
-  ///   - stage: where it is played
+  ///   - stage: the replay's hub and clocks
   ///   - open: as the session's
   init(
     _ board: Board, on stage: ReplayStage, times: ClosedRange<Int64>, rate: Double, staysAtEnd: Bool, socket: String?,

@@ -1,7 +1,7 @@
 import Hub
 
 extension Board {
-  /// Without what would act on the machine: a recording that sets the clock, or is recorded again, is nobody's wish.
+  /// Without the parts that would act on the machine: a replay must not set the clock, or be recorded again.
   var asReplayed: Board {
     var board = self
     board.record = nil
@@ -17,8 +17,8 @@ extension Board {
     return board
   }
 
-  /// The same for a board that a recording brings along, which may be anybody's: it also names no file of this machine, sends a
-  /// browser nowhere, and lets this machine alone connect.
+  /// The same for a recording's own board, whose author may be anyone: it also names no file of this machine, directs
+  /// no browser elsewhere, and lets only this machine connect.
   var asReplayedFromRecording: Board {
     var board = asReplayed
     if var http = board.http {

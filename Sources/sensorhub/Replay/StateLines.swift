@@ -8,7 +8,7 @@ final class StateLines: Sendable {
   private let json = Guarded(JSONWriter(capacity: 1 << 17))
 
   func append(_ state: FusedState) {
-    // What is left once everybody has gone is no state of then.
+    // The state after the last client has left does not describe that time.
     if state.mode == .asleep { return }
     json.withLock { StateReport.write(state, to: &$0) }
   }

@@ -19,7 +19,7 @@ enum StateRateOption: ExpressibleByArgument {
     }
   }
 
-  /// - Parameter parts: what is wanted of them
+  /// - Parameter parts: the requested ones
   func states(of host: HubHost, parts: Set<StatePart>) -> Deferred<FusedState, Never> {
     switch self {
     case .hertz(let rate): host.state(rateHz: rate, parts: parts)
