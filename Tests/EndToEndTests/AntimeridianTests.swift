@@ -29,7 +29,7 @@ import Testing
     return path
   }
 
-  /// What the scale of a page's map says from now on.
+  /// The label of a page's map scale from now on.
   private func noteScale(_ browser: Browser) throws {
     try browser.run(
       """
@@ -47,7 +47,7 @@ import Testing
   @Test func `the page shows a recorded way over it as it was`() throws {
     _ = try record()
     let port = SocketClient.freePort()
-    // Without a receiver: nothing but what was recorded is on the map.
+    // Without a receiver: the map shows only recorded data.
     let hub = HubProcess(
       board: """
         { name: "test", devices: { imu: { driver: "mpu-6050", bus: "simulated/i2c" } }, http: { port: \(port) },

@@ -1,7 +1,7 @@
 import Glibc
 import TestSupport
 
-/// Debian's mosquitto on a port of its own, and its clients. What it knows outlives a restart.
+/// Debian's mosquitto on a port of its own, and its clients. Its retained messages outlive a restart.
 final class Broker {
   let port = SocketClient.freePort()
   private let temporary = TemporaryFolder("broker")
@@ -9,12 +9,13 @@ final class Broker {
   /// What its clients need to be let in.
   private let access: [String]
   private var program: Program?
-  /// Retained behind all else.
+  /// Retained, and sorted last.
   private static let end = "tests/end"
   private var hasEnd = false
 
   /// - Parameters:
-  ///   - settings: lines for its configuration in place of letting everybody in, given the folder that it has for files
+  ///   - settings: lines for its configuration that replace the admission of all clients, given the folder for its
+  ///     files
   ///   - access: options for its clients, given the same
   init(
     _ settings: (_ folder: String) -> String = { _ in "allow_anonymous true" },
@@ -54,9 +55,9 @@ final class Broker {
 
   var address: String { "mqtt://127.0.0.1:\(port)" }
 
-  /// Publishes a message as somebody who has nothing else to do there.
+  /// Publishes a message as a client without other tasks.
   ///
-  /// - Returns: whether it has been handed over
+  /// - Returns: whether the broker has taken it
   @discardableResult
   func publish(_ topic: String, _ text: String, retained: Bool = true, _ options: [String] = []) -> Bool {
     let message = text.isEmpty ? ["-n"] : ["-m", text]
@@ -67,7 +68,7 @@ final class Broker {
     return client.wait() == 0
   }
 
-  /// Somebody who listens; each message is a line, the topic and a blank before it.
+  /// A subscriber; each message is a line, the topic and a blank before it.
   func listen(_ topics: [String], _ options: [String] = []) -> Program {
     Program(
       ["-V", "5", "-h", "127.0.0.1", "-p", "\(port)", "-q", "1", "-v"] + topics.flatMap { ["-t", $0] } + access
@@ -75,7 +76,7 @@ final class Broker {
       path: "/usr/bin/mosquitto_sub")
   }
 
-  /// Whether what is published there reaches a listener, by a message that is of no other use.
+  /// Whether published messages reach a listener, tried with a message without other use.
   func sees(_ listener: Program, on topic: String) -> Bool {
     publish(topic, "seen", retained: false)
     return listener.standardOutput.contains(" seen")
@@ -92,10 +93,11 @@ final class Broker {
     return listener.prints("\(topic) \(text)\n")
   }
 
-  /// What is retained under a topic; `nil` for nothing.
+  /// The message retained under a topic; `nil` for none.
   func retained(_ topic: String) -> String? {
     hasEnd = hasEnd || publish(Broker.end, "end")
-    // A broker gives what it has topic by topic: where the last one's comes first there is nothing under the other.
+    // A broker sends retained messages topic by topic: if that of the end topic comes first, there is none under the
+    // other.
     let listener = listen([topic, Broker.end])
     _ = listener.prints("\n")
     listener.send(SIGTERM)

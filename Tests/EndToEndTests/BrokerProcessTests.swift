@@ -7,7 +7,7 @@ import Testing
 
 @testable import Outputs
 
-/// The process that holds a hub's connection to its broker: what it has of its hub, and how the two end.
+/// The process that holds a hub's connection to its broker: its environment, and the end of both.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct BrokerProcessTests {
   private let broker = Broker()
 
@@ -41,7 +41,7 @@ import Testing
     let joined = try process(of: hub)
     hub.program.send(SIGKILL)
     #expect(eventually { HubProcess.parent(of: joined) == nil })
-    // By the broker's word: nobody has taken leave.
+    // The broker published the will: the process did not disconnect.
     #expect(broker.retains("offline", on: "sensorhub/boat/status"))
     // One that waits for a network hears of nothing else.
     broker.stop()

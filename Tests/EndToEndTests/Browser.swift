@@ -5,7 +5,7 @@ import TestSupport
 /// Debian's Chromium without a window, driven as WebDriver has it.
 final class Browser {
   private let driver: Program
-  /// Where it keeps what it knows, and leaves that behind.
+  /// The folder for its profile, which it leaves behind.
   private let folder = TemporaryFolder("browser")
   private let port = SocketClient.freePort()
   private var session = ""
@@ -15,7 +15,7 @@ final class Browser {
   private struct Nothing: Decodable {}
   struct LogEntry: Decodable { var message: String }
 
-  /// The driver does not answer, or not with what was asked for.
+  /// The driver does not answer, or with something else than requested.
   struct Failure: Error {
     var command, answer: String
   }
@@ -85,7 +85,7 @@ final class Browser {
     return Data(base64Encoded: text).map(Array.init) ?? []
   }
 
-  /// What the page has complained of, or what it has done: `browser` or `performance`.
+  /// The page's errors, or its activity: `browser` or `performance`.
   func log(_ type: String) throws -> [LogEntry] { try call("POST", session + "/se/log", #"{"type": "\#(type)"}"#) }
 
   private func body(script: String) throws -> String {

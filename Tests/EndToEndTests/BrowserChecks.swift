@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What holds for the dashboard whatever it shows.
+/// Properties of the dashboard in every state.
 extension Browser {
   func prefer(scheme: String) throws {
     try developerTool(
@@ -53,7 +53,7 @@ extension Browser {
     #expect(try eventually { try text("innerWidth") == "\(width)" })
   }
 
-  /// Nothing is in the way of those who do not see the page.
+  /// The page has no obstacles for people who cannot see it.
   func expectAccessible() throws {
     let axe = try #require(TestTools.path("axe.min.js"), "run .ci/test-tools")
     try run(String(decoding: try Data(contentsOf: .init(filePath: axe)), as: UTF8.self))

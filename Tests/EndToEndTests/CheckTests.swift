@@ -159,7 +159,7 @@ import Testing
   @Test(arguments: [
     ("/dev/ttyAMA7", ["ttyAMA"]), ("/dev/serial0", ["ttyAMA", "ttyS"]),
     ("/dev/serial/by-path/nothing", ["ttyACM", "ttyUSB"]),
-    // Today the header's, tomorrow what is plugged in.
+    // Today the header's, tomorrow an adapter's.
     ("/dev/sensorhub/gps", ["ttyACM", "ttyAMA", "ttyS", "ttyUSB"]),
   ])
   func `the sandbox is told of each kind of port that a name may stand for`(_ port: String, _ kinds: [String]) {

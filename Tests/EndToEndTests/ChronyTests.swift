@@ -24,7 +24,7 @@ import Testing
       """
     HubProcess.write(configuration, to: folder + "/chrony.conf")
     let hub = HubProcess(board: HubProcess.simulatedBoard("chrony: { socket: \"\(socket)\" }"))
-    // The hub was first: it says what is missing, and goes on.
+    // The hub started first: it reports the missing socket, and continues.
     #expect(
       hub.logs("refclock SOCK \(socket)"), "\(hub.program.standardError)")
     let daemon = Program(["-x", "-U", "-d", "-f", folder + "/chrony.conf"], path: chronyd)

@@ -41,7 +41,7 @@ import Testing
       }
     }
 
-    /// What the program has to have printed.
+    /// The expected output of the program.
     var expected: [String] {
       switch self {
       case .gpspipeJSON: ["\"class\":\"VERSION\"", "\"class\":\"DEVICES\"", "\"class\":\"WATCH\"", "\"class\":\"ATT\""]
@@ -58,7 +58,7 @@ import Testing
   ) {
     let (path, arguments) = client.command(gpsd)
     let program = Program(arguments, path: path)
-    // One that has enough at once may have left before anybody looks.
+    // A program that has enough at once may have ended before the first look.
     #expect(eventually { hub.devicesNow["gps"].wakes == 1 && (isHeld(by: "gpsd") || !program.isRunning) })
     if client == .gpxlogger {
       #expect(program.prints("</trkpt>"), "\(program.standardOutput)")
@@ -74,7 +74,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  /// The receiver is awake for clients of this protocol and for nobody else.
+  /// The receiver is awake for clients of this protocol alone.
   private func isHeld(by name: String) -> Bool {
     let holders = hub.devicesNow["gps"].holders
     return !holders.isEmpty && holders.allSatisfy { $0.hasPrefix("\(name) 127.0.0.1:") }

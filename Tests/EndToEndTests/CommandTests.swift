@@ -125,7 +125,7 @@ struct CommandTests {
     let chips = try json.lines.map { try JSONDecoder().decode(Chip.self, from: Data($0.utf8)) }
     #expect(chips.count == table.lines.count - 1)
     #expect(chips.first { $0.name == "mpu-6050" }?.addresses == [0x68, 0x69])
-    // What is listed a board file may have.
+    // A board file may use everything that is listed.
     for chip in chips {
       let board = "{ name: 'x', devices: { a: { driver: '\(chip.name)', bus: '/dev/i2c-1' } } }"
       #expect(throws: Never.self) { try Board(json5: Array(board.utf8), file: "x") }
@@ -166,7 +166,7 @@ struct CommandTests {
     #expect(check.standardOutput.contains("gps  \(terminal.path), 9600 baud"), "\(check.standardOutput)")
     let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
     #expect(text.contains("driver: \"mpu-6050\"") && !text.contains("No receiver was found."), "\(text)")
-    // What is there is left alone.
+    // An existing file is not changed.
     let again = Program(["probe", "--port", terminal.path, "--write", file])
     #expect(again.wait() == 66 && again.standardError.contains("already"))
   }
@@ -193,7 +193,7 @@ struct CommandTests {
     defer { unlink(file) }
     HubProcess.write("{ name: \"secret\", devices: {} }", to: file)
     #expect(chmod(file, 0) == 0)
-    // Who may not do what everybody may not.
+    // Root has rights that others lack.
     let ordinary = ["--bounding-set=-dac_override,-dac_read_search"]
     let check = Program(ordinary + [Program.sensorhub, "check", file], path: "/usr/bin/setpriv")
     #expect(check.wait() == 77)
@@ -213,7 +213,7 @@ struct CommandTests {
     let number = try #require(getgrnam(group)).pointee.gr_gid
     // A login lets others write only, udev a serial port's group read as well.
     #expect(chown(terminal.path, 65534, number) == 0 && chmod(terminal.path, group == "tty" ? 0o620 : 0o660) == 0)
-    // Who may not do what everybody may not.
+    // Root has rights that others lack.
     let ordinary = ["--clear-groups", "--bounding-set=-dac_override,-dac_read_search", "--regid", "65534"]
     let program = Program(ordinary + [Program.sensorhub, "probe", "--port", terminal.path], path: "/usr/bin/setpriv")
     #expect(program.wait() == 69)

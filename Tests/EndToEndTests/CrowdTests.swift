@@ -36,7 +36,7 @@ import Testing
       _ = clinux_send_now(descriptor, bytes, bytes.count)
     }
 
-    /// All that has come so far.
+    /// Everything received so far.
     var text: String {
       var chunk = [UInt8](repeating: 0, count: 4096)
       while case let count = clinux_receive_now(descriptor, &chunk, chunk.count), count > 0 {
@@ -46,8 +46,8 @@ import Testing
     }
   }
 
-  /// A hub that stands still lets nobody in. Who finds no room at its port then hears nothing, and tries again after a second, three,
-  /// seven: nobody of a crowd is to have to.
+  /// A stopped hub admits no client. A client that finds no room in the port's queue gets no answer, and tries again
+  /// after one, three and seven seconds, which no client of a crowd should need.
   @Test func `five hundred who come to each port at once all have room to wait in, and are served`() {
     Peer.allowCrowds()
     let ports = (0..<3).map { _ in SocketClient.freePort() }

@@ -110,7 +110,7 @@ import Testing
     #expect(hub.comesToRest())
     #expect(try text(of: "mode") == "paused")
     #expect(try text(of: "pause") == "Resume" && browser.text("document.getElementById('pause').ariaPressed") == "null")
-    // What was known grows old before one's eyes, satellites too.
+    // Known values visibly grow old, including satellites.
     for id in ["position-age", "attitude-age", "sky-age"] {
       #expect(try eventually { try text(of: id).hasSuffix(" old") }, "\(id)")
     }
@@ -118,7 +118,7 @@ import Testing
     // To hide and show a paused page does not resume it.
     try browser.minimize()
     try browser.restore()
-    // Each button does one thing, and says so to those who cannot see what is beside it.
+    // Each button has one action, and names it for people who cannot see its context.
     let names = "[...document.querySelectorAll('.device:first-child button')].map((b) => b.ariaLabel).join()"
     #expect(try browser.text(names) == "Hold GPS on simulated/gps awake for 60 seconds,Release GPS on simulated/gps")
     #expect(try browser.text("document.querySelector('.release').disabled") == "true")
@@ -159,7 +159,7 @@ import Testing
     let before = segments(try file())
     try browser.run("document.getElementById('pause').click()")
     #expect(try isLive())
-    // What has come since then is in one of its own, and what came at a stretch is in one.
+    // Later points are in a part of their own, and continuous ones are in one part.
     var (whole, after): (String, [Substring]) = ("", [])
     let isApart = try eventually {
       whole = try file()
@@ -329,17 +329,17 @@ import Testing
     let words = "\(life("gps"))?.getAttribute('aria-label')"
     #expect(try eventually { try browser.text(words).hasPrefix("gps: on for ") })
     #expect(try browser.text(words).contains(" of the last 24 hours, "))
-    // The way of before, and where it is now.
+    // The earlier track, and the present position.
     #expect(try isLive())
     #expect(try eventually { try colours(on: "map") > 3 })
-    // It asks for that once it has the rest.
+    // It requests that after everything else.
     let hasAsked = try eventually {
       try browser.log("performance").contains {
         $0.message.contains("/history/track.gpx?from=") && $0.message.contains("&every=1&simplify=2")
       }
     }
     #expect(hasAsked)
-    // What is under the pointer is said: an hour ago it was on, and three hours ago it was not.
+    // A label describes the time under the pointer: an hour ago the device was on, and three hours ago it was not.
     for (hours, power) in [(1.0, "tracking"), (3.0, "off")] {
       try browser.run(
         """
@@ -349,7 +349,7 @@ import Testing
         """)
       #expect(try text(of: "history-at").hasPrefix("gps: \(power) "))
     }
-    // Each segment is a link of its own, and the one of now says what it is.
+    // Each segment has its own link, and the present one is marked.
     let links = "[...document.querySelectorAll('#segments a')].map((a) => a.textContent).join('|')"
     #expect(eventually { Files.names(in: day.path).count == 2 })
     try browser.run("document.getElementById('recordings').open = true")

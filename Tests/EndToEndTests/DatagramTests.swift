@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Sentences over UDP, for those who listen and connect to nobody.
+/// Sentences over UDP, for programs that listen without connecting.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct DatagramTests {
   private let port = SocketClient.freePort()
   private let other = SocketClient.freePort()
@@ -40,7 +40,7 @@ import Testing
     watch.wait()
     #expect(hub.comesToRest())
     #expect(hub.devicesNow["gps"].wakes == 1)
-    // Nobody is there any more, and so nothing follows what has come.
+    // The last client is gone, so nothing follows.
     _ = fused.texts()
     #expect(fused.next() == nil)
     #expect(hub.stop() == 0)

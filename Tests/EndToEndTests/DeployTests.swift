@@ -10,7 +10,7 @@ final class DeployTests {
   private var folder: String { temporary.path }
 
   init() {
-    // The first question is what the board is; nothing may follow it here.
+    // The first question asks for the kind of board; nothing may follow it here.
     HubProcess.write(
       """
       #!/bin/sh
@@ -35,7 +35,7 @@ final class DeployTests {
     let facts = ["1000", architecture, kernel, release, model, root, "", current]
     HubProcess.write(facts.joined(separator: "\n") + "\n", to: folder + "/facts")
     let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
-    // A name that nobody has, should another ssh be asked after all. Of two variables of a name bash takes the last.
+    // A name without a host, in case another ssh is used after all. Of two variables of a name bash takes the last.
     let program = Program(
       [
         "PATH=\(folder):\(path)", "TMPDIR=\(temporary)", "bash", SharedData.packageFolder + "/deploy.sh",
@@ -145,7 +145,7 @@ final class DeployTests {
   #endif
 
   @Test func `a board that has nothing yet is probed: its board file comes back, and nothing stays there`() {
-    // A board that is this machine, with a folder of its own for what is copied.
+    // This machine as the board, with a separate folder for copied files.
     let board = folder + "/board"
     mkdir(board, 0o755)
     HubProcess.write(
@@ -173,7 +173,7 @@ final class DeployTests {
       probe.standardOutput.contains("next: ./deploy.sh pi@board.invalid --board \(file)"), "\(probe.standardOutput)")
     #expect(String(decoding: SharedData.read(file), as: UTF8.self) == "{ name: \"found\" }\n")
     #expect(Files.names(in: board).isEmpty)
-    // What the board says of a file there is nothing to go by here, and a sudo that asks asks once.
+    // The description of a file on the board is not used here, and a sudo that asks for a password asks once.
     #expect(
       probe.standardOutput.contains("a chip") && !probe.standardOutput.contains("written to"), "\(probe.standardOutput)"
     )

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What a board file may have written into the unit's drop-in.
+/// The unit's drop-in for a board file.
 @Suite(.timeLimit(.minutes(10))) struct DropInTests {
   private let temporary = TemporaryFolder("drop-in")
   private var folder: String { temporary.path }

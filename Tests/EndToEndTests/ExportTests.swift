@@ -160,7 +160,7 @@ struct ExportTests {
     #expect(lines.count == 151, "\(lines.prefix(3))")
   }
 
-  // MARK: What is taken
+  // MARK: Selection
 
   @Test(arguments: [
     ["--from", "10:00:30", "--to", "10:00:40"],
@@ -264,7 +264,7 @@ struct ExportTests {
     #expect(reader.summary.schemas.values.map(\.name) == ["sensorhub.State"])
     #expect(reader.summary.metadata.map(\.name).sorted() == ["board", "sensorhub"])
     #expect(reader.summary.statistics?.startTimeNanoseconds == RecordedDrive.start + 30_000_000_000)
-    // What it has is what the two had.
+    // It has the contents of the two.
     let again = times(export([output, "--format", "gpx"]).standardOutput)
     #expect(again.count == 20 && again.first == "2026-11-22T10:00:30.000Z")
   }
@@ -285,7 +285,7 @@ struct ExportTests {
     }
   }
 
-  // MARK: What is damaged or missing
+  // MARK: Damaged or missing files
 
   @Test func `of a file that was cut the whole part is read, and that is said`() throws {
     let drive = RecordedDrive()
@@ -299,7 +299,7 @@ struct ExportTests {
     let info = Program(["info", path])
     #expect(info.wait() == 0)
     #expect(info.standardOutput.contains("without an end: a hub is at it, or it was cut"))
-    // Whoever has no hub in that folder.
+    // The folder has no running hub.
     #expect(info.standardOutput.contains("export --format mcap makes a whole one"))
   }
 
@@ -372,14 +372,14 @@ struct ExportTests {
     let text = String(decoding: try Files.bytes(of: output), as: UTF8.self)
     #expect(text == export([path, "--format", "gpx"]).standardOutput)
     #expect(Files.names(in: drive.folder) == ["drive.mcap", "track.gpx"])
-    // What is read stays, unless all of it is in what takes its place.
+    // The read files stay, unless the new file contains all of them.
     let bytes = try Files.bytes(of: path)
     for arguments in [["--format", "csv"], ["--format", "mcap", "--to", "10:01"]] {
       let lost = export([path] + arguments + ["--output", path, "--force"], expecting: 66)
       #expect(lost.standardError.contains("'\(path)' is what is being read\n  next: name another file"))
     }
     #expect(try Files.bytes(of: path) == bytes)
-    // The source itself may be what is replaced: it is read to its end before.
+    // The source itself may be replaced: it is read to its end before.
     _ = export([path, "--format", "mcap", "--output", path, "--force"])
     #expect(times(export([path, "--format", "gpx"]).standardOutput).count == 150)
   }
@@ -429,7 +429,7 @@ struct ExportTests {
     let states = try #require(first.channels.first { $0.topic == "/state" })
     #expect(states.messages == 160 && states.pauses == 1 && states.longestPauseSeconds == 20.5)
     #expect(abs((states.rateHz ?? 0) - 159 / 99.5) < 0.001)
-    // Nothing for five seconds is a pause where there are two states a second, and none where there is one sentence.
+    // Five seconds without a message are a pause at two states a second, and none with a single sentence.
     let second = try #require(contents.files.first)
     #expect(second.clockCorrectionSeconds == 3600 && second.from == "2026-11-22T10:01:40.000Z")
     #expect(second.channels.first { $0.topic == "/state" }?.pauses == 1)

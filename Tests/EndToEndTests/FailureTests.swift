@@ -3,7 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What is said of devices that do not work: by `watch`, `devices`, the web port and the log, each with the right next step.
+/// The reports about devices that do not work: by `watch`, `devices`, the web port and the log, each with the right
+/// next step.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct FailureTests {
   private let port = SocketClient.freePort()
@@ -16,7 +17,7 @@ struct FailureTests {
     "{ name: \"failing\", devices: { \(devices) }, http: { port: \(port) } }"
   }
 
-  /// Starts a hub, has a watch wake it, and looks at what everybody is told.
+  /// Starts a hub, wakes it with a watch, and collects all its reports.
   private func expect(
     _ device: String, of hub: HubProcess, _ kind: String, says summary: String, nextStep: String,
     isDevice: Bool = true, while feed: () -> Void = {}, _ location: SourceLocation = #_sourceLocation

@@ -72,7 +72,7 @@ import Testing
     Peer.allowCrowds()
     let hub = ShellHub("ulimit -n 256; exec \"$@\"", board: board)
     #expect(hub.logs("dashboard on"), "\(hub.program.standardError)")
-    // Each of them asks for something, so that none has to make room; from so many machines that each port is full.
+    // Each of them sends a request, so that none has to make room; they come from enough machines to fill each port.
     let crowd = [gpsd, nmea].flatMap { port in
       (0..<300).map { index in Peer(port, from: [127, 0, 1, UInt8(index % 50)]) }
     }
@@ -91,7 +91,7 @@ import Testing
     let hub = HubProcess(board: board)
     let crowd = (0..<300).map { _ in SocketClient.connect(path: hub.socket) }
     defer { for descriptor in crowd { close(descriptor) } }
-    // What it has more than its share is told so, and closed.
+    // Connections beyond its share are told so, and closed.
     let last = SocketClient(path: hub.socket)
     #expect(eventually { !last.isOpen })
     #expect(last.text.hasPrefix("{\"class\":\"ERROR\",\"message\":\""), "\(last.text)")
@@ -115,7 +115,7 @@ import Testing
     let restless = SocketClient(port: gpsd)
     let loop = Array(repeating: "?WATCH={\"enable\":true};?WATCH={\"enable\":false};", count: 2000).joined()
     restless.send(Array(loop.utf8.prefix(90_000)))
-    // Others are served meanwhile as always.
+    // Other clients are served as usual.
     for _ in 0..<3 {
       let polling = Peer(gpsd)
       polling.send(FairnessTests.watch)
@@ -130,7 +130,7 @@ import Testing
     // Some at once, and then four a second.
     #expect(answers < 200 + Int(elapsed / Duration.milliseconds(200)), "\(answers) changes in \(elapsed)")
     #expect(hub.logs(" more within 10 s, now "))
-    // Who leaves is let go at once, whatever it has still asked for.
+    // A client that leaves is removed at once, whatever its pending requests.
     restless.leave()
     #expect(hub.comesToRest())
     #expect(hub.stop() == 0)

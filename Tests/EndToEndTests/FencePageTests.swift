@@ -84,9 +84,9 @@ import Testing
     #expect(hub.devicesNow["imu"].wakes == 1)
     #expect(hub.devicesNow["gps"].holders.allSatisfy { $0 == "fence start (position)" })
     let log = try browser.log("browser")
-    // That its dots are counted so often is this test's doing.
+    // The frequent counting of dots is caused by this test.
     #expect(log.allSatisfy { $0.message.contains("willReadFrequently") }, "\(log)")
-    // What was known is not taken for what is.
+    // Earlier findings are not shown as present ones.
     hub.stop(SIGKILL)
     #expect(try eventually { try fences().contains("was ") })
     #expect(try fences().contains("The hub does not say when the next fix is due."))

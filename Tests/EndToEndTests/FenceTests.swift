@@ -39,7 +39,7 @@ import Testing
         }, "\(client.text)")
       #expect(hub.logs(line), "\(hub.program.standardError)")
     }
-    // No states, and nobody woken for whoever listens; the fence has the receiver alone.
+    // No states, and no wake for an observer; only the fence holds the receiver.
     #expect(!client.text.contains(#""class":"STATE""#))
     #expect(hub.devicesNow["imu"].wakes == 0)
     #expect(hub.devicesNow["gps"].holders.allSatisfy { $0 == "fence start (position)" })

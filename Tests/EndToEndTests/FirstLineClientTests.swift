@@ -50,8 +50,8 @@ import Testing
       if lines.count(where: { $0.hasPrefix("{\"class\":\"TPV\"") }) > 1 { lateLooks += 1 }
     }
 
-    /// How many looks it may take for what an idle machine shows within so many. A look keeps the first of several epochs, so that a
-    /// late one may miss that in which the satellites come first: for each there are two more.
+    /// The number of looks for something that an idle machine shows within fewer. A look keeps the first of several
+    /// epochs, so a late one may miss the one in which the satellites come first: two more are allowed for each.
     func allowed(_ count: Int) -> Int { count + 2 * lateLooks }
   }
 

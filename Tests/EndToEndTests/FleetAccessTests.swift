@@ -3,7 +3,7 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// Who may do what at a broker that asks for that, and how it is known.
+/// Permissions at a broker with access control, and proofs of identity.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct FleetAccessTests {
   private static func run(_ path: String, _ arguments: [String]) {
     let program = Program(arguments, path: path)
@@ -135,7 +135,7 @@ import Testing
     HubProcess.write((try? Files.bytes(of: broker.folder + "/ours.crt")) ?? [], to: broker.folder + "/theirs.crt")
     #expect(
       hub.logs("joined \(address) as 'boat'"), "\(hub.program.standardError)")
-    // It is said as soon as the broker has answered, and what is to be had there follows.
+    // It is logged as soon as the broker has answered, and the permitted topics follow.
     #expect(broker.retains("online", on: "sensorhub/boat/status"))
     broker.publish("sensorhub/boat/interest/phone/attitude", "{}")
     #expect(eventually { hub.devicesNow["imu"].holders == ["mqtt phone 1 Hz (attitude)"] })

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The page of all hubs at a broker: each sleeps until it is opened there, and again once nobody has it open.
+/// The page of all hubs at a broker: each sleeps until it is opened there, and again once no page has it open.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct FleetPageTests {
   private let broker = Broker()
   private let port = SocketClient.freePort()
@@ -53,7 +53,7 @@ import Testing
     #expect(holders.count == 1 && holders.allSatisfy { $0.hasPrefix("mqtt fleet-") }, "\(holders)")
     #expect(holders.allSatisfy { $0.hasSuffix(" 1 Hz (position, motion)") }, "\(holders)")
     #expect(boat.devicesNow["imu"].wakes == 0)
-    // Somebody else who opens it is no second viewer to the hub, and it is awake until the last has left.
+    // A second page that opens it is no second viewer for the hub, which is awake until the last has left.
     let other = open("boat,ship")
     #expect(other.receives(#"{"hub":"boat""#) && other.receives(#"{"hub":"ship""#))
     #expect(boat.devicesNow["gps"].holders == holders)
@@ -62,7 +62,7 @@ import Testing
     other.leave()
     #expect(eventually { boat.isOff && ship.isOff })
     #expect(boat.devicesNow["gps"].wakes == 1 && ship.devicesNow["gps"].wakes == 1)
-    // What sleeps is no news.
+    // A sleeping hub causes no news.
     var news = ""
     #expect(
       eventually {
@@ -98,7 +98,7 @@ import Testing
     #expect(hears(first), "\(first.text)")
     let second = open(names.joined(separator: ","))
     #expect(hears(second), "\(second.text)")
-    // The first of them has waited for as long as it took to say fifteen more. It has come whole once its line has an end.
+    // The first of them has waited while fifteen more were requested. It is complete once its line has an end.
     var event: Substring = ""
     let isWhole = eventually {
       let lines = second.text.split(whereSeparator: \.isNewline)
@@ -125,7 +125,7 @@ import Testing
     broker.publish("sensorhub/boat/last", #"{"class":"STATE","mode":"none","monotonic":9.0}"#)
     let page = page(["--host", "fleet.example"])
     #expect(isListed("boat", as: "online") && isListed("ship", as: "online"))
-    // What is retained of the last of the topics comes last.
+    // The retained message of the last topic comes last.
     #expect(eventually { HTTPAnswer(port, "GET", "/fleet").body.contains(#""last":{"class":"STATE","mode":"none""#) })
     #expect(fleet()?.hubs.map(\.hub).sorted() == ["boat", "ship"])
     for (path, header, status, message) in [

@@ -4,8 +4,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A hub at a broker: whoever looks there has the devices awake here, for as long as they look. The broker and the clients that are
-/// not the hub's are Debian's.
+/// A hub at a broker: viewers there keep the devices awake here, for as long as they look. The broker and the foreign
+/// clients are Debian's.
 @Suite(.timeLimit(.minutes(15))) struct FleetTests {
   private static let interest = "sensorhub/boat/interest"
   private let broker = Broker()
@@ -65,7 +65,7 @@ import Testing
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 1 })
     #expect(broker.retained("sensorhub/boat/status") == "online")
     #expect(hub.stop() == 0)
-    // By its last words, or by the broker's, where that is late.
+    // By its own last message, or by the broker's, if that is late.
     #expect(broker.retains("offline", on: "sensorhub/boat/status"))
   }
 
@@ -77,7 +77,7 @@ import Testing
       broker.publish("sensorhub/boat/status", "offline")
       #expect(broker.retains("online", on: "sensorhub/boat/status"), "round \(round)")
     }
-    // Whoever says so again and again fills no log.
+    // Repeated requests do not fill the log.
     let lines = hub.program.standardError.split(separator: "\n")
     #expect(lines.count { $0.contains("has said that 'boat' is offline (sensorhub/boat/status)") } == 1)
     #expect(hub.stop() == 0)
@@ -164,7 +164,7 @@ import Testing
       let before = Set(numbers()).count
       #expect(eventually { Set(numbers()).count > before + 20 }, "\(hub.program.standardError)")
     }
-    // Each at least once, whatever came between; in order where it is counted once.
+    // Each at least once, with any others between; in order if it is counted once.
     let all = numbers()
     let last = all.max() ?? 0
     #expect(eventually { Set(numbers()).isSuperset(of: 1...last) }, "\(Set(1...last).subtracting(numbers()).sorted())")
@@ -183,8 +183,8 @@ import Testing
     func values() -> Int { HubProcess.states(watch).count { $0.attitude != nil } }
     #expect(eventually { values() > 0 }, "\(watch.standardError)")
     func losses() -> Int { hub.program.standardError.ranges(of: "is not reached").count }
-    // Nobody is taken to look for more than some seconds: on a busy machine a broker may be away for longer, and a viewer come back
-    // later. Who pays for each restart with a power cycle pays for all of them.
+    // Viewers count as present for only some seconds: on a busy machine a broker may be away for longer, and a viewer
+    // come back later. If one restart costs a power cycle, all of them do.
     let costsNothing = (0..<5).contains { _ in
       let (known, wakes) = (losses(), hub.devicesNow["imu"].wakes)
       // It says in the name of all its clients that they have gone.
@@ -211,7 +211,7 @@ import Testing
     // It has it from the broker again, which has kept it.
     broker.start()
     #expect(hub.shows("imu", "tracking"))
-    // And what is taken back meanwhile is over.
+    // A request that is ended in the meantime is over.
     let holders = hub.devicesNow["imu"].holders
     #expect(holders == ["mqtt phone 1 Hz (attitude)"])
     broker.publish("\(FleetTests.interest)/phone/attitude", #"{"rateHz": 0}"#)
@@ -234,7 +234,7 @@ import Testing
   }
 
   @Test func `a hub without its broker is a hub, and ends at once`() {
-    // One where nobody is, and one that takes the connection and says nothing.
+    // One without a listener, and one that takes the connection and stays silent.
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(listener) }
     #expect(listen(listener, 8) == 0)
@@ -301,7 +301,7 @@ import Testing
     ]
     for (topic, text) in hostile { broker.publish("\(FleetTests.interest)/\(topic)", text, retained: false) }
     #expect(eventually { refused() == hostile.count }, "\(refused() ?? -1) of \(hostile.count)")
-    // What is longer than anything that a hub is asked stays with the broker.
+    // A message longer than any request to a hub stays with the broker.
     broker.publish("\(FleetTests.interest)/x/state", String(repeating: "x", count: 100_000), retained: false)
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
     // More viewers than a hub has room for: each of two users gets half.
@@ -332,7 +332,7 @@ import Testing
     #expect(eventually { hub.devicesNow["gps"].holders.contains { $0.hasPrefix("mqtt hold-") } })
     #expect(eventually { list().contains("  awake    gps, tracking: for mqtt hold-") }, "\(list())")
     #expect(eventually { list().contains("  last     gnss") }, "\(list())")
-    // It is taken back, and nobody else's interest with it.
+    // It is removed, and no other viewer's interest with it.
     broker.publish("\(FleetTests.interest)/phone/state", #"{"parts": ["position"]}"#)
     #expect(eventually { hub.devicesNow["gps"].holders.count == 2 })
     // A user of the broker's holds it too, and takes back its own alone.
@@ -345,7 +345,7 @@ import Testing
     func release(_ place: [String]) -> String {
       let release = Program(["fleet", "hold", "--release"] + place)
       release.wait()
-      // Without what a hold is called.
+      // Without the name of a hold.
       let words = (release.standardOutput + release.standardError).split(separator: " ")
       return words.map { word in word.firstRange(of: "hold-").map { word[..<$0.upperBound] } ?? word }.joined(
         separator: " ")
@@ -354,7 +354,7 @@ import Testing
     #expect(release(viewer) == "boat is held no more by viewer: viewer/hold- taken back; hold- stays\n")
     #expect(release(viewer) == "boat is not held by viewer; hold- stays\n")
     #expect(eventually { hub.devicesNow["gps"].holders.count == 2 })
-    // Who has no name there takes back all.
+    // A client without a name there ends all of them.
     holdAsViewer()
     #expect(release(["\(broker.address)/boat"]) == "boat is held no more: hold- viewer/hold- taken back\n")
     #expect(eventually { hub.devicesNow["gps"].holders == ["mqtt phone 1 Hz (position)"] })
@@ -440,13 +440,13 @@ import Testing
     #expect(
       hub.logs("joined \(broker.address) as 'barge'"),
       "\(hub.program.standardError)")
-    // It is said as soon as the broker has answered, and what is to be had there follows.
+    // It is logged as soon as the broker has answered, and the permitted topics follow.
     #expect(broker.retains("online", on: "sensorhub/barge/status"))
     #expect(broker.retained("sensorhub/ship/status") == nil)
     #expect(hub.stop() == 0)
   }
 
-  /// - Parameter queue: with none mosquitto 2.0 ends the connection for what it does not allow
+  /// - Parameter queue: without a queue mosquitto 2.0 ends the connection after a forbidden message
   @Test(arguments: [10_000, 0])
   func `what the broker does not take is said once, counted, and costs nothing else`(queue: Int) throws {
     let broker = Broker { folder in
@@ -462,7 +462,8 @@ import Testing
     broker.publish("\(FleetTests.interest)/viewer/attitude", #"{"rateHz": 50}"#)
     #expect(eventually { said("does not take sensorhub/boat/last: its list of who may do what") == 1 })
     #expect(eventually { values(viewer).count > 200 })
-    // They came one after the other. What a broker has not confirmed before it ends the connection may come once more behind that.
+    // They came one after the other. A message that a broker has not confirmed before it ends the connection may come
+    // once more after that.
     var known: Set<Int> = []
     let numbers = values(viewer).compactMap { $0.id?.split(separator: "-").last.flatMap { Int($0) } }
       .filter { known.insert($0).inserted || queue > 0 }
@@ -552,7 +553,7 @@ import Testing
     #expect(eventually { left.allSatisfy { broker.retained($0) == nil } }, "\(hub.program.standardError)")
     let told = "\"availability_topic\":\"\(topic)/\(next)/status\""
     #expect(listener.prints(told), "\(listener.standardOutput)")
-    // All that the broker has of it in the end is what it is now.
+    // At the end the broker has only its present messages.
     func kept() -> [String] {
       let look = broker.listen(["homeassistant/device/+/config", "sensorhub/+/status", "other/+/status"], ["-W", "2"])
       look.wait()
@@ -560,7 +561,7 @@ import Testing
     }
     let found = kept()
     #expect(found.count == 1 && found.allSatisfy { $0.contains(told) }, "\(found)")
-    // What was known by another name went first.
+    // The messages of the earlier name were removed first.
     let lines = listener.lines.map { String($0) }
     let cleared = lines.lastIndex { (line: String) -> Bool in line.split(separator: " ").count == 1 }
     let first = lines.firstIndex { (line: String) -> Bool in line.contains(told) }
@@ -582,7 +583,7 @@ import Testing
     reload(hub, fences(["port", "quay"]))
     #expect(listener.prints(#""fence_buoy":{"platform":"sensor"}"#))
     #expect(eventually { broker.retained(topic)?.contains("fence_buoy") == false })
-    // What was taken out before the next run.
+    // The parts that were removed before the next run.
     #expect(hub.stop() == 0)
     HubProcess.write(HubProcess.simulatedBoard(fences(["port"])), to: hub.boardFile)
     let folder = hub.boardFile.dropLast("/board.json5".count)
@@ -633,7 +634,7 @@ import Testing
     #expect(eventually { broker.retained("sensorhub/boat/health") != nil })
     #expect(boat.stop() == 0)
     #expect(broker.retains("offline", on: "sensorhub/boat/status"))
-    // What this hub says of it comes before what it says of its devices.
+    // The hub's report about itself comes before those about its devices.
     broker.publish("sensorhub/ship/interest/phone/attitude", "{}")
     #expect(eventually { broker.retained("sensorhub/ship/devices")?.contains("tracking") == true })
     #expect(broker.retained("sensorhub/boat/status") == "offline")

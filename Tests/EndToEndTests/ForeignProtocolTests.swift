@@ -18,8 +18,8 @@ import Testing
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     #expect(hub.logs("NMEA 0183 on 127.0.0.1:\(nmea), "))
     for port in [gpsd, nmea] {
-      // A browser speaks at once, which a test on a busy machine does not always: so the hub stands still between its connection and
-      // its words. Who has said nothing at the second port after a quarter of a second is a plotter.
+      // A browser sends at once, which a test on a busy machine may not: so the hub is stopped between its connection
+      // and its bytes. A client that has sent nothing to the second port after a quarter of a second is a plotter.
       #expect(hub.program.halt())
       let browser = Peer(port)
       browser.send(request)
@@ -57,7 +57,7 @@ import Testing
       browser.send(words)
       hub.program.send(SIGCONT)
       #expect(eventually { !browser.isOpen }, "\(browser.text)")
-      // The gpsd port greets whoever connects.
+      // The gpsd port greets each client.
       #expect(!browser.text.contains("$"))
     }
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 && $0.holders.isEmpty })

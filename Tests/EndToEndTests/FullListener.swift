@@ -3,8 +3,8 @@ import Glibc
 import HardwareIO
 import TestSupport
 
-/// A port of this machine's where who connects waits for an answer as with a network that loses everything: nobody accepts, and
-/// there is no room for one more.
+/// A port of this machine at which a client waits for an answer as in a network that loses everything: no program
+/// accepts, and there is no room in the queue.
 final class FullListener {
   private var descriptors: [Int32] = []
   private let port: UInt16
@@ -41,7 +41,7 @@ final class FullListener {
 
   deinit { end() }
 
-  /// Whether somebody else waits for an answer.
+  /// Whether another client waits for an answer.
   var isTried: Bool { FullListener.unanswered(port) > 0 }
 
   func end() {

@@ -12,7 +12,7 @@ import Testing
 
 @testable import Outputs
 
-/// Whether the gpsd port and the fused sentences say what the hub knows.
+/// Whether the gpsd port and the fused sentences state the hub's knowledge.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct GPSDTruthTests {
   private let gpsd = SocketClient.freePort()
   private let nmea = SocketClient.freePort()
@@ -83,7 +83,7 @@ import Testing
     #expect(drive { plotter.text.count > mark + 2000 && GPSDTruthTests.reports(ofRoof.text, "TPV").count > 3 })
     let heard = plotter.text.dropFirst(mark).split(separator: "\r\n").dropFirst().dropLast()
     #expect(heard.filter { $0.contains("RMC") }.allSatisfy { $0.contains(",A,5231.0000,N,") })
-    // Who watches one of them gets what that one says.
+    // A client that watches one of them gets that one's values.
     let own = GPSDTruthTests.reports(ofRoof.text, "TPV")
     #expect(own.count > 3 && own.allSatisfy { $0.device == roof.path && $0.lat == nil })
     client.send("?POLL;")
@@ -117,7 +117,7 @@ import Testing
       eventually {
         second += 1
         roof.write(epoch(second))
-        // It drives elsewhere, and nobody listens yet.
+        // It drives elsewhere, and has no clients yet.
         mast.writeNow(epoch(second, hasFix: false))
         return isDone()
       }
@@ -256,7 +256,7 @@ import Testing
     HubProcess.write(HubProcess.simulatedBoard(gpsd: gpsd, nmea: nmea, fused: true), to: hub.boardFile)
     hub.program.send(SIGHUP)
     #expect(eventually { activated("simulated/gps") && activated("simulated/i2c") }, "\(client.text)")
-    // They have gone on meanwhile, and so has their time.
+    // They have moved on in the meantime, and so has their time.
     #expect(times() == before, "\(client.text)")
     #expect(hub.stop() == 0)
   }
@@ -303,7 +303,7 @@ import Testing
     // A machine that is held up has every epoch afterwards, and of the attitudes the last: then it is looked at again.
     func comes(to client: SocketClient, _ isAsAsked: (_ attitudes: Int, _ positions: Int) -> Bool) -> Bool {
       eventually {
-        // What has come by now, of both kinds.
+        // The objects received so far, of both kinds.
         let reports = GPSDTruthTests.reports(client.text)
         let (attitudes, positions) = (reports.count { $0.class == "ATT" }, reports.count { $0.class == "TPV" })
         if positions > 20, isAsAsked(attitudes, positions) { return true }
@@ -336,7 +336,7 @@ import Testing
       let client = SocketClient(port: gpsd)
       client.send(GPSDTruthTests.watch)
       #expect(eventually { positions(client).count > 2 })
-      // The same for who has only looked away.
+      // The same for a client that has only paused.
       client.send("?WATCH={\"enable\":false};?WATCH={\"enable\":true};")
       let seen = positions(client).count
       #expect(eventually { positions(client).count > seen + 3 })
@@ -440,7 +440,7 @@ import Testing
     let plotter = SocketClient(port: fused)
     #expect(drive { plotter.text.contains("GGA,") })
     #expect(plotter.text.hasPrefix("$GPRMC,12"), "\(plotter.text)")
-    // What the receiver has not said is not said for it.
+    // Values that the receiver has not stated are not invented.
     let late = SocketClient(port: nmea)
     #expect(drive { late.text.contains("GGA,") })
     #expect(!late.text.contains("$GPRMC"), "\(late.text)")

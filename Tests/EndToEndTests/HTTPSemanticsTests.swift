@@ -16,7 +16,7 @@ import Testing
 
   private func get(_ path: String, _ headers: [String] = []) -> HTTPAnswer { HTTPAnswer(port, "GET", path, headers) }
 
-  /// What `curl` makes of it, decompressed where it was compressed.
+  /// The output of `curl`, decompressed if it was compressed.
   private func curl(_ arguments: [String]) -> String {
     let program = Program(["-s"] + arguments, path: "/usr/bin/curl")
     program.wait()
@@ -94,7 +94,8 @@ import Testing
     let seldom = SocketClient(port: port)
     seldom.send("GET /events?rate=0.2 HTTP/1.1\r\nHost: localhost\r\n\r\n")
     #expect(eventually { skies(often) > 0 && skies(seldom) > 0 })
-    // Seconds, by the receiver's own clock: one in five, and the first. Who came first has all those of the other's time.
+    // Seconds, by the receiver's own clock: one in five, and the first. The earlier client has all those of the other's
+    // time.
     let before = skies(often)
     #expect(eventually { skies(often) > before + 5 })
     let count = skies(seldom)

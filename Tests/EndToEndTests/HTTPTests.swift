@@ -65,14 +65,14 @@ import Testing
     }
     #expect(drops)
     #expect(hub.devicesNow["imu"].holders.count == 100)
-    // Whoever reads gets every state: what comes from now on comes to all of them. Where others have the processors for so long that a
-    // client is late with its reading, the same is asked of what comes then. Nothing that has been looked at is looked at again, nor
-    // what has come to one who has it all: this takes the processors too.
+    // A client that reads gets every state: from now on all of them get the same ones. If other processes have the
+    // processors for so long that a client reads late, the later states are compared. States are compared only once,
+    // and not for a client that is complete, because this takes the processors too.
     let comesToAll = eventually(within: .seconds(240)) {
       for client in clients { client.forget() }
-      // Some of these lines are of satellites, and the first may be cut.
+      // Some of these lines list satellites, and the first may be incomplete.
       guard eventually({ clients.allSatisfy { $0.lineCount > 15 } }) else { return false }
-      // Satellites come with the time of their epoch, behind states of a later one.
+      // Satellites have the time of their epoch, and may follow states of a later one.
       let before = clients.compactMap { $0.states.prefix(3).max() }.max() ?? 0
       let seen = clients[0].lineCount
       guard eventually({ clients[0].lineCount > seen + 150 }) else { return false }
@@ -169,7 +169,8 @@ import Testing
 extension SocketClient {
   /// The identifiers of the events that have come, in their order: nanoseconds of the monotonic clock.
   fileprivate var states: [Int] {
-    // As text: what is built for debugging takes a hundred times as long for bytes. Chunks end with two characters that are one in text.
+    // As text: a debug build takes a hundred times as long for bytes. Chunks end with two characters that are one in
+    // text.
     let whole = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).dropLast()
     return whole.filter { $0.hasPrefix("id: ") }.compactMap { Int($0.dropFirst(4)) }
   }

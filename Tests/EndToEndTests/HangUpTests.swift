@@ -13,7 +13,7 @@ final class HangUpTests {
   private var pid: pid_t? { pid_t(text(folder + "/pid").filter(\.isNumber)) }
   private var isRunning: Bool {
     guard let pid, case let status = text("/proc/\(pid)/stat"), !status.isEmpty else { return false }
-    // One that nobody has waited for has ended all the same.
+    // A process that nothing has waited for has ended all the same.
     return !status.contains(") Z ")
   }
 
@@ -75,7 +75,7 @@ final class HangUpTests {
   }
 
   @Test func `with nohup it outlives its terminal`() {
-    // Of a shell, which keeps it open: nohup lets go of a terminal that is its own before it ignores what comes of that.
+    // A shell keeps the terminal open: nohup releases its own terminal before it ignores the consequences.
     let terminal = TerminalSession("bash --norc -i")
     terminal.type(command("nohup") + " &")
     waitUntilItReads()
@@ -84,7 +84,7 @@ final class HangUpTests {
     readAgain()
     if let pid { kill(pid, SIGTERM) }
     #expect(eventually { !isRunning })
-    // Once: what came from the terminal did nothing, however late.
+    // Once: the signal from the terminal did nothing, however late.
     #expect(log.split(separator: "read again", omittingEmptySubsequences: false).count == 2, "\(log)")
     #expect(log.contains("stopped; all power lines are off"), "\(log)")
   }

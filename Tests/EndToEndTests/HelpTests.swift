@@ -8,7 +8,7 @@ import Testing
   func `the manual's pages can be read as they lie in the source`(_ name: String) throws {
     let text = String(decoding: try Files.bytes(of: "\(SharedData.packageFolder)/packaging/man/\(name)"), as: UTF8.self)
     let lines = text.split(separator: "\n")
-    // What is filled in later is a comment until then.
+    // Parts to be filled in later are comments until then.
     let unfilled = lines.filter { line in
       let between = line.split(separator: "@", omittingEmptySubsequences: false).dropFirst().dropLast()
       return !line.hasPrefix(".\\\"") && between.contains { !$0.isEmpty && $0.allSatisfy(\.isUppercase) }
@@ -25,7 +25,7 @@ import Testing
   func `help fills its lines`(_ command: String) {
     let program = Program([command, "--help"])
     #expect(program.wait() == 0)
-    // The discussion: what comes before is one line for the parser to break, what comes after its own.
+    // The discussion: the parser wraps the line before it, and writes the text after it.
     let lines = program.standardOutput.split(separator: "\n", omittingEmptySubsequences: false)
       .prefix { !$0.hasPrefix("USAGE:") }
     let paragraphs = lines.split(whereSeparator: \.isEmpty).filter { paragraph in

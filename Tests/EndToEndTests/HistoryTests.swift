@@ -5,7 +5,7 @@ import MCAP
 import TestSupport
 import Testing
 
-/// What was recorded, as programs find it on the web port.
+/// Recorded data on the web port, for programs.
 @Suite(.timeLimit(.minutes(10))) struct HistoryTests {
   private static let first = "sensorhub-20261122T100000Z-001.mcap"
   private static let second = "sensorhub-20261122T100200Z-002.mcap"
@@ -40,7 +40,7 @@ import Testing
   }
 
   private let port = SocketClient.freePort()
-  /// What was recorded before the hub began.
+  /// Data recorded before the hub started.
   private let recorded = RecordedDrive()
 
   private func hub(_ more: String? = nil) -> HubProcess {
@@ -237,7 +237,7 @@ import Testing
     let reader = try MCAPReader(MCAPBytes(bytes))
     try reader.check()
     #expect(reader.isIndexed && reader.damage == nil)
-    // The last hour is what is meant unless something else is said.
+    // The default is the last hour.
     #expect(try eventually { try page("every=0").states.count > 20 })
     client.leave()
     #expect(hub.comesToRest())

@@ -93,7 +93,7 @@ import Testing
     #expect(post("/devices/gps/release?hold=\(other.id)").body.contains("\"seconds\":0.0"))
     #expect(try holds.map(\.device) == ["gps"] && (try holds.first.map { $0.seconds > 3500 }) == true)
     #expect(hub.devicesNow["gps"].power != "off")
-    // Once is enough, and whoever does not know which one ends none.
+    // Once is enough, and without its identifier no hold can be ended.
     #expect(post("/devices/gps/release?hold=\(other.id)").status == 404)
     #expect(post("/devices/gps/release").status == 400)
     #expect(post("/devices/imu/release?hold=\(long.id)").status == 404)

@@ -6,7 +6,7 @@ import TestSupport
 /// Home Assistant itself, as `.ci/home-assistant` has fetched it: MQTT, its REST API, and no pages.
 final class HomeAssistant {
   struct Entity: Decodable {
-    /// What a tracker has.
+    /// The properties of a tracker.
     struct Place: Decodable { var latitude, longitude: Double? }
 
     private enum CodingKeys: String, CodingKey {
@@ -27,7 +27,7 @@ final class HomeAssistant {
   init(at broker: Broker) {
     program = Program(
       [temporary.path, "\(port)", "\(broker.port)"], path: TestTools.path("home-assistant/run") ?? "/bin/false")
-    // Its first start compiles what it is made of.
+    // Its first start compiles its modules.
     _ = eventually(within: .seconds(240)) {
       SocketClient.isListening(port) && ask("").status == 200 || !program.isRunning
     }
@@ -51,9 +51,9 @@ final class HomeAssistant {
       headers + ["Content-Type: application/json", "Content-Length: \(content.utf8.count)"], body: content)
   }
 
-  /// What it has of a hub, by the entities' ids.
+  /// Its entities of a hub, by their ids.
   ///
-  /// - Parameter hub: its name there, which the ids have
+  /// - Parameter hub: its name there, which the ids contain
   func entities(of hub: String) -> [String: Entity] {
     let all = (try? JSONDecoder().decode([Entity].self, from: Data(ask("states").body.utf8))) ?? []
     return Dictionary(
@@ -61,7 +61,7 @@ final class HomeAssistant {
       uniquingKeysWith: { first, _ in first })
   }
 
-  /// As somebody who touches a switch.
+  /// As a person who touches a switch.
   func turn(_ state: String, _ entity: String) -> Bool {
     ask("services/switch/turn_\(state)", "{\"entity_id\": \"\(entity)\"}").status == 200
   }

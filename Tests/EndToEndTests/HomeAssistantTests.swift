@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What Home Assistant makes of what it is told of a hub: nothing here knows how it reads that.
+/// Home Assistant's view of a hub: the tests do not know how it reads the hub's messages.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct HomeAssistantTests {
   private static let found = [
     "device_tracker.boat_position", "switch.boat_live", "sensor.boat_last_fix", "sensor.boat_speed",

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Where what is to be known in the next run is kept, for users who have been told nothing of a home.
+/// The folder for knowledge that outlives a run, for users without a HOME variable.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 final class HomeTests {
   private let temporary = TemporaryFolder("home")
@@ -22,7 +22,7 @@ final class HomeTests {
     return Program(ordinary + homeless + [Program.sensorhub] + arguments, path: "/usr/bin/setpriv")
   }
 
-  /// What a hub says from its start to its end.
+  /// The log of a hub from its start to its end.
   private func wordsOfHub(uid: Int) -> String {
     // A hub has its sockets in a folder of its own.
     chown(folder, UInt32(uid), UInt32(uid))

@@ -4,9 +4,9 @@ import TestSupport
 
 @testable import Outputs
 
-/// What the tests of hostile brokers send, and how a process of a connection takes it.
+/// The packets of the tests of hostile brokers, and a connection's process that takes them.
 enum HostileBroker {
-  /// A packet that no broker may send, and what is wrong with it. The clauses are MQTT 5's.
+  /// A packet that no broker may send, and its error. The clauses are MQTT 5's.
   struct Packet: Sendable, CustomStringConvertible {
     var description: String
     /// Before the client has been let in, in place of that.
@@ -149,7 +149,7 @@ enum HostileBroker {
     Packet(description: "nothing but ones", bytes: [UInt8](repeating: 0xff, count: 4096)),
   ]
 
-  /// What brokers do send: what the mutations are made of.
+  /// Valid packets of brokers, from which the mutations are made.
   private static let right: [[UInt8]] = [
     ScriptedBroker.accepted, answer([0x21, 0, 20, 0x22, 0, 10, 0x24, 1, 0x25, 1, 0x27, 0, 1, 0, 0]),
     answer([0x12, 0, 3, 0x61, 0x62, 0x63, 0x13, 0, 60, 0x1f, 0, 2, 0x6f, 0x6b, 0x26, 0, 1, 0x61, 0, 1, 0x62]),
@@ -180,14 +180,14 @@ enum HostileBroker {
       default: packet += packet[index...]
       }
     }
-    // A packet that is longer than it says is two, of which the second is something else; most should be whole.
+    // A packet that is longer than stated is two, the second of which is something else; most should be complete.
     if packet.count > 2, packet.count < 120, Int.random(in: 0..<4, using: &random) > 0 {
       packet[1] = UInt8(packet.count - 2)
     }
     return packet
   }
 
-  /// Comes to a broker as a hub does, and takes what comes of it.
+  /// Connects to a broker as a hub does, and reports the outcome.
   static func visit(_ port: UInt16) throws -> Visit {
     var access = BrokerAccess(host: "127.0.0.1", port: port, identifier: "boat")
     access.subscriptions = ["sensorhub/boat/interest/+/+", "sensorhub/boat/status"]

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Outputs
 
-/// A broker, or somebody on the line to it, sends what it wants to. It ends a connection, and nothing else.
+/// A broker, or an attacker on the line to it, sends any bytes. They end a connection, and nothing else.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct HostileBrokerTests {
   /// How a hub that has been attacked must still be.
   private static let mostKilobytes = 160 << 10

@@ -3,14 +3,14 @@ import MCAP
 import TestSupport
 import Testing
 
-/// Names that somebody has chosen to do harm, where people and programs see them.
+/// Names chosen to do harm, in the places where people and programs see them.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct HostileNameTests {
   private let temporary = TemporaryFolder("hostile")
   private var folder: String { temporary.path }
   /// A browser reads a tag where Swift reads a letter.
   private static let tag = "x\u{600}<img id=owned src=x onerror=alert(1)>"
 
-  /// A recording of a receiver, with a board file of somebody's.
+  /// A recording of a receiver, with an attacker's board file.
   private func recording(_ board: String) throws -> String {
     let path = folder + "/recording.mcap"
     var writer = try MCAPWriter(try MCAPFileSink(path: path))

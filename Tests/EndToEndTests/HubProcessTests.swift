@@ -49,14 +49,14 @@ struct HubProcessTests {
     hub.stop()
     let log = hub.program.standardError
     for id in ["gps", "imu"] {
-      // On a busy machine the hub may not have heard yet what the program calls itself.
+      // On a busy machine the hub may not have received the program's name yet.
       let names = ["watch[\(watch.pid)]", "sensorhub[\(watch.pid)]"]
       #expect(names.contains { log.contains("\(id): settling (\($0) subscribed)") }, "\(log)")
       #expect(log.contains("\(id): lingering (watch[\(watch.pid)] left)"), "\(log)")
     }
   }
 
-  /// Whoever is sent away first would have the lines wait for all the others.
+  /// If clients were disconnected first, the lines would wait for all of them.
   @Test func `a hub that ends switches its devices off before it sends its clients away`() {
     let port = SocketClient.freePort()
     let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
@@ -167,7 +167,7 @@ struct HubProcessTests {
       board: """
         { name: "test", devices: { gps: { driver: "nmea", port: "\(terminal.path)" }, \(HubProcessTests.simulatedIMU) } }
         """)
-    // What is waited for is said after five seconds, and by the end even a busy machine has an attitude to give.
+    // After five seconds it says for what it waits, and by the end even a busy machine has an attitude.
     let watch = hub.watch(["--once", "--json", "--within", "15"])
     #expect(watch.wait() == 69)
     #expect(watch.lines.count == 1 && watch.standardOutput.contains(#""attitude":{"#), "\(watch.standardOutput)")
@@ -196,7 +196,7 @@ struct HubProcessTests {
       #expect(program.wait() == 74, "\(command)")
       #expect(program.standardError.contains("cannot be written: No space left on device"), "\(program.standardError)")
     }
-    // Whoever has seen enough may go.
+    // A reader may leave at any time.
     let quitter = Program(["-c", "\(Program.sensorhub) devices --socket \(hub.socket) | true"], path: "/bin/bash")
     #expect(quitter.wait() == 0 && quitter.standardError.isEmpty)
     #expect(hub.stop() == 0)
@@ -227,7 +227,7 @@ struct HubProcessTests {
     _ log: String
   ) throws {
     let terminal = PseudoTerminal()
-    // A real receiver beside a simulated IMU.
+    // A real receiver together with a simulated IMU.
     let hub = HubProcess(
       board: """
         { name: "mixed",
@@ -236,7 +236,7 @@ struct HubProcessTests {
             power: { switch: "gpio", chip: "simulated", line: "imu-power", lingerSeconds: 0 } } } }
         """)
     let watch = hub.watch(["--json", "--rate", "1000"])
-    // A position is held for some seconds: the attitude beside it is not to come later than that.
+    // A position is kept for some seconds: the attitude must not come later than that.
     #expect(
       eventually {
         HubProcess.states(watch).contains { $0.attitude != nil } && hub.devicesNow["gps"].power == "acquiring"
@@ -261,7 +261,7 @@ struct HubProcessTests {
       eventually {
         watch.lines.contains { $0.contains("\"lat\":\(latitude)") && $0.contains("\(time)\"") }
       }, "no state at \(latitude) \(time); the last one: \(watch.lines.last ?? "none")")
-    // The simulated IMU drives elsewhere: its attitude stands beside the receiver's position, and is not joined with it.
+    // The simulated IMU drives elsewhere: its attitude appears with the receiver's position, and is not fused with it.
     #expect(
       eventually {
         HubProcess.states(watch).contains { $0.mode == "gnss" && $0.position?.source == "gps" && $0.attitude != nil }
@@ -283,7 +283,8 @@ struct HubProcessTests {
     #expect(hub.shows("gps", "acquiring"))
     first.write(
       (0..<512).map { UInt8($0 & 0xFF) } + Array("$GPGGA,torn$GPRMC,,V,,,,,,,,,,N*53\r\n$GPRMC,1*00\r\n".utf8))
-    // As it says nothing more it is given up after ten seconds: that is told by the same look as what it has said.
+    // Because it is silent from now on, it is given up after ten seconds: the same look reports that and its earlier
+    // output.
     #expect(
       eventually {
         let gps = hub.devicesNow["gps"]
@@ -381,12 +382,12 @@ struct HubProcessTests {
     #expect(after.devices.map(\.power) == ["tracking", "tracking"] && after.devices.map(\.wakes) == [1, 1])
     #expect(after["gps"].counters["sentences", default: 0] >= before["gps"].counters["sentences", default: 0])
     #expect(after["gps"].onSeconds >= before["gps"].onSeconds)
-    // The watch goes on with what the new hub makes of them.
+    // The watch continues with the new hub's states.
     #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.holders.count == 1 } })
     let lines = watch.lines.count
     #expect(eventually { watch.lines.count > lines + 20 })
     #expect(!hub.program.standardError.contains("gps: off"), "\(hub.program.standardError)")
-    // What is read in another way has to start again, and nothing beside it.
+    // A device with changed settings must start again, and no other.
     reload("three", gps: "leverArmMetres: [1, 0, 0],", imu: "rateHz: 100,")
     #expect(hub.shows("imu", "tracking"))
     #expect(hub.devicesNow["gps"].wakes == 1 && hub.devicesNow["gps"].onSeconds >= after["gps"].onSeconds)
@@ -428,7 +429,7 @@ struct HubProcessTests {
     #expect(
       undriven.hasSuffix("stopped; the power lines that could be driven are off, and those of imu could not"),
       "\(undriven)")
-    // A chip that is not there is no line that somebody holds.
+    // A missing chip is not a line in use by others.
     let hub = HubProcess(board: "{ name: \"x\", devices: { imu: \(chip), \(power) } } }")
     #expect(hub.logs("board 'x', state on"))
     #expect(hub.stop() == 0)
@@ -465,10 +466,10 @@ struct HubProcessTests {
     HubProcess.write("{ name: \"another\" }", to: hub.boardFile)
     let done = safe([hub.boardFile])
     #expect(done.wait() == 0, "\(done.standardError)")
-    // It is only once that there is something to do.
+    // It exists only when there is something to do.
     let again = safe()
     #expect(again.wait() == 66 && again.standardError.contains("no hub has left anything on"), "\(again.standardError)")
-    // What cannot be read is kept, and named, until somebody has looked after it.
+    // An unreadable file is kept, and named, until a person has checked it.
     let copy = hub.socket.replacing("hub.sock", with: "board-in-use.json5")
     HubProcess.write("{", to: copy)
     let unknown = safe()
@@ -489,7 +490,7 @@ struct HubProcessTests {
     let copy = folder.path + "/board-in-use.json5"
     var known: [String] = []
     for chip in ["gone-1", "gone-2", "gone-3"] {
-      // What a hub that was killed leaves.
+      // The left-over of a killed hub.
       HubProcess.write(
         """
         { name: "old", devices: { imu: { driver: "mpu-6050", bus: "simulated/i2c",

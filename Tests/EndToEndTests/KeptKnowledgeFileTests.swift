@@ -3,7 +3,7 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// What a receiver without a backup battery knew, from one run of the hub to the next.
+/// The knowledge of a receiver without a backup battery, from one run of the hub to the next.
 @Suite(.timeLimit(.minutes(10)))
 final class KeptKnowledgeFileTests {
   private let temporary = TemporaryFolder("kept")
@@ -22,8 +22,8 @@ final class KeptKnowledgeFileTests {
   }
 
   @Test func `what it knew is in a file once the hub has ended, and the next hub has it from there`() {
-    // A receiver has 800 ms to say what it knows before its supply goes. Where a busy machine takes longer the next run has another
-    // chance.
+    // A receiver has 800 ms to report its knowledge before its supply is switched off. If a busy machine takes longer,
+    // the next run has another chance.
     let isTold = (0..<3).contains { _ in
       let first = hub()
       let watch = first.watch()
@@ -37,7 +37,7 @@ final class KeptKnowledgeFileTests {
       return text.contains("\"database\"")
     }
     #expect(isTold)
-    // Who it is, and what it said of the satellites.
+    // Its identity, and its knowledge of the satellites.
     #expect(text.contains("CFFB03D2592C") && text.contains("u-blox 000A0000, protocol 34.10"), "\(text)")
     #expect(text.contains("\"database\""), "\(text)")
     let kept = text

@@ -46,7 +46,7 @@ struct LiveDecodingTests {
     }
   }
 
-  /// A state of hub.sock's, as far as it concerns this.
+  /// The part of a state of hub.sock that matters here.
   struct State: Decodable {
     struct Position: Decodable { var lat, lon: Double }
     var position: Position?
@@ -68,7 +68,7 @@ struct LiveDecodingTests {
     try compare(log, try #require(SharedData.folder) + "/nmea/\(log).log")
   }
 
-  /// Of one maker's four generations, with a clean end of an epoch, with sentences beside it, and with neither.
+  /// Of one maker's four generations, with a clean end of an epoch, with additional sentences, and with neither.
   @Test(
     .enabled(if: SharedData.isWanted, "left out by SKIP=recordings"),
     arguments: ["navisys-gr701w", "quectel-l76k-binary", "ublox-neo-m8n", "ublox-zed-f9p-rtk", "ublox-zed-f9r"])
@@ -103,7 +103,7 @@ struct LiveDecodingTests {
       let states = SocketClient(path: hub.socket)
       states.send("{\"rateHz\": 1000, \"name\": \"states\"}\n")
       client.send("?WATCH={\"enable\":true,\"json\":true};")
-      // What is said before the port is open is not heard.
+      // Bytes sent before the port is open are lost.
       #expect(
         eventually {
           let receiver = hub.devicesNow["gps"]
@@ -114,7 +114,7 @@ struct LiveDecodingTests {
       for piece in manner.pieces(bytes) {
         terminal.write(piece)
         written += piece.count
-        // Two minutes in an instant are more than a client is owed that has not had its turn to read meanwhile.
+        // Two minutes in an instant are more than a client can expect that has not had its turn to read.
         if written >= 4096 {
           written = 0
           #expect(eventually { terminal.isRead } && hasRead(client), "\(manner)")

@@ -2,23 +2,23 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A hub whose log nobody reads.
+/// A hub whose log has no reader.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct LoggingTests {
-  /// A named pipe that takes no more, and from which nobody reads.
+  /// A full named pipe without a reader.
   private final class StuckPipe {
     private let descriptor: Int32
 
     init(_ path: String) {
       unlink(path)
       mkfifo(path, 0o600)
-      // Reader and writer at once, so that nobody waits for the other end when he opens it.
+      // Reader and writer at once, so that opening it does not wait for the other end.
       descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
       precondition(descriptor >= 0)
     }
 
     deinit { close(descriptor) }
 
-    /// Fills it to the last byte; who wants to write from here on waits.
+    /// Fills it to the last byte; a writer waits from now on.
     func fill() {
       for size in [4096, 1] {
         let bytes = [UInt8](repeating: UInt8(ascii: "x"), count: size)
@@ -43,7 +43,7 @@ import Testing
       let isServed = client.receives("\"mode\":\"fused\"")
       #expect(isServed, "visit \(visit)")
       client.leave()
-      // The linger is 0.2 s, and who waits for the log's reader waits for ever.
+      // The linger is 0.2 s, and a wait for the log's reader would never end.
       let isOff = hub.comesToRest()
       #expect(isOff, "visit \(visit): \(hub.devices?["gps"].power ?? "no answer")")
       guard isServed, isOff else { break }

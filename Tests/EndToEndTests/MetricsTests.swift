@@ -46,7 +46,7 @@ import Testing
     #expect(!awake.contains("_age_seconds"))
     stream.leave()
     #expect(hub.comesToRest())
-    // The receiver's slowest reports are ten seconds apart; after that nobody knows.
+    // The receiver's slowest reports are ten seconds apart; after that the value is unknown.
     #expect(eventually { value("position_latitude_degrees", in: scrape()) == nil })
     let after = scrape()
     #expect(value("fix_mode", in: after) == nil && value("speed_meters_per_second", in: after) == nil)
@@ -77,7 +77,7 @@ import Testing
       }
       var panels: [Panel]
     }
-    // Whoever waits for the time has it compared with the system's clock; that nobody takes it is of no account.
+    // A client that waits for the time causes a comparison with the system's clock, whether it takes the time or not.
     let port = SocketClient.freePort()
     let hub = HubProcess(
       board: HubProcess.simulatedBoard("http: { port: \(port) }, chrony: { socket: \"/nowhere/chrony.sock\" }"))
@@ -85,7 +85,7 @@ import Testing
     let file = HTTPAnswer(port, "GET", "/grafana.json").body
     let dashboard = try JSONDecoder().decode(Dashboard.self, from: Data(file.utf8))
     #expect(dashboard.panels.count > 10 && dashboard.panels.allSatisfy { !$0.targets.isEmpty })
-    // The hub is asked while it has everything to say: a clock comparison takes somebody who listens to the time.
+    // The hub is asked while it has all metrics: a clock comparison requires a client of the time.
     let stream = SocketClient(port: port)
     stream.send("GET /events?rate=10 HTTP/1.1\r\nHost: localhost\r\n\r\n")
     // A pulse takes a device of the kernel's.
@@ -121,7 +121,7 @@ import Testing
     for panel in dashboard.panels where panel.repeat != "instance" {
       #expect(panel.targets.allSatisfy { $0.legendFormat?.contains("{{instance}}") == true }, "\(panel.title)")
     }
-    // A map joins by time alone what it is given.
+    // A map joins its data by time alone.
     #expect(dashboard.panels.contains { $0.type == "geomap" && $0.repeat == "instance" })
     let power = try #require(dashboard.panels.first { $0.title == "Power" }?.targets.first?.expr)
     let expression = power.replacing("$instance", with: ".*")

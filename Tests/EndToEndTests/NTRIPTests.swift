@@ -38,7 +38,7 @@ import Testing
 
   private func body(_ path: String) -> String { HTTPAnswer(http, "GET", path).body }
 
-  /// Sends two messages again and again for as long as somebody takes them, cut in the middle of one.
+  /// Sends two messages repeatedly while the client takes them, cut in the middle of one.
   private static func serve(_ visit: ScriptedCaster.Visit) {
     let epoch = MadeMessage.correction(1005) + MadeMessage.correction(1077, byteCount: 300)
     visit.send("HTTP/1.1 200 OK\r\nContent-Type: gnss/data\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -60,7 +60,7 @@ import Testing
     defer { unlink(password) }
     let source = "ntrip://me@127.0.0.1:\(caster.port)/BASE"
     let hub = hub("caster: \"\(source)\", passwordFile: \"\(password)\"")
-    // Nobody wants the receiver, so nobody asks for corrections.
+    // The receiver has no subscribers, so no corrections are requested.
     #expect(eventually { body("/devices").contains("\"phase\":\"off\"") })
     #expect(caster.visits.values.isEmpty)
 
@@ -83,7 +83,8 @@ import Testing
     }
     #expect(isFixed, "\(state)")
     #expect(client.receives("\"class\":\"TPV\"") && client.receives("\"status\":3,"))
-    // It says itself that it uses what comes. All of it at one look: corrections that come late on a busy machine are missed for a moment.
+    // It reports itself that it uses them. All at one look: corrections that come late on a busy machine are missing
+    // for a moment.
     let expected =
       [
         "sensorhub_correction_receiver_messages_total{device=\"gps\",outcome=\"used\"} ", "sensorhub_fix_status 3\n",
@@ -100,7 +101,7 @@ import Testing
     #expect(devices.standardOutput.contains("  base     receiving from ntrip://"), "\(devices.standardOutput)")
     #expect(devices.standardOutput.contains(" messages (1005, 1077), "), "\(devices.standardOutput)")
     #expect(devices.standardOutput.contains(", of which the receiver says: "), "\(devices.standardOutput)")
-    // The user's password is nobody else's.
+    // The user's password is private.
     for text in [metrics, devices.standardOutput, hub.program.standardError, body("/devices")] {
       #expect(!text.contains("secret") && !text.contains("bWU6"))
     }

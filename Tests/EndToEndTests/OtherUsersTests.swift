@@ -17,11 +17,11 @@ final class OtherUsersTests {
 
   deinit { TemporaryFolder.remove(planted) }
 
-  // MARK: What is planted
+  // MARK: Planted files
 
   @Test func `a folder that another user has made first is used by no hub and no client`() throws {
     #expect(mkdir(planted, 0o755) == 0 && OtherUser.give(planted))
-    // What a client would believe.
+    // An answer that a client would believe.
     let script = """
       import socket
       for name in ("hub", "devices"):
@@ -39,7 +39,7 @@ final class OtherUsersTests {
       #expect(program.standardError.contains("next: look at who has made it"), "\(program.standardError)")
       #expect(!program.standardOutput.contains("forged"))
     }
-    // The folder is as it was: nobody has made anything in it.
+    // The folder is as before: no file was made in it.
     #expect(Files.names(in: planted) == ["devices.sock", "hub.sock"])
     forger.send(SIGKILL)
   }
@@ -55,7 +55,7 @@ final class OtherUsersTests {
     let open = OtherUser.program(["run"], as: OtherUser.victim)
     #expect(open.wait() == 77 && open.standardError.contains("next: chmod go-w '\(planted)'"), "\(open.standardError)")
     #expect(Files.names(in: planted).isEmpty && Files.names(in: "\(folder)/target").isEmpty)
-    // Its own is: for nobody else where it makes it itself.
+    // Its own folder is trusted: it makes it private.
     rmdir(planted)
     let hub = OtherUser.program(["run"], as: OtherUser.victim)
     #expect(hub.logs("state on \(planted)/hub.sock\n"), "\(hub.standardError)")
@@ -68,7 +68,7 @@ final class OtherUsersTests {
   }
 
   @Test func `another user cannot have the mode of a file changed while a hub opens its sockets`() throws {
-    // Who could swap the socket for a link between its making and its chmod needs a folder to do so in.
+    // Replacing the socket by a link between its creation and its chmod requires write access to the folder.
     let shared = "\(folder)/shared"
     #expect(mkdir(shared, 0o777) == 0 && chmod(shared, 0o1777) == 0)
     HubProcess.write("secret", to: "\(folder)/victim")
@@ -83,7 +83,7 @@ final class OtherUsersTests {
     }
     #expect(OtherUser.mode(of: "\(folder)/victim") == 0o600)
     racer.send(SIGKILL)
-    // In a folder of its own a link that is there already is removed, and not what it leads to.
+    // In a folder of its own an existing link is removed, and not its target.
     let own = "\(folder)/own"
     #expect(mkdir(own, 0o755) == 0 && symlink("\(folder)/victim", "\(own)/hub.sock~") == 0)
     let hub = Program(["run", "--socket", "\(own)/hub.sock"])
@@ -151,7 +151,8 @@ final class OtherUsersTests {
     #expect(hub.devicesNow["imu"].wakes == 0)
     let watch = OtherUser.program(["watch", "--once", "--json", "--socket", hub.socket])
     #expect(watch.wait() == 0, "\(watch.standardError)")
-    // Root is not kept out, and who comes second is told by whom. The simulated vehicle hardly ever stands: this one waits.
+    // Root is not excluded, and the second client is told the first one's name. The simulated vehicle hardly ever
+    // stands: this one waits.
     let first = Program(["calibrate", "mount", "--socket", hub.socket])
     #expect(first.logs("0 %"), "\(first.standardError)")
     let second = Program(["calibrate", "gyro", "--socket", hub.socket])
@@ -189,7 +190,7 @@ final class OtherUsersTests {
     let done = calibrate()
     #expect(done.wait() == 0, "\(done.standardError)")
     #expect((try? Files.bytes(of: "\(folder)/victim")) == Array("secret".utf8))
-    // Who may read the folder may not lock it for root.
+    // A user who may read the folder must not be able to lock it for root.
     for lock in ["\(calibrations)/lock", "\(folder)/state/books.lock"] where access(lock, F_OK) == 0 {
       let locker = OtherUser.program(["--nonblock", lock, "true"], path: "/usr/bin/flock", readsAll: false)
       #expect(locker.wait() != 0)
@@ -208,7 +209,7 @@ final class OtherUsersTests {
 
   // MARK: Places
 
-  /// Asks the web port as another user, `count` times; returns what was answered, with how often.
+  /// Sends requests to the web port as another user, `count` times; returns the answers with their numbers.
   private func ask(_ port: UInt16, _ path: String, _ count: Int = 1) -> (statuses: String, answer: String) {
     let script = """
       import http.client, collections
@@ -290,7 +291,7 @@ final class OtherUsersTests {
     #expect(same.standardError.contains("uses what this board names: 0x68 on /dev/i2c-98"), "\(same.standardError)")
     let unnamed = Program(["safe", "--socket", hub.socket])
     #expect(unnamed.wait() == 69 && unnamed.standardError.contains("keeps what it uses"), "\(unnamed.standardError)")
-    // What the hub has in use is still known once it was killed.
+    // The hub's board file in use is still known after it was killed.
     #expect(hub.stop(SIGKILL) == -SIGKILL)
     let left = Program(["safe", "--socket", hub.socket])
     #expect(

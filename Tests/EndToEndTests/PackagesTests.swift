@@ -3,14 +3,15 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// What `make run` and `make test` do to a machine that lacks packages: a machine of scripts, which note what they are asked for.
+/// The effects of `make run` and `make test` on a machine that lacks packages: a machine of scripts, which note their
+/// requests.
 @Suite(.timeLimit(.minutes(10)))
 final class PackagesTests {
   private let temporary = TemporaryFolder("packages")
   private var folder: String { temporary.path }
 
   init() {
-    // Whoever waits for a lock, or is told that no service is to be started, is the tests' own machine.
+    // The tests' own machine waits for locks, and is told to start no service.
     HubProcess.write(
       """
       #!/bin/sh
@@ -43,14 +44,14 @@ final class PackagesTests {
     ]
   }
 
-  /// Runs a command where nobody sits.
+  /// Runs a command without a person at the terminal.
   private func run(_ words: String) -> Program {
     let program = Program(command(words), path: "/usr/bin/env")
     program.wait()
     return program
   }
 
-  /// Runs a command before somebody who types this.
+  /// Runs a command with a person who types this.
   private func run(_ words: String, typing text: String) -> Program {
     let quoted = command(words).map { "'\($0)'" }.joined(separator: " ")
     let program = Program(
@@ -59,7 +60,7 @@ final class PackagesTests {
     return program
   }
 
-  /// What was asked of the machine.
+  /// The requests to the machine.
   private var log: [String] {
     let bytes = (try? Files.bytes(of: folder + "/log")) ?? []
     return bytes.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
@@ -100,7 +101,8 @@ final class PackagesTests {
     #expect(program.wait() == 0, "\(program.standardOutput) \(program.standardError)")
     #expect(!(program.standardOutput + program.standardError).contains("Go on?"))
     #expect(hasInstalled)
-    // While it is installed nothing may be started, and afterwards everything again: unless that was somebody else's wish.
+    // During an installation nothing may be started, and afterwards everything again, unless another policy was there
+    // before.
     if access("/usr/sbin/policy-rc.d", F_OK) != 0 {
       #expect(log.contains { $0.hasPrefix("install -m 755 ") && $0.hasSuffix(" /usr/sbin/policy-rc.d") }, "\(log)")
       #expect(log.last { $0.hasPrefix("rm ") } == "rm -f /usr/sbin/policy-rc.d", "\(log)")

@@ -65,7 +65,7 @@ import Testing
       let (hub, other) = (HubProcess(board: board), HubProcess(board: board))
       let start = clock.now
       let client = SocketClient(path: hub.socket, isNamed: true)
-      // Who comes after it to another hub, and says nothing, is given everything meanwhile.
+      // A later client of another hub that sends no request is given everything in the meantime.
       let mute = SocketClient(path: other.socket)
       let isServed = eventually { other.devicesNow["gps"].wakes > 0 }
       client.send("{\"parts\": [\"attitude\"]}\n")

@@ -9,7 +9,7 @@ final class Peer {
   private var received: [UInt8] = []
   private var hasEnded = false
 
-  /// Waits until somebody listens: a hub opens its ports one after the other, and some of them when it has said that it is there.
+  /// Waits until a server listens: a hub opens its ports one after the other, and some of them after its start message.
   init(_ port: UInt16, from address: [UInt8] = [127, 0, 0, 1]) {
     var (connected, error): (Int32, Int32) = (-1, 0)
     let isConnected = eventually {
@@ -45,7 +45,7 @@ final class Peer {
     _ = clinux_send_now(descriptor, bytes, bytes.count)
   }
 
-  /// All that has come so far.
+  /// Everything received so far.
   var text: String {
     look()
     return String(decoding: received, as: UTF8.self)
@@ -81,7 +81,7 @@ final class Peer {
     }
   }
 
-  /// Lets this process open as many as crowds take, several of which may come at a time. Usually it may open 1024.
+  /// Raises this process's limit of open files for crowds, several of which may run at a time. The usual limit is 1024.
   static func allowCrowds() {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)

@@ -67,7 +67,7 @@ import Testing
       client.send(PortTests.watch)
       #expect(eventually { attitudes(client).count > 3 })
     }
-    // What the last one got between its first and its last, everybody got in between too.
+    // All clients got the states between the first and the last one of the latest client.
     let common = attitudes(clients[5]).dropFirst().prefix(2)
     #expect(eventually { clients.allSatisfy { client in common.allSatisfy(attitudes(client).contains) } })
     #expect(hub.stop() == 0)
@@ -104,7 +104,7 @@ import Testing
 
   @Test func `while the receiver warms up both ports say so once a second, and the fused sentences follow`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea, fused: true)
-    // On a busy machine it may be warm before anybody has listened; the next start is another chance.
+    // On a busy machine it may be warm before the first client listens; the next start is another chance.
     var client = SocketClient(port: nmea)
     let isSaid = (0..<10).contains { _ in
       let coldStart = "$GPRMC,,V,,,,,,,,,,N*53\r\n"
@@ -173,7 +173,7 @@ import Testing
     let request = Array((PortTests.watch + "?WATCH={\"nmea\":true};").utf8)
     for descriptor in stalled { _ = request.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) } }
     for client in clients { client.send(PortTests.watch) }
-    // Who has it all is looked at no more: to look at two hundred takes the processors too.
+    // A complete client is not examined again: examining two hundred takes the processors too.
     func areAll(_ condition: (SocketClient) -> Bool) -> Bool {
       var others = clients
       return eventually {
@@ -183,7 +183,7 @@ import Testing
     }
     #expect(areAll { $0.has("\"mode\":3") })
     #expect(areAll { !$0.positions.isEmpty })
-    // Whoever is there gets every position: from the last one's first on, all get the same.
+    // Each client gets every position: from the latest one's first on, all get the same.
     let joined = clients.compactMap(\.positions.first).max() ?? ""
     #expect(eventually { clients[0].positions.count { $0 > joined } > 20 })
     let times = clients[0].positions.filter { $0 > joined }
@@ -198,7 +198,7 @@ import Testing
   @Test func `five hundred clients do not keep the hub from ending, with its power off`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let clients = (0..<500).map { index in SocketClient(port: index % 2 == 0 ? gpsd : nmea) }
-    // The NMEA port sends without being asked, and closes on what is no sentence.
+    // The NMEA port sends without a request, and closes on anything that is no sentence.
     for index in stride(from: 0, to: clients.count, by: 2) { clients[index].send(PortTests.watch) }
     #expect(eventually { clients.allSatisfy { $0.lineCount > 4 } })
     #expect(hub.stop() == 0)

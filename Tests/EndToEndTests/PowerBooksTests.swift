@@ -3,7 +3,7 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// What devices cost, from one run of the hub to the next.
+/// The energy of devices, from one run of the hub to the next.
 @Suite(.timeLimit(.minutes(10)))
 final class PowerBooksTests {
   private let temporary = TemporaryFolder("books")
@@ -23,7 +23,7 @@ final class PowerBooksTests {
     let first = hub()
     for _ in 0..<2 {
       let watch = Program(["watch", "--socket", first.socket, "--json"])
-      // By then the hub has heard what it calls itself, which a bill goes by.
+      // By then the hub has received the client's name, which a bill uses.
       let isThere = eventually {
         let gps = first.devicesNow["gps"]
         return gps.power == "tracking" && gps.holders == ["watch[\(watch.pid)]"]
@@ -40,7 +40,7 @@ final class PowerBooksTests {
     #expect(second.devicesNow["gps"].wakes == 0)
     let text = devices(["--since", "day", "--explain"], of: second)
     let gps = text.components(ofDevice: "gps")
-    // A line to each who caused some of it, with the energies below each other and the shares behind them.
+    // A line for each payer, with the energies aligned and followed by the shares.
     let table = gps.drop { !$0.hasPrefix("  day ") }
     #expect(table.first?.hasSuffix(" mWh in the last 24 hours") == true, "\(text)")
     let rows = table.dropFirst().prefix { $0.hasPrefix("             ") }.map { $0.split(separator: " ") }
@@ -48,7 +48,7 @@ final class PowerBooksTests {
     #expect(Set(["watch", "(linger)"]).isSubset(of: rows.map { $0[3] }), "\(text)")
     let energies = rows.compactMap { Double($0[0]) }
     #expect(energies == energies.sorted(by: >), "\(text)")
-    // A visitor who is held up before it says what it wants comes as two, and a receiver that is has another start.
+    // A client that is delayed before its request counts as two visitors, and a delayed receiver has another start.
     #expect(gps.contains { $0.contains(/a hot start takes .* by [1-9]\d* starts?$/) }, "\(text)")
     #expect(gps.contains { $0.contains(/gaps between visits, [1-9]\d* so far/) }, "\(text)")
     second.stop()
@@ -74,7 +74,7 @@ final class PowerBooksTests {
   }
 
   @Test func `a file that cannot be read is kept as well, and that is said once`() {
-    // No text of this program's is so long.
+    // No text of this program is this long.
     HubProcess.write(Array(repeating: 0x20, count: 17 << 20), to: "\(folder)/power.json")
     let hub = hub()
     #expect(hub.logs("\(folder)/power.json.damaged"))

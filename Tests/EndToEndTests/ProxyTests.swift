@@ -4,7 +4,7 @@ import Testing
 
 private let nginx = "/usr/sbin/nginx"
 
-/// Behind a reverse proxy: Debian's nginx, with what the documentation says to put into its configuration.
+/// Behind a reverse proxy: Debian's nginx, with the configuration from the documentation.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct ProxyTests {
   private let hubPort = SocketClient.freePort()

@@ -4,7 +4,7 @@ import MCAP
 import TestSupport
 import Testing
 
-/// `sensorhub record`: a recording that somebody asks for.
+/// `sensorhub record`: a recording on request.
 @Suite(.serialized, .timeLimit(.minutes(10))) final class RecordTests {
   private let temporary = TemporaryFolder("record")
   private var folder: String { temporary.path }
@@ -16,12 +16,12 @@ import Testing
     Program(["record", "--socket", hub.socket, "--output", path] + arguments)
   }
 
-  /// As it is now, cut or not; `nil` where there is none that can be read yet.
+  /// Its present contents, complete or not; `nil` without a readable file.
   private var recorded: Recorded? { try? Recorded(path) }
 
   private func hasStates(_ count: Int) -> Bool { recorded.map { $0.count("/state") >= count } ?? false }
 
-  /// How long it says that it has recorded, where that is less than a minute; at least for as long as it was to.
+  /// The stated duration of the recording, if it is less than a minute; at least the requested one.
   private func recordedSeconds(_ text: String) -> Double? {
     let words = text.split(separator: " ")
     guard words.count > 2, words[0] == "recorded", words[2].hasPrefix("s:") else { return nil }

@@ -1,6 +1,6 @@
 import MCAP
 
-/// What is in a recording's file.
+/// The contents of a recording's file.
 struct Recorded {
   var isWhole: Bool
   var messages: [String: [MCAPMessage]] = [:]

@@ -66,7 +66,7 @@ final class RecordedDrive {
     Array("$GPTXT,\(receiver),\(second)*00\r\n".utf8)
   }
 
-  /// What a state's report says at half a second; the position is as old as that.
+  /// The output of a state's report at half a second; the position is that old.
   private static func state(_ halfSecond: Int) -> [UInt8] {
     let second = halfSecond / 2
     let at = MonotonicInstant(nanoseconds: Int64(halfSecond + 200) * 500_000_000)

@@ -5,7 +5,7 @@ import MCAP
 import TestSupport
 import Testing
 
-/// What a hub records, as those find it who come later.
+/// A hub's recordings, for later readers.
 @Suite(.serialized, .timeLimit(.minutes(10))) final class RecorderTests {
   private let temporary = TemporaryFolder("recorder")
   private var root: String { temporary.path }
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  /// As it is now, cut or not; `nil` where there is none that can be read yet.
+  /// Its present contents, complete or not; `nil` without a readable file.
   private func recorded(_ index: Int = 0) -> Recorded? {
     names.indices.contains(index) ? try? Recorded("\(folder)/\(names[index])") : nil
   }
@@ -123,7 +123,7 @@ import Testing
   }
 
   @Test func `a folder that cannot be written to is said once, and harms nobody`() {
-    // Nobody makes a folder there, root included.
+    // No user can make a folder there, not even root.
     let hub = HubProcess(board: HubProcess.simulatedBoard("record: { path: \"/proc/recordings\", syncSeconds: 0.1 }"))
     let client = SocketClient(path: hub.socket)
     #expect(hub.logs("nothing is recorded"))

@@ -13,7 +13,7 @@ import Testing
   @discardableResult
   private func status(_ method: String = "GET", _ query: String = "") -> String { log.status(method, query) }
 
-  /// What the hub says of the position, in thousandths of a minute behind 52°31'.
+  /// The hub's position, in thousandths of a minute after 52°31'.
   private var latitude: Int? {
     struct State: Decodable {
       struct Position: Decodable { var lat: Double }
@@ -31,7 +31,7 @@ import Testing
     #expect(eventually { (latitude ?? 0) > 3 })
     let halted = status("POST", "?paused=true")
     #expect(halted.contains("\"paused\":true"))
-    // Nothing comes any more, whatever is asked.
+    // Nothing comes any more, whatever the request.
     #expect(status().contains(halted.split(separator: ",")[1]))
     #expect(status("POST", "?to=2026-11-28T10:00:30Z").contains("\"time\":\"2026-11-28T10:00:30"))
     status("POST", "?step=2")

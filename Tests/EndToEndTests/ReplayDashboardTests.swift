@@ -23,7 +23,7 @@ import Testing
 
   private func isRunning() throws -> Bool { try shows("GNSS", in: "mode") }
 
-  /// The time beside the slider, in seconds behind 10:00:00 of the day that was recorded.
+  /// The time next to the slider, in seconds after 10:00:00 of the recorded day.
   private func second() throws -> Int {
     let time = try text(of: "replay-time")
     return time.hasPrefix("2026-11-28 10:00:") ? Int(time.suffix(2)) ?? -1 : -1
@@ -64,7 +64,8 @@ import Testing
     return (count("replay"), count("devices"))
   }
 
-  /// Waits until the page has looked at the devices some more times; returns how often it looked at the replay meanwhile.
+  /// Waits until the page has read the devices some more times; returns the number of its requests for the replay in
+  /// that time.
   private func looksAtReplay(port: UInt16) throws -> Int {
     _ = try requests(port: port)
     var sum = (replay: 0, devices: 0)
@@ -84,7 +85,7 @@ import Testing
     #expect(try eventually { try second() > 0 })
     try click("replay-play")
     #expect(try shows("Go on", in: "replay-play"))
-    // A button says what it does by its words alone.
+    // A button's words alone name its action.
     #expect(try browser.text("document.getElementById('replay-play').ariaPressed") == "null")
     #expect(log.status().contains("\"paused\":true"))
     #expect(try text(of: "replay-end") == "halted" && shows("halted", in: "mode"))
@@ -92,7 +93,7 @@ import Testing
     let (halted, utc, latitude) = (try second(), try text(of: "utc"), try text(of: "lat"))
     #expect(try looksAtReplay(port: log.port) >= 2)
     #expect(try second() == halted)
-    // Nor does what is shown grow old.
+    // Shown values do not grow old either.
     #expect(try text(of: "utc") == utc && text(of: "lat") == latitude && text(of: "position-age") == "live")
     try click("replay-step")
     #expect(try eventually { try second() == halted + 1 })
@@ -158,7 +159,7 @@ import Testing
     #expect(try isRunning())
     #expect(try shows("Halt replay", in: "replay-play"))
     #expect(try second() < 30)
-    // Somebody else's rate is shown as well.
+    // Another client's rate is shown as well.
     log.status("POST", "?rate=3")
     #expect(try browser.shows("3", at: "document.getElementById('replay-rate').value"))
   }
@@ -199,7 +200,7 @@ import Testing
     try click("pause")
     #expect(try shows("paused", in: "mode"))
     #expect(try looksAtReplay(port: log.port) == 0)
-    // What was paused can still be told what to do.
+    // A paused replay still accepts changes.
     try click("replay-play")
     #expect(try shows("Go on", in: "replay-play"))
     try click("pause")

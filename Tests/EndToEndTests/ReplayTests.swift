@@ -4,7 +4,7 @@ import MCAP
 import TestSupport
 import Testing
 
-/// `sensorhub replay`: the hub on what was recorded.
+/// `sensorhub replay`: the hub on a recording.
 @Suite(.serialized, .timeLimit(.minutes(10))) final class ReplayTests {
   private let temporary = TemporaryFolder("replay")
   private var folder: String { temporary.path }
@@ -78,7 +78,7 @@ import Testing
   @Test func `a replay begins its estimate where the hub did, whoever had woken a device before`() throws {
     let port = SocketClient.freePort()
     let hub = HubProcess(board: board("nmea: { port: \(port) }"))
-    // The receiver is awake throughout, and nobody wants the state at first, nor between the visits.
+    // The receiver is awake throughout, and no client wants the state at first, nor between the visits.
     let client = SocketClient(port: port)
     #expect(client.receives(",A,"))
     for _ in 0..<2 {
@@ -108,7 +108,7 @@ import Testing
     expectReplayed(live)
   }
 
-  /// The states that a recording has of somebody who wants the attitude and nothing else.
+  /// The states of a recording with a client that wants only the attitude.
   private func recordAttitudes(_ hub: HubProcess) throws -> [String] {
     let watch = Program(["watch", "--socket", hub.socket, "--json", "--parts", "attitude,heading"])
     #expect(eventually { watch.lines.count > 25 })

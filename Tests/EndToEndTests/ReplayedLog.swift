@@ -27,7 +27,7 @@ final class ReplayedLog {
     return program
   }
 
-  /// What the hub says of the replay, or what it answers to a change.
+  /// The hub's report about the replay, or its answer to a change.
   @discardableResult
   func status(_ method: String = "GET", _ query: String = "") -> String {
     HTTPAnswer(port, method, "/replay" + query).body

@@ -35,7 +35,7 @@ import Testing
     #expect(eventually { kinds(clients[3]) == ["RMC", "HDT"] }, "\(clients[3].text)")
     // The receiver has five epochs a second.
     for client in clients { client.forget() }
-    // Twenty times as many, and not five times; what is read first has fewer.
+    // Twenty times as many, and not five times; the first read has fewer.
     let isQuicker = eventually {
       let quick = times(clients[2]).count
       let slow = times(clients[3]).count

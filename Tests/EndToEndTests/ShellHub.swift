@@ -10,7 +10,7 @@ final class ShellHub {
   var socket: String { folder + "/hub.sock" }
 
   /// - Parameters:
-  ///   - script: what the shell is to do; `"$@"` is the hub
+  ///   - script: the shell's commands; `"$@"` is the hub
   ///   - prepare: called with the folder before that
   init(_ script: String, board: String, prepare: (_ folder: String) -> Void = { _ in }) {
     let folder = temporary.path

@@ -38,12 +38,12 @@ import Testing
   }
 
   @Test func `eleven hundred event streams leave the short requests a way in`() {
-    // A place is a place, whatever is wanted there. With each of a thousand who have the devices awake the bills of all the others
-    // are shared anew, which takes half a minute of a processor.
+    // All places count alike, whatever the request. With each of a thousand clients that keep devices awake, the bills
+    // of all others are divided anew, which takes half a minute of a processor.
     var streams = StreamLimitTests.streams(64, of: port)
     defer { for descriptor in streams { close(descriptor) } }
-    // The others come in groups, each once the one before is served: of those who come at once, some would make room for others before
-    // a busy hub has looked at what they want.
+    // The others come in groups, each once the one before is served: of clients that come at once, some would make room
+    // for others before a busy hub has read their requests.
     while streams.count < 1115 {
       streams += StreamLimitTests.streams(min(32, 1115 - streams.count), of: port, "only=fence")
       let places = min(streams.count, 1024)
@@ -63,7 +63,7 @@ import Testing
     #expect(late.head.contains("Content-Type: application/json") && late.body.contains("1024 event streams"))
     #expect(eventually { value("output_refused_clients_total{output=\"events\"}") == 1115 - 1024 + 1 })
     #expect(eventually { count("event streams are refused") == 1 })
-    // A place that somebody gives back is another's.
+    // A released place is available to others.
     shutdown(streams[0], Int32(SHUT_RDWR))
     #expect(eventually { value("output_clients{output=\"events\"}") == 1023 })
     let next = SocketClient(port: port)
@@ -93,7 +93,8 @@ import Testing
     #expect(get("/healthz").body == "ok\n")
     #expect(eventually { value("output_refused_clients_total{output=\"http\"}") >= 1300 - 1088 })
     #expect(eventually { count("make room") >= 1 })
-    // Once for all of them, and again where so many have had to go meanwhile who asked nothing for half a minute that there was room.
+    // Once for all of them, and again if there was room because clients without a request had to leave after half a
+    // minute.
     #expect(count("make room") <= 1 + Int((MonotonicClock().now - begun) / Duration.seconds(30)))
     let stream = SocketClient(port: port)
     stream.send("GET /events?rate=10 HTTP/1.1\r\nHost: localhost\r\n\r\n")

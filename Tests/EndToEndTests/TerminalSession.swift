@@ -3,7 +3,7 @@ import Guarding
 import TestSupport
 import Testing
 
-/// A terminal in which a command runs, as somebody has it who sits before it.
+/// A terminal in which a command runs, as a person sees it.
 final class TerminalSession {
   private static let count = Guarded(0)
   private let name: String
@@ -25,10 +25,10 @@ final class TerminalSession {
 
   deinit { close() }
 
-  /// What is to be seen.
+  /// The visible text.
   var screen: String { tmux(["capture-pane", "-p", "-t", name]) }
 
-  /// What is to be seen, from the top to the last row with anything in it.
+  /// The visible rows, from the top to the last one that is not empty.
   var rows: [String] {
     let rows = screen.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     return rows.lastIndex { !$0.isEmpty }.map { Array(rows[...$0]) } ?? []
@@ -43,7 +43,7 @@ final class TerminalSession {
     tmux(["send-keys", "-t", name, "Enter"])
   }
 
-  /// Closes the window: whoever has the terminal is hung up on.
+  /// Closes the window: its processes are hung up on.
   func close() {
     guard isOpen else { return }
     isOpen = false
@@ -58,8 +58,8 @@ final class TerminalSession {
   }
 
   private func run(_ arguments: [String]) -> Program {
-    // A server of its own: not within that of whoever runs the tests, nor set up as they like it, nor one that is just ending
-    // with the session before.
+    // A separate server: not that of the person who runs the tests, with its settings, nor one that is just ending with
+    // the previous session.
     let own = ["-u", "-L", name, "-f", "/dev/null"]
     return Program(own + arguments, path: "/usr/bin/tmux", environment: ["TERM=xterm"])
   }

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `watch` as somebody sees it who sits before a terminal.
+/// `watch` as a person sees it at a terminal.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct WatchTests {
   private let hub = HubProcess(["--no-journal-state"])
 
@@ -10,7 +10,7 @@ import Testing
     TerminalSession("\(Program.sensorhub) watch \(options) --socket \(hub.socket)", columns: columns, rows: rows)
   }
 
-  /// What the built-in board's state has, from the top.
+  /// The rows of the built-in board's state, from the top.
   private static let names = [
     "mode", "position", "altitude", "speed", "roll,", "heading", "air", "supply", "fix",
   ]
@@ -33,7 +33,7 @@ import Testing
   @Test(arguments: [120, 60, 40, 20])
   func `each part of the state has a row of its own, however narrow the terminal is`(_ columns: Int) {
     let terminal = watch(columns: columns, rows: 24)
-    // All of them, and nothing that an earlier frame has left behind.
+    // All of them, and nothing that is left of an earlier frame.
     #expect(eventually { names(terminal.rows) == WatchTests.names }, "\(terminal.screen)")
     waitUntilItHasMoved(terminal)
     #expect(eventually { names(terminal.rows) == WatchTests.names }, "\(terminal.screen)")
@@ -53,7 +53,7 @@ import Testing
 
   @Test func `a terminal that is made narrower or wider is drawn on at once, without another state`() throws {
     let awake = hub.watch()
-    // The next state would come in 100 s: all is to be in the first.
+    // The next state would come in 100 s: the first must have everything.
     #expect(
       eventually {
         HubProcess.states(awake).last?.mode == "fused"

@@ -44,7 +44,7 @@ import Testing
       hub.logs("warning: dashboard: 127.0.0.1:"),
       "\(hub.program.standardError)")
     #expect(hub.program.standardError.contains(" has sent a wrong token\n"))
-    // Who has none yet is asked for it at once, and is no news.
+    // A client without a token is asked for it at once, and is not logged.
     #expect(get("/state").status == 401)
     #expect(hub.stop() == 0)
   }
@@ -60,7 +60,7 @@ import Testing
     client.leave()
     #expect(hub.comesToRest())
     #expect(hub.devicesNow["gps"].wakes == 1)
-    // What was last known stays known, and says how old it is.
+    // The last known values stay, and show their age.
     #expect(get("/state").body.contains("\"position\":{\"lat\":52.51"))
     #expect(hub.stop() == 0)
   }

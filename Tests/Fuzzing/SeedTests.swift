@@ -2,7 +2,7 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// What the fuzzer starts from, and what it once found something with: nothing of it does harm.
+/// The initial inputs of the fuzzer, and those that once revealed a defect: none of them does harm.
 struct SeedTests {
   @Test(.timeLimit(.minutes(10)), arguments: FuzzTarget.allCases)
   func `the seeds of each fuzzing target are read without harm, as they are and cut off`(

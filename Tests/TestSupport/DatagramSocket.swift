@@ -18,7 +18,7 @@ public final class DatagramSocket {
     precondition(result == 0, "cannot bind \(path): \(String(cString: strerror(errno)))")
   }
 
-  /// Takes what is sent to a port of this machine's, or to a group on its loopback interface.
+  /// Takes the datagrams for a port of this machine, or for a group on its loopback interface.
   public init(port: UInt16, group: [UInt8]? = nil) {
     descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     let result = clinux_bind_tcp(descriptor, group ?? [127, 0, 0, 1], 4, port)

@@ -2,9 +2,9 @@ import CLinux
 import Glibc
 import MonotonicTime
 
-/// Waits for a condition outside this process's control (a file, another process, another thread), looking often at first and then
-/// every few milliseconds, and returns whether it came to hold before the deadline. That is far off: on a busy machine five hundred
-/// clients take more than half a minute to be served, and who waits for less loses nothing.
+/// Waits for a condition outside this process's control (a file, another process, another thread), looking often at
+/// first and then every few milliseconds, and returns whether it held before the deadline. The deadline is far off,
+/// because a busy machine takes more than half a minute to serve five hundred clients. It delays only tests that fail.
 public func eventually(within limit: Duration = .seconds(180), _ condition: () throws -> Bool) rethrows -> Bool {
   let clock = MonotonicClock()
   let deadline = clock.now + limit
@@ -16,15 +16,15 @@ public func eventually(within limit: Duration = .seconds(180), _ condition: () t
   return try condition()
 }
 
-/// Holds a thread that a test has set going until a condition holds, which the test brings about: however long that takes on
-/// a machine that has others to run, whoever gives up before the test does is the defect that it finds.
+/// Holds a thread of the product until a condition holds that the test brings about. It has no deadline: if the
+/// product's thread gave up before the test did, that would be the defect.
 public func hold(until condition: () -> Bool) {
   var pause = Pause()
   while !condition() { pause.take() }
 }
 
-/// Between two looks. It grows: most of what is waited for is there at once, as another thread has only to have its turn, and a test
-/// of an hour of an injected clock waits thousands of times.
+/// The pause between two looks. It grows: most conditions hold at once, as soon as another thread has had its turn, and
+/// a test of an hour of an injected clock waits thousands of times.
 private struct Pause {
   private var microseconds: Int = 50
 

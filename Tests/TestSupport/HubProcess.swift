@@ -17,7 +17,7 @@ public final class HubProcess {
   ) {
     let folder = temporary.path
     socket = folder + "/hub.sock"
-    // What this machine's own boards were calibrated to is no matter of a test's.
+    // The stored calibrations of this machine's own boards must not affect a test.
     let environment = environment + ["STATE_DIRECTORY=\(folder)/state"]
     var arguments = ["run", "--socket", socket] + arguments
     if let board {
@@ -58,7 +58,7 @@ public final class HubProcess {
 
   deinit {
     guard program.isRunning else { return }
-    // One that a test has stopped, and left, would not hear that it is to end.
+    // A stopped process would not react to the request to end.
     program.send(SIGCONT)
     stop()
   }
@@ -136,7 +136,7 @@ public final class HubProcess {
     }
   }
 
-  /// What the process has open that is a device.
+  /// The devices that the process has open.
   public var openDevices: [String] {
     let listing = Program(["-l", "/proc/\(program.pid)/fd"], path: "/bin/ls")
     listing.wait()
@@ -176,7 +176,7 @@ extension HubProcess {
     Files.names(in: "/proc").compactMap(pid_t.init).filter { HubProcess.parent(of: $0) == program.pid }
   }
 
-  /// `nil` where there is no such process, or where it has ended and was not waited for.
+  /// `nil` if there is no such process, or if it has ended and was not waited for.
   public static func parent(of pid: pid_t) -> pid_t? {
     guard let status = try? Files.bytes(of: "/proc/\(pid)/stat") else { return nil }
     // The name is in parentheses, and may have any in it.
@@ -186,14 +186,14 @@ extension HubProcess {
     return pid_t(String(decoding: fields[1], as: UTF8.self))
   }
 
-  /// A line of what the kernel says of a process (`VmHWM`, `VmData` in kB, `SigBlk`).
+  /// A line of the kernel's description of a process (`VmHWM`, `VmData` in kB, `SigBlk`).
   public static func status(_ key: String, of pid: pid_t) -> String? {
     let text = String(decoding: (try? Files.bytes(of: "/proc/\(pid)/status")) ?? [], as: UTF8.self)
     let line = text.split(separator: "\n").first { $0.hasPrefix(key + ":") }
     return line.map { String($0.dropFirst(key.utf8.count + 1).drop { $0 == "\t" || $0 == " " }) }
   }
 
-  /// The most memory that it has had so far, and has now.
+  /// The greatest and the present amount of its memory.
   public static func kilobytes(_ key: String, of pid: pid_t) -> Int? {
     status(key, of: pid).flatMap { Int($0.prefix { $0.isNumber || $0 == " " }.filter(\.isNumber)) }
   }

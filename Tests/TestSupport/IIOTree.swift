@@ -2,8 +2,8 @@ import Glibc
 import Guarding
 import HardwareIO
 
-/// What the kernel shows of its sensors, made of plain files in a folder of its own, and a pipe in the place of each device.
-/// Keeps a journal of what is done to them, and refuses what it is told to refuse.
+/// The kernel's files for its sensors, as plain files in a folder, with a pipe in the place of each device. It keeps a
+/// journal of the operations on them, and can refuse chosen ones.
 public final class IIOTree: IIOFiles {
   private struct State {
     var journal: [String] = []
@@ -27,12 +27,13 @@ public final class IIOTree: IIOFiles {
   /// For a driver that takes a bus.
   public var bus: IIOBus { IIOBus("iio/test", system: system) }
 
-  /// What has been done, in order: `iio:device0/buffer/enable = 1`, `open dev/iio:device0`, `make` and `remove` of folders.
+  /// The operations so far, in order: `iio:device0/buffer/enable = 1`, `open dev/iio:device0`, `make` and `remove` of
+  /// folders.
   public var journal: [String] { state.withLock { $0.journal } }
 
   public func forgetJournal() { state.withLock { $0.journal = [] } }
 
-  /// Has an entry of the journal fail from now on.
+  /// Makes an operation of the journal fail from now on.
   public func refuse(_ entry: String, _ error: HardwareError) { state.withLock { $0.refusals[entry] = error } }
 
   public func refuseNothing() { state.withLock { $0.refusals = [:] } }
@@ -67,7 +68,7 @@ extension IIOTree {
     link("iio:device\(number)", to: folder)
   }
 
-  /// What a sensor needs to take scans, and the pipe through which they come.
+  /// The files that a sensor needs to take scans, and the pipe through which they come.
   ///
   /// - Parameters:
   ///   - channels: names and types, in the order of their indexes; the time is added
@@ -98,7 +99,7 @@ extension IIOTree {
     link("trigger\(number)", to: folder)
   }
 
-  /// Has a timer that was made appear.
+  /// Makes a created timer appear.
   public func showTrigger(_ name: String) {
     let numbers = names(in: "\(root)/sys/bus/iio/devices").compactMap {
       $0.hasPrefix("trigger") ? Int($0.dropFirst(7)) : nil
@@ -106,7 +107,7 @@ extension IIOTree {
     addTrigger((numbers.max() ?? -1) + 1, name, chip: nil)
   }
 
-  /// What a file says, at a path below the sensors' folder.
+  /// The contents of a file, at a path below the sensors' folder.
   public func says(_ path: String) -> String? { try? linux.text("\(root)/sys/bus/iio/devices/\(path)") }
 
   /// What all files say that a program can change, to be compared.
@@ -121,7 +122,7 @@ extension IIOTree {
     return settings
   }
 
-  /// Names of the timers that there are.
+  /// Names of the existing timers.
   public var timers: [String] { names(in: "\(root)/config/iio/triggers/hrtimer") }
 
   /// How often this process has a sensor's device open, the test's own pipe apart.
@@ -147,7 +148,7 @@ extension IIOTree {
 
 }
 
-// What is done to it.
+// The operations on it.
 extension IIOTree {
   public func names(in folder: String) -> [String] { linux.names(in: folder) }
 
@@ -200,7 +201,7 @@ extension IIOTree {
   }
 }
 
-/// A pipe in the place of a sensor's device: what is written is what the kernel has measured.
+/// A pipe in the place of a sensor's device: the test writes the kernel's measurements to it.
 public final class IIOPipe {
   private let descriptor: Int32
 
@@ -216,7 +217,7 @@ public final class IIOPipe {
   public func write(_ bytes: [UInt8]) { _ = Glibc.write(descriptor, bytes, bytes.count) }
 }
 
-/// Some bytes behind others.
+/// Appends bytes to others.
 public func joined(_ parts: [UInt8]...) -> [UInt8] { parts.flatMap { $0 } }
 
 extension FixedWidthInteger {

@@ -1,7 +1,7 @@
 import Glibc
 import HardwareIO
 
-/// What a machine says of itself, made of plain files and links in a folder of its own.
+/// The files that describe a machine, as plain files and links in a folder.
 public final class MachineTree {
   private let folder = TemporaryFolder("machine")
   public var root: String { folder.path }

@@ -36,7 +36,7 @@ public enum MadeMessage {
     return frame + [UInt8(remainder >> 16 & 0xFF), UInt8(remainder >> 8 & 0xFF), UInt8(remainder & 0xFF)]
   }
 
-  /// A message of corrections by its number, with so many bytes of nothing in particular behind that.
+  /// A correction message by its number, followed by this number of arbitrary bytes.
   public static func correction(_ number: UInt16, byteCount: Int = 20) -> [UInt8] {
     rtcm3([UInt8(number >> 4), UInt8(number & 0xF) << 4] + (0..<byteCount).map { UInt8($0 & 0xFF) })
   }

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// Another user of this machine, for tests of what users can do to each other.
+/// Another user of this machine, for tests of attacks between users.
 public enum OtherUser {
   /// Whether tests that take a second user run. Only `SKIP=two-users` leaves them out: without root they fail.
   public static let isWanted = !(getenv("SKIP").map { String(cString: $0) } ?? "").split { $0 == " " || $0 == "," }
@@ -20,10 +20,11 @@ public enum OtherUser {
   /// Throws if there is no other user to be had.
   public static func require() throws { if geteuid() != 0 { throw LacksRoot() } }
 
-  /// A program as another user, who has no folder of its own in its environment.
+  /// A program as another user, without a folder of its own in its environment.
   ///
   /// - Parameters:
-  ///   - readsAll: may read what the test may, as the executable under test may lie in root's own folder; writes no more for that
+  ///   - readsAll: whether it may read everything that the test may, because the tested executable may be in root's own
+  ///     folder; it may not write more
   public static func program(
     _ arguments: [String], path: String = Program.sensorhub, as user: UInt32 = mallory, groups: [UInt32] = [],
     readsAll: Bool = true, environment: [String] = []

@@ -9,8 +9,8 @@ public final class Program: Sendable {
   private let output = ArrivingBytes()
   private let error = ArrivingBytes()
   private let status = Guarded<Int32?>(nil)
-  /// Held while a program is started, and while a file is written. Between its fork and its exec a program has all that is open
-  /// here, and a file that anybody has open for writing is no program that can be started.
+  /// Held during the start of a program, and while a file is written. Between its fork and its exec a program has all
+  /// open files of this process, and a file that any process has open for writing cannot be executed.
   static let starting = Guarded(0)
 
   /// Starts a program by other means than this type.
@@ -82,7 +82,7 @@ public final class Program: Sendable {
   deinit {
     guard status.withLock({ $0 }) == nil else { return }
     kill(pid, SIGKILL)
-    // Nobody collects its output any more.
+    // Its output is not collected any more.
     _ = eventually { !isRunning }
   }
 
@@ -108,7 +108,7 @@ public final class Program: Sendable {
 
   private func isHalted(_ thread: String) -> Bool {
     guard let status = try? Files.bytes(of: "/proc/\(pid)/task/\(thread)/stat") else { return true }
-    // The state comes behind the name, which is in parentheses.
+    // The state follows the name, which is in parentheses.
     return status.lastIndex(of: UInt8(ascii: ")")).map { status.dropFirst($0 + 2).first == UInt8(ascii: "T") } ?? true
   }
 
@@ -148,7 +148,7 @@ public final class Program: Sendable {
 
   private static func pipe() -> (read: Int32, write: Int32) {
     var ends: [Int32] = [0, 0]
-    // Another test may start a program meanwhile; it must not inherit these.
+    // Another test may start a program at the same time, which must not inherit these.
     let result = clinux_pipe(&ends)
     precondition(result == 0, "no pipe to be had: \(String(cString: strerror(errno)))")
     return (ends[0], ends[1])

@@ -11,7 +11,7 @@ public final class PseudoTerminal {
     controller = clinux_open_pseudo_terminal(&name, 128)
     precondition(controller >= 0, "no pseudo-terminal to be had")
     path = name.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-    // Nothing is read back, and nothing must be echoed into what is written.
+    // Nothing is read back, and written bytes must not be echoed.
     var settings = termios()
     tcgetattr(controller, &settings)
     cfmakeraw(&settings)
@@ -32,7 +32,7 @@ public final class PseudoTerminal {
     }
   }
 
-  /// Writes what there is room for, where it may be that nobody reads. The rest is lost.
+  /// Writes the bytes for which there is room, for lines that may not be read. The rest is lost.
   public func writeNow(_ text: String) {
     let flags = fcntl(controller, F_GETFL)
     _ = fcntl(controller, F_SETFL, flags | O_NONBLOCK)
@@ -41,7 +41,7 @@ public final class PseudoTerminal {
     _ = fcntl(controller, F_SETFL, flags)
   }
 
-  /// Whether the far end has read what was written. Who may not look, as it is taken, hears that it has.
+  /// Whether the far end has read all written bytes. If the line is locked by another program, the answer is yes.
   public var isRead: Bool {
     let descriptor = open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { return true }

@@ -1,6 +1,6 @@
 import Guarding
 
-/// Collects what a test observes, from any thread, and lets the test wait for it.
+/// Collects the observations of a test, from any thread, and lets the test wait for them.
 public final class Recorder<Value: Sendable>: Sendable {
   private struct Waiter {
     let isMet: @Sendable ([Value]) -> Bool
@@ -35,7 +35,7 @@ public final class Recorder<Value: Sendable>: Sendable {
   @discardableResult
   public func first(_ count: Int) async -> [Value] { Array(await values { $0.count >= count }.prefix(count)) }
 
-  /// Returns the first value that meets a condition, whatever has come after it.
+  /// Returns the first value that meets a condition, even if others have followed it.
   public func first(where isMet: @escaping @Sendable (Value) -> Bool) async -> Value {
     let values = await values { $0.contains(where: isMet) }
     guard let value = values.first(where: isMet) else {

@@ -16,7 +16,7 @@ public final class ScriptedBroker: Sendable {
       self.number = number
     }
 
-    /// Its packets so far, CONNECT the first of them.
+    /// The client's packets so far, beginning with CONNECT.
     public var said: [UInt8] { client.bytes }
     /// It has not gone.
     public var isOpen: Bool { client.isOpen }
@@ -24,8 +24,8 @@ public final class ScriptedBroker: Sendable {
     /// Sends everything, or as much as the client takes before it goes.
     public func send(_ bytes: [UInt8]) { client.send(bytes) }
     public func close() { client.leave() }
-    /// Has the client read the end of the line behind what it was sent, and waits for it to go. Who closes at once takes away
-    /// what is not read yet.
+    /// Lets the client read everything up to the end of the connection, and waits for it to close. An immediate close
+    /// would discard unread bytes.
     public func end() {
       client.finish()
       hold { !client.isOpen }

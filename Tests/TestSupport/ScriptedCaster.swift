@@ -5,7 +5,7 @@ import HardwareIO
 
 /// An NTRIP caster on this machine that a test tells what to say.
 public final class ScriptedCaster: Sendable {
-  /// Somebody who has come, and has asked for something.
+  /// A client and its request.
   public struct Visit: Sendable {
     /// The head of the request.
     public let request: String
@@ -17,7 +17,7 @@ public final class ScriptedCaster: Sendable {
     }
 
     public var path: String { request.split(separator: " ").dropFirst().first.map(String.init) ?? "" }
-    /// What came behind the request.
+    /// The bytes after the request.
     public var told: String { String(client.text.dropFirst(request.count)) }
     /// He has not gone.
     public var isOpen: Bool { client.isOpen }
@@ -42,7 +42,7 @@ public final class ScriptedCaster: Sendable {
     }
   }
 
-  /// Accepts no further visit, and ends those that there are.
+  /// Accepts no further visit, and ends the present ones.
   public func end() { server.end() }
 
   private static func head(of text: String) -> String? {

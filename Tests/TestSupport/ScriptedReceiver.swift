@@ -11,7 +11,7 @@ public final class ScriptedReceiver: Sendable {
   /// What becomes of a request.
   public enum Reaction: Sendable {
     case says([UInt8])
-    /// Says something so much later.
+    /// Sends something after this delay.
     case saysLate([UInt8], milliseconds: Int32)
     case silence
     case fallsAsleep
@@ -29,12 +29,12 @@ public final class ScriptedReceiver: Sendable {
     var epochs = 0
     /// At another it is heard as noise, and hears nothing.
     var speed: Int?
-    /// The beginning of a request of which the rest is still to come.
+    /// The beginning of an incomplete request.
     var begun: [UInt8] = []
   }
 
   public let path: String
-  /// For whoever waits for what it says.
+  /// Notifies those that wait for its output.
   public let clock = ManualClock()
   /// Whole messages of UBX and CASIC and whole sentences, as they came, in order.
   public let requests = Recorder<[UInt8]>()
@@ -45,9 +45,9 @@ public final class ScriptedReceiver: Sendable {
   private let react: @Sendable ([UInt8]) -> Reaction
 
   /// - Parameters:
-  ///   - more: is sent with each of its epochs, ten of which come in a second while it is awake
-  ///   - speed: the only one at which it talks; `nil` for any
-  ///   - wakes: whether anything that comes wakes it
+  ///   - more: sent with each of its epochs, ten of which come in a second while it is awake
+  ///   - speed: the only one at which it communicates; `nil` for any
+  ///   - wakes: whether any received byte wakes it
   public init(
     saying more: [UInt8] = [], speed: Int? = nil, isAsleep: Bool = false, wakes: Bool = true,
     reacting react: @escaping @Sendable ([UInt8]) -> Reaction
@@ -59,7 +59,7 @@ public final class ScriptedReceiver: Sendable {
     var settings = termios()
     tcgetattr(controller, &settings)
     cfmakeraw(&settings)
-    // A new pseudo-terminal is at 38400: what were said at that speed before the hub opens it would be heard at another.
+    // A new pseudo-terminal is at 38400: bytes sent at that speed before the hub opens it would be read at another.
     cfsetspeed(&settings, speed_t(B50))
     tcsetattr(controller, TCSANOW, &settings)
     // What polls as hung up may be opened again before it is read: that read would wait for a hub that waits to hear something.
@@ -81,7 +81,7 @@ public final class ScriptedReceiver: Sendable {
 
   public var isAsleep: Bool { state.withLock { $0.isAsleep } }
 
-  /// Its supply has come on: whatever it did before, it is awake.
+  /// Its supply has come on, so it is awake, whatever its previous state.
   public func switchOn() { state.withLock { $0.isAsleep = false } }
 
   /// Of the line, as the hub has set it.
@@ -116,7 +116,7 @@ public final class ScriptedReceiver: Sendable {
     guard poll(&descriptor, 1, 100) > 0 else { return clock.advance(by: .milliseconds(100)) }
     var bytes = [UInt8](repeating: 0, count: 4096)
     let count = read(controller, &bytes, bytes.count)
-    // Nobody has the line open.
+    // No program has the line open.
     guard count > 0 else {
       state.withLock { $0.begun = [] }
       pause(milliseconds: 20)
@@ -162,7 +162,7 @@ public final class ScriptedReceiver: Sendable {
   }
 
   private func write(_ bytes: [UInt8], _ controller: Int32) {
-    // While nobody reads it fills up, which is nobody's loss.
+    // Without a reader it fills up, which does no harm.
     guard !bytes.isEmpty else { return }
     var descriptor = pollfd(fd: controller, events: Int16(POLLOUT), revents: 0)
     guard poll(&descriptor, 1, 0) > 0, descriptor.revents & Int16(POLLOUT) != 0 else { return }
@@ -181,7 +181,7 @@ public final class ScriptedReceiver: Sendable {
     return (whole, [])
   }
 
-  /// Of what begins here, 1 for what is no request; `nil` where more of it is to come.
+  /// The length of the request that begins here, 1 if this is no request; `nil` if it is incomplete.
   private static func length(ofRequest head: [UInt8], in rest: ArraySlice<UInt8>) -> Int? {
     let isUBX = head[0] == 0xB5
     switch head[0] {

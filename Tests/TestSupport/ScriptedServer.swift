@@ -46,7 +46,7 @@ public final class ScriptedServer: Sendable {
   /// Whether the server was told to end.
   public var isOver: Bool { stop.isSet }
 
-  /// Accepts no further connection, and closes those that there are.
+  /// Accepts no further connection, and closes the present ones.
   public func end() {
     stop.set()
     for client in clients.values { client.leave() }

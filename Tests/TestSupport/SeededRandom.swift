@@ -1,8 +1,9 @@
 import Glibc
 
-/// Chance that can be had again: the seed is printed, and SENSORHUB_SEED gives it back.
+/// Reproducible randomness: the seed is printed, and SENSORHUB_SEED sets it.
 ///
-/// One seed a run; each test draws numbers of its own from it, whatever runs beside it. SplitMix64 (Steele, Lea, Flood 2014).
+/// There is one seed per run; each test draws its own numbers from it, independent of other tests. SplitMix64 (Steele,
+/// Lea, Flood 2014).
 public struct SeededRandom: RandomNumberGenerator, Sendable {
   /// The run's seed: that of the environment, or else another one each time.
   public static let runSeed: UInt64 = {
@@ -13,10 +14,10 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
 
   private var state: UInt64
 
-  /// - Parameter test: who asks, told apart from the others by name
+  /// - Parameter test: the name of the test, which makes its numbers different from those of others
   public init(for test: String = #function) {
     print("chance: \(test.prefix { $0 != "(" }) can be had again with SENSORHUB_SEED=\(SeededRandom.runSeed)")
-    // At once: what comes next may end the process.
+    // Printed at once, because the next step may end the process.
     fflush(nil)
     self.init(seed: test.utf8.reduce(SeededRandom.runSeed) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 })
   }

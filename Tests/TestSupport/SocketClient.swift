@@ -4,7 +4,7 @@ import Guarding
 
 /// A client of one of the hub's sockets. Reads all that comes, on a thread of its own.
 public final class SocketClient: Sendable {
-  /// What the client shares with its thread, which may outlive it.
+  /// The state that the client shares with its thread, which may outlive it.
   private final class Shared: Sendable {
     let descriptor: Int32
     let arrived = ArrivingBytes()
@@ -47,7 +47,7 @@ public final class SocketClient: Sendable {
   /// Wakes the thread, which closes the descriptor.
   public func leave() { _ = shared.arrived.whileOpen { shutdown(shared.descriptor, Int32(SHUT_RDWR)) } }
 
-  /// Says that nothing more is sent; what comes is still read.
+  /// Ends the sending direction; received bytes are still read.
   public func finish() { _ = shared.arrived.whileOpen { shutdown(shared.descriptor, Int32(SHUT_WR)) } }
 
   /// Sends everything, however long the other end takes to read it; less where that closes, or reads nothing for too long.
@@ -61,7 +61,7 @@ public final class SocketClient: Sendable {
 
   public func send(_ text: String) { send(Array(text.utf8)) }
 
-  /// Sends what the other end takes at once. The rest is lost.
+  /// Sends the bytes that the other end takes at once. The rest is lost.
   public func sendNow(_ bytes: [UInt8]) { _ = write(bytes[...]) }
 
   /// Returns how much has been taken, or less than 0.
@@ -101,7 +101,7 @@ public final class SocketClient: Sendable {
     return connect(AF_INET, &address, "port \(port)")
   }
 
-  /// Waits until somebody listens: a hub opens its ports one after the other.
+  /// Waits until a server listens: a hub opens its ports one after the other.
   private static func connect<Address>(_ family: Int32, _ address: inout Address, _ name: String, isNamed: Bool = false)
     -> Int32
   {
@@ -148,8 +148,8 @@ public final class SocketClient: Sendable {
     }
   }
 
-  /// A port that nobody uses, and that is given to nobody else. Not one of those that the kernel gives to clients: a test
-  /// that runs beside this one has thousands of them.
+  /// An unused port, returned only once. It is not one of those that the kernel gives to clients, of which other tests
+  /// have thousands.
   public static func freePort() -> UInt16 {
     nextPort.withLock { next in
       while true {

@@ -5,7 +5,7 @@ import HardwareIO
 public final class TemporaryFolder: Sendable {
   public let path: String
 
-  /// - Parameter name: by which a folder that was left behind tells whose it was
+  /// - Parameter name: identifies the owner of a folder that was left over
   public init(_ name: String) {
     var template = Array("/tmp/sensorhub-\(name)-XXXXXX".utf8CString)
     precondition(mkdtemp(&template) != nil, "no folder to be had: \(String(cString: strerror(errno)))")
@@ -14,7 +14,7 @@ public final class TemporaryFolder: Sendable {
 
   deinit { TemporaryFolder.remove(path) }
 
-  /// Removes a file, or a folder with all that is in it; links, not what they lead to.
+  /// Removes a file, or a folder with all its contents; links, but not their targets.
   public static func remove(_ path: String) {
     if unlink(path) == 0 { return }
     for name in Files.names(in: path) { remove("\(path)/\(name)") }

@@ -1,11 +1,12 @@
 import CLinux
 import Glibc
 
-/// Ends every program that a test run has started when that run ends, however it ends.
+/// Ends every program that a test run has started when that run ends, in any way.
 ///
-/// A test program that is killed runs no `deinit`, and its hubs, brokers and browsers would stay. So a shell waits at a pipe that
-/// only the run holds open. When the run is gone, the shell reads the end of the pipe and kills each process that has the run's
-/// mark in its environment. The mark is inherited across sessions, process groups and daemons, which a process group is not.
+/// A test program that is killed runs no `deinit`, and its hubs, brokers and browsers would stay. So a shell waits at a
+/// pipe that only the run holds open. When the run is gone, the shell reads the end of the pipe and kills each process
+/// that has the run's mark in its environment. The mark is inherited across sessions, process groups and daemons, which
+/// a process group is not.
 public struct TestRunGuardian: ~Copyable {
   /// The guardian of this process: `Program` starts it before the first program.
   static let ofThisProcess: Void = {
@@ -44,7 +45,7 @@ public struct TestRunGuardian: ~Copyable {
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_adddup2(&actions, ends[0], 0)
-    // Whoever reads what the run prints waits until no process has that output open.
+    // A reader of the run's output waits until no process has that output open.
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
     _ = clinux_spawn_close_from(&actions, 3)
@@ -55,7 +56,7 @@ public struct TestRunGuardian: ~Copyable {
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
     let words: [String] = ["/bin/sh", "-c", script]
     var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-    // An environment without a mark, as the guardian must outlive what it kills.
+    // An environment without a mark, because the guardian must outlive the processes that it kills.
     var environment: [UnsafeMutablePointer<CChar>?] = [strdup("PATH=/usr/bin:/bin"), nil]
     defer { for text in arguments + environment { free(text) } }
     var child: pid_t = 0

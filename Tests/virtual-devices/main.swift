@@ -5,7 +5,7 @@ import Glibc
 import VirtualBench
 
 do {
-  // It stands for long enough to be calibrated, once a minute, for the hours that somebody may look at it.
+  // It stands still for long enough to be calibrated, once a minute, for hours.
   let parked: [Range<Double>] = (0..<600).map { (minute: Int) in
     let start = 60 * Double(minute)
     return start + 40..<start + 56
@@ -13,7 +13,7 @@ do {
   let board = try VirtualBoard(label: "virtual-pi", folder: "/dev/sensorhub", parked: parked)
   print("gps on \(board.gpsPath), imu on \(board.imuPath), power lines on the chip '\(board.chip.label)'")
   fflush(nil)
-  // Heard, so that it ends nothing; what is to be done is done below.
+  // The signal is handled, so that it ends nothing; the code below reacts to it.
   signal(SIGHUP) { _ in }
   while pause() != 0 {
     if board.bus != nil { board.unplugIMU() } else { try board.plugInIMU() }

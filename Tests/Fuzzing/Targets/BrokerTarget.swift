@@ -1,8 +1,8 @@
 @testable import Outputs
 
-/// What a hub and the process of its broker's connection tell each other. The first byte says which of the two speaks.
+/// The messages between a hub and the process of its broker's connection. The first byte names the sender.
 enum BrokerTarget {
-  /// What a record may have here: less than an input.
+  /// The limit of a record here: less than an input.
   private static let byteLimit = 512
 
   private struct Read: Equatable {

@@ -2,7 +2,7 @@ import Hub
 
 @testable import Outputs
 
-/// What a caster answers, and its table of mount points.
+/// A caster's answers, and its table of mount points.
 enum CasterTarget {
   private struct Read: Equatable {
     var body: [UInt8] = []
@@ -13,7 +13,7 @@ enum CasterTarget {
 
   static func run(_ input: UnsafeBufferPointer<UInt8>) {
     let whole = read(input, by: max(1, input.count))
-    // However it is cut, it is the same; what stands behind the damage that ended it is nobody's.
+    // The result is the same for any division into reads; bytes after the damage that ended it do not count.
     for size in [1, 7] {
       let cut = read(input, by: size)
       require(cut == whole, "in pieces of \(size) it is \(cut), and as a whole \(whole)")

@@ -1,12 +1,12 @@
 @testable import Hub
 
-/// Ends the run, as a crash does, where what must always hold does not.
+/// Ends the run, as a crash does, if an invariant does not hold.
 @inline(__always)
 func require(_ condition: Bool, _ message: @autoclosure () -> String) {
   if !condition { fatalError(message()) }
 }
 
-/// What was written has to be JSON, an object to a line. The board files' parser reads that, and a little more.
+/// The written text must be JSON, an object per line. The board files' parser reads that, and a little more.
 func requireJSONLines(_ bytes: UnsafeBufferPointer<UInt8>) {
   for line in bytes.split(separator: UInt8(ascii: "\n")) {
     let object = Array(line)

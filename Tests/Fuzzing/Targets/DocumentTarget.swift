@@ -3,8 +3,8 @@ import Publishing
 @testable import Hub
 @testable import Outputs
 
-/// What the names in a board file come to in whole documents: pages, metrics, the list of devices, a track. Whatever the names, a
-/// document has the parts that it has with others.
+/// Names of a board file in whole documents: pages, metrics, the list of devices, a track. A document has the same
+/// parts for any names.
 enum DocumentTarget {
   static func run(_ input: UnsafeBufferPointer<UInt8>) {
     guard let board = try? Board(json5: Array(input), file: "board") else { return }

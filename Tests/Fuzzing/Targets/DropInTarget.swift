@@ -3,8 +3,8 @@ import HardwareIO
 @testable import Hub
 @testable import Outputs
 
-/// The drop-in that a board file has the service's sandbox opened by: whatever stands in it, there are the settings that there
-/// may be, each with what belongs there.
+/// The drop-in that opens the service's sandbox for a board file: for any board file it has only the permitted
+/// settings, each with values of its kind.
 enum DropInTarget {
   private static let machine = MachineFiles(root: "/nowhere")
 
@@ -39,7 +39,7 @@ enum DropInTarget {
     require(paths == [wanted].compactMap { $0 }, "other paths than the board's: \(paths)")
   }
 
-  /// The words of a setting as systemd.syntax(7) has them, with its specifiers, of which `%%` alone may stand there.
+  /// The words of a setting by the rules of systemd.syntax(7), with its specifiers, of which only `%%` may appear.
   static func words(_ setting: String) -> [String] {
     var words: [String] = []
     var word: String?

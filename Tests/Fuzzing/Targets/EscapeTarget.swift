@@ -1,8 +1,7 @@
 @testable import Hub
 @testable import Outputs
 
-/// A name that somebody has chosen, as it is written into pages, metrics, units and terminals: read back, it is the name, and
-/// nothing else.
+/// A chosen name in pages, metrics, units and terminals: read back, it is exactly the name.
 enum EscapeTarget {
   static func run(_ input: UnsafeBufferPointer<UInt8>) {
     let text = String(decoding: input, as: UTF8.self)

@@ -2,9 +2,9 @@ import NMEA
 
 @testable import Outputs
 
-/// A receiver's line, and the epochs that come of it.
+/// A receiver's line, and its epochs.
 ///
-/// 0xFF ends a read, and the byte behind it says how long nothing comes then; all others are what comes down the line.
+/// 0xFF ends a read, and the byte after it gives the length of a silence; all other bytes are received.
 enum FramingTarget {
   private static let clean = "$GPRMC,,V,,,,,,,,,,N*53"
 
@@ -22,7 +22,7 @@ enum FramingTarget {
     let sentences = line.sentences
     requireTheSame(line, whole)
 
-    // Whatever came before, a sentence on a line of its own is found.
+    // After any bytes, a sentence on a line of its own is found.
     line.take(Array("\r\n\(clean)\r\n".utf8))
     require(line.sentences.count > sentences.count, "a clean sentence is lost")
     require(line.sentences.last.map { $0.elementsEqual(clean.utf8) } == true, "a clean sentence is not the last")
@@ -70,7 +70,7 @@ private struct Line: ~Copyable {
     require(framer.counters.sentences == sentences.count, "a sentence is counted that was not handed on")
   }
 
-  /// Nothing comes for so many nanoseconds.
+  /// A silence of this number of nanoseconds.
   mutating func rest(_ pause: Int64) {
     if let quiet = assembler.silenceThatEnds, pause >= quiet { finish() }
     now += pause

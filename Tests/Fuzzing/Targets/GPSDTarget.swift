@@ -8,7 +8,7 @@ enum GPSDTarget {
     for packet in input.split(separator: 0xff) {
       for request in UnsafeBufferPointer(rebasing: packet).requests(&requests) { serve(request, &watch) }
     }
-    // Whatever came before, a request on a line of its own is heard.
+    // After any bytes, a request on a line of its own is answered.
     let last = Array("\n?POLL;".utf8).withUnsafeBufferPointer { $0.requests(&requests).last }
     require(
       last == GPSDRequests.Request(name: "POLL", object: nil), "a clean request is lost: \(String(describing: last))")

@@ -4,7 +4,8 @@
 
 /// Messages of binary protocols whose checksums are right, among other bytes.
 ///
-/// A byte chooses what comes, the next one how much: a message's payload in words, or bytes as they are.
+/// One byte chooses the kind of the next piece, the following one its size: a message's payload in words, or bytes as
+/// they are.
 enum MessageTarget {
   private static let kinds: [UInt16] = [
     UBXKind.navPVT, UBXKind.navSOL, UBXKind.navPOSLLH, UBXKind.navSTATUS, UBXKind.navDOP, UBXKind.navVELNED,

@@ -1,8 +1,8 @@
 import MCAP
 
-/// A file that somebody sent as a recording: as it is, and as it is once it has been repaired.
+/// A file from a stranger as a recording: as it is, and after its repair.
 enum RecordingTarget {
-  /// More than any input needs. A file is read to its end, whatever stands in it.
+  /// More than any input needs. A file is read to its end, whatever its contents.
   private static let mostSteps = 100_000
   private static let memoryLimit = 1 << 20
 
@@ -12,7 +12,7 @@ enum RecordingTarget {
     for isRecycled in [false, true] { requireRepair(of: file, isRecycled) }
   }
 
-  /// Whatever is found in it; returns the number of messages, `nil` where it is not read to its end.
+  /// Reads all of it; returns the number of messages, or `nil` if it cannot be read to its end.
   @discardableResult
   private static func read(_ file: some MCAPSource) -> Int? {
     guard let reader = try? MCAPReader(file, memoryLimitByteCount: memoryLimit) else { return nil }
@@ -34,7 +34,7 @@ enum RecordingTarget {
         guard try messages.next() != nil else { return isWhole ? count : nil }
         count += 1
       } catch {
-        // It goes on behind that.
+        // Reading continues after that.
         isWhole = false
       }
     }

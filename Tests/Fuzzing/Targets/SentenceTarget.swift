@@ -1,7 +1,7 @@
 @testable import NMEA
 @testable import Outputs
 
-/// Sentences whose checksums are right: a line of the input is what stands between dollar sign and star.
+/// Sentences whose checksums are right: a line of the input is the text between dollar sign and star.
 enum SentenceTarget {
   static func run(_ input: UnsafeBufferPointer<UInt8>) {
     var framer = SentenceFramer()

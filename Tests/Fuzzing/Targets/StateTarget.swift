@@ -1,13 +1,13 @@
 import Hub
 @testable import Outputs
 
-/// Both ends of the state socket: what a client asks of the hub, and what somebody else's hub may tell `watch`. 0xFF ends a
+/// Both ends of the state socket: a client's requests to the hub, and a foreign hub's answers to `watch`. 0xFF ends a
 /// packet.
 enum StateTarget {
   static func run(_ input: UnsafeBufferPointer<UInt8>) {
     var requests = StateRequests()
     for packet in input.split(separator: 0xff) { requireSound(requests.take(UnsafeBufferPointer(rebasing: packet))) }
-    // Whatever came before, a request on a line of its own is heard.
+    // After any bytes, a request on a line of its own is answered.
     let clean = Array("\n{\"rateHz\":5}\n".utf8).withUnsafeBufferPointer { requests.take($0) }
     require(clean.last?.request?.view.rateHz == 5, "a clean request is lost")
 

@@ -2,8 +2,9 @@ import CLibFuzzer
 import FuzzTargets
 import Glibc
 
-/// Runs one target: `FUZZING_TARGET=… fuzzing [options of libFuzzer] [folders]`, as `fuzz` beside the package's manifest does. A
-/// variable, and no argument: to merge corpora libFuzzer starts the program again, with its own arguments alone.
+/// Runs one target: `FUZZING_TARGET=… fuzzing [options of libFuzzer] [folders]`, as `fuzz` next to the package's
+/// manifest does. The target is a variable and no argument, because libFuzzer restarts the program with only its own
+/// arguments to merge corpora.
 @main enum Main {
   /// What libFuzzer calls. It takes a function of C's, which cannot know which target was chosen: hence one for each.
   private typealias Target = @convention(c) (UnsafePointer<UInt8>?, Int) -> Int32
