@@ -305,7 +305,7 @@ public struct FolderError: Error, Equatable, Sendable {
     let quoted = "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
     switch reason {
     case .system: return nil
-    case .link: return "look at what it leads to, and remove it: ls -l \(quoted)"
+    case .link: return "look at its target, and remove it: ls -l \(quoted)"
     case .foreign: return "look at who has made it, and remove it or name another place: ls -ld \(quoted)"
     case .writable: return "chmod go-w \(quoted)"
     }
@@ -317,9 +317,9 @@ extension FolderError: CustomStringConvertible {
     switch reason {
     case .system(let doing, let number): "\(doing) \(path): \(String(cString: strerror(number)))"
     case .link(let user):
-      "\(path) is a link of \(Accounts.title(ofUser: user)), who could have it lead anywhere: it is not followed"
+      "\(path) is a link of \(Accounts.title(ofUser: user)), whose target that user can change: it is not followed"
     case .foreign(let user):
-      "the folder \(path) belongs to \(Accounts.title(ofUser: user)), who could put anything there: it is not used"
+      "the folder \(path) belongs to \(Accounts.title(ofUser: user)), who can write anything there: it is not used"
     case .writable(let mode):
       "the folder \(path) can be written to by other users (mode \(String(mode, radix: 8))): it is not used"
     }

@@ -52,7 +52,7 @@ extension HardwareError {
       switch self {
       case .name: return "check the board file's name for it"
       case .pluggedPort:
-        return "plug the receiver in (dmesg says what came), or correct 'port' in the board file: sensorhub probe "
+        return "plug the receiver in (dmesg shows it), or correct 'port' in the board file: sensorhub probe "
           + "lists the ports that are there"
       case .headerPort:
         let enabling =
@@ -64,7 +64,7 @@ extension HardwareError {
         let enabling =
           isPi ? "enable I2C: sudo raspi-config nonint do_i2c 0" : "enable I2C in the board's device tree"
         return "\(enabling); or correct 'bus' in the board file: ls /dev/i2c-* lists the buses that are there"
-      case .gpio: return "correct 'chip' and 'line' in the board file: gpioinfo lists what is there"
+      case .gpio: return "correct 'chip' and 'line' in the board file: gpioinfo lists the lines"
       }
     }
   }

@@ -103,7 +103,7 @@ public final class DeviceMonitor: Sendable {
     let now = clock.now
     let status = DeviceStatus(
       id: id, kind: kind, title: title, power: isSupplied ? .asleep : .off, since: now,
-      reason: "nobody has subscribed yet",
+      reason: "no subscriber yet",
       holders: [], onTime: .zero, wakes: 0, energyMilliwattHours: 0, timeToFirstFix: nil, counters: [])
     // Until the hub has one.
     let book = PowerBook(of: id, systemTime: { 0 })

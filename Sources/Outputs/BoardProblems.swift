@@ -65,7 +65,7 @@ public enum BoardProblems {
     let word = ShellText.word(path)
     if status.st_mode & S_IFMT != S_IFREG { return "it is no program" }
     if status.st_mode & 0o111 == 0 { return "it is not executable: sudo chmod 755 \(word)" }
-    return status.st_mode & S_IWOTH == 0 ? nil : "everybody may change it: sudo chmod o-w \(word)"
+    return status.st_mode & S_IWOTH == 0 ? nil : "every user may change it: sudo chmod o-w \(word)"
   }
 
   /// Programs that cannot be run, tokens that cannot be read, and messages without a broker.

@@ -72,7 +72,7 @@ public struct DevicePolicy {
   }
 
   public var dropIn: String {
-    (["# What the board needs; written by sensorhub check --device-policy."] + lines).joined(separator: "\n")
+    (["# The board's permissions; written by sensorhub check --device-policy."] + lines).joined(separator: "\n")
   }
 
   /// The contents of the drop-in, without the comment at its head.

@@ -15,7 +15,7 @@ public struct InstalledService: Sendable {
   /// What to do where no hub answers. Never a hub on simulated devices: a board would seem to measure.
   public var start: String {
     trace == nil
-      ? "start one: sensorhub run --board FILE; sensorhub probe --write FILE makes a board file of what is connected"
+      ? "start one: sensorhub run --board FILE; sensorhub probe --write FILE makes a board file for the connected devices"
       : "sudo systemctl start sensorhub; journalctl -u sensorhub -n 20 says why it does not run"
   }
 

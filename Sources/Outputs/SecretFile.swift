@@ -47,7 +47,7 @@ public enum SecretFile {
       throw Failure(file: path, reason: "\(error)")
     }
     guard status.st_mode & S_IWOTH == 0 else {
-      throw Failure(file: path, reason: "everybody may change it: sudo chmod o-w \(ShellText.word(path))")
+      throw Failure(file: path, reason: "every user may change it: sudo chmod o-w \(ShellText.word(path))")
     }
     let blanks = " \t\r\n".utf8
     let secret = content.drop { blanks.contains($0) }.reversed().drop { blanks.contains($0) }.reversed()
@@ -76,7 +76,7 @@ public enum SecretFile {
   static func warning(of file: String) -> String? {
     var status = stat()
     guard stat(file, &status) == 0, status.st_mode & S_IROTH != 0 else { return nil }
-    return "everybody on this machine can read \(file): sudo chmod o-r \(ShellText.word(file)), for a service with its "
+    return "every user here can read \(file): sudo chmod o-r \(ShellText.word(file)), for a service with its "
       + "group sensorhub"
   }
 }

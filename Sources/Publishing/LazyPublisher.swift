@@ -107,7 +107,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     group = HolderGroup(name, observer: holderObserver)
     state = Guarded(State(machine: LifecycleMachine(timing: timing)))
     mutableActivity = MutableProperty(
-      Activity(phase: .idle, since: clock.now, reason: "nobody has subscribed yet", subscriberCount: 0))
+      Activity(phase: .idle, since: clock.now, reason: "no subscriber yet", subscriberCount: 0))
   }
 
   /// The state of the source. Reading it does not start the source.
@@ -238,11 +238,11 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
       var reason: String?
       let effect = change(&state.machine, now) {
         guard let linger = lingerPolicy?.reconsidered(at: now) else { return nil }
-        reason = linger.reason ?? "nobody came back"
+        reason = linger.reason ?? "no subscriber came back"
         return linger.duration
       }
       if effect != .nothing {
-        stageActivity(&state, &pending, reason ?? "nobody came back", isNews: reason != nil)
+        stageActivity(&state, &pending, reason ?? "no subscriber came back", isNews: reason != nil)
       }
       return effect
     }
@@ -315,7 +315,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
       let effect = state.machine.timerFired(timer, clock.now, restEnd: restEnd)
       if state.machine.state != before {
         stageActivity(
-          &state, &pending, before == .lingering ? "nobody came back" : "the minimum time off has passed")
+          &state, &pending, before == .lingering ? "no subscriber came back" : "the minimum time off has passed")
       }
       return effect
     }

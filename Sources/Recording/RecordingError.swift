@@ -41,7 +41,7 @@ extension RecordingError: CustomStringConvertible {
     switch self {
     case .unreadable(_, .notMCAP):
       "give a recording, such as sensorhub-20261122T100000Z-000.mcap, or a folder of them; "
-        + "what a receiver said is read by sensorhub decode"
+        + "sensorhub decode reads a receiver's output"
     case .unreadable(_, .cut), .nothingWhole: "while the hub records, the first chunk comes within seconds"
     case .unreadable(_, .system(_, ENOENT)): "give a recording's path, or a folder of recordings"
     case .unreadable(let path, .system(_, EACCES)): "ls -l '\(path)'"

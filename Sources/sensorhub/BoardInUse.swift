@@ -40,7 +40,7 @@ struct BoardInUse {
       try folder.replace(name, with: text, mode: 0o600)
       return nil
     } catch {
-      return "\(path) cannot be written, so what is on after a crash is known from the board file alone: \(error)"
+      return "\(path) cannot be written, so after a crash only the board file shows which devices may be on: \(error)"
     }
   }
 
@@ -91,7 +91,7 @@ struct BoardInUse {
         found.append((copy, Hub(board: try board(of: copy), hardware: hardware)))
       } catch {
         keep(copy)
-        let problem = "what a hub before this one had on is not known: \(error)"
+        let problem = "the devices of the previous hub are not known: \(error)"
         report.problems.append("\(problem); look after it, and remove \(path(of: leftovers[0])) and others like it")
       }
     }

@@ -52,7 +52,7 @@ struct CalibrationFolder: CalibrationStore {
       if session.store(in: &known, at: Int64(time(nil))), let entry = known.entries[session.kind] { return entry }
       if session.progress >= 1 {
         throw CalibrationRefusal(
-          "what was measured makes no sense for \(session.kind.rawValue)",
+          "the measurements give no result for \(session.kind.rawValue)",
           nextStep: "try again, slowly, away from iron and engines")
       }
       throw CalibrationRefusal(
@@ -68,7 +68,7 @@ struct CalibrationFolder: CalibrationStore {
     _ change: (inout ChipCalibration) throws(CalibrationRefusal) -> ChipCalibration.Entry
   ) throws(CalibrationRefusal) -> StoredCalibration {
     guard let place = chip.place else {
-      throw CalibrationRefusal("'\(chip.id)' is no chip", nextStep: "sensorhub chips lists what can be calibrated")
+      throw CalibrationRefusal("'\(chip.id)' is no chip", nextStep: "sensorhub chips lists those that can be calibrated")
     }
     guard let path, let file = CalibrationFolder.file(for: place) else { throw nowhere }
     var known: ChipCalibration

@@ -94,13 +94,13 @@ struct HubService: Sendable {
         .warning, "SIMULATED: \(HubService.simulated(hub.board)); the outputs say so too")
     }
     if let other = SocketPath.candidates.first(where: { $0 != path && HubService.isServed($0) }) {
-      sink.write(.warning, "another hub runs at \(other.state): what it has cannot be had by this one")
+      sink.write(.warning, "another hub runs at \(other.state): this one cannot use its devices")
     }
     books?.begin()
     // Two hubs in one folder would overwrite each other's knowledge.
     if books?.isFolderTaken == false { knowledge?.begin(hub.machine.receiverKnowledge, clock: hub.machine.clock) }
     if fileText != nil, books == nil {
-      sink.write(.warning, "what devices cost is forgotten with this run: \(StateFolder.obstacle)")
+      sink.write(.warning, "the power books are not kept after this run: \(StateFolder.obstacle)")
     }
     let calibration = BackgroundCalibration(host: host, sink: sink)
     calibration.begin()

@@ -84,7 +84,7 @@ final class PowerBooksKeeper: Sendable {
     state.withLock { ($0.isReadOnly, $0.isTaken) = (true, true) }
     sink.write(
       .warning,
-      "what devices cost is forgotten with this run: another hub keeps its books in \(folder.path); give each a folder of "
+      "the power books are not kept after this run: another hub keeps its books in \(folder.path); give each a folder of "
         + "its own with STATE_DIRECTORY")
   }
 
@@ -94,7 +94,7 @@ final class PowerBooksKeeper: Sendable {
       let text = try Files.bytes(ofOwn: path, limit: PowerBooksKeeper.mostBytes)
       do throws(BoardError) {
         for skipped in try machine.books.restore(text, file: path) {
-          sink.write(.warning, "an entry of what devices cost is skipped: \(skipped)")
+          sink.write(.warning, "an entry of the power books is skipped: \(skipped)")
         }
         return
       } catch {
@@ -107,15 +107,15 @@ final class PowerBooksKeeper: Sendable {
     }
     // The hub that has the lock sees to it.
     if state.withLock({ $0.isReadOnly }) {
-      return sink.write(.warning, "what devices cost is not known, as \(problem)")
+      return sink.write(.warning, "the power books cannot be read, because \(problem)")
     }
     if let copy = moveAside() {
-      sink.write(.warning, "what devices cost is learnt anew, as \(problem); it is kept as \(copy)")
+      sink.write(.warning, "new power books are started, because \(problem); the file is kept as \(copy)")
     } else {
       state.withLock { $0.isReadOnly = true }
       sink.write(
         .warning,
-        "what devices cost is learnt anew and forgotten with this run, as \(problem); it could not be moved out of the way"
+        "new power books are started and not kept after this run, because \(problem); the file could not be moved"
       )
     }
   }
@@ -203,7 +203,7 @@ final class PowerBooksKeeper: Sendable {
         try Files.replace(path, with: books.text)
         return nil
       } catch {
-        return "what devices cost is forgotten with this run, as \(path) cannot be written: \(error)"
+        return "the power books are not kept after this run, because \(path) cannot be written: \(error)"
       }
     }
     let now = machine.clock.now

@@ -87,7 +87,7 @@ enum Terminal {
   static func isNotWritten(_ errno: Errno) -> CommandError {
     CommandError(
       .inputOutput, "standard output cannot be written: \(errno)",
-      nextStep: "is there space where it goes? What was printed is not complete")
+      nextStep: "is there space at its destination? The output is not complete")
   }
 
   /// Prints a line to standard error, if it takes one within two seconds: it may have no reader, and an error message

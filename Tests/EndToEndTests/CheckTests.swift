@@ -218,7 +218,7 @@ import Testing
     #expect(right.wait() == 0)
     #expect(
       right.standardOutput.contains(
-        "corrections from ntrip://caster.example:2101/BASE, which is told where it is every 10 s"))
+        "corrections from ntrip://caster.example:2101/BASE, which is sent the position every 10 s"))
   }
 
   @Test(.enabled(if: access("/dev/ttyS0", F_OK) == 0, "takes a machine with a serial port"))

@@ -376,7 +376,7 @@ struct ExportTests {
     let bytes = try Files.bytes(of: path)
     for arguments in [["--format", "csv"], ["--format", "mcap", "--to", "10:01"]] {
       let lost = export([path] + arguments + ["--output", path, "--force"], expecting: 66)
-      #expect(lost.standardError.contains("'\(path)' is what is being read\n  next: name another file"))
+      #expect(lost.standardError.contains("'\(path)' is the file that is being read\n  next: name another file"))
     }
     #expect(try Files.bytes(of: path) == bytes)
     // The source itself may be replaced: it is read to its end before.

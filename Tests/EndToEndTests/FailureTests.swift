@@ -132,7 +132,7 @@ struct FailureTests {
     let hub = HubProcess(board: board("gps: { driver: \"nmea\", port: \"simulated/gps\", \(power) }"))
     expect(
       "gps", of: hub, "failed", says: "there is no GPIO chip 'no-such-chip'",
-      nextStep: "correct 'chip' and 'line' in the board file: gpioinfo lists what is there")
+      nextStep: "correct 'chip' and 'line' in the board file: gpioinfo lists the lines")
     #expect(hub.stop() == 0)
   }
 

@@ -143,7 +143,7 @@ struct FuseTests {
     for (path, arguments) in [(imu, []), (imu, ["--force"]), (link, ["--force"])] {
       let fuse = Program(["fuse", "--imu", imu, "--plot", path] + arguments)
       #expect(fuse.wait() == 66)
-      #expect(fuse.standardError.contains("'\(path)' is what is being read\n  next: name another file"))
+      #expect(fuse.standardError.contains("'\(path)' is the file that is being read\n  next: name another file"))
       #expect(fuse.standardOutput.isEmpty)
     }
     #expect(try Files.bytes(of: imu) == Array(text.utf8))

@@ -38,7 +38,7 @@ final class HomeTests {
     // A number that no register of users has.
     let uid = 1_987_654_321
     let said = wordsOfHub(uid: uid)
-    #expect(said.contains("what devices cost is forgotten with this run: this user has no home"), "\(said)")
+    #expect(said.contains("the power books are not kept after this run: this user has no home"), "\(said)")
     let rows = (0..<2000).map { "\(Double($0) / 100),0.01,-0.02,0.005,0.\($0 % 3),0,9.8" }
     HubProcess.write("t,gx,gy,gz,ax,ay,az\n" + rows.joined(separator: "\n"), to: "\(folder)/rest.csv")
     let calibrate = program(

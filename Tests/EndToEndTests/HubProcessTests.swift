@@ -45,7 +45,7 @@ struct HubProcessTests {
     watch.send(SIGINT)
     watch.wait()
     #expect(eventually { hub.devicesNow["gps"].power == "off" && hub.devicesNow["imu"].power == "off" })
-    #expect(hub.devices["gps"].reason == "nobody came back")
+    #expect(hub.devices["gps"].reason == "no subscriber came back")
     hub.stop()
     let log = hub.program.standardError
     for id in ["gps", "imu"] {

@@ -100,7 +100,7 @@ import Testing
     devices.wait()
     #expect(devices.standardOutput.contains("  base     receiving from ntrip://"), "\(devices.standardOutput)")
     #expect(devices.standardOutput.contains(" messages (1005, 1077), "), "\(devices.standardOutput)")
-    #expect(devices.standardOutput.contains(", of which the receiver says: "), "\(devices.standardOutput)")
+    #expect(devices.standardOutput.contains("; the receiver reports: "), "\(devices.standardOutput)")
     // The user's password is private.
     for text in [metrics, devices.standardOutput, hub.program.standardError, body("/devices")] {
       #expect(!text.contains("secret") && !text.contains("bWU6"))

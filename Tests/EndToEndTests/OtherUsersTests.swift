@@ -246,7 +246,7 @@ final class OtherUsersTests {
     // It has woken nothing itself.
     #expect(hub.devicesNow["gps"].wakes == 0)
     let again = Program(["release", "--socket", hub.socket])
-    #expect(again.wait() == 0 && again.standardOutput == "nobody keeps anything\n")
+    #expect(again.wait() == 0 && again.standardOutput == "there is nothing to end\n")
     #expect(hub.stop() == 0)
   }
 

@@ -28,7 +28,7 @@ import Testing
     HubProcess.write("correct horse battery staple\n", to: file)
     chmod(file, 0o644)
     let hub = hub("tokenFile: \"\(file)\"")
-    #expect(hub.program.standardError.contains("the token: everybody on this machine can read \(file)"))
+    #expect(hub.program.standardError.contains("the token: every user here can read \(file)"))
     // Sent first, and answered last. On a busy machine the other one may take as long now and then.
     let isSlow = eventually {
       let guess = SocketClient(port: port)

@@ -226,7 +226,7 @@ struct PowerRailTests {
     subscription.cancel()
     await hub.isOff()
     #expect(hub.devices[0].power == .asleep)
-    #expect(["map left", "nobody came back"].contains(hub.devices[0].reason), "\(hub.devices[0].reason)")
+    #expect(["map left", "no subscriber came back"].contains(hub.devices[0].reason), "\(hub.devices[0].reason)")
   }
 
   @Test func `a supply that could not be switched off is remarked on`() async throws {

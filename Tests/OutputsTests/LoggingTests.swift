@@ -80,7 +80,7 @@ import Testing
     let taken = queue.take() ?? []
     #expect(taken.count <= LogQueue.lineLimit + 1)
     #expect(
-      taken.first?.message == "\(5001 - (taken.count - 1)) lines are missing here: whoever reads the log was too slow")
+      taken.first?.message == "\(5001 - (taken.count - 1)) lines are missing here: the reader of the log was too slow")
     #expect(taken.dropFirst().first?.message == "gps: failed")
     #expect(taken.last?.message == message(4999))
     #expect(queue.isEmpty)
@@ -159,7 +159,7 @@ import Testing
     let (notebook, clock) = (Notebook(), ManualClock())
     let sink = JournalSink(to: notebook)
     let log = DeviceLog(sink: sink, clock: clock)
-    log.receive(status(.off, "nobody has subscribed yet"))
+    log.receive(status(.off, "no subscriber yet"))
     for _ in 0..<50 {
       log.receive(status(.lingering, "gpsd 1 left"))
       log.receive(status(.settling, "gpsd 1 subscribed"))
@@ -169,11 +169,11 @@ import Testing
     #expect(notebook.entries.values.count == DeviceLog.lineLimit + 1)
     #expect(notebook.entries.values.last?.message.hasPrefix("gps: failed: it hangs") == true)
     log.receive(status(.tracking, ""))
-    log.receive(status(.off, "nobody came back"))
+    log.receive(status(.off, "no subscriber came back"))
     clock.advance(by: DeviceLog.window)
     _ = sink.flush(within: .seconds(90))
     // 100, of which 12 were written, and two more since.
-    #expect(notebook.entries.values.last?.message == "gps: 90 more within 10 s, now off (nobody came back)")
+    #expect(notebook.entries.values.last?.message == "gps: 90 more within 10 s, now off (no subscriber came back)")
     // From here on as before.
     log.receive(status(.settling, "gpsd 1 subscribed"))
     _ = sink.flush(within: .seconds(90))
@@ -211,7 +211,7 @@ import Testing
     let (notebook, clock) = (Notebook(), ManualClock())
     let sink = JournalSink(to: notebook)
     let log = DeviceLog(sink: sink, clock: clock)
-    log.receive(status(.off, "nobody has subscribed yet"))
+    log.receive(status(.off, "no subscriber yet"))
     for _ in 0..<20 {
       for power in [DeviceStatus.Power.settling, .acquiring, .tracking, .lingering, .off] {
         log.receive(status(power, "somebody"))

@@ -41,7 +41,7 @@ struct LazyPublisherTests {
     #expect(await bench.power.first(2) == [true, false])
     // The source is idle for the reason for which it was told to stop.
     #expect(eventually { publisher.activity.value.phase == .idle })
-    #expect(publisher.activity.value.reason == "nobody came back")
+    #expect(publisher.activity.value.reason == "no subscriber came back")
   }
 
   /// A policy that increases the idle timeout by one second each time.

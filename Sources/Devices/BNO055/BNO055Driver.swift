@@ -200,7 +200,7 @@ final class BNO055Driver: InertialDriver {
       if found & bits == value { return }
     }
     throw .unexpectedDevice(
-      "the BNO055 at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name) does not keep what is written "
+      "the BNO055 at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name) does not keep written values "
         + "to its register 0x\(String(register, radix: 16)); a bus that cannot wait for it, as that of a Raspberry Pi, "
         + "breaks transfers: connect it by i2c-gpio")
   }

@@ -265,7 +265,7 @@ public final class ReceiverSession {
     switch advice {
     case .wait: return nil
     case .restart(let restart):
-      let how = restart == .power ? "its supply is switched off and on" : "it is started anew, \(restart.rawValue)"
+      let how = restart == .power ? "its supply is switched off and on" : "it is restarted, \(restart.rawValue)"
       note("\(present.text): \(how) (try \(ladder.tries))")
       return restart
     case .hopeless:
@@ -273,7 +273,7 @@ public final class ReceiverSession {
         present.text
           + (ladder.tries > 0
             ? ", also after \(ladder.tries) restarts: look after its antenna and its supply"
-            : ": only who speaks its language, or switches its supply, can start it anew"))
+            : ": only a command in its own language, or switching its supply, can restart it"))
       return nil
     }
   }
@@ -479,7 +479,7 @@ extension ReceiverSession {
       return
     }
     if receiver.byteCount >= leastNoise {
-      throw .unexpectedDevice("\(port.name) brings noise at every speed, so what is on it cannot be put to sleep")
+      throw .unexpectedDevice("\(port.name) has noise at every speed, so its receiver cannot be put to sleep")
     }
   }
 }

@@ -17,7 +17,7 @@ extension InertialFault: CustomStringConvertible {
       let cause =
         share < 1
         ? "half of gravity is what another chip of the same name shows, as an LSM6DSO32 read as an LSM6DSO"
-        : "twice gravity is what a chip in a narrower range shows"
+        : "a chip in a narrower range shows twice gravity"
       return "its accelerometer shows \(found) m/s² of gravity instead of 9.8, and is not fused; \(cause): "
         + "check the chip's marking, or calibrate with 'sensorhub calibrate accel'"
     }

@@ -122,7 +122,7 @@ public enum BoardWarnings {
     let present = machine.i2cBuses.joined(separator: ", ")
     return present.isEmpty
       ? "\(missing), nor any other bus here; for those that the kernel may have: sudo modprobe i2c-dev && ls /dev/i2c-*"
-      : "\(missing); here there is \(present): sensorhub probe says what is on it"
+      : "\(missing); here there is \(present): sensorhub probe lists its chips"
   }
 
   private static func pulse(_ pulse: String?, on machine: MachineFiles) -> String? {

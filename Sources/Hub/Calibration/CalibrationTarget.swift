@@ -51,7 +51,7 @@ extension Board {
       let what = needed == .imu ? "IMU" : "magnetometer"
       throw CalibrationRefusal(
         id.map { "'\($0)' is no \(what)" } ?? "the board '\(name)' has no \(what)",
-        nextStep: "name one in its file, in 'devices'; sensorhub chips lists what can be read")
+        nextStep: "name one in its file, in 'devices'; sensorhub chips lists the chips")
     }
     if kind == .mount, !isRecorded, receiver == nil {
       throw CalibrationRefusal(

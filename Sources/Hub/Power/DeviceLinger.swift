@@ -110,7 +110,7 @@ struct DeviceLinger: Sendable {
     lessons.left(at: since, lingering: decision?.seconds)
     return Linger(
       max(.zero, since + usual.duration - now),
-      reason: usual.reason ?? "the board file has it linger for \(usual.duration.inSeconds.short) s now")
+      reason: usual.reason ?? "the board file sets a linger of \(usual.duration.inSeconds.short) s now")
   }
 
   /// The next wake is known, and staying on until then costs less than a restart.
@@ -118,7 +118,7 @@ struct DeviceLinger: Sendable {
     guard let gap = gap(at: now), case let breakEven = grounds.breakEvenSeconds, gap <= breakEven else { return nil }
     return Linger(
       .nanoseconds(Int64((gap + DeviceLinger.wakeMargin) * 1e9)),
-      reason: "the next fix on a schedule has it woken in \(gap.short) s, and a restart costs as much as "
+      reason: "the next scheduled fix wakes it in \(gap.short) s, and a restart costs as much as "
         + "\(breakEven.short) s")
   }
 
@@ -126,7 +126,7 @@ struct DeviceLinger: Sendable {
   private func behindFix(at now: MonotonicInstant) -> Linger {
     Linger(
       .zero,
-      reason: gap(at: now).map { "the next fix on a schedule has it woken in \($0.short) s" }
+      reason: gap(at: now).map { "the next scheduled fix wakes it in \($0.short) s" }
         ?? "no fix on a schedule needs it")
   }
 

@@ -57,7 +57,7 @@ public struct LingerReport: Equatable, Sendable {
       lines += gapLines
     }
     if learned.changeCount > 0 {
-      lines.append("the pattern has changed \(learned.changeCount) times, and was learnt anew")
+      lines.append("the pattern has changed \(learned.changeCount) times")
     }
     return lines
   }

@@ -126,7 +126,7 @@ extension SleepChoice {
     let name = "'\(chosen.sleep.rawValue)'"
     var lines: [String] = []
     switch pause {
-    case .unknown: lines.append("rested by \(name), which draws least: nobody knew how long the pause would be")
+    case .unknown: lines.append("rested by \(name), which draws least: the length of the pause was not known")
     case .learnt(let seconds):
       lines.append("rested by \(name), which takes least over a pause of \(seconds.short) s, as pauses were")
     case .scheduled(let seconds):

@@ -42,7 +42,7 @@ enum CasterError: Error, Equatable {
     case .unreachable(let reason): "it cannot be connected to: \(reason)"
     case .silent: "it says nothing"
     case .closed: "it has closed the connection"
-    case .broken: "what it sends is damaged"
+    case .broken: "its data is damaged"
     case .unauthorised:
       caster.username.map {
         "it does not let in \($0): is the password right, and may the account have this mount point?"
@@ -58,7 +58,7 @@ enum CasterError: Error, Equatable {
     case .noCaster(let text):
       "what listens there is no NTRIP caster\(text.isEmpty ? "" : ": it says '\(text)'"); 2101 is the usual port"
     case .speaksTLS: "it speaks TLS there, which the hub does not: casters have another port without, 2101 as a rule"
-    case .noCorrections: "what comes is no RTCM 3: choose a mount point whose format is RTCM 3"
+    case .noCorrections: "the data is no RTCM 3: choose a mount point whose format is RTCM 3"
     }
   }
 }

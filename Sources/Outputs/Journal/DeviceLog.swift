@@ -105,7 +105,7 @@ final class DeviceLog: Sendable {
       }
       state.fault = status.reason
       state.repetitions = 0
-      return (.warning, "\(status.id): failed: \(status.reason); trying again until it works or nobody listens")
+      return (.warning, "\(status.id): failed: \(status.reason); trying again while it has subscribers")
     case .off, .asleep, .awake, .settling, .acquiring:
       // While a fault lasts these only are the retries.
       if state.fault != nil, !status.power.isRest || !status.holders.isEmpty { return nil }

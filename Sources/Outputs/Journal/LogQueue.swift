@@ -30,7 +30,7 @@ struct LogQueue {
     guard !entries.isEmpty else { return nil }
     var taken = entries
     if lost > 0 {
-      let text = "\(lost) \(lost == 1 ? "line is" : "lines are") missing here: whoever reads the log was too slow"
+      let text = "\(lost) \(lost == 1 ? "line is" : "lines are") missing here: the reader of the log was too slow"
       taken.insert(LogEntry(.warning, text), at: 0)
     }
     self = LogQueue()

@@ -128,7 +128,7 @@ final class BrokerProcess {
     do throws(MalformedBrokerRecord) {
       try reports.take(piece[..<count]) { record throws(MalformedBrokerRecord) in take(try BrokerReport(record)) }
     } catch {
-      throw Failure(reason: "the broker's process sends what is no report, and was stopped")
+      throw Failure(reason: "the broker's process has sent invalid data, and was stopped")
     }
   }
 
@@ -137,7 +137,7 @@ final class BrokerProcess {
     let signal = end()
     if signal == 0 { return "the broker's process has ended" }
     if signal == SIGKILL { return "the broker's process was killed" }
-    let cause = "the broker, or somebody on the line, has sent what libmosquitto does not survive"
+    let cause = "the broker, or an attacker on the line, has sent data that crashes libmosquitto"
     return "\(cause) (signal \(signal)); that has a process of its own"
   }
 }

@@ -102,7 +102,7 @@ final class FleetSession: Sendable {
       probe = SubscriberProbe(
         topics: topics, interests: interests, sentCount: { [weak publisher] in publisher?.count(of: .state) ?? 0 },
         send: { [weak connection] in connection?.probe($0) },
-        say: { sink.write(.notice, "who has subscribed at \(settings.broker) wakes nothing: \($0)") })
+        say: { sink.write(.notice, "subscribers at \(settings.broker) wake nothing: \($0)") })
     } else {
       probe = nil
     }
@@ -192,7 +192,7 @@ final class FleetSession: Sendable {
     case .refused(let reason):
       say(
         .warning,
-        "the broker \(settings.broker) does not let '\(name)' have what it subscribes to under \(topics.root): \(reason)"
+        "the broker \(settings.broker) refuses subscriptions of '\(name)' under \(topics.root): \(reason)"
       )
     case .answered(let topic, let hasSubscribers): probe?.answered(topic, hasSubscribers: hasSubscribers)
     case .notTaken(let refusal): say(refusal)

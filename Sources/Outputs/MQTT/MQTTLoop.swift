@@ -239,7 +239,7 @@ extension MQTTLoop {
     isTakenOver = reason.code == 0x8e
     refusal =
       isTakenOver
-      ? "somebody else has come who is called '\(connection.options.identifier)' too, and has its place: each hub needs a name of "
+      ? "another client has the name '\(connection.options.identifier)' too, and has replaced it: each hub needs a name of "
         + "its own (mqtt.hub)"
       : "the broker ends it: \(MQTTLoop.printable(reason.words))"
     // It would end the next one for the same message.

@@ -16,11 +16,11 @@ extension RecorderEvent {
       )
     case .notRepaired(let segment, let error):
       return (.warning, "\(folder)/\(segment) cannot be made whole, and is left as it is: \(error)")
-    case .notCompressed(let error): return (.warning, "what is recorded is not compressed: \(error)")
+    case .notCompressed(let error): return (.warning, "the recording is not compressed: \(error)")
     case .failed(let error):
       return (
         .warning,
-        "nothing is recorded: \(error); it is tried again, while what comes waits in memory\(RecorderEvent.next(error))"
+        "nothing is recorded: \(error); it is tried again, and new data waits in memory\(RecorderEvent.next(error))"
       )
     case .recovered: return (.notice, "recording to \(folder) works again")
     case .removedForRoom(let segment):

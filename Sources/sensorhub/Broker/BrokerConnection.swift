@@ -78,7 +78,7 @@ final class BrokerConnection {
         Terminal.standardError("\(broker) is gone, and tried again: \(reason)")
       case .refused(let reason):
         throw CommandError(
-          .noPermission, "\(broker) does not let you have that: \(reason)", nextStep: "see its list of who may do what")
+          .noPermission, "\(broker) does not let you have that: \(reason)", nextStep: "see its access list")
       case .answered, .leftOut: break
       case .notTaken(let refusal): throw CommandError(.noPermission, "\(broker) does not take \(refusal)")
       case .ended: throw CommandError(.unavailable, "the connection is closed")

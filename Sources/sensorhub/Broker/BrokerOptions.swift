@@ -4,7 +4,7 @@ import Outputs
 
 /// How a command comes into a broker.
 struct BrokerOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("What the topics of all hubs begin with.", valueName: "topic"))
+  @Option(help: ArgumentHelp("The first part of the topics of all hubs.", valueName: "topic"))
   var topic = "sensorhub"
 
   @Option(help: ArgumentHelp("The file with the password of the user in the broker's address.", valueName: "file"))

@@ -198,7 +198,7 @@ final class RemoteHub: WatchedHub {
       case .late:
         throw CommandError(
           .unavailable, "there is no '\(hub)' at \(broker.broker)",
-          nextStep: "\(others()); sensorhub fleet lists them with what they do")
+          nextStep: "\(others()); sensorhub fleet lists them")
       }
     }
   }

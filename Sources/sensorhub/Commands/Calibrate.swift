@@ -48,7 +48,7 @@ struct Calibrate: ParsableCommand {
   @Option(help: ArgumentHelp("The recorded fixes that mount needs.", valueName: "file"))
   var gnss: String?
 
-  @Option(parsing: .unconditional, help: ArgumentHelp("Give up after so long.", valueName: "seconds"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("Give up after this time.", valueName: "seconds"))
   var timeout = 300.0
 
   @Option(help: ArgumentHelp("The socket on which a running hub is looked for.", valueName: "path"))
@@ -57,7 +57,7 @@ struct Calibrate: ParsableCommand {
   func validate() throws {
     if gnss != nil, imu == nil { throw ValidationError("--gnss goes with --imu") }
     if imu != nil, device == nil {
-      throw ValidationError("a recording does not say of which chip it is: name the board's with --device")
+      throw ValidationError("a recording does not name its chip: name the board's with --device")
     }
     if kind == .mount, imu != nil, gnss == nil { throw ValidationError("mount needs the speeds of --gnss") }
     if !(1...86_400).contains(timeout) { throw ValidationError("--timeout must be from 1 to 86400") }
@@ -182,7 +182,7 @@ struct Calibrate: ParsableCommand {
     hub.shutDown()
     await hub.isOff()
     if let failure = failure.withLock({ $0 }) {
-      throw CommandError(.unavailable, failure, nextStep: "sensorhub probe says what is there")
+      throw CommandError(.unavailable, failure, nextStep: "sensorhub probe lists the devices")
     }
     if event == .readable { throw CommandError(.unavailable, "given up; nothing was changed") }
     return latest.withLock { $0 }

@@ -36,7 +36,7 @@ struct Check: ParsableCommand {
   @Argument(help: "The board file.")
   var board: String
 
-  @Flag(help: "Print the file in its present form: what was 'gps' and 'imu' stands in 'devices' now.")
+  @Flag(help: "Print the file in its present form: 'gps' and 'imu' are in 'devices' now.")
   var convert = false
 
   @Flag(help: "Look at this machine too: whether the devices' ports, buses and pulses are there, and free.")
@@ -149,7 +149,7 @@ struct Check: ParsableCommand {
       }
       if let obstacle = RecordingObstacle.find(for: record) { Terminal.standardError("here \(obstacle)") }
     }
-    Terminal.standardOutput("  what the service may do for it, as its drop-in for systemd has it:")
+    Terminal.standardOutput("  the service's permissions for it, from its drop-in for systemd:")
     for line in DevicePolicy(board).lines { Terminal.standardOutput("    \(line)") }
   }
 
@@ -204,7 +204,7 @@ struct Check: ParsableCommand {
 
   private func describe(_ caster: CasterSettings) -> String {
     let told =
-      caster.positionInterval.map { ", which is told where it is every \(Text.fixed($0.inSeconds, 0)) s" } ?? ""
+      caster.positionInterval.map { ", which is sent the position every \(Text.fixed($0.inSeconds, 0)) s" } ?? ""
     let others = caster.alternatives.map { ", else from \($0)" }.joined()
     return "corrections from \(caster)\(others)\(told)"
   }

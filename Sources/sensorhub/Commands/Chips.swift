@@ -6,7 +6,7 @@ import Outputs
 /// Lists the chips that the hub can read.
 struct Chips: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "List the chips that the hub can read: what a board file calls them, and how they are told from others.",
+    abstract: "List the chips that the hub can read: their names in a board file, and how they are recognized.",
     discussion: """
       Each has a twin, a chip made of software. Linux's own driver, where it says so, has read the same of that as the \
       hub's does; the others use the registers as the programs named do.

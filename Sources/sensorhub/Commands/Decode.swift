@@ -41,15 +41,15 @@ struct Decode: ParsableCommand {
       return
     } catch Errno.isDirectory {
       throw CommandError(
-        .noInput, "'\(file)' is a folder", nextStep: "give a file with what a receiver said, or - for standard input")
+        .noInput, "'\(file)' is a folder", nextStep: "give a file with a receiver's output, or - for standard input")
     } catch let error as Errno {
       throw CommandError(
-        .inputOutput, "cannot read '\(file)': \(error)", nextStep: "is its disk, or what it is on, still there?")
+        .inputOutput, "cannot read '\(file)': \(error)", nextStep: "is its disk still there?")
     }
     guard byteCount > 0 else {
       throw CommandError(
         .data, "\(file == "-" ? "standard input" : "'\(file)'") is empty",
-        nextStep: "give a file with what a receiver said, or pipe it in: cat FILE | sensorhub decode -")
+        nextStep: "give a file with a receiver's output, or pipe it in: cat FILE | sensorhub decode -")
     }
     guard !decoder.isEmpty else {
       throw CommandError(

@@ -4,7 +4,7 @@ import Outputs
 /// Shows the activity of the devices.
 struct Devices: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show what each device is doing, for whom, and what it has cost. Wakes nothing.",
+    abstract: "Show each device's activity, holders and energy. Wakes nothing.",
     discussion: """
       A bill says who caused what a device drew: who held it while it measured, in equal shares; who came first, what \
       it took to get there; (linger), what ran on after the last; (standby), what a supply costs that nobody asked \
@@ -36,10 +36,10 @@ struct Devices: ParsableCommand {
       valueName: "day|week"))
   var since: Span?
 
-  @Flag(help: "Say what has been learnt of each device's starts and visits, and how long it lingers by that.")
+  @Flag(help: "Show the experience from each device's starts and visits, and its linger.")
   var explain = false
 
-  @Option(help: ArgumentHelp("The hub's state socket; devices.sock lies beside it.", valueName: "path"))
+  @Option(help: ArgumentHelp("The hub's state socket; devices.sock is next to it.", valueName: "path"))
   var socket: String?
 
   func run() throws {
@@ -132,7 +132,7 @@ struct Devices: ParsableCommand {
         ("damaged", receiver.damaged),
       ]
       let words = counts.filter { $0.1 > 0 }.map { "\($0.1) \($0.0)" }
-      text += ", of which the receiver says: \(words.joined(separator: ", "))"
+      text += "; the receiver reports: \(words.joined(separator: ", "))"
     }
     say("  base     \(text)")
   }

@@ -48,10 +48,10 @@ struct Export: ParsableCommand {
     }
   }
 
-  @Option(help: ArgumentHelp("Leave out what was before.", valueName: "time"), transform: TimeOption.read)
+  @Option(help: ArgumentHelp("Leave out everything before this.", valueName: "time"), transform: TimeOption.read)
   var from: ExportTime?
 
-  @Option(help: ArgumentHelp("Leave out this and what comes later.", valueName: "time"), transform: TimeOption.read)
+  @Option(help: ArgumentHelp("Leave out this and everything later.", valueName: "time"), transform: TimeOption.read)
   var to: ExportTime?
 
   @Option(
@@ -82,7 +82,7 @@ struct Export: ParsableCommand {
   @Option(help: ArgumentHelp("Write to this file rather than to standard output.", valueName: "file"))
   var output: String?
 
-  @Flag(help: "Replace a file that is there already; what is read only by a whole mcap file.")
+  @Flag(help: "Replace an existing file; the file being read only by a complete mcap file.")
   var force = false
 
   func validate() throws {

@@ -8,7 +8,7 @@ import Recording
 /// Lists the contents of recordings.
 struct Info: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Say what is in recordings: when, how much of what, where something is missing.",
+    abstract: "Show the contents of recordings: times, amounts, and gaps.",
     discussion: """
       Reads all of each file. Rates are of the time that the files cover; what comes when something happens has none. \
       A pause is counted where nothing came for more than two seconds and for more than ten times what is usual. Times \

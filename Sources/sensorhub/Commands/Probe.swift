@@ -32,7 +32,7 @@ struct Probe: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Write a board file of what is found; one that is there already is left alone.", valueName: "file"))
+      "Write a board file with the findings; an existing file is not changed.", valueName: "file"))
   var write: String?
 
   func run() throws {
@@ -141,7 +141,7 @@ struct Probe: ParsableCommand {
   private func probe(bus path: String, _ refusedCount: inout Int) -> [ProbedBoard.Chip] {
     do throws(HardwareError) {
       let findings = try ChipProbe.find(on: try SimulatedHardware().i2cBus(path))
-      if findings.isEmpty { Terminal.standardOutput("\(path): nobody answers") }
+      if findings.isEmpty { Terminal.standardOutput("\(path): no answer") }
       return findings.compactMap { finding in
         switch finding {
         case .chip(let chip, let address):

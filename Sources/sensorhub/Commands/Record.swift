@@ -10,7 +10,7 @@ import SystemPackage
 /// Records the hub's activity into one file.
 struct Record: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Record what the running hub does into an MCAP file. Recording wakes the devices.",
+    abstract: "Record the running hub into an MCAP file. Recording wakes the devices.",
     discussion: """
       The file has what the receivers and the sensors said, the fused state, what each device's power did and why, and \
       the log. It ends after the time that --for names, with Ctrl-C or with SIGTERM, and is whole then; a second \
@@ -37,16 +37,16 @@ struct Record: ParsableCommand {
   @Flag(help: "Replace a file that is there already.")
   var force = false
 
-  @Flag(help: "Wake nothing: record what others have woken.")
+  @Flag(help: "Wake nothing: record devices that others have woken.")
   var observe = false
 
   @Option(
     help: ArgumentHelp(
-      "Wake only what measures these parts of the state, and record what else is awake anyway: some of "
+      "Wake only devices for these parts of the state, and record others that are awake anyway: some of "
         + "\(Set<StatePart>.all.names), with commas between.", valueName: "names"))
   var parts: String?
 
-  @Option(help: ArgumentHelp("The hub's state socket; record.sock lies beside it.", valueName: "path"))
+  @Option(help: ArgumentHelp("The hub's state socket; record.sock is next to it.", valueName: "path"))
   var socket: String?
 
   func validate() throws {
@@ -104,7 +104,7 @@ struct Record: ParsableCommand {
     // The reader has seen enough.
     if case .failed(.brokenPipe) = ending { return }
     if case .interrupted = ending {
-      Terminal.standardError("\(target.name) is left as it is, without an end; sensorhub info reads what is whole")
+      Terminal.standardError("\(target.name) is left as it is, without an end; sensorhub info reads its messages")
       throw ExitCode(128 + SIGINT)
     }
     let (isWhole, state) = try mend(target, after: ending)
@@ -122,7 +122,7 @@ struct Record: ParsableCommand {
         .inputOutput,
         "\(target.name) takes nothing any more: \(RecordingContents.size(UInt64(count))) that had come, and what followed, "
           + "could not be written; \(state)",
-        nextStep: "see whether whoever reads it still does, or name a file with --output")
+        nextStep: "see whether its reader still runs, or name a file with --output")
     case .failed(let error):
       throw CommandError(
         .inputOutput, "\(target.name) cannot be written: \(error); \(state)",
@@ -145,7 +145,7 @@ struct Record: ParsableCommand {
     _ target: RecordTarget, after ending: RecordReceiver.Ending
   ) throws(CommandError) -> (isWhole: Bool, state: String) {
     guard target.isFile else {
-      let state = "what was written has \(target.hasEnd ? "its" : "no") end"
+      let state = "the written file has \(target.hasEnd ? "its" : "no") end"
       return (target.hasEnd, "\(state): \(RecordingContents.size(target.byteCount))")
     }
     do throws(MCAPError) {

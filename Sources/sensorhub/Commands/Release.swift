@@ -42,6 +42,6 @@ struct Release: ParsableCommand {
     let ended = counts.compactMap { name, count in
       count.flatMap { $0 > 0 ? "\($0) \(name)\($0 == 1 ? "" : "s")" : nil }
     }
-    Terminal.standardOutput(ended.isEmpty ? "nobody keeps anything" : "ended: \(ended.joined(separator: ", "))")
+    Terminal.standardOutput(ended.isEmpty ? "there is nothing to end" : "ended: \(ended.joined(separator: ", "))")
   }
 }

@@ -39,10 +39,10 @@ struct Replay: ParsableCommand {
   @Option(parsing: .unconditional, help: ArgumentHelp("How many times as fast as it was, or max.", valueName: "factor"))
   var rate = ReplayRate.times(1)
 
-  @Option(help: ArgumentHelp("Leave out what was before.", valueName: "time"), transform: TimeOption.read)
+  @Option(help: ArgumentHelp("Leave out everything before this.", valueName: "time"), transform: TimeOption.read)
   var from: ExportTime?
 
-  @Option(help: ArgumentHelp("Leave out this and what comes later.", valueName: "time"), transform: TimeOption.read)
+  @Option(help: ArgumentHelp("Leave out this and everything later.", valueName: "time"), transform: TimeOption.read)
   var to: ExportTime?
 
   @Option(
@@ -58,7 +58,7 @@ struct Replay: ParsableCommand {
   @Flag(help: "At the end wait to be put to another time, until Ctrl-C.")
   var stay = false
 
-  @Option(help: ArgumentHelp("The socket that streams the state; the others lie beside it.", valueName: "path"))
+  @Option(help: ArgumentHelp("The socket that streams the state; the others are next to it.", valueName: "path"))
   var socket: String?
 
   func validate() throws {

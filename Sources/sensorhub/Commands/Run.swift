@@ -23,12 +23,12 @@ struct Run: ParsableCommand {
   @Flag(help: "Run on simulated devices, also where the hub is installed as a service.")
   var simulated = false
 
-  @Option(help: ArgumentHelp("The socket that streams the state; devices.sock lies beside it.", valueName: "path"))
+  @Option(help: ArgumentHelp("The socket that streams the state; devices.sock is next to it.", valueName: "path"))
   var socket: String?
 
   @Flag(
     inversion: .prefixedNo,
-    help: "Write the fused state to the journal once a second, whatever the board file says. Keeps the devices awake.")
+    help: "Write the fused state to the journal once a second. Keeps the devices awake.")
   var journalState: Bool?
 
   /// A user who looks for the service must not find a simulated boat.

@@ -18,7 +18,7 @@ struct Safe: ParsableCommand {
       Example: sensorhub safe /etc/sensorhub/board.json5
       """)
 
-  @Argument(help: "The board file; left out for what a hub that was killed had in use.")
+  @Argument(help: "The board file; by default the one of a hub that was killed.")
   var board: String?
 
   @Option(help: ArgumentHelp("The hub's socket.", valueName: "path"))
@@ -75,7 +75,7 @@ struct Safe: ParsableCommand {
           nextStep: "name a board file, or the hub's --socket")
       }
       guard board != nil else { throw CommandError(error) }
-      Terminal.standardError("going on without what a hub may have left on: \(error)")
+      Terminal.standardError("continuing without the left-over of a previous hub: \(error)")
       return nil
     }
     if board == nil, inUse.isHidden {

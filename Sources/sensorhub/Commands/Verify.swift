@@ -40,7 +40,7 @@ struct Verify: ParsableCommand {
   @Option(help: ArgumentHelp("Write the report as JSON to this file, too.", valueName: "file"))
   var report: String?
 
-  @Option(help: ArgumentHelp("The hub's state socket; devices.sock lies beside it.", valueName: "path"))
+  @Option(help: ArgumentHelp("The hub's state socket; devices.sock is next to it.", valueName: "path"))
   var socket: String?
 
   func validate() throws {

@@ -43,13 +43,13 @@ struct Watch: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Wake only what measures these parts of the state, and show what else is awake anyway: some of "
+      "Wake only devices for these parts of the state, and show others that are awake anyway: some of "
         + "\(Set<StatePart>.all.names), with commas between.", valueName: "names"))
   var parts: String?
 
   @Option(
     help: ArgumentHelp(
-      "A fix every so many seconds in place of states, for which the receiver is woken in time; between two it sleeps.",
+      "A fix at this interval in seconds in place of states; the receiver is woken in time for each, and sleeps in between.",
       valueName: "seconds"))
   var every: Double?
 
@@ -60,7 +60,7 @@ struct Watch: ParsableCommand {
   var accuracy: Double?
 
   @Option(
-    help: ArgumentHelp("Only what is at least this far from the position shown last.", valueName: "metres"))
+    help: ArgumentHelp("Only positions at least this far from the last one shown.", valueName: "metres"))
   var distance: Double?
 
   @Option(
@@ -70,7 +70,7 @@ struct Watch: ParsableCommand {
   var maxAge: Double?
 
   @Option(
-    help: ArgumentHelp("Let the hub collect what comes for this long, and show it together.", valueName: "seconds"))
+    help: ArgumentHelp("Let the hub collect states for this time, and show them together.", valueName: "seconds"))
   var batch: Double?
 
   @Option(
@@ -173,7 +173,7 @@ struct Watch: ParsableCommand {
     if let parts = parts.flatMap(Watch.parts), Watch.awaited(parts, of: try hub.devices()).isEmpty {
       throw CommandError(
         .unavailable, "the hub has no device that measures \(parts.names)",
-        nextStep: "sensorhub devices says what it has")
+        nextStep: "sensorhub devices lists its devices")
     }
     if once { return try printOne(from: hub) }
     try show(hub, on: panel)
@@ -233,7 +233,7 @@ struct Watch: ParsableCommand {
     let hub = try watchedHub("{\(states)\(request.members)\"name\": \"watch\"}")
     if Watch.awaited([.position], of: try hub.devices()).isEmpty {
       throw CommandError(
-        .unavailable, "the hub has no receiver", nextStep: "sensorhub devices says what it has")
+        .unavailable, "the hub has no receiver", nextStep: "sensorhub devices lists its devices")
     }
     try show(hub, on: nil)
   }

@@ -10,7 +10,7 @@ enum InputFiles {
     for path in paths {
       var status = stat()
       guard stat(path, &status) == 0, status.st_dev == target.st_dev, status.st_ino == target.st_ino else { continue }
-      throw CommandError(.noInput, "'\(output)' is what is being read", nextStep: "name another file")
+      throw CommandError(.noInput, "'\(output)' is the file that is being read", nextStep: "name another file")
     }
   }
 }

@@ -8,9 +8,9 @@ enum RecordingState {
     let leftOut = file.leftOutByteCount > 0 ? "; \(file.leftOutByteCount) bytes in it are damaged and left out" : ""
     if case .cut = damage {
       return
-        "without an end: a hub is at it, or it was cut; what is whole is read (export --format mcap makes a whole one "
+        "without an end: a hub is writing it, or it was cut; complete messages are read (export --format mcap makes a complete one "
         + "of that, and a hub mends its own when it starts)\(leftOut)"
     }
-    return "damaged: \(damage.summary); what is whole is read\(leftOut)"
+    return "damaged: \(damage.summary); complete messages are read\(leftOut)"
   }
 }

@@ -69,7 +69,7 @@ final class KnowledgeOfRun {
       time: time, place: knowledge.place.aged(by: age), database: isFresh ? knowledge.database : [],
       isInFlash: isFresh && knowledge.isInFlash)
     switch try receiver.giveBack(given, dialogue) {
-    case .refused: memory.present.givingProblem = "it does not take back what it knew before its supply went"
+    case .refused: memory.present.givingProblem = "it does not accept its knowledge from before its supply went off"
     case .accepted, .answered: memory.present.givingProblem = nil
     case .otherwise, .unanswered, .stopped: break
     }
@@ -126,11 +126,11 @@ final class KnowledgeOfRun {
     case .nothing: return
     case .refused:
       memory.present.savedInVain += 1
-      memory.present.savingProblem = "it does not say what it knows of the satellites, \(consequence)"
+      memory.present.savingProblem = "it does not report its knowledge of the satellites, \(consequence)"
       return
     case .unanswered:
       memory.present.savedInVain += 1
-      memory.present.savingProblem = "it did not say in time what it knows of the satellites, \(consequence)"
+      memory.present.savingProblem = "it did not report its knowledge of the satellites in time, \(consequence)"
       return
     }
     memory.present.savedInVain = 0

@@ -41,7 +41,7 @@ final class ReadingThreads: Sendable {
     guard let result else {
       throw HTTPError(
         .serviceUnavailable, headers: [.retryAfter: ReadingThreads.retrySeconds],
-        message: "too much of what was recorded is asked for at once")
+        message: "too many requests for recordings at once")
     }
     return result
   }
