@@ -30,6 +30,16 @@ struct RailMachineTests {
     #expect(machine.look(at(5)) == .nothing)
   }
 
+  @Test func `what was cut as its last run let go of the supply does not lose that of its next run`() {
+    var machine = switchedOn(for: "gps")
+    #expect(machine.release(for: "gps", at(1)) == .driveLow)
+    // The line hangs for a while.
+    #expect(machine.cut(for: "gps", at(3)) == .nothing)
+    #expect(machine.droveLow(nil, at(4)) == .nothing)
+    #expect(machine.require(for: "gps", minimumOff: .zero, minimumOn: .zero, at(5)) == .driveHigh)
+    #expect(machine.droveHigh(for: "gps", minimumOn: .zero, .high, at(5)).onSince == at(5))
+  }
+
   @Test func `every stop of a device on it tries again at once`() {
     var machine = switchedOn(for: "gps")
     _ = machine.release(for: "gps", at(1))

@@ -80,6 +80,8 @@ struct RailMachine: Sendable {
     }
     if !supply.isOn, let end = restEnd(minimumOff), end > now { return .rest(until: end) }
     supply.isBeingSwitched = true
+    // What was cut while its last run let go of the supply says nothing of this one.
+    withdrawn.removeAll { $0 == user }
     return .driveHigh
   }
 

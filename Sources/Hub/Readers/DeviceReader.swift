@@ -72,7 +72,11 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
           if !rail.supply.value.isOn { try DeviceReader.check(check) }
           return try rail.require(for: id, after: timing.minimumOff, atLeast: timing.minimumOn, poller)
         }
-        guard let suppliedSince = supplied else { return }
+        guard let suppliedSince = supplied else {
+          // Cut off before the reader was told: as a failure it is tried again.
+          if !reading.stop.isSet { throw .stuck("the power line of \(id)") }
+          return
+        }
         defer {
           rail.release(for: id)
           monitor.released()
