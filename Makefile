@@ -159,6 +159,7 @@ lint: setup
 	.ci/check-closures
 	.ci/check-c-structs
 	.ci/check-links
+	.ci/check-english
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
 
 format: ## Format the sources

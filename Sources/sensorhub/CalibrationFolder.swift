@@ -68,7 +68,8 @@ struct CalibrationFolder: CalibrationStore {
     _ change: (inout ChipCalibration) throws(CalibrationRefusal) -> ChipCalibration.Entry
   ) throws(CalibrationRefusal) -> StoredCalibration {
     guard let place = chip.place else {
-      throw CalibrationRefusal("'\(chip.id)' is no chip", nextStep: "sensorhub chips lists those that can be calibrated")
+      throw CalibrationRefusal(
+        "'\(chip.id)' is no chip", nextStep: "sensorhub chips lists those that can be calibrated")
     }
     guard let path, let file = CalibrationFolder.file(for: place) else { throw nowhere }
     var known: ChipCalibration
