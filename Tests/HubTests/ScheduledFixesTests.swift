@@ -221,7 +221,7 @@ struct ScheduledFixesTests {
     // late, the next fix is due, so time passes until the receiver rests between two fixes.
     #expect(
       eventually {
-        let isAtRest = !bench.isHigh && bench.hub.monitors[0].changes.value.holders.isEmpty
+        let isAtRest = !bench.isHigh && bench.status.holders.isEmpty
         if !isAtRest { bench.clock.advance(by: .seconds(1)) }
         return isAtRest
       }, "\(bench.status)")
