@@ -22,6 +22,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
   let motion: MotionWatch?
   /// Whether it draws power, and has times of its power policy to keep.
   private let hasSupply: Bool
+  private let cuts: SupplyCuts
   private let isShutDown = Guarded(false)
   private let putToSleep: @Sendable () throws(HardwareError) -> Void
   /// When the device ends by itself the sleep of `putToSleep`.
@@ -50,6 +51,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
     let rail = machine.rail(of: power.switch)
     let monitor = DeviceMonitor(id: id, kind: kind, title: title, power: power, rail: rail, clock: clock)
     let renewal = SleepRenewal(clock: clock)
+    let cuts = SupplyCuts()
     let source = LazyPublisher<Sample, HardwareError>(
       id, timing: power.timing, replaysLatest: replaysLatest, clock: clock,
       lingerPolicy: monitor, holderObserver: monitor, lacking: { .system("starting to read", errno: $0) },
@@ -58,6 +60,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
         let poller = Poller(stop: reading.stop.fileDescriptor, progress: progress)
         let watch = supervisor.watch(progress, patience: patience) {
           // Its supply first: that may free it.
+          cuts.add()
           rail.cut(for: id)
           monitor.health.failed(.stuck("the reader of \(id)"))
           monitor.released()
@@ -77,8 +80,10 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
           if !reading.stop.isSet { throw .stuck("the power line of \(id)") }
           return
         }
+        let cutCount = cuts.count
         defer {
-          rail.release(for: id)
+          // A supply that was cut is this run's no more: by now it may be on for another run, or for the device of another board file.
+          if cuts.count == cutCount { rail.release(for: id) }
           monitor.released()
         }
         monitor.cancelRestActions()
@@ -92,7 +97,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
       })
     self.init(
       source, monitor, rail, replaysLatest: replaysLatest, on: machine, putToSleep: putToSleep, sleepLimit: sleepLimit,
-      sleepRenewal: renewal, motion: motion)
+      sleepRenewal: renewal, cuts: cuts, motion: motion)
   }
 
   /// A missing device may appear with its supply.
@@ -113,7 +118,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
   init(
     _ source: LazyPublisher<Sample, HardwareError>, _ monitor: DeviceMonitor, _ rail: PowerRail, replaysLatest: Bool,
     on machine: Machine, hasSupply: Bool = true, putToSleep: @escaping @Sendable () throws(HardwareError) -> Void = {},
-    sleepLimit: SleepLimit? = nil, sleepRenewal: SleepRenewal? = nil,
+    sleepLimit: SleepLimit? = nil, sleepRenewal: SleepRenewal? = nil, cuts: SupplyCuts = SupplyCuts(),
     motion: (LazyPublisher<Sample, Never>, DeviceMonitor, PowerRail) -> MotionWatch? = { _, _, _ in nil }
   ) {
     self.source = source
@@ -122,6 +127,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
     self.putToSleep = putToSleep
     self.sleepLimit = sleepLimit
     self.hasSupply = hasSupply
+    self.cuts = cuts
     let clock = machine.clock
     let sleepRenewal = sleepRenewal ?? SleepRenewal(clock: clock)
     self.sleepRenewal = sleepRenewal
@@ -201,7 +207,10 @@ extension DeviceReader {
     endRest()
   }
 
-  public func cutSupply() { rail.cut(for: monitor.id) }
+  public func cutSupply() {
+    cuts.add()
+    rail.cut(for: monitor.id)
+  }
 
   /// Returns once it is not inside its scope any more; after it was shut down it does not sleep by its supply either.
   public func isOff() async {
@@ -254,6 +263,15 @@ extension Property {
       }
     ).store(in: lifetime)
   }
+}
+
+/// How often the supply was cut while a run hung.
+final class SupplyCuts: Sendable {
+  private let state = Guarded(0)
+
+  var count: Int { state.withLock { $0 } }
+
+  func add() { state.withLock { $0 += 1 } }
 }
 
 extension Backoff {
