@@ -134,6 +134,7 @@ public final class Hub: Sendable {
     for entry in ending { entry.reader.monitor.ends(because: reason) }
     // Whoever listens leaves the old hub before it comes to this one.
     let bridge = old.bridge(to: self)
+    old.log.isSucceeded(by: log)
     old.leaveService()
     enterService()
     changeOver()

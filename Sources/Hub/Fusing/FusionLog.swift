@@ -26,6 +26,8 @@ public final class FusionLog: Sendable {
     var run: Activating<FusedState, Never>?
     /// By place in the board's list, the last reported reason of a device.
     var told: [String?]
+    /// The log of the next board.
+    var successor: FusionLog?
     /// The last of each part that runs before this one measured.
     var remembered: FusedState?
   }
@@ -85,6 +87,9 @@ public final class FusionLog: Sendable {
   /// The last of each part that was measured before the run that is under way, however long ago; its date says when.
   var remembered: FusedState? { state.withLock { $0.remembered } }
 
+  /// Clients go over to the log of the next board.
+  func isSucceeded(by successor: FusionLog) { state.withLock { $0.successor = successor } }
+
   /// Sends the states from here on; those of one run at a time.
   func attach(_ run: Activating<FusedState, Never>) { state.withLock { $0.run = run } }
 
@@ -134,6 +139,8 @@ public final class FusionLog: Sendable {
       pending.hasFusionRun = fusionRun.stage(FusionRun(isUnderWay: state.fuser.isUnderWay, since: state.at))
     }
     guard let fused else { return pending }
+    // The clients have gone over to the next board's, which knows better than that all sleep.
+    if case .end = input, state.successor?.isUnderWay == true { return pending }
     pending.hasLastState = lastState.stage(fused)
     switch input {
     case .begin, .end: return pending
