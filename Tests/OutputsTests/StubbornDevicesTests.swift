@@ -4,12 +4,12 @@ import Guarding
 import HardwareIO
 import MonotonicTime
 import Publishing
-import Simulation
 import TestSupport
 import Testing
 
 @testable import Hub
 @testable import Outputs
+@testable import Simulation
 
 /// A board file that is read again, while a device that it changes does not stop.
 @Suite(.timeLimit(.minutes(10)))
