@@ -119,7 +119,7 @@ struct KeptKnowledgeSessionTests {
       let before = receiver.clock.now
       await rig.finish()
       shortest = min(shortest, receiver.clock.now - before)
-      #expect((rig.remarks.values.last ?? nil)?.contains("did not say in time") == true)
+      #expect((rig.remarks.values.last ?? nil)?.contains("did not report its knowledge") == true)
       // The place is known all the same.
       #expect(shelf.knowledge.withLock { $0?.database } == [])
       receiver.end()
@@ -181,7 +181,7 @@ struct KeptKnowledgeSessionTests {
     }
     let shelf = Shelf(knowledge(receiver.clock))
     let (_, remark) = try await run(receiver, shelf)
-    #expect(remark?.contains("does not take back") == true)
+    #expect(remark?.contains("does not accept its knowledge") == true)
     receiver.end()
   }
 }

@@ -60,7 +60,7 @@ import Testing
           guard let time = seconds(state.time) else { continue }
           (from, to) = (min(from, time), max(to, time))
         }
-        return to - from >= 8
+        return from <= to && to - from >= 8
       }, "\(watch.standardError)")
     watch.send(SIGKILL)
     broker.start()

@@ -176,7 +176,7 @@ struct BoardWarningsTests {
     tree.add("/dev/i2c-12")
     #expect(
       try devices("imu: { driver: 'mpu-6050', bus: '/dev/i2c-1' }") == [
-        "imu: there is no /dev/i2c-1; here there is /dev/i2c-7, /dev/i2c-12: sensorhub probe says what is on it"
+        "imu: there is no /dev/i2c-1; here there is /dev/i2c-7, /dev/i2c-12: sensorhub probe lists its chips"
       ])
   }
 
@@ -194,7 +194,7 @@ struct BoardWarningsTests {
     #expect(try bus("/dev/i2c-1") == ["imu: there is no /dev/i2c-1: sudo raspi-config nonint do_i2c 0"])
     #expect(
       try bus("/dev/i2c-3") == [
-        "imu: there is no /dev/i2c-3; here there is /dev/i2c-20: sensorhub probe says what is on it"
+        "imu: there is no /dev/i2c-3; here there is /dev/i2c-20: sensorhub probe lists its chips"
       ])
   }
 

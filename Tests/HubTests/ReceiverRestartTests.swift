@@ -63,7 +63,7 @@ struct ReceiverRestartTests {
     #expect(receiver.starts.last?.kind == .hot)
     #expect(eventually { receiver.interval == settings })
     #expect(receiver.commands.count { $0 == its.command } == 1)
-    #expect(statuses.values.contains { $0.remark?.contains("it is started anew, hot (try 1)") == true })
+    #expect(statuses.values.contains { $0.remark?.contains("it is restarted, hot (try 1)") == true })
     #expect(!statuses.values.contains { $0.power == .failed })
     lifetime.end()
     hub.shutDown()

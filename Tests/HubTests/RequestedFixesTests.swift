@@ -58,9 +58,9 @@ struct RequestedFixesTests {
     bench.pass(900)
     // Each rise of the line is one of the log's fixes, and one may be under way.
     #expect(bench.rises - rises <= log.values.count - count + 1)
-    #expect(
-      phone.values.count >= 10 && phone.values.allSatisfy { $0.fix.isKnown && $0.fix.isMet },
-      "\(phone.values.map { "\($0.fix.isKnown) \($0.fix.isMet) \($0.at)" })")
+    // Each second one is due together with one of the log's, and is a new one.
+    #expect(phone.values.count >= 10 && phone.values.allSatisfy(\.fix.isMet))
+    #expect(phone.values.count(where: \.fix.isKnown) >= 5)
     for one in phone.values {
       let at = try #require(one.fix.state.position?.at)
       #expect((one.at - at).inSeconds <= 120)

@@ -119,7 +119,7 @@ struct EscapingTests {
     #expect(throws: SecretFile.Failure.self) { try secret("correct horse battery", mode: 0o666).get() }
     #expect(throws: SecretFile.Failure.self) { try secret("-----BEGIN\nPRIVATE-----", mode: 0o600).get() }
     _ = secret("x", mode: 0o644)
-    #expect(SecretFile.warning(of: folder.path + "/secret")?.contains("everybody on this machine can read") == true)
+    #expect(SecretFile.warning(of: folder.path + "/secret")?.contains("every user here can read") == true)
     _ = secret("x", mode: 0o640)
     #expect(SecretFile.warning(of: folder.path + "/secret") == nil)
   }
