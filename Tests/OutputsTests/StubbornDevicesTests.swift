@@ -118,3 +118,79 @@ struct StubbornDevicesTests {
     await host.hub.value.isOff()
   }
 }
+
+/// The simulated hardware with chips that hang as a test tells them.
+private final class HangingHardware: Hardware {
+  private struct State {
+    /// At which transactions begin to hang.
+    var addresses: Set<UInt8> = []
+    /// At which those that hang go on hanging.
+    var held: Set<UInt8> = []
+    var hangCount = 0
+  }
+
+  let simulated: SimulatedHardware
+  private let state = Guarded(State())
+
+  init() {
+    var receiver = SimulatedReceiver.Configuration()
+    receiver.timeToFirstFix = .milliseconds(50)
+    receiver.rateHz = 20
+    simulated = SimulatedHardware(receiver: receiver)
+  }
+
+  /// How many transactions hang.
+  var hangCount: Int { state.withLock { $0.hangCount } }
+
+  /// - Parameter frees: whether what hangs goes on
+  func setHangs(_ hangs: Bool, at address: UInt8, frees: Bool = true) {
+    state.withLock { state in
+      if hangs {
+        state.addresses.insert(address)
+        state.held.insert(address)
+      } else {
+        state.addresses.remove(address)
+        if frees { state.held.remove(address) }
+      }
+    }
+  }
+
+  fileprivate func hold(at address: UInt8) {
+    guard state.withLock({ $0.addresses.contains(address) }) else { return }
+    state.withLock { $0.hangCount += 1 }
+    TestSupport.hold(until: { state.withLock { !$0.held.contains(address) } })
+    state.withLock { $0.hangCount -= 1 }
+  }
+
+  func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus {
+    Bus(bus: try simulated.i2cBus(name), hardware: self)
+  }
+
+  func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort {
+    try simulated.serialPort(name, speed: speed)
+  }
+
+  func checkSerialPort(_ name: String) throws(HardwareError) { try simulated.checkSerialPort(name) }
+
+  func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput {
+    try simulated.gpioOutput(name, activeLow: activeLow)
+  }
+
+  func gpioEdges(_ name: GPIOLineName, falling: Bool) throws(HardwareError) -> any GPIOEdgeInput {
+    try simulated.gpioEdges(name, falling: falling)
+  }
+
+  private struct Bus: I2CBus {
+    let bus: any I2CBus
+    let hardware: HangingHardware
+
+    var name: String { bus.name }
+    var maximumReadLength: Int { bus.maximumReadLength }
+    func claim(_ address: UInt8) throws(HardwareError) { try bus.claim(address) }
+
+    func transaction(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) throws(HardwareError) {
+      hardware.hold(at: address)
+      try bus.transaction(address, operations)
+    }
+  }
+}
