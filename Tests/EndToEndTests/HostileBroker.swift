@@ -212,7 +212,7 @@ enum HostileBroker {
     var reason = ""
 
     /// Whether libmosquitto has ended the process.
-    var hasCrashed: Bool { reason.contains("does not survive") }
+    var hasCrashed: Bool { reason.contains("crashes libmosquitto") }
     var isLetIn: Bool {
       reports.contains { if case .answered(let reason, _) = $0 { reason.code == 0 } else { false } }
     }

@@ -31,7 +31,7 @@ final class OtherUsersTests {
       """
     let forger = OtherUser.program(["-c", script], path: "/usr/bin/python3", readsAll: false)
     #expect(forger.prints("ready"), "\(forger.standardError)")
-    let said = "the folder \(planted) belongs to user \(OtherUser.mallory), who could put anything there"
+    let said = "the folder \(planted) belongs to user \(OtherUser.mallory), who can write anything there"
     for command in [["run"], ["watch", "--once", "--json"], ["devices"], ["safe"], ["release"]] {
       let program = OtherUser.program(command, as: OtherUser.victim)
       #expect(program.wait() == 77, "\(command): \(program.standardError)")

@@ -89,7 +89,7 @@ struct ReceiverRestartTests {
     #expect(eventually { epochs.values.contains { $0.fix.mode >= .twoDimensional } })
     receiver.setFaults { $0.isFrozen = true }
     #expect(
-      eventually { hub.devices[0].remark?.contains("only who speaks its language") == true }, "\(hub.devices)")
+      eventually { hub.devices[0].remark?.contains("only a command in its own language") == true }, "\(hub.devices)")
     let count = epochs.values.count
     // The run goes on.
     #expect(eventually { epochs.values.count > count + 2 })
