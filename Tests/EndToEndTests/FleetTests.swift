@@ -460,7 +460,7 @@ import Testing
     #expect(said("bytes are more than the 2500 that it takes in one message") == 1)
     let viewer = broker.listen(["sensorhub/boat/state/attitude"])
     broker.publish("\(FleetTests.interest)/viewer/attitude", #"{"rateHz": 50}"#)
-    #expect(eventually { said("does not take sensorhub/boat/last: its list of who may do what") == 1 })
+    #expect(eventually { said("does not take sensorhub/boat/last: its access list") == 1 })
     #expect(eventually { values(viewer).count > 200 })
     // They came one after the other. A message that a broker has not confirmed before it ends the connection may come
     // once more after that.

@@ -103,7 +103,7 @@ final class OtherUsersTests {
     // What root names itself is made safe all the same.
     HubProcess.write("{ name: \"ours\" }", to: "\(folder)/board.json5")
     let named = Program(["safe", "\(folder)/board.json5", "--socket", "\(theirs)/hub.sock"])
-    #expect(named.wait() == 0 && named.standardError.contains("going on without"), "\(named.standardError)")
+    #expect(named.wait() == 0 && named.standardError.contains("continuing without"), "\(named.standardError)")
     #expect(access("\(theirs)/board-in-use.json5", F_OK) == 0)
     // In root's folder, by a name that another user could once make there.
     let ours = "\(folder)/ours"
