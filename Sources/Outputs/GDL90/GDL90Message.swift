@@ -86,7 +86,10 @@ struct GDL90Message: Equatable {
   static func geometricAltitude(feetHAE: Double, sigmaMetres: Double?) -> GDL90Message {
     let altitude = Int16(clamping: Int((feetHAE / 5).rounded()))
     let merit = sigmaMetres.map { clamped(2 * $0, 0...0x7FFE) } ?? 0x7FFF
-    return GDL90Message([11] + big(UInt32(UInt16(bitPattern: altitude)), 2) + big(merit, 2))
+    var bytes: [UInt8] = [11]
+    bytes += big(UInt32(UInt16(bitPattern: altitude)), 2)
+    bytes += big(merit, 2)
+    return GDL90Message(bytes)
   }
 
   /// ForeFlight's extension: roll, pitch and heading in tenths of degrees.
@@ -95,9 +98,11 @@ struct GDL90Message: Equatable {
       UInt32(UInt16(bitPattern: Int16(clamping: Int((degrees * 10).rounded()))))
     }
     let heading = headingDegrees.map { tenths($0) & 0x7FFF } ?? 0xFFFF
-    let unknown = big(0xFFFF, 2)
-    return GDL90Message(
-      [0x65, 1] + big(tenths(rollDegrees), 2) + big(tenths(pitchDegrees), 2) + big(heading, 2) + unknown + unknown)
+    var bytes: [UInt8] = [0x65, 1]
+    // The last two are speeds, which are unknown.
+    let values: [UInt32] = [tenths(rollDegrees), tenths(pitchDegrees), heading, 0xFFFF, 0xFFFF]
+    for value in values { bytes += big(value, 2) }
+    return GDL90Message(bytes)
   }
 
   /// NIC and NACp (sections 3.5.1.7): the integrity that a certified receiver would vouch for is unknown.
