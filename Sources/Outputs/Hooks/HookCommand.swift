@@ -91,15 +91,19 @@ struct HookCommand: Sendable {
     return poll(&descriptor, 1, 0) > 0
   }
 
-  /// Returns `false` at the end of the output.
+  /// Takes what waits, up to what a pipe holds: a program that writes without a pause must not keep its reader from the
+  /// clock and from the request to stop.
+  ///
+  /// - Returns: `false` at the end of the output
   private static func read(_ descriptor: Int32, _ text: inout [UInt8]) -> Bool {
     var piece = [UInt8](repeating: 0, count: 4096)
-    while true {
+    for _ in 0..<16 {
       let count = Glibc.read(descriptor, &piece, piece.count)
       if count < 0 { return errno == EAGAIN || errno == EINTR }
       if count == 0 { return false }
       text += piece[..<min(count, max(0, mostOutput - text.count))]
     }
+    return true
   }
 
   private func spawn(input: Int32, output: Int32) -> (pid: pid_t, error: Int32) {

@@ -14,6 +14,9 @@ final class OwnTracksFeed: Sendable {
   /// The same if only positions that have moved are sent.
   private static let shortInterval = Duration.seconds(1)
 
+  /// A clock that is set back by at least this much is followed: one that was wrong by years would silence the feed for years.
+  private static let setBackSeconds: Int64 = 60
+
   private struct State: ~Copyable {
     var json = JSONWriter(capacity: 256)
     var lastSeconds: Int64?
@@ -85,7 +88,7 @@ final class OwnTracksFeed: Sendable {
     guard let seconds = OwnTracksReport.seconds(of: fused, isStill: isStill) else { return }
     state.withLock { state in
       // One second has one position, and time only grows: programs draw the way in the order of the times.
-      if let last = state.lastSeconds, seconds <= last { return }
+      if let last = state.lastSeconds, seconds <= last, last - seconds < OwnTracksFeed.setBackSeconds { return }
       state.lastSeconds = seconds
       state.json.removeAll()
       OwnTracksReport.write(fused, at: seconds, trackerID: trackerID, isScheduled: isScheduled, to: &state.json)

@@ -1,7 +1,8 @@
 import Hub
 
 extension Board {
-  /// Without the parts that would act on the machine: a replay must not set the clock, or be recorded again.
+  /// Without the parts that would act on the machine or on others: a replay must not set the clock, be recorded again, run hooks,
+  /// or reach a broker or a caster.
   var asReplayed: Board {
     var board = self
     board.record = nil
@@ -9,9 +10,13 @@ extension Board {
     board.journalsState = false
     board.nmea.removeAll { $0.target != nil }
     board.gdl90 = nil
+    board.hooks = []
+    board.requests = []
+    board.fleet = nil
     for (index, device) in board.devices.enumerated() {
       guard case .receiver(var receiver) = device else { continue }
       receiver.pulse = nil
+      receiver.caster = nil
       board.devices[index] = .receiver(receiver)
     }
     return board
