@@ -40,9 +40,11 @@ extension HubHost {
         isAnswered.withLock { $0 = true }
         let place = order.place(in: state)
         // Not on a thread that reads a device: the disk is waited for.
-        _ = DetachedThread.start("fence") { [self] in
+        let error = DetachedThread.start("fence") { [self] in
           if let place { _ = add(order.fence(about: place), answer) } else { answer(nil, .noPosition) }
         }
+        // Without a thread no one would answer, and the client would wait for ever.
+        if error != 0 { answer(nil, .noPosition) }
       }, receiveCompletion: { _ in if !isAnswered.withLock({ $0 }) { answer(nil, .noPosition) } })
   }
 
