@@ -51,7 +51,7 @@ import Testing
       """)
     #expect(try browser.text("document.getElementById('anchor-sound').ariaPressed") == "false")
     try click("anchor-sound")
-    #expect(try browser.text("document.getElementById('anchor-sound').ariaPressed") == "true")
+    #expect(try browser.shows("true", at: "document.getElementById('anchor-sound').ariaPressed"))
     try drop(10)
     #expect(try eventually(within: .seconds(240)) { try text(of: "banner").contains("anchor: dragging for ") })
     #expect(try text(of: "banner").contains(" m beyond the edge"))

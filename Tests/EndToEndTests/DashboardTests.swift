@@ -108,7 +108,8 @@ import Testing
     #expect(hub.devicesNow["gps"].wakes == 2)
     try browser.run("document.getElementById('pause').click()")
     #expect(hub.comesToRest())
-    #expect(try text(of: "mode") == "paused")
+    // The page draws its words a moment later.
+    #expect(try eventually { try text(of: "mode") == "paused" })
     #expect(try text(of: "pause") == "Resume" && browser.text("document.getElementById('pause').ariaPressed") == "null")
     // Known values visibly grow old, including satellites.
     for id in ["position-age", "attitude-age", "sky-age"] {
@@ -122,6 +123,8 @@ import Testing
     let names = "[...document.querySelectorAll('.device:first-child button')].map((b) => b.ariaLabel).join()"
     #expect(try browser.text(names) == "Hold GPS on simulated/gps awake for 60 seconds,Release GPS on simulated/gps")
     #expect(try browser.text("document.querySelector('.release').disabled") == "true")
+    // A page that was hidden for some seconds disables its buttons until it has heard from the hub again.
+    #expect(try browser.shows("false", at: "document.querySelector('.hold').disabled"))
     try browser.run("document.querySelector('.hold').click()")
     #expect(eventually { hub.devicesNow["gps"].holders == ["held for 127.0.0.1"] })
     #expect(hub.devicesNow["imu"].power == "off")
@@ -130,7 +133,7 @@ import Testing
     let held = /Awake: held for 127\.0\.0\.1 \([1-5]?\d s left\)/
     #expect(try eventually { try browser.text(who).wholeMatch(of: held) != nil })
     #expect(try browser.text(names).hasPrefix("Hold GPS"))
-    #expect(try browser.text("document.querySelector('.release').disabled") == "false")
+    #expect(try browser.shows("false", at: "document.querySelector('.release').disabled"))
     try browser.run("document.querySelector('.release').click()")
     #expect(hub.comesToRest())
     try browser.run("document.getElementById('pause').click()")

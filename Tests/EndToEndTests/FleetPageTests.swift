@@ -255,7 +255,7 @@ import Testing
     #expect(try browser.text("document.title").contains("fence anchor: "))
     #expect(try browser.shows("true", at: "document.getElementById('count').textContent.endsWith(' 2 in trouble')"))
     let links = "[...document.querySelectorAll('.page:not([hidden])')].map((e) => e.href).join()"
-    #expect(try browser.text(links) == "http://buoy.example:8080/")
+    #expect(try browser.shows("http://buoy.example:8080/", at: links))
     // A name opens its hub, as its button does.
     try browser.run("document.querySelector('.hub h3').click()")
     #expect(try eventually { try browser.text("document.querySelector('.hub button').textContent") == "Close" })
