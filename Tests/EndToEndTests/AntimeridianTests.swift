@@ -79,11 +79,12 @@ import Testing
     let board = "\(temporary.path)/board.json5"
     HubProcess.write(
       "{ name: \"log\", devices: { gps: { driver: \"nmea\", port: \"log\" } }, http: { port: \(port) } }", to: board)
+    // The replay is over in twelve seconds, which may be less than the browser takes to start.
+    let browser = try Browser()
     let replay = Program([
       "replay", log, "--board", board, "--socket", "\(temporary.path)/hub.sock", "--stay", "--rate", "5",
     ])
     #expect(eventually { HTTPAnswer(port, "GET", "/healthz").status == 200 }, "\(replay.standardError)")
-    let browser = try Browser()
     try browser.open("http://localhost:\(port)/")
     try noteScale(browser)
     #expect(try eventually { try browser.text("document.getElementById('lon').textContent").hasSuffix("W") })

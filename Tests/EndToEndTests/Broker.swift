@@ -105,4 +105,17 @@ final class Broker {
     guard let line = listener.lines.first, !line.hasPrefix(Broker.end + " ") else { return nil }
     return String(line.drop { $0 != " " }.dropFirst())
   }
+
+  /// The messages retained under topics, each with its topic and a blank before it.
+  ///
+  /// - Parameter filter: with `+` or `#` for many topics
+  func allRetained(_ filter: String) -> [String] {
+    hasEnd = hasEnd || publish(Broker.end, "end")
+    // Those of the first subscription come before that of the second.
+    let listener = listen([filter, Broker.end])
+    _ = listener.prints("\(Broker.end) end\n")
+    listener.send(SIGTERM)
+    listener.wait()
+    return listener.lines.filter { !$0.hasPrefix(Broker.end + " ") }
+  }
 }

@@ -554,12 +554,7 @@ import Testing
     let told = "\"availability_topic\":\"\(topic)/\(next)/status\""
     #expect(listener.prints(told), "\(listener.standardOutput)")
     // At the end the broker has only its present messages.
-    func kept() -> [String] {
-      let look = broker.listen(["homeassistant/device/+/config", "sensorhub/+/status", "other/+/status"], ["-W", "2"])
-      look.wait()
-      return look.lines.map { String($0) }.filter { line in line.hasPrefix("homeassistant/") }
-    }
-    let found = kept()
+    let found = broker.allRetained("homeassistant/device/+/config")
     #expect(found.count == 1 && found.allSatisfy { $0.contains(told) }, "\(found)")
     // The messages of the earlier name were removed first.
     let lines = listener.lines.map { String($0) }
