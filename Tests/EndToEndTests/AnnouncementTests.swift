@@ -67,8 +67,12 @@ struct AnnouncementTests {
     var daemon = avahi()
     let announced = "announced to the network as 'SensorHub test': _signalk-tcp._tcp \(signalK)\n"
     #expect(hub.logs(announced), "\(hub.program.standardError)")
-    let found = services("_signalk-tcp._tcp")
-    #expect(found.contains(";\(signalK);") && found.contains("\"roles=master, main\""), "\(found)")
+    var found = ""
+    let isFound = eventually {
+      found = services("_signalk-tcp._tcp")
+      return found.contains(";\(signalK);")
+    }
+    #expect(isFound && found.contains("\"roles=master, main\""), "\(found)")
     #expect(found.contains("\"self=vessels.urn:mrn:signalk:uuid:"), "\(found)")
     // The port for this machine alone is not told.
     #expect(!services("_gpsd._tcp").contains(";\(gpsd);"))
@@ -78,7 +82,7 @@ struct AnnouncementTests {
     daemon = avahi()
     let isAgain = eventually { hub.program.standardError.split(separator: "announced to the network as").count == 3 }
     #expect(isAgain, "\(hub.program.standardError)")
-    #expect(services("_signalk-tcp._tcp").contains(";\(signalK);"))
+    #expect(eventually { services("_signalk-tcp._tcp").contains(";\(signalK);") })
     #expect(hub.stop() == 0)
     #expect(eventually { !services("_signalk-tcp._tcp").contains(";\(signalK);") })
     daemon.send(SIGTERM)

@@ -202,9 +202,15 @@ import Testing
     #expect(eventually { access(socket, F_OK) == 0 })
     let watch = Program(["watch", "--socket", socket, "--json"])
     #expect(eventually { watch.lines.contains { $0.contains("\"fused\"") } })
-    let devices = Program(["devices", "--verbose", "--socket", socket])
-    #expect(devices.wait() == 0 && devices.standardOutput.contains("imu: recorded imu"), "\(devices.standardOutput)")
-    #expect(devices.standardOutput.contains("watch[\(watch.pid)]"))
+    // On a busy machine the hub may not have received the program's name yet.
+    var listing = ""
+    let isNamed = eventually {
+      let devices = Program(["devices", "--verbose", "--socket", socket])
+      guard devices.wait() == 0 else { return false }
+      listing = devices.standardOutput
+      return listing.contains("watch[\(watch.pid)]")
+    }
+    #expect(isNamed && listing.contains("imu: recorded imu"), "\(listing)")
     let record = Program(["record", "--socket", socket, "--for", "1", "--output", folder + "/again.mcap"])
     #expect(record.wait() != 0 && record.standardError.contains("a replay is not recorded"), "\(record.standardError)")
     #expect(program.isRunning, "\(program.standardError)")
