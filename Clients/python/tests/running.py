@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -35,6 +36,17 @@ def eventually(condition: Callable[[], bool]) -> bool:
     return condition()
 
 
+def free_port() -> int:
+    """An unused port, and none of those that the kernel gives to clients: others have thousands while a hub starts."""
+    while True:
+        port = random.randrange(5_000, 10_000)
+        try:
+            with socket.create_server(("127.0.0.1", port)):
+                return port
+        except OSError:
+            continue
+
+
 class RunningHub:
     """A hub with a receiver and an inertial sensor, which are off unless a client wants them."""
 
@@ -45,8 +57,7 @@ class RunningHub:
         """
         self.folder = Path(tempfile.mkdtemp(prefix="sensorhub-python-"))
         self.socket = str(self.folder / "hub.sock")
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
+        port = free_port()
         self.url = f"http://127.0.0.1:{port}"
         self.token_file = self.folder / "token"
         self.token_file.write_text(token + "\n")

@@ -255,7 +255,7 @@ class HoldTests(HubTestCase):
             self.hub.stop()
             self.hub.start()
             self.assertEventually(lambda: hold.id not in (None, first))
-            self.assertTrue(self.hub.is_awake("imu"))
+            self.assertEventually(lambda: self.hub.is_awake("imu"))
         self.assertSleeps()
 
 
