@@ -265,7 +265,7 @@ struct IIOBufferTests {
     for index in 0..<40 { pipe.write(scan(0, 1, -Int16(index), at: 1000 + Int64(index))) }
     #expect(poller.wait(for: buffer.fileDescriptor) == .readable)
     try read(35)
-    #expect(numbers == (0..<35).map { Int64(-$0) })
+    #expect(numbers == (0..<35).map { (number: Int64) in -number })
     #expect(times == Array(1000..<1035))
     try read(35)
     #expect(numbers.count == 40 && numbers.last == -39)

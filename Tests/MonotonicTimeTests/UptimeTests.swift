@@ -42,7 +42,8 @@ struct UptimeTests {
     #expect(first + .nanoseconds(-1) == first)
     #expect(last - first == .nanoseconds(Int64.max) + .nanoseconds(Int64.max) + .nanoseconds(1))
     #expect(first.duration(to: last) > .seconds(584 * 365 * 86_400))
-    #expect(first.seconds(since: last) < -584.0 * 365 * 86_400)
+    let years: Double = 584 * 365 * 86_400
+    #expect(first.seconds(since: last) < -years)
     #expect(Duration.seconds(Int64.max).inNanoseconds == .max)
     #expect(Duration.seconds(Int64.min).inNanoseconds == .min)
   }
