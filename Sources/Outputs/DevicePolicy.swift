@@ -57,7 +57,8 @@ public struct DevicePolicy {
     for webhook in board.hooks.compactMap(\.webhook) where !webhook.isLoopback {
       networks.append(IPAddress(webhook.origin.host)?.description ?? "any")
     }
-    self.networks = networks
+    var seen: Set<String> = []
+    self.networks = networks.filter { seen.insert($0).inserted }
     runPaths = DevicePolicy.runPaths(of: board.hooks)
     // One that is not there yet does not keep the hub from starting.
     writtenPaths = [board.record?.path].compactMap { $0.flatMap { UnitText.path($0, isOptional: true) } }

@@ -195,6 +195,16 @@ import Testing
     #expect(policy.lines.filter { $0.hasPrefix("IP") } == (["localhost"] + networks).map { "IPAddressAllow=\($0)" })
   }
 
+  @Test func `the sandbox names a network once, however many peers are in it`() {
+    let policy = check(
+      """
+      { name: "test", mqtt: { broker: "mqtts://broker.example" }, devices: { gps: {
+          driver: "nmea", port: "/dev/serial0", ntrip: { caster: "ntrip://caster.example/BASE" } } } }
+      """, options: ["--device-policy"])
+    #expect(policy.wait() == 0)
+    #expect(policy.lines.filter { $0.hasPrefix("IP") } == ["IPAddressAllow=localhost", "IPAddressAllow=any"])
+  }
+
   @Test(arguments: [("192.0.2.7", ["192.0.2.7"]), ("caster.example", ["any"]), ("127.0.0.1", [])])
   func `the sandbox is told of a caster`(_ host: String, _ networks: [String]) {
     let policy = check(
