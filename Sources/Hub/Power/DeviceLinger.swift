@@ -118,15 +118,14 @@ struct DeviceLinger: Sendable {
     guard let gap = gap(at: now), case let breakEven = grounds.breakEvenSeconds, gap <= breakEven else { return nil }
     return Linger(
       .nanoseconds(Int64((gap + DeviceLinger.wakeMargin) * 1e9)),
-      reason: "the next scheduled fix wakes it in \(gap.short) s, and a restart costs as much as "
-        + "\(breakEven.short) s")
+      reason: "its next scheduled fix was \(gap.short) s away, and a restart costs as much as \(breakEven.short) s")
   }
 
   /// After a scheduled visit, only the next wake matters.
   private func behindFix(at now: MonotonicInstant) -> Linger {
     Linger(
       .zero,
-      reason: gap(at: now).map { "the next scheduled fix wakes it in \($0.short) s" }
+      reason: gap(at: now).map { "its next scheduled fix was \($0.short) s away" }
         ?? "no fix on a schedule needs it")
   }
 
