@@ -6,8 +6,8 @@ import Testing
 
 /// Calibrations on the simulated board, which moves as requested.
 struct CalibrationPracticeTests {
-  /// - Returns: how far a calibration gets in some simulated minutes
-  private func progress(_ kind: CalibrationKind, _ practice: Practice) -> Double {
+  /// A calibration after at most five simulated minutes.
+  private func session(_ kind: CalibrationKind, _ practice: Practice) -> CalibrationSession {
     let start = MonotonicInstant(nanoseconds: 0)
     var world = World(start: start)
     world.practice = practice
@@ -18,13 +18,21 @@ struct CalibrationPracticeTests {
       if step % 2 == 0 { session.add(magnetometer: truth.magneticField) }
       if session.progress >= 1 { break }
     }
-    return session.progress
+    return session
   }
+
+  private func progress(_ kind: CalibrationKind, _ practice: Practice) -> Double { session(kind, practice).progress }
 
   @Test func `it lies still, tumbles and turns as each calibration asks`() {
     #expect(progress(.gyro, .lies) >= 1)
     #expect(progress(.accel, .tumbles) >= 1)
     #expect(progress(.mag, .turns) >= 1)
+  }
+
+  @Test func `an accelerometer's calibration names the positions that are missing, while there are any`() {
+    let first = session(.accel, .lies).instruction
+    #expect(first.hasSuffix("; missing: x up, x down, y up, y down, z up"), "\(first)")
+    #expect(session(.accel, .tumbles).instruction == "all six positions are measured")
   }
 
   @Test func `a running simulation does so from when it is asked, and drives on from where it was`() {

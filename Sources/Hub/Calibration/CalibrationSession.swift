@@ -86,6 +86,7 @@ public struct CalibrationSession: Sendable {
       return "leave the sensor lying still; without a magnetometer nothing shows that it does not turn slowly, "
         + "so this takes two minutes"
     case .gyro: return "leave the sensor lying still"
+    case .accel(let inner) where inner.missing.isEmpty: return "all six positions are measured"
     case .accel(let inner):
       let names = inner.missing.map { "\($0)".prefix(1) + ($0.rawValue % 2 == 0 ? " up" : " down") }
       return "hold it still for two seconds with an axis straight up or down; missing: "
