@@ -35,7 +35,7 @@ struct DeviceTable {
       "\(wakes), \(Text.fixed(device.energyMilliwattHours, 3)) mWh",
       device.holders.isEmpty
         // A failure has its reason below.
-        ? Text.printable("nobody\(rest)\(device.power == "failed" ? "" : ": \(device.reason)")")
+        ? Text.printable("no client\(rest)\(device.power == "failed" ? "" : ": \(device.reason)")")
         : device.holders.map(Text.printable).joined(separator: ", "),
     ]
   }

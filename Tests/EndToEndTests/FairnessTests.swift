@@ -34,7 +34,7 @@ import Testing
     let idle = (0..<1120).map { _ in Peer(gpsd, from: [127, 0, 0, 2]) }
     let devices = Program(["devices", "--verbose", "--socket", hub.socket])
     #expect(devices.wait() == 0, "\(devices.standardError)")
-    #expect(devices.standardOutput.contains("held by  nobody"))
+    #expect(devices.standardOutput.contains("held by  no client"))
     // Another machine, the same one, and another port.
     let others = [Peer(gpsd), Peer(gpsd, from: [127, 0, 0, 2])]
     for client in others { client.send(FairnessTests.watch) }

@@ -60,7 +60,7 @@ struct Devices: ParsableCommand {
       say(
         "  power    \(device.power) for \(Text.duration(seconds: device.forSeconds))\(rest(device)): \(device.reason)")
       say(
-        "  held by  \(device.holders.isEmpty ? "nobody" : device.holders.joined(separator: ", "))")
+        "  held by  \(device.holders.isEmpty ? "no client" : device.holders.joined(separator: ", "))")
       say(
         "  so far   on for \(Text.duration(seconds: device.onSeconds)) in \(device.wakes) \(device.wakes == 1 ? "wake" : "wakes"), "
           + "\(Text.fixed(device.energyMilliwattHours, 3)) mWh\(measured(device))")
