@@ -154,7 +154,7 @@ dist: release ## Pack a release folder, to be unpacked and run; for another Debi
 	@.ci/dist $(FOR)
 
 lint: setup
-	@.ci/packages shellcheck
+	@.ci/packages shellcheck python3
 	shellcheck deploy.sh systemd/activate systemd/sensorhub-generator packaging/debian/sensorhub.p* Tests/Fuzzing/fuzz Benchmarks/mqtt/guest-init $(filter-out %.cpp %/run-by-loader %/references,$(wildcard .ci/*)) $(filter-out %.config %/i2c-relay,$(wildcard $(BENCH)/*))
 	.ci/check-closures
 	.ci/check-c-structs
