@@ -154,11 +154,12 @@ dist: release ## Pack a release folder, to be unpacked and run; for another Debi
 	@.ci/dist $(FOR)
 
 lint: setup
-	@.ci/packages shellcheck
-	shellcheck deploy.sh systemd/activate systemd/sensorhub-generator packaging/debian/sensorhub.p* Tests/Fuzzing/fuzz Benchmarks/mqtt/guest-init $(filter-out %.cpp %/run-by-loader,$(wildcard .ci/*)) $(filter-out %.config %/i2c-relay,$(wildcard $(BENCH)/*))
+	@.ci/packages shellcheck python3
+	shellcheck deploy.sh systemd/activate systemd/sensorhub-generator packaging/debian/sensorhub.p* Tests/Fuzzing/fuzz Benchmarks/mqtt/guest-init $(filter-out %.cpp %/run-by-loader %/references,$(wildcard .ci/*)) $(filter-out %.config %/i2c-relay,$(wildcard $(BENCH)/*))
 	.ci/check-closures
 	.ci/check-c-structs
 	.ci/check-links
+	.ci/references
 	.ci/check-english
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
 

@@ -6,7 +6,7 @@ import TestSupport
 import VirtualBench
 
 /// The wiring of the devices under test: the virtual board's, or the one in the file that SENSORHUB_WIRING names.
-/// Documentation/building-and-testing.md contains an example.
+/// Documentation/how-to/your-own-bench.md contains an example.
 struct Wiring: Decodable {
   struct Line: Decodable {
     /// The chip and line that switch the device's power.

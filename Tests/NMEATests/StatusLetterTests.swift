@@ -3,7 +3,7 @@ import Testing
 
 @testable import NMEA
 
-/// The table of Documentation/receivers.md ("What its letters mean"), row by row: what each status, mode and quality letter means to
+/// The table of Documentation/reference/receivers.md ("Status letters"), row by row: what each status, mode and quality letter means to
 /// the hub. A sentence is the only one of its epoch, unless a row has several.
 struct StatusLetterTests {
   private static let place = "4807.0380,N,01131.0000,E"

@@ -1,6 +1,6 @@
 """A client of SensorHub: position, motion and attitude of a board, whose devices are powered while you listen.
 
-``Hub`` is for programs that wait, ``AsyncHub`` for those with asyncio. ``Documentation/python.md`` is the tutorial.
+``Hub`` is for programs that wait, ``AsyncHub`` for those with asyncio. ``Documentation/tutorial/python.md`` is the tutorial.
 """
 
 from .asynchronous import AsyncHold, AsyncHub, AsyncSubscription

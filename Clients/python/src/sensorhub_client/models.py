@@ -423,6 +423,8 @@ class Corrections(Record):
     """Seconds since the last message."""
     receiver: CorrectionOutcomes | None = _optional()
     """``None`` for a receiver that says nothing about them."""
+    base_distance_metres: float | None = _optional("baseDistanceMetres")
+    """To the base station; ``None`` until it has said where it is."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
@@ -550,6 +552,8 @@ class Fence(Record):
     """Latitude, longitude (degrees) and radius (metres)."""
     polygon: tuple[tuple[float, ...], ...] | None = _optional()
     """Its corners, latitude and longitude in degrees."""
+    added: bool | None = _optional()
+    """It was added while the hub ran; ``None`` for a fence of the board file."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
