@@ -11,7 +11,7 @@ struct ConnectionPatience {
     var silence = TimeAmount.seconds(30)
     /// The limit without a byte taken of an answer.
     var answer = TimeAmount.seconds(30)
-    /// The limit without a byte taken of an event stream. It is shorter, because the stream keeps devices awake and its
+    /// The limit without a byte taken of an event stream. It has an end because the stream keeps devices awake; its
     /// client reconnects by itself.
     var stream = TimeAmount.nanoseconds(StreamConnection.patience.inNanoseconds)
   }

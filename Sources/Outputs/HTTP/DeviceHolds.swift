@@ -3,7 +3,7 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// Devices that clients keep awake for a requested time.  Each hold belongs to its client: its identifier permits
+/// Devices that clients keep awake for a requested time. Each hold belongs to its client: its identifier permits
 /// extending or releasing it, and no other request shortens it.
 final class DeviceHolds: Sendable {
   /// The maximum number of holds.

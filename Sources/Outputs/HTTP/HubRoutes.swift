@@ -8,7 +8,7 @@ import Publishing
 
 /// The routes of a hub that read, and those that act.
 enum HubRoutes {
-  /// - Parameter hasToken: whether clients must know the port's token
+  /// - Parameter hasToken: whether clients have proved that they know the port's token
   static func all(
     _ host: HubHost, _ holds: DeviceHolds, _ streams: EventStreams, hasToken: Bool
   ) -> [HTTPRoute] {
