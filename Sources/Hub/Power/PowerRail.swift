@@ -62,8 +62,8 @@ public final class PowerRail: Sendable {
   /// Whether the line has ever been driven.
   var hasBeenDriven: Bool { state.withLock { $0.machine.hasBeenDriven } }
 
-  /// Whether the supply is on for this user only, so that its release would switch the supply off. Sleeping devices
-  /// count as users.
+  /// Whether the supply is on for this user only, so that its release would switch the supply off. No other
+  /// device, awake or asleep, needs the supply.
   func isOn(forAlone user: String) -> Bool {
     state.withLock { state in
       let supply = state.machine.supply

@@ -27,8 +27,8 @@ struct ReceiverRun: Sendable {
 
   /// - Parameters:
   ///   - suppliedAt: the start of its supply, or of listening if the supply's start is unknown
-  ///   - remembers: whether its supply was switched on then, so that a quick start shows that it has kept its memory;
-  ///     without a battery it shows that it was sent its knowledge, which lacks the number of leap seconds
+  ///   - remembers: whether its supply was switched on then, so that a quick start shows that it has kept its memory.
+  ///     Without a battery, a quick start shows that the hub restored its data, which lacks the number of leap seconds
   ///   - allowsOldTimes: whether the system's clock may be right although it shows a time years ago
   init(
     suppliedAt: MonotonicInstant, remembers: Bool, on machine: Machine, _ monitor: DeviceMonitor,
