@@ -38,8 +38,8 @@ extension Hub {
   ///
   /// - Parameters:
   ///   - wakes: whether to wake all devices, instead of recording them while other clients keep them awake
-  ///   - before: the previous hub's recording, for the same recorder: its receivers that this hub shares stay recorded,
-  ///     and the rest of it ends
+  ///   - before: the previous hub's recording, for the same recorder. Shared receivers continue to be
+  ///     recorded, and the rest ends
   public func record(
     to recorder: some HubRecorder, as holder: Holder, wakes: Bool, continuing before: HubRecording? = nil
   ) -> HubRecording {
