@@ -86,7 +86,7 @@ public enum MPUModel: UInt8, CaseIterable, Equatable, Sendable {
     case .mpu6050: Float(raw) / 340 + 36.53
     // The formula is from the MPU-9250 product specification, 3.4.2.
     case .mpu6500, .mpu9250, .mpu9255, .mpu6515, .mpu6880, .clone72: Float(raw) / 333.87 + 21
-    // ICM-20602 product specification 3.3: 326.8 to a degree, 0 at 25 degrees.
+    // The values are from ICM-20602 product specification 3.3: 326.8 units per degree, and 0 means 25 degrees.
     case .icm20600, .icm20602, .icm20608, .icm20608d, .icm20690, .iam20680, .clone98: Float(raw) / 326.8 + 25
     }
   }
