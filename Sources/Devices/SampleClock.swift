@@ -2,17 +2,17 @@ import MonotonicTime
 
 /// Gives each sample of a FIFO its time.
 ///
-/// The chip's oscillator may be some percent off, and a burst is read whenever its thread gets round to it: the clock
-/// learns the true period and follows the bursts slowly, so that a late read does not move the samples.
+/// The chip's oscillator may be wrong by some percent, and a burst is read whenever its thread can run. The clock
+/// therefore learns the true period and follows the bursts slowly, so that a late read does not move the samples.
 struct SampleClock: Sendable {
   private static let phaseGain = 0.05
   private static let periodGain = 0.002
   private static let edgePeriodGain = 0.1
 
   private let nominalPeriod: Double
-  /// Nanoseconds.
+  /// The period in nanoseconds.
   private(set) var period: Double
-  /// Nanoseconds on the monotonic clock; `nil` before the first burst.
+  /// The time of the last sample in nanoseconds on the monotonic clock; `nil` before the first burst.
   private var last: Double?
 
   init(rateHz: Double) {
@@ -20,14 +20,14 @@ struct SampleClock: Sendable {
     period = nominalPeriod
   }
 
-  /// Starts over: samples were lost.
+  /// Starts over after samples were lost.
   mutating func reset() { last = nil }
 
   /// The time of the first of `count` samples, the newest of which became ready at `edge`, and the period between them.
   mutating func stamp(_ count: Int, edge: MonotonicInstant) -> (first: Int64, period: Double) {
     let newest = Double(edge.nanoseconds)
     if let before = last {
-      // The edge is the time; only the period, for the samples before the newest, has noise to average out.
+      // The edge is the exact time. Only the period, for the samples before the newest, has noise to average out.
       let measured = (newest - before) / Double(count)
       let isPlausible = abs(measured - nominalPeriod) < 0.1 * nominalPeriod
       if isPlausible { period += SampleClock.edgePeriodGain * (measured - period) }
@@ -39,7 +39,7 @@ struct SampleClock: Sendable {
   /// The time of the first of `count` samples that were read at `readAt`, and the period between them.
   mutating func stamp(_ count: Int, readAt: MonotonicInstant) -> (first: Int64, period: Double) {
     let now = Double(readAt.nanoseconds)
-    // The latest sample in the FIFO is half a period old, on average.
+    // The latest sample in the FIFO is half a period old on average.
     let measured = now - period / 2
     guard let before = last else {
       last = measured
@@ -48,7 +48,7 @@ struct SampleClock: Sendable {
     let predicted = before + period * Double(count)
     let error = measured - predicted
     if abs(error) > 20 * nominalPeriod {
-      // This is no drift: the process or the chip was stopped. The estimate starts again from this observation.
+      // This is not drift: the process or the chip was stopped. The estimate starts again from this observation.
       last = measured
       return (Int64(measured - period * Double(count - 1)), period)
     }

@@ -1,11 +1,11 @@
 import Glibc
 import MonotonicTime
 
-/// A value with the instant it was measured at and what measured it: no value without its age.
+/// A value with the instant of its measurement and its source, so that no value is without its age.
 public struct Dated<Value: Sendable>: Sendable {
   public var value: Value
   public var at: MonotonicInstant
-  /// All that have a share in it.
+  /// The devices that contribute to the value.
   public var source: DeviceSet
 
   public init(_ value: Value, at: MonotonicInstant, source: DeviceSet) {
@@ -15,34 +15,34 @@ public struct Dated<Value: Sendable>: Sendable {
   }
 }
 
-/// Everything that is known about where the board is, how it moves and how it lies, as of one instant.
+/// Everything that is known about the board's position, motion and attitude at one instant.
 ///
-/// Each part is dated for itself and is absent while it is not known; a stale part keeps the age it has.
+/// Each part has its own date, and is absent while it is unknown. An old part keeps its age.
 public struct FusedState: Sendable {
   public enum Mode: String, Equatable, Sendable {
     case none
-    /// Attitude alone.
+    /// Only the attitude.
     case attitude
-    /// The receiver's own position and velocity; the attitude beside it, if any, has nothing to do with them.
+    /// The receiver's own position and velocity. An attitude, if any, is independent of them.
     case gnss
-    /// One solution from both.
+    /// A common solution of the receiver and the IMU.
     case fused
-    /// That solution carried on by the IMU, without fixes.
+    /// The common solution, continued by the IMU without fixes.
     case deadReckoning
-    /// Nobody listens, so the devices are off; the position is the last one known.
+    /// No client subscribes, so the devices are off. The position is the last known one.
     case asleep
   }
 
   public struct Position: Equatable, Sendable {
-    /// WGS 84, -90 to 90 and -180 to 180.
+    /// The latitude in WGS 84, -90 to 90; the longitude is from -180 to 180.
     public var latitudeDegrees: Double
     public var longitudeDegrees: Double
-    /// Above the ellipsoid.
+    /// The height above the ellipsoid.
     public var altitudeHAEMetres: Double?
-    /// Above mean sea level.
+    /// The height above mean sea level.
     public var altitudeMSLMetres: Double?
-    /// One standard deviation along one axis (the root mean square of north's and east's), by the receiver's own estimate
-    /// where it gives one. See `Confidence` for bounds.
+    /// The standard deviation along one axis (the root mean square of north and east), from the receiver's own estimate
+    /// if it gives one. See `Confidence` for bounds.
     public var horizontalSigmaMetres: Double?
     public var verticalSigmaMetres: Double?
 
@@ -61,11 +61,11 @@ public struct FusedState: Sendable {
 
   public struct Motion: Equatable, Sendable {
     public var speedMetresPerSecond: Double
-    /// Course over ground, degrees from true north; `nil` at rest.
+    /// The course over ground, degrees from true north; `nil` at rest.
     public var trackDegrees: Double?
     public var climbMetresPerSecond: Double?
-    /// One standard deviation of the velocity along one horizontal axis (the root mean square of north's and east's), so
-    /// also that of the speed, and of what is across the track. See `Confidence` for bounds.
+    /// The standard deviation of the velocity along one horizontal axis (the root mean square of north and east). It
+    /// applies to the speed, and to the velocity across the track. See `Confidence` for bounds.
     public var horizontalSigmaMetresPerSecond: Double?
     public var verticalSigmaMetresPerSecond: Double?
 
@@ -80,7 +80,7 @@ public struct FusedState: Sendable {
       self.verticalSigmaMetresPerSecond = verticalSigmaMetresPerSecond
     }
 
-    /// North, east, down.
+    /// The velocity: north, east, down.
     public var velocity: SIMD3<Double>? {
       guard let trackDegrees else { return speedMetresPerSecond == 0 ? .zero : nil }
       let track = trackDegrees * .pi / 180
@@ -90,10 +90,10 @@ public struct FusedState: Sendable {
   }
 
   public struct Attitude: Equatable, Sendable {
-    /// Body to north, east, down.
+    /// The rotation from body axes to north, east, down.
     public var quaternion: Quaternion
     public var inclinationSigmaRadians: Double
-    /// `nil` while the heading is unknown: then the quaternion's yaw means nothing.
+    /// The sigma of the heading; `nil` while the heading is unknown, so that the quaternion's yaw is meaningless.
     public var headingSigmaRadians: Double?
 
     public init(quaternion: Quaternion, inclinationSigmaRadians: Double, headingSigmaRadians: Double?) {
@@ -104,22 +104,22 @@ public struct FusedState: Sendable {
   }
 
   public struct FixQuality: Equatable, Sendable {
-    /// 0 unknown, 1 no fix, 2 two dimensions, 3 three.
+    /// The mode: 0 unknown, 1 no fix, 2 two dimensions, 3 three.
     public var mode: Int
-    /// As in the gpsd protocol: 1 autonomous, 2 differential, 3 RTK fixed, 4 RTK float, …
+    /// The status in the gpsd protocol: 1 autonomous, 2 differential, 3 RTK fixed, 4 RTK float, …
     public var status: Int
     public var satellitesUsed: Int?
     public var hdop: Double?
-    /// Nanoseconds since 1970, by the receiver; it has no time before it has a date.
+    /// The receiver's time in nanoseconds since 1970; `nil` until it has a date.
     public var utcNanoseconds: Int64?
-    /// The receiver has shown that it knows the date, rather than remembers or guesses it.
+    /// Whether the receiver has shown that it knows the date, and does not remember or guess it.
     public var isTimeConfirmed = false
-    /// One standard deviation of the time, by the receiver, seconds.
+    /// The standard deviation of the time that the receiver states, seconds.
     public var timeSigmaSeconds: Double?
-    /// How old the corrections are that it is made with, seconds, as far as the receiver says.
+    /// The age of the corrections, seconds, if the receiver states it.
     public var correctionAgeSeconds: Double?
     public var reception = Reception()
-    /// `nil` of a receiver that says nothing of inertial sensors of its own.
+    /// The state of the receiver's own fusion; `nil` if it has none.
     public var receiverFusion: ReceiverFusion?
 
     public init(mode: Int, status: Int, satellitesUsed: Int?, hdop: Double?, utcNanoseconds: Int64?) {
@@ -131,10 +131,10 @@ public struct FusedState: Sendable {
     }
   }
 
-  /// Fixes that are not believed, as the inertial sensors contradict them.
+  /// Fixes that are refused, because the inertial sensors contradict them.
   public struct Refusal: Equatable, Sendable {
     public var since: MonotonicInstant
-    /// How far off they are.
+    /// The distance of the fixes from the solution.
     public var metres: Double
 
     public init(since: MonotonicInstant, metres: Double) {
@@ -143,12 +143,12 @@ public struct FusedState: Sendable {
     }
   }
 
-  /// What a barometer and what is beside it tell of the air.
+  /// The measurements of a barometer, and of the sensors in its package.
   public struct Air: Equatable, Sendable {
     public var pressurePascals: Double
-    /// Of the chip, which is a little warmer.
+    /// The temperature of the chip, which is slightly warmer than the air.
     public var temperatureCelsius: Double
-    /// Relative, 0 to 100.
+    /// The relative humidity, 0 to 100.
     public var humidityPercent: Double?
 
     public init(pressurePascals: Double, temperatureCelsius: Double, humidityPercent: Double?) {
@@ -158,11 +158,11 @@ public struct FusedState: Sendable {
     }
   }
 
-  /// What a supply monitor measures.
+  /// The measurements of a supply monitor.
   public struct Supply: Equatable, Sendable {
-    /// Behind the shunt, against ground.
+    /// The voltage after the shunt, against ground.
     public var volts: Double
-    /// Positive where it flows to the load.
+    /// The current; positive if it flows to the load.
     public var amperes: Double
 
     public var watts: Double { volts * amperes }
@@ -173,25 +173,25 @@ public struct FusedState: Sendable {
     }
   }
 
-  /// Whom the parts' sources mean.
+  /// The devices that the parts' sources refer to.
   public var devices: DeviceNames
-  /// When the state was put together.
+  /// The instant of the state.
   public var at: MonotonicInstant
   public var mode = Mode.none
-  /// When the last fix came that was taken; `nil` unless dead reckoning.
+  /// The instant of the last accepted fix; `nil` unless dead reckoning.
   public var deadReckoningSince: MonotonicInstant?
-  /// `nil` while the receiver's fixes are believed.
+  /// The refused fixes; `nil` while the receiver's fixes are accepted.
   public var refusal: Refusal?
   /// When the last subscriber left; `nil` unless asleep.
   public var asleepSince: MonotonicInstant?
   public var position: Dated<Position>?
   public var motion: Dated<Motion>?
   public var attitude: Dated<Attitude>?
-  /// Angular rate in body axes, rad/s.
+  /// The angular rate in body axes, rad/s.
   public var rates: Dated<SIMD3<Double>>?
-  /// Specific force in body axes, m/s².
+  /// The specific force in body axes, m/s².
   public var acceleration: Dated<SIMD3<Double>>?
-  /// Magnetic flux density in body axes, as far as it is the earth's, microtesla.
+  /// The earth's magnetic flux density in body axes, microtesla.
   public var magneticField: Dated<SIMD3<Double>>?
   public var air: Dated<Air>?
   public var supply: Dated<Supply>?
@@ -202,9 +202,9 @@ public struct FusedState: Sendable {
     self.devices = devices
   }
 
-  /// What is left of it once nobody listens.
+  /// The rest of the state after the last subscriber has left.
   ///
-  /// - Parameter lastKnown: the position of an earlier state, where this one has none
+  /// - Parameter lastKnown: the position of an earlier state, if this one has none
   public func asleep(since: MonotonicInstant, lastKnown: Dated<Position>?) -> FusedState {
     var state = FusedState(at: since, devices: devices)
     state.mode = .asleep

@@ -1,14 +1,14 @@
 import MonotonicTime
 
-/// What a receiver reports of one epoch, as far as it is fused.
+/// The part of a receiver's epoch that is fused.
 public struct ReceiverEpoch: Sendable {
   /// When its first byte was read.
   public var at: MonotonicInstant
   public var quality: FusedState.FixQuality
-  /// `nil` where the receiver has none.
+  /// The position; `nil` if the receiver has none.
   public var position: FusedState.Position?
   public var motion: FusedState.Motion?
-  /// Of the line between its antennas, or as it is set.
+  /// The heading of the line between its antennas, or the configured one.
   public var heading: StatedHeading?
 
   public init(

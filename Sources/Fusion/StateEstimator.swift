@@ -187,7 +187,7 @@ public struct StateEstimator: Sendable {
     return state
   }
 
-  /// In seconds.
+  /// The lifetime of the position, seconds.
   private var positionLifetime: Double {
     min(
       max(StateEstimator.positionLifetimeSeconds, 1.5 * receiverPace.interval),

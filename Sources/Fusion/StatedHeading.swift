@@ -1,8 +1,8 @@
-/// A heading as a receiver with two antennas states it.
+/// A heading that a receiver with two antennas states.
 public struct StatedHeading: Equatable, Sendable {
-  /// Of the body, from true north, clockwise.
+  /// The heading of the body from true north, clockwise.
   public var degrees: Double
-  /// One standard deviation.
+  /// The standard deviation.
   public var sigmaDegrees: Double
 
   public init(degrees: Double, sigmaDegrees: Double) {

@@ -3,7 +3,7 @@ import Fusion
 import MonotonicTime
 import Publishing
 
-/// Adds the measurements of a board's devices to the log of the fusion while they are awake, and starts a run of it
+/// Adds the measurements of a board's devices to the fusion log while the devices are awake, and starts a fusion run
 /// when a client wants states. It wakes nothing.
 struct Aggregator: Sendable {
   private let devices: [BoardDevice]
@@ -11,15 +11,15 @@ struct Aggregator: Sendable {
   private let log: FusionLog
 
   /// - Parameters:
-  ///   - devices: all of the board, in the order of its list
-  ///   - receivers: decides whose epochs are taken
+  ///   - devices: all devices of the board, in the order of its list
+  ///   - receivers: selects the receiver whose epochs are used
   init(_ devices: [BoardDevice], _ receivers: ReceiverSelection, into log: FusionLog) {
     self.devices = devices
     self.receivers = receivers
     self.log = log
   }
 
-  /// The fused state as a lazy publisher. The devices' measurements are taken as long as it exists.
+  /// The fused state as a lazy publisher. The devices' measurements are added for its lifetime.
   func states(clock: any MonotonicTimeSource) -> LazyPublisher<FusedState, Never> {
     let listening = listen()
     return LazyPublisher(deriving: "state", clock: clock) { (run) throws(Never) in
@@ -39,7 +39,7 @@ struct Aggregator: Sendable {
     }
   }
 
-  /// All devices but receivers that are not fused.
+  /// All devices except receivers that are not fused.
   private var heard: [(place: Int, device: BoardDevice)] {
     devices.enumerated().compactMap { place, device in
       if case .receiver = device, !receivers.candidates.contains(where: { $0.rank == place }) { return nil }
@@ -74,7 +74,7 @@ struct Aggregator: Sendable {
   }
 
   private func take(_ observation: GNSSObservation, of place: Int, _ doubt: ReceiverDoubt) {
-    // Outside of a run nothing is fused, and no receiver is chosen for it.
+    // Outside a run nothing is fused, so no receiver is selected for it.
     let isTaken = log.isUnderWay ? receivers.take(observation, of: place) : receivers.taken?.rank == place
     guard isTaken else { return }
     let epoch = observation.epoch

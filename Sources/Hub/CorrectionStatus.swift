@@ -10,28 +10,29 @@ public struct CorrectionStatus: Equatable, Sendable {
     /// Connected, and nothing has come yet.
     case connected
     case receiving
-    /// Until the next try; the reason says why.
+    /// The client waits until the next attempt; `reason` says why.
     case waiting
   }
 
-  /// `ntrip://caster.example:2101/MOUNT`
+  /// The address, for example `ntrip://caster.example:2101/MOUNT`.
   public var source: String
   public var phase = Phase.off
-  /// Why there are none, or were none when it was last tried.
+  /// Why there are no corrections, or were none at the last attempt.
   public var reason: String?
-  /// As they came from the caster, of any kind.
+  /// The number of bytes from the caster, of any kind.
   public var bytes = 0
-  /// Messages of RTCM 3 by their numbers.
+  /// The number of RTCM 3 messages by type.
   public var messages: [UInt16: Int] = [:]
-  /// Messages that the receiver's line was too slow for.
+  /// The number of messages that were lost because the receiver's line was too slow.
   public var lost = 0
   /// The receiver's report about their use; empty if it reports none.
   public var outcomes = CorrectionOutcomes()
-  /// How often a caster was connected to.
+  /// The number of connections to a caster.
   public var connections = 0
-  /// From the receiver to the base station, if that has said where it is (RTCM 3's messages 1005 and 1006).
+  /// The distance from the receiver to the base station, if the station has stated its position (RTCM 3's messages 1005
+  /// and 1006).
   public var baseDistanceMetres: Double?
-  /// When the last message came.
+  /// When the last message arrived.
   public var lastAt: MonotonicInstant?
 
   public init(source: String) { self.source = source }

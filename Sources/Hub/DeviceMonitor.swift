@@ -4,62 +4,62 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// Keeps the books of one device: its power state and its holders, its time on and its energy.
+/// Records the power state, the holders, the time on and the energy of one device.
 ///
-/// It works only when something changes: a device that sleeps, or goes on tracking, causes no work here.
+/// It works only when something changes: a device that sleeps, or continues to track, causes no work here.
 public final class DeviceMonitor: Sendable {
   private struct CounterSource {
     let read: @Sendable () -> [DeviceStatus.Counter]
   }
 
-  /// What is done about a device that rests.
+  /// An action for a resting device.
   fileprivate struct RestAction {
     var at: MonotonicInstant
     let perform: Callback
   }
 
   fileprivate struct State {
-    /// Its on-time and energy are those of the account.
+    /// The status; the account has the present time on and energy.
     var status: DeviceStatus
     var account: EnergyAccount
-    /// Since when its reader has required the supply, if it does.
+    /// Since when the reader has required the supply, if it does.
     var requiredSince: MonotonicInstant?
-    /// Whether the supply is on, for any device.
+    /// Whether the supply is on for any device.
     var isSupplied: Bool
-    /// The others for which it is.
+    /// The other devices that keep the supply on.
     var others: [String] = []
-    /// How far the reader has got in this run.
+    /// The progress of the reader in this run.
     var progress: DeviceStatus.Power?
     var hasTracked = false
     var remarks = DeviceRemarks()
-    /// Since when the present remark stands.
+    /// When the present warning began.
     var remarkSince: MonotonicInstant
-    /// What it reports that people must be told of at once.
+    /// The alarms that the device reports.
     var alarms: [DeviceAlarm: String] = [:]
     var switchProblem: String?
     var activity: Activity?
-    /// For whom it is held, between two tries of its reader as well.
+    /// The holders of the device, also between two attempts of its reader.
     var holders = HolderSet()
     var shares = PayerShares()
-    /// Of those for whom it waits for motion.
+    /// The shares of those for whom the device waits for motion.
     var waitingShares = PayerShares()
-    /// Its power while it waits for motion without other holders; `nil` while it does not wait.
+    /// The current while the device waits for motion without other holders; `nil` while it does not wait.
     var waitingMilliamperes: Double?
     var lessons = PowerLessons()
     var linger = DeviceLinger()
-    /// The reason why it does not linger any more: it is about to be switched off permanently.
+    /// The reason why the device has no idle timeout any more: it is about to be switched off permanently.
     var ending: String?
     var book: PowerBook
-    /// The counts from before its reader began.
+    /// The counts from before the reader began.
     var before = RunTotals()
-    /// As its board file has it at present.
+    /// The power settings that the board file has at present.
     var power: Board.Power
-    /// The number of steps of its budget that are taken.
+    /// The number of budget steps that apply.
     var budgetStepCount = 0
     var rest = DeviceRest()
-    /// In the order of their instants.
+    /// The actions in the order of their instants.
     var restActions: [RestAction] = []
-    /// The supply is on for its sleep.
+    /// Whether the supply is on for the device's sleep.
     var sleepsByItself = false
 
     var policy: PowerPolicy { power.policy }
@@ -73,19 +73,19 @@ public final class DeviceMonitor: Sendable {
   }
 
   public let id: String
-  /// Whether it works, and why not.
+  /// The health of the device.
   let health: DeviceHealth
-  /// Closed while a device of the board before is in its way.
+  /// The gate is closed while a device of the previous board is in the way.
   let startGate = StartGate()
   private let clock: any MonotonicTimeSource
   private let rail: PowerRail
   private let isReceiver: Bool
   private let state: Guarded<State>
   private let property: MutableProperty<DeviceStatus>
-  /// Asks the reader for its counts.
+  /// The source of the reader's counts.
   private let counters = Guarded<CounterSource?>(nil)
   private let following = Lifetime()
-  /// For the first of the rest actions.
+  /// The alarm for the first rest action.
   private let restAlarm: Alarm
 
   init(
@@ -105,7 +105,7 @@ public final class DeviceMonitor: Sendable {
       id: id, kind: kind, title: title, power: isSupplied ? .asleep : .off, since: now,
       reason: "no subscriber yet",
       holders: [], onTime: .zero, wakes: 0, energyMilliwattHours: 0, timeToFirstFix: nil, counters: [])
-    // Until the hub has one.
+    // This book is used until the hub provides one.
     let book = PowerBook(of: id, systemTime: { 0 })
     state = Guarded(
       State(
@@ -119,18 +119,18 @@ public final class DeviceMonitor: Sendable {
         self?.change { state in
           state.others = (supply.users + supply.sleepers).filter { $0 != id }
           state.sleepsByItself = supply.sleepers.contains(id)
-          // Its own use is told by its reader.
+          // The reader itself reports its use.
           let isLeftOn = supply.users.isEmpty
           state.isSupplied = supply.isOn && (isAlways || isLeftOn || !state.others.isEmpty || state.sleepsByItself)
           if !supply.isOn { state.rest.lostSupply() }
-          // A line that has never been there is not known to be on.
+          // A line that has never existed is not known to be on.
           state.switchProblem = supply.isOn ? supply.problem.map { "its supply could not be switched off: \($0)" } : nil
         }
       }
     ).store(in: following)
   }
 
-  /// The machine was suspended: whatever has lasted since before has lasted longer by that.
+  /// Adjusts the times after the machine was suspended.
   private func resume(after slept: Duration) {
     health.goBack(by: slept)
     change { state in
@@ -138,16 +138,16 @@ public final class DeviceMonitor: Sendable {
       state.linger.goBack(by: slept)
       state.status.since.moveBack(by: slept)
       state.remarkSince.moveBack(by: slept)
-      // Who sleeps counts by a clock of its own.
+      // A sleeping device counts time by its own clock.
       for index in state.restActions.indices { state.restActions[index].at.moveBack(by: slept) }
     }
     setRestAlarm()
   }
 
-  /// Changes of the status; its on-time and energy are those at the change.
+  /// Changes of the status. Its time on and energy are those at the change.
   public var changes: Property<DeviceStatus> { property.readOnly }
 
-  /// The status as of now. Wakes nothing.
+  /// The present status. Wakes nothing.
   public var status: DeviceStatus {
     let counters = counters.withLock { $0 }?.read() ?? []
     return state.withLock { state in
@@ -162,7 +162,7 @@ public final class DeviceMonitor: Sendable {
       status.linger = linger(state)
       status.budget = budget(state)
       if let budget = status.budget {
-        // A device that sleeps is told nothing, and has more with each hour.
+        // A sleeping device gets no updates, but its budget grows with each hour.
         var remarks = state.remarks
         remarks[.budget] = budget.remark
         status.remark = state.switchProblem ?? remarks.text
@@ -172,14 +172,14 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// Its problems, the worst first, and whether a client wants it. It only reads.
+  /// The problems, the worst first, and whether a client needs the device. It only reads.
   public var trouble: (isWanted: Bool, conditions: [DeviceCondition]) {
     state.withLock { state in
       (!state.holders.list.isEmpty, conditions(state))
     }
   }
 
-  /// Its problems, the worst first.
+  /// The problems, the worst first.
   private func conditions(_ state: borrowing State) -> [DeviceCondition] {
     var conditions = [health.condition(at: clock.now)].compactMap { $0 }
     if let problem = state.switchProblem {
@@ -191,7 +191,7 @@ public final class DeviceMonitor: Sendable {
     return conditions.sorted { $0.severity > $1.severity }
   }
 
-  /// What people must be told of, as of now. Costs no more than a look.
+  /// The present alarms. It only reads.
   public var alarms: DeviceAlarms {
     state.withLock { state in
       let condition = health.condition(at: clock.now)
@@ -202,13 +202,13 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// Reports an alarm, or `nil` that it is over. The remark on the same subject tells those who follow the status.
+  /// Sets or, with `nil`, ends an alarm. The warning on the same subject informs observers of the status.
   func alarm(_ alarm: DeviceAlarm, _ text: String?) { state.withLock { $0.alarms[alarm] = text } }
 
-  /// Keeps the device's lessons and its hours in this book from here on.
+  /// Uses this book for lessons and hourly energy from now on.
   func keep(_ book: PowerBook) { state.withLock { $0.book = book } }
 
-  /// Its owner wishes and states so from here on.
+  /// Applies a board file's power settings from now on.
   func follow(_ power: Board.Power) {
     change { state in
       let (old, policy) = (state.policy, power.policy)
@@ -218,9 +218,9 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// Waits until no device of the board before uses the same hardware.
+  /// Waits until no device of the previous board uses the same hardware.
   ///
-  /// - Returns: whether the device may start; otherwise its reader was told to stop
+  /// - Returns: whether the device may start; `false` if its reader was told to stop
   func waitsForGate(_ poller: Poller) -> Bool {
     var isLate = false
     defer { if isLate { remark(on: .predecessor, nil) } }
@@ -233,14 +233,14 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// Closes its books: energy from now on is entered in another one's.
+  /// Closes the account: energy from now on goes to another monitor's.
   func close() -> RunTotals {
     let totals = totals
     state.withLock { $0.account.close() }
     return totals
   }
 
-  /// What the device has come to until now.
+  /// The device's totals until now.
   var totals: RunTotals {
     let counters = counters.withLock { $0 }?.read() ?? []
     return state.withLock { state in
@@ -252,7 +252,7 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// Opens its books with the totals of its predecessor, which contain the energy until now.
+  /// Continues the totals of its predecessor, which contain the energy until now.
   func open(with totals: RunTotals) {
     state.withLock { state in
       state.account.open(with: totals, at: clock.now)
@@ -262,19 +262,20 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// Its reader is about to be shut down: after its last holder it neither lingers nor sleeps with its supply on.
+  /// Records that the reader is about to shut down. After its last holder, the device has no idle timeout and no sleep
+  /// mode with its supply on.
   func ends(because reason: String) { state.withLock { $0.ending = reason } }
 
-  /// Whether it will have no holders any more.
+  /// Whether the device will have no holders any more.
   var isEnding: Bool { state.withLock { $0.ending != nil } }
 
-  /// The least times that its supply is on and off.
+  /// The minimum times that the supply is on and off.
   var timing: LifecycleTiming { state.withLock { $0.power.timing } }
 
-  /// The start of its rest; `nil` while it works, or if that is unknown.
+  /// The start of the rest; `nil` while the device works, or if unknown.
   var restingSince: MonotonicInstant? { state.withLock { $0.lessons.offSince } }
 
-  /// The next scheduled wake; `nil` if none is known.
+  /// Sets the next scheduled wake; `nil` if none is known.
   ///
   /// - Returns: whether this is a change
   @discardableResult
@@ -285,18 +286,18 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// The knowledge about its power from other runs.
+  /// The knowledge about the device's power from other runs.
   public var book: PowerBook { state.withLock { $0.book } }
 
-  /// Whether its reader is to read for such a holder.
+  /// Whether a holder that meets the condition needs the device.
   func isWanted(by isMeant: (Holder) -> Bool = { _ in true }) -> Bool {
     state.withLock { $0.activity.map { $0.subscriberCount > 0 } == true && $0.holders.contains(where: isMeant) }
   }
 
-  /// Those who pay at present, in the order in which they came.
+  /// The accounts that pay at present, in the order of their arrival.
   var payers: [String] { state.withLock { $0.account.payers?.payers.map(\.name) ?? [] } }
 
-  /// Those who hold it come and leave, or those for whom it waits for motion, and pay from here on.
+  /// Changes the holders of the device, or those for whom it waits for motion. The new holders pay from now on.
   fileprivate func changeHolders(_ change: (inout State) -> Void) {
     state.withLock { state in
       change(&state)
@@ -307,11 +308,10 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// Notes that it waits for motion from now on while it has no other holder, and its power for that; `nil` if it stops
-  /// waiting.
+  /// Sets the current while the device waits for motion without other holders; `nil` if it stops waiting.
   func waitsForMotion(milliamperes: Double?) { change { $0.waitingMilliamperes = milliamperes } }
 
-  /// The limits that its budget sets on fixes at present, updated by everything since the last call.
+  /// The present limits of its budget on fixes, including everything since the last call.
   var relaxation: Relaxation {
     state.withLock { state in
       guard let budget = state.policy.budget else { return .none }
@@ -321,7 +321,7 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// It goes on working, which changes only the limits of its budget.
+  /// Updates the limits of its budget while the device continues to work.
   func goesOn() { if state.withLock({ $0.policy.budget != nil }) { change { _ in } } }
 
   private func takeSteps(_ state: inout State) {
@@ -350,7 +350,7 @@ public final class DeviceMonitor: Sendable {
     self.counters.withLock { $0 = CounterSource(read: counters) }
   }
 
-  /// The supply is on for the device, which has to settle.
+  /// Records that the supply is on for the device, which must settle.
   func required() {
     health.required()
     change { state in
@@ -363,9 +363,9 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// The device needs no supply any more.
+  /// Records that the device needs no supply any more.
   ///
-  /// Said a second time it changes nothing: a reader that was given up for stuck may say so later itself.
+  /// A second call changes nothing, because a reader that counted as hanging may make it later.
   func released() {
     health.released()
     change { state in
@@ -377,14 +377,14 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// The device was put to sleep, as far as possible.
+  /// Records that the device was put to sleep, if possible.
   ///
-  /// - Parameter sleep: its kind of sleep; `nil` for a device without one with its supply on
+  /// - Parameter sleep: the sleep mode; `nil` for a device without one while its supply is on
   func ended(isAsleep: Bool, as sleep: ReceiverSleep? = nil) {
     change { $0.rest.began(isAsleep: isAsleep, as: sleep, $0.power) }
   }
 
-  /// The kind of rest with its supply on from now on, by forecast and experience; `nil` for none.
+  /// Chooses the sleep mode with the supply on, from forecast and experience; `nil` for none.
   func chooseSleep(of driver: ReceiverDriver) -> ReceiverSleep? {
     state.withLock { state in
       let now = clock.now
@@ -396,10 +396,10 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// After what rest the supply should be switched off, because that costs less; `nil` if it stays on.
+  /// The duration of a rest after which switching the supply off costs less; `nil` if the supply stays on.
   var supplyEndsAfter: Duration? { state.withLock { $0.rest.supplyEndsAfter } }
 
-  /// Performs an action while the device rests, unless it is wanted before.
+  /// Performs an action while the device rests, unless a client needs the device before.
   func whileResting(after rest: Duration, _ action: @escaping @Sendable () -> Void) {
     let at = clock.now + rest
     state.withLock { state in
@@ -409,7 +409,7 @@ public final class DeviceMonitor: Sendable {
     setRestAlarm()
   }
 
-  /// The device is wanted again, or never will be.
+  /// Cancels the actions, because a client needs the device again, or never will.
   func cancelRestActions() {
     state.withLock { $0.restActions = [] }
     restAlarm.cancel()
@@ -431,7 +431,7 @@ public final class DeviceMonitor: Sendable {
     setRestAlarm()
   }
 
-  /// The device answers, but has nothing useful to say yet.
+  /// Records that the device answers, but has no useful value yet.
   func acquiring() {
     health.acquiring()
     change { $0.progress = .acquiring }
@@ -452,19 +452,20 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// Says what its owner should know; `nil` that it is over.
+  /// Sets a warning for the owner, or ends it with `nil`.
   func remark(on subject: DeviceRemarks.Subject, _ text: String?) { change { $0.remarks[subject] = text } }
 
-  /// Why its supply is still on, if that could not be switched off.
+  /// Why the supply is still on, if it could not be switched off.
   public var switchProblem: String? { state.withLock { $0.switchProblem } }
 
-  /// Whether it is supplied for a holder.
+  /// Whether the device is supplied for a holder.
   var isWorking: Bool { state.withLock { $0.status.power.isWorking } }
 
-  /// Its present power by the currents in the board file.
+  /// The present power by the currents in the board file.
   var statedMilliwatts: Double { state.withLock { stated($0) } }
 
-  /// Its measured power from now on; `nil` if it is not measured. No observer is notified: only the books change.
+  /// Sets the measured power from now on; `nil` if it is not measured. No observer is notified, because only the energy
+  /// changes.
   func measured(milliwatts: Double?) {
     state.withLock { state in
       account(&state)
@@ -472,7 +473,7 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// Follows the lazy publisher of the device.
+  /// Follows the activity of the device's lazy publisher.
   func follow(_ activity: Activity) { change { $0.activity = activity } }
 
   private func change(_ change: (inout State) -> Void) {
@@ -487,14 +488,14 @@ public final class DeviceMonitor: Sendable {
       state.status.remark = state.switchProblem ?? state.remarks.text
       state.status.isSupplyStuck = state.switchProblem != nil
       if state.status.remark != before.remark { state.remarkSince = clock.now }
-      // Energy alone is no change.
+      // A change of energy alone does not count as a change.
       var unchanged = before
       (unchanged.measuredMilliwattHours, unchanged.energyMilliwattHours) = (
         state.status.measuredMilliwattHours, state.status.energyMilliwattHours
       )
       unchanged.onTime = state.status.onTime
       if state.status == unchanged { return false }
-      // Holders alone are no change: a crowd of further holders that come and go moves nothing.
+      // A change of holders alone does not count, so a crowd of holders that come and go causes no work.
       state.status.holders = state.holders.list.map(\.label)
       return property.stage(state.status)
     }
@@ -510,7 +511,7 @@ public final class DeviceMonitor: Sendable {
     case .idle where state.isSupplied && !state.others.isEmpty && !state.sleepsByItself:
       return (unused(state), "supplied for \(state.others.joined(separator: " and "))")
     case .idle: return (unused(state), activity.reason)
-    // While it stops, a device is in its previous state.
+    // While it stops, the device keeps its previous state.
     case .stopping where state.progress != nil: return (state.status.power, state.status.reason)
     case .running where state.progress == .tracking: return (.tracking, "it measures")
     case .running where state.progress == .acquiring:
@@ -524,7 +525,7 @@ public final class DeviceMonitor: Sendable {
     state.isSupplied ? state.rest.isAwake ? .awake : .asleep : .off
   }
 
-  /// Adds up the time and the energy since the last time.
+  /// Adds the time and the energy since the last call.
   private func account(_ state: inout State) {
     state.account.goOn(until: clock.now, state.use, drawing: stated(state), state.book)
     state.status.take(state.account)
@@ -536,19 +537,19 @@ public final class DeviceMonitor: Sendable {
     return restMilliwatts(state)
   }
 
-  /// Its power without holders.
+  /// The power without holders.
   private func restMilliwatts(_ state: borrowing State) -> Double {
     state.rest.milliwatts(state.power, isSupplied: state.isSupplied)
   }
 
-  /// This is not its present power, which is 0 when it is off and varies while it works.
+  /// The power at work. The present power differs: it is 0 when the device is off, and varies while it works.
   private func workingMilliwatts(_ state: borrowing State) -> Double {
     state.account.workingMilliwatts ?? state.power.milliwatts
   }
 
   private func costs(_ state: borrowing State) -> LearnedLinger.Costs {
     let watts = max(0, workingMilliwatts(state) - restMilliwatts(state)) / 1000
-    // A receiver that has lost everything takes half a minute; a chip answers as soon as it has settled.
+    // A receiver without any data takes half a minute; a chip answers as soon as it has settled.
     let seconds = isReceiver ? 30 : 0.1
     return LearnedLinger.Costs(watts: watts, assumedJoules: watts * (seconds + state.power.settleTime.inSeconds))
   }
@@ -572,7 +573,7 @@ extension DeviceMonitor: LingerPolicy {
     }
   }
 
-  /// Where there is a switch it is the supply that has to rest, whichever device it was on for.
+  /// The end of the minimum time off. With a switch, this is a property of the supply, whichever device it was on for.
   public func restEnd(_ usual: MonotonicInstant?) -> MonotonicInstant? {
     rail.switch == .none ? usual : rail.restEnd(timing.minimumOff)
   }
@@ -590,7 +591,7 @@ extension DeviceMonitor: LingerPolicy {
   }
 }
 
-/// A holder of a run of its reader, or of its tries, is a holder of the device.
+/// Counts the holders of a reader's run, or of its attempts, as holders of the device.
 extension DeviceMonitor: HolderObserver {
   public func came(_ holders: [Holder]) {
     changeHolders { state in
@@ -605,7 +606,7 @@ extension DeviceMonitor: HolderObserver {
   }
 }
 
-/// Tells a device's books for whom it waits for motion.
+/// Reports to a device's monitor for whom the device waits for motion.
 struct StillnessHolders: HolderObserver {
   let monitor: DeviceMonitor
 

@@ -1,39 +1,39 @@
-/// Remarks for the owner of a device, one on each subject: a remark on another subject does not replace it.
+/// Warnings for the owner of a device, one per subject. A warning replaces only one on the same subject.
 struct DeviceRemarks: Sendable {
   enum Subject: CaseIterable, Sendable {
-    /// What it waits for that the board before has left behind.
+    /// The device waits for one of the previous board.
     case predecessor
-    /// That it has hung up.
+    /// The receiver has stopped responding.
     case hangUp
-    /// The reason for a restart and its kind.
+    /// The reason for a restart, and its kind.
     case restart
-    /// That the supply which it measures is low.
+    /// The measured supply is low.
     case supply
-    /// Who disturbs its reception.
+    /// The reception is disturbed.
     case reception
-    /// Stated values that cannot be true.
+    /// The device states impossible values.
     case values
-    /// Why it gets no corrections.
+    /// The receiver gets no corrections.
     case corrections
-    /// Findings about the device itself or its connection.
+    /// A finding about the device itself or its connection.
     case finding
-    /// What did not go as its owner has ordered.
+    /// A setting or command of the owner failed.
     case orders
-    /// Why it does not wait for motion.
+    /// The device does not wait for motion.
     case motion
-    /// What its budget leaves it.
+    /// The limits that the budget sets.
     case budget
   }
 
   private var texts: [Subject: String] = [:]
 
-  /// `nil` removes the remark.
+  /// The warning on a subject; `nil` removes it.
   subscript(subject: Subject) -> String? {
     get { texts[subject] }
     set { texts[subject] = newValue }
   }
 
-  /// All of them, in the order of the subjects; `nil` if there is none.
+  /// All warnings in the order of the subjects; `nil` if there is none.
   var text: String? {
     let texts = Subject.allCases.compactMap { self.texts[$0] }
     return texts.isEmpty ? nil : texts.joined(separator: "; ")

@@ -1,28 +1,28 @@
 import MonotonicTime
 
-/// The activity of a device with its reason and holders, and its costs so far.
+/// The activity of a device with its reason and holders, and its energy so far.
 public struct DeviceStatus: Equatable, Sendable {
   public enum Power: String, CaseIterable, Equatable, Sendable {
     case off
-    /// Supplied without holders, because its supply cannot be switched, or is on for others or for its sleep; it sleeps
-    /// as deeply as it can.
+    /// The device is supplied without holders, because its supply has no switch, or is on for others or for its sleep.
+    /// It sleeps as deeply as it can.
     case asleep
-    /// Supplied and at work without holders: it should sleep, but could not be put to sleep; the remark says why.
+    /// The device is supplied and at work without holders. It could not be put to sleep; the warning says why.
     case awake
-    /// Powered, and not ready to be talked to yet.
+    /// The device is powered, but not ready to answer.
     case settling
-    /// Talking, without a useful measurement yet.
+    /// The device answers, without a useful measurement yet.
     case acquiring
     case tracking
-    /// Running on after its last subscriber.
+    /// The device is on during its idle timeout after the last subscriber.
     case lingering
-    /// Off after a fault; the reason says which.
+    /// The device is off after a fault; the reason names it.
     case failed
 
-    /// Supplied, and at work or about to be.
+    /// Whether the device is supplied, and at work or about to be.
     public var isWorking: Bool { !isRest && self != .failed }
 
-    /// It has no holders, and draws no more than the hub can help.
+    /// Whether the device has no holders and draws as little as the hub can achieve.
     public var isRest: Bool { self == .off || self == .asleep || self == .awake }
   }
 
@@ -39,7 +39,7 @@ public struct DeviceStatus: Equatable, Sendable {
     case simulated
     case recorded
 
-    /// The word in capitals before all values that no device has measured now; `nil` for a real device.
+    /// The word in capitals before all values that no device measures now; `nil` for a real device.
     public var mark: String? {
       switch self {
       case .real: nil
@@ -51,32 +51,32 @@ public struct DeviceStatus: Equatable, Sendable {
 
   public var id: String
   public var kind: Kind
-  /// `GPS on /dev/ttyAMA0`
+  /// The title, for example `GPS on /dev/ttyAMA0`.
   public var title: String
   public var power: Power
   /// When this power state began.
   public var since: MonotonicInstant
   public var reason: String
-  /// The end of its linger, unless a new holder comes.
+  /// The end of the idle timeout, unless a new holder comes.
   public var lingersUntil: MonotonicInstant?
-  /// What its owner should know of it.
+  /// The warning for the owner.
   public var remark: String?
   /// The holders of a lease.
   public var holders: [String]
-  /// How long it was wanted, over all runs, the present one up to when this was taken.
+  /// How long clients needed the device, over all runs, until this status.
   public var onTime: Duration
   public var wakes: Int
-  /// While it was wanted and while it was only supplied: as it was measured, and else by the currents that the board file
-  /// states.
+  /// The energy while clients needed the device and while it was only supplied: measured, or else by the currents in
+  /// the board file.
   public var energyMilliwattHours: Double
-  /// How much of that was measured.
+  /// The measured part of the energy.
   public var measuredMilliwattHours = 0.0
   /// The energy by cause; empty in the report of a change.
   public var bills: [EnergyBills.Bill] = []
-  /// The same for the last 24 hours and the last seven days, over restarts of the hub.
+  /// The energy by cause in the last 24 hours and the last seven days, across restarts of the hub.
   public var billsOfDay: [EnergyBills.Bill] = []
   public var billsOfWeek: [EnergyBills.Bill] = []
-  /// The duration of its linger, and its reason; `nil` in the report of a change.
+  /// The idle timeout and its reason; `nil` in the report of a change.
   public var linger: LingerReport?
   /// The schedules that wake it for fixes; empty in the report of a change.
   public var schedules: [ScheduleReport] = []
@@ -84,9 +84,9 @@ public struct DeviceStatus: Equatable, Sendable {
   public var budget: BudgetReport?
   /// Its present power, measured or stated; 0 in the report of a change.
   public var milliwatts = 0.0
-  /// From the last run that got this far.
+  /// The time to the first fix of the last run that had one.
   public var timeToFirstFix: Duration?
-  /// Its calibration, with date and quality.
+  /// The device's calibrations, with date and quality.
   public var calibrations: [CalibrationKind: ChipCalibration.Entry] = [:]
   /// The state of a receiver's corrections; `nil` without a caster in the board file.
   public var corrections: CorrectionStatus?
@@ -94,7 +94,7 @@ public struct DeviceStatus: Equatable, Sendable {
   public var conditions: [DeviceCondition] = []
   /// Its origin: no output may show a simulated or recorded value as if a device had measured it now.
   public var origin = Origin.real
-  /// Its supply could not be switched off; the remark says why.
+  /// Whether the supply could not be switched off; the warning says why.
   public var isSupplyStuck = false
   /// Counters of received data, by name.
   public var counters: [Counter]

@@ -1,8 +1,8 @@
 import MonotonicTime
 
-/// Whether a client has the state fused. Each run begins with an estimate of its own.
+/// Whether a client uses the fused state. Each run begins with a new estimate.
 public struct FusionRun: Equatable, Sendable {
   public var isUnderWay: Bool
-  /// Later than all inputs of earlier runs, and earlier than those of this run.
+  /// The beginning: later than all inputs of earlier runs, and earlier than those of this run.
   public var since: MonotonicInstant
 }

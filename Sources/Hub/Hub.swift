@@ -5,54 +5,54 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// The devices of one board, each behind its lazy publisher, and the state fused from them.
+/// The devices of one board, each as a lazy publisher, and the state that is fused from them.
 public final class Hub: Sendable {
   public let board: Board
-  /// The name of the board in protocols that know one device: the tty of the selected receiver, or the IMU's bus if
-  /// there is no receiver.
+  /// The name of the board in protocols that know one device: the tty of the selected receiver, or the IMU's bus
+  /// without a receiver.
   public var mainDevice: String { receivers.taken?.description.port ?? imuPath ?? "none" }
   /// The name of the preferred inertial sensor in these protocols.
   public let imuPath: String?
-  /// Its connection.
+  /// The connections to the devices.
   public let machine: Machine
-  /// In the order of the board file.
+  /// The devices in the order of the board file.
   let entries: [BoardDevice]
-  /// The receivers, and which of them is taken.
+  /// The receivers, and the selected one.
   public let receivers: ReceiverSelection
   /// The preferred receiver.
   public var receiver: ReceiverReader? { receivers.candidates.first?.reader }
   /// The preferred inertial sensor.
   public let imu: IMUReader?
-  /// Whether a magnetometer has a share in the state.
+  /// Whether the state uses a magnetometer.
   public let hasMagnetometer: Bool
-  /// The state fused from all devices that are awake, at the rate at which it changes. Subscribing powers nothing.
+  /// The state that is fused from all awake devices, at the rate at which it changes. A subscription powers nothing.
   let fused: LazyPublisher<FusedState, Never>
-  /// A publisher that keeps the devices of some kinds awake, made once for all its subscribers; it sends nothing.
+  /// The publishers that keep devices of some kinds awake, one for all subscribers. They send nothing.
   private let wakers = Guarded<[Set<DeviceStatus.Kind>: LazyPublisher<Void, Never>]>([:])
-  /// The fused state at each requested rate, made once for all its subscribers.
+  /// The fused state at each requested rate, one publisher for all subscribers.
   private let paced = Guarded<[Duration: LazyPublisher<FusedState, Never>]>([:])
-  /// The last fused state, however long ago that was. Subscribing to this wakes nothing.
+  /// The last fused state, however old. A subscription wakes nothing.
   public var lastState: Property<FusedState?> { latestState.readOnly }
   private let latestState: MutableProperty<FusedState?>
-  /// Whether a client wants the fused state, and since when.
+  /// Whether a client uses the fused state, and since when.
   public var fusionRun: Property<FusionRun> { latestFusionRun.readOnly }
   private let latestFusionRun: MutableProperty<FusionRun>
-  /// What its receivers last stated, and those of the hubs before it.
+  /// The last time that its receivers, or those of earlier hubs, stated.
   private let lastTime: LastTime
   /// The inputs of the fusion.
   let log: FusionLog
   /// The scheduled fixes, including those of earlier hubs.
   let scheduledFixes: ScheduledFixes
   private let meters = Guarded<[EnergyMeter]>([])
-  /// The epochs of the receiver that is taken, however often it fails on the way; nothing on a board without one.
+  /// The epochs of the selected receiver, across its failures; no values on a board without a receiver.
   public let epochs: LazyPublisher<GNSSObservation, Never>
-  /// The output of the receiver that is taken: whole sentences and messages as they came, some at a time, and epochs.
+  /// The output of the selected receiver: complete sentences and messages as received, several at a time, and epochs.
   public let sentences: LazyPublisher<ReceiverOutput, Never>
-  /// How far the system clock is from the receiver's time, with each epoch that tells.
+  /// The difference between the system clock and the receiver's time, with each epoch that shows it.
   public let clockOffsets: LazyPublisher<ClockOffset, Never>
-  /// The last of them, however long ago.
+  /// The last difference, however old.
   public let lastClockOffset: Property<ClockOffset?>
-  /// Whether the pulse of the receiver that tells the time is reliable, as last observed; `nil` without such a
+  /// Whether the pulse of the receiver that gives the time is reliable, as last observed; `nil` without such a
   /// receiver, and before the first request for the time.
   public let lastPulse: Property<PulseStatus?>
   private var clock: any MonotonicTimeSource { machine.clock }
@@ -61,7 +61,8 @@ public final class Hub: Sendable {
     self.init(board: board, on: Machine(hardware: hardware, clock: clock))
   }
 
-  /// - Parameter predecessor: the hub in whose place this one comes once it has let go; readers of devices that both have go on
+  /// - Parameter predecessor: the hub that this one replaces after it has released its devices; readers of shared
+  ///   devices continue
   public init(board: Board, on machine: Machine, succeeding predecessor: Hub? = nil) {
     self.board = board
     self.machine = machine
@@ -114,10 +115,11 @@ public final class Hub: Sendable {
     if predecessor == nil { enterService() }
   }
 
-  /// Comes in place of the hub before it, at once. Devices that both have go on and are not touched. The others of the old one are
-  /// told to stop, and no caller waits for them: a new device starts once those have stopped that use the same hardware.
+  /// Replaces the previous hub at once. Devices that both have continue without a change. The old hub's other devices
+  /// are told to stop, and no caller waits for them: a new device starts once those that use the same hardware have
+  /// stopped.
   ///
-  /// - Parameter changeOver: moves all subscribers to this hub, before it returns
+  /// - Parameter changeOver: moves all subscribers to this hub before it returns
   public func takeOver(from old: Hub, changeOver: () -> Void) {
     let ending = old.entries.filter { !has($0.reader) }
     let numbers = ending.map(machine.leaving.add)
@@ -132,7 +134,7 @@ public final class Hub: Sendable {
     }
     let reason = "the board file was read again"
     for entry in ending { entry.reader.monitor.ends(because: reason) }
-    // Whoever listens leaves the old hub before it comes to this one.
+    // A subscriber leaves the old hub before it joins this one.
     let bridge = old.bridge(to: self)
     old.log.isSucceeded(by: log)
     old.leaveService()
@@ -144,15 +146,15 @@ public final class Hub: Sendable {
     for number in numbers { machine.leaving.watch(number, on: machine) }
   }
 
-  /// Begins to measure what devices draw that are awake already, and has devices linger, save and draw as its board file says.
+  /// Begins to measure the power of awake devices, and applies the board file's power settings to all devices.
   private func enterService() {
-    // Only now: a hub that never enters service leaves its predecessor unchanged.
+    // This comes only now, because a hub that never enters service leaves its predecessor unchanged.
     for entry in entries { entry.reader.follow(entry.description.power) }
     meters.withLock { $0 = Hub.meters(of: entries) }
     scheduledFixes.enter(self)
   }
 
-  /// One for each supply monitor that sits in a device's wire.
+  /// The energy meters, one for each supply monitor in a device's line.
   private static func meters(of entries: [BoardDevice]) -> [EnergyMeter] {
     entries.compactMap { entry in
       guard case .supplyMonitor(let description, let reader) = entry else { return nil }
@@ -197,12 +199,12 @@ public final class Hub: Sendable {
     }.first
   }
 
-  /// Those that are fused.
+  /// The fused magnetometers.
   var magnetometers: [MagnetometerReader] {
     Hub.fused(entries, on: board).compactMap { if case .magnetometer(_, let reader) = $0 { reader } else { nil } }
   }
 
-  /// The same while it is awake for others. Wakes nothing.
+  /// Passes on the output of the selected receiver while other clients keep it awake. Wakes nothing.
   public func overhearSentences(_ receive: @escaping @Sendable (ReceiverOutput) -> Void) -> Subscription {
     receivers.outputs(receive)
   }
@@ -216,10 +218,10 @@ public final class Hub: Sendable {
 
   public var monitors: [DeviceMonitor] { readers.map(\.monitor) }
 
-  /// Those of devices of the boards before that have not stopped yet.
+  /// The monitors of devices of earlier boards that have not stopped yet.
   public var leavingMonitors: [DeviceMonitor] { machine.leaving.devices.map(\.monitor) }
 
-  /// The status of every device as of now. Wakes nothing.
+  /// The present status of every device. Wakes nothing.
   public var devices: [DeviceStatus] {
     let schedules = scheduledFixes.reports(by: self)
     return entries.map { entry in
@@ -232,23 +234,25 @@ public final class Hub: Sendable {
     }
   }
 
-  /// Drives every power line to its safe level, and puts devices without one to sleep, whatever a previous hub left.
+  /// Drives every power line low, and puts devices without one to sleep, whatever a previous hub left.
   ///
-  /// - Parameter isStarting: skips receivers that would have to be heard for seconds: they sleep after the next visit
+  /// - Parameter isStarting: whether to skip receivers that would take seconds of listening; they sleep after the next
+  ///   visit
   /// - Returns: the problems
   public func makeSafe(isStarting: Bool = false) -> [String] { madeSafe(isStarting: isStarting).problems }
 
-  /// The same, with its results.
+  /// Makes the devices safe like `makeSafe`, and returns the full results.
   public func madeSafe(isStarting: Bool = false) -> SafetyReport {
     MakingSafe([self], isStarting: isStarting, clock: clock).run().first ?? SafetyReport()
   }
 
-  /// The devices with a power line that could not be driven once since the hub began, by their IDs: it is as it was found.
+  /// The IDs of devices with a power line that has never been driven since the hub began, so that it is as it was
+  /// found.
   public var undrivenLines: [String] {
     readers.filter { $0.rail.switch != .none && !$0.rail.hasBeenDriven }.map(\.monitor.id)
   }
 
-  /// Where there is no pulse although the board file names its source, and why.
+  /// The reasons why there is no pulse although the board file names its source.
   public var pulseProblems: [String] {
     receivers.candidates.compactMap { receiver in
       guard let path = receiver.description.pulse else { return nil }
@@ -261,7 +265,7 @@ public final class Hub: Sendable {
     }
   }
 
-  /// Powers everything off now and for good, whoever listens.
+  /// Powers everything off permanently, whatever the subscribers.
   public func shutDown() {
     let reason = "the hub is shutting down"
     for reader in readers { reader.monitor.ends(because: reason) }
@@ -269,17 +273,17 @@ public final class Hub: Sendable {
     for meter in meters.withLock({ $0 }) { meter.end() }
     endStates()
     for reader in readers { reader.shutDown(because: reason) }
-    // What ends with the process has no least time on.
+    // At the end of the process, minimum times on do not apply.
     for reader in machine.leaving.devices + readers { reader.rail.end() }
   }
 
-  /// Another hub serves from here on.
+  /// Leaves service, because another hub replaces this one.
   private func leaveService() {
     scheduledFixes.leave(self, isSucceeded: true)
     for meter in meters.withLock({ $0 }) { meter.end() }
   }
 
-  /// What is derived from devices ends, whoever listens.
+  /// Ends the publishers that are derived from devices, whatever their subscribers.
   private func endStates() {
     fused.shutDown()
     for waker in wakers.withLock({ Array($0.values) }) { waker.shutDown() }
@@ -288,19 +292,19 @@ public final class Hub: Sendable {
     epochs.shutDown()
   }
 
-  /// Returns once no reader is inside its scope any more, that is, once all power lines are off.
+  /// Returns once all readers have left their scopes, so that all power lines are off.
   ///
-  /// - Parameter limit: how long it waits at most: a reader, or a line, may hang for ever. `nil` for no limit
-  /// - Returns: the devices of which that is not so, by their IDs; their supplies are cut
+  /// - Parameter limit: the longest wait, because a reader or a line may hang for ever; `nil` for no limit
+  /// - Returns: the IDs of the devices that are not off; their supplies are cut
   @discardableResult
   public func isOff(within limit: Duration? = nil) async -> [String] {
     await Hub.isOff(machine.leaving.devices + readers, within: limit, machine)
   }
 
-  /// Returns once the devices of the boards before have stopped.
+  /// Returns once the devices of earlier boards have stopped.
   ///
-  /// - Parameter limit: how long it waits at most. `nil` for no limit
-  /// - Returns: the devices that have not, by their IDs; their supplies are cut
+  /// - Parameter limit: the longest wait; `nil` for no limit
+  /// - Returns: the IDs of the devices that have not stopped; their supplies are cut
   @discardableResult
   public func hasTakenOver(within limit: Duration? = nil) async -> [String] {
     await Hub.isOff(machine.leaving.devices, within: limit, machine)
@@ -322,7 +326,7 @@ public final class Hub: Sendable {
 
   /// Waits for all readers at the same time.
   ///
-  /// - Returns: those for which the time was not enough
+  /// - Returns: the readers that did not end in time
   private static func unended(
     _ readers: [any Device], until deadline: MonotonicInstant?, _ clock: any MonotonicTimeSource,
     _ end: @escaping @Sendable (any Device) async -> Void
@@ -349,7 +353,7 @@ public final class Hub: Sendable {
 
   private func has(_ reader: any Device) -> Bool { readers.contains { $0 === reader } }
 
-  /// Keeps what is awake for subscribers awake, while they go over to another hub that has it too.
+  /// Keeps devices awake while their subscribers move to another hub that has them too.
   func bridge(to successor: Hub) -> Lifetime {
     let (lifetime, reload) = (Lifetime(), Holder.standIn("reload"))
     for reader in readers where successor.has(reader) {
@@ -360,11 +364,11 @@ public final class Hub: Sendable {
     return lifetime
   }
 
-  /// The fused state, at the rate at which it changes. Subscribing powers the devices.
+  /// The fused state, at the rate at which it changes. A subscription powers the devices.
   public var state: Deferred<FusedState, Never> { state(parts: .all) }
 
-  /// The fused state of everything that is awake, at the rate at which it changes. Subscribing powers the devices that
-  /// measure some parts of it; others are included while they are awake for other holders.
+  /// The fused state of all awake devices, at the rate at which it changes. A subscription powers the devices that
+  /// measure some parts of it; others are included while other holders keep them awake.
   public func state(parts: Set<StatePart>) -> Deferred<FusedState, Never> { waking(parts, fused) }
 
   /// The devices whose measurements are fused.
@@ -372,12 +376,12 @@ public final class Hub: Sendable {
     entries.filter { board.fusedDevices.contains($0.description.id) }
   }
 
-  /// The same at a rate of the subscriber's own. All who want the same one of the usual rates get the same values at the same
+  /// The fused state at the subscriber's rate. All subscribers of the same usual rate get the same values at the same
   /// instants.
   public func state(rateHz: Double, parts: Set<StatePart> = .all) -> Deferred<FusedState, Never> {
     let interval = Duration.nanoseconds(Int64(1e9 / rateHz))
     let paced = fused.throttled(to: interval, clock: clock)
-    // A subscriber with a low rate gets the first state at once, and not when it is due for others.
+    // A subscriber with a low rate gets the first state at once, and not when the next one is due for others.
     return waking(parts, interval > .seconds(1) ? paced : Deferred { [self] _ in shared(paced, interval) })
   }
 
@@ -393,7 +397,7 @@ public final class Hub: Sendable {
       let name =
         "state of \(DeviceStatus.Kind.allCases.filter(kinds.contains).map(\.rawValue).joined(separator: " and "))"
       let devices = Hub.fused(entries, on: board).filter { kinds.contains($0.description.kind) }
-      // One inertial sensor is enough, while it works; what other kinds measure is the better for each of them.
+      // One working inertial sensor is enough; of other kinds, each device improves the measurements.
       let imus = devices.filter { $0.description.kind == .imu }.map(\.reader)
       let others = devices.filter { $0.description.kind != .imu }.map(\.reader)
       let clock = clock
@@ -414,7 +418,7 @@ public final class Hub: Sendable {
   private func shared(_ states: Deferred<FusedState, Never>, _ interval: Duration) -> LazyPublisher<FusedState, Never> {
     paced.withLock { paced in
       if let publisher = paced[interval] { return publisher }
-      // Clients choose the rates: those without subscribers are forgotten after a while.
+      // Clients choose the rates, so publishers without subscribers are forgotten after a while.
       paced = paced.filter { publisher in
         let activity = publisher.value.activity.value
         return activity.phase != .idle || clock.now - activity.since < .seconds(10)
@@ -433,7 +437,7 @@ public final class Hub: Sendable {
     return last
   }
 
-  /// The epochs of the receiver that is taken while it is awake for others. Wakes nothing.
+  /// The epochs of the selected receiver while other clients keep it awake. Wakes nothing.
   public var overheardEpochs: Deferred<GNSSObservation, Never> {
     Deferred { [receivers, clock] holders in
       LazyPublisher(deriving: holders.label, clock: clock) { (run) throws(Never) in
@@ -442,12 +446,13 @@ public final class Hub: Sendable {
     }
   }
 
-  /// What a magnetometer measures while it is awake for others, in the chip's axes; `nil` for an unknown one. Wakes nothing.
+  /// The measurements of a magnetometer while other clients keep it awake, in the chip's axes; `nil` for an unknown
+  /// one. Wakes nothing.
   public func overheardFields(of id: String) -> Deferred<MagnetometerSample, Never>? {
     magnetometer(id)?.readings.overheard
   }
 
-  /// The output of one receiver, whichever is taken; `nil` for an unknown one. Subscribing wakes it.
+  /// The output of one receiver, whether the fusion uses it or not; `nil` for an unknown one. A subscription wakes it.
   public func sentences(of id: String) -> Deferred<ReceiverOutput, Never>? {
     receivers.candidates.first { $0.description.id == id }.map { receiver in
       Deferred { [clock] holders in
@@ -464,24 +469,24 @@ public final class Hub: Sendable {
     }
   }
 
-  /// What one receiver reports, whichever is taken; `nil` for an unknown one.
+  /// The epochs of one receiver, whether the fusion uses it or not; `nil` for an unknown one.
   public func epochs(of id: String) -> LazyPublisher<GNSSObservation, Never>? {
     receivers.candidates.first { $0.description.id == id }?.reader.device.readings
   }
 
-  /// Keeps a device's own run going, as while it lingers, and sends nothing; `nil` for an unknown device.
+  /// Keeps a running device on without sending values, as its idle timeout does; `nil` for an unknown device.
   public func keepRunning(_ id: String, as holder: Holder) -> Subscription? {
     readers.first { $0.monitor.id == id }?.keepRunning(as: holder)
   }
 
-  /// Keeps a device awake, and sends nothing; `nil` for an unknown device.
+  /// Keeps a device awake without sending values; `nil` for an unknown device.
   public func wakefulness(of id: String) -> Deferred<Void, Never>? {
     readers.first { $0.monitor.id == id }?.wakefulness
   }
 }
 
 extension Holder {
-  /// As it holds devices for some parts of the state: `watch (attitude)`.
+  /// The holder as it appears while it holds devices for some parts of the state: `watch (attitude)`.
   public func wanting(_ parts: Set<StatePart>) -> Holder {
     parts == .all ? self : labelled("\(label) (\(parts.names))")
   }

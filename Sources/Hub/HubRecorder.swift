@@ -3,15 +3,15 @@ import Fusion
 import MonotonicTime
 import Publishing
 
-/// Takes the devices' output as it comes: the inputs of the fusion, and the receivers' own bytes.
+/// Takes the output of devices: the inputs of the fusion, and the receivers' own bytes.
 ///
-/// It is called once, and returns functions that are called on the devices' own threads: no device is looked up for a
-/// sample.
+/// Each method is called once, and returns a function that is called on the devices' threads. No device is looked up
+/// for a sample.
 public protocol HubRecorder {
-  /// What a receiver sends.
+  /// Takes the output of a receiver.
   func sentences(of id: String) -> @Sendable (ReceivedBytes) -> Void
-  /// Each input with the instant from which it counts. Inputs may come slightly out of order; no two have the same
-  /// instant.
+  /// Takes each input with the instant from which it counts. Inputs may come slightly out of order; no two have the
+  /// same instant.
   ///
   /// - Parameter board: the board whose list gives the devices their places in inputs
   func inputs(on board: Board) -> @Sendable (FusionInput, MonotonicInstant) -> Void
@@ -20,7 +20,7 @@ public protocol HubRecorder {
 /// The recording of a hub's devices, until it ends.
 public struct HubRecording: Sendable {
   fileprivate let lifetime = Lifetime()
-  /// Of the receivers.
+  /// The recordings of the receivers' sentences.
   fileprivate var sentences: [(reader: ReceiverReader, subscription: Subscription)] = []
 
   public func end() {
@@ -28,8 +28,8 @@ public struct HubRecording: Sendable {
     for (_, subscription) in sentences { subscription.cancel() }
   }
 
-  /// Goes on with sentences alone: they come whether a client wants them or not, and none must be lost while a hub gives way to the
-  /// next one.
+  /// Ends the recording except for sentences. They come whether a client wants them or not, and none may be lost while
+  /// the next hub takes over.
   public func endButSentences() { lifetime.end() }
 }
 
@@ -37,9 +37,9 @@ extension Hub {
   /// Starts recording all output of the devices, whether it is fused or not.
   ///
   /// - Parameters:
-  ///   - wakes: whether to wake all of them, rather than record them while they are awake for others
-  ///   - before: the previous hub's recording, for the same recorder: its receivers that this hub shares stay recorded,
-  ///     and the rest of it ends
+  ///   - wakes: whether to wake all devices, instead of recording them while other clients keep them awake
+  ///   - before: the previous hub's recording, for the same recorder. Shared receivers continue to be
+  ///     recorded, and the rest ends
   public func record(
     to recorder: some HubRecorder, as holder: Holder, wakes: Bool, continuing before: HubRecording? = nil
   ) -> HubRecording {

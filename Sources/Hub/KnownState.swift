@@ -8,10 +8,11 @@ extension Hub {
   private static let receiverLifetime = Duration.seconds(5)
 
   /// The presently known state, for clients that wake nothing: the last fused state, however old. Without a run of the
-  /// fusion it dates from the last sleep; reports of a receiver that is awake for its sentences or its time replace it.
+  /// fusion it is from before the last sleep. Reports of a receiver that is awake for its sentences or its time replace
+  /// it.
   public func knownState(at now: MonotonicInstant) -> FusedState {
     var state = stateOfReceiver(at: now) ?? lastState.value ?? FusedState(at: now)
-    // Old as it may be by now: the ages say so.
+    // The state may be old; its ages say so.
     state.at = now
     return state
   }

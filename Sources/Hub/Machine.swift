@@ -4,26 +4,25 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// The connections of the devices: the hardware, its rails and the clocks. It outlives the board files that are read
-/// one after the other.
+/// The connections to devices: the hardware, the power rails and the clocks. It outlives reloads of the board file.
 public final class Machine: Sendable {
   public let hardware: any Hardware
   public let clock: any MonotonicTimeSource
-  /// The system's clock, nanoseconds since 1970.
+  /// The system clock, nanoseconds since 1970.
   public let systemTime: @Sendable () -> Int64
-  /// Makes its devices.
+  /// Makes the devices.
   let source: any DeviceSource
-  /// Notices readers that hang.
+  /// Notices hanging readers.
   public let supervisor: Supervisor
-  /// Activated with a device's ID when it was plugged in or should be tried again.
+  /// Fires with a device's ID when the device was plugged in or should be tried again.
   public let retryHint = Trigger<String>()
-  /// The knowledge about the power of its devices from other runs.
+  /// The knowledge about the devices' power from other runs.
   public let books: PowerBooks
-  /// What its receivers knew whose memory nothing keeps while they are off.
+  /// The data of receivers whose memory is lost while they are off.
   public let receiverKnowledge = ReceiverKnowledgeStore()
   /// Whether the time is known.
   let hostTime: HostTime
-  /// What its devices have come to that were changed or taken away, by their IDs.
+  /// The totals of devices that were changed or removed, by ID.
   private let totals = Guarded<[String: RunTotals]>([:])
   /// The devices of earlier boards that have not stopped yet.
   let leaving = LeavingDevices()
@@ -50,14 +49,14 @@ public final class Machine: Sendable {
     self.systemTime = systemTime
     books = PowerBooks(systemTime: systemTime)
     hostTime = HostTime(clock: clock, systemTime: systemTime)
-    // Before all who plan by that: they are made later.
+    // This subscription comes before those of users of the time, which are made later.
     clock.onResume { [hostTime, receiverKnowledge] slept in
       hostTime.forget()
       receiverKnowledge.age(by: slept)
     }.store(in: lifetime)
   }
 
-  /// The rail of a switch, one for all devices that name it. A permanent supply has a rail of its own.
+  /// The rail of a switch, shared by all devices that name it. A permanent supply has its own rail.
   func rail(of switch: Board.Power.Switch) -> PowerRail {
     if `switch` == .none { return PowerRail(.none, hardware: hardware, clock: clock) }
     return rails.withLock { rails in
@@ -69,7 +68,7 @@ public final class Machine: Sendable {
     }
   }
 
-  /// Since when its supplies are off that can be switched.
+  /// Since when the switched supplies are off.
   public var supplyTimes: SupplyTimes {
     rails.withLock { rails in
       var times = SupplyTimes(at: clock.now)
@@ -81,7 +80,7 @@ public final class Machine: Sendable {
     }
   }
 
-  /// Takes over since when supplies were off in the run of a hub before this one, so that their least times off hold over a restart.
+  /// Restores since when supplies were off in the previous hub's run, so that minimum times off hold across a restart.
   public func restore(_ before: SupplyTimes) {
     guard before.at <= clock.now.nanoseconds else { return }
     suppliesBefore.withLock { $0 = before }
@@ -94,7 +93,7 @@ public final class Machine: Sendable {
     if let since = before.offSince["\(line)"], (0...now.nanoseconds).contains(since) {
       rail.wasOff(since: MonotonicInstant(nanoseconds: since))
     } else if before.isRunning {
-      // That hub was killed: its lines are being switched off now.
+      // The previous hub was killed, so its lines are being switched off now.
       rail.wasOff(since: now)
     }
   }

@@ -1,25 +1,25 @@
-/// A part of the state that a client can request without the others: it decides which devices are woken.
+/// A part of the state that a client can request without the others. It determines which devices wake.
 public enum StatePart: String, CaseIterable, Sendable {
   case position
-  /// The height as well as it can be known.
+  /// The height, as accurate as possible.
   case altitude
-  /// Speed, track and climb.
+  /// Speed, course and climb.
   case motion
   case time
   case satellites
-  /// Roll and pitch; and the heading, if it is known.
+  /// Roll and pitch, and the heading if known.
   case attitude
-  /// Where the board points.
+  /// The direction of the board.
   case heading
   case rates
   case acceleration
   case magneticField
-  /// The air's pressure and temperature, and its humidity if it is measured.
+  /// The air's pressure and temperature, and its humidity if measured.
   case pressure
   /// Voltage and current from a supply monitor.
   case supply
 
-  /// What measures it, of the kinds that a board has fused.
+  /// The fused kinds of devices on a board that measure this part.
   func kinds(on board: Board) -> Set<DeviceStatus.Kind> {
     let fused = board.fusedKinds
     let kinds: Set<DeviceStatus.Kind> =
@@ -27,7 +27,7 @@ public enum StatePart: String, CaseIterable, Sendable {
       case .position, .motion, .time, .satellites: [.receiver]
       case .altitude: [.receiver, .barometer]
       case .attitude, .rates, .acceleration: [.imu]
-      // Without a magnetometer only motion tells.
+      // Without a magnetometer, only motion shows the heading.
       case .heading: fused.contains(.magnetometer) ? [.imu, .magnetometer] : [.imu, .receiver]
       case .magneticField: [.magnetometer]
       case .pressure: [.barometer]
@@ -40,18 +40,19 @@ public enum StatePart: String, CaseIterable, Sendable {
 extension Set<StatePart> {
   public static let all = Set(StatePart.allCases)
 
-  /// - Parameter names: at least one; an unknown one makes the result `nil`
+  /// - Parameter names: at least one name
+  /// - Returns: `nil` if a name is unknown
   public init?(names: some Collection<some StringProtocol>) {
     let parts = names.compactMap { StatePart(rawValue: String($0)) }
     guard !parts.isEmpty, parts.count == names.count else { return nil }
     self.init(parts)
   }
 
-  /// The kinds of devices that measure them.
+  /// The kinds of devices that measure these parts.
   public func kinds(on board: Board) -> Set<DeviceStatus.Kind> {
     reduce(into: []) { $0.formUnion($1.kinds(on: board)) }
   }
 
-  /// `attitude, rates`, in the order in which they are declared.
+  /// The names in the order of declaration, for example `attitude, rates`.
   public var names: String { StatePart.allCases.filter(contains).map(\.rawValue).joined(separator: ", ") }
 }

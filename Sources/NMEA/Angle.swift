@@ -6,11 +6,11 @@
 
 /// Directions in degrees.
 public enum Angle {
-  /// A direction as it is written: rounded first and then wrapped, so that it is never 360.
+  /// A direction for printing. It is rounded first and then wrapped, so that it is never 360.
   ///
   ///     Angle.bearing(-0.0004, decimals: 3)   // 0, and not 360
   ///
-  /// - Returns: 0 up to 360
+  /// - Returns: 0 to less than 360
   public static func bearing(_ degrees: Double, decimals: Int) -> Double {
     var scale = 1.0
     for _ in 0..<max(0, decimals) { scale *= 10 }
@@ -20,7 +20,7 @@ public enum Angle {
     return (turned < 0 ? turned + 360 * scale : turned) / scale
   }
 
-  /// The same direction as 0 up to 360 degrees.
+  /// The direction as 0 to less than 360 degrees.
   static func onCircle(_ degrees: Double) -> Double {
     let remainder = degrees.truncatingRemainder(dividingBy: 360)
     return remainder < 0 ? remainder + 360 : remainder
@@ -32,7 +32,7 @@ extension Velocity {
     (northMetresPerSecond * northMetresPerSecond + eastMetresPerSecond * eastMetresPerSecond).squareRoot()
   }
 
-  /// Degrees from true north, 0 to 360.
+  /// The course in degrees from true north, 0 to 360.
   public var trackDegrees: Double {
     Angle.onCircle(atan2(eastMetresPerSecond, northMetresPerSecond) * 180 / .pi)
   }

@@ -1,23 +1,22 @@
 /// Reads the comma-separated fields of one sentence from left to right, in place and without allocating.
 ///
-/// A field that is empty, missing or malformed reads as `nil`: receivers leave fields empty whenever they do not know a
-/// value, so absence is data, not an error.
+/// A field that is empty, missing or malformed reads as `nil`. Receivers leave fields empty if a value is unknown, so
+/// absence is data, and not an error.
 ///
-/// The reader points into a buffer of its caller. It is valid only during the call that parses the sentence, and
-/// `position` never passes `end`.
+/// The reader points into a buffer of its caller. It is valid only during the call that parses the sentence. `position`
+/// never passes `end`.
 struct FieldReader {
   private var position: UnsafePointer<UInt8>
   private let end: UnsafePointer<UInt8>
 
-  /// The number of fields not yet read, below zero once more were asked for than there are. Counted by the framer, so
-  /// asking is free.
+  /// The number of unread fields; negative if more were read than exist. The framer has counted them, so this is free.
   private(set) var remaining: Int
 
   /// - Parameters:
   ///   - body: the bytes after the address field's comma, without the checksum
-  ///   - count: how many fields the body holds
+  ///   - count: the number of fields in the body
   init(_ body: UnsafeBufferPointer<UInt8>, count: Int) {
-    // An empty buffer may have no base address; then there is nothing to point at and nothing is read.
+    // An empty buffer may have no base address; then nothing is read.
     if let base = body.baseAddress, count > 0 {
       position = base
       end = base + body.count
@@ -29,7 +28,7 @@ struct FieldReader {
     }
   }
 
-  /// Steps over `count` fields.
+  /// Skips `count` fields.
   @inline(__always)
   mutating func skip(_ count: Int = 1) {
     for _ in 0..<count { leaveField() }
@@ -41,14 +40,14 @@ struct FieldReader {
     closeField()
   }
 
-  /// Called with `position` on the comma or at the end.
+  /// Skips a comma. Call this with `position` on the comma or at the end.
   @inline(__always)
   private mutating func closeField() {
     remaining &-= 1
     if position < end { position += 1 }
   }
 
-  /// Steps over what pads a field at its beginning: some makers right-align their numbers.
+  /// Skips the padding at the beginning of a field, because some manufacturers right-align numbers.
   @inline(__always)
   private mutating func skipBlanks() {
     while position < end, position.pointee == Byte.blank { position += 1 }
@@ -76,10 +75,10 @@ struct FieldReader {
     return field
   }
 
-  /// A whole number; reading stops at the first character that is not a digit, as receivers pad with units.
+  /// A whole number. Reading stops at the first character that is not a digit, because some receivers append units.
   @inline(__always)
   mutating func integer() -> Int? {
-    // Nearly all numbers have one to three digits, followed by a comma.
+    // Nearly all numbers have one to three digits and a comma after them.
     if end - position >= 4 {
       let first = Int(position[0] &- Byte.zero)
       if first <= 9 {
@@ -109,7 +108,7 @@ struct FieldReader {
     return value
   }
 
-  /// Any whole number, and where its field ends. By value, so that a reader may stay in registers.
+  /// Reads any whole number, and the end of its field. It works on values, so that a reader can stay in registers.
   @inline(never)
   private static func longInteger(
     _ start: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>
@@ -126,7 +125,7 @@ struct FieldReader {
     while position < end {
       let digit = position.pointee &- Byte.zero
       if digit > 9 { break }
-      // Wraps for numbers that no field holds; they are refused below.
+      // This wraps for numbers that no field holds; they are refused below.
       value = value &* 10 &+ Int(digit)
       position += 1
     }
@@ -135,22 +134,22 @@ struct FieldReader {
     return (digits == 0 || digits > 18 ? nil : isNegative ? -value : value, position)
   }
 
-  /// A decimal number, exact to the last digit that a `Double` holds.
+  /// A decimal number, exact to the last digit of a `Double`.
   @inline(__always)
   mutating func number() -> Double? {
     guard let decimal = decimal(takesExponent: true) else { return nil }
     return decimal.value
   }
 
-  /// Degrees from north, 0 to 360. What lies outside is no direction.
+  /// A direction in degrees from north, 0 to 360; `nil` outside this range.
   @inline(__always)
   mutating func direction() -> Double? {
     guard let degrees = number(), (0...360).contains(degrees) else { return nil }
     return degrees
   }
 
-  /// - Parameter takesExponent: `8.3e-05` is a number, as some programs print small ones. In times and angles, whose digits have
-  ///   places of their own, it is none.
+  /// - Parameter takesExponent: whether `8.3e-05` is a number, as some programs print small ones. Times and angles,
+  ///   whose digits have fixed places, have no exponent
   @inline(__always)
   mutating func decimal(takesExponent: Bool = false) -> Decimal? {
     skipBlanks()
@@ -173,7 +172,7 @@ struct FieldReader {
     let hasPoint = position < end && position.pointee == Byte.point
     if hasPoint {
       position += 1
-      // Eighteen digits are below a nanometre on the globe and still fit; more are noise.
+      // Eighteen digits are less than a nanometre on the globe and fit; more digits are noise.
       let room = Decimal.maximumDigits - whole
       decimals = takeDigits(into: &mantissa, before: end - position > room ? position + room : end)
       while position < end, position.pointee &- Byte.zero <= 9 { position += 1 }
@@ -190,7 +189,8 @@ struct FieldReader {
     return hasDigits ? number : nil
   }
 
-  /// What follows the `e` at `start`, at most a thousand; `nil` without digits: then it is a unit.
+  /// The exponent after the `e` at `start`, at most a thousand; `nil` without digits, because the `e` then belongs to a
+  /// unit.
   @inline(never)
   private static func exponent(_ start: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Int? {
     var position = start + 1
@@ -206,7 +206,9 @@ struct FieldReader {
     return digits == 0 ? nil : isNegative ? -value : value
   }
 
-  /// Takes digits up to the first other character, and returns how many they were. More than eighteen wrap around.
+  /// Takes digits up to the first other character. More than eighteen wrap around.
+  ///
+  /// - Returns: the number of digits
   @inline(__always)
   private mutating func takeDigits(into mantissa: inout UInt64, before end: UnsafePointer<UInt8>) -> Int {
     let first = position
@@ -219,8 +221,8 @@ struct FieldReader {
     return position - first
   }
 
-  /// Two fields: degrees and minutes as `dddmm.mmmm`, and the hemisphere. Degrees, positive north and east. A sign, minutes
-  /// beyond sixty or another letter are no angle.
+  /// Reads two fields: degrees and minutes as `dddmm.mmmm`, and the hemisphere. The result is in degrees, positive
+  /// north and east. A sign, minutes beyond sixty, or another letter give `nil`.
   @inline(__always)
   mutating func angle(positive: UInt8, negative: UInt8) -> Double? {
     let decimal = decimal()
@@ -232,13 +234,13 @@ struct FieldReader {
     let fraction = decimal.mantissa % scale
     let degrees = whole / 100
     let minutes = Double(whole % 100) + Double(fraction) / Double(scale)
-    // Sixty itself comes of rounding.
+    // Rounding may give exactly sixty.
     guard minutes <= 60 else { return nil }
     let value = Double(degrees) + minutes / 60
     return hemisphere == negative ? -value : value
   }
 
-  /// Four fields: latitude, N or S, longitude, E or W. Both or neither.
+  /// Reads four fields: latitude, N or S, longitude, E or W. The result has both values or none.
   @inline(__always)
   mutating func coordinate() -> Coordinate? {
     let latitude = angle(positive: Byte.N, negative: Byte.S)
@@ -247,13 +249,13 @@ struct FieldReader {
     return Coordinate(latitudeDegrees: latitude, longitudeDegrees: longitude)
   }
 
-  /// `hhmmss` with an optional fraction.
+  /// Reads a time: `hhmmss` with an optional fraction.
   @inline(__always)
   mutating func timeOfDay() -> TimeOfDay? {
     skipBlanks()
     let start = position
     guard let decimal = decimal() else { return nil }
-    // Six digits before the point are the format; fewer mean that the field holds something else.
+    // The format has six digits before the point; with fewer, the field holds something else.
     var whole = 0
     var cursor = start
     while cursor < end, cursor.pointee &- Byte.zero <= 9 {
@@ -264,7 +266,7 @@ struct FieldReader {
     return TimeOfDay(hhmmss: decimal)
   }
 
-  /// `ddmmyy`. Two-digit years are read as 1969 to 2068.
+  /// Reads a date: `ddmmyy`. Two-digit years mean 1969 to 2068.
   @inline(__always)
   mutating func date() -> CalendarDate? {
     let field = bytes()
@@ -280,13 +282,13 @@ struct FieldReader {
       year: shortYear < 69 ? 2000 + shortYear : 1900 + shortYear, month: digits / 100 % 100, day: digits / 10000)
   }
 
-  /// One hexadecimal digit, as NMEA 4.11 writes signal IDs.
+  /// Reads a hexadecimal digit, the form of signal IDs in NMEA 4.11.
   @inline(__always)
   mutating func hexadecimalDigit() -> UInt8? {
     character().flatMap { Byte.hexadecimalValue($0) }
   }
 
-  /// Two fields: a magnitude and the letter that gives its sign.
+  /// Reads two fields: a magnitude, and the letter that gives its sign.
   mutating func signed(positive: UInt8, negative: UInt8) -> Double? {
     let magnitude = number()
     switch character() {
@@ -296,26 +298,26 @@ struct FieldReader {
     }
   }
 
-  /// Two fields: a number and its unit, which must be M.
+  /// Reads two fields: a number, and its unit, which must be M.
   mutating func metres() -> Double? {
     let value = number()
     return character() == Byte.M ? value : nil
   }
 
-  /// A decimal number as its digits, before rounding.
+  /// The digits of a decimal number before rounding.
   struct Decimal {
     var mantissa: UInt64
     var decimals: Int
     var isNegative: Bool
     var hasPoint: Bool
 
-    /// A `UInt64` holds any number of this many digits.
+    /// The number of digits that a `UInt64` holds in any case.
     static let maximumDigits = 18
 
     @inline(__always)
     var value: Double {
-      // Both operands are exact below 2^53, so this division rounds once, correctly. Neither is above 10^18, and a number
-      // with a sign is a register's work to convert, one without takes half a dozen instructions.
+      // Both operands are exact below 2^53, so this division rounds only once. Neither is above 10^18, so a signed
+      // conversion works, which takes one instruction instead of half a dozen.
       let magnitude = Double(Int64(truncatingIfNeeded: mantissa)) / Decimal.doublePower(decimals)
       return isNegative ? -magnitude : magnitude
     }
@@ -323,7 +325,7 @@ struct FieldReader {
     @inline(__always)
     static func doublePower(_ exponent: Int) -> Double { Double(Int64(truncatingIfNeeded: powersOfTen[exponent])) }
 
-    /// The same times a power of ten: zero where nothing is left of it, `nil` where it is more than any field holds.
+    /// The number times a power of ten: zero if nothing is left of it, `nil` if it exceeds any field.
     @inline(never)
     func scaled(byTensTo exponent: Int) -> Decimal? {
       var scaled = self
@@ -350,7 +352,7 @@ struct FieldReader {
   }
 }
 
-/// The ASCII characters that sentences are made of.
+/// The ASCII characters of sentences.
 enum Byte {
   static let lineFeed = UInt8(ascii: "\n")
   static let carriageReturn = UInt8(ascii: "\r")

@@ -1,6 +1,6 @@
-/// How many dimensions of a position are known. Raw values are those of GSA and of gpsd.
+/// The number of known dimensions of a position. Raw values are those of GSA and of gpsd.
 public enum FixMode: UInt8, Equatable, Comparable, Sendable {
-  /// Nothing has been heard about a fix yet.
+  /// No information about a fix has arrived yet.
   case unknown = 0
   case noFix = 1
   case twoDimensional = 2

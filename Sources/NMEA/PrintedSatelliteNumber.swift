@@ -1,6 +1,6 @@
-/// How sentences name satellites, from NMEA 4.10 on: by the system, and the number that it has there.
+/// The names of satellites in sentences from NMEA 4.10 on: the system, and the number inside it.
 extension SatelliteNumber {
-  /// The system ID of GSA; SBAS has its numbers among those of GPS.
+  /// The system ID in GSA; SBAS is numbered among GPS.
   public var nmeaSystemID: Int {
     switch system {
     case .gps, .sbas, .imes: 1
@@ -12,12 +12,12 @@ extension SatelliteNumber {
     }
   }
 
-  /// As GSA and GSV print it: GPS 1 to 32, SBAS 33 to 64, GLONASS 65 to 99, the others from 1.
+  /// The number in GSA and GSV: GPS 1 to 32, SBAS 33 to 64, GLONASS 65 to 99, the others from 1.
   public var nmeaNumber: Int {
     switch system {
     case .gps, .galileo, .beidou, .qzss, .navic: Int(vehicle)
     case .glonass: Int(vehicle) + 64
-    // The last ones do not fit into the range, and go by their own numbers.
+    // The last ones do not fit into the range, and use their own numbers.
     case .sbas: (120...151).contains(vehicle) ? Int(vehicle) - 87 : Int(vehicle)
     case .imes: Int(vehicle) + 172
     }
@@ -25,7 +25,7 @@ extension SatelliteNumber {
 }
 
 extension Talker {
-  /// The talker that sends the satellites of a system ID alone.
+  /// The talker of sentences about one system ID.
   public init(nmeaSystemID: Int) {
     switch nmeaSystemID {
     case 2: self = .glonass

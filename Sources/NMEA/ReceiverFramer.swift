@@ -3,7 +3,7 @@ import UBX
 /// Finds the sentences and binary messages that a receiver sends: NMEA 0183, UBX, CASIC and RTCM 3 in one stream, in
 /// any order, with noise between them.
 public struct ReceiverFramer: ~Copyable, Sendable {
-  /// Something whole.
+  /// A complete sentence or message.
   public enum Frame {
     case sentence(RawSentence)
     case message(BinaryFrame)

@@ -9,7 +9,7 @@ public enum SatelliteSystem: UInt8, Equatable, Sendable {
   case glonass = 6
   case navic = 7
 
-  /// From the system ID that NMEA 4.10 and later append to GSA (1 GPS, 2 GLONASS, …).
+  /// The system of the system ID that NMEA 4.10 and later append to GSA (1 GPS, 2 GLONASS, …).
   init?(nmeaSystemID: Int) {
     switch nmeaSystemID {
     case 1: self = .gps
@@ -22,7 +22,7 @@ public enum SatelliteSystem: UInt8, Equatable, Sendable {
     }
   }
 
-  /// The one system that a talker speaks for; `nil` for GP (which also numbers SBAS and QZSS) and GN.
+  /// The single system of a talker; `nil` for GP (which also numbers SBAS and QZSS) and GN.
   init?(talker: Talker) {
     switch talker {
     case .galileo: self = .galileo
@@ -35,13 +35,13 @@ public enum SatelliteSystem: UInt8, Equatable, Sendable {
   }
 }
 
-/// Which satellite: the number that NMEA 2 to 4.0 gave it, and its system with the number inside that system.
+/// Identifies a satellite by its number in NMEA 2 to 4.0, and by its system and the number inside it.
 ///
-/// Receivers number satellites in three ways that overlap: per system from 1 (with a talker or a system ID to
-/// tell which), in NMEA's extended ranges (33 SBAS, 65 GLONASS, 193 QZSS, 301 Galileo, 401 BeiDou), and in
-/// ranges of their own (Quectel's 101 Galileo and 201 BeiDou). This type maps all of them to one.
+/// Receivers number satellites in three ways that overlap: per system from 1 (a talker or a system ID names the
+/// system), in NMEA's extended ranges (33 SBAS, 65 GLONASS, 193 QZSS, 301 Galileo, 401 BeiDou), and in ranges of their
+/// own (Quectel's 101 Galileo and 201 BeiDou). This type maps all of them to one number.
 public struct SatelliteNumber: Equatable, Hashable, Sendable {
-  /// Unique over all systems: 1 to 32 GPS, 33 to 64 and 120 to 158 SBAS, 65 to 96 GLONASS, 193 to 202 QZSS,
+  /// The number, unique over all systems: 1 to 32 GPS, 33 to 64 and 120 to 158 SBAS, 65 to 96 GLONASS, 193 to 202 QZSS,
   /// 301 and up Galileo, 401 and up BeiDou, 501 and up NavIC.
   public var extended: UInt16
   public var system: SatelliteSystem
@@ -49,8 +49,8 @@ public struct SatelliteNumber: Equatable, Hashable, Sendable {
   public var vehicle: UInt8
 
   /// - Parameters:
-  ///   - number: as the sentence prints it
-  ///   - system: where the talker or an appended system ID names one
+  ///   - number: the number in the sentence
+  ///   - system: the system, if the talker or an appended system ID names it
   init?(_ number: Int, system: SatelliteSystem?) {
     guard (1...999).contains(number) else { return nil }
     switch system {

@@ -1,4 +1,4 @@
-/// One sentence, typed.
+/// A parsed sentence.
 public struct Sentence: Equatable, Sendable {
   public var talker: Talker
   public var content: Content
@@ -64,7 +64,7 @@ public struct Sentence: Equatable, Sendable {
   }
 }
 
-/// The three letters that name a standard sentence, as one number to switch over.
+/// The three letters of a standard sentence's type, as one number for a switch.
 struct Formatter: Equatable {
   let code: UInt32
 
@@ -87,7 +87,7 @@ struct Formatter: Equatable {
 extension Sentence.Content {
   @inline(__always)
   init?(_ formatter: Formatter, _ fields: inout FieldReader) {
-    // The order is that of frequency: the compiler tests one after the other.
+    // The order is that of frequency, because the compiler tests one after the other.
     switch formatter {
     case "GSV": if let value = GSV(&fields) { self = .gsv(value) } else { return nil }
     case "GSA": if let value = GSA(&fields) { self = .gsa(value) } else { return nil }

@@ -1,21 +1,21 @@
-/// Finds sentences in a stream of bytes: survives binary noise, reads split or merged anywhere, missing line ends,
+/// Finds sentences in a stream of bytes. It tolerates binary noise, reads split or merged anywhere, missing line ends,
 /// and lines of up to `maximumLength` bytes.
 ///
-/// A sentence is complete at its checksum's second digit, without waiting for the line end: at 9600 baud that is
-/// two milliseconds sooner. Whole sentences are handed on in place; only one that a read cut in two is copied.
+/// A sentence is complete at its checksum's second digit, without waiting for the line end. At 9600 baud that is two
+/// milliseconds earlier. Complete sentences are passed on in place; only one that a read divides is copied.
 ///
-/// Of Unicore's logs, which begin with `#` and end with a checksum of eight digits, those are handed on that say what no sentence
-/// says (`UniHeading`). All others are noise, as `#` is in front of anything else.
+/// Unicore's logs begin with `#` and end with a checksum of eight digits. Only those with information that no sentence
+/// has are passed on (`UniHeading`). All others, and any other `#`, are noise.
 public struct SentenceFramer: ~Copyable, Sendable {
   /// Counts of the framer since its creation.
   public struct Counters: Equatable, Sendable {
-    /// Sentences handed on.
+    /// The sentences that were passed on.
     public var sentences = 0
-    /// Sentences whose checksum does not match.
+    /// The sentences with a wrong checksum.
     public var badChecksum = 0
-    /// Sentences cut short: by the next one's start, by a control character, or before their checksum.
+    /// The sentences that were cut: by the next one's start, by a control character, or before their checksum.
     public var truncated = 0
-    /// Sentences longer than `maximumLength`.
+    /// The sentences longer than `maximumLength`.
     public var overlong = 0
   }
 
@@ -28,7 +28,7 @@ public struct SentenceFramer: ~Copyable, Sendable {
     case body
     case checksum
     case checksumSecond(UInt8)
-    /// Of a log: its digits so far, and what they say.
+    /// In the checksum of a log: the number of digits so far, and their value.
     case longChecksum(digits: Int, value: UInt32)
   }
 
@@ -36,18 +36,18 @@ public struct SentenceFramer: ~Copyable, Sendable {
   private var checksum: UInt8 = 0
   private var commas = 0
   private var hasHighBit = false
-  /// It begins with `#`.
+  /// Whether the sentence begins with `#`.
   private var isLog = false
   /// The length of the current sentence, from its dollar sign.
   private var length = 0
-  /// When its dollar sign was read, and how long nothing had been read before.
+  /// When its dollar sign was read, and the silence before it.
   private var beganAt: Int64 = 0
   private var silence: Int64 = 0
   private var lastReadAt: Int64?
   private var silenceBeforeRead: Int64 = 0
   /// The start of a sentence whose rest has not been read yet.
   private var carried: [UInt8] = []
-  /// A receiver that sends checksums sends them always: from then on a sentence without one is a torn one.
+  /// Whether this receiver sends checksums. It then always does, so a sentence without one is damaged.
   public private(set) var expectsChecksums = false
 
   public init() { carried.reserveCapacity(SentenceFramer.maximumLength) }
@@ -55,8 +55,8 @@ public struct SentenceFramer: ~Copyable, Sendable {
   /// Takes the next bytes of the stream.
   ///
   /// - Parameters:
-  ///   - readAt: when they were read, in nanoseconds of whatever clock the caller has; sentences carry it on
-  ///   - silence: how long nothing had been read before, where the caller knows it better
+  ///   - readAt: when the bytes were read, in nanoseconds of the caller's clock; sentences carry this time
+  ///   - silence: the duration without bytes before this read, if the caller knows it better
   ///   - receive: called for each sentence, in order, before this method returns. The sentence points into `bytes` or
   ///     into the framer and must not be kept.
   @inline(__always)
@@ -68,7 +68,7 @@ public struct SentenceFramer: ~Copyable, Sendable {
     lastReadAt = readAt
     let count = bytes.count
     var index = 0
-    // Where the current sentence starts in `bytes`; it starts in `carried` while that is not empty.
+    // This is the start of the current sentence in `bytes`; if `carried` is not empty, the sentence starts there.
     var start = 0
     while index < count {
       switch state {
@@ -98,7 +98,7 @@ public struct SentenceFramer: ~Copyable, Sendable {
         sum ^= eight.checksum
         while index < count {
           byte = base[index]
-          // One comparison sorts out nearly all bytes: what ends a sentence lies below the comma, or is one of them.
+          // One comparison handles nearly all bytes: those that end a sentence are not above the comma.
           if byte <= Byte.comma {
             if byte == Byte.comma {
               separators &+= 1
@@ -129,7 +129,7 @@ public struct SentenceFramer: ~Copyable, Sendable {
           if isLog { abandon() } else { deliver(base, start, index, hasChecksum: false, receive) }
           index += 1
         default:
-          // A new sentence begins, or noise: the byte itself is looked at again.
+          // A new sentence or noise begins, so the byte is examined again.
           if !isLog { counters.truncated += 1 }
           abandon()
           if byte != Byte.dollar && byte != Byte.exclamation { index += 1 }
@@ -141,7 +141,7 @@ public struct SentenceFramer: ~Copyable, Sendable {
           index += 1
           length += 1
         } else {
-          // A star inside a text.
+          // The star belongs to a text.
           checksum ^= Byte.star
           state = .body
         }
@@ -177,13 +177,13 @@ public struct SentenceFramer: ~Copyable, Sendable {
         }
       }
     }
-    // The rest of a sentence that has begun waits for the next read.
+    // The rest of an incomplete sentence waits for the next read.
     if case .searching = state { return }
     let from = carried.isEmpty ? start : 0
     carried.append(contentsOf: UnsafeBufferPointer(start: base + from, count: count - from))
   }
 
-  /// Forgets a sentence that has begun, because the line was closed or its speed changed.
+  /// Forgets an incomplete sentence, because the line was closed or its speed changed.
   public mutating func reset() { abandon() }
 
   private mutating func begin(_ readAt: Int64, isLog: Bool) {
@@ -262,17 +262,17 @@ public struct SentenceFramer: ~Copyable, Sendable {
   }
 }
 
-/// One framed sentence: its bytes as they came, from `$`, `!` or `#` to the checksum, without the line end.
+/// A framed sentence: its bytes as received, from `$`, `!` or `#` to the checksum, without the line end.
 ///
-/// Points into somebody else's buffer and is valid only inside the call that hands it over.
+/// It points into a buffer of its caller, and is valid only inside the call that passes it.
 public struct RawSentence {
   public let bytes: UnsafeBufferPointer<UInt8>
-  /// Fields after the address.
+  /// The number of fields after the address.
   public let fieldCount: Int
   public let hasChecksum: Bool
   /// When its first byte was read, in nanoseconds of the caller's clock.
   public let beganAt: Int64
-  /// How long nothing had been read before it; 0 for the first of all and within a read.
+  /// The duration without bytes before it; 0 for the first sentence, and within a read.
   public let silence: Int64
 
   @inline(__always)
@@ -284,7 +284,7 @@ public struct RawSentence {
     self.silence = silence
   }
 
-  /// `GPGGA`, `PUBX`, …
+  /// The address, for example `GPGGA` or `PUBX`.
   @inline(__always)
   public var address: UnsafeBufferPointer<UInt8> {
     var end = 1
@@ -300,13 +300,14 @@ public struct RawSentence {
     return UnsafeBufferPointer(rebasing: bytes[start..<end])
   }
 
-  /// Whether it is one of Unicore's logs.
+  /// Whether the sentence is one of Unicore's logs.
   var isLog: Bool { bytes[0] == Byte.hash }
 
-  /// The star and the digits behind a log.
+  /// The length of the star and the digits at the end of a log.
   private static let longTail = 9
 
-  /// What a log's checksum must be: CRC-32 of all between `#` and `*`, which begins with 0 and is not inverted at the end.
+  /// The checksum of a log: the CRC-32 of everything between `#` and `*`. It begins with 0 and is not inverted at the
+  /// end.
   fileprivate var longChecksum: UInt32 {
     var remainder: UInt32 = 0
     for byte in bytes[1..<max(1, bytes.count - RawSentence.longTail)] {
@@ -316,8 +317,8 @@ public struct RawSentence {
     return remainder
   }
 
-  /// Whether the address is two letters for the talker and three for the type. A maker's own begins with a P, but for
-  /// Quectel's PQ, which is a talker: `PGRMC` is no RMC.
+  /// Whether the address is two letters for the talker and three for the type. A manufacturer's own address begins with
+  /// a P, except for Quectel's talker PQ, so `PGRMC` is not an RMC.
   @inline(__always)
   var isStandard: Bool {
     let address = address
@@ -325,13 +326,13 @@ public struct RawSentence {
       && (address[0] != Byte.P || address[1] == UInt8(ascii: "Q"))
   }
 
-  /// It has no checksum, and ends with a star, or with that and a single digit: the rest was lost.
+  /// Whether the sentence ends with a star, or with a star and a single digit, because the rest was lost.
   fileprivate var hasTornChecksum: Bool {
     guard !hasChecksum, let last = bytes.last else { return false }
     if last == Byte.star { return true }
     return bytes.count >= 2 && bytes[bytes.count - 2] == Byte.star && Byte.hexadecimalValue(last) != nil
   }
 
-  /// Skytraq's STI, the one sentence that never has a checksum.
+  /// Whether the sentence is Skytraq's STI, the only one that never has a checksum.
   var isDiagnostic: Bool { address.spells("STI") }
 }

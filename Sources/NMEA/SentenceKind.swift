@@ -1,5 +1,5 @@
 extension Sentence {
-  /// Which type a sentence is, without its content.
+  /// The type of a sentence, without its content.
   enum Kind: UInt8, Sendable {
     case bwc, depth, dtm, gbs, gga, gll, gns, grs, gsa, gst, gsv, heading, mtw, rmc, rot, sti, txt, vtg, wind, xdr, zda
     case airohaJamming, garminAltitude, garminErrorEstimate, garminFix, garminVelocity, mediaTekAcknowledgement
@@ -52,7 +52,7 @@ extension Sentence {
 }
 
 extension Sentence.Kind {
-  /// One of the four kinds that every receiver sends: at least one of them comes in each epoch.
+  /// Whether this is one of the four kinds of which every receiver sends at least one per epoch.
   var statesPosition: Bool {
     switch self {
     case .gga, .rmc, .gns, .gll: true

@@ -8,9 +8,9 @@ public enum SentenceWriter {
   }
 }
 
-/// A number in a sentence's form; a missing one is an empty field.
+/// Formats numbers for sentences; a missing one is an empty field.
 public enum SentenceField {
-  /// Empty if the value is not a number, or is too large for any field.
+  /// The number with fixed decimals; empty if the value is not a number, or is too large for any field.
   public static func fixed(_ value: Double, _ decimals: Int) -> String {
     var scale = 1
     for _ in 0..<decimals { scale *= 10 }
@@ -36,14 +36,14 @@ public enum SentenceField {
     return padded(Int(date.day), 2) + padded(Int(date.month), 2) + padded(Int(date.year) % 100, 2)
   }
 
-  /// `ddmm.mmmmmmm,N,dddmm.mmmmmmm,E`
+  /// A coordinate as `ddmm.mmmmmmm,N,dddmm.mmmmmmm,E`.
   public static func coordinate(_ latitude: Double, _ longitude: Double) -> String {
     angle(latitude, 2) + (latitude < 0 ? ",S," : ",N,") + angle(longitude, 3) + (longitude < 0 ? ",W" : ",E")
   }
 
   private static func angle(_ degrees: Double, _ width: Int) -> String {
     guard degrees.magnitude <= 180 else { return "" }
-    // In units of 1e-7 minutes, so that rounding never yields sixty minutes.
+    // The unit is 1e-7 minutes, so that rounding never gives sixty minutes.
     let units = Int((degrees.magnitude * 60 * 1e7).rounded())
     let minutes = units % 600_000_000
     return padded(units / 600_000_000, width) + padded(minutes / 10_000_000, 2) + "." + padded(minutes % 10_000_000, 7)

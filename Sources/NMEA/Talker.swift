@@ -1,6 +1,6 @@
-/// The sender of a sentence: the two letters that open its address.
+/// The sender of a sentence: the first two letters of its address.
 public struct Talker: Equatable, Hashable, Sendable {
-  /// The two letters, first one high.
+  /// The two letters; the first one is in the high byte.
   public let code: UInt16
 
   @inline(__always)
@@ -13,7 +13,7 @@ public struct Talker: Equatable, Hashable, Sendable {
   public static let beidouOld = Talker(UInt8(ascii: "B"), UInt8(ascii: "D"))
   public static let qzss = Talker(UInt8(ascii: "G"), UInt8(ascii: "Q"))
   public static let qzssOld = Talker(UInt8(ascii: "Q"), UInt8(ascii: "Z"))
-  /// Quectel's own talker for what its receivers know of BeiDou and QZSS.
+  /// Quectel's own talker for its receivers' sentences about BeiDou and QZSS.
   public static let quectel = Talker(UInt8(ascii: "P"), UInt8(ascii: "Q"))
   public static let navic = Talker(UInt8(ascii: "G"), UInt8(ascii: "I"))
   /// A magnetic compass.

@@ -1,4 +1,4 @@
-/// The time of day that a sentence carries, UTC.
+/// The UTC time of day of a sentence.
 public struct TimeOfDay: Equatable, Sendable {
   /// Seconds since midnight, 0 to 86 400 (a leap second reads 86 400).
   public var second: Int32
@@ -25,30 +25,30 @@ public struct TimeOfDay: Equatable, Sendable {
       : Int32(fraction / FieldReader.Decimal.powersOfTen[hhmmss.decimals - 9])
   }
 
-  /// Within an epoch, receivers round the last digit differently.
+  /// The shortest time between two epochs. Within an epoch, receivers round the last digit differently.
   static let leastBetweenEpochs: Int64 = 10_000_000
 
-  /// Whether the two stamps name different epochs.
+  /// Whether the two stamps belong to different epochs.
   @inline(__always)
   func isAnotherEpoch(than other: TimeOfDay) -> Bool {
     self != other && abs(nanoseconds(since: other)) >= TimeOfDay.leastBetweenEpochs
   }
 
-  /// Whether it lies less than two seconds, and another epoch, before the other.
+  /// Whether this time is less than two seconds before the other, and belongs to another epoch.
   func isShortlyBefore(_ other: TimeOfDay) -> Bool {
     (TimeOfDay.leastBetweenEpochs..<2_000_000_000).contains(other.nanoseconds(since: self))
   }
 
-  /// On one day.
+  /// The difference within one day.
   @inline(__always)
   func nanoseconds(since other: TimeOfDay) -> Int64 {
     Int64(second - other.second) * 1_000_000_000 + Int64(nanosecond - other.nanosecond)
   }
 
-  /// Whether midnight lies between the other and this one, rather than that the clock was put back.
+  /// Whether midnight is between the other time and this one, so that the clock was not set back.
   public func isNextDay(after other: TimeOfDay) -> Bool { second < other.second - 43200 }
 
-  /// Whether this one is of the evening before, and came late.
+  /// Whether this time is of the previous evening, and came late.
   func isPreviousDay(before other: TimeOfDay) -> Bool { second > other.second + 43200 }
 }
 
@@ -58,7 +58,7 @@ public struct CalendarDate: Equatable, Sendable {
   public var month: Int8
   public var day: Int8
 
-  /// `nil` unless the month is 1 to 12 and the day 1 to 31; anything else that receivers send is not a date.
+  /// `nil` unless the month is 1 to 12 and the day 1 to 31. Anything else that receivers send is not a date.
   public init?(year: Int, month: Int, day: Int) {
     guard (1...12).contains(month), (1...31).contains(day), (1900...2200).contains(year) else { return nil }
     self.year = Int16(year)
@@ -66,7 +66,7 @@ public struct CalendarDate: Equatable, Sendable {
     self.day = Int8(day)
   }
 
-  /// Days since 1970-01-01, by counting years from March so that the leap day comes last.
+  /// The days since 1970-01-01. Years are counted from March, so that the leap day comes last.
   var daysSince1970: Int {
     let shiftedYear = month > 2 ? Int(year) : Int(year) - 1
     let shiftedMonth = (Int(month) + 9) % 12
@@ -90,7 +90,7 @@ public struct CalendarDate: Equatable, Sendable {
   }
 }
 
-/// An instant in UTC, as the receiver states it: nanoseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
+/// A UTC time as the receiver states it: nanoseconds since 1970-01-01T00:00:00Z, without leap seconds.
 public struct UTCTime: Equatable, Comparable, Sendable {
   public var nanosecondsSince1970: Int64
 

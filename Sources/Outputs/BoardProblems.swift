@@ -3,9 +3,9 @@ import Glibc
 import HardwareIO
 import Hub
 
-/// One thing that a board file asks for and no hub could do.
+/// A request of a board file that no hub can fulfil.
 public struct BoardProblem: Equatable, Sendable, CustomStringConvertible {
-  /// Where in the file: `nmea[0].udp`.
+  /// The place in the file, for example `nmea[0].udp`.
   public var key: String
   /// The problem, as the rest of a sentence that begins with the key.
   public var text: String
@@ -18,10 +18,10 @@ public struct BoardProblem: Equatable, Sendable, CustomStringConvertible {
   public var description: String { "'\(key)' \(text)" }
 }
 
-/// Requests of a board file that no hub could fulfil, although every value by itself is right. A hub reports them in
-/// its log and leaves them out; the author of the file should know before.
+/// Finds requests of a board file that no hub can fulfil, although each value by itself is valid. A hub logs them and
+/// leaves them out, so the author of the file should know beforehand.
 public enum BoardProblems {
-  /// - Parameter isElsewhere: this machine is not the board, whose secrets and certificates need not be here
+  /// - Parameter isElsewhere: this machine is not the board, so secrets and certificates may be missing here
   public static func find(in board: Board, isElsewhere: Bool = false) -> [BoardProblem] {
     let misplaced = misplacedPasswords(board)
     let board = withoutMisplacedPasswords(isElsewhere ? withoutMissingFiles(board) : board)
@@ -32,7 +32,8 @@ public enum BoardProblems {
       + hooks(board, isElsewhere: isElsewhere)
   }
 
-  /// Files that the board file names for its outputs, and that are not on this machine: `'http.tokenFile': /etc/…`.
+  /// The files that the board file names for its outputs and that are missing on this machine: `'http.tokenFile':
+  /// /etc/…`.
   public static func missingFiles(of board: Board) -> [String] {
     let fleet = board.fleet
     let files = [
@@ -48,7 +49,7 @@ public enum BoardProblems {
     }
   }
 
-  /// Files with secrets, each with its key.
+  /// The files with secrets, each with its key.
   static func secrets(of board: Board) -> [(key: String, file: String)] {
     let named = [("http.tokenFile", board.http?.tokenFile), ("mqtt.passwordFile", board.fleet?.passwordFile)]
     return named.compactMap { key, file in file.map { (key, $0) } } + passwordsForCasters(of: board)
@@ -68,7 +69,7 @@ public enum BoardProblems {
     return status.st_mode & S_IWOTH == 0 ? nil : "every user may change it: sudo chmod o-w \(word)"
   }
 
-  /// Programs that cannot be run, tokens that cannot be read, and messages without a broker.
+  /// Finds programs that cannot be run, tokens that cannot be read, and messages without a broker.
   private static func hooks(_ board: Board, isElsewhere: Bool) -> [BoardProblem] {
     var problems = tokensOfHooks(of: board).compactMap { key, file -> BoardProblem? in
       if SecretFile.refusal(ofBoards: file) != nil { return nil }
@@ -86,7 +87,7 @@ public enum BoardProblems {
     return problems
   }
 
-  /// Passwords that are nowhere where a board file may have them, wherever it is checked.
+  /// Finds passwords outside the folders that board files may use. This does not depend on the machine.
   private static func misplacedPasswords(_ board: Board) -> [BoardProblem] {
     secrets(of: board).filter { $0.key != "http.tokenFile" }.compactMap { key, file in
       SecretFile.refusal(ofBoards: file).map { BoardProblem(key, "cannot be read from \(file): \($0)") }
@@ -107,12 +108,12 @@ public enum BoardProblems {
     }
   }
 
-  /// One that is there and may not be read is a mistake wherever it is.
+  /// Whether the file is missing. A file that exists but may not be read is a mistake on any machine.
   private static func isMissing(_ file: String) -> Bool {
     access(file, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)
   }
 
-  /// The part of the board that can be checked here.
+  /// The part of the board that can be checked on this machine.
   private static func withoutMissingFiles(_ board: Board) -> Board {
     func here(_ file: String?) -> String? { file.flatMap { isMissing($0) ? nil : $0 } }
     var board = board
@@ -126,7 +127,7 @@ public enum BoardProblems {
     return board
   }
 
-  /// The board with the passwords that may be read; the problems of the others have been reported.
+  /// The board without the passwords that may not be read; their problems have been reported.
   private static func withoutMisplacedPasswords(_ board: Board) -> Board {
     var board = board
     if let file = board.fleet?.passwordFile, SecretFile.refusal(ofBoards: file) != nil {
@@ -142,7 +143,7 @@ public enum BoardProblems {
     return board
   }
 
-  /// Two outputs on one port: one of them would find it in use.
+  /// Finds two outputs on one port, because one of them would find it in use.
   private static func ports(_ board: Board) -> [BoardProblem] {
     func key(_ index: Int) -> String { board.nmea.count == 1 ? "nmea" : "nmea[\(index)]" }
     let nmea = board.nmea.enumerated().map { index, port in (key(index), port.endpoint) }
@@ -169,7 +170,8 @@ public enum BoardProblems {
     return one.addresses.contains { address in other.addresses.contains { overlap(address, $0) } }
   }
 
-  /// The same address, or one of them is all addresses: Linux has that of IPv6 take the IPv4 ones too.
+  /// Whether two addresses overlap: they are equal, or one is the wildcard. Linux lets the IPv6 wildcard take the IPv4
+  /// addresses too.
   private static func overlap(_ one: IPAddress, _ other: IPAddress) -> Bool {
     let isSameFamily = one.bytes.count == other.bytes.count
     return one == other
@@ -202,13 +204,13 @@ public enum BoardProblems {
       }
   }
 
-  /// Two readers of one tty share its bytes, two of one chip its FIFO.
+  /// Finds two readers of one tty, which would share its bytes, and two of one chip, which would share its FIFO.
   private static func connections(_ board: Board) -> [BoardProblem] {
     func place(_ device: DeviceDescription) -> String {
       let path = Files.resolved(device.path) ?? device.path
       return device.place.map { "\(I2CPlace(bus: path, address: $0.address))" } ?? path
     }
-    // Looked up once for each: there may be thousands.
+    // Each path is looked up once, because there may be thousands.
     var first: [String: String] = [:]
     return board.devices.compactMap { device in
       let place = place(device)
@@ -220,9 +222,9 @@ public enum BoardProblems {
     }
   }
 
-  /// A line has one use: the second one would fail with each start. Devices that hang on one switch use it together.
+  /// Finds lines with two uses. The second use would fail at each start. Devices on one switch use its line together.
   private static func lines(_ board: Board) -> [BoardProblem] {
-    // The first of each use of a line.
+    // The first owner of each use of a line.
     var known: [GPIOLineName: [Board.NamedLine]] = [:]
     return board.lines.flatMap { user in
       let others = known[user.line] ?? []
@@ -235,7 +237,7 @@ public enum BoardProblems {
     }
   }
 
-  /// Parts of the state that nothing on the board measures: a client would never get any.
+  /// Finds parts of the state that no device on the board measures, so that a client would never get them.
   private static func parts(_ board: Board) -> [BoardProblem] {
     let wanted = [("gpsd", board.gpsdParts)] + board.nmea.map { ("nmea", $0.feed.parts) }
     return wanted.filter { $0.1 != .all && $0.1.kinds(on: board).isEmpty }.map { key, parts in
@@ -245,7 +247,7 @@ public enum BoardProblems {
 
   private static func record(_ board: Board) -> [BoardProblem] {
     guard let path = board.record?.path else { return [] }
-    // A hub started by systemd has an unexpected working directory.
+    // A hub that systemd starts has an unexpected working directory.
     if path.hasPrefix("/"), UnitText.path(path, isOptional: true) == nil {
       return [
         BoardProblem(
@@ -281,7 +283,7 @@ public enum BoardProblems {
     if board.receiver == nil {
       problems.append(BoardProblem("chrony", "has no receiver to take the time from: name one in 'devices'"))
     }
-    // The address of a Unix socket holds this number of bytes, the last of them 0.
+    // The address of a Unix socket has this many bytes, including the final 0.
     let limit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
     if !path.hasPrefix("/") || path.utf8.count > limit {
       problems.append(BoardProblem("chrony.socket", "must be an absolute path of at most \(limit) bytes"))

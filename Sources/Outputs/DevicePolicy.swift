@@ -2,22 +2,22 @@ import Glibc
 import HardwareIO
 import Hub
 
-/// The kinds of devices that a board needs, in the form of systemd's `DeviceAllow=`, the networks, in that of
-/// `IPAddressAllow=`, and the logins that would conflict with its ports.
+/// The kinds of devices that a board needs, as in systemd's `DeviceAllow=`, its networks, as in `IPAddressAllow=`, and
+/// the logins that conflict with its ports.
 ///
-/// Kinds and not paths: a receiver that is plugged in later has an unknown device number.
+/// It names kinds instead of paths, because a receiver that is plugged in later has an unknown device number.
 public struct DevicePolicy {
-  /// `char-i2c`, sorted.
+  /// The kinds of devices, for example `char-i2c`, sorted.
   let kinds: [String]
-  /// Whether there is a port, a broker or a caster at all: without one the hub needs no network, not even this machine's own.
+  /// Whether there is a port, a broker or a caster. Otherwise the hub needs no network, not even this machine's own.
   let usesNetwork: Bool
-  /// Who else than this machine may connect, or is connected to: networks, or `any`.
+  /// The other machines that may connect, or that the hub connects to: networks, or `any`.
   let networks: [String]
-  /// Folders that the hub writes to, as the unit names them.
+  /// The folders that the hub writes to, as in the unit.
   let writtenPaths: [String]
-  /// Programs that the hub runs, and where their interpreters are, as the unit names them.
+  /// The programs that the hub runs and the folders of their interpreters, as in the unit.
   let runPaths: [String]
-  /// Units that wait for a login on a port of the board's: a port is a receiver's or a login's.
+  /// The units of logins on the board's ports. A port belongs to a receiver or to a login.
   let logins: [String]
 
   public init(_ board: Board, on machine: MachineFiles = MachineFiles()) {
@@ -50,7 +50,7 @@ public struct DevicePolicy {
     if let http = board.http?.endpoint, !http.isLoopback {
       networks += http.allow.isEmpty ? ["any"] : http.allow.map(\.description)
     }
-    // The address of a name changes, and finding it out takes a name server.
+    // The address of a name changes, and resolving it needs a name server.
     if let broker = board.fleet?.broker, !broker.isLoopback { networks.append(broker.address?.description ?? "any") }
     for caster in casters where !caster.isLoopback { networks.append(caster.address?.description ?? "any") }
     for source in sources where !DevicePolicy.isLocal(source) { networks.append(DevicePolicy.network(of: source)) }
@@ -60,7 +60,7 @@ public struct DevicePolicy {
     var seen: Set<String> = []
     self.networks = networks.filter { seen.insert($0).inserted }
     runPaths = DevicePolicy.runPaths(of: board.hooks)
-    // One that is not there yet does not keep the hub from starting.
+    // A missing folder must not keep the hub from starting.
     writtenPaths = [board.record?.path].compactMap { $0.flatMap { UnitText.path($0, isOptional: true) } }
     let ports = board.devices.compactMap { if case .receiver(let receiver) = $0 { receiver.port } else { nil } }
     let terminals = ports.compactMap(machine.resolved).filter { $0.hasPrefix("/dev/tty") }
@@ -82,7 +82,7 @@ public struct DevicePolicy {
     if !logins.isEmpty { lines += ["[Unit]"] + logins.map { "Conflicts=\($0)" } }
     lines.append("[Service]")
     lines += kinds.map { "DeviceAllow=\($0) rw" }
-    // Rates, triggers and buffers are set in /sys.
+    // The hub sets rates, triggers and buffers in /sys.
     if kinds.contains("char-iio") { lines.append("ProtectKernelTunables=no") }
     if usesNetwork { lines += ["RestrictAddressFamilies=AF_INET AF_INET6", "IPAddressAllow=localhost"] }
     lines += networks.map { "IPAddressAllow=\($0)" }
@@ -91,7 +91,7 @@ public struct DevicePolicy {
     return lines
   }
 
-  /// The sandbox lets the hub run nothing but itself. A script is run by its interpreter, and runs others.
+  /// The sandbox otherwise lets the hub run only itself. A script needs its interpreter, and runs other programs.
   private static func runPaths(of hooks: [HookSettings]) -> [String] {
     let programs = hooks.compactMap(\.program)
     let folders = programs.isEmpty ? [] : ["-/usr/bin", "-/bin", "-/usr/local/bin"]
@@ -105,13 +105,13 @@ public struct DevicePolicy {
     source.host == "localhost" || IPAddress(source.host)?.isLoopback == true
   }
 
-  /// Datagrams may come from any machine. The address of a name changes.
+  /// The network of a source. Datagrams may come from any machine, and the address of a name changes.
   private static func network(of source: NetworkSource) -> String {
     source.kind == .udp ? "any" : IPAddress(source.host)?.description ?? "any"
   }
 
-  /// By the driver, which follows from the name. A udev name may stand for another device tomorrow: adapters precede
-  /// the header's ports.
+  /// The kinds follow from the driver, which follows from the name. A udev name may belong to another device tomorrow:
+  /// adapters come before the header's ports.
   private static func kinds(ofPort path: String) -> [String] {
     guard path.hasPrefix("/dev/") else { return [] }
     if (Files.resolved(path) ?? path).hasPrefix("/dev/pts/") { return ["char-pts"] }

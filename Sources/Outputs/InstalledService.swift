@@ -1,6 +1,6 @@
 import HardwareIO
 
-/// The hub as a service of this machine: whether it is installed, and how a person starts it.
+/// The hub as a service of this machine: whether it is installed, and how to start it.
 public struct InstalledService: Sendable {
   public static let boardFile = "/etc/sensorhub/board.json5"
   private static let units = ["/etc", "/usr/lib", "/lib"].map { "\($0)/systemd/system/sensorhub.service" }
@@ -9,17 +9,18 @@ public struct InstalledService: Sendable {
 
   public init(on machine: MachineFiles = MachineFiles()) { self.machine = machine }
 
-  /// What there is of it: its board file, or else its unit; `nil` if neither is here.
+  /// The evidence of an installation: its board file, or else its unit; `nil` if neither exists.
   public var trace: String? { ([InstalledService.boardFile] + InstalledService.units).first(where: machine.has) }
 
-  /// What to do where no hub answers. Never a hub on simulated devices: a board would seem to measure.
+  /// The next step if no hub answers. It never suggests a hub on simulated devices, because the board would seem to
+  /// measure.
   public var start: String {
     trace == nil
       ? "start one: sensorhub run --board FILE; sensorhub probe --write FILE makes a board file for the connected devices"
       : "sudo systemctl start sensorhub; journalctl -u sensorhub -n 20 says why it does not run"
   }
 
-  /// The reason why a hub is not started without a board file, with the next step; `nil` if it may be.
+  /// The reason why a hub does not start without a board file, with the next step; `nil` if it may start.
   public var refusalOfSimulation: (message: String, nextStep: String)? {
     trace.map { trace in
       (

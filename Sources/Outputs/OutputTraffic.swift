@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The clients of each output, for observers of the hub itself.
+/// The counts of each output's clients, for observers of the hub itself.
 public final class OutputTraffic: Sendable {
-  /// One kind of output.
+  /// The counts of one kind of output.
   public final class Kind: Sendable {
     public let name: String
     private let connected = Atomic(0)
@@ -11,11 +11,11 @@ public final class OutputTraffic: Sendable {
 
     init(_ name: String) { self.name = name }
 
-    /// How many are connected now.
+    /// The number of connected clients.
     public var clients: Int { connected.load(ordering: .relaxed) }
-    /// Values that were dropped because a client did not read them in time.
+    /// The number of values that were dropped because a client did not read them in time.
     public var droppedValues: Int { lost.load(ordering: .relaxed) }
-    /// Clients that were sent away because there were too many, or because they may not connect.
+    /// The number of clients that were refused because there were too many, or because they may not connect.
     public var refusedClients: Int { refused.load(ordering: .relaxed) }
 
     func clientCame() { connected.add(1, ordering: .relaxed) }
@@ -27,15 +27,15 @@ public final class OutputTraffic: Sendable {
 
   public let devices = Kind("devices")
   public let state = Kind("state")
-  /// Recordings that clients have requested.
+  /// Clients that have requested a recording.
   public let record = Kind("record")
   public let gpsd = Kind("gpsd")
   public let nmea = Kind("nmea")
   public let signalK = Kind("signalk")
   public let events = Kind("events")
-  /// Connections to the web port, those with event streams among them.
+  /// Connections to the web port, including those with event streams.
   public let http = Kind("http")
-  /// What viewers ask for by way of the broker.
+  /// Requests of viewers through the broker.
   public let mqtt = Kind("mqtt")
 
   public var kinds: [Kind] { [devices, state, record, gpsd, nmea, signalK, events, http, mqtt] }

@@ -1,17 +1,17 @@
 import Guarding
 
-/// The services that keep places for users beyond their requests, until the users or root end them.
+/// A service that keeps places for users beyond their requests, until the users or root end them.
 protocol PlaceHolding: AnyObject, Sendable {
-  /// The kind of its places, for the answer to root: `holds`.
+  /// The kind of its places for the answer to root, for example `holds`.
   var placeKind: String { get }
 
-  /// Ends all of them.
+  /// Ends all places.
   ///
-  /// - Returns: how many there were
+  /// - Returns: the number of ended places
   func releaseAll() -> Int
 }
 
-/// All that keep places in a hub.
+/// All services of a hub that keep places.
 final class PlaceHolders: Sendable {
   private struct Entry: Sendable {
     weak var holder: (any PlaceHolding)?
@@ -19,7 +19,7 @@ final class PlaceHolders: Sendable {
 
   private let entries = Guarded<[Entry]>([])
 
-  /// Takes one in for as long as it lives.
+  /// Adds a service for its lifetime.
   func add(_ holder: some PlaceHolding) {
     entries.withLock { entries in
       entries.removeAll { $0.holder == nil }
@@ -29,7 +29,7 @@ final class PlaceHolders: Sendable {
 
   /// Ends all places of all users.
   ///
-  /// - Returns: the number of each kind, in the order of the kinds' names
+  /// - Returns: the number of each kind, sorted by the names of the kinds
   func releaseAll() -> [(kind: String, count: Int)] {
     let holders = entries.withLock { $0.compactMap(\.holder) }
     var counts: [String: Int] = [:]

@@ -4,15 +4,15 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// Keeps the receivers' knowledge in a file, so that they start quickly also after a restart of the hub. Callers never
-/// wait: the disk has a thread of its own, except at the end.
+/// Keeps the receivers' data in a file, so that receivers start quickly after a restart of the hub. Callers never wait
+/// for the disk, except at the end.
 public final class ReceiverKnowledgeFile: Sendable {
   private struct State {
     var writtenAt: MonotonicInstant?
     var following: Subscription?
   }
 
-  /// Cards wear out. A hub that does not end in order loses at most a quarter of an hour.
+  /// The interval of saving, because cards wear out. A hub that crashes loses at most a quarter of an hour.
   private static let interval = Duration.seconds(15 * 60)
 
   private let file: StateFile<[String: StateEntry<ReceiverKnowledge>]>
@@ -25,7 +25,7 @@ public final class ReceiverKnowledgeFile: Sendable {
     file = StateFile(path: path, mostBytes: 4 << 20, nothing: [:], makeFolder: makeFolder)
   }
 
-  /// Reads the disk, and follows changes from then on.
+  /// Reads the file, and saves changes from then on.
   public func begin(_ store: ReceiverKnowledgeStore, clock: any MonotonicTimeSource) {
     store.restore(file.content.compactMapValues(\.value))
     state.withLock { $0.writtenAt = clock.now }
@@ -40,14 +40,14 @@ public final class ReceiverKnowledgeFile: Sendable {
       state.writtenAt = now
       return true
     }
-    // Where there is no thread to be had, with the next change.
+    // Without a thread, the next change saves it.
     if isDue {
       _ = DetachedThread.start("receivers' knowledge") { [file] in file.change { $0 = known.mapValues(StateEntry.init) }
       }
     }
   }
 
-  /// Once all receivers are off, if it has started. Waits for the disk.
+  /// Saves the data after all receivers are off, if `begin` was called. Waits for the disk.
   public func end(_ store: ReceiverKnowledgeStore) {
     let following = state.withLock { state in
       state.writtenAt = nil

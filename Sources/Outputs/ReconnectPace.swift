@@ -1,19 +1,19 @@
-/// How long a client waits before it tries its broker, or its caster, again: ever longer, and each client another time, as all
-/// that one of them has lost would come back at one instant.
+/// The time that a client waits before it connects to its broker or caster again. The pauses grow, and they are random,
+/// because all clients of a lost broker would otherwise return at once.
 struct ReconnectPace {
   private static let longest = 60.0
-  /// Over how long they spread that are not in a hurry.
+  /// The period, in seconds, over which clients without urgency spread.
   private static let spread = 10.0
   private var failures = 0
   private var random: any RandomNumberGenerator & Sendable
 
   init(using random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) { self.random = random }
 
-  /// It was there for a while.
+  /// Begins with short pauses again, after a connection that lasted.
   mutating func reset() { failures = 0 }
 
-  /// A second and twice as long each time, less up to a half of that; from a minute on a minute, and up to a half more: no
-  /// client comes more than once a minute from then on.
+  /// The next pause. It begins with a second and doubles each time, less a random part of up to a half. From a minute
+  /// on it stays at a minute plus up to a half, so that a client tries at most once a minute.
   mutating func next() -> Duration {
     let wait = Double(1 << min(failures, 16))
     failures += 1
@@ -21,13 +21,13 @@ struct ReconnectPace {
     return .seconds(wait < Self.longest ? wait * (1 - share) : Self.longest * (1 + share))
   }
 
-  /// For a lost connection of a client without observers: a restarted broker loses a thousand of them at one instant,
-  /// and should have a hundred a second come back, after those with observers.
+  /// The pause of a client without observers after a lost connection. A restarted broker loses a thousand clients at
+  /// once; a hundred a second should return, after the clients with observers.
   mutating func nextGivingWay() -> Duration {
     max(next(), .seconds(Double.random(in: 0.5...Self.spread, using: &random)))
   }
 
-  /// For a broker that refuses the client: until a person has solved that.
+  /// The pause after a broker refused the client, which only a person can solve.
   mutating func afterRefusal() -> Duration {
     .seconds(Self.longest * Double.random(in: 1...1.5, using: &random))
   }

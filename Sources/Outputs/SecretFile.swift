@@ -3,22 +3,22 @@ import Glibc
 import HardwareIO
 import Hub
 
-/// A secret that lives in a file, so that it is in no list of processes and in no history, or in a credential of systemd's.
+/// A secret in a file, so that no list of processes and no history shows it, or in a credential of systemd.
 public enum SecretFile {
   struct Failure: Error {
     var file: String
     var reason: String
   }
 
-  /// The folders from which a board file may have a password read, which the hub then sends to others: a user's board
-  /// file must not name any file that the hub can read.
+  /// The folders from which a board file may use passwords. The hub sends passwords to others, so a user's board file
+  /// must not name any file that the hub can read.
   private static let folders = ["/etc/sensorhub/", "/run/credentials/sensorhub.service/"]
 
   private static var credentials: String? {
     getenv("CREDENTIALS_DIRECTORY").map { "\(String(cString: $0))/" }
   }
 
-  /// The reason why a board file's password is not read from a file; `nil` if it may be.
+  /// The reason why a board file may not use this file for a password; `nil` if it may.
   static func refusal(ofBoards file: String) -> String? {
     let allowed = folders + [credentials].compactMap { $0 }
     let parts = file.utf8.split(separator: UInt8(ascii: "/"))
@@ -37,8 +37,8 @@ public enum SecretFile {
     var status = stat()
     let content: [UInt8]
     do throws(Files.Errno) {
-      // Only a pipe of this process's own, as a shell makes for <(…): reading another pipe could wait for a writer for
-      // ever.
+      // Only a pipe of this process is accepted, as a shell makes for <(…), because reading another pipe could wait for
+      // a writer for ever.
       let isOwn = isDescriptor(path)
       content =
         isOwn
@@ -51,14 +51,14 @@ public enum SecretFile {
     }
     let blanks = " \t\r\n".utf8
     let secret = content.drop { blanks.contains($0) }.reversed().drop { blanks.contains($0) }.reversed()
-    // A key or a list of accounts that was named by mistake, or by malice, stays here.
+    // A key or a list of accounts, named by mistake or by malice, must not be sent.
     guard secret.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
       throw Failure(file: path, reason: "it is more than one line of text, so it is no password")
     }
     return (path, Array(secret))
   }
 
-  /// Whether a path is that of one of this process's own descriptors, and not of a file that is reached from there by `..`.
+  /// Whether a path is one of this process's own descriptors, and not a file that `..` reaches from there.
   private static func isDescriptor(_ path: String) -> Bool {
     let folder = "/dev/fd/"
     guard path.hasPrefix(folder) else { return false }
@@ -66,7 +66,7 @@ public enum SecretFile {
     return !digits.isEmpty && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
 
-  /// Warnings for the owner of a token or a password: files that every user of this machine can read.
+  /// Warnings for the owner of a token or a password that every user of this machine can read.
   public static func warnings(of board: Board) -> [String] {
     BoardProblems.secrets(of: board).compactMap { key, file in
       warning(of: file).map { "'\(key)': \($0)" }

@@ -2,9 +2,9 @@ import FoundationEssentials
 import Guarding
 import HardwareIO
 
-/// An entry of a state file, which is skipped if it is damaged: it costs none of the others.
+/// An entry of a state file. A damaged entry is skipped, and does not affect the others.
 struct StateEntry<Value: Codable & Equatable & Sendable>: Codable, Equatable, Sendable {
-  /// `nil` if it is damaged.
+  /// The value; `nil` if the entry is damaged.
   var value: Value?
 
   init(_ value: Value) { self.value = value }
@@ -15,18 +15,18 @@ struct StateEntry<Value: Codable & Equatable & Sendable>: Codable, Equatable, Se
 }
 
 /// A part of the hub's knowledge across its runs, as JSON in a file. Its loss does no harm: a damaged file counts as
-/// none, and a hub that cannot write there reports that for its power books.
+/// missing. A hub that cannot write says so for its energy log.
 final class StateFile<Content: Codable & Equatable & Sendable>: Sendable {
   private let path: String
   private let mostBytes: Int
   private let nothing: Content
   private let makeFolder: @Sendable () -> Void
-  /// One writes at a time.
+  /// Serializes writes.
   private let disk = Guarded(())
 
   /// - Parameters:
-  ///   - mostBytes: a longer file is not its own
-  ///   - nothing: the knowledge without a file
+  ///   - mostBytes: a longer file is ignored
+  ///   - nothing: the content without a file
   ///   - makeFolder: makes its folder, if it is missing
   init(path: String, mostBytes: Int, nothing: Content, makeFolder: @escaping @Sendable () -> Void) {
     self.path = path
@@ -35,13 +35,13 @@ final class StateFile<Content: Codable & Equatable & Sendable>: Sendable {
     self.makeFolder = makeFolder
   }
 
-  /// Reads the disk.
+  /// The content. Reads the disk.
   var content: Content {
     guard let text = try? Files.bytes(ofOwn: path, limit: mostBytes) else { return nothing }
     return (try? JSONDecoder().decode(Content.self, from: Data(text))) ?? nothing
   }
 
-  /// Waits for the disk, which is written to only where something is another than it was.
+  /// Changes the content. Waits for the disk, but writes only if the content has changed.
   func change(_ edit: (inout Content) -> Void) {
     disk.withLock { _ in
       let old = content

@@ -2,16 +2,16 @@ import Guarding
 import MonotonicTime
 
 extension Publisher {
-  /// Collects values, and publishes them one right after the other once the first of them has waited for the interval.
+  /// Collects values, and publishes them in quick succession once the first of them has waited for the interval.
   ///
   /// ```swift
   /// let hourly = fixes.batched(over: .seconds(3600), atMost: 64)  // the consumer wakes once an hour
   /// ```
   ///
-  /// No value is lost: a batch that is full is published before its time, and what is left when the source ends right before the
+  /// No value is lost: a full batch is published early, and the remaining values are published right before the
   /// completion. Each subscriber has its own timer, which runs only while values wait.
   ///
-  /// - Parameter count: how many values wait at most
+  /// - Parameter count: the maximum number of waiting values
   public func batched(
     over interval: Duration, atMost count: Int, clock: any MonotonicTimeSource = MonotonicClock()
   ) -> Deferred<Output, Failure> {
@@ -27,9 +27,9 @@ private final class Batcher<Output: Sendable, Failure: Error>: Sendable {
     var waiting: [Output] = []
     /// Whether the alarm is set or about to be.
     var isArmed = false
-    /// Whether a thread delivers. It looks again before it ends.
+    /// Whether a thread delivers. It checks again before it ends.
     var isSending = false
-    /// Whether what waits is due.
+    /// Whether the waiting values are due.
     var isDue = false
     var ending: Completion<Failure>?
     var isOver = false
@@ -57,7 +57,7 @@ private final class Batcher<Output: Sendable, Failure: Error>: Sendable {
     alarm = Alarm(clock: clock)
   }
 
-  /// Subscribes to `upstream`. What waits is dropped when the returned subscription is cancelled.
+  /// Subscribes to `upstream`. Waiting values are dropped when the returned subscription is cancelled.
   func subscribe(to upstream: some Publisher<Output, Failure>) -> Subscription {
     let upstream = run.subscribe(
       to: upstream, receiveValue: { self.receive($0) }, receiveCompletion: { self.complete($0) })
@@ -122,7 +122,7 @@ private final class Batcher<Output: Sendable, Failure: Error>: Sendable {
       switch step {
       case .nothing: return
       case .send(let values):
-        // A timer that is still set is of this batch.
+        // A timer that is still set belongs to this batch.
         alarm.cancel()
         for value in values { run.send(value) }
         step = state.withLock { state in

@@ -183,8 +183,8 @@ struct LifecycleMachine: Sendable {
     }
   }
 
-  /// Handles a source whose run has to begin again because what it knows is out of date. If somebody wants the
-  /// source, the run fails as one that hangs; if it only lingers, it stops.
+  /// Handles a source whose run has to begin again because what it knows is out of date. If a client needs the source,
+  /// the run fails as one that hangs; if it only lingers, it stops.
   mutating func interrupted() -> Effect {
     switch state {
     case .starting, .running: return hung()

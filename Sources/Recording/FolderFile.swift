@@ -5,11 +5,11 @@ import MCAP
 
 /// A segment in a folder, written in whole blocks of the disk: a new file, or an older segment that is overwritten.
 ///
-/// The last block is filled with zeros after the end. Anything after that block, until the segment is ended, is empty
-/// or belongs to the older recording. The space of a growing file is reserved in large pieces; an overwritten one needs
-/// none, and only the bytes themselves go to the disk.
+/// The last block is filled with zeros after the end. Until the segment ends, anything after that block is empty or
+/// belongs to the older recording. The space of a growing file is reserved in large pieces; an overwritten file needs
+/// none, so only the bytes themselves go to the disk.
 final class FolderFile: SegmentFile {
-  /// Of nearly all file systems; smaller ones fit into it.
+  /// The block size of nearly all file systems; smaller blocks divide it.
   static let blockByteCount = 4096
   private static let pieceByteCount: UInt64 = 1 << 20
 
@@ -17,15 +17,15 @@ final class FolderFile: SegmentFile {
   private let name: String
   private var path: String { "\(folder.path)/\(name)" }
   private let descriptor: Int32
-  /// The file's name as long as it has no new contents.
+  /// The file's name until it has new contents.
   private var oldName: String?
   /// The file's identity on its disk; `nil` if it could not be determined.
   private var identity: Identity?
   private var end: UInt64 = 0
-  /// The contents of the last block, if it is not full.
+  /// The contents of the last, incomplete block.
   private var blocks: [UInt8] = []
   private(set) var takenByteCount: UInt64 = 0
-  /// Its planned final size.
+  /// The planned final size.
   private let limit: UInt64
   private var mayReserve = true
 
@@ -41,7 +41,7 @@ final class FolderFile: SegmentFile {
     }
   }
 
-  /// A new file; an existing one is removed, and of a link only the link itself.
+  /// Makes a new file. An existing file is removed; of a link, only the link itself.
   init(_ name: String, in folder: Folder, limit: UInt64?) throws(MCAPError) {
     folder.remove(name)
     do throws(Files.Errno) {
@@ -53,12 +53,12 @@ final class FolderFile: SegmentFile {
     self.name = name
     self.limit = limit ?? .max
     identity = Identity("\(folder.path)/\(name)")
-    // So that another hub with the same folder does not take it for one that was cut.
+    // The lock keeps another hub with the same folder from repairing this file.
     _ = flock(descriptor, LOCK_EX | LOCK_NB)
   }
 
-  /// An older segment, to be overwritten. It loses its end, by which it could still be read, and gets its new name with
-  /// its first new bytes.
+  /// Opens an older segment to overwrite it. The segment loses its end, which made it readable, and gets its new name
+  /// with its first new bytes.
   ///
   /// - Returns: `nil` if a program reads it, if it has another name too, or if nothing would be gained
   init?(recycling oldName: String, as name: String, in folder: Folder, limit: UInt64?) throws(MCAPError) {
@@ -75,7 +75,7 @@ final class FolderFile: SegmentFile {
     let block = UInt64(FolderFile.blockByteCount)
     let kept = min((UInt64(status.st_size) - 1) / block, self.limit / block) * block
     guard kept > 0 else { return nil }
-    // On the disk before any new bytes: an old end after a new start would be worse than either.
+    // This must be on the disk before any new bytes, because an old end after a new start would be worse than either.
     guard ftruncate(descriptor, off_t(kept)) == 0, fdatasync(descriptor) == 0 else {
       throw .system("writing over \(folder.path)/\(oldName)", errno: errno)
     }
@@ -84,7 +84,8 @@ final class FolderFile: SegmentFile {
 
   deinit {
     guard descriptor >= 0 else { return }
-    // Explicitly: a program that is just being started has a copy of the descriptor until it runs, and with it the lock.
+    // The unlocking is explicit, because a program that is being started has a copy of the descriptor, and with it the
+    // lock.
     _ = flock(descriptor, LOCK_UN)
     close(descriptor)
   }
@@ -93,7 +94,7 @@ final class FolderFile: SegmentFile {
 
   func growth(by count: Int) -> UInt64 { taken(for: end + UInt64(count)) - takenByteCount }
 
-  /// Its size on the disk once it has this number of bytes.
+  /// The file's size on the disk when it has this number of bytes.
   private func taken(for needed: UInt64) -> UInt64 {
     guard needed > takenByteCount else { return takenByteCount }
     let block = UInt64(FolderFile.blockByteCount)
@@ -113,7 +114,7 @@ final class FolderFile: SegmentFile {
       try write(at: start)
       try takeName()
     } catch {
-      // The next attempt overwrites these bytes: the end has not moved.
+      // The next attempt overwrites these bytes, because the end has not moved.
       blocks.removeLast(blocks.count - held)
       throw error
     }
@@ -123,13 +124,13 @@ final class FolderFile: SegmentFile {
     blocks.removeFirst(count / block * block)
   }
 
-  /// Has place found for it, without its size changing: readers would take that for a part of the recording.
+  /// Reserves space without changing the file's size, which readers would take for recorded data.
   private func reserve(_ needed: UInt64) {
     let target = taken(for: needed)
     guard mayReserve, target > takenByteCount else { return }
     switch clinux_reserve(descriptor, Int64(takenByteCount), Int64(target - takenByteCount)) {
     case 0: takenByteCount = target
-    // Writing finds out whether there is room for less.
+    // Writing will show whether there is room for less.
     case -EINTR, -ENOSPC, -EDQUOT: break
     default: mayReserve = false
     }
@@ -141,7 +142,7 @@ final class FolderFile: SegmentFile {
     }
   }
 
-  /// The new start is on the disk before the new name: a new name never shows an older recording.
+  /// Gives the file its new name after its new start is on the disk, so that a new name never shows an older recording.
   private func takeName() throws(MCAPError) {
     guard let oldName else { return }
     try synchronize()

@@ -3,30 +3,30 @@ import Guarding
 import MCAP
 import MonotonicTime
 
-/// The queue between the sources of a recording and the one thread that writes it. Adding a message copies it under a
-/// short lock, and never waits for the disk.
+/// The queue between the sources of a recording and the thread that writes it. Adding a message copies it under a short
+/// lock, and never waits for the disk.
 public final class RecordInbox: Sendable {
   private struct State: ~Copyable {
     var queue: RecordQueue
     var channels: [RecordedChannel] = []
-    /// Without and with their time.
+    /// The facts, with and without their time.
     var facts: [MCAPMetadata] = []
     var metadata: [MCAPMetadata] = []
     var metadataRevision = 0
-    /// A message to be written has come since the writer last looked.
+    /// Whether a message to be written has arrived since the writer last checked.
     var isFresh = false
-    /// The writer waits for that, however long it takes.
+    /// Whether the writer waits for such a message without a time limit.
     var isResting = false
-    /// The writer has been told that it had better not wait for its time.
+    /// Whether the writer was told not to wait until its next time.
     var isCrowded = false
-    /// Of the present loss, until it is over.
+    /// The number of lost messages in the present loss.
     var lostCount = 0
-    /// Nothing can be written just now.
+    /// Whether nothing can be written at present.
     var isFailing = false
     var isEnding = false
     var newest = MonotonicInstant(nanoseconds: .min)
 
-    /// The arrival of a message that existed at an instant. Several devices are read at the same time, so the order of
+    /// The log time of a message that existed at an instant. Several devices are read at the same time, so the order of
     /// arrival may differ.
     mutating func logTime(_ instant: MonotonicInstant) -> MonotonicInstant {
       newest = max(newest, instant)
@@ -34,22 +34,22 @@ public final class RecordInbox: Sendable {
     }
   }
 
-  /// A replay fuses a sample as of its log time, so the log time must be right however long the machine was held up.
-  /// With later messages than this, more chunks would overlap than a reader holds.
+  /// The greatest delay of a log time. A replay fuses a sample as of its log time, so it must be right however long the
+  /// machine was held up. With more delay, more chunks would overlap than a reader holds.
   private static let mostLate = Duration.seconds(30)
 
-  /// A stalled card is waited for as long as a megabyte lasts: at a hub's usual 10 kB/s more than a minute.
+  /// The usual capacity. It bridges a stalled card for more than a minute at a hub's usual 10 kB/s.
   public static let usualCapacity = 1 << 20
 
   private let state: Guarded<State>
   private let time: RecordingTime
   private let counters: RecordingCounters
   private let report: @Sendable (RecorderEvent) -> Void
-  /// Raised for the writer.
+  /// Raised to wake the writer.
   let wake = WakeSignal()
 
   /// - Parameters:
-  ///   - capacity: of waiting messages, in bytes
+  ///   - capacity: the maximum size of waiting messages, in bytes
   ///   - report: called by the writer, or by the clock while the writer may wait for the disk
   public init(
     capacity: Int = RecordInbox.usualCapacity, time: RecordingTime, counters: RecordingCounters,
@@ -61,7 +61,9 @@ public final class RecordInbox: Sendable {
     self.report = report
   }
 
-  /// Returns the number of a channel, the same for the same topic.
+  /// Registers a channel.
+  ///
+  /// - Returns: its number, the same for the same topic
   public func register(_ channel: RecordedChannel) -> Int {
     state.withLock { state in
       if let known = state.channels.firstIndex(where: { $0.topic == channel.topic }) {
@@ -74,7 +76,7 @@ public final class RecordInbox: Sendable {
     }
   }
 
-  /// Says what every segment begins with, and holds from now on (`RecordedFacts`); the present one gets it as well.
+  /// Sets the facts that every segment begins with from now on (`RecordedFacts`); the present one gets them as well.
   public func set(_ facts: [MCAPMetadata]) {
     state.withLock { state in
       guard state.facts != facts else { return }
@@ -84,13 +86,13 @@ public final class RecordInbox: Sendable {
     }
   }
 
-  /// Takes a message; allocates nothing and never waits.
+  /// Takes a message. Allocates nothing and never waits.
   ///
   /// - Parameters:
-  ///   - channel: as it was registered
+  ///   - channel: the number from `register`
   ///   - stamp: the time of the event
-  ///   - receivedAt: the exact time of its arrival, if it is known; now otherwise
-  ///   - isWritten: whether this is a reason to write. Others, such as a line of the log, wait for the next reason.
+  ///   - receivedAt: the exact time of its arrival, if known; otherwise now
+  ///   - isWritten: whether the message is a reason to write; others, such as log lines, wait for the next reason
   public func append(
     _ bytes: UnsafeRawBufferPointer, to channel: Int, at stamp: MonotonicInstant,
     receivedAt: MonotonicInstant? = nil, isWritten: Bool = true
@@ -106,13 +108,16 @@ public final class RecordInbox: Sendable {
       )
     }
     if mustWake { wake.raise() }
-    // Not reported from here: the writer may be waiting, and the caller may hold a lock that a line of the log needs.
+    // This is not reported here, because the writer may be waiting, and the caller may hold a lock that a log line
+    // needs.
     if hasBegunToLose { _ = time.clock.schedule(at: time.clock.now) { [report] in report(.losing(loss)) } }
   }
 
-  /// Returns whether the writer is to look.
+  /// Records an added message.
+  ///
+  /// - Returns: whether to wake the writer
   private func noteAppended(_ state: inout State, isWritten: Bool) -> Bool {
-    // At rest, lines of the log are all that comes; in the end they are a reason too.
+    // At rest, only log lines arrive; when there are many, they are a reason too.
     let isReason = isWritten || state.isResting && state.queue.byteCount > state.queue.capacity / 4
     if isReason { state.isFresh = true }
     if state.isResting {
@@ -124,7 +129,9 @@ public final class RecordInbox: Sendable {
     return true
   }
 
-  /// Returns whether this is the first that is lost.
+  /// Records a loss.
+  ///
+  /// - Returns: whether it begins a new loss
   private func note(lost count: Int, _ state: inout State) -> Bool {
     guard count > 0 else { return false }
     counters.lost(messageCount: count)
@@ -132,7 +139,7 @@ public final class RecordInbox: Sendable {
     return state.lostCount == 0
   }
 
-  /// Has the writer write what there is, finish and leave.
+  /// Makes the writer write everything, finish and leave.
   func end() {
     state.withLock { $0.isEnding = true }
     wake.raise()
@@ -144,7 +151,9 @@ public final class RecordInbox: Sendable {
 
   func tell(_ event: RecorderEvent) { report(event) }
 
-  /// The writer looks; returns whether a message to be written has come since.
+  /// Records that the writer checks.
+  ///
+  /// - Returns: whether a message to be written has arrived since
   func attend() -> Bool {
     state.withLock { state in
       state.isCrowded = false
@@ -154,7 +163,9 @@ public final class RecordInbox: Sendable {
     }
   }
 
-  /// The writer has nothing to do until the next message to be written; returns whether none has come in the meantime.
+  /// Records that the writer has nothing to do until the next message to be written.
+  ///
+  /// - Returns: whether none has arrived in the meantime
   func rest() -> Bool {
     state.withLock { state in
       state.isResting = !state.isFresh && !state.isEnding
@@ -173,23 +184,25 @@ public final class RecordInbox: Sendable {
     state.withLock { ($0.metadataRevision, $0.metadata) }
   }
 
-  /// Says whether anything can be written.
+  /// Sets whether writing fails.
   func set(isFailing: Bool) { state.withLock { $0.isFailing = isFailing } }
 
-  /// Messages that the writer took are lost, because writing them has failed.
+  /// Counts messages that the writer took as lost, because writing them failed.
   func lose(_ count: Int) {
     if state.withLock({ note(lost: count, &$0) }) { report(.losing(.failing)) }
   }
 
-  /// The recording ends, and nothing more is written: reports the losses.
+  /// Reports the losses at the end of the recording, after which nothing is written.
   ///
-  /// - Parameter count: of the messages that the writer took
+  /// - Parameter count: the number of lost messages that the writer took
   func giveUp(besides count: Int = 0) {
     state.withLock { state in _ = note(lost: count + state.queue.messageCount, &state) }
     if let lost = takeLost() { report(.ended(lostMessageCount: lost)) }
   }
 
-  /// All is written: how many messages were lost until then, `nil` for none.
+  /// Ends the present loss after everything is written.
+  ///
+  /// - Returns: the number of lost messages; `nil` for none
   func takeLost() -> Int? {
     state.withLock { state in
       defer { state.lostCount = 0 }

@@ -1,7 +1,7 @@
-/// Messages that wait to be written, in a ring of bytes that is allocated once. Without room for another the oldest are
-/// dropped, and counted.
+/// The messages that wait to be written, in a ring of bytes that is allocated once. Without room for another message,
+/// the oldest ones are dropped and counted.
 ///
-/// A message's number is assigned here, so that a dropped one leaves a gap in its channel's numbers for readers.
+/// A message gets its number here, so that a dropped one leaves a gap in its channel's numbers.
 struct RecordQueue: ~Copyable {
   /// The properties of a message in addition to its bytes.
   struct Record: BitwiseCopyable {
@@ -9,14 +9,14 @@ struct RecordQueue: ~Copyable {
     var sequence: UInt32
     var logTimeNanoseconds: UInt64
     var publishTimeNanoseconds: UInt64
-    /// As it was registered.
+    /// The number of the registered channel.
     var channel: UInt16
   }
 
   private var storage: [UInt8]
-  /// Where the oldest begins.
+  /// The start of the oldest message.
   private var start = 0
-  /// Of all waiting messages, including their properties.
+  /// The size of all waiting messages, including their properties.
   private(set) var byteCount = 0
   private(set) var messageCount = 0
   /// The number of each channel's next message.
@@ -31,9 +31,10 @@ struct RecordQueue: ~Copyable {
 
   mutating func addChannel() { nextSequences.append(0) }
 
-  /// Copies a message. Returns the number of losses for it: the oldest ones, or itself if it is too large.
+  /// Copies a message.
   ///
-  /// - Precondition: the channel has been added.
+  /// - Returns: the number of lost messages: the oldest ones, or this one if it is too large
+  /// - Precondition: the channel has been added
   mutating func append(
     _ bytes: UnsafeRawBufferPointer, channel: Int, logTimeNanoseconds: UInt64, publishTimeNanoseconds: UInt64
   ) -> Int {
@@ -55,7 +56,7 @@ struct RecordQueue: ~Copyable {
     return lost
   }
 
-  /// Takes the oldest message, and puts its bytes in the place of those in `bytes`; `nil` where none waits.
+  /// Takes the oldest message, and replaces the contents of `bytes` with it; `nil` if none waits.
   mutating func take(into bytes: inout [UInt8]) -> Record? {
     guard !isEmpty else { return nil }
     let record = oldest
@@ -80,7 +81,7 @@ struct RecordQueue: ~Copyable {
         UnsafeMutableRawBufferPointer(rebasing: raw[first..<first + rest]).copyMemory(
           from: UnsafeRawBufferPointer(rebasing: storage[..<rest]))
       }
-      // All its bytes have just been written, and any bytes are a record.
+      // All its bytes have just been written, and any bytes form a valid record.
       return raw.load(as: Record.self)
     }
   }

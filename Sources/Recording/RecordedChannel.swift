@@ -1,10 +1,10 @@
-/// A channel of a recording: its name, and the kind of its messages.
+/// A channel of a recording: its name, and the schema of its messages.
 public struct RecordedChannel: Equatable, Sendable {
-  /// What messages are made of, for programs that show them.
+  /// The structure of messages, for programs that show them.
   public struct Schema: Equatable, Sendable {
-    /// What programs know it by: `foxglove.LocationFix`.
+    /// The name that programs know, for example `foxglove.LocationFix`.
     public var name: String
-    /// The language of `text`: `jsonschema`, `text/plain`.
+    /// The language of `text`, for example `jsonschema` or `text/plain`.
     public var encoding: String
     public var text: String
 

@@ -1,8 +1,8 @@
 import MCAP
 
-/// The reports of a recorder for the owner of a hub; each once, at its beginning and at its end.
+/// An event that a recorder reports to the owner of a hub: once at its beginning, and once at its end.
 public enum RecorderEvent: Equatable, Sendable {
-  /// Why messages are lost.
+  /// The reason why messages are lost.
   public enum Loss: Equatable, Sendable {
     /// Messages come faster than they are written, and the oldest waiting ones are dropped.
     case slow
@@ -10,24 +10,24 @@ public enum RecorderEvent: Equatable, Sendable {
     case failing
   }
 
-  /// A file was opened, the first of this recording.
+  /// The recording's first file was opened.
   case began(segment: String)
-  /// A segment that a hub before this one left was made whole.
+  /// A segment of a previous hub was repaired.
   case repaired(segment: String, messageCount: UInt64, lostByteCount: UInt64)
   case notRepaired(segment: String, MCAPError)
   /// The recording is not compressed, although that is configured.
   case notCompressed(MCAPError)
-  /// Nothing can be written; it is tried again.
+  /// Nothing can be written; the recorder tries again.
   case failed(MCAPError)
-  /// It can again.
+  /// Writing works again.
   case recovered
-  /// The disk is full, and the oldest segment made room though the budget would have allowed it to stay.
+  /// The disk is full, so the oldest segment was removed although the budget had room for it.
   case removedForRoom(segment: String)
   case losing(Loss)
-  /// Everything is written again; this number of messages is missing.
+  /// Everything is written again, but this number of messages is missing.
   case lost(messageCount: Int)
-  /// The recording has ended, and this number of messages could not be written until then.
+  /// The recording has ended, and this number of messages could not be written before.
   case ended(lostMessageCount: Int)
-  /// The system has no thread to give.
+  /// The system could not start a thread.
   case lacksThread(errno: Int32)
 }

@@ -8,10 +8,10 @@ public final class RecordingCounters: Sendable {
 
   public init() {}
 
-  /// That were written to segments.
+  /// The number of bytes that were written to segments.
   public var byteCount: Int { bytes.load(ordering: .relaxed) }
   public var lostMessageCount: Int { messages.load(ordering: .relaxed) }
-  /// In the folder, as of when one was last begun or removed.
+  /// The number of segments in the folder when one was last begun or removed.
   public var segmentCount: Int { segments.load(ordering: .relaxed) }
 
   func wrote(byteCount: Int) { bytes.add(byteCount, ordering: .relaxed) }

@@ -2,15 +2,15 @@ import Glibc
 import MCAP
 import NMEA
 
-/// The reason why recordings cannot be read, in terms of a reader.
+/// The reason why recordings cannot be read, for a user.
 public enum RecordingError: Error, Equatable, Sendable {
   /// A file is invalid, or cannot be read.
   case unreadable(path: String, MCAPError)
-  /// There is no recording in a folder.
+  /// A folder contains no recording.
   case noRecordings(folder: String)
-  /// Of all these files none has anything whole in it.
+  /// None of these files has a complete message.
   case nothingWhole(paths: [String])
-  /// A time that ends before it begins, most likely because it is meant to be another day's.
+  /// The period ends before it begins, most likely because another day is meant.
   case nothingBetween(from: UTCTime, to: UTCTime, recordedFrom: UTCTime)
 }
 
@@ -36,7 +36,7 @@ extension RecordingError: CustomStringConvertible {
     }
   }
 
-  /// The next step, if it is known.
+  /// The next step, if known.
   public var nextStep: String? {
     switch self {
     case .unreadable(_, .notMCAP):

@@ -1,28 +1,28 @@
 import Hub
 import MCAP
 
-/// How much is recorded, in which pieces and how soon it is on the disk.
+/// The limits of a recording: its size, its segments, and the delay until it is on the disk.
 public struct RecordingLimits: Sendable {
-  /// Of all segments together; `nil` for one file, which begins at once and takes all that comes.
+  /// The size of all segments together; `nil` for one file, which begins at once and has no limit.
   var byteLimit: UInt64?
   var ageLimit: Duration?
   var synchronizeInterval: Duration
-  /// A hub that wakes for a minute each hour makes many small ones.
+  /// The maximum number of segments. A hub that wakes for a minute each hour makes many small ones.
   var segmentCountLimit = 1000
-  /// After as long a time without anything to record a segment is ended, so that every program opens it.
+  /// The time without anything to record after which a segment ends, so that every program can open it.
   var restLimit = Duration.seconds(600)
   var compression = MCAPCompression.none
   /// The reason why nothing is compressed although that is configured; `nil` if it is compressed, or not configured.
   var missingCompression: MCAPError?
 
   var isOneFile: Bool { byteLimit == nil }
-  /// A small budget has small segments: removing one loses at most an eighth. In whole blocks, and two less, for the
-  /// file system's own data about a file.
+  /// The maximum size of a segment. A small budget has small segments, so that removing one loses at most an eighth. It
+  /// is a number of whole blocks, less two for the file system's own data.
   var segmentByteLimit: UInt64? {
     let block = UInt64(FolderFile.blockByteCount)
     return byteLimit.map { (max(min(64_000_000, $0 / 8) / block, 6) - 2) * block }
   }
-  /// The contents of one segment are removed together, so they must have about the same age.
+  /// The maximum age of a segment's contents, because they are removed together.
   var segmentAgeLimit: Duration? { ageLimit.map { $0 / 8 } }
   var chunkByteLimit: Int { min(256 << 10, segmentByteLimit.map { Int($0 / 4) } ?? .max) }
 
@@ -49,7 +49,7 @@ public struct RecordingLimits: Sendable {
     }
   }
 
-  /// One file of any size, for a client that waits for it: it exists even if nothing comes.
+  /// One file of any size, for a client that waits for it. It exists even if nothing is recorded.
   public static func oneFile(synchronizeInterval: Duration) -> RecordingLimits {
     RecordingLimits(byteLimit: nil, ageLimit: nil, synchronizeInterval: synchronizeInterval)
   }

@@ -1,20 +1,20 @@
 import Glibc
 import Hub
 
-/// What would keep a hub on this machine from recording as its board file says, with what to do about it.
+/// An obstacle that keeps a hub on this machine from recording as configured, with the next step.
 public enum RecordingObstacle: Equatable, Sendable {
-  /// Only the last folder of the path is made.
+  /// The parent folder is missing; only the last folder of the path is made.
   case missing(folder: String)
   case notWritable(folder: String, errno: Int32)
   /// The disk is smaller than the budget.
   case diskTooSmall(path: String, byteCount: UInt64, wanted: UInt64)
-  /// Other files on it leave no room for the budget.
+  /// Other files on the disk leave no room for the budget.
   case tooLittleFree(path: String, byteCount: UInt64, wanted: UInt64)
 
-  /// The obstacle for this user on this machine; `nil` for none.
+  /// The obstacle for this user on this machine; `nil` if there is none.
   public static func find(for settings: RecordSettings) -> RecordingObstacle? {
     let path = settings.path
-    // The place of the folder, existing or not.
+    // This is the path of the folder, or of its parent if it does not exist.
     let folder = access(path, F_OK) == 0 ? path : path.lastIndex(of: "/").map { String(path[..<$0]) + "/" } ?? "."
     guard access(folder, F_OK) == 0 else { return .missing(folder: folder) }
     guard access(folder, W_OK | X_OK) == 0 else { return .notWritable(folder: folder, errno: errno) }

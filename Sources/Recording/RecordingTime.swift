@@ -2,15 +2,15 @@ import CLinux
 import MonotonicTime
 
 /// The time of a recording: the system clock at its beginning, and the monotonic clock from then on, so that it never
-/// goes back, whatever happens to the system's clock.
+/// goes back, even if the system clock does.
 public struct RecordingTime: Sendable {
-  /// When it began.
+  /// The time of the beginning.
   public let beganNanosecondsSince1970: Int64
   private let beganAt: MonotonicInstant
   public let clock: any MonotonicTimeSource
   private let system: @Sendable () -> Int64
 
-  /// - Parameter system: the system's clock, nanoseconds since 1970
+  /// - Parameter system: the system clock, nanoseconds since 1970
   public init(
     clock: any MonotonicTimeSource = MonotonicClock(),
     system: @escaping @Sendable () -> Int64 = { clinux_realtime_ns() }
@@ -21,20 +21,21 @@ public struct RecordingTime: Sendable {
     beganAt = clock.now
   }
 
-  /// Nanoseconds since 1970.
+  /// The time of an instant, in nanoseconds since 1970.
   public func nanosecondsSince1970(at instant: MonotonicInstant) -> UInt64 {
     UInt64(clamping: beganNanosecondsSince1970 &+ (instant.nanoseconds &- beganAt.nanoseconds))
   }
 
-  /// By how much it is ahead of the monotonic clock.
+  /// The offset from the monotonic clock.
   public var offsetNanoseconds: Int64 { beganNanosecondsSince1970 &- beganAt.nanoseconds }
 
-  /// When something was appended that has this time.
+  /// The instant at which a message of this time was added.
   func instant(ofNanosecondsSince1970 time: UInt64) -> MonotonicInstant {
     MonotonicInstant(nanoseconds: beganAt.nanoseconds &+ (Int64(clamping: time) &- beganNanosecondsSince1970))
   }
 
-  /// By how much the system's clock is ahead of it now; `nil` where this thread was held up too often to tell.
+  /// How far the system clock is ahead of the recording's time now; `nil` if this thread was interrupted too often to
+  /// measure it.
   public var systemAheadNanoseconds: Int64? {
     for _ in 0..<3 {
       let before = clock.now
@@ -44,6 +45,6 @@ public struct RecordingTime: Sendable {
     return nil
   }
 
-  /// The system's clock now.
+  /// The system clock's present time.
   var systemNanosecondsSince1970: Int64 { system() }
 }

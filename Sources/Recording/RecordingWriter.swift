@@ -2,17 +2,17 @@ import Glibc
 import MCAP
 import MonotonicTime
 
-/// Writes the contents of the inbox into segments, and states the time of its next call. It knows no thread and waits
-/// only for the disk, so a test can call it directly.
+/// Writes the contents of the inbox into segments, and states the time of its next call. It has no thread and waits
+/// only for the disk, so that a test can call it directly.
 struct RecordingWriter {
   enum Pause: Equatable {
-    /// Everything is written: the next call is at the next message, or at the end of the segment.
+    /// Everything is written. The next call is at the next message, or at the end of the segment.
     case rest(until: MonotonicInstant?)
     case until(MonotonicInstant)
   }
 
   private static let firstBackoff = Duration.seconds(1)
-  /// Not much more than the queue holds.
+  /// The longest pause after an error, about as long as the queue lasts.
   private static let longestBackoff = Duration.seconds(10)
 
   private let inbox: RecordInbox
@@ -30,13 +30,13 @@ struct RecordingWriter {
   /// The time of the last message to be written.
   private var lastWantedAt = MonotonicInstant(nanoseconds: 0)
   private var writtenMetadataRevision = 0
-  /// Taken from the inbox and not written yet; its bytes are in `bytes`.
+  /// The message that was taken from the inbox and is not written yet; `bytes` has its contents.
   private var pending: (record: RecordQueue.Record, channel: RecordedChannel)?
   private var bytes: [UInt8] = []
-  /// The time at which written bytes must be on the disk; `nil` if they are.
+  /// The time at which written bytes must be on the disk; `nil` if they already are.
   private var synchronizeAt: MonotonicInstant?
   private var failure: (retryAt: MonotonicInstant, backoff: Duration)?
-  /// Segments that were abandoned after an error, and will be repaired.
+  /// The segments that were abandoned after an error, and will be repaired.
   private var unfinished: [String] = []
 
   init(
@@ -51,7 +51,7 @@ struct RecordingWriter {
     ring = SegmentRing(store, limits: limits, time: time, counters: counters) { inbox.tell($0) }
   }
 
-  /// Performs due work.
+  /// Performs the work that is due.
   mutating func turn() -> Pause {
     begin()
     let now = time.clock.now
@@ -63,7 +63,7 @@ struct RecordingWriter {
         try endSegment()
         over()
       }
-      // Whether the disk takes something again is found out by writing to it.
+      // Only another write shows whether the disk works again.
       if let synchronizeAt, now >= synchronizeAt || failure != nil { try synchronize(now) }
     } catch {
       fail(error, now)
@@ -72,7 +72,7 @@ struct RecordingWriter {
     return pause(now)
   }
 
-  /// Writes all that is left, and ends the file.
+  /// Writes everything that remains, and ends the file.
   mutating func finish() {
     begin()
     let now = time.clock.now
@@ -83,12 +83,12 @@ struct RecordingWriter {
       over()
     } catch {
       fail(error, now)
-      // A file that could be gone on with has these still in memory.
+      // If the file could have continued, these messages are still in memory.
       inbox.giveUp(besides: (pending == nil ? 0 : 1) + Int(segment?.unwrittenMessageCount ?? 0))
     }
   }
 
-  /// Looks into the inbox. Lines of the log alone are no reason for a file, unless a client waits for one.
+  /// Checks the inbox. Log lines alone do not start a file, unless a client waits for one.
   private mutating func hasWork(_ now: MonotonicInstant) -> Bool {
     let isFresh = inbox.attend()
     if isFresh { lastWantedAt = now }
@@ -101,7 +101,7 @@ struct RecordingWriter {
     return .rest(until: segment == nil ? nil : restsAt)
   }
 
-  /// The end of the segment if nothing comes; a file for a waiting client has none.
+  /// When the segment ends without further messages; a file for a waiting client does not.
   private var restsAt: MonotonicInstant? { limits.isOneFile ? nil : lastWantedAt + limits.restLimit }
 
   /// Repairs the segments of a previous hub.
@@ -109,7 +109,7 @@ struct RecordingWriter {
     guard !hasBegun else { return }
     hasBegun = true
     if let error = limits.missingCompression { inbox.tell(.notCompressed(error)) }
-    // All of them: a repair may have failed for want of room. Of those that are whole the end is looked at, and no more.
+    // All segments are checked, because a repair may have failed for lack of room. Of intact ones only the end is read.
     for segment in store.segments where !store.isHeld(segment.name) {
       do throws(MCAPError) {
         let repair = try store.repair(segment.name)
@@ -156,7 +156,7 @@ struct RecordingWriter {
     } while ring.has(name)
     do throws(MCAPError) {
       let file = try begin(name)
-      // One that goes over a network has no blocks.
+      // A file that goes over a network has no blocks.
       let new = try Segment(
         name, file, in: ring, library: library, compression: limits.compression, chunkByteCount: limits.chunkByteLimit,
         blocks: limits.isOneFile ? nil : MCAPBlocks(byteCount: FolderFile.blockByteCount))
@@ -167,9 +167,9 @@ struct RecordingWriter {
       hasToldBeginning = true
       segment = new
     } catch {
-      // If it exists at all, it is no segment.
+      // If it exists at all, it is not a segment.
       try? store.remove(name)
-      // It may not have become that yet, and has lost its end.
+      // The overwritten segment may have lost its end before it got its new name.
       if let recycled = ring.recycled, store.segments.contains(where: { $0.name == recycled }) {
         unfinished.append(recycled)
       }
@@ -197,7 +197,7 @@ struct RecordingWriter {
   }
 
   private mutating func synchronize(_ now: MonotonicInstant) throws(MCAPError) {
-    // What fills no block may wait for the next time, but then it must have most of its own time left.
+    // An incomplete block may wait for the next time, if it then still has most of its own time left.
     let interval = limits.synchronizeInterval
     let isKept = time.nanosecondsSince1970(at: now.advanced(by: .zero - interval * 3 / 4))
     try segment?.synchronize(leavingFrom: isKept)
@@ -214,7 +214,7 @@ struct RecordingWriter {
     ring.end()
   }
 
-  /// All that was taken is on the disk.
+  /// Records that everything taken is on the disk.
   private mutating func over() {
     if failure != nil {
       inbox.set(isFailing: false)
@@ -241,8 +241,8 @@ struct RecordingWriter {
     failure = (now + backoff, backoff)
   }
 
-  /// Whether the same file can be continued once there is room again. After any other error the contents of the disk
-  /// are unknown.
+  /// Whether the same file can continue once there is room again. After any other error the contents of the disk are
+  /// unknown.
   private static func mayPass(_ error: MCAPError) -> Bool {
     switch error {
     case .system(_, ENOSPC), .system(_, EDQUOT), .tooLarge: true

@@ -3,16 +3,16 @@ import MCAP
 
 /// The segment that is being written.
 ///
-/// The channels are numbered anew in each: it contains those that have messages in it, and can be read without the
-/// others.
+/// Each segment numbers its channels itself. It contains only channels with messages, and can be read without the other
+/// segments.
 final class Segment {
   let name: String
   private let file: any SegmentFile
   private var writer: MCAPWriter<SegmentSink>
-  /// By the number under which a channel was registered; 0 for one that has said nothing here.
+  /// The channel's ID in this segment, by its registered number; 0 for a channel without messages here.
   private var channelIDs: [UInt16] = []
   private var schemaIDs: [String: UInt16] = [:]
-  /// As many messages as surely have reached the file.
+  /// The number of messages that have certainly reached the file.
   private var writtenMessageCount: UInt64 = 0
 
   init(
@@ -26,14 +26,14 @@ final class Segment {
       chunkByteCount: chunkByteCount, blocks: blocks)
   }
 
-  /// Its maximum size if it is ended now.
+  /// The maximum size if the segment ends now.
   var finishedByteCount: UInt64 { writer.finishedByteCount }
   var isThere: Bool { file.isThere }
-  /// Whether the disk has failed to store accepted bytes: the contents of the file are unknown.
+  /// Whether the disk has failed to store accepted bytes, so that the contents of the file are unknown.
   private(set) var isInDoubt = false
-  /// The messages that are lost if nothing more can be written.
+  /// The number of messages that are lost if nothing more can be written.
   var unwrittenMessageCount: UInt64 { writer.messageCount - writtenMessageCount }
-  /// The log time of the earliest message that was kept for the next block; `nil` if none was.
+  /// The log time of the earliest message in the incomplete block; `nil` if there is none.
   var bufferedSinceNanoseconds: UInt64? { writer.bufferedSinceNanoseconds }
 
   func add(_ metadata: [MCAPMetadata]) throws(MCAPError) {
@@ -49,13 +49,13 @@ final class Segment {
       MCAPMessage(
         channelID: id, sequence: record.sequence, logTimeNanoseconds: record.logTimeNanoseconds,
         publishTimeNanoseconds: record.publishTimeNanoseconds, data: bytes[...]))
-    // A chunk that was full went before the message was taken.
+    // A full chunk was written before the message was added.
     if writer.byteCount != before { writtenMessageCount = writer.handedMessageCount }
   }
 
-  /// Ends the chunk where it fills its last block, and returns once everything before that is on the disk.
+  /// Ends the chunk at a block boundary, and returns once everything before it is on the disk.
   ///
-  /// - Parameter leavingFrom: the earliest log time that may be kept for the next block
+  /// - Parameter leavingFrom: the earliest log time that may wait for the next block
   func synchronize(leavingFrom logTimeNanoseconds: UInt64) throws(MCAPError) {
     guard isThere else { throw .system("the segment \(name) was removed", errno: ENOENT) }
     try writer.flushWholeBlocks(leavingFrom: logTimeNanoseconds)
@@ -100,7 +100,7 @@ final class Segment {
   }
 }
 
-/// Where the writer's bytes go: into the file, once there is room for them.
+/// Passes the writer's bytes to the file, once there is room for them.
 private struct SegmentSink: MCAPSink {
   let file: any SegmentFile
   let ring: SegmentRing

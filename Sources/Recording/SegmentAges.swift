@@ -1,19 +1,20 @@
 import MonotonicTime
 
-/// The times since segments were last written to, independent of changes of the system's clock.
+/// The ages of segments, independent of changes of the system clock.
 ///
-/// A segment's time on the disk is read once, and its age then follows the monotonic clock. None is older than the one
-/// before it in their order, even if a board without a clock wrote it in a supposed 1970.
+/// A segment's time on the disk is read once, and its age then follows the monotonic clock. No segment is older than
+/// the one before it, even if a board without a real-time clock wrote it in an apparent 1970.
 struct SegmentAges {
-  /// Less than this the clock is not set, but kept right.
+  /// The smallest change of the system clock that counts as setting it; smaller ones are corrections.
   private static let smallestJump = Duration.seconds(10)
 
   private let time: RecordingTime
-  /// By their own times. The age of one from the apparent future is unknown until the clock is set.
+  /// When each segment was written by its own time. For a segment from the apparent future, this is unknown until the
+  /// clock is set.
   private var writtenAt: [String: MonotonicInstant] = [:]
-  /// The same, but none before the one that precedes it.
+  /// When each segment was written, but never before the previous one.
   private var orderedAt: [String: MonotonicInstant] = [:]
-  /// By how much the system's clock is ahead of the monotonic one.
+  /// How far the system clock is ahead of the monotonic clock.
   private var lead: Int64
 
   init(_ time: RecordingTime) {
@@ -25,7 +26,7 @@ struct SegmentAges {
     time.systemNanosecondsSince1970 &- time.clock.now.nanoseconds
   }
 
-  /// Takes note of those that are there, the oldest first, and forgets the others.
+  /// Records the present segments, the oldest first, and forgets the others.
   mutating func look(at segments: [StoredSegment]) {
     let now = time.clock.now
     let systemNow = time.systemNanosecondsSince1970
@@ -34,7 +35,7 @@ struct SegmentAges {
     var before = MonotonicInstant(nanoseconds: .min)
     for segment in segments {
       let age = systemNow &- segment.writtenNanosecondsSince1970
-      // Disks keep times less exactly than the clock does.
+      // Disks store times less exactly than the clock.
       let isFromFuture = age < -SegmentAges.smallestJump.inNanoseconds
       let own = isFromFuture ? nil : now.advanced(by: .zero - .nanoseconds(max(0, age)))
       guard let at = writtenAt[segment.name] ?? own else { continue }
@@ -46,21 +47,21 @@ struct SegmentAges {
     orderedAt = ordered
   }
 
-  /// One has been written to just now.
+  /// Records that a segment has just been written to.
   mutating func wrote(_ name: String) {
     writtenAt[name] = time.clock.now
     orderedAt[name] = time.clock.now
   }
 
-  /// Nothing for one from the future.
+  /// The age of a segment; zero if it is from the future.
   func age(of name: String) -> Duration { orderedAt[name].map { time.clock.now - $0 } ?? .zero }
 
-  /// When one was written, by the clock as it is now; `nil` for one from the future.
+  /// When a segment was written, by the present clock; `nil` if it is from the future.
   func writtenNanosecondsSince1970(_ name: String) -> Int64? {
     orderedAt[name] == nil ? nil : max(0, time.systemNanosecondsSince1970 &- age(of: name).inNanoseconds)
   }
 
-  /// Whether the system's clock has been set since this was last asked.
+  /// Whether the system clock has been set since the last call.
   mutating func hasClockJumped() -> Bool {
     let now = SegmentAges.lead(time)
     defer { lead = now }

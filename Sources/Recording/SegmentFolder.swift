@@ -3,7 +3,7 @@ import Glibc
 import HardwareIO
 import MCAP
 
-/// A folder with segments, and perhaps with other files, which are left alone.
+/// A folder with segments. Other files in it are left alone.
 public struct SegmentFolder: SegmentStore {
   public let path: String
 
@@ -13,9 +13,9 @@ public struct SegmentFolder: SegmentStore {
     Files.names(in: path).filter(SegmentName.isOne).compactMap { name in
       var status = stat()
       guard lstat("\(path)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-      // Disks know times that nanoseconds do not.
+      // Disks store times beyond the range of nanoseconds.
       let seconds = min(max(Int64(status.st_mtim.tv_sec), 0), 9_000_000_000)
-      // Reserved space is not a part of a file's size.
+      // Reserved space does not count in a file's size.
       let byteCount = max(Int64(status.st_size), Int64(status.st_blocks) * 512)
       return StoredSegment(
         name: name, byteCount: UInt64(max(0, byteCount)),
@@ -30,7 +30,7 @@ public struct SegmentFolder: SegmentStore {
   }
 
   public func create(_ name: String, limit: UInt64?) throws(MCAPError) -> any SegmentFile {
-    // Only the last part of the path is made: the folders above it are the user's decision, or a disk that is not
+    // Only the last part of the path is made: the folders above it are the user's decision, or on a disk that is not
     // mounted.
     let folder = try open(makingWith: 0o755)
     let file = try FolderFile(name, in: folder, limit: limit)
@@ -42,7 +42,7 @@ public struct SegmentFolder: SegmentStore {
     try FolderFile(recycling: old, as: name, in: try open(), limit: limit)
   }
 
-  /// Opens the folder. It stays open no longer than a segment is written, so that its disk can be taken away.
+  /// Opens the folder. It stays open only while a segment is written, so that its disk can be removed.
   private func open(makingWith mode: UInt32? = nil) throws(MCAPError) -> Folder {
     do throws(FolderError) {
       return try Folder(path, of: .anyone, makingWith: mode)
@@ -81,7 +81,7 @@ public struct SegmentFolder: SegmentStore {
     } catch {
       throw .system("opening \(path)/\(name)", errno: error.rawValue)
     }
-    // Those that were written over are sealed, and say so themselves.
+    // Overwritten segments are sealed, and mark themselves as such.
     return try MCAPRepair.repair(descriptor: descriptor, path: "\(path)/\(name)", isRecycled: false)
   }
 }

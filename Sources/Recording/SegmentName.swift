@@ -1,24 +1,24 @@
-/// How segments are called: `sensorhub-20261122T211439Z-001.mcap`, by when they begin. In the order of their names the oldest is
-/// the first.
+/// The names of segments, by their beginning: `sensorhub-20261122T211439Z-001.mcap`. Their order is that of their age,
+/// the oldest first.
 enum SegmentName {
-  /// - Parameter number: counts within the recording
+  /// - Parameter number: the number within the recording
   static func make(nanosecondsSince1970: Int64, number: Int) -> String {
     "sensorhub-\(UTCStamp(nanosecondsSince1970: nanosecondsSince1970).basic)-\(UTCStamp.padded(number, to: 3)).mcap"
   }
 
-  /// The same, but after another one in the order: with a clock that is late the newest must not become the oldest,
-  /// which is removed first.
+  /// A name that comes after another one in the order. If the clock is late, the newest segment must not become the
+  /// oldest, which is removed first.
   static func make(nanosecondsSince1970: Int64, number: Int, after newest: String?) -> String {
     let name = make(nanosecondsSince1970: nanosecondsSince1970, number: number)
     guard let newest, name <= newest, let end = newest.lastIndex(of: "-") else { return name }
     let digits = newest[newest.index(after: end)...].prefix { $0.isNumber }
-    // Behind 999 comes 9990: the order is that of the letters.
+    // The successor of 999 is 9990, because the order is that of the letters.
     let isFull = digits.allSatisfy { $0 == "9" }
     let next = isFull ? digits + "0" : Substring(UTCStamp.padded((Int(digits) ?? 0) + 1, to: digits.count))
     return "\(newest[...end])\(next).mcap"
   }
 
-  /// Whether a file is a segment of a hub's. Strict: such files are removed to make room, and no others.
+  /// Whether a file is a hub's segment. The check is strict, because only such files are removed to make room.
   static func isOne(_ name: String) -> Bool {
     let parts = name.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
     guard parts.count == 3, parts[0].elementsEqual("sensorhub".utf8), parts[2].suffix(5).elementsEqual(".mcap".utf8)

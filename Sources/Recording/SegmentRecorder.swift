@@ -2,12 +2,12 @@ import Guarding
 import Hub
 import MonotonicTime
 
-/// Records the contents of its inbox, on a thread of its own, which sleeps while nothing comes.
+/// Records the contents of its inbox, on its own thread, which sleeps while there are no messages.
 public final class SegmentRecorder: Sendable {
   private struct State {
     enum Phase {
       case waiting
-      /// Starts once another one has ended.
+      /// The recorder starts after another one has ended.
       case queued
       case running, ended
     }
@@ -25,8 +25,8 @@ public final class SegmentRecorder: Sendable {
   private let state = Guarded(State())
 
   /// - Parameters:
-  ///   - library: who writes, for the files' headers
-  ///   - report: as the inbox's
+  ///   - library: the program's name, for the files' headers
+  ///   - report: see `RecordInbox`
   public convenience init(
     _ settings: RecordSettings, to store: any SegmentStore, time: RecordingTime, library: String,
     counters: RecordingCounters, report: @escaping @Sendable (RecorderEvent) -> Void
@@ -35,7 +35,7 @@ public final class SegmentRecorder: Sendable {
       RecordingLimits(settings), to: store, time: time, library: library, counters: counters, report: report)
   }
 
-  /// The same by limits that are in no board file.
+  /// Makes a recorder with limits that no board file has.
   public init(
     _ limits: RecordingLimits, to store: any SegmentStore, time: RecordingTime, library: String,
     counters: RecordingCounters, report: @escaping @Sendable (RecorderEvent) -> Void
@@ -51,7 +51,8 @@ public final class SegmentRecorder: Sendable {
   /// Starts to write; messages wait until then.
   public func start() { start(from: .waiting) }
 
-  /// Ends another one, and starts to write once it has ended: it may still be at the file that this one would repair.
+  /// Ends another recorder, and starts to write after that one has ended. It may still be writing the file that this
+  /// one would repair.
   public func start(after other: SegmentRecorder) {
     let mustWait = state.withLock { state in
       guard state.phase == .waiting else { return false }
@@ -75,10 +76,10 @@ public final class SegmentRecorder: Sendable {
     }
   }
 
-  /// Has everything written and the file finished.
+  /// Writes everything and finishes the file.
   ///
-  /// - Parameter whenEnded: called once that is so, which takes as long as the disk does, and as the one that this waits for; at
-  ///   once for one that has not been started
+  /// - Parameter whenEnded: called once after that, which takes as long as the disk, and as the recorder that this one
+  ///   waits for; at once for a recorder that has not been started
   public func end(_ whenEnded: @escaping @Sendable () -> Void) {
     let mustWait = state.withLock { state in
       switch state.phase {
@@ -93,7 +94,7 @@ public final class SegmentRecorder: Sendable {
     if mustWait { inbox.end() } else { whenEnded() }
   }
 
-  /// The wait for the disk is over: reports the waiting messages as lost.
+  /// Stops waiting for the disk, and reports the waiting messages as lost.
   public func giveUp() {
     let isUnderWay = state.withLock { $0.phase == .queued || $0.phase == .running }
     if isUnderWay { inbox.giveUp() }

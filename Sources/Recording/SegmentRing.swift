@@ -2,19 +2,19 @@ import Glibc
 import MCAP
 import MonotonicTime
 
-/// The segments of one place and their maximum total size: the oldest make room for new ones.
+/// The segments of one place and their maximum total size; the oldest make room for new ones.
 ///
-/// For one thread, as everything below.
+/// Use it on one thread, like everything below it.
 final class SegmentRing {
   private let store: any SegmentStore
   private let limits: RecordingLimits
   private let counters: RecordingCounters
   private let tell: (RecorderEvent) -> Void
-  /// All but the one that is being written, the oldest first.
+  /// All segments but the one that is being written, the oldest first.
   private var others: [StoredSegment] = []
   private var current: (name: String, file: any SegmentFile)?
   private var ages: SegmentAges
-  /// The one that was last written over.
+  /// The segment that was last overwritten.
   private(set) var recycled: String?
 
   init(
@@ -31,7 +31,7 @@ final class SegmentRing {
 
   private var byteCount: UInt64 { others.reduce(current?.file.takenByteCount ?? 0) { $0 + $1.byteCount } }
 
-  /// Lists the existing segments: other programs may have removed some, or a write may have failed halfway.
+  /// Lists the existing segments. Other programs may have removed some, and a write may have failed midway.
   func look() {
     let segments = store.segments
     ages.look(at: segments)
@@ -41,7 +41,7 @@ final class SegmentRing {
 
   private func count() { counters.set(segmentCount: others.count + (current == nil ? 0 : 1)) }
 
-  /// The oldest that may go: not one that another hub is writing.
+  /// The oldest segment that no other hub is writing.
   private var oldest: StoredSegment? { others.first { !store.isHeld($0.name) } }
 
   private func remove(_ segment: StoredSegment) throws(MCAPError) {
@@ -50,7 +50,7 @@ final class SegmentRing {
     count()
   }
 
-  /// Starts the next segment: it overwrites the oldest one if the bytes, the age, the number or the disk are used up.
+  /// Starts the next segment. It overwrites the oldest one if the bytes, the age, the number or the disk are exhausted.
   func begin(_ name: String) throws(MCAPError) -> any SegmentFile {
     current = nil
     recycled = nil
@@ -74,7 +74,9 @@ final class SegmentRing {
     return file
   }
 
-  /// Removes the oldest as long as one more has to go, and returns the last one of those.
+  /// Removes the oldest segments until overwriting one more gives enough room.
+  ///
+  /// - Returns: the segment to overwrite; `nil` if there is room without that
   private func makeWay() throws(MCAPError) -> StoredSegment? {
     guard let byteLimit = limits.byteLimit, let next = limits.segmentByteLimit else { return nil }
     while let oldest {
@@ -95,10 +97,10 @@ final class SegmentRing {
 
   func has(_ name: String) -> Bool { others.contains { $0.name == name } }
 
-  /// The last of those that are there.
+  /// The newest of the existing segments.
   var newest: String? { others.last?.name }
 
-  /// The previous segment is one of the others now.
+  /// Moves the ended segment to the others.
   func end() {
     if let current { ages.wrote(current.name) }
     current = nil
@@ -118,7 +120,7 @@ final class SegmentRing {
     }
   }
 
-  /// The disk is full: gives up the oldest segment, but never the last one before the present.
+  /// Removes the oldest segment because the disk is full, but never the last one before the present.
   ///
   /// - Returns: whether there was one
   func giveUpOldest(_ error: MCAPError) -> Bool {
@@ -131,13 +133,13 @@ final class SegmentRing {
     return true
   }
 
-  /// Bytes have been added to the present segment.
+  /// Counts bytes that were added to the present segment.
   func wrote(_ count: Int) { counters.wrote(byteCount: count) }
 
-  /// Removes the segments in which all is too old.
+  /// Removes the segments with only outdated contents.
   func removeOld() throws(MCAPError) {
     if ages.hasClockJumped() {
-      // A later reader of their times, including the next hub, must not be misled.
+      // Later readers of their times, such as the next hub, must not be misled.
       for other in others where !store.isHeld(other.name) {
         guard let written = ages.writtenNanosecondsSince1970(other.name) else { continue }
         store.setWritten(other.name, nanosecondsSince1970: written)

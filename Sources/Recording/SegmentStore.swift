@@ -1,27 +1,27 @@
 import MCAP
 
-/// A place for segments: a folder, or a test's replacement. All calls may take time.
+/// A place for segments: a folder, or a test's replacement. All calls may block.
 public protocol SegmentStore: Sendable {
   /// The existing segments, the oldest first; none if the place does not exist yet.
   var segments: [StoredSegment] { get }
-  /// The free space there; `nil` if it is unknown.
+  /// The free space; `nil` if unknown.
   var freeByteCount: UInt64? { get }
-  /// Makes a new one, and its place if that is missing.
+  /// Makes a new segment, and its place if that is missing.
   ///
-  /// - Parameter limit: its final size in bytes; `nil` if it is unknown
+  /// - Parameter limit: the final size in bytes; `nil` if unknown
   func create(_ name: String, limit: UInt64?) throws(MCAPError) -> any SegmentFile
-  /// Reuses an old one as a new one, which costs the disk less than a file that grows; it gets the new name with its
+  /// Reuses an old segment as a new one, which costs the disk less than a growing file. It gets the new name with its
   /// first bytes.
   ///
-  /// - Returns: `nil` if that is impossible: then it must be removed
+  /// - Returns: `nil` if that is impossible; then the old segment must be removed
   func recycle(_ old: String, as name: String, limit: UInt64?) throws(MCAPError) -> (any SegmentFile)?
-  /// Removes one; does nothing if it is gone already.
+  /// Removes a segment; does nothing if it does not exist.
   func remove(_ name: String) throws(MCAPError)
-  /// Says when one was last written to: the system's clock was wrong then.
+  /// Sets when a segment was last written to, because the system clock was wrong then.
   func setWritten(_ name: String, nanosecondsSince1970: Int64)
-  /// Whether a program is writing to one at present.
+  /// Whether a program is writing to a segment at present.
   func isHeld(_ name: String) -> Bool
-  /// Makes one whole that was cut.
+  /// Repairs a segment that has no end.
   func repair(_ name: String) throws(MCAPError) -> MCAPRepair
 }
 
@@ -29,11 +29,11 @@ extension SegmentStore {
   public var freeByteCount: UInt64? { nil }
   public func recycle(_ old: String, as name: String, limit: UInt64?) throws(MCAPError) -> (any SegmentFile)? { nil }
   public func setWritten(_ name: String, nanosecondsSince1970: Int64) {}
-  /// A place that no other program knows.
+  /// No other program knows such a place.
   public func isHeld(_ name: String) -> Bool { false }
 }
 
-/// A segment as it lies there.
+/// A segment as it is stored.
 public struct StoredSegment: Equatable, Sendable {
   public var name: String
   /// Its size on the disk.
@@ -50,22 +50,22 @@ public struct StoredSegment: Equatable, Sendable {
 
 /// A segment that is being written.
 public protocol SegmentFile: AnyObject {
-  /// As `MCAPSink`'s: all of the bytes, or else none.
+  /// Appends all of the bytes, or none; see `MCAPSink`.
   func append(_ bytes: UnsafeRawBufferPointer) throws(MCAPError)
-  /// Returns once all that was appended is on the disk.
+  /// Returns once everything appended is on the disk.
   func synchronize() throws(MCAPError)
   /// Releases reserved space, and returns once that and the contents are on the disk.
   func finish() throws(MCAPError)
-  /// Its size on the disk, including reserved space and the rest of an older one.
+  /// The size on the disk, including reserved space and the rest of an overwritten segment.
   var takenByteCount: UInt64 { get }
   /// The growth of its size on the disk if this number of bytes is appended.
   func growth(by count: Int) -> UInt64
-  /// Whether it can be found under its name: a removed file can be written to for ever, without a reader.
+  /// Whether the file still has its name. A removed file can be written to for ever, without a reader.
   var isThere: Bool { get }
 }
 
 extension SegmentFile {
-  // Bytes that are sent to a client occupy no space, and need no end.
+  // Bytes that are sent to a client use no space, and need no end.
   public func finish() throws(MCAPError) { try synchronize() }
   public var takenByteCount: UInt64 { 0 }
   public func growth(by count: Int) -> UInt64 { 0 }

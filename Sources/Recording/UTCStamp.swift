@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// An instant in UTC, to the second, as names and metadata have it.
+/// A UTC time with a precision of seconds, for names and metadata.
 public struct UTCStamp {
   private let parts: tm
 
@@ -12,10 +12,10 @@ public struct UTCStamp {
     self.parts = parts
   }
 
-  /// `20261122T211439Z`
+  /// The basic form, for example `20261122T211439Z`.
   public var basic: String { "\(date(""))T\(time(""))Z" }
 
-  /// `2026-11-22T21:14:39Z`
+  /// The extended form, for example `2026-11-22T21:14:39Z`.
   public var extended: String { "\(date("-"))T\(time(":"))Z" }
 
   private func date(_ separator: String) -> String {

@@ -1,13 +1,13 @@
 import Guarding
 import MonotonicTime
 
-/// Has the board of a simulation that runs move for a calibration. As long as it does, the vehicle stands where it was, and drives on
-/// from there as if nothing had happened.
+/// Moves the board of a running simulation for a calibration. In the meantime the vehicle stands still, and afterwards
+/// it continues as if nothing had happened.
 public final class Rehearsal: Sendable {
   struct Interval: Sendable {
     var practice: Practice
     var since: MonotonicInstant
-    /// `nil` while it goes on.
+    /// The end of the motion; `nil` while it continues.
     var until: MonotonicInstant?
   }
 
@@ -15,7 +15,7 @@ public final class Rehearsal: Sendable {
 
   public init() {}
 
-  /// The board moves like this from an instant on. What it did before ends.
+  /// Begins a motion of the board, and ends the previous one.
   public func begin(_ practice: Practice, at now: MonotonicInstant) {
     intervals.withLock { intervals in
       Rehearsal.end(&intervals, at: now)
@@ -23,7 +23,7 @@ public final class Rehearsal: Sendable {
     }
   }
 
-  /// The vehicle drives on.
+  /// Ends the motion, so that the vehicle continues.
   public func end(at now: MonotonicInstant) { intervals.withLock { Rehearsal.end(&$0, at: now) } }
 
   private static func end(_ intervals: inout [Interval], at now: MonotonicInstant) {
@@ -31,7 +31,7 @@ public final class Rehearsal: Sendable {
     intervals[last].until = now
   }
 
-  /// Until an instant, in order: chips also ask for what was a moment ago.
+  /// The motions until an instant, in order, because chips also ask for the recent past.
   func intervals(until instant: MonotonicInstant) -> [Interval] {
     intervals.withLock { $0 }.prefix { $0.since <= instant }.map { $0 }
   }

@@ -115,7 +115,7 @@ public struct BMI088GyroscopeRegisters: SimulatedRegisters {
 /// The registers of a BMI088's accelerometer: suspend mode, rates, ranges, and the FIFO of frames with headers, which
 /// counts dropped frames. Its clock is independent of the gyroscope's.
 public struct BMI088AccelerometerRegisters: SimulatedRegisters {
-  /// 1 KB of seven bytes each.
+  /// The capacity of 1 KB in frames of seven bytes.
   private static let frameLimit = 146
   /// The clock error: the ratio of its actual to its nominal frequency.
   private static let clockRatio = 1.002

@@ -5,7 +5,7 @@ public typealias SimulatedBMI160 = SimulatedRegisterChip<BMI160Registers>
 /// The registers of a BMI160: its commands, rates and ranges, and the FIFO of frames with headers, which counts
 /// dropped frames.
 public struct BMI160Registers: SimulatedRegisters {
-  /// 1 KB of thirteen bytes each.
+  /// The capacity of 1 KB in frames of thirteen bytes.
   private static let frameLimit = 78
 
   public static let usualAddress: UInt8 = 0x69

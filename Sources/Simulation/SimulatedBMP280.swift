@@ -112,7 +112,7 @@ public struct BMP280Registers<Kind: BMP280Kind>: SimulatedRegisters {
     for index in 0..<bytes { registers[register + index] = UInt8(truncatingIfNeeded: raw >> (8 * (bytes - 1 - index))) }
   }
 
-  /// BMP280 3.11.3: temperature in units of 1/5120 °C.
+  /// The temperature in units of 1/5120 °C (BMP280 3.11.3).
   private static func fine(_ raw: Int64) -> Int64 {
     let t = temperatureCoefficients
     let first = ((raw >> 3 - t[0] << 1) * t[1]) >> 11
@@ -120,7 +120,7 @@ public struct BMP280Registers<Kind: BMP280Kind>: SimulatedRegisters {
     return first + ((difference * difference) >> 12 * t[2]) >> 14
   }
 
-  /// BMP280 3.11.3: pressure in units of 1/256 Pa.
+  /// The pressure in units of 1/256 Pa (BMP280 3.11.3).
   private static func pressure(_ raw: Int64, _ fine: Int64) -> Int64 {
     let p = pressureCoefficients
     let x = fine - 128_000
@@ -132,7 +132,7 @@ public struct BMP280Registers<Kind: BMP280Kind>: SimulatedRegisters {
     return (first + square + (p[7] * first) >> 19) >> 8 + p[6] << 4
   }
 
-  /// BME280 4.2.3: relative humidity in units of 1/1024 percent.
+  /// The relative humidity in units of 1/1024 percent (BME280 4.2.3).
   private static func humidity(_ raw: Int64, _ fine: Int64) -> Int64 {
     let h = humidityCoefficients
     let x = fine - 76800

@@ -28,7 +28,7 @@ public final class SimulatedBNO085: SimulatedChip {
     self.isPowered = isPowered
   }
 
-  /// The supply has failed: the configuration is lost.
+  /// Records that the supply has failed, so that the configuration is lost.
   public func lostPower() { interior.withLock { $0 = BNO085Interior() } }
 
   public func transaction(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) throws(HardwareError) {
@@ -59,7 +59,7 @@ private struct BNO085Interior {
   /// An enabled sensor.
   private struct Feature {
     var id: UInt8
-    /// In nanoseconds, like all intervals here.
+    /// The period in nanoseconds, like all intervals here.
     var period: Int64
     var batchInterval: Int64
     var inertia: SimulatedInertia
@@ -265,7 +265,7 @@ private struct BNO085Interior {
     return contents.isEmpty ? nil : Cargo(channel: 3, bytes: contents)
   }
 
-  /// Four bytes, lowest first.
+  /// Four bytes, the lowest first.
   private func bytes(of number: Int64) -> [UInt8] {
     (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * Int64($0))) }
   }

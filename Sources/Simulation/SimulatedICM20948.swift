@@ -6,7 +6,7 @@ public typealias SimulatedICM20948 = SimulatedRegisterChip<ICM20948Registers>
 /// full. The magnetometer in its package is a separate chip, `SimulatedAK09916`, which answers while the bypass is
 /// on.
 public struct ICM20948Registers: SimulatedRegisters {
-  /// The size in bytes.
+  /// The size of the FIFO in bytes.
   private static let fifoSize = 512
 
   public static let usualAddress: UInt8 = 0x69

@@ -40,7 +40,7 @@ private enum Register {
 public struct ICM42688Registers<Kind: ICM42688Kind>: SimulatedRegisters {
   public static var usualAddress: UInt8 { 0x68 }
 
-  /// 2 KB of sixteen bytes each, or of eight with only one sensor.
+  /// The size of the FIFO: 2 KB, with packets of sixteen bytes, or of eight with only one sensor.
   private static var fifoSize: Int { 2048 }
 
   private var banks = ICM42688Registers.resetBanks

@@ -86,7 +86,7 @@ public struct INA219Registers: SimulatedWordRegisters {
 
   private var mode: UInt16 { registers[Register.configuration] & 0x07 }
 
-  /// Equations 4 and 5 of the data sheet.
+  /// Computes equations 4 and 5 of the data sheet.
   private mutating func multiply() {
     let shunt = Int(Int16(bitPattern: registers[Register.shunt]))
     let current = shunt * Int(registers[Register.calibration]) / 4096
@@ -96,7 +96,7 @@ public struct INA219Registers: SimulatedWordRegisters {
     registers[Register.power] = UInt16(truncatingIfNeeded: power)
   }
 
-  /// Table 5: the duration of a measurement, including averaging.
+  /// The duration of a measurement, including averaging (table 5).
   private static func microseconds(_ code: UInt16) -> Int64 {
     code & 0x08 == 0
       ? [84, 148, 276, 532][Int(code & 0x03)]

@@ -3,7 +3,7 @@ import MonotonicTime
 /// Converts the motion of the simulated vehicle into the samples of an inertial chip: which samples are due, and
 /// their values in the chip's units.
 struct SimulatedInertia: Sendable {
-  /// Standard deviations of one sample.
+  /// The standard deviations of one sample.
   let ratesSigma: Double
   let forceSigma: Double
   /// When sampling began; `nil` while the chip does not sample.
@@ -13,8 +13,8 @@ struct SimulatedInertia: Sendable {
   private var noise: Noise
 
   /// - Parameters:
-  ///   - ratesSigma: rad/s
-  ///   - forceSigma: m/s²
+  ///   - ratesSigma: the noise of the rates, rad/s
+  ///   - forceSigma: the noise of the force, m/s²
   init(seed: UInt64, ratesSigma: Double, forceSigma: Double) {
     noise = Noise(seed: seed)
     self.ratesSigma = ratesSigma
@@ -29,7 +29,7 @@ struct SimulatedInertia: Sendable {
   /// Takes the samples that have become due, in order. Returns the number of lost samples.
   ///
   /// - Parameters:
-  ///   - period: nanoseconds
+  ///   - period: the period in nanoseconds
   ///   - limit: the number of newest samples to take if the reader has not asked for a long time
   mutating func takeDue(
     at now: MonotonicInstant, period: Int64, limit: Int,

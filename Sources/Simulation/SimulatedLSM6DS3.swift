@@ -15,7 +15,7 @@ public protocol LSM6DS3Kind {
 
 public enum LSM6DS3: LSM6DS3Kind {
   public static let identity: UInt8 = 0x69
-  /// 8 KB.
+  /// The capacity of 8 KB.
   public static let wordLimit = 4092
   public static let temperatureUnitsPerDegree = 16.0
   public static let resetValues: [(register: Int, value: UInt8)] = [(0x12, 0x04), (0x18, 0x38), (0x19, 0x38)]
@@ -23,7 +23,7 @@ public enum LSM6DS3: LSM6DS3Kind {
 
 public enum LSM6DS3TRC: LSM6DS3Kind {
   public static let identity: UInt8 = 0x6A
-  /// 4 KB.
+  /// The capacity of 4 KB.
   public static let wordLimit = 2046
   public static let temperatureUnitsPerDegree = 256.0
   public static let resetValues: [(register: Int, value: UInt8)] = [(0x12, 0x04), (0x18, 0xE0)]

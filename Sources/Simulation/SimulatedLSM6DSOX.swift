@@ -41,7 +41,7 @@ private enum Register {
 /// The registers of an LSM6DSOX or ISM330DHCX: power-down, rates, ranges, the FIFO of tagged words with its overrun,
 /// and the latched wake-up interrupt.
 public struct LSM6DSOXRegisters<Kind: LSM6DSOXKind>: SimulatedRegisters {
-  /// 3 KB.
+  /// The capacity of 3 KB.
   private static var wordLimit: Int { 438 }
 
   public static var usualAddress: UInt8 { 0x6A }
@@ -49,7 +49,7 @@ public struct LSM6DSOXRegisters<Kind: LSM6DSOXKind>: SimulatedRegisters {
   private var registers = LSM6DSOXRegisters.resetRegisters
   // Noise densities from the data sheet: 3.8 mdps/√Hz and 70 µg/√Hz, at a bandwidth of about 100 Hz.
   private var inertia = SimulatedInertia(seed: 66, ratesSigma: 0.04 * .pi / 180, forceSigma: 0.007)
-  /// Words of seven bytes.
+  /// The words in the FIFO, of seven bytes each.
   private var fifo: [[UInt8]] = []
   /// The word that is being read.
   private var word = [UInt8](repeating: 0, count: 7)

@@ -97,7 +97,7 @@ public final class SimulatedMPU6050: SimulatedChip {
   /// The numbers of samples taken, and of those lost to overflows, since the chip was switched on.
   public var samples: (taken: Int, lost: Int) { state.withLock { ($0.inertia.sampleCount, $0.lostCount) } }
 
-  /// The supply has failed: registers and FIFO are lost.
+  /// Records that the supply has failed, so that registers and FIFO are lost.
   public func lostPower() {
     state.withLock { state in
       let fault = state.fault
@@ -346,7 +346,7 @@ extension SimulatedMPU6050.Identity {
 private struct AuxiliaryMagnetometer {
   static let address: UInt8 = 0x0C
 
-  /// In the axes of the MPU-9250, in microtesla.
+  /// The field in the axes of the MPU-9250, in microtesla.
   var field = SIMD3<Double>.zero
   private var control: UInt8 = 0
 

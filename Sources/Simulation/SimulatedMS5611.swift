@@ -27,7 +27,7 @@ public final class SimulatedMS5611: SimulatedChip {
     self.isPowered = isPowered
   }
 
-  /// The supply has failed: results are lost.
+  /// Records that the supply has failed, so that results are lost.
   public func lostPower() { interior.withLock { $0 = MS5611Interior() } }
 
   public func transaction(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) throws(HardwareError) {
@@ -48,7 +48,7 @@ private struct MS5611Interior {
   /// A measurement in progress.
   private struct Conversion {
     var isTemperature: Bool
-    /// 0 for an oversampling of 256, up to 4 for 4096.
+    /// The level of oversampling, from 0 for 256 to 4 for 4096.
     var level: Int
     var began: MonotonicInstant
     var isSpoilt = false

@@ -6,7 +6,7 @@ struct SimulatedMeasurements: Sendable {
   private var start: MonotonicInstant?
   private var count = 0
 
-  /// - Parameter start: `nil` to stop measuring
+  /// - Parameter start: the start of measuring; `nil` stops it
   mutating func begin(at start: MonotonicInstant?) {
     self.start = start
     count = 0
@@ -14,7 +14,7 @@ struct SimulatedMeasurements: Sendable {
 
   /// When the latest measurement was complete; `nil` if none has been completed since the last call.
   ///
-  /// - Parameter period: nanoseconds
+  /// - Parameter period: the period in nanoseconds
   mutating func next(by now: MonotonicInstant, period: Int64) -> MonotonicInstant? {
     guard let start else { return nil }
     let due = Int((now - start).inNanoseconds / period)

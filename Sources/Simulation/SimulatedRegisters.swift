@@ -71,7 +71,7 @@ public final class SimulatedRegisterChip<Registers: SimulatedRegisters>: Simulat
   /// Reads the registers for another chip in the same package; `nil` without a supply.
   func look<Value>(_ look: (Registers) -> Value) -> Value? { isPowered() ? registers.withLock { look($0) } : nil }
 
-  /// The supply has failed: registers and FIFO are lost.
+  /// Records that the supply has failed, so that registers and FIFO are lost.
   public func lostPower() {
     registers.withLock { $0 = Registers() }
     watch()

@@ -7,7 +7,7 @@ public protocol SimulatedWordRegisters: Sendable {
   /// The 7-bit address.
   static var usualAddress: UInt8 { get }
   init()
-  /// The supply has come on: the registers have their initial values.
+  /// Sets the initial values, because the supply has come on.
   mutating func begin(at now: MonotonicInstant)
   mutating func write(_ value: UInt16, to register: UInt8, at now: MonotonicInstant)
   /// Updates the registers with the measurements completed by now. Called before each read.
@@ -50,7 +50,7 @@ public final class SimulatedSupplyMonitor<Registers: SimulatedWordRegisters>: Si
     self.isPowered = isPowered
   }
 
-  /// The supply has failed: the registers are lost.
+  /// Records that the supply has failed, so that the registers are lost.
   public func lostPower() { interior.withLock { $0 = Interior() } }
 
   public func transaction(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) throws(HardwareError) {

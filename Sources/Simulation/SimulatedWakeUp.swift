@@ -5,7 +5,7 @@ import MonotonicTime
 struct SimulatedWakeUp: Sendable {
   struct Setting: Equatable, Sendable {
     var rateHz: Double
-    /// As a multiple of gravity.
+    /// The threshold as a multiple of gravity.
     var threshold: Double
     /// The corner frequency of the high-pass filter in hertz; `nil` to use half the difference of two samples
     /// instead.
@@ -31,7 +31,7 @@ struct SimulatedWakeUp: Sendable {
 
   func isSet(_ setting: Setting) -> Bool { setting == self.setting }
 
-  /// The host has read the status: detection continues from `now`, and samples since the motion are skipped.
+  /// Records that the host has read the status. Detection continues from `now`, and skips samples since the motion.
   mutating func forget(at now: MonotonicInstant) {
     guard hasMoved else { return }
     hasMoved = false

@@ -56,9 +56,9 @@ public struct World: Sendable {
 
   /// A drift of the vehicle, for example of a boat in a current when its anchor drags.
   public struct Drift: Sendable {
-    /// Seconds after the start.
+    /// The start of the drift, in seconds after the start.
     public var since: Double
-    /// North, east.
+    /// The velocity of the drift: north, east.
     public var metresPerSecond: SIMD2<Double>
 
     public init(since: Double, metresPerSecond: SIMD2<Double>) {
@@ -74,12 +74,12 @@ public struct World: Sendable {
     public var accelerationMetresPerSecondSquared: SIMD3<Double>
     /// The rotation from body axes to north, east, down.
     public var attitude: Quaternion
-    /// In body axes, rad/s.
+    /// The angular rates in body axes, rad/s.
     public var rates: SIMD3<Double>
     public var latitudeDegrees: Double
     public var longitudeDegrees: Double
     public var altitudeHAEMetres: Double
-    /// In body axes, microtesla.
+    /// The magnetic field in body axes, microtesla.
     public var magneticField: SIMD3<Double>
     /// The air pressure in pascals.
     public var pressurePascals: Double
@@ -130,7 +130,7 @@ public struct World: Sendable {
 
   private typealias Rehearsed = (practice: Practice, seconds: Double)
 
-  /// For how long the vehicle has driven, and what the board does in place of driving.
+  /// How long the vehicle has driven, and the motion of the board that replaces driving.
   private func drivingTime(
     at elapsed: Double, _ rehearsals: [Rehearsal.Interval]
   ) -> (driven: (time: Double, isParked: Bool), rehearsed: Rehearsed?) {

@@ -1,6 +1,6 @@
-/// One whole message of a receiver's binary protocol, with a verified checksum.
+/// A complete message of a receiver's binary protocol, with a verified checksum.
 ///
-/// It points into a buffer of its caller and is valid only during the call that passes it.
+/// It points into a buffer of its caller, and is valid only during the call that passes it.
 public struct BinaryFrame {
   public enum Format: UInt8, Sendable {
     /// u-blox: `B5 62`, class, identifier, length, payload, Fletcher's checksum in 8 bits.
@@ -12,10 +12,10 @@ public struct BinaryFrame {
   }
 
   public let format: Format
-  /// Class and identifier, the class in the upper byte; of RTCM 3 the message's number.
+  /// The class in the upper byte and the identifier in the lower one; for RTCM 3 the message's number.
   public let kind: UInt16
   public let payload: LittleEndianBytes
-  /// As it came, from the first sync character to the checksum.
+  /// The bytes as received, from the first sync character to the checksum.
   public let bytes: UnsafeBufferPointer<UInt8>
   /// When its first byte was read, in nanoseconds of the caller's clock.
   public let beganAt: Int64

@@ -1,14 +1,14 @@
 /// The claims of the first bytes of a message about its kind and length.
 struct BinaryFrameHead {
   enum Reading {
-    /// It is no message.
+    /// The bytes are not a message.
     case none
-    /// More has to be read to tell.
+    /// More bytes are needed to decide.
     case incomplete
     case head(BinaryFrameHead)
   }
 
-  /// The longest that a receiver sends is its raw measurements: 16 and 32 bytes for each of 255 signals.
+  /// The longest payload, that of raw measurements: 16 bytes, and 32 for each of 255 signals.
   private static let longestPayload = 16 + 32 * 255
   static let longestFrame = longestPayload + 10
 
@@ -19,21 +19,20 @@ struct BinaryFrameHead {
   private static let ubxClasses: Set<UInt8> = [
     0x01, 0x02, 0x04, 0x05, 0x06, 0x09, 0x0A, 0x0B, 0x0D, 0x10, 0x13, 0x21, 0x27, 0x28, 0x29,
   ]
-  /// INF, UPD, MGA, LOG: texts of others, files of messages.
+  /// The classes that carry texts or files: INF, UPD, MGA, LOG.
   private static let carryingClasses: Set<UInt8> = [0x04, 0x09, 0x13, 0x21]
-  /// MGA-FLASH-DATA has half a kilobyte of them.
+  /// The longest carried message; MGA-FLASH-DATA carries half a kilobyte.
   private static let longestCarrier = 6 + 512
   /// NAV, TIM, RXM, ACK, CFG, MSG, MON, AID.
   private static let casicClasses: Set<UInt8> = [0x01, 0x02, 0x03, 0x05, 0x06, 0x08, 0x0A, 0x0B]
 
   let format: BinaryFrame.Format
   let payload: Range<Int>
-  /// Of the whole message.
+  /// The length of the whole message.
   let byteCount: Int
-  /// A bit error in this length would delay many bytes, and messages of this kind contain no other messages: anything
-  /// complete inside proves that the length is wrong. That holds whether or not the message's own checksum would be
-  /// right, so the result does not depend on how reads divide the bytes. All other messages are awaited, and their
-  /// contents are theirs.
+  /// Whether something complete inside the message proves that its length is wrong. A bit error in this length would
+  /// delay many bytes, and messages of this kind contain no other messages. The message's own checksum does not matter,
+  /// so the result does not depend on how reads divide the bytes. All other messages are awaited.
   let isDoubtful: Bool
 
   /// The position of the next byte that may begin a message, or the end if there is none.
@@ -42,7 +41,7 @@ struct BinaryFrameHead {
     guard let base = bytes.baseAddress else { return 0 }
     let count = bytes.count
     var index = start
-    // Sentences are ASCII: a word of them has no high bit.
+    // Sentences are ASCII, so a word of them has no high bit.
     while index &+ 8 <= count {
       let word = UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self)
       if word & 0x8080_8080_8080_8080 != 0 { break }
@@ -85,7 +84,7 @@ struct BinaryFrameHead {
     guard bytes.count >= 6 else { return .incomplete }
     guard casicClasses.contains(bytes[4]) else { return .none }
     let length = Int(bytes[2]) | Int(bytes[3]) << 8
-    // It is summed up in words.
+    // The checksum is computed in words.
     guard length % 4 == 0, MessageLength.isPossible(casic: UInt16(bytes[4]) << 8 | UInt16(bytes[5]), length) else {
       return .none
     }
@@ -120,7 +119,7 @@ struct BinaryFrameHead {
     }
   }
 
-  /// Whether the checksum of a whole message is right.
+  /// Whether the checksum of a complete message is right.
   func isWhole(_ frame: UnsafeBufferPointer<UInt8>) -> Bool {
     switch format {
     case .ubx:

@@ -1,23 +1,23 @@
 /// Finds the messages of binary protocols in a receiver's stream, and passes on the bytes between them.
 ///
 /// A message counts once its checksum is right. Until then its first byte may be noise: if the checksum is wrong, the
-/// search continues after that byte, and nothing that follows is lost. It is not delayed for long either: a bit error
-/// in a length may claim kilobytes, but lengths are known by kind (`MessageLength`), and anything complete inside a
+/// search continues after that byte, and nothing that follows is lost. It is not delayed for long either. A bit error
+/// in a length may claim kilobytes, but lengths are known by kind (`MessageLength`), and something complete inside a
 /// long message proves that the claim is wrong (`FrameWitness`). Complete messages are passed on in place; only one
 /// that a read divides is copied.
 public struct BinaryFramer: ~Copyable, Sendable {
   /// Counts of the framer since its creation.
   public struct Counters: Equatable, Sendable {
-    /// Messages handed on.
+    /// The messages that were passed on.
     public var messages = 0
-    /// What began as a message does, and was none.
+    /// The number of apparent messages with a wrong checksum.
     public var badChecksum = 0
   }
 
   /// The pieces of a stream.
   public enum Piece {
     case message(BinaryFrame)
-    /// Sentences, or noise, of one read; how long nothing had been read before, nanoseconds.
+    /// Sentences or noise of one read, and the duration without bytes before it, nanoseconds.
     case other(UnsafeBufferPointer<UInt8>, readAt: Int64, silence: Int64)
   }
 
@@ -25,12 +25,12 @@ public struct BinaryFramer: ~Copyable, Sendable {
 
   /// The beginning of a message whose rest has not been read yet.
   private var carried: [UInt8] = []
-  /// Of the message that has begun; 0 while it is not known.
+  /// The length of the incomplete message; 0 while it is unknown.
   private var wantedCount = 0
   private var isDoubtful = false
   private var times = ReadTimes()
   private var witness = FrameWitness()
-  /// Memory that is used again.
+  /// Reused memory.
   private var spare: [UInt8] = []
 
   public init() {
@@ -38,7 +38,7 @@ public struct BinaryFramer: ~Copyable, Sendable {
     spare.reserveCapacity(2 * BinaryFrameHead.longestFrame)
   }
 
-  /// Whether a message has begun whose end has not been read.
+  /// Whether a message is incomplete.
   public var isInside: Bool { !carried.isEmpty }
 
   /// Takes the next bytes of the stream.
@@ -56,7 +56,7 @@ public struct BinaryFramer: ~Copyable, Sendable {
     split(bytes, readAt, receive)
   }
 
-  /// Forgets a message that has begun, because the line was closed or its speed changed.
+  /// Forgets an incomplete message, because the line was closed or its speed changed.
   public mutating func reset() {
     times.removeFirst(carried.count)
     witness.removeFirst(carried.count)
@@ -74,7 +74,7 @@ public struct BinaryFramer: ~Copyable, Sendable {
     }
     carried.append(contentsOf: bytes)
     if carried.count < wantedCount, !isContradicted { return }
-    // Searches again from the beginning of the incomplete message, now with the new bytes.
+    // The search begins again at the incomplete message, now with the new bytes.
     var whole: [UInt8] = []
     swap(&whole, &carried)
     swap(&carried, &spare)
@@ -85,7 +85,7 @@ public struct BinaryFramer: ~Copyable, Sendable {
     swap(&whole, &spare)
   }
 
-  /// Whether the received part of a long message proves that it is none.
+  /// Whether the received part of a long message proves that it is not a message.
   private var isContradicted: Bool {
     mutating get {
       guard isDoubtful else { return false }
@@ -147,7 +147,7 @@ public struct BinaryFramer: ~Copyable, Sendable {
     isDoubtful = head?.isDoubtful ?? false
   }
 
-  /// The bytes between messages, read by read, each with the time at which it was read.
+  /// Passes on the bytes between messages, read by read, each with its reading time.
   private func handOn(
     _ bytes: UnsafeBufferPointer<UInt8>, _ start: Int, _ end: Int, _ cursor: inout Int, _ receive: (Piece) -> Void
   ) {

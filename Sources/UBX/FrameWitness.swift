@@ -1,12 +1,12 @@
 /// Searches for a complete frame inside a supposed long message: a message or a sentence with a right checksum proves
 /// that the length is a bit error or noise.
 ///
-/// It finds short frames, and examines each byte once, or once more for each read in which a short frame is incomplete.
+/// It finds short frames. It examines each byte once, and again for each read in which a short frame is incomplete.
 struct FrameWitness: Sendable {
   /// Frames up to this length are awaited, and count as a witness: three tenths of a second at 9600 baud.
   static let longest = 272
 
-  /// Nothing that begins before is whole.
+  /// The position before which no complete frame begins.
   private var resolved = 0
 
   mutating func removeFirst(_ count: Int) { resolved = max(0, resolved - count) }
@@ -35,7 +35,7 @@ struct FrameWitness: Sendable {
 
   private enum Reading {
     case none
-    /// More has to come to tell.
+    /// More bytes are needed to decide.
     case open
     case whole(end: Int)
   }
@@ -62,7 +62,8 @@ struct FrameWitness: Sendable {
     }
   }
 
-  /// An address of letters and digits, fields, and a checksum that is right: eight bits of sum alone would turn up by chance.
+  /// Searches for a sentence: an address of letters and digits, fields, and a correct checksum. A sum of eight bits
+  /// alone would match by chance.
   private static func sentence(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int) -> Reading {
     var sum: UInt8 = 0
     var addressLength: Int?

@@ -1,4 +1,4 @@
-/// The payload of a message, whose numbers are little-endian and lie anywhere.
+/// The payload of a message, whose numbers are little-endian and unaligned.
 public struct LittleEndianBytes {
   private let bytes: UnsafeRawBufferPointer
 
@@ -6,7 +6,7 @@ public struct LittleEndianBytes {
 
   public var count: Int { bytes.count }
 
-  // Bytes after the end of a payload read as zero: a reader of a message checks its length first.
+  // Bytes after the end of a payload read as zero. The reader of a message checks the length first.
 
   @inline(__always)
   func uint8(_ offset: Int) -> UInt8 { offset < bytes.count ? bytes[offset] : 0 }

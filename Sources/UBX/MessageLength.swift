@@ -1,6 +1,8 @@
-/// How long messages are by their kind. What says that it is longer has a bit error in its length, and is not waited for.
+/// The possible lengths of messages by kind. A message with a larger length has a bit error in it, and is not waited
+/// for.
 ///
-/// From the interface descriptions of protocols 13 to 34. Shorter ones are of older protocols, and an empty one asks for it.
+/// The lengths are from the interface descriptions of protocols 13 to 34. Shorter messages are of older protocols, and
+/// an empty one is a request.
 enum MessageLength {
   static func isPossible(ubx kind: UInt16, _ length: Int) -> Bool {
     switch kind {

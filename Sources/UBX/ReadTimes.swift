@@ -1,22 +1,22 @@
-/// The times at which the bytes of a buffer were read, stretch by stretch. Delayed bytes keep the time of their own
-/// read.
+/// The reading times of the bytes in a buffer, in stretches. Delayed bytes keep the time of their own read.
 struct ReadTimes: Sendable {
   private struct Stretch: Sendable {
-    /// Behind its last byte.
+    /// The index after its last byte.
     var end: Int
     var readAt: Int64
   }
 
-  /// The limit for a line that is read byte by byte: beyond it the oldest stretches are joined in pairs.
+  /// The maximum number of stretches, for a line that is read byte by byte. Beyond it the oldest ones are joined in
+  /// pairs.
   private static let mostStretches = 1024
 
   private var stretches: [Stretch] = []
-  /// Of the byte before the buffer.
+  /// The reading time of the byte before the buffer.
   private var before: Int64?
 
   init() { stretches.reserveCapacity(ReadTimes.mostStretches) }
 
-  /// How long nothing had been read before a read that has nothing before it in the buffer; this one is the last from now on.
+  /// The duration without bytes before a read that begins the buffer. This read is the last one from now on.
   @inline(__always)
   mutating func silence(beforeRead readAt: Int64) -> Int64 {
     let silence = before.map { readAt - $0 } ?? 0
@@ -33,7 +33,7 @@ struct ReadTimes: Sendable {
   private mutating func join() {
     var kept = 0
     for index in stride(from: 0, to: stretches.count, by: 2) {
-      // Dated by its first byte, as everything is.
+      // A stretch has the time of its first byte.
       stretches[kept] = Stretch(
         end: stretches[min(index + 1, stretches.count - 1)].end, readAt: stretches[index].readAt)
       kept += 1
@@ -48,16 +48,16 @@ struct ReadTimes: Sendable {
       before = stretches[gone].readAt
       gone += 1
     }
-    // Of a stretch that is cut the first part is gone as well.
+    // If a stretch is cut, its first part is gone as well.
     let begins = gone > 0 ? stretches[gone - 1].end : 0
     if gone < stretches.count, begins < count { before = stretches[gone].readAt }
     stretches.removeFirst(gone)
     for index in stretches.indices { stretches[index].end -= count }
   }
 
-  /// When a byte was read, where the bytes end that were read with it, and how long nothing had been read before it.
+  /// The reading time of a byte, the end of the bytes of the same read, and the duration without bytes before it.
   ///
-  /// - Parameter cursor: from the search before, for an index that was not greater; 0 to begin with
+  /// - Parameter cursor: the cursor of the previous search, for an index that was not greater; initially 0
   @inline(__always)
   func stretch(at index: Int, _ cursor: inout Int) -> (readAt: Int64, end: Int, silence: Int64) {
     while cursor < stretches.count - 1, stretches[cursor].end <= index { cursor += 1 }

@@ -1,15 +1,16 @@
 import Outputs
 
-/// A device's energy by payer, a line each.
+/// A device's energy by account, one per line.
 struct BillTable {
   private static let indent = String(repeating: " ", count: 11)
 
-  /// `day      5.834 mWh in the last 24 hours`, and below it a line to each payer, who caused most first: milliwatt hours, share, name.
+  /// The lines: `day      5.834 mWh in the last 24 hours`, and below it one per account, the largest first:
+  /// milliwatt-hours, share, name.
   let lines: [String]
 
   /// - Parameters:
-  ///   - title: `day`
-  ///   - span: `in the last 24 hours`
+  ///   - title: for example `day`
+  ///   - span: for example `in the last 24 hours`
   init(_ bills: [DevicesOfHub.Bill], title: String, span: String) {
     let sum = bills.reduce(0) { $0 + $1.milliwattHours }
     let rows = bills.sorted { ($1.milliwattHours, $0.payer) < ($0.milliwattHours, $1.payer) }

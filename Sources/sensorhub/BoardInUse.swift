@@ -3,40 +3,40 @@ import HardwareIO
 import Hub
 import Outputs
 
-/// A copy of the board file of a running hub, next to its socket. After a hub was killed, the next one finds in it the
-/// devices that may still be on, whatever the board file contains by then.
+/// A copy of the board file of a running hub, next to its socket. If a hub is killed, the next one finds in it the
+/// devices that may still be on, even if the board file has changed.
 ///
-/// Lines are driven and chips are addressed according to it, so the folder and the file must belong to this user, root
-/// or the service.
+/// The copy determines which lines are driven and which chips are addressed, so the folder and the file must belong to
+/// this user, root or the service.
 struct BoardInUse {
   private static let mostLeftovers = 9
-  /// A board file is a few kilobytes.
+  /// The largest board file.
   private static let mostBytes = 1 << 20
 
   private let folder: Folder
   private let name = "board-in-use.json5"
 
-  /// - Parameter folder: that of the hub's sockets
+  /// - Parameter folder: the folder of the hub's sockets
   init(in folder: Folder) { self.folder = folder }
 
   var path: String { path(of: name) }
 
   private func path(of name: String) -> String { "\(folder.path)/\(name)" }
 
-  /// The names of those of hubs before, where not everything could be switched off: each has lines of its own.
+  /// The copies of earlier hubs that could not switch everything off. Each has its own lines.
   private var leftovers: [String] {
     [name + ".left"] + (2...BoardInUse.mostLeftovers).map { "\(name).left-\($0)" }
   }
 
-  /// - Parameter text: `nil` for the board that is built in, which has no real devices
-  /// - Returns: why it could not be written
+  /// - Parameter text: the text of the board file; `nil` for the built-in board, which has no real devices
+  /// - Returns: why the copy could not be written
   func record(_ text: [UInt8]?) -> String? {
     guard let text else {
       forget()
       return nil
     }
     do throws(Files.Errno) {
-      // In one step: half a board would be none.
+      // The file is replaced in one step, because half a board file is useless.
       try folder.replace(name, with: text, mode: 0o600)
       return nil
     } catch {
@@ -46,28 +46,28 @@ struct BoardInUse {
 
   func forget() { folder.remove(name) }
 
-  /// Makes the next hub check its devices: not all of them could be switched off.
+  /// Keeps the copy for the next hub, because some devices could not be switched off.
   func leave() { keep(name) }
 
-  /// No left-over board takes the place of another one, as the lines of both may be on. Where there are too many of them the last one
-  /// does.
+  /// Keeps a copy under a name of its own, because the lines of several boards may be on. If there are too many copies,
+  /// the last one is replaced.
   private func keep(_ copy: String) {
     if leftovers.contains(copy) { return }
     try? folder.rename(copy, to: leftovers.first { !folder.has($0) } ?? leftovers[leftovers.count - 1])
   }
 
-  /// Whether a hub has left something on that could not be switched off.
+  /// Whether a previous hub could not switch everything off.
   var isLeft: Bool { leftovers.contains(where: folder.has) }
 
-  /// Whether a hub has left something on, or runs.
+  /// Whether a hub runs, or a previous one left something on.
   var isThere: Bool { folder.has(name) || isLeft }
 
-  /// Whether that cannot be determined, for lack of permission.
+  /// Whether this is unknown because a permission is missing.
   var isHidden: Bool { folder.isHidden(name) }
 
-  /// The board of the hub that runs here; `nil` for one on the board that is built in.
+  /// The board of the hub that runs here; `nil` for a hub on the built-in board.
   ///
-  /// - Throws: `BoardError.unreadable` if it cannot be known, for want of permission for example
+  /// - Throws: `BoardError.unreadable` if it is unknown, for example because a permission is missing
   func board() throws(BoardError) -> Board? { folder.has(name) ? try board(of: name) : nil }
 
   private func board(of copy: String) throws(BoardError) -> Board {
@@ -80,9 +80,9 @@ struct BoardInUse {
     return try Board(json5: text, file: path(of: copy))
   }
 
-  /// Switches off everything that a previous hub had on, and forgets it. Failures are remembered for the next time.
+  /// Switches off everything that a previous hub left on, and forgets it. Failures are remembered for the next time.
   ///
-  /// - Parameter hub: also switches its own devices off, at the same time
+  /// - Parameter hub: a hub whose own devices are switched off at the same time
   func makeSafe(_ hardware: any Hardware, and hub: Hub? = nil, isStarting: Bool = false) -> SafetyReport {
     var report = SafetyReport()
     var found: [(copy: String?, hub: Hub)] = []

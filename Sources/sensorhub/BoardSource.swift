@@ -3,20 +3,20 @@ import HardwareIO
 import Hub
 import Outputs
 
-/// Where the board comes from: a file, or the simulated board that is built in.
+/// The source of the board: a file, or the built-in simulated board.
 struct BoardSource {
   let file: String?
 
   struct Loaded {
     var board: Board
-    /// Of its file.
+    /// The text of the board.
     var text: [UInt8]
-    /// The same; `nil` for the board that is built in.
+    /// The text of the board file; `nil` for the built-in board.
     var fileText: [UInt8]?
   }
 
-  /// - Parameter warn: called with errors in the chip's calibration, which a hub does not need; `nil` if they are
-  ///   errors like any other
+  /// - Parameter warn: called with errors in the chip's calibration, which a hub does not need; `nil` treats them like
+  ///   other errors
   func load(warn: ((String) -> Void)? = nil) throws -> Board { try loadWithText(warn: warn).board }
 
   func loadWithText(warn: ((String) -> Void)? = nil) throws -> Loaded {
@@ -53,7 +53,7 @@ struct BoardSource {
 }
 
 extension CommandError {
-  /// What to do about a mistake in a board file, for every command but `check` itself.
+  /// The next step after a mistake in a board file, for every command except `check` itself.
   static let mendsBoardFile = "mend the file; sensorhub check FILE says whether it is right"
 
   init(_ error: BoardError) {
@@ -69,7 +69,7 @@ extension CommandError {
     }
   }
 
-  /// - Parameter isClient: whether it is a hub to connect to, and not a file to open
+  /// - Parameter isClient: whether the path is a hub to connect to, and not a file to open
   init(_ error: SocketError, isClient: Bool = false) {
     switch error {
     case .inUse: self.init(.unavailable, "\(error)", nextStep: "stop it, or give this one a --socket of its own")

@@ -4,7 +4,7 @@ import Hub
 import MonotonicTime
 import Outputs
 
-/// A calibration that a running hub does: it has the sensor, and knows where to store the result.
+/// A calibration by a running hub, which has the sensor and can store the result.
 struct CalibrationByHub {
   private struct Answer: Decodable {
     var reason: String?
@@ -20,11 +20,11 @@ struct CalibrationByHub {
   let device: String?
 
   /// - Parameters:
-  ///   - limit: when to give up
-  ///   - signals: readable when the user does
+  ///   - limit: the time limit
+  ///   - signals: readable when the user ends it
   func run(on connection: consuming HubConnection, within limit: Duration, signals: Int32) throws -> StoredCalibration {
     let named = device.map { name in
-      // As JSON: typed text becomes one string.
+      // Encoded as JSON, the typed text becomes a single string.
       (try? JSONEncoder().encode(name)).map { ", \"device\": \(String(decoding: $0, as: UTF8.self))" } ?? ""
     }
     connection.send("{\"calibrate\": \"\(kind.rawValue)\", \"name\": \"calibrate\"\(named ?? "")}")
@@ -53,10 +53,12 @@ struct CalibrationByHub {
     }
   }
 
-  /// Returns the stored result, at the end.
+  /// Takes an answer.
+  ///
+  /// - Returns: the stored result, at the end
   private func take(_ answer: Answer) throws -> StoredCalibration? {
     if let message = answer.message {
-      // A hub of a release that does not know of this has no next step.
+      // A hub of an older release does not know the request, and gives no next step.
       throw CalibrationRefusal(
         message, reason: answer.reason.flatMap(CalibrationRefusal.Reason.init) ?? .input,
         nextStep: answer.nextStep ?? "restart the hub: it is older than this program")

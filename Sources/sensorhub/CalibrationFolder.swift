@@ -3,13 +3,13 @@ import Glibc
 import HardwareIO
 import Hub
 
-/// Where calibrations are stored: a file for each chip.
+/// The folder of calibrations, with one file per chip.
 struct CalibrationFolder: CalibrationStore {
-  /// The service's, which its installation makes.
+  /// The service's folder, which the installation makes.
   static let ofService = "/var/lib/sensorhub/calibration"
 
-  /// The service's if it exists, because a chip has one calibration for all readers; otherwise the user's own folder
-  /// for such files; `nil` without either.
+  /// The service's folder if it exists, because a chip has one calibration for all programs; otherwise the user's own
+  /// folder; `nil` without either.
   static var path: String? {
     let own = StateFolder.path.map { "\($0)/calibration" }
     return getenv("STATE_DIRECTORY") == nil && access(ofService, F_OK) == 0 ? ofService : own
@@ -44,7 +44,7 @@ struct CalibrationFolder: CalibrationStore {
     }
   }
 
-  /// For the owner of the lock: adds a result to the present contents of the chip's file.
+  /// Adds a result to the present contents of the chip's file. The caller must hold the lock.
   static func add(_ session: CalibrationSession, of chip: DeviceDescription) throws(CalibrationRefusal)
     -> StoredCalibration
   {
@@ -62,7 +62,7 @@ struct CalibrationFolder: CalibrationStore {
     }
   }
 
-  /// Changes a chip's file as that is now.
+  /// Changes the present contents of a chip's file.
   private static func change(
     _ chip: DeviceDescription,
     _ change: (inout ChipCalibration) throws(CalibrationRefusal) -> ChipCalibration.Entry
@@ -87,10 +87,10 @@ struct CalibrationFolder: CalibrationStore {
     return StoredCalibration(file: file, quality: entry.quality)
   }
 
-  /// Only one calibration at a time, of this process or another.
+  /// Locks the calibrations, because only one may run at a time, in this process or another.
   ///
-  /// - Parameter waits: whether to wait for the end of another one, instead of refusing
-  /// - Returns: a descriptor whose closing ends the lock
+  /// - Parameter waits: whether to wait for the end of another calibration, instead of refusing
+  /// - Returns: a descriptor; closing it releases the lock
   static func lock(waits: Bool) throws(CalibrationRefusal) -> Int32 {
     guard let path else { throw nowhere }
     let folder: Folder

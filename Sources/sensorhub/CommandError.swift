@@ -1,8 +1,8 @@
 import ArgumentParser
 
-/// An error as the command line shows it: what went wrong, what to do next, and an exit code of its own kind.
+/// An error on the command line: the problem, the next step, and the exit code of its kind.
 struct CommandError: Error, CustomStringConvertible {
-  /// Exit codes after sysexits.h, so that scripts can tell errors apart. Wrong options exit with 64.
+  /// The exit codes follow sysexits.h, so that scripts can distinguish errors. Wrong options exit with 64.
   enum Code: Int32 {
     /// A board file or other input is wrong.
     case data = 65

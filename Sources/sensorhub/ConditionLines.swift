@@ -1,10 +1,11 @@
 import MonotonicTime
 import Outputs
 
-/// Decides which lines to print about devices that do not work: one for each news, and one a minute while it stays so.
+/// Decides which lines to print about devices that do not work: one for each change, and one a minute while nothing
+/// changes.
 struct ConditionLines {
   static let interval = Duration.seconds(60)
-  /// The minimum interval of reports that change faster, as satellites do that come and go.
+  /// The minimum interval of reports that change quickly, for example because satellites come and go.
   static let shortest = Duration.seconds(5)
 
   private struct Said {
@@ -19,7 +20,7 @@ struct ConditionLines {
   /// - Returns: lines for people, without line ends
   mutating func take(_ report: DevicesOfHub.Report, at now: MonotonicInstant) -> [String] {
     var lines: [String] = []
-    // The worst of each stands first.
+    // The worst problem of each device comes first.
     var present: Set<String> = []
     for (name, condition) in report.troubles where present.insert(name).inserted {
       let before = said[name]

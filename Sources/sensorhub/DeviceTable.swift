@@ -1,10 +1,10 @@
 import Outputs
 
-/// Devices as a table, with their problems below it.
+/// The devices as a table, with their problems below it.
 struct DeviceTable {
   private static let head = ["DEVICE", "POWER", "FOR", "SO FAR", "HELD BY"]
 
-  /// Without ends.
+  /// The lines, without line ends.
   let lines: [String]
 
   init(_ report: DevicesOfHub.Report) {
@@ -14,7 +14,7 @@ struct DeviceTable {
       return
     }
     let rows = [DeviceTable.head] + devices.map(DeviceTable.row)
-    // The last column ends its line.
+    // The last column needs no padding.
     let widths = (0..<DeviceTable.head.count - 1).map { column in rows.map { $0[column].count }.max() ?? 0 }
     let table = rows.map { row in
       zip(row, widths).map { Text.padded($0, $1 + 2) }.joined() + row[widths.count]
@@ -26,7 +26,7 @@ struct DeviceTable {
   }
 
   private static func row(_ device: DevicesOfHub.Device) -> [String] {
-    // Since the first of repeated failures.
+    // A repeated failure counts from the first one.
     let seconds = device.conditions?.first { $0.kind == device.power }?.forSeconds ?? device.forSeconds
     let rest = device.lingersForSeconds.map { ", \(Text.duration(seconds: max(0, $0))) more" } ?? ""
     let wakes = "\(device.wakes) \(device.wakes == 1 ? "wake" : "wakes")"
@@ -34,7 +34,7 @@ struct DeviceTable {
       Text.printable(device.id), Text.printable(device.power), Text.duration(seconds: seconds),
       "\(wakes), \(Text.fixed(device.energyMilliwattHours, 3)) mWh",
       device.holders.isEmpty
-        // A failure has its reason below.
+        // The reason of a failure is printed below the table.
         ? Text.printable("no client\(rest)\(device.power == "failed" ? "" : ": \(device.reason)")")
         : device.holders.map(Text.printable).joined(separator: ", "),
     ]

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Hub
 import Outputs
 
-/// A running hub's report about its devices. The request wakes none of them.
+/// A running hub's report about its devices. The request wakes nothing.
 enum DevicesOfHub {
   struct Device: Decodable {
     var id: String
@@ -17,11 +17,11 @@ enum DevicesOfHub {
     var energyMilliwattHours: Double
     var measuredMilliwattHours: Double
     var lingersForSeconds: Double?
-    /// What its owner should know.
+    /// The warning for the owner.
     var remark: String?
-    /// Its problems, the worst first; `nil` if it works, and from an older hub.
+    /// The problems, the worst first; `nil` if the device works, and from an older hub.
     var conditions: [ConditionReport]?
-    /// `simulated` or `recorded`; `nil` of a real device.
+    /// `simulated` or `recorded`; `nil` for a real device.
     var origin: String?
     var bills: Bills
     var linger: Linger
@@ -29,7 +29,7 @@ enum DevicesOfHub {
     var budget: Budget?
     /// Its scheduled fixes; `nil` without any.
     var schedules: [Schedule]?
-    /// `nil` if it gets none.
+    /// The state of its corrections; `nil` without a caster.
     var corrections: Corrections?
   }
 
@@ -37,10 +37,10 @@ enum DevicesOfHub {
     var source, phase: String
     var ageSeconds: Double?
     var bytes: Int
-    /// By RTCM 3's numbers.
+    /// The number of messages by RTCM 3 type.
     var messages: [String: Int]
     var lost: Int
-    /// From the receiver to the base station; `nil` until that has said where it is.
+    /// The distance from the receiver to the base station; `nil` until the station has stated its position.
     var baseDistanceMetres: Double?
     /// The receiver's report about their use; `nil` if it reports none.
     var receiver: Outcomes?
@@ -64,7 +64,7 @@ enum DevicesOfHub {
     var holder: String
     var everySeconds: Double
     var accuracyMetres: Double?
-    /// The form relaxed by the receiver's budget.
+    /// The form of the request that the receiver's budget permits.
     var relaxed: Relaxed?
     var dueInSeconds: Double
     var reason: String
@@ -76,7 +76,7 @@ enum DevicesOfHub {
   }
 
   struct Bills: Decodable {
-    /// Since the hub started, and of the last day and week.
+    /// The bills since the hub started, of the last day, and of the last week.
     var run, day, week: [Bill]
   }
 
@@ -86,7 +86,7 @@ enum DevicesOfHub {
 
   struct Report: Decodable {
     var devices: [Device]
-    /// The problem of the hub itself, which is its board file.
+    /// The problem of the hub itself, that is, of its board file.
     var conditions: [ConditionReport]?
 
     /// All problems, by their subjects.
@@ -102,7 +102,7 @@ enum DevicesOfHub {
 
   static func report(_ socket: String?) throws -> Report { try report(of: try line(socket)) }
 
-  /// - Parameter report: as the hub says it
+  /// - Parameter report: the hub's report
   static func read(_ report: [UInt8]) throws -> [Device] { try self.report(of: report).devices }
 
   static func report(of report: [UInt8]) throws -> Report {
@@ -112,13 +112,13 @@ enum DevicesOfHub {
     return report
   }
 
-  /// The word in capitals that marks what no real device has measured; `nil` if all are real.
+  /// The word in capitals for values that no real device has measured; `nil` if all devices are real.
   static func mark(of devices: [Device]) -> String? {
     let origins = Set(devices.compactMap(\.origin).compactMap(DeviceStatus.Origin.init))
     return (origins.contains(.recorded) ? DeviceStatus.Origin.recorded : origins.first)?.mark
   }
 
-  /// As the hub says it: one JSON object.
+  /// The hub's report as one JSON object.
   static func line(_ socket: String?) throws -> [UInt8] {
     var connection = try HubConnection.open(socket) { $0.devices }
     guard let line = connection.nextLine() else { throw CommandError.hubClosed }

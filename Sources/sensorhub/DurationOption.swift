@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `90` or `90s`, `10m`, `1.5h`, up to a year.
+/// A duration such as `90`, `90s`, `10m` or `1.5h`, up to a year.
 struct DurationOption: ExpressibleByArgument {
   var duration: Duration
 

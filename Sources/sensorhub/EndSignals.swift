@@ -1,14 +1,14 @@
 import CLinux
 import Glibc
 
-/// Ctrl-C, SIGTERM and the end of a terminal, for a command that has something to bring to its end when one of them comes.
+/// The signals that end a command: Ctrl-C, SIGTERM and the loss of the terminal. They let the command finish its work.
 struct EndSignals {
-  /// Readable when one has come.
+  /// A descriptor that is readable when a signal has arrived.
   let descriptor: Int32
-  /// With nohup.
+  /// Whether hang-ups are ignored, as with nohup.
   private let ignoresHangUps: Bool
 
-  /// From here on they end nothing by themselves. To be made once.
+  /// Keeps the signals from ending the process from now on. Make only one.
   init() throws(CommandError) {
     ignoresHangUps = clinux_is_ignored(SIGHUP)
     descriptor = clinux_hear_signals()
@@ -17,7 +17,7 @@ struct EndSignals {
     }
   }
 
-  /// Takes the next signal; `nil` if there is none, or it does not count.
+  /// Takes the next signal; `nil` if there is none, or it is ignored.
   func next() -> Int32? {
     var byte: UInt8 = 0
     guard read(descriptor, &byte, 1) == 1 else { return nil }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Hub
 
-/// Where a page is served: `8080` for this machine alone, `0.0.0.0:8080`, `[::1]:8080`.
+/// The address of a page: `8080` for this machine only, `0.0.0.0:8080`, `[::1]:8080`.
 struct HTTPPlace: ExpressibleByArgument {
   var socket: TCPAddress
 

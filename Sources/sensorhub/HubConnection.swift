@@ -3,24 +3,24 @@ import Glibc
 import MonotonicTime
 import Outputs
 
-/// A client's end of one of the hub's sockets, read line by line, or as the bytes come.
+/// A client's connection to one of the hub's sockets. It is read line by line, or as the bytes arrive.
 struct HubConnection: ~Copyable {
-  /// Far more than a hub says of its devices at once. What goes on without a line's end is no hub.
+  /// The longest line. A hub's report is far shorter; a longer line does not come from a hub.
   static let longestLine = 16 << 20
 
-  /// To be waited for together with others.
+  /// The descriptor, for waits together with others.
   let descriptor: Int32
   private var pending: [UInt8] = []
-  /// Of the pending bytes, those that have no line's end among them.
+  /// The number of pending bytes that contain no line end.
   private var searchedCount = 0
 
   private init(descriptor: Int32) { self.descriptor = descriptor }
 
   /// - Parameters:
-  ///   - socket: the path that the user gave, or `nil` to look where hubs usually are
-  ///   - choose: which of the sockets
+  ///   - socket: the user's path, or `nil` to try the usual places
+  ///   - choose: chooses one of the sockets
   static func open(_ socket: String?, _ choose: (SocketPath) -> String) throws -> HubConnection {
-    // A path that the user gives is the user's decision.
+    // The user is responsible for an explicit path.
     if let socket {
       do throws(SocketError) {
         return HubConnection(descriptor: try UnixSocket.connect(choose(SocketPath(socket))))
@@ -46,11 +46,12 @@ struct HubConnection: ~Copyable {
     _ = clinux_send_now(descriptor, bytes, bytes.count)
   }
 
-  /// Tells the hub that nothing more will be sent.
+  /// Tells the hub that the client will send nothing more.
   borrowing func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-  /// Takes received bytes, as many as there is room for, and waits if there are none; 0 when the hub has closed the
-  /// connection.
+  /// Reads bytes into a buffer, and waits if there are none.
+  ///
+  /// - Returns: the number of bytes; 0 when the hub has closed the connection
   borrowing func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     while true {
       let count = read(descriptor, buffer.baseAddress, buffer.count)
@@ -59,20 +60,20 @@ struct HubConnection: ~Copyable {
     }
   }
 
-  /// The next line without its end; `nil` when the hub has closed the connection.
+  /// The next line without its line end; `nil` when the hub has closed the connection.
   mutating func nextLine() -> [UInt8]? {
     if case .text(let line) = nextLine(by: nil) { line } else { nil }
   }
 
   enum Line {
-    /// Without its end.
+    /// A line without its line end.
     case text([UInt8])
     case closed
-    /// None came in time.
+    /// No line arrived in time.
     case late
   }
 
-  /// - Parameter deadline: until when to wait; `nil` for as long as it takes
+  /// - Parameter deadline: the end of the wait; `nil` for no limit
   mutating func nextLine(by deadline: MonotonicInstant?) -> Line {
     while true {
       if let end = pending[searchedCount...].firstIndex(of: UInt8(ascii: "\n")) {
@@ -88,7 +89,7 @@ struct HubConnection: ~Copyable {
         let left = (deadline - MonotonicClock().now).inSeconds
         guard left > 0 else { return .late }
         var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        // At most a day, and no shorter than the remaining time.
+        // The wait is at most a day, and not shorter than the remaining time.
         guard poll(&wait, 1, Int32(min(left, 86400) * 1000) + 1) > 0 else { continue }
       }
       var chunk = [UInt8](repeating: 0, count: 16384)

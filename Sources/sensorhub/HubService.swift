@@ -10,7 +10,7 @@ import Publishing
 import ServiceLifecycle
 import Simulation
 
-/// The hub as a long-running process: board, outputs and signals, from start to the last power line off.
+/// The hub as a long-running process: board, outputs and signals, from the start until the last power line is off.
 struct HubService: Sendable {
   private let source: BoardSource
   private let writesState: Bool?
@@ -19,27 +19,27 @@ struct HubService: Sendable {
   private let host: HubHost
   private let path: SocketPath
   private let inUse: BoardInUse
-  /// For real boards: the costs of a demonstration teach nothing.
+  /// The keeper of the power books, for real boards only: the costs of a demonstration teach nothing.
   private let books: PowerBooksKeeper?
-  /// Of real boards as well.
+  /// The file of the receivers' data, for real boards only.
   private let knowledge: ReceiverKnowledgeFile?
-  /// For boards with a minimum time off; `nil` if there is nothing to keep.
+  /// The file of the supplies' times; `nil` if no board has a minimum time off.
   private let supplyTimes: SupplyTimesFile?
-  /// Of the board file, as it was read; `nil` for the board that is built in.
+  /// The text of the board file; `nil` for the built-in board.
   private let fileText: [UInt8]?
   private let budget = DescriptorBudget.raised()
   private let server: StreamServer
 
-  /// Reads the board and opens the sockets, so that their errors are known before anything starts.
+  /// Reads the board and opens the sockets, so that errors appear before anything starts.
   init(board: String?, socket: String?, writesState: Bool?) throws {
     source = BoardSource(file: board)
     var receiver = SimulatedReceiver.Configuration()
-    // A minute after the start, and every two minutes from there on, so that dead reckoning can be watched.
+    // The tunnels begin a minute after the start and repeat every two minutes, so that dead reckoning can be watched.
     receiver.tunnel = SimulatedReceiver.Tunnel(period: .seconds(120), entrance: .seconds(75), length: .seconds(30))
     let simulated = SimulatedHardware(receiver: receiver)
     hardware = simulated
     self.writesState = writesState
-    // Without these threads nothing would ever be powered down again, so there is no hub without them.
+    // Without these threads nothing could ever be powered down again, so the hub does not run without them.
     for (error, what) in [(MonotonicClock.start(), "timers"), (SingleThreadExecutor.shared.start(), "tasks")] {
       guard error != 0 else { continue }
       throw CommandError(.unavailable, "no thread for \(what): \(String(cString: strerror(error)))")
@@ -71,17 +71,17 @@ struct HubService: Sendable {
   func run() async throws {
     let hub = host.hub.value
     let reloader = Reloader(source: source, host: host, sink: sink, inUse: inUse)
-    // The group is made of its services, and one of them ends the group: this is where they meet.
+    // The group consists of its services, and one of them ends the group, so both share this reference.
     let group = Guarded<ServiceGroup?>(nil)
     let signals = try SignalListener(
       onTerminate: { [host] in
-        // Before any other part reacts: no line stays high while clients are disconnected.
+        // This comes before any other part reacts, so that no line stays high while clients are disconnected.
         host.shutDown()
         if let group = group.withLock({ $0 }) { Task { await group.triggerGracefulShutdown() } }
       },
       onReload: { await reloader.reload() })
     supplyTimes?.begin(hub.machine)
-    // Only now: a signal that came between would end the process with its lines as they happen to be.
+    // This comes only now, because an earlier signal would end the process with its lines in any state.
     for problem in inUse.makeSafe(hardware, and: hub, isStarting: true).problems { sink.write(.warning, problem) }
     if let problem = inUse.record(fileText) { sink.write(.warning, problem) }
     for problem in hub.pulseProblems { sink.write(.warning, problem) }
@@ -97,7 +97,7 @@ struct HubService: Sendable {
       sink.write(.warning, "another hub runs at \(other.state): this one cannot use its devices")
     }
     books?.begin()
-    // Two hubs in one folder would overwrite each other's knowledge.
+    // Two hubs in one folder would overwrite each other's data.
     if books?.isFolderTaken == false { knowledge?.begin(hub.machine.receiverKnowledge, clock: hub.machine.clock) }
     if fileText != nil, books == nil {
       sink.write(.warning, "the power books are not kept after this run: \(StateFolder.obstacle)")
@@ -107,13 +107,13 @@ struct HubService: Sendable {
     defer { calibration.end() }
     let recorder = RecorderOutput(host: host, sink: sink)
     recorder.begin()
-    // The first is the last to be ended: the recorder hears how the others end.
+    // The first service ends last, so that the recorder records how the others end.
     var services: [any Service] = [
       recorder, signals, server,
       JournalOutput(host: host, sink: sink, writesState: writesState),
       HTTPOutput(host: host, sink: sink, budget: budget), ChronyOutput(host: host, sink: sink),
       NMEADatagramOutput(host: host, sink: sink),
-      // Before those whose events it hears, and after them at the end.
+      // This service starts before those whose events it receives, and ends after them.
       HookOutput(host: host, sink: sink, memory: hookMemory),
       FenceOutput(host: host, sink: sink, memory: fenceMemory, file: addedFences),
       StandingRequestOutput(host: host), ConditionOutput(host: host, sink: sink),
@@ -146,7 +146,7 @@ struct HubService: Sendable {
     return ids.count == board.devices.count ? "no device is real" : "not real: \(ids.joined(separator: ", "))"
   }
 
-  /// Whether a hub answers there. Wakes nothing.
+  /// Whether a hub answers on a path. Wakes nothing.
   private static func isServed(_ path: SocketPath) -> Bool {
     guard let folder = try? path.openTrustedFolder(),
       let descriptor = try? UnixSocket.connect(path.devices, in: folder)
@@ -155,15 +155,15 @@ struct HubService: Sendable {
     return true
   }
 
-  /// For real boards: a demonstration starts anew each time. Two hubs in one folder would overwrite each other's
-  /// knowledge.
+  /// The memory of fences, for real boards only: a demonstration starts fresh each time, and two hubs in one folder
+  /// would overwrite each other's data.
   private var fenceMemory: FenceMemory? {
     fileText == nil || books?.isFolderTaken == true
       ? nil
       : StateFolder.path.map { folder in FenceMemory(path: "\(folder)/fences.json") { try? StateFolder.make(folder) } }
   }
 
-  /// Of real boards too.
+  /// The memory of hooks, for real boards only.
   private var hookMemory: HookMemory? {
     fileText == nil || books?.isFolderTaken == true
       ? nil
@@ -182,7 +182,7 @@ struct HubService: Sendable {
     StateFolder.path.map { folder in FleetMemory(path: "\(folder)/fleet.json") { try? StateFolder.make(folder) } }
   }
 
-  /// Where everything that was on is off.
+  /// The text about the end of a hub whose devices are all off.
   private static func end(of hub: Hub) -> String {
     if hub.board.devices.allSatisfy({ $0.power.switch == .none }) { return "stopped; the board has no power lines" }
     let undriven = hub.undrivenLines
@@ -191,21 +191,23 @@ struct HubService: Sendable {
       "stopped; the power lines that could be driven are off, and those of \(undriven.joined(separator: ", ")) could not"
   }
 
-  /// The time for which an ending hub waits for its log to be read.
+  /// How long an ending hub waits until its log is written.
   private static let lastWords = Duration.seconds(1)
 
-  /// Returns whether everything could be switched off.
+  /// Ends the hub.
+  ///
+  /// - Returns: whether everything could be switched off
   @discardableResult
   private func powerOff(_ host: HubHost) async -> Bool {
     host.shutDown()
     let stuck = await host.hub.value.isOff(within: HubHost.longestEnd)
-    // While the folder is this hub's.
+    // This is written while the folder still belongs to this hub.
     knowledge?.end(host.hub.value.machine.receiverKnowledge)
     books?.end()
     supplyTimes?.end(host.hub.value.machine)
     let problems = stuck.map { "\($0): it has not stopped" } + host.hub.value.switchProblems
     for problem in problems { sink.write(.warning, problem) }
-    // Otherwise the next hub finds in it the devices that are still on.
+    // Otherwise the next hub reads there which devices are still on.
     if problems.isEmpty { inUse.forget() }
     return problems.isEmpty && !inUse.isLeft
   }

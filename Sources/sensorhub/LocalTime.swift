@@ -2,9 +2,9 @@ import CLinux
 import Glibc
 import NMEA
 
-/// A time as a clock on the wall shows it.
+/// The local time, as on a wall clock.
 enum LocalTime {
-  /// `2026-11-22 11:00:05 +01:00`; `nil` where the wall's clock shows UTC.
+  /// A text such as `2026-11-22 11:00:05 +01:00`; `nil` if local time is UTC.
   static func text(_ time: UTCTime) -> String? {
     var seconds = time_t(time.nanosecondsSince1970 / 1_000_000_000)
     var parts = tm()

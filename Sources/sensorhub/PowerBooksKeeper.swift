@@ -6,35 +6,35 @@ import MonotonicTime
 import Outputs
 import Publishing
 
-/// Keeps the power books in a file: reads it at the start, writes it occasionally while devices are awake and once
-/// after, and at the end. It has threads of its own, so that no other part waits for the disk. While all devices sleep,
-/// or have failed without subscribers, it has no timer; the cost of a supply in that time is entered and written at the
-/// next occasion that wakes the process anyway.
+/// Keeps the power books in a file. It reads the file at the start, and writes it occasionally while devices are awake,
+/// once after that, and at the end. It has its own threads, so that no other part waits for the disk. While all devices
+/// sleep, or have failed without subscribers, it has no timer; the energy of a supply in that time is recorded and
+/// written when something else wakes the process.
 ///
 /// One hub at a time writes the file: the one that has locked the folder. A file that cannot be read is kept under
 /// another name.
 final class PowerBooksKeeper: Sendable {
   private struct State {
-    /// Or when the hub began.
+    /// When the file was last written, or when the hub began.
     var writtenAt: MonotonicInstant?
     var hasWritten = false
     var next: ScheduledAction?
     var isOver = false
-    /// The error of the last try.
+    /// The error of the last attempt.
     var problem: String?
-    /// Why nothing is written, if so: said once, at the start.
+    /// Whether nothing is written. The reason is logged once, at the start.
     var isReadOnly = false
-    /// Another hub has locked the folder.
+    /// Whether another hub has locked the folder.
     var isTaken = false
-    /// While it is this hub's.
+    /// The lock, while this hub has it.
     var lock: Int32?
   }
 
-  /// Cards wear out.
+  /// The interval of writing while devices are awake, because cards wear out.
   private static let interval = Duration.seconds(15 * 60)
-  /// While all sleep.
+  /// The interval of writing while all devices sleep.
   private static let restInterval = Duration.seconds(6 * 3600)
-  /// After the first visit.
+  /// The delay after the first visit.
   private static let delay = Duration.seconds(60)
   private static let mostBytes = 16 << 20
 
@@ -44,12 +44,12 @@ final class PowerBooksKeeper: Sendable {
   private var path: String { "\(folder)/\(PowerBooksKeeper.name)" }
   private static let name = "power.json"
   private let state = Guarded(State())
-  /// One writes at a time.
+  /// Serializes writes.
   private let disk = Guarded(())
   private let hubs = Lifetime()
   private let devices = Guarded(Lifetime())
 
-  /// - Parameter folder: made if it is missing
+  /// - Parameter folder: the folder, which is made if it is missing
   init(host: HubHost, sink: JournalSink, folder: String) {
     self.folder = folder
     self.host = host
@@ -58,7 +58,7 @@ final class PowerBooksKeeper: Sendable {
 
   private var machine: Machine { host.hub.value.machine }
 
-  /// Another hub uses the folder, which is known once this one has started.
+  /// Whether another hub uses the folder. This is known once the hub has started.
   var isFolderTaken: Bool { state.withLock { $0.isTaken } }
 
   func begin() {
@@ -68,14 +68,14 @@ final class PowerBooksKeeper: Sendable {
     host.hub.subscribe(as: "power books", receiveValue: { [weak self] in self?.follow($0) }).store(in: hubs)
   }
 
-  /// Two hubs would overwrite each other's books.
+  /// Locks the folder, because two hubs would overwrite each other's books.
   private func lock() {
     try? StateFolder.make(folder)
     // Problems with the folder appear when it is written to.
     guard let folder = try? Folder(folder, of: .trusted) else { return }
     let lock: Int32?
     do throws(Files.Errno) {
-      // Not the folder itself, which every user can open, and so lock.
+      // The lock is not on the folder itself, which every user could open and lock.
       lock = try folder.lock("books.lock")
     } catch {
       return
@@ -101,11 +101,11 @@ final class PowerBooksKeeper: Sendable {
         problem = "its file is damaged: \(error)"
       }
     } catch {
-      // The first time there is none.
+      // At the first start there is no file.
       if error.rawValue == Files.Errno.noSuchFile { return }
       problem = "\(path) cannot be read: \(error)"
     }
-    // The hub that has the lock sees to it.
+    // The hub that has the lock writes the file.
     if state.withLock({ $0.isReadOnly }) {
       return sink.write(.warning, "the power books cannot be read, because \(problem)")
     }
@@ -135,7 +135,7 @@ final class PowerBooksKeeper: Sendable {
     }
   }
 
-  /// Closes the accounts up to now, and writes them now and then. Called by what wakes the process anyway.
+  /// Closes the accounts up to now, and writes them at intervals. Call this when something else wakes the process.
   func closeAccounts() {
     let hub = host.hub.value
     for monitor in hub.monitors { _ = monitor.status }
@@ -146,7 +146,7 @@ final class PowerBooksKeeper: Sendable {
       state.writtenAt = now
       return true
     }
-    // Where there is no thread to be had, the next time.
+    // Without a thread, the next occasion writes the file.
     if isDue { _ = DetachedThread.start("power books") { [weak self] in self?.write() } }
   }
 
@@ -180,7 +180,7 @@ final class PowerBooksKeeper: Sendable {
     if isNotNeeded { scheduled.cancel() }
   }
 
-  /// On the timer's thread.
+  /// Starts writing. Runs on the timer's thread.
   private func isDue() {
     let error = DetachedThread.start("power books") { [weak self] in
       guard let self else { return }
@@ -188,13 +188,13 @@ final class PowerBooksKeeper: Sendable {
       state.withLock { $0.next = nil }
       if host.hub.value.monitors.contains(where: { $0.changes.value.power.isWorking }) { scheduleNext() }
     }
-    // With the next change, then.
+    // The next change sets the timer again.
     if error != 0 { state.withLock { $0.next = nil } }
   }
 
   private func write() {
     if state.withLock({ $0.isReadOnly }) { return }
-    // The energy up to now.
+    // This brings the energy up to date.
     _ = host.hub.value.devices
     let books = machine.books
     let problem = disk.withLock { _ -> String? in
@@ -216,7 +216,7 @@ final class PowerBooksKeeper: Sendable {
     if isNew, let problem { sink.write(.warning, problem) }
   }
 
-  /// Once all devices are off.
+  /// Writes the file after all devices are off.
   func end() {
     hubs.end()
     devices.withLock { $0 }.end()
@@ -231,7 +231,7 @@ final class PowerBooksKeeper: Sendable {
       defer { state.lock = nil }
       return state.lock
     }
-    // Which lets go of it.
+    // This releases the lock.
     if let lock { close(lock) }
   }
 }

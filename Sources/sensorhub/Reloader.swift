@@ -3,7 +3,7 @@ import Hub
 import Outputs
 import Publishing
 
-/// Reads the board file again. A file that is wrong changes nothing.
+/// Reads the board file again. An invalid file changes nothing.
 struct Reloader: Sendable {
   let source: BoardSource
   let host: HubHost
@@ -16,10 +16,10 @@ struct Reloader: Sendable {
       let loaded = try source.loadWithText { sink.write(.warning, $0) }
       let board = loaded.board
       let old = host.hub.value
-      // The previous file contains the devices of a hub that ends.
+      // The devices of a hub that ends are only in the previous file.
       if let problems = await host.serve(board, text: loaded.text) {
         for problem in problems { sink.write(.warning, problem) }
-        // Only the previous file contains the devices that the new board does not have any more.
+        // The removed devices are only in the previous file.
         if !Set(old.switchProblems).isSubset(of: host.hub.value.switchProblems) { inUse.leave() }
         if let problem = inUse.record(loaded.fileText) { sink.write(.warning, problem) }
         host.conditions.boardWasRead(nil)

@@ -18,19 +18,19 @@ struct SensorHub: ParsableCommand {
 
   static let version = "0.2.0"
 
-  /// `0.2.0 (d3abdb8e0f12)`, if the build stated its commit.
+  /// The version, for example `0.2.0 (d3abdb8e0f12)` if the build stated its commit.
   static var versionWithCommit: String {
     let commit = String(cString: cbuild_commit())
     return commit.isEmpty ? version : "\(version) (\(commit))"
   }
 
   @MainActor static func main() async {
-    // Each connection to a broker is this program in a process of its own. In such a process the call does not return.
+    // Each connection to a broker is a separate process of this program. In such a process the call does not return.
     BrokerClient.runIfAsked()
     Terminal.replaceClosedStreams()
-    // A reader that goes away causes an error of the write, and not a signal.
+    // With this, a reader that leaves causes a write error and not a signal.
     signal(SIGPIPE, SIG_IGN)
-    // They have to be waited for, even if the program that started this one ignores the signal.
+    // The program must wait for its child processes, even if its parent ignores the signal.
     signal(SIGCHLD, SIG_DFL)
     do {
       var command = try parsed()
@@ -56,7 +56,7 @@ struct SensorHub: ParsableCommand {
     } catch let error as RecordingError {
       exit(with: CommandError(error))
     } catch {
-      // The parser repeats words of the command line as they are, and a script may have them from elsewhere.
+      // The parser repeats words of the command line unchanged, and a script may have them from elsewhere.
       let message = fullMessage(for: error)
       let code = exitCode(for: error)
       guard code != .success, Text.printableLines(message) != message else { exit(withError: error) }

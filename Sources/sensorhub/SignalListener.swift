@@ -5,10 +5,10 @@ import HardwareIO
 import Publishing
 import ServiceLifecycle
 
-/// Handles SIGTERM, SIGINT and SIGHUP on a thread that sleeps until one comes.
+/// Handles SIGTERM, SIGINT and SIGHUP on a thread that sleeps until one arrives.
 ///
-/// SIGHUP has two meanings: a service manager or a person requests a reload of the board file, or the terminal from
-/// which the hub was started is gone, and nobody can end it there any more.
+/// SIGHUP has two meanings. A service manager or a person requests a reload of the board file, or the terminal that
+/// started the hub is gone, so that the hub cannot be ended there any more.
 ///
 /// Dispatch's signal sources, which the lifecycle library offers, need Dispatch's threads, which wake once a second on
 /// Linux; a hub that promises not to wake without clients reads a descriptor instead.
@@ -16,15 +16,15 @@ struct SignalListener: Service {
   private let descriptor: Int32
   /// Whether the hub was started from a terminal.
   private let hadTerminal: Bool
-  /// Whether it is to outlive that: with nohup.
+  /// Whether the hub should survive a hang-up, as with nohup.
   private let ignoresHangUps: Bool
   private let onTerminate: @Sendable () -> Void
   private let onReload: @Sendable () async -> Void
 
-  /// From now on the signals end nothing; those before `run` wait for it.
+  /// Keeps the signals from ending the process; signals before `run` wait for it.
   ///
   /// - Parameters:
-  ///   - onTerminate: called at once, whatever else is in progress; also when the terminal hangs up
+  ///   - onTerminate: called at once, also when the terminal hangs up
   ///   - onReload: called once at a time; a request during a call causes one more
   init(onTerminate: @escaping @Sendable () -> Void, onReload: @escaping @Sendable () async -> Void) throws {
     hadTerminal = Terminal.isControlling
@@ -69,8 +69,8 @@ struct SignalListener: Service {
     }
   }
 
-  /// When a terminal goes, the kernel signals the foreground processes, and the shell its other jobs. A SIGHUP from any
-  /// other sender, also later, requests a reload.
+  /// Whether a SIGHUP is a hang-up. When a terminal goes, the kernel signals the foreground processes, and the shell
+  /// its other jobs. A SIGHUP from any other sender, also later, requests a reload.
   private func isHangUp(fromKernel: Bool, fromLeader: Bool) -> Bool {
     hadTerminal && (fromKernel || fromLeader && !Terminal.isControlling)
   }

@@ -2,16 +2,17 @@ import Hub
 import Outputs
 import Simulation
 
-/// Ports and buses of a board file with a simulated name that does not exist: nothing would ever answer there.
+/// Finds ports and buses of a board file with a simulated name that does not exist, because nothing would ever answer
+/// there.
 enum SimulatedNames {
-  /// Each with the existing names.
+  /// The problems, each with the existing names.
   static func problems(in board: Board) -> [BoardProblem] {
     board.devices.compactMap { device in
       guard SimulatedHardware.isSimulated(device.path) else { return nil }
       let isReceiver = device.kind == .receiver
       let known = isReceiver ? SimulatedHardware.serialPorts : [SimulatedHardware.i2cBus]
       guard !known.contains(device.path) else { return nil }
-      // What all have in common would make each of them near.
+      // The common prefix would make all names similar.
       let prefix = SimulatedHardware.prefix
       let guess = NearestWord.guess(
         String(device.path.dropFirst(prefix.count)), among: known.map { String($0.dropFirst(prefix.count)) })

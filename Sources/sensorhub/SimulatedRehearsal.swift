@@ -2,7 +2,7 @@ import Hub
 import MonotonicTime
 import Simulation
 
-/// Practice of calibrations on the simulated board of a hub that runs.
+/// Practice of calibrations on the simulated board of a running hub.
 struct SimulatedRehearsal: CalibrationRehearsal {
   let hardware: SimulatedHardware
   private let clock = MonotonicClock()

@@ -3,18 +3,18 @@ import Glibc
 import Guarding
 import HardwareIO
 
-/// The state in the terminal that is standard output, drawn over itself, and again when the terminal's size changes: the next
-/// state may be long in coming.
+/// The state on a terminal, redrawn in place. It is also redrawn when the terminal's size changes, because the next
+/// state may take long.
 final class StatePanel: Sendable {
   private let view = Guarded(StateView())
 
-  /// Created before other threads are: a change of size must be handled by one thread alone.
+  /// Make this before other threads, because only one thread may handle changes of the size.
   init() {
     var signals = sigset_t()
     sigemptyset(&signals)
     sigaddset(&signals, SIGWINCH)
     pthread_sigmask(SIG_BLOCK, &signals, nil)
-    // Where the system has no thread to give, the next state is drawn in the new size all the same.
+    // Without a thread, the next state is drawn in the new size.
     _ = DetachedThread.start("terminal") { [weak self] in
       var signals = sigset_t()
       sigemptyset(&signals)
@@ -24,7 +24,9 @@ final class StatePanel: Sendable {
     }
   }
 
-  /// Returns whether the output is still read.
+  /// Shows a state.
+  ///
+  /// - Returns: whether the output is still read
   func show(_ state: FusedState) -> Bool {
     view.withLock { Terminal.draw($0.frame(state, in: .ofStandardOutput)) }
   }

@@ -2,14 +2,14 @@ import Fusion
 import MonotonicTime
 import Outputs
 
-/// The state as a panel that is drawn over itself.
+/// The state as a panel that is redrawn in place.
 ///
-/// No line is wider than the terminal, and there are no more lines than it shows at once: lines that were wrapped, or
-/// have scrolled out, could not be overwritten.
+/// No line is wider than the terminal, and there are no more lines than it shows. Lines that were wrapped or scrolled
+/// out could not be overwritten.
 struct StateView {
   private struct Line {
     var name, text: String
-    /// The rows that may be left out without room for them.
+    /// The origin of the line's value.
     var origin = ""
   }
 
@@ -25,14 +25,14 @@ struct StateView {
   /// - Returns: whether there is anything new to draw
   mutating func take(_ report: DevicesOfHub.Report, mark: String?) -> Bool {
     let old = conditions
-    // What takes its time as usual is said until there is a state.
+    // Conditions that only need time are shown until there is a state.
     conditions = report.troubles.filter { $0.condition.isLoud || state == nil }.map { ($0.name, $0.condition) }
     defer { self.mark = mark }
     let isSame = old.count == conditions.count && zip(old, conditions).allSatisfy { $0 == $1 }
     return !isSame || mark != self.mark
   }
 
-  /// The text that replaces the frame before, without the end of its last line.
+  /// The text that replaces the previous frame, without the end of its last line.
   mutating func frame(_ state: FusedState, in size: TerminalSize) -> String {
     self.state = state
     return draw(in: size)
@@ -44,24 +44,24 @@ struct StateView {
       if drawn.rows == 0 {
         ""
       } else if drawn.columns > size.columns || drawn.rows >= size.rows {
-        // The frame before does not fit any more: how the terminal has wrapped its lines is the terminal's own business.
+        // The previous frame no longer fits, and only the terminal knows how it wrapped the lines.
         "\u{1B}[H\u{1B}[J"
       } else {
-        // Up to the first line of the frame before, and clear from there on.
+        // This moves to the first line of the previous frame, and clears everything from there.
         "\u{1B}[\(drawn.rows)A\u{1B}[J"
       }
     drawn = TerminalSize(columns: lines.map(\.count).max() ?? 0, rows: lines.count)
     return rewind + lines.joined(separator: "\n")
   }
 
-  /// The last frame once more; `nil` before the first.
+  /// The last frame again; `nil` before the first.
   mutating func frame(in size: TerminalSize) -> String? {
     state == nil && conditions.isEmpty && mark == nil && drawn.rows == 0 ? nil : draw(in: size)
   }
 
   private var markLine: Line? { mark.map { Line(name: $0, text: "no device has measured this just now") } }
 
-  /// Two for each device: the problem, and the next step.
+  /// Two lines for each device: the problem, and the next step.
   private var conditionLines: [Line] {
     conditions.flatMap { id, condition in
       [Line(name: Text.printable(id), text: condition.headline)]
@@ -70,7 +70,7 @@ struct StateView {
   }
 
   private static func fitted(_ lines: [Line], in size: TerminalSize) -> [String] {
-    // Below the last line is the cursor's.
+    // The line below the last one is for the cursor.
     let room = max(size.rows - 1, 1)
     let texts = lines.map { line in
       let text = Text.padded(line.name, 14) + line.text

@@ -4,9 +4,9 @@ import Guarding
 import Outputs
 import SystemPackage
 
-/// Where commands print for people, and whether there are any.
+/// The output of commands for people, and whether anyone reads it.
 enum Terminal {
-  /// Whether the process has a controlling terminal, one that has not hung up.
+  /// Whether the process has a controlling terminal that has not hung up.
   static var isControlling: Bool {
     let descriptor = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { return false }
@@ -20,14 +20,14 @@ enum Terminal {
     return strcmp(kind, "dumb") != 0 && kind.pointee != 0
   }
 
-  /// Whether standard output has no reader any more, so that a waiting command need not wait longer.
+  /// Whether the reader of standard output has left, so that a waiting command can end.
   static var isReaderGone: Bool {
     var wait = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
     return poll(&wait, 1, 0) > 0 && wait.revents & Int16(POLLERR | POLLNVAL) != 0
   }
 
-  /// Replaces closed standard streams by /dev/null: the next opened file would be taken for one of them. Called before
-  /// anything is opened.
+  /// Replaces closed standard streams by /dev/null, because the next opened file would otherwise become one of them.
+  /// Call this before anything is opened.
   static func replaceClosedStreams() {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
       guard open("/dev/null", descriptor == STDIN_FILENO ? O_RDONLY : O_WRONLY) == descriptor else { return }
@@ -38,28 +38,29 @@ enum Terminal {
   /// Whether standard output was closed when the program began.
   private static let isClosed = Guarded(false)
 
-  /// Why standard output could not be written, the first time; a reader that has gone away is none.
+  /// The first error of standard output. A reader that has left does not count.
   private static let failure = Guarded<Errno?>(nil)
 
-  /// Prints a line to standard output, or several with line ends between; returns whether printing can continue.
-  /// `requireWritten()` reports the reason when the command ends. Nothing in it moves the terminal's cursor, whatever
-  /// its source.
+  /// Prints a line, or several with line ends between, to standard output. `requireWritten()` reports an error when the
+  /// command ends. No text moves the terminal's cursor, whatever its source.
+  ///
+  /// - Returns: whether printing can continue
   @discardableResult
   static func standardOutput(_ line: String) -> Bool { printed(Text.printableLines(line)) }
 
-  /// Prints a line of JSON, which stays the same JSON.
+  /// Prints a line of JSON without changing its meaning.
   @discardableResult
   static func standardOutput(json line: String) -> Bool { printed(Text.printableJSON(line)) }
 
-  /// Prints a file, which goes into one as it is, and on a terminal moves no cursor.
+  /// Prints a file: unchanged to a file, and without cursor movements to a terminal.
   @discardableResult
   static func standardOutput(file text: String) -> Bool {
     isatty(STDOUT_FILENO) == 1 ? standardOutput(text) : printed(text)
   }
 
-  /// Prints what moves the terminal's cursor on purpose.
+  /// Prints a text that moves the terminal's cursor on purpose.
   ///
-  /// - Parameter drawing: made of texts that have been through `Text.printable`
+  /// - Parameter drawing: composed of texts from `Text.printable`
   @discardableResult
   static func draw(_ drawing: String) -> Bool { printed(drawing) }
 
@@ -83,15 +84,15 @@ enum Terminal {
     throw isNotWritten(errno)
   }
 
-  /// That standard output cannot be written, and why.
+  /// The error that standard output cannot be written, with the reason.
   static func isNotWritten(_ errno: Errno) -> CommandError {
     CommandError(
       .inputOutput, "standard output cannot be written: \(errno)",
       nextStep: "is there space at its destination? The output is not complete")
   }
 
-  /// Prints a line to standard error, if it takes one within two seconds: it may have no reader, and an error message
-  /// must not keep a process from ending. Nothing in it moves the terminal's cursor.
+  /// Prints a line to standard error, if it is accepted within two seconds. There may be no reader, and an error
+  /// message must not keep a process from ending. No text moves the terminal's cursor.
   static func standardError(_ line: String) {
     var wait = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
     if poll(&wait, 1, 2000) != 0 { try? write(Text.printableLines(line), to: .standardError) }

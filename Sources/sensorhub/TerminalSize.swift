@@ -1,12 +1,12 @@
 import CLinux
 import Glibc
 
-/// How much a terminal shows at once.
+/// The size of a terminal.
 struct TerminalSize: Equatable {
   var columns: Int
   var rows: Int
 
-  /// Of the terminal that is standard output; the usual size if it does not state one, as on a serial line.
+  /// The size of the terminal at standard output; the usual size if it states none, as on a serial line.
   static var ofStandardOutput: TerminalSize {
     var size = winsize()
     guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {

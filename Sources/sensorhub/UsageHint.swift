@@ -1,9 +1,9 @@
 import ArgumentParser
 import Hub
 
-/// Mistakes in a command's words that the parser of options only calls unexpected, in terms of the intention.
+/// Explains mistakes in a command's words that the parser only calls unexpected.
 enum UsageHint {
-  /// The mistake in the subcommand that the first words name, including those of `help`; `nil` if there is none.
+  /// The mistake in the subcommand of the first words, including those of `help`; `nil` if there is none.
   static func subcommandMistake(in arguments: some Collection<String>) -> String? {
     var words = arguments[...]
     var command: any ParsableCommand.Type = SensorHub.self
@@ -29,12 +29,12 @@ enum UsageHint {
     command.configuration.commandName ?? "\(command)".lowercased()
   }
 
-  /// The parser's message with the probable intention; `nil` if that is not known.
+  /// The parser's message with the probable intention; `nil` if that is unknown.
   static func rewritten(_ message: String, arguments: some Collection<String>) -> String? {
     if arguments.first == "run", let file = quoted(after: "Unexpected argument '", in: message) {
       return message.replacing("Unexpected argument '\(file)'", with: "a board file is named with --board \(file)")
     }
-    // A word that the parser misunderstands: the mistake is often another word or option before it.
+    // The parser misunderstood a word. The mistake is often another word or option before it.
     guard let word = quoted(after: "The value '", in: message), let usage = message.firstRange(of: "\nUsage: ") else {
       return nil
     }
@@ -49,11 +49,11 @@ enum UsageHint {
     return message[start.upperBound..<end]
   }
 
-  /// The first unknown option, whose value was taken for an argument.
+  /// The first unknown option, whose value was taken as an argument.
   private static func optionMistake(in arguments: some Collection<String>) -> String? {
     let known = options(of: command(of: arguments))
     for argument in arguments {
-      // Words after it are no options, whatever their form.
+      // Later words are not options, whatever their form.
       if argument == "--" { return nil }
       guard argument.hasPrefix("--") else { continue }
       let name = String(argument.prefix { $0 != "=" })
@@ -64,7 +64,7 @@ enum UsageHint {
     return nil
   }
 
-  /// `fleet` alone lists hubs, so an unknown subcommand was taken for a broker.
+  /// Explains an unknown subcommand of `fleet`. `fleet` alone lists hubs, so the subcommand was taken as a broker.
   private static func fleetMistake(_ word: Substring, in arguments: some Collection<String>) -> String? {
     let known = Fleet.configuration.subcommands.map(name)
     guard Array(arguments.prefix(2)) == ["fleet", String(word)], !word.contains(":"),
@@ -82,7 +82,7 @@ enum UsageHint {
     return command.configuration.defaultSubcommand ?? command
   }
 
-  /// As the command's help has them: `--json`, and of a flag that can be taken back both words.
+  /// The options as in the command's help, such as `--json`; for an invertible flag, both words.
   private static func options(of command: any ParsableCommand.Type) -> [String] {
     let words = SensorHub.helpMessage(for: command).split { $0 != "-" && !$0.isLetter }
     return words.filter { $0.hasPrefix("--") }.map(String.init)

@@ -3,17 +3,17 @@ import MonotonicTime
 import Outputs
 import ServiceLifecycle
 
-/// Tells systemd that the process is alive, as often as the unit asks for, unless a reader hangs that nothing frees: then systemd starts
-/// the process again, and has `sensorhub safe` drive the lines low in between.
+/// Tells systemd that the process is alive, as often as the unit requires. It stops if a reader hangs that nothing
+/// frees. Then systemd restarts the process, and `sensorhub safe` drives the lines low in between.
 struct Watchdog: Service {
   let interval: Duration
   let supervisor: Supervisor
-  /// Whose accounts are closed with it, as the process is awake then.
+  /// The books whose accounts are closed at the same time, because the process is awake then.
   let books: PowerBooksKeeper?
 
   func run() async throws {
     let clock = MonotonicClock()
-    // The cancellation means to end; an error would make the whole service end as failed.
+    // A cancellation means the end; an error would make the whole service fail.
     try? await cancelWhenGracefulShutdown {
       while true {
         if !supervisor.isHopeless { ServiceManager.watchdogPing() }

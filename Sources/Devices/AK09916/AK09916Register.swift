@@ -1,14 +1,14 @@
 /// Registers of the AK09916, by the names of the ICM-20948's data sheet (DS-000189, revision 1.3, chapters 12, 13).
 ///
-/// Traps: in an ICM-20948 it answers only while that chip's bypass is on; a measurement of which a byte was read stays
-/// until status 2 is read, which follows an unused byte; another mode is accepted only from power-down; its y and z
-/// point against those of the ICM-20948.
+/// Traps: in an ICM-20948 it answers only while that chip's bypass is on; after one of its bytes is read, a measurement
+/// stays until status 2 is read, which follows an unused byte; another mode is accepted only from power-down; its y and
+/// z point against those of the ICM-20948.
 enum AK09916Register {
-  /// WIA1 and WIA2, 13.1: AKM, and the chip.
+  /// WIA1 and WIA2, 13.1: the identities of the manufacturer (AKM) and of the chip.
   static let whoIAm: UInt8 = 0x00
   /// ST1, 13.2.
   static let status1: UInt8 = 0x10
-  /// HXL to HZH, 13.3: x, y and z follow each other, low byte first; then come TMPS, a dummy, and ST2, 13.4.
+  /// HXL to HZH, 13.3: x, y and z in order, low byte first. TMPS, an unused byte, and ST2 (13.4) follow.
   static let output: UInt8 = 0x11
   /// CNTL2, 13.5: mode in bits 4:0.
   static let control2: UInt8 = 0x31
@@ -26,6 +26,6 @@ enum AK09916Register {
   // Control 3
   static let reset: UInt8 = 0x01
 
-  /// Table 22.
+  /// The unit of the output, table 22.
   static let microteslaPerUnit: Float = 0.15
 }

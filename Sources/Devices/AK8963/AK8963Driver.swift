@@ -4,13 +4,14 @@ import MonotonicTime
 /// Driver of the AK8963, the magnetometer in the package of an MPU-9250 or MPU-9255.
 ///
 /// It gives the field in the axes of the IMU (MPU-9250 product specification, orientation of axes), so that one mount
-/// serves both. Where the chip does not answer, its IMU is told to let it onto the bus, and stays asleep or awake.
+/// serves both. If the chip does not answer, the driver makes its IMU connect it to the bus; the IMU stays asleep or
+/// awake.
 final class AK8963Driver: PolledDriver {
   private let registers: I2CRegisters
   private let connection: ChipConnection
   private let rate: AK8963Rate
   private var bypass: MagnetometerBypass.Patience
-  /// Of each of the chip's own axes, by the trim.
+  /// The unit of each of the chip's own axes, with the trim.
   private var microteslaPerUnit = SIMD3<Float>.zero
 
   init(_ connection: ChipConnection, _ configuration: PolledConfiguration) {
@@ -22,7 +23,7 @@ final class AK8963Driver: PolledDriver {
 
   func start() throws(HardwareError) {
     try MagnetometerBypass.require(.ak8963, of: registers, close: MagnetometerBypass.closeMPU)
-    // Powered down, as other modes want it first.
+    // The reset leaves the chip powered down, which other modes require first.
     try registers.write(AK8963Register.reset, to: AK8963Register.control2)
     connection.pause(.milliseconds(10))
     try enter(AK8963Register.fuseAccess)
@@ -39,7 +40,7 @@ final class AK8963Driver: PolledDriver {
   private func measurement() throws(HardwareError) -> MagnetometerSample? {
     guard try registers.read(AK8963Register.status1) & AK8963Register.isNew != 0 else { return nil }
     let bytes = try registers.read(AK8963Register.output, count: 7)
-    // Reading status 2 has let go of the measurement.
+    // Reading status 2 has released the measurement.
     let status = bytes[6]
     guard status & AK8963Register.isOverflow == 0, status & AK8963Register.hasFineUnits != 0 else { return nil }
     let units = SIMD3<Float>(
@@ -51,7 +52,7 @@ final class AK8963Driver: PolledDriver {
 
   func stop() { try? registers.write(AK8963Register.poweredDown, to: AK8963Register.control1) }
 
-  /// Sets a mode, and waits until another one may follow, which takes 100 microseconds.
+  /// Sets a mode, and waits 100 microseconds until another mode may follow.
   private func enter(_ mode: UInt8) throws(HardwareError) {
     try registers.write(mode, to: AK8963Register.control1)
     connection.pause(.milliseconds(1))
@@ -74,7 +75,7 @@ struct AK8963Rate {
   private static let modes = [AK8963Register.continuous8Hz, AK8963Register.continuous100Hz]
 
   let hertz: Double
-  /// As control 1 takes it.
+  /// The value for control 1.
   let mode: UInt8
 
   init(nearest wish: Double) {

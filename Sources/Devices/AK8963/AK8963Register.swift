@@ -1,15 +1,15 @@
 /// Registers of the AK8963, by the names of its data sheet (MS1356-E-02).
 ///
-/// Traps: in an MPU-9250 it answers only while that chip's bypass is on; a measurement of which a byte was read stays
-/// until status 2 is read; another mode is accepted only from power-down, and 100 microseconds after that was set; the
-/// trim can be read in one mode only; its x is the y of the MPU-9250, its y is the x, and its z points the other way;
-/// it measures 8 or 100 times a second.
+/// Traps: in an MPU-9250 it answers only while that chip's bypass is on; after one of its bytes is read, a measurement
+/// stays until status 2 is read; another mode is accepted only 100 microseconds after power-down was set; the trim can
+/// be read in one mode only; its x is the y of the MPU-9250, its y is the x, and its z points the other way; it
+/// measures 8 or 100 times a second.
 enum AK8963Register {
-  /// WIA, Device ID; INFO, which no data sheet gives, follows.
+  /// WIA, Device ID; INFO follows, which no data sheet describes.
   static let whoIAm: UInt8 = 0x00
   /// ST1, Status 1.
   static let status1: UInt8 = 0x02
-  /// HXL to HZH: x, y and z follow each other, low byte first; then comes ST2, Status 2.
+  /// HXL to HZH: x, y and z in order, low byte first. ST2, Status 2, follows.
   static let output: UInt8 = 0x03
   /// CNTL1, Control 1: mode in bits 3:0, and the units.
   static let control1: UInt8 = 0x0A
@@ -19,22 +19,21 @@ enum AK8963Register {
   static let trim: UInt8 = 0x10
 
   static let identity: UInt8 = 0x48
-  /// The AK09911, AK09912, AK09915, AK09916 and AK09918, whose registers are others, have this value at the place of
-  /// INFO.
+  /// The values in the place of INFO of the AK09911, AK09912, AK09915, AK09916 and AK09918, which have other registers.
   static let youngerIdentities: [UInt8] = [0x05, 0x04, 0x10, 0x09, 0x0C]
 
   // Status 1
   static let isNew: UInt8 = 0x01
   // Status 2
   static let isOverflow: UInt8 = 0x08
-  /// As control 1 has it.
+  /// The bit in status 2 that repeats the 16-bit setting of control 1.
   static let hasFineUnits: UInt8 = 0x10
   // Control 1
   static let poweredDown: UInt8 = 0x00
   static let continuous8Hz: UInt8 = 0x02
   static let continuous100Hz: UInt8 = 0x06
   static let fuseAccess: UInt8 = 0x0F
-  /// 16 bits.
+  /// The output has 16 bits.
   static let fineUnits: UInt8 = 0x10
   static let microteslaPerUnit: Float = 0.15
   // Control 2

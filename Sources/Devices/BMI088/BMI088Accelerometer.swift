@@ -3,10 +3,10 @@ import MonotonicTime
 
 /// The accelerometer of a BMI088: a separate chip, with its own address, FIFO and clock.
 ///
-/// It gives its value at any instant between its samples. Their times are estimated as those of any FIFO, and so are
-/// within half a sample, once its clock is known.
+/// It gives its value at any instant between its samples. Their times are estimated as for any FIFO, so they are
+/// accurate to half a sample once the clock is known.
 struct BMI088Accelerometer {
-  /// What became of a reading of the FIFO.
+  /// The result of reading the FIFO.
   enum Reading {
     case complete
     case overflow
@@ -16,23 +16,23 @@ struct BMI088Accelerometer {
   /// The known value at an instant.
   enum Answer {
     case force(SIMD3<Float>)
-    /// The sample after it has not arrived yet.
+    /// The sample after the instant has not arrived yet.
     case notYet
-    /// It lies before all samples.
+    /// The instant is before all samples.
     case never
   }
 
   private struct Sample {
-    /// Nanoseconds on the monotonic clock.
+    /// The time in nanoseconds on the monotonic clock.
     var at: Int64
-    /// m/s².
+    /// The specific force, m/s².
     var force: SIMD3<Float>
   }
 
-  /// Bytes.
+  /// The size of the FIFO in bytes.
   static let fifoSize = 1024
 
-  /// A header and three axes of two bytes.
+  /// The length of a frame: a header and three axes of two bytes.
   private static let frameLength = 7
 
   private let registers: I2CRegisters
@@ -40,28 +40,28 @@ struct BMI088Accelerometer {
   private let range: InertialConfiguration.AccelerometerRange
   private let scale: Float
   private var sampleClock: SampleClock
-  /// The samples that may still be needed, oldest first, preceded by those that are not.
+  /// The samples, oldest first; those at the beginning are no longer needed.
   private var samples: [Sample] = []
   private var used = 0
 
-  /// - Parameter registers: with room for `fifoSize` bytes
+  /// - Parameter registers: the chip's registers, with room for `fifoSize` bytes
   init(
     _ registers: I2CRegisters, _ rate: BMI088Rate, _ range: InertialConfiguration.AccelerometerRange
   ) {
     self.registers = registers
     self.rate = rate
     self.range = range
-    // 3 g in place of 2, and so on.
+    // The ranges are 3 g instead of 2, and so on.
     scale = Float(range.rawValue) * 1.5 * 9.80665 / 32768
     sampleClock = SampleClock(rateHz: rate.accelerometerHertz)
     samples.reserveCapacity(2 * BMI088Accelerometer.fifoSize / BMI088Accelerometer.frameLength)
   }
 
-  /// Searches for it, and only reads.
+  /// Finds the accelerometer. It only reads.
   ///
-  /// - Throws: also if it may be a chip with a kernel driver
+  /// - Throws: also if the address may belong to a chip with a kernel driver
   static func find(beside gyroscope: I2CRegisters, capacity: Int) throws(HardwareError) -> I2CRegisters? {
-    // Boards tie both addresses in the same way, so that two of them can share a bus.
+    // Boards tie both address pins the same way, so that two BMI088 can share a bus.
     let addresses: [UInt8] = gyroscope.address == 0x68 ? [0x18, 0x19] : [0x19, 0x18]
     var taken: HardwareError?
     for address in addresses {
@@ -82,7 +82,8 @@ struct BMI088Accelerometer {
     return nil
   }
 
-  /// Off first: once it is suspended it takes its time between two writes, and here nothing can wait.
+  /// Puts the chip to sleep. It is switched off first, because a suspended chip needs time between two writes, and
+  /// nothing can wait here.
   static func sleep(_ registers: I2CRegisters) throws(HardwareError) {
     try registers.write(BMI088AccelerometerRegister.off, to: BMI088AccelerometerRegister.powerControl)
     try registers.write(BMI088AccelerometerRegister.suspended, to: BMI088AccelerometerRegister.powerConfiguration)
@@ -90,7 +91,7 @@ struct BMI088Accelerometer {
 
   func sleep() throws(HardwareError) { try BMI088Accelerometer.sleep(registers) }
 
-  /// Starts sampling into its FIFO, whatever its previous state.
+  /// Starts sampling into the FIFO, whatever the chip's state.
   func start(pause: (Duration) -> Void) throws(HardwareError) {
     try registers.write(BMI088AccelerometerRegister.softReset, to: BMI088AccelerometerRegister.command)
     pause(.milliseconds(2))
@@ -115,7 +116,7 @@ struct BMI088Accelerometer {
     try registers.write(BMI088AccelerometerRegister.flushFIFO, to: BMI088AccelerometerRegister.command)
   }
 
-  /// Takes all samples that wait in the FIFO.
+  /// Takes all waiting samples of the FIFO.
   mutating func read(_ clock: any MonotonicTimeSource) throws(HardwareError) -> Reading {
     let status = UInt16(
       bitPattern: try registers.read(BMI088AccelerometerRegister.fifoLength, count: 2).littleEndian(at: 0))
@@ -141,7 +142,7 @@ struct BMI088Accelerometer {
     return .complete
   }
 
-  /// Instants are asked for in their order.
+  /// Returns the value at an instant. Call it with increasing instants.
   mutating func answer(at instant: MonotonicInstant) -> Answer {
     let instant = instant.nanoseconds
     while used + 1 < samples.count, samples[used + 1].at <= instant { used += 1 }
@@ -156,11 +157,11 @@ struct BMI088Accelerometer {
     return .force(early.force + (late.force - early.force) * part)
   }
 
-  /// Degrees Celsius; `nil` before the first measurement, which takes a second.
+  /// The temperature in degrees Celsius; `nil` before the first measurement, which takes a second.
   func temperature() throws(HardwareError) -> Float? {
     let bytes = try registers.read(BMI088AccelerometerRegister.temperature, count: 2)
     guard bytes[0] != BMI088AccelerometerRegister.noTemperature else { return nil }
-    // 5.3.7: an eighth of a degree, 0 at 23 degrees.
+    // The unit is an eighth of a degree, and 0 means 23 degrees (5.3.7).
     return Float(bytes.bigEndian(at: 0) >> 5) / 8 + 23
   }
 

@@ -1,20 +1,20 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the BMI088, whose gyroscope and accelerometer have no common clock: its samples are the gyroscope's, each
-/// with the accelerometer's value at that time, interpolated between two of its samples. So the newest sample of a
-/// burst may wait for the next one.
+/// Driver of the BMI088, whose gyroscope and accelerometer have no common clock. Its samples are the gyroscope's, each
+/// with the accelerometer's value at that time, interpolated between two of its samples. The newest sample of a burst
+/// may therefore wait for the next one.
 final class BMI088Driver: InertialDriver {
   static let fifoSampleCount = 100
 
-  /// Three axes of two bytes.
+  /// The length of a frame: three axes of two bytes.
   private static let frameLength = 6
   private static let identity = ChipIdentity(
     register: BMI088GyroscopeRegister.chipID, values: [BMI088GyroscopeRegister.identity])
 
   var counters: InertialCounters {
     var counters = readout.counters
-    // Not those that wait, or that were lost on the way.
+    // This excludes waiting samples and lost ones.
     counters.samples = sampleCount
     return counters
   }
@@ -28,11 +28,11 @@ final class BMI088Driver: InertialDriver {
   private var accelerometer: BMI088Accelerometer?
   /// The gyroscope's samples of one reading.
   private var rates = IMUBatch()
-  /// Those that the accelerometer has no samples for yet, oldest first.
+  /// The samples for which the accelerometer has no value yet, oldest first.
   private var waiting: [IMUSample] = []
-  /// How many have been handed over.
+  /// The number of delivered samples.
   private var sampleCount = 0
-  /// Samples were lost since the last batch that had any.
+  /// Whether samples were lost since the last batch with any.
   private var hasGap = false
   private var temperatureCelsius: Float?
 
@@ -54,7 +54,7 @@ final class BMI088Driver: InertialDriver {
     do throws(HardwareError) {
       try gyroscope.write(BMI088GyroscopeRegister.reset, to: BMI088GyroscopeRegister.softReset)
     } catch .noAcknowledge {
-      // It was faster than its acknowledgement.
+      // The reset was faster than its acknowledgement.
     }
     connection.pause(.milliseconds(30))
     try gyroscope.write(configuration.gyroscopeRange.bmi088Bits, to: BMI088GyroscopeRegister.range)
@@ -64,7 +64,7 @@ final class BMI088Driver: InertialDriver {
       try gyroscope.write(BMI088GyroscopeRegister.dataReadyOnInterrupt3, to: BMI088GyroscopeRegister.interruptMap)
       try gyroscope.write(BMI088GyroscopeRegister.dataReady, to: BMI088GyroscopeRegister.interruptControl)
     }
-    // Its start-up time, and the settling time of its filters.
+    // This covers its start-up time and the settling time of its filters.
     connection.pause(.milliseconds(80))
     try restartFIFOs()
   }
@@ -76,7 +76,7 @@ final class BMI088Driver: InertialDriver {
       try gyroscope.read(BMI088GyroscopeRegister.fifoStatus)
     }
     let inFIFO = Int(status & BMI088GyroscopeRegister.countBits)
-    // A full FIFO takes no more, so the number of lost samples is unknown.
+    // A full FIFO accepts no more samples, so the number of lost ones is unknown.
     if status & BMI088GyroscopeRegister.overrun != 0 || inFIFO >= BMI088Driver.fifoSampleCount {
       return try startOver(.overflow, &batch)
     }
@@ -94,7 +94,7 @@ final class BMI088Driver: InertialDriver {
     case .misread: return try startOver(.misread, &batch)
     }
     join(into: &batch)
-    // An accelerometer that says nothing any more.
+    // The accelerometer sends nothing any more.
     if waiting.count > IMUBatch.capacity { return try startOver(.misread, &batch) }
     guard batch.count > 0 else { return }
     sampleCount += batch.count
@@ -108,7 +108,7 @@ final class BMI088Driver: InertialDriver {
     try? accelerometer?.sleep()
   }
 
-  /// Whether a gyroscope has the accelerometer that makes it a BMI088.
+  /// Whether a gyroscope's accelerometer is present, which makes it a BMI088.
   static func isWhole(_ gyroscope: I2CRegisters) throws(HardwareError) -> Bool {
     guard try gyroscope.read(BMI088GyroscopeRegister.chipID) == BMI088GyroscopeRegister.identity else { return false }
     do throws(HardwareError) {
@@ -118,7 +118,7 @@ final class BMI088Driver: InertialDriver {
     }
   }
 
-  /// Has the accelerometer's address to itself too.
+  /// Finds the accelerometer, and reserves its address too.
   private func findAccelerometer() throws(HardwareError) {
     guard
       let registers = try BMI088Accelerometer.find(beside: gyroscope, capacity: BMI088Accelerometer.fifoSize)
@@ -131,9 +131,9 @@ final class BMI088Driver: InertialDriver {
     accelerometer = BMI088Accelerometer(registers, rate, configuration.accelerometerRange)
   }
 
-  /// Takes samples out of the gyroscope's FIFO, gives them their times, and queues them.
+  /// Takes samples from the gyroscope's FIFO, dates them, and queues them.
   ///
-  /// - Parameter left: the number that remains in the FIFO, for lack of room
+  /// - Parameter left: the number of samples that remain in the FIFO for lack of room
   private func takeRates(_ count: Int, left: Int) throws(HardwareError) {
     let bytes = try gyroscope.readPort(
       BMI088GyroscopeRegister.fifoData, count: count * BMI088Driver.frameLength, unit: BMI088Driver.frameLength)
@@ -149,13 +149,13 @@ final class BMI088Driver: InertialDriver {
     for index in 0..<rates.count { waiting.append(rates[index]) }
   }
 
-  /// Completes the samples that wait, as far as the accelerometer's go.
+  /// Completes the waiting samples for which the accelerometer has values.
   private func join(into batch: inout IMUBatch) {
     var done = 0
     joining: while done < waiting.count, batch.count < IMUBatch.capacity {
       switch accelerometer?.answer(at: waiting[done].at) {
       case .notYet, nil: break joining
-      // At first the accelerometer may be late; after that it leaves a gap.
+      // At first the accelerometer may be late; after that this is a gap.
       case .never: hasGap = hasGap || sampleCount > 0
       case .force(let force):
         batch.append(IMUSample(at: waiting[done].at, gyroscope: waiting[done].gyroscope, accelerometer: force))
@@ -171,7 +171,7 @@ final class BMI088Driver: InertialDriver {
     try restartFIFOs()
   }
 
-  /// Both at once, so that their first samples belong together.
+  /// Restarts both FIFOs together, so that their first samples belong together.
   private func restartFIFOs() throws(HardwareError) {
     waiting.removeAll(keepingCapacity: true)
     try accelerometer?.restart()

@@ -1,5 +1,5 @@
-/// One of the gyroscope's rates, and that of the accelerometer that goes with it: no faster, so that its FIFO lasts as
-/// long.
+/// A rate of the gyroscope, and the matching rate of the accelerometer. That one is no faster, so that its FIFO lasts
+/// as long.
 struct BMI088Rate {
   private static let all = [
     BMI088Rate(hertz: 100, gyroscopeBits: 0x07, accelerometerHertz: 100, accelerometerBits: 0x08),
@@ -10,10 +10,10 @@ struct BMI088Rate {
   ]
 
   let hertz: Double
-  /// As the gyroscope takes it: the filters are 32, 64, 47, 116 and 230 Hz wide.
+  /// The gyroscope's bits. The filters are 32, 64, 47, 116 and 230 Hz wide.
   let gyroscopeBits: UInt8
   let accelerometerHertz: Double
-  /// As the accelerometer takes it.
+  /// The accelerometer's bits.
   let accelerometerBits: UInt8
 }
 

@@ -1,32 +1,32 @@
 /// Registers of the BMI088's gyroscope, by the names of its data sheet (BST-BMI088-DS001, revision 1.3, section 5.5).
 ///
-/// Traps: the package is two chips with an address each, and no clock in common; the gyroscope may not acknowledge its
-/// reset, and takes nothing else while it is suspended; its FIFO's frames have no headers, and where it runs over while
-/// it is read their bytes may shift, so it had better stop when it is full; only a write to FIFO_CONFIG_1 clears an
-/// overrun. The accelerometer is suspended at first, and then takes a write only every millisecond; its FIFO has frames
-/// with headers, and says with its length's top bit that it is empty; its ranges are 3, 6, 12 and 24 g.
+/// Traps: the package has two chips with separate addresses and clocks; the gyroscope may not acknowledge its reset,
+/// and accepts nothing else while it is suspended; the frames of its FIFO have no headers, and their bytes may shift if
+/// it overflows during a read, so it should stop when it is full; only a write to FIFO_CONFIG_1 clears an overrun. The
+/// accelerometer is suspended at first, and then accepts only one write per millisecond; its FIFO has frames with
+/// headers, and the top bit of its length says that it is empty; its ranges are 3, 6, 12 and 24 g.
 enum BMI088GyroscopeRegister {
   /// GYRO_CHIP_ID.
   static let chipID: UInt8 = 0x00
-  /// FIFO_STATUS: overrun, and how many frames wait.
+  /// FIFO_STATUS: overrun, and the number of waiting frames.
   static let fifoStatus: UInt8 = 0x0E
   /// GYRO_RANGE.
   static let range: UInt8 = 0x0F
-  /// GYRO_BANDWIDTH, and with it the rate.
+  /// GYRO_BANDWIDTH, which also sets the rate.
   static let bandwidth: UInt8 = 0x10
   /// GYRO_LPM1.
   static let power: UInt8 = 0x11
   /// GYRO_SOFTRESET.
   static let softReset: UInt8 = 0x14
-  /// GYRO_INT_CTRL: which interrupts there are.
+  /// GYRO_INT_CTRL: enables interrupts.
   static let interruptControl: UInt8 = 0x15
-  /// INT3_INT4_IO_CONF: the pins' electrics.
+  /// INT3_INT4_IO_CONF: the electrical settings of the pins.
   static let interruptOutput: UInt8 = 0x16
-  /// INT3_INT4_IO_MAP: which pin tells.
+  /// INT3_INT4_IO_MAP: the pin for each event.
   static let interruptMap: UInt8 = 0x18
   /// FIFO_CONFIG_1: mode in bits 7:6.
   static let fifoConfiguration1: UInt8 = 0x3E
-  /// FIFO_DATA: the next byte of x, y and z, low byte first.
+  /// FIFO_DATA: the next byte; x, y and z follow in order, low byte first.
   static let fifoData: UInt8 = 0x3F
 
   static let identity: UInt8 = 0x0F
@@ -49,9 +49,9 @@ enum BMI088GyroscopeRegister {
 enum BMI088AccelerometerRegister {
   /// ACC_CHIP_ID.
   static let chipID: UInt8 = 0x00
-  /// TEMP_MSB and TEMP_LSB, 5.3.7: eleven bits, the upper ones first.
+  /// TEMP_MSB and TEMP_LSB, 5.3.7: eleven bits, high bits first.
   static let temperature: UInt8 = 0x22
-  /// FIFO_LENGTH_0 and FIFO_LENGTH_1: bytes, low byte first.
+  /// FIFO_LENGTH_0 and FIFO_LENGTH_1: the number of bytes, low byte first.
   static let fifoLength: UInt8 = 0x24
   /// FIFO_DATA: the next byte.
   static let fifoData: UInt8 = 0x26
@@ -67,7 +67,7 @@ enum BMI088AccelerometerRegister {
   static let powerConfiguration: UInt8 = 0x7C
   /// ACC_PWR_CTRL.
   static let powerControl: UInt8 = 0x7D
-  /// ACC_SOFTRESET, which takes another command as well.
+  /// ACC_SOFTRESET, which accepts another command as well.
   static let command: UInt8 = 0x7E
 
   static let identity: UInt8 = 0x1E
@@ -79,19 +79,19 @@ enum BMI088AccelerometerRegister {
   static let off: UInt8 = 0x00
   // Configuration: the filter of normal width
   static let normalFilter: UInt8 = 0xA0
-  // FIFO configurations: the oldest is dropped; the sensor's samples go into it
+  // FIFO configurations: drop the oldest frame; store the sensor's samples
   static let fifoStream: UInt8 = 0x02
   static let fifoOn: UInt8 = 0x50
-  // Temperature: the upper byte of none
+  // Temperature: the upper byte without a measurement
   static let noTemperature: UInt8 = 0x80
-  // FIFO length: it is empty
+  // FIFO length: the FIFO is empty
   static let fifoIsEmpty: UInt16 = 0x8000
   static let fifoLengthBits: UInt16 = 0x3FFF
   // Commands
   static let softReset: UInt8 = 0xB6
   static let flushFIFO: UInt8 = 0xB0
 
-  // Headers of frames; their two lowest bits are the pins'
+  // Headers of frames; their two lowest bits are the interrupt pins'
   static let headerMask: UInt8 = 0xFC
   static let sampleFrame: UInt8 = 0x84
   static let skipFrame: UInt8 = 0x40

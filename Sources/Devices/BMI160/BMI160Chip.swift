@@ -6,9 +6,9 @@ extension InertialChip {
       name: "bmi160", title: "BMI160", addresses: [0x69, 0x68],
       identity: ChipIdentity(register: BMI160Register.chipID, values: [BMI160Register.identity]),
       provenAgainst: "Linux (bmi160)",
-      // 1 KB.
+      // The FIFO has 1 KB.
       fifoSampleCount: 78, readout: BusReadout(bytesPerSample: 13),
-      // Table 2: both sensors in normal mode, and suspended.
+      // The values are from table 2: both sensors in normal mode, and suspended.
       milliamperes: 0.925, sleepMilliamperes: 0.003, ratesHz: 25...1600,
       actualRate: { BMI160Rate(nearest: $0).hertz },
       makeDriver: { BMI160Driver($0, $1) },

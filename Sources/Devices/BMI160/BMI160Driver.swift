@@ -1,9 +1,9 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the BMI160. Both sensors are sampled at one instant, and a frame of the FIFO has both, after a header.
+/// Driver of the BMI160. Both sensors are sampled at one instant, and a frame of the FIFO has both after a header.
 public final class BMI160Driver: InertialDriver {
-  /// A header and two times three axes of two bytes.
+  /// The length of a frame: a header, and two times three axes of two bytes.
   private static let frameLength = 13
 
   public var counters: InertialCounters { readout.counters }
@@ -29,7 +29,7 @@ public final class BMI160Driver: InertialDriver {
   public func start() throws(HardwareError) {
     try InertialChip.bmi160.identity.require("BMI160", of: registers)
     try order(BMI160Register.softReset, taking: .milliseconds(2))
-    // Table 13: what each sensor takes to start.
+    // Table 13 has the start-up time of each sensor.
     try order(BMI160Register.accelerometerNormal, taking: .milliseconds(5))
     try order(BMI160Register.gyroscopeNormal, taking: .milliseconds(80))
     try registers.write(
@@ -59,10 +59,10 @@ public final class BMI160Driver: InertialDriver {
       return try misread(&batch)
     }
     guard let skipped = decode(bytes, &batch) else { return try misread(&batch) }
-    // The oldest are lost, and those that are left are as good as ever.
+    // The oldest frames are lost, and the remaining ones are valid.
     if skipped > 0 { readout.lose(.overflow, &batch) }
     try readout.complete(&batch) { () throws(HardwareError) in
-      // 512 to a degree, 0 at 23 degrees.
+      // The unit is 1/512 of a degree, and 0 means 23 degrees.
       Float(try registers.read(BMI160Register.temperature, count: 2).littleEndian(at: 0)) / 512 + 23
     }
   }
@@ -83,7 +83,9 @@ public final class BMI160Driver: InertialDriver {
     try registers.write(BMI160Register.flushFIFO, to: BMI160Register.command)
   }
 
-  /// Returns how many frames the chip has dropped; `nil` where something is no frame.
+  /// Decodes frames.
+  ///
+  /// - Returns: the number of frames that the chip has dropped; `nil` if something is not a frame
   private func decode(_ bytes: UnsafeRawBufferPointer, _ batch: inout IMUBatch) -> Int? {
     var skipped = 0
     var offset = 0
@@ -105,7 +107,7 @@ public final class BMI160Driver: InertialDriver {
           gyroscope: SIMD3(axis(0), axis(1), axis(2)) * gyroscopeScale,
           accelerometer: SIMD3(axis(3), axis(4), axis(5)) * accelerometerScale)
       case BMI160Register.skipFrame: skipped += Int(bytes[offset + 1])
-      // A frame of one sensor alone, before the other has started, and frames that were not requested.
+      // These are frames of one sensor alone, before the other has started, and frames that were not requested.
       default: break
       }
       offset += 1 + payload
@@ -119,7 +121,7 @@ struct BMI160Rate {
   private static let all: [Double] = [25, 50, 100, 200, 400, 800, 1600]
 
   let hertz: Double
-  /// As both sensors take it.
+  /// The bits for both sensors.
   let bits: UInt8
 
   init(nearest wish: Double) {

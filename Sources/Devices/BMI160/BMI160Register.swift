@@ -1,13 +1,14 @@
 /// Registers of the BMI160, by the names and sections of its data sheet (BST-BMI160-DS000, revision 0.8).
 ///
-/// Traps: both sensors are suspended at first, and a suspended chip takes a write only every 450 microseconds; a frame of the
-/// FIFO that is read in part comes again from its beginning; a full FIFO drops the oldest frame and says so in one of its own.
+/// Traps: both sensors are suspended at first, and a suspended chip accepts only one write per 450 microseconds; a
+/// partly read frame of the FIFO is repeated from its beginning; a full FIFO drops the oldest frame and reports that in
+/// a special frame.
 enum BMI160Register {
   /// Chip identification, 2.11.1.
   static let chipID: UInt8 = 0x00
-  /// Low byte first, 2.11.8.
+  /// Temperature, low byte first, 2.11.8.
   static let temperature: UInt8 = 0x20
-  /// Bytes in the FIFO, low byte first, 2.11.9.
+  /// The number of bytes in the FIFO, low byte first, 2.11.9.
   static let fifoLength: UInt8 = 0x22
   /// The FIFO's next byte, 2.11.10.
   static let fifoData: UInt8 = 0x24
@@ -17,9 +18,9 @@ enum BMI160Register {
   /// Rate and filter of the gyroscope, 2.11.14, and its range, 2.11.15.
   static let gyroscopeConfiguration: UInt8 = 0x42
   static let gyroscopeRange: UInt8 = 0x43
-  /// What goes into the FIFO, 2.11.19.
+  /// The contents of the FIFO, 2.11.19.
   static let fifoConfiguration1: UInt8 = 0x47
-  /// Interrupts: the events, 2.11.22; the pins' electrics, 2.11.23; and the assignment of events to pins, 2.11.25.
+  /// Interrupts: the events, 2.11.22; the electrical settings of the pins, 2.11.23; and the pin of each event, 2.11.25.
   static let interruptEnable1: UInt8 = 0x51
   static let interruptOutput: UInt8 = 0x53
   static let interruptMap1: UInt8 = 0x56
@@ -45,7 +46,7 @@ enum BMI160Register {
   static let flushFIFO: UInt8 = 0xB0
   static let softReset: UInt8 = 0xB6
 
-  // Headers of frames, 2.5.1; their two lowest bits are the pins'
+  // Headers of frames, 2.5.1; their two lowest bits are the interrupt pins'
   static let headerMask: UInt8 = 0xFC
   static let bothFrame: UInt8 = 0x8C
   static let gyroscopeFrame: UInt8 = 0x88

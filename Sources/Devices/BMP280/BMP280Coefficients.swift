@@ -5,7 +5,7 @@ struct BMP280Coefficients: Sendable {
   private let p: (Double, Double, Double, Double, Double, Double, Double, Double, Double)
   private var h = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
-  /// - Parameter bytes: 24 of them, from the coefficients' first register on
+  /// - Parameter bytes: 24 bytes from the coefficients' first register on
   init(_ bytes: UnsafeRawBufferPointer) {
     func signed(_ index: Int) -> Double { Double(bytes.littleEndian(at: 2 * index)) }
     func unsigned(_ index: Int) -> Double { Double(UInt16(bitPattern: bytes.littleEndian(at: 2 * index))) }
@@ -15,11 +15,11 @@ struct BMP280Coefficients: Sendable {
     )
   }
 
-  /// Takes the humidity's.
+  /// Adds the coefficients of the humidity.
   ///
   /// - Parameters:
-  ///   - first: of 8 bits
-  ///   - others: 7 bytes, two numbers of 12 bits among them
+  ///   - first: the first coefficient, of 8 bits
+  ///   - others: 7 bytes, which contain two numbers of 12 bits
   mutating func addHumidity(first: UInt8, _ others: UnsafeRawBufferPointer) {
     let middle = others[4]
     h = (
@@ -29,7 +29,7 @@ struct BMP280Coefficients: Sendable {
     )
   }
 
-  /// Degrees Celsius.
+  /// The temperature in degrees Celsius.
   func temperature(_ raw: Int) -> Double { fineTemperature(raw) / 5120 }
 
   private func fineTemperature(_ raw: Int) -> Double {
@@ -37,7 +37,7 @@ struct BMP280Coefficients: Sendable {
     return (Double(raw) / 16384 - t.0 / 1024) * t.1 + deviation * deviation * t.2
   }
 
-  /// Pa; not a number where the chip has no coefficients.
+  /// The pressure in Pa; NaN if the chip has no coefficients.
   func pressure(_ raw: Int, temperature rawTemperature: Int) -> Double {
     let x = fineTemperature(rawTemperature) / 2 - 64000
     let offset = (x * x * p.5 / 32768 + x * p.4 * 2) / 4 + p.3 * 65536
@@ -46,7 +46,7 @@ struct BMP280Coefficients: Sendable {
     return pressure + (p.8 * pressure * pressure / 2_147_483_648 + pressure * p.7 / 32768 + p.6) / 16
   }
 
-  /// Relative, 0 to 100.
+  /// The relative humidity, 0 to 100.
   func humidity(_ raw: Int, temperature rawTemperature: Int) -> Double {
     let x = fineTemperature(rawTemperature) - 76800
     let measured = Double(raw) - (h.3 * 64 + h.4 / 16384 * x)

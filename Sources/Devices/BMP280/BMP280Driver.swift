@@ -10,7 +10,8 @@ final class BMP280Driver: PolledDriver {
   private let standby: BMP280Standby
   private var coefficients: BMP280Coefficients?
   private var hasHumidity = false
-  /// Pressure, temperature and humidity of the last read: the chip does not mark new ones.
+  /// Pressure, temperature and humidity of the last read. They reveal repetitions, because the chip does not mark new
+  /// measurements.
   private var last: (Int, Int, Int) = (0, 0, 0)
 
   init(_ connection: ChipConnection, _ configuration: PolledConfiguration) {
@@ -25,7 +26,7 @@ final class BMP280Driver: PolledDriver {
       "BMP280 or BME280", of: registers)
     hasHumidity = try registers.read(BMP280Register.chipID) == BMP280Register.bme280
     try registers.write(BMP280Register.resetCommand, to: BMP280Register.reset)
-    // Table 2: 2 ms after a reset; then it copies its coefficients.
+    // The time is 2 ms after a reset (table 2), and the chip then copies its coefficients.
     connection.pause(.milliseconds(3))
     var looks = 0
     while try registers.read(BMP280Register.status) & BMP280Register.isCopying != 0, looks < 5 {
@@ -51,7 +52,7 @@ final class BMP280Driver: PolledDriver {
       Int(bytes[offset]) << 12 | Int(bytes[offset + 1]) << 4 | Int(bytes[offset + 2]) >> 4
     }
     let raw = (twentyBits(0), twentyBits(3), hasHumidity ? Int(bytes[6]) << 8 | Int(bytes[7]) : 0)
-    // Two measurements with the same forty bits do happen, and are no loss.
+    // Two real measurements with the same forty bits are possible; dropping one is no loss.
     guard raw != last, raw.0 != BMP280Register.nothing, raw.1 != BMP280Register.nothing else { return nil }
     last = raw
     return BarometerSample(
@@ -64,17 +65,17 @@ final class BMP280Driver: PolledDriver {
   func stop() { try? registers.write(BMP280Register.sleepMode, to: BMP280Register.control) }
 }
 
-/// How long the chip rests between two measurements, table 11, and what rate comes of that.
+/// The time between two measurements (table 11), and the resulting rate.
 struct BMP280Standby {
-  /// A measurement as it is configured here, 3.8.1: typically; with humidity two more.
+  /// The typical duration of a measurement with this configuration (3.8.1); humidity takes two milliseconds more.
   private static let measurementMilliseconds = 13.5
-  /// Those that mean the same to both chips.
+  /// The settings that mean the same for both chips.
   private static let all: [(milliseconds: Double, bits: UInt8)] = [
     (1000, 0xA0), (500, 0x80), (250, 0x60), (125, 0x40), (62.5, 0x20), (0.5, 0x00),
   ]
 
   let hertz: Double
-  /// As the configuration takes it, without a filter.
+  /// The bits of the configuration, without a filter.
   let bits: UInt8
 
   init(nearest wish: Double) {

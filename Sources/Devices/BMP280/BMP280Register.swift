@@ -7,7 +7,7 @@
 enum BMP280Register {
   /// Coefficients of temperature and pressure, low byte first, 3.11.2.
   static let coefficients: UInt8 = 0x88
-  /// Those of humidity: the first by itself, the others together, BME280 4.2.2.
+  /// Coefficients of humidity: the first is separate, the others follow each other, BME280 4.2.2.
   static let firstHumidityCoefficient: UInt8 = 0xA1
   static let humidityCoefficients: UInt8 = 0xE1
   /// Identification, 4.3.1.
@@ -16,23 +16,23 @@ enum BMP280Register {
   static let reset: UInt8 = 0xE0
   /// Oversampling of humidity, BME280 5.4.3.
   static let humidityControl: UInt8 = 0xF2
-  /// Whether it measures or copies its coefficients, 4.3.3.
+  /// Status: whether it measures or copies its coefficients, 4.3.3.
   static let status: UInt8 = 0xF3
   /// Oversampling and mode, 4.3.4.
   static let control: UInt8 = 0xF4
   /// Standby time and filter, 4.3.5.
   static let configuration: UInt8 = 0xF5
-  /// Pressure and temperature, 20 bits each, then humidity, 16, high byte first, 4.3.6.
+  /// Pressure and temperature, 20 bits each, then humidity, 16 bits, high byte first, 4.3.6.
   static let data: UInt8 = 0xF7
 
   static let bmp280: UInt8 = 0x58
   static let bme280: UInt8 = 0x60
   static let resetCommand: UInt8 = 0xB6
   static let isCopying: UInt8 = 0x01
-  /// Pressure 4 times, temperature twice, in normal mode: a measurement takes at most 16 ms.
+  /// Normal mode with pressure 4 times and temperature twice: a measurement takes at most 16 ms.
   static let normalMode: UInt8 = 0x4F
   static let sleepMode: UInt8 = 0x4C
-  /// Humidity once: 2 ms more.
+  /// Humidity once, which takes 2 ms more.
   static let humidityOnce: UInt8 = 0x01
   /// The value of a register before the first measurement, 20 bits.
   static let nothing = 0x80000

@@ -4,7 +4,7 @@ struct BMP390Coefficients: Sendable {
   private let t: (Double, Double, Double)
   private let p: (Double, Double, Double, Double, Double, Double, Double, Double, Double, Double, Double)
 
-  /// - Parameter bytes: 21 of them, from the coefficients' first register on
+  /// - Parameter bytes: 21 bytes from the coefficients' first register on
   init(_ bytes: UnsafeRawBufferPointer) {
     func signed(_ offset: Int, times unit: Double, less zero: Double = 0) -> Double {
       (Double(bytes.littleEndian(at: offset)) - zero) * unit
@@ -21,13 +21,13 @@ struct BMP390Coefficients: Sendable {
     )
   }
 
-  /// Degrees Celsius.
+  /// The temperature in degrees Celsius.
   func temperature(_ raw: Int) -> Double {
     let deviation = Double(raw) - t.0
     return deviation * (t.1 + deviation * t.2)
   }
 
-  /// Pa.
+  /// The pressure in Pa.
   func pressure(_ raw: Int, temperature rawTemperature: Int) -> Double {
     let celsius = temperature(rawTemperature)
     let raw = Double(raw)

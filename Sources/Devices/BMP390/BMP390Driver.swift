@@ -21,7 +21,7 @@ final class BMP390Driver: PolledDriver {
     try ChipIdentity(register: BMP390Register.chipID, values: BMP390Driver.identities).require(
       "BMP388 or BMP390", of: registers)
     try registers.write(BMP390Register.resetCommand, to: BMP390Register.command)
-    // 2 ms from a reset to the first answer; then it copies its coefficients.
+    // The first answer comes 2 ms after a reset, and the chip then copies its coefficients.
     connection.pause(.milliseconds(3))
     var looks = 0
     while try registers.read(BMP390Register.status) & BMP390Register.takesCommands == 0, looks < 5 {
@@ -57,19 +57,19 @@ final class BMP390Driver: PolledDriver {
   func stop() { try? registers.write(BMP390Register.sleepMode, to: BMP390Register.powerControl) }
 }
 
-/// One of the rates of the chip, and how often it can measure the pressure for each of its results by then.
+/// A rate of the chip, and its oversampling of the pressure.
 struct BMP390Rate {
-  /// A measurement takes 0.79 ms, and 2.02 ms for each time that pressure or temperature, the latter once, are
-  /// measured.
+  /// A measurement takes 0.79 ms, plus 2.02 ms for each sample of pressure or temperature; the temperature has one
+  /// sample.
   private static let all: [(hertz: Double, bits: UInt8, oversamplingBits: UInt8)] = [
     (0.78125, 0x08, 0x03), (1.5625, 0x07, 0x03), (3.125, 0x06, 0x03), (6.25, 0x05, 0x03), (12.5, 0x04, 0x03),
     (25, 0x03, 0x03), (50, 0x02, 0x02), (100, 0x01, 0x01), (200, 0x00, 0x00),
   ]
 
   let hertz: Double
-  /// As the register of the rate takes it.
+  /// The value for the register of the rate.
   let bits: UInt8
-  /// Pressure 8 times if the rate leaves time for it, temperature once.
+  /// The oversampling: 8 samples of the pressure if the rate leaves time for them, and one of the temperature.
   let oversamplingBits: UInt8
 
   init(nearest wish: Double) {

@@ -7,11 +7,11 @@
 enum BMP390Register {
   /// CHIP_ID.
   static let chipID: UInt8 = 0x00
-  /// STATUS: the marks of new measurements, and whether it accepts a command.
+  /// STATUS: flags of new measurements, and whether a command is accepted.
   static let status: UInt8 = 0x03
-  /// DATA_0 and on: pressure and temperature, 24 bits each, low byte first.
+  /// DATA_0 and following: pressure and temperature, 24 bits each, low byte first.
   static let data: UInt8 = 0x04
-  /// PWR_CTRL: mode, and which of the two is measured.
+  /// PWR_CTRL: the mode, and the enabled sensors.
   static let powerControl: UInt8 = 0x1B
   /// OSR: oversampling.
   static let oversampling: UInt8 = 0x1C
@@ -19,7 +19,7 @@ enum BMP390Register {
   static let rate: UInt8 = 0x1D
   /// CONFIG: filter.
   static let configuration: UInt8 = 0x1F
-  /// NVM_PAR_T1 and on: 21 bytes of coefficients, low byte first.
+  /// NVM_PAR_T1 and following: 21 bytes of coefficients, low byte first.
   static let coefficients: UInt8 = 0x31
   /// CMD.
   static let command: UInt8 = 0x7E
@@ -28,12 +28,12 @@ enum BMP390Register {
   static let bmp390: UInt8 = 0x60
   static let resetCommand: UInt8 = 0xB6
   static let takesCommands: UInt8 = 0x10
-  /// Pressure and temperature.
+  /// Pressure and temperature are new.
   static let bothAreNew: UInt8 = 0x60
-  /// Pressure and temperature, again and again.
+  /// Pressure and temperature are measured continuously.
   static let normalMode: UInt8 = 0x33
   static let sleepMode: UInt8 = 0x00
   static let noFilter: UInt8 = 0x00
-  /// What 24 bits hold before the first measurement.
+  /// The value of 24 bits before the first measurement.
   static let nothing = 0x800000
 }

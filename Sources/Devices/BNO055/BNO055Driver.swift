@@ -1,26 +1,27 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the BNO055, without its magnetometer and its fusion. It has no FIFO: a read takes the newest sample, if
+/// Driver of the BNO055, without its magnetometer and its fusion. It has no FIFO, so a read takes the newest sample, if
 /// one is due.
 ///
-/// A controller answers for the sensors, and stretches the clock of the bus during its look-ups. The controllers of the
-/// Raspberry Pis before the 5 cannot always wait for that: a transfer fails, or some of its bits are wrong. So reads
-/// are short, failures are repeated, writes are verified, and a sudden change is read a second time. That makes it
-/// bearable, and not good. On these boards the chip belongs on a bus that Linux makes of two GPIO lines, and which does
-/// wait: `dtoverlay=i2c-gpio,bus=3,i2c_gpio_sda=23,i2c_gpio_scl=24` in config.txt, and `/dev/i2c-3` in the board file.
+/// A controller answers for the sensors, and stretches the clock of the bus while it looks up values. The I2C
+/// controllers of Raspberry Pis before the 5 cannot always wait for that, so a transfer fails, or some of its bits are
+/// wrong. Therefore reads are short, failures are repeated, writes are verified, and a sudden change is read again. The
+/// result is usable, but not good. On these boards, connect the chip to a bus that Linux makes of two GPIO lines, which
+/// does wait: `dtoverlay=i2c-gpio,bus=3,i2c_gpio_sda=23,i2c_gpio_scl=24` in config.txt, and `/dev/i2c-3` in the board
+/// file.
 final class BNO055Driver: InertialDriver {
-  /// Three axes of two bytes.
+  /// The length of three axes of two bytes.
   private static let axesLength = 6
-  /// How often something is tried.
+  /// The number of attempts.
   private static let tries = 3
-  /// More than it takes to start.
+  /// More than the chip's start-up time.
   private static let startTime = Duration.seconds(1)
-  /// One less than this number of failures in a row is tolerated.
+  /// The number of consecutive failures that counts as an error.
   private static let failureLimit = 5
   /// The temperature changes slowly: it is read once in this number of samples.
   private static let temperatureInterval = 50
-  /// Two readings that are no further apart agree, degrees.
+  /// The greatest difference between two readings that agree, degrees.
   private static let temperatureStep: Float = 2
 
   private(set) var counters = InertialCounters()
@@ -30,17 +31,17 @@ final class BNO055Driver: InertialDriver {
   private let configuration: InertialConfiguration
   private let rate: BNO055Rate
   private let accelerometerScale: Float
-  /// As far as the range goes, and a bit further.
+  /// The largest plausible value, slightly above the range.
   private let accelerometerLimit: Int16
-  /// By the chip's version.
+  /// The scale, which depends on the chip's version.
   private var gyroscopeScale: Float = 0
-  /// The last that was believed.
+  /// The last accepted reading.
   private var last: BNO055Reading?
   /// When the next sample may be taken.
   private var due = MonotonicInstant(nanoseconds: 0)
-  /// In a row.
+  /// The number of consecutive failures.
   private var failureCount = 0
-  /// Samples were lost since the last one.
+  /// Whether samples were lost since the last one.
   private var hasGap = false
   private var samplesUntilTemperature = 0
   private var temperatureCelsius: Float?
@@ -57,7 +58,7 @@ final class BNO055Driver: InertialDriver {
 
   func start() throws(HardwareError) {
     try awaitChip()
-    // Suspended it may not hear that it shall reset.
+    // A suspended chip may ignore a reset.
     try persist { () throws(HardwareError) in
       try registers.write(BNO055Register.normal, to: BNO055Register.power)
     }
@@ -65,7 +66,7 @@ final class BNO055Driver: InertialDriver {
     do throws(HardwareError) {
       try registers.write(BNO055Register.reset, to: BNO055Register.trigger)
     } catch {
-      // It may have been faster than its acknowledgement.
+      // The reset may have been faster than its acknowledgement.
       guard error.isPassing else { throw error }
     }
     connection.pause(.milliseconds(650))
@@ -73,7 +74,7 @@ final class BNO055Driver: InertialDriver {
     let version = try persist { () throws(HardwareError) -> UInt16 in
       UInt16(bitPattern: try registers.read(BNO055Register.version, count: 2).littleEndian(at: 0))
     }
-    // Where the range does not matter for the units, the widest costs nothing.
+    // If the range does not affect the units, the widest one costs nothing.
     let hasOwnUnits = version <= BNO055Register.lastVersionWithOwnUnits
     let gyroscopeRange = hasOwnUnits ? configuration.gyroscopeRange : .dps2000
     let unitsPerDegree =
@@ -86,7 +87,7 @@ final class BNO055Driver: InertialDriver {
     try set(
       rate.gyroscopeBits << 3 | gyroscopeRange.bno055Bits, at: BNO055Register.gyroscope, BNO055Register.gyroscopeBits)
     try set(BNO055Register.page0, at: BNO055Register.page, BNO055Register.pageBits)
-    // 7 ms to that mode, and the settling time of the filters.
+    // Entering this mode takes 7 ms, plus the settling time of the filters.
     try set(
       BNO055Register.accelerometerAndGyroscope, at: BNO055Register.mode, BNO055Register.modeBits,
       taking: .milliseconds(100))
@@ -114,7 +115,8 @@ final class BNO055Driver: InertialDriver {
       batch.followsGap = true
       return
     }
-    // A controller that hangs says the same for ever. Two samples with the same bits do happen, and are no loss.
+    // A controller that hangs repeats its values for ever. Two real samples with the same bits are possible; dropping
+    // one is no loss.
     if reading == last || reading.isEmpty { return }
     last = reading
     due = max(due + rate.period, now)
@@ -129,14 +131,14 @@ final class BNO055Driver: InertialDriver {
     samplesUntilTemperature -= 1
     if samplesUntilTemperature < 0 {
       samplesUntilTemperature = BNO055Driver.temperatureInterval
-      // The sample is good without it.
+      // The sample is valid without the temperature.
       if let degrees = believableTemperature() { temperatureCelsius = degrees }
     }
     batch.temperatureCelsius = temperatureCelsius
   }
 
   func stop() {
-    // A start that failed on its way may have left the other page.
+    // A failed start may have left the other page selected.
     try? persist { () throws(HardwareError) in try registers.write(BNO055Register.page0, to: BNO055Register.page) }
     try? persist { () throws(HardwareError) in
       try registers.write(BNO055Register.configuring, to: BNO055Register.mode)
@@ -145,8 +147,8 @@ final class BNO055Driver: InertialDriver {
     try? persist { () throws(HardwareError) in try registers.write(BNO055Register.suspended, to: BNO055Register.power) }
   }
 
-  /// Puts a chip to sleep without a clock for waiting: it takes 19 ms to the mode that accepts the command, and the bus
-  /// takes longer for this number of tries.
+  /// Puts a chip to sleep without a clock for waiting. The chip takes 19 ms to enter the mode that accepts the command,
+  /// and this number of attempts takes the bus longer.
   static func suspend(_ registers: I2CRegisters) throws(HardwareError) {
     try registers.write(BNO055Register.configuring, to: BNO055Register.mode)
     var failuresLeft = BNO055Driver.failureLimit
@@ -162,7 +164,7 @@ final class BNO055Driver: InertialDriver {
     }
   }
 
-  /// It takes its time to start, when its supply comes on and after a reset, and does not answer until then.
+  /// Waits until the chip answers. It does not answer for a while after power on and after a reset.
   private func awaitChip() throws(HardwareError) {
     let end = connection.clock.now + BNO055Driver.startTime
     while true {
@@ -178,7 +180,7 @@ final class BNO055Driver: InertialDriver {
   private func identify() throws(HardwareError) {
     let chip = InertialChip.bno055
     if try chip.identity.isTrue(of: registers) { return }
-    // An earlier program may have left the other page, which has no identity.
+    // An earlier program may have left the other page selected, which has no identity.
     if try registers.read(BNO055Register.page) == BNO055Register.page1 {
       try registers.write(BNO055Register.page0, to: BNO055Register.page)
     }
@@ -188,8 +190,8 @@ final class BNO055Driver: InertialDriver {
   /// Writes a register until the chip has accepted it.
   ///
   /// - Parameters:
-  ///   - bits: the significant ones
-  ///   - time: the chip's time for it
+  ///   - bits: the significant bits
+  ///   - time: the time that the chip needs
   private func set(
     _ value: UInt8, at register: UInt8, _ bits: UInt8 = 0xFF, taking time: Duration = .zero
   ) throws(HardwareError) {
@@ -221,7 +223,8 @@ final class BNO055Driver: InertialDriver {
     return nil
   }
 
-  /// Degrees Celsius, as soon as it is close to the one before, or two readings agree; `nil` if no two do.
+  /// The temperature in degrees Celsius, as soon as it is close to the previous one, or two readings agree; `nil` if no
+  /// two do.
   private func believableTemperature() -> Float? {
     var earlier = temperatureCelsius
     for _ in 0..<BNO055Driver.tries {
@@ -248,7 +251,7 @@ final class BNO055Driver: InertialDriver {
         return try transfer()
       } catch {
         guard error.isPassing else { throw error }
-        // It may still hold the clock.
+        // The chip may still hold the clock.
         connection.pause(.milliseconds(1))
       }
     }
@@ -257,7 +260,7 @@ final class BNO055Driver: InertialDriver {
 }
 
 extension HardwareError {
-  /// Whether it may be a transfer that the bus has broken.
+  /// Whether the error may be a transfer that the bus damaged.
   fileprivate var isPassing: Bool {
     switch self {
     case .noAcknowledge, .arbitrationLost, .timedOut, .system: true

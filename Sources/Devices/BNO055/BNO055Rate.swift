@@ -1,17 +1,17 @@
-/// One of the rates at which the chip is read, and the matching bandwidths of its sensors: they measure slightly more
-/// often, so that each read finds a new sample.
+/// A rate at which the chip is read, and the matching bandwidths of its sensors. They measure slightly more often, so
+/// that each read finds a new sample.
 struct BNO055Rate {
   private static let all = [
-    // 15.63 and 12 Hz, 31.25 and 23 Hz, 62.5 and 47 Hz wide.
+    // The filters are 15.63 and 12 Hz, 31.25 and 23 Hz, and 62.5 and 47 Hz wide.
     BNO055Rate(hertz: 25, accelerometerHertz: 31.25, accelerometerBits: 0x01, gyroscopeBits: 0x05),
     BNO055Rate(hertz: 50, accelerometerHertz: 62.5, accelerometerBits: 0x02, gyroscopeBits: 0x04),
     BNO055Rate(hertz: 100, accelerometerHertz: 125, accelerometerBits: 0x03, gyroscopeBits: 0x03),
   ]
 
   let hertz: Double
-  /// How often the slower of both measures: twice its bandwidth.
+  /// The rate of the slower sensor, twice its bandwidth.
   let accelerometerHertz: Double
-  /// As the sensors take them.
+  /// The bits for the sensors.
   let accelerometerBits: UInt8
   let gyroscopeBits: UInt8
 

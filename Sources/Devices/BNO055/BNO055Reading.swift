@@ -1,12 +1,14 @@
-/// What one look at a BNO055 brings, in its units.
+/// One reading of a BNO055, in its units.
 struct BNO055Reading: Equatable {
-  /// How far two readings of one motion are apart at most, far above the noise: the top bit of a low byte is more.
+  /// The greatest difference between two readings of one motion. It is far above the noise, and below the top bit of a
+  /// low byte.
   private static let tolerance: Int32 = 100
 
   var accelerometer: SIMD3<Int16>
   var gyroscope: SIMD3<Int16>
 
-  /// A bus that hangs says nothing but zeros or ones, and a chip that does not measure nothing but zeros.
+  /// Whether the reading is invalid. A hung bus returns only zeros or ones, and a chip that does not measure returns
+  /// zeros.
   var isEmpty: Bool {
     accelerometer == gyroscope && (gyroscope == .zero || gyroscope == SIMD3(repeating: -1))
   }

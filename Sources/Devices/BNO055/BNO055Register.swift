@@ -1,13 +1,13 @@
 /// Registers of the BNO055, by the names of its data sheet (BST-BNO055-DS000, revision 1.4).
 ///
-/// Traps: it is a controller in front of three sensors, which stretches the clock of the bus longer than some adapters
-/// can bear; after its supply comes on and after a reset it does not answer for up to 0.65 s; most registers can be
-/// written only in the configuration mode, which takes 19 ms to enter, and into which it returns from its suspension;
-/// nothing marks a new sample; there is no FIFO.
+/// Traps: a controller in front of three sensors stretches the clock of the bus longer than some adapters can tolerate;
+/// after its supply comes on and after a reset it does not answer for up to 0.65 s; most registers can be written only
+/// in the configuration mode, which takes 19 ms to enter, and into which it returns from its suspension; nothing marks
+/// a new sample; there is no FIFO.
 ///
 /// The unit of the gyroscope outside the fusion modes: table 3-22 says 16 to a degree per second, or 900 to a radian
-/// per second, by UNIT_SEL. Version 3.11 of its program, with which it is delivered, does not do that: the numbers are
-/// the sensor's own, 32768 to its range, whatever UNIT_SEL says. Linux's driver treats them that way in the mode AMG,
+/// per second, by UNIT_SEL. Version 3.11 of its firmware, which it is delivered with, does not do that: the numbers are
+/// the sensor's own, 32768 for its range, whatever UNIT_SEL says. Linux's driver treats them that way in the mode AMG,
 /// and people who turned a chip have confirmed it. In the fusion modes the unit is as documented, and newer versions
 /// are said to apply it in all modes.
 enum BNO055Register {
@@ -17,11 +17,11 @@ enum BNO055Register {
   // Page 0
   /// CHIP_ID.
   static let chipID: UInt8 = 0x00
-  /// SW_REV_ID_LSB, with the version's second half, and then its first, both as they are written: 0x11, 0x03.
+  /// SW_REV_ID_LSB: the second half of the version, and then the first, as binary-coded digits: 0x11, 0x03.
   static let version: UInt8 = 0x04
-  /// ACC_DATA_X_LSB: x, y and z follow each other, low byte first.
+  /// ACC_DATA_X_LSB: x, y and z in order, low byte first.
   static let accelerometerData: UInt8 = 0x08
-  /// GYR_DATA_X_LSB: x, y and z follow each other, low byte first.
+  /// GYR_DATA_X_LSB: x, y and z in order, low byte first.
   static let gyroscopeData: UInt8 = 0x14
   /// TEMP.
   static let temperature: UInt8 = 0x34
@@ -41,12 +41,13 @@ enum BNO055Register {
   static let gyroscope: UInt8 = 0x0A
 
   static let identity: UInt8 = 0xA0
-  /// The latest version whose gyroscope has the units of its range.
+  /// The latest version whose gyroscope uses the units of its range.
   static let lastVersionWithOwnUnits: UInt16 = 0x0311
 
   static let page0: UInt8 = 0x00
   static let page1: UInt8 = 0x01
-  /// m/s², degrees per second, degrees Celsius. At reset it is 0x80, which differs in the fusion's angles only.
+  /// The units m/s², degrees per second and degrees Celsius. After a reset it is 0x80, which differs only in the
+  /// fusion's angles.
   static let metricUnits: UInt8 = 0x00
   static let unitsPerMetrePerSecondSquared: Float = 100
   static let unitsPerDegreePerSecond: Float = 16
@@ -59,7 +60,7 @@ enum BNO055Register {
   // System trigger
   static let reset: UInt8 = 0x20
 
-  // The bits that mean something, of those registers that are read again
+  // The meaningful bits of registers that are read back
   static let pageBits: UInt8 = 0x01
   static let unitsBits: UInt8 = 0x97
   static let gyroscopeBits: UInt8 = 0x3F

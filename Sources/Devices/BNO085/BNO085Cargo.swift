@@ -1,28 +1,28 @@
-/// The reports in a cargo of input reports, one after the other, each with its time.
+/// The reports in a cargo of input reports, in order, each with its time.
 struct BNO085Cargo {
   struct Report {
-    /// `BNO085Report.flushCompleted`, or a sensor's.
+    /// The report's ID: `BNO085Report.flushCompleted`, or a sensor's.
     var id: UInt8
     var sequence: UInt8 = 0
-    /// After the interrupt, mostly negative, 100 microseconds.
+    /// The time relative to the interrupt, mostly negative, in 100 microseconds.
     var ticks = 0
-    /// In units of its own.
+    /// The axes in the report's own units.
     var axes = SIMD3<Float>.zero
   }
 
-  /// Ten seconds: a time that lies further away was garbled.
+  /// The greatest plausible time, ten seconds; a larger one is garbled.
   private static let longestTicks = 100_000
 
-  /// All parts taken so far were valid.
+  /// Whether all reports so far were valid.
   private(set) var isWhole = true
   private let bytes: UnsafeRawBufferPointer
   private var offset = 0
-  /// From where delays count; a sensor's report has to have one before it.
+  /// The base of the delays. A sensor's report must have one before it.
   private var base: Int?
 
   init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-  /// `nil` at the end, or where something is no report.
+  /// The next report; `nil` at the end, or if something is not a report.
   mutating func next() -> Report? {
     while offset < bytes.count {
       let start = offset
@@ -57,26 +57,26 @@ struct BNO085Cargo {
     return nil
   }
 
-  /// Four bytes, signed, the lowest first.
+  /// A signed number of four bytes, low byte first.
   private func ticks(at offset: Int) -> Int {
     Int(bytes.littleEndian(at: offset + 2)) << 16 | Int(UInt16(bitPattern: bytes.littleEndian(at: offset)))
   }
 }
 
 extension BNO085Cargo {
-  /// The contents of a cargo, which are checked completely before any of them is used.
+  /// The contents of a cargo, which is checked completely before any of it is used.
   struct Contents {
-    /// Gyroscopes that follow each other without a gap up to the last one.
+    /// The number of consecutive gyroscope reports up to the last one.
     var gyroscopeCount = 0
-    /// The reports before them, which were followed by losses.
+    /// The number of earlier reports, after which some were lost.
     var strayCount = 0
     var first = Report(id: BNO085Report.gyroscope)
     var newest = Report(id: BNO085Report.gyroscope)
-    /// The first.
+    /// The first accelerometer report.
     var accelerometer: Report?
     var flushCount = 0
 
-    /// `nil` if it is no complete cargo of reports.
+    /// `nil` if the bytes are not a complete cargo of reports.
     init?(of bytes: UnsafeRawBufferPointer) {
       var cargo = BNO085Cargo(bytes)
       while let report = cargo.next() {

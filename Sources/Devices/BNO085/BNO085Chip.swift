@@ -1,20 +1,20 @@
 import HardwareIO
 
 extension InertialChip {
-  /// A BNO080 and a BNO086 look the same from outside, and are read in the same way.
+  /// The entry of the BNO085. A BNO080 and a BNO086 look the same on the bus, and are read in the same way.
   static var bno085: InertialChip {
     InertialChip(
       name: "bno085", title: "BNO085, BNO080 or BNO086", addresses: [0x4A, 0x4B],
-      // A chip without output cannot be recognized by reading alone: it sleeps, or has just been read.
+      // A chip without output cannot be recognised by reading alone: it may be asleep, or may just have been read.
       identity: ChipIdentity(register: 0, toldBy: "the headers of its packets") { (registers) throws(HardwareError) in
         try SHTPLink(registers.bus, address: registers.address).isSpoken()
       },
       provenAgainst: "SparkFun, Adafruit",
       fifoSampleCount: BNO085Driver.fifoSampleCount,
       dataReadyFalls: true,
-      // A report of each sensor, in packets that each have an announcement, and the command to send them.
+      // A sample has a report of each sensor, in packets with a header each, and a command to send them.
       readout: BusReadout(bytesPerSample: 26, bytesPerBurst: 60, readsPerBurst: 6),
-      // Figure 6-17: the fusion of both sensors at 200 Hz, and idle.
+      // The values are from figure 6-17: the fusion of both sensors at 200 Hz, and idle.
       milliamperes: 12.8, sleepMilliamperes: 0.13, ratesHz: 50...400,
       actualRate: { BNO085Rate(nearest: $0).hertz },
       makeDriver: { BNO085Driver($0, $1) },

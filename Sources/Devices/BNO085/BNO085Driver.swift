@@ -3,31 +3,32 @@ import MonotonicTime
 
 /// Driver of the BNO085, BNO080 and BNO086 as a gyroscope and an accelerometer.
 ///
-/// The chip's own fusion is not used, because a filter needs measurements with the errors of the sensor. So the
-/// gyroscope is the uncalibrated one: the chip subtracts a bias from the calibrated one that jumps whenever its
-/// estimate changes, which a filter would follow, and the raw one has no known unit. The accelerometer is the one with
-/// gravity: the linear one depends on the chip's own estimate of the vertical, and the raw one has no unit either.
-/// Ranges are the chip's own, 2000 degrees per second and 8 g (6.6), whatever is requested.
+/// The chip's own fusion is not used, because a filter needs measurements with the errors of the sensor. The driver
+/// therefore uses the uncalibrated gyroscope. From the calibrated one the chip subtracts a bias that jumps with its
+/// estimate, which a filter would follow; the raw one has no known unit. The accelerometer includes gravity: the linear
+/// one depends on the chip's own estimate of the vertical, and the raw one has no unit either. Ranges are the chip's
+/// own, 2000 degrees per second and 8 g (6.6), whatever is requested.
 ///
-/// Each sensor reports at its own pace, with the time before the chip's interrupt; a sample is a gyroscope's report and
+/// Each sensor reports at its own rate, with its time before the chip's interrupt. A sample is a gyroscope's report and
 /// its time. The chip collects a batch, and sends it on command, at each reading. There are three reasons. A chip that
 /// interrupts for each report, or whose interrupt waits, has less time to compute (1.2.4.1). A chip without output
-/// stretches the clock when it is read. And a batch that comes at once has an interrupt whose time is known even
-/// without a wired line.
+/// stretches the clock when it is read. And a batch on command has an interrupt whose time is known even without a
+/// wired line.
 final class BNO085Driver: InertialDriver {
-  /// What two readings at 25 Hz are apart, at 400 Hz; the makers do not say how much more there is room for.
+  /// The number of samples between two readings at 25 Hz, at 400 Hz. The manufacturer does not document more.
   static let fifoSampleCount = 16
 
-  /// Longer than two readings are apart, mostly; if one comes later the chip sends by itself.
+  /// The time for which the chip collects a batch, usually longer than between two readings. If a reading is late, the
+  /// chip sends by itself.
   private static let batchInterval = Duration.milliseconds(50)
-  /// A header that comes this soon after the chip had no output is as precise as the interrupt.
+  /// If a header arrives this soon after the chip had no output, its time is as precise as the interrupt's.
   private static let promptness = Duration.milliseconds(4)
-  /// If a header takes this long, the clock was stretched.
+  /// If reading a header takes longer, the clock was stretched.
   private static let longestHeader = Duration.milliseconds(5)
   /// The kernel keeps this number of edges; some kernel interfaces drop the newest when there are more.
   private static let edgeQueueLength = 16
   private static let nanosecondsPerTick: Int64 = 100_000
-  /// The maximum number of gyroscope reports in a cargo, next to this number of samples.
+  /// The maximum number of gyroscope reports in a cargo on top of this number of samples.
   private static let fullBatch = IMUBatch.capacity - 64
 
   private(set) var counters = InertialCounters()
@@ -39,26 +40,26 @@ final class BNO085Driver: InertialDriver {
   private var pairing = BNO085Pairing()
   private var gyroscope = Course()
   private var accelerometer = Course()
-  /// The chip's present output began after that.
+  /// The chip's present output began after this instant.
   private var quietUntil = MonotonicInstant(nanoseconds: 0)
-  /// The last reading left nothing in the chip.
+  /// Whether the last reading emptied the chip.
   private var isEmptied = false
-  /// The last reading had no room for the rest of the requested output.
+  /// Whether the last reading had no room for the rest of the requested output.
   private var hasMore = false
-  /// Samples were lost since the last batch that had any.
+  /// Whether samples were lost since the last batch with any.
   private var hasGap = false
-  /// Something was misread since the last gyroscope, which may be why the next is missing.
+  /// Whether something was misread since the last gyroscope report, which may be why the next one is missing.
   private var isTorn = false
 
-  /// How one of the sensors goes on.
+  /// The progress of one sensor.
   private struct Course {
-    /// The last report's.
+    /// The sequence number of the last report.
     var sequence: UInt8 = 0
     var at: MonotonicInstant?
-    /// Nanoseconds; 0 while the chip has not said.
+    /// The period in nanoseconds; 0 until the chip has stated it.
     var period = 0.0
 
-    /// When a report was due, or will be.
+    /// When a report was or will be due.
     func instant(of sequence: UInt8) -> MonotonicInstant? {
       at.map { MonotonicInstant(nanoseconds: $0.nanoseconds + Int64(period * Double(sequence &- self.sequence))) }
     }
@@ -73,7 +74,7 @@ final class BNO085Driver: InertialDriver {
 
   func start() throws(HardwareError) {
     try link.send(BNO085Report.reset, on: BNO085Report.executable)
-    // Figure 6-8: 94 ms. Then it introduces itself; whether it is the right one it says when it is asked.
+    // The start takes 94 ms (figure 6-8). Then the chip introduces itself, and identifies itself when asked.
     connection.pause(.milliseconds(100))
     _ = try receive(within: .milliseconds(200)) { channel, cargo in
       channel == BNO085Report.executable && cargo[0] == BNO085Report.resetComplete
@@ -89,7 +90,8 @@ final class BNO085Driver: InertialDriver {
     try enable(BNO085Report.accelerometer)
     try enable(BNO085Report.gyroscope)
     (quietUntil, isEmptied, hasMore) = (connection.clock.now, true, false)
-    // The first reports tell when the next are due. Less than a batch's time, so that it is certain when they have come.
+    // The first reports show when the next are due. The wait is shorter than a batch, so the time of their arrival is
+    // certain.
     connection.pause(.milliseconds(40))
     var batch = IMUBatch()
     try read(into: &batch)
@@ -101,9 +103,9 @@ final class BNO085Driver: InertialDriver {
     if !hasMore { try flush() }
     (isEmptied, hasMore) = (false, false)
     var flushesLeft = 2
-    // The limit for invalid answers, in a row or not.
+    // This is the limit for invalid answers, consecutive or not.
     var patience = 4
-    // More than a full FIFO's: one that says the same again and again is not listened to for ever.
+    // This is more than a full FIFO. A chip that repeats itself for ever is not read for ever.
     var packetsLeft = 64
     while flushesLeft > 0, patience > 0, packetsLeft > 0 {
       packetsLeft -= 1
@@ -122,7 +124,7 @@ final class BNO085Driver: InertialDriver {
           patience -= 1
         }
         quietUntil = connection.clock.now
-        // A reader that had to wait for it got all the output.
+        // A reader that waited for the output received all of it.
         if link.headerAt - began > BNO085Driver.longestHeader { patience = 0 }
       case .packet(let channel, let cargo):
         flushesLeft -= try take(cargo, on: channel, &batch)
@@ -133,7 +135,7 @@ final class BNO085Driver: InertialDriver {
         patience -= 1
         if patience > 0 { connection.pause(.milliseconds(2)) }
       case .garbled:
-        // A damaged header comes again; the next sequence numbers reveal other losses.
+        // A damaged header is sent again; the next sequence numbers reveal other losses.
         misread()
         patience -= 1
         if patience > 0 { connection.pause(.milliseconds(2)) }
@@ -153,7 +155,7 @@ final class BNO085Driver: InertialDriver {
     try link.setFeature(BNO085Report.gyroscope, microseconds: 0, batch: 0)
     try link.setFeature(BNO085Report.accelerometer, microseconds: 0, batch: 0)
     try link.send(BNO085Report.sleep, on: BNO085Report.executable)
-    // Then it has nothing to say, and may stretch the clock until the adapter gives up.
+    // The chip has no output left, and may stretch the clock until the adapter gives up.
     for _ in 0..<8 {
       guard case .packet? = try? link.receive() else { return }
     }
@@ -167,7 +169,7 @@ final class BNO085Driver: InertialDriver {
       batch: UInt32(BNO085Driver.batchInterval.inNanoseconds / 1000))
   }
 
-  /// Has a sensor report, and waits until the chip has said how often it will.
+  /// Enables the reports of a sensor, and waits until the chip has stated their rate.
   private func enable(_ report: UInt8) throws(HardwareError) {
     for _ in 0..<3 {
       try setFeature(report)
@@ -184,7 +186,7 @@ final class BNO085Driver: InertialDriver {
   /// Makes the chip send its batch.
   private func flush() throws(HardwareError) {
     let now = connection.clock.now
-    // It has not had the time to send a batch by itself: its output is the one requested now.
+    // The chip had no time to send a batch by itself, so its output is the requested one.
     if isEmptied, now - quietUntil < BNO085Driver.batchInterval { quietUntil = now }
     do throws(HardwareError) {
       try link.send(BNO085Report.flush, BNO085Report.gyroscope, on: BNO085Report.control)
@@ -212,7 +214,9 @@ final class BNO085Driver: InertialDriver {
     }
   }
 
-  /// Takes packets until the awaited one arrives; returns whether it did.
+  /// Takes packets until the awaited one arrives.
+  ///
+  /// - Returns: whether it arrived
   private func receive(
     within limit: Duration, _ isAwaited: (_ channel: UInt8, _ cargo: UnsafeRawBufferPointer) -> Bool
   ) throws(HardwareError) -> Bool {
@@ -228,7 +232,7 @@ final class BNO085Driver: InertialDriver {
       if case .packet(let channel, let cargo) = arrival, isAwaited(channel, cargo) { return true }
       let isLate = connection.clock.now >= deadline
       if let failure {
-        // While it starts it acknowledges nothing.
+        // The chip acknowledges nothing while it starts.
         var isPassing = BNO085Driver.isSpoilt(failure)
         if case .noAcknowledge = failure { isPassing = true }
         if isLate || !isPassing { throw failure }
@@ -239,8 +243,8 @@ final class BNO085Driver: InertialDriver {
     }
   }
 
-  /// A bus occasionally does this to a chip that stretches its clock: the adapter gives up, or another controller takes
-  /// over.
+  /// Whether a transfer may have failed because the chip stretched its clock: the adapter gives up, or another
+  /// controller takes over.
   private static func isSpoilt(_ error: HardwareError) -> Bool {
     switch error {
     case .arbitrationLost, .timedOut, .system: true
@@ -248,14 +252,16 @@ final class BNO085Driver: InertialDriver {
     }
   }
 
-  /// Takes packets that are no measurements; returns the number of completed flushes.
+  /// Takes packets that are not measurements.
+  ///
+  /// - Returns: the number of completed flushes
   private func take(
     _ cargo: UnsafeRawBufferPointer, on channel: UInt8, _ batch: inout IMUBatch
   ) throws(HardwareError) -> Int {
     switch channel {
     case BNO085Report.control: return note(cargo)
     case BNO085Report.executable where cargo[0] == BNO085Report.resetComplete:
-      // Its watchdog or its supply did that, and it has lost its configuration.
+      // The chip was reset by its watchdog or its supply, and has lost its configuration.
       startOver()
       batch.removeAll()
       batch.followsGap = true
@@ -266,7 +272,9 @@ final class BNO085Driver: InertialDriver {
     }
   }
 
-  /// Notes how often the sensors report; returns how many flushes are completed.
+  /// Records the rates of the sensors.
+  ///
+  /// - Returns: the number of completed flushes
   private func note(_ cargo: UnsafeRawBufferPointer) -> Int {
     var flushed = 0
     var offset = 0
@@ -283,12 +291,12 @@ final class BNO085Driver: InertialDriver {
   }
 
   private func note(_ period: Double, of report: UInt8) {
-    // One that is off has none, and one of more than a second was garbled.
+    // A disabled sensor has no period, and a period above a second is garbled.
     guard period > 0, period <= 1e9 else { return }
     switch report {
     case BNO085Report.accelerometer: accelerometer.period = period
     case BNO085Report.gyroscope:
-      // The clock has learned its real rate.
+      // The sample clock has learned the chip's real rate.
       guard abs(gyroscope.period - period) > 0.1 * period else { return }
       gyroscope = Course(period: period)
       sampleClock = SampleClock(rateHz: 1e9 / period)
@@ -296,9 +304,10 @@ final class BNO085Driver: InertialDriver {
     }
   }
 
-  /// Takes a cargo of reports; returns the number of completed flushes, or `nil` if it cannot be one.
+  /// Takes a cargo of reports.
   ///
   /// - Parameter fall: the falling edge of the line for it, if it was seen
+  /// - Returns: the number of completed flushes; `nil` if the cargo is invalid
   private func take(
     _ cargo: UnsafeRawBufferPointer, fall: MonotonicInstant?, _ batch: inout IMUBatch
   ) -> Int? {
@@ -352,15 +361,15 @@ final class BNO085Driver: InertialDriver {
     _ contents: BNO085Cargo.Contents, newest: MonotonicInstant, isCertain: Bool
   ) -> (first: Int64, period: Double) {
     if isCertain { return sampleClock.stamp(contents.gyroscopeCount, edge: newest) }
-    // The clock takes the newest to be half a period old; how old it is the chip has said.
+    // The sample clock assumes that the newest sample is half a period old; the chip has stated its real age.
     let half = Duration.nanoseconds(Int64(sampleClock.period / 2))
     return sampleClock.stamp(contents.gyroscopeCount, readAt: newest + half)
   }
 
-  /// The time of the chip's interrupt for a cargo, without a line.
+  /// The estimated time of the chip's interrupt for a cargo, without a line.
   private func estimatedInterrupt(of contents: BNO085Cargo.Contents) -> MonotonicInstant {
     let read = link.headerAt
-    // It is not known how long it has been waiting: then a report was taken when it was due, if that is possible.
+    // The waiting time is unknown, so a report counts as taken when it was due, if that is possible.
     guard read - quietUntil > BNO085Driver.promptness else { return read }
     let report = contents.gyroscopeCount > 0 ? contents.newest : contents.accelerometer
     let course = contents.gyroscopeCount > 0 ? gyroscope : accelerometer
@@ -369,12 +378,12 @@ final class BNO085Driver: InertialDriver {
     return min(max(interrupt, quietUntil), read)
   }
 
-  /// Whether gyroscopes are missing between the last one and those of a cargo, or among these.
+  /// Whether gyroscope reports are missing before those of a cargo, or among them.
   private func hasLost(before contents: BNO085Cargo.Contents) -> Bool {
     if contents.strayCount > 0 { return true }
     guard let last = gyroscope.at else { return false }
     if contents.first.sequence != gyroscope.sequence &+ 1 { return true }
-    // Numbers come round after 256, and the interrupt was not before the chip had something to say.
+    // Sequence numbers repeat after 256, and the interrupt did not come before the chip had output.
     let silence =
       quietUntil.nanoseconds + Int64(contents.first.ticks) * BNO085Driver.nanosecondsPerTick - last.nanoseconds
     return Double(silence) > 128 * sampleClock.period
@@ -385,7 +394,7 @@ final class BNO085Driver: InertialDriver {
     isTorn = true
   }
 
-  /// The next sample follows a gap, and earlier ones of this batch are dropped.
+  /// Marks a gap before the next sample, and drops the earlier ones of this batch.
   private func lose(_ batch: inout IMUBatch) {
     if !isTorn { counters.overflows += 1 }
     isTorn = false
@@ -403,9 +412,9 @@ final class BNO085Driver: InertialDriver {
   }
 }
 
-/// One of the rates of the gyroscope; of its own, which are a quarter faster, the accelerometer takes the next.
+/// A rate of the gyroscope. The accelerometer uses the next of its own rates, which are a quarter faster.
 struct BNO085Rate {
-  /// 6.9 names the fastest; those below halve it.
+  /// The rates: 6.9 has the fastest, and each other one is half of the previous.
   private static let all: [Double] = [50, 100, 200, 400]
 
   let hertz: Double
@@ -416,8 +425,8 @@ struct BNO085Rate {
 
 extension SHTPLink {
   /// - Parameters:
-  ///   - microseconds: between two reports; 0 for none
-  ///   - batch: microseconds that the chip may keep them for
+  ///   - microseconds: the time between two reports; 0 for none
+  ///   - batch: the time that the chip may keep reports
   fileprivate func setFeature(
     _ report: UInt8, microseconds: UInt32, batch: UInt32
   ) throws(HardwareError) {

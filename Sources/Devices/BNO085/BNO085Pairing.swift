@@ -1,7 +1,7 @@
 import MonotonicTime
 
-/// Joins the readings of two sensors that have a pace of their own each: a gyroscope's waits until an accelerometer's of its
-/// time or later has come, and gets what lies on the line from the one before to that one.
+/// Joins the readings of two sensors with separate rates. A gyroscope reading waits until an accelerometer reading of
+/// the same time or later has arrived, and gets the interpolated value.
 struct BNO085Pairing {
   struct Reading {
     var at: MonotonicInstant
@@ -22,7 +22,9 @@ struct BNO085Pairing {
     latest = nil
   }
 
-  /// Returns whether there was room for it; there is none when the accelerometer has long been silent.
+  /// Adds a gyroscope reading.
+  ///
+  /// - Returns: `false` if there is no room because the accelerometer has long been silent
   mutating func append(gyroscope: Reading, _ batch: inout IMUBatch) -> Bool {
     guard count < BNO085Pairing.capacity else { return false }
     waiting[count] = gyroscope

@@ -1,12 +1,12 @@
 /// Numbers of the BNO085, BNO080 and BNO086 by the names of the BNO08X data sheet (1000-3927, version 1.17), where it
 /// has them, and of CEVA's own host software (sh2): the channels of SHTP, and the reports of SH-2 that they carry.
 ///
-/// Traps: there are no registers, and no repeated start either; a BNO085 without output may stretch the clock of a read
-/// until it has some (1.2.2.2); a waiting interrupt line takes computing time from it (1.2.4.1), and a BNO080 then
-/// resets itself; a Raspberry Pi's controller loses bits after a stretched clock: the first byte of a cargo often
-/// arrives without its highest bit; a raw report is empty unless its sensor is enabled as well, and has no unit.
+/// Traps: there are no registers and no repeated start; a BNO085 without output may stretch the clock of a read until
+/// it has some (1.2.2.2); a waiting interrupt costs it computing time (1.2.4.1), and a BNO080 then resets itself; a
+/// Raspberry Pi's controller loses bits after a stretched clock: the first byte of a cargo often arrives without its
+/// highest bit; a raw report is empty unless its sensor is enabled as well, and has no unit.
 enum BNO085Report {
-  // Channels, 1.3.1; 0 has the advertisement, 4 has reports that are to wake the host, 5 the gyro rotation vector
+  // Channels, 1.3.1; 0 has the advertisement, 4 the reports that wake the host, 5 the gyro rotation vector
   static let executable: UInt8 = 1
   static let control: UInt8 = 2
   static let inputReports: UInt8 = 3
@@ -19,25 +19,25 @@ enum BNO085Report {
   // To the chip, on the channel of control, figure 1-30
   /// Product ID Request: the number, and a reserved byte.
   static let productIDRequest: UInt8 = 0xF9
-  /// Set Feature Command, figure 1-33: the number, a report's, flags, two bytes of sensitivity, two intervals in microseconds
-  /// and a word that is the sensor's own.
+  /// Set Feature Command, figure 1-33: the number, a report's number, flags, two bytes of sensitivity, two intervals in
+  /// microseconds and a sensor-specific word.
   static let setFeature: UInt8 = 0xFD
   static let setFeatureLength = 17
   static let intervalOffset = 5
   static let batchIntervalOffset = 9
-  /// Force Sensor Flush: the number, followed by that of a report whose waiting samples are sent now. From sh2.
+  /// Force Sensor Flush: the number, and that of a report whose waiting samples are sent now. From sh2.
   static let flush: UInt8 = 0xF0
 
   // From the chip, on the same channel
-  /// Product ID Response, figure 1-29. There are several, of the programs in the chip.
+  /// Product ID Response, figure 1-29. Several are sent, one for each program in the chip.
   static let productIDResponse: UInt8 = 0xF8
-  /// Get Feature Response: as Set Feature, with the values that the chip chose.
+  /// Get Feature Response: like Set Feature, with the values that the chip chose.
   static let getFeatureResponse: UInt8 = 0xFC
-  /// Command Response; one is sent after each reset, unasked for.
+  /// Command Response; one is sent after each reset without a request.
   static let commandResponse: UInt8 = 0xF1
 
   // From the chip, among the input reports
-  /// Flush Completed: the number, and the report's. From sh2.
+  /// Flush Completed: the number, and the report's number. From sh2.
   static let flushCompleted: UInt8 = 0xEF
   /// Timebase Reference, figure 1-35: the start of the time of the following reports before the interrupt, 100
   /// microseconds, signed.
@@ -52,24 +52,25 @@ enum BNO085Report {
   static let metresPerSecondSquaredPerUnit: Float = 0x1p-8
   static let radiansPerSecondPerUnit: Float = 0x1p-9
 
-  // A sensor's report, 1.3.5.2: its number, its count, its status with the upper bits of its delay, the rest of the delay, axes
+  // A sensor's report, 1.3.5.2: its number, its count, its status with the upper bits of its delay, the rest of the
+  // delay, the axes
   static let sequenceOffset = 1
   static let statusOffset = 2
   static let delayOffset = 3
   static let axesOffset = 4
 
-  /// In bytes, according to the advertisement; `nil` if this is none, or one without three axes that could have been
-  /// enabled.
+  /// The length of a report in bytes, from the advertisement; `nil` if it is unknown, or has no three axes that could
+  /// be enabled.
   static func length(of report: UInt8) -> Int? {
     switch report {
     case flushCompleted: 2
     case 0xF5: 4  // FRS Write Response
     case timebase, rebase: 5
-    // Accelerometer, gyroscope, magnetometer, linear acceleration and gravity, calibrated.
+    // These are the calibrated accelerometer, gyroscope, magnetometer, linear acceleration and gravity.
     case accelerometer, 0x02, 0x03, 0x04, 0x06: 10
     case 0x08: 12  // Game rotation vector
     case 0x05, 0x09: 14  // Rotation vector, with the gyroscope or without
-    // Gyroscope and magnetometer, uncalibrated, and all three, raw.
+    // These are the uncalibrated gyroscope and magnetometer, and all three raw sensors.
     case gyroscope, 0x0F, 0x14, 0x15, 0x16: 16
     case productIDResponse, commandResponse, 0xF3: 16  // and FRS Read Response
     case getFeatureResponse: setFeatureLength

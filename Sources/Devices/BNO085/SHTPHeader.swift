@@ -1,13 +1,14 @@
-/// What begins each transfer of SHTP, CEVA's Sensor Hub Transport Protocol (BNO08X data sheet 1000-3927, figure 1-26).
+/// The header of each transfer of SHTP, CEVA's Sensor Hub Transport Protocol (BNO08X data sheet 1000-3927, figure
+/// 1-26).
 struct SHTPHeader {
   static let length = 4
   static let channelCount = 6
-  /// The chip's longest packet is its advertisement, of 276 bytes; a header that announces much more was garbled.
+  /// The longest plausible packet. The chip's longest is its advertisement, of 276 bytes.
   static let longestPacket = 512
 
-  /// Of header and cargo, or of a header and the rest of the cargo.
+  /// The length of the header and the cargo, or of a header and the rest of the cargo.
   let packetLength: Int
-  /// Others of the same cargo have come before; one that took the header alone counts.
+  /// Whether an earlier transfer had a part of the same cargo. Reading only the header counts.
   let isContinuation: Bool
   let channel: UInt8
   let sequence: UInt8
@@ -19,10 +20,10 @@ struct SHTPHeader {
     sequence = bytes[3]
   }
 
-  /// The chip has nothing to say.
+  /// Whether the chip has no output.
   var isEmpty: Bool { packetLength == 0 || packetLength == SHTPHeader.length }
 
-  /// Whether a chip can have sent it; one that was garbled is mostly all ones, or has a byte that is.
+  /// Whether a chip can have sent this header. A garbled one is mostly ones, or has a byte of ones.
   var isPossible: Bool {
     packetLength > SHTPHeader.length && packetLength <= SHTPHeader.longestPacket && channel < SHTPHeader.channelCount
   }

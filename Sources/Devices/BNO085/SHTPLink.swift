@@ -3,22 +3,22 @@ import MonotonicTime
 
 /// Packets of SHTP to and from a chip on an I2C bus, through buffers that are allocated once.
 ///
-/// There are no registers, and a write and a read never share a transaction. A packet is read twice: its header alone,
-/// for the length, and then all of it from the beginning, in pieces if the bus allows only short reads. Each piece
-/// begins with its own header, which counts the remaining bytes.
+/// There are no registers, and a write and a read never share a transaction. A packet is read twice: first only its
+/// header, for the length, and then all of it from the beginning, in pieces if the bus allows only short reads. Each
+/// piece begins with its own header, which counts the remaining bytes.
 final class SHTPLink {
   enum Arrival {
     case nothing
-    /// The bytes are no packet, or an inconsistent one.
+    /// The bytes are not a packet, or an inconsistent one.
     case garbled
-    /// The cargo has at least one byte, and stays until the next call.
+    /// A packet. Its cargo has at least one byte, and stays until the next call.
     case packet(channel: UInt8, cargo: UnsafeRawBufferPointer)
   }
 
-  /// Set Feature is the longest that is sent.
+  /// The length of Set Feature, the longest packet that is sent.
   private static let longestSent = 32
 
-  /// When the latest header had been read.
+  /// When the latest header was read.
   private(set) var headerAt = MonotonicInstant(nanoseconds: 0)
 
   private let bus: any I2CBus
@@ -28,7 +28,7 @@ final class SHTPLink {
   private let incoming: UnsafeMutableRawBufferPointer
   private let cargo: UnsafeMutableRawBufferPointer
   private let operations: UnsafeMutableBufferPointer<I2COperation>
-  /// Of the next packet to each channel.
+  /// The sequence number of the next packet to each channel.
   private var sequences = InlineArray<6, UInt8>(repeating: 0)
 
   init(_ bus: any I2CBus, address: UInt8, clock: any MonotonicTimeSource = MonotonicClock()) {
@@ -50,8 +50,8 @@ final class SHTPLink {
   }
 
   /// - Parameters:
-  ///   - count: bytes of cargo
-  ///   - fill: writes them over zeros
+  ///   - count: the number of bytes of cargo
+  ///   - fill: writes the cargo over zeros
   func send(
     on channel: UInt8, count: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Void
   ) throws(HardwareError) {
@@ -63,7 +63,7 @@ final class SHTPLink {
     sequences[Int(channel)] &+= 1
     fill(UnsafeMutableRawBufferPointer(rebasing: packet[SHTPHeader.length...]))
     operations[0] = .write(UnsafeRawBufferPointer(packet))
-    // A write that lost arbitration has not arrived.
+    // A write that lost arbitration did not arrive.
     for _ in 1..<3 {
       do throws(HardwareError) {
         return try transfer()
@@ -85,7 +85,7 @@ final class SHTPLink {
     }
   }
 
-  /// Takes the waiting packet. No read is repeated: the chip does not send its bytes a second time.
+  /// Takes the waiting packet. No read is repeated, because the chip sends its bytes only once.
   func receive() throws(HardwareError) -> Arrival {
     let announced = try header()
     headerAt = clock.now
@@ -107,19 +107,19 @@ final class SHTPLink {
     return .packet(channel: announced.channel, cargo: UnsafeRawBufferPointer(rebasing: cargo[..<count]))
   }
 
-  /// Whether a chip at this address speaks SHTP and has output: of two headers the second announces the same packet as
-  /// the first, and has become a continuation by being the second. No cargo is taken, and nothing is written.
+  /// Whether a chip at this address uses SHTP and has output. The check reads two headers: the second must announce the
+  /// same packet as the first, as a continuation. It takes no cargo, and writes nothing.
   func isSpoken() throws(HardwareError) -> Bool {
     do throws(HardwareError) {
       let first = try header()
       guard first.isPossible else { return false }
       let second = try header()
-      // By the data sheet each transfer has a number of its own; the same one twice has been seen as well.
+      // By the data sheet each transfer has its own number, but the same one twice has been seen as well.
       return second.isContinuation && second.packetLength == first.packetLength && second.channel == first.channel
         && second.sequence &- first.sequence <= 1
     } catch {
       switch error {
-      // Adapters that know only SMBus can read nothing without a register, and others give up on a clock that is stretched.
+      // SMBus adapters cannot read without a register, and others give up on a stretched clock.
       case .timedOut, .system: return false
       default: throw error
       }

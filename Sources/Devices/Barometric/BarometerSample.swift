@@ -2,15 +2,16 @@ import MonotonicTime
 
 /// One reading of a barometer.
 public struct BarometerSample: Equatable, Sendable {
-  /// The range between the deepest mine and the highest flight; a chip that states another pressure is not measuring.
+  /// The plausible pressures, from the highest flight to the deepest mine. A chip that states another one is not
+  /// measuring.
   static let pressures: ClosedRange<Double> = 1000...125_000
 
   public var at: MonotonicInstant
-  /// Of the air, Pa.
+  /// The pressure of the air, Pa.
   public var pressurePascals: Double
-  /// Of the chip, which is a little warmer than the air, degrees Celsius.
+  /// The temperature of the chip, which is slightly warmer than the air, degrees Celsius.
   public var temperatureCelsius: Double
-  /// Relative, 0 to 100; `nil` where the chip does not measure it.
+  /// The relative humidity, 0 to 100; `nil` if the chip does not measure it.
   public var humidityPercent: Double?
 
   public init(
@@ -22,7 +23,7 @@ public struct BarometerSample: Equatable, Sendable {
     self.humidityPercent = humidityPercent
   }
 
-  /// A measurement of a chip, or `nil` if it cannot be one.
+  /// A chip's measurement; `nil` if it is not plausible.
   init?(
     goodAt at: MonotonicInstant, pressurePascals: Double, temperatureCelsius: Double, humidityPercent: Double? = nil
   ) {

@@ -1,23 +1,24 @@
 /// The bytes that a driver transfers over the bus to read its chip.
 public struct BusReadout: Sendable {
-  /// A chip that is asked for one measurement at a time: its status, and up to seven bytes.
+  /// The readout of a polled chip: its status, and up to seven bytes.
   static let polled = BusReadout(bytesPerSample: 8, readsPerSample: 2, bytesPerBurst: 0, readsPerBurst: 0)
 
-  /// Address and register, the address again, each with its acknowledge, and what begins and ends a read.
+  /// The clocks of address, register and repeated address with their acknowledges, and of the start and stop
+  /// conditions.
   private static let clocksPerRead = 30.0
   private static let clocksPerByte = 9.0
 
   var bytesPerSample: Int
-  /// Beyond those of a whole burst.
+  /// The reads per sample, in addition to those of a burst.
   var readsPerSample: Int
-  /// Beyond the samples.
+  /// The bytes per burst, in addition to the samples.
   var bytesPerBurst: Int
   var readsPerBurst: Int
 
   /// - Parameters:
-  ///   - bytesPerSample: in the FIFO
-  ///   - bytesPerBurst: for how much waits there
-  ///   - readsPerBurst: one for that, one for all samples
+  ///   - bytesPerSample: the bytes of a sample in the FIFO
+  ///   - bytesPerBurst: the bytes that state how much waits
+  ///   - readsPerBurst: the reads per burst: one for that, and one for all samples
   init(bytesPerSample: Int, readsPerSample: Int = 0, bytesPerBurst: Int = 2, readsPerBurst: Int = 2) {
     self.bytesPerSample = bytesPerSample
     self.readsPerSample = readsPerSample
@@ -25,7 +26,7 @@ public struct BusReadout: Sendable {
     self.readsPerBurst = readsPerBurst
   }
 
-  /// How many clocks a second the bus is busy for it.
+  /// The clocks per second for which the bus is busy.
   ///
   /// - Parameters:
   ///   - rateHz: samples a second

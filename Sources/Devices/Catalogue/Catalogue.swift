@@ -1,5 +1,5 @@
 extension CatalogueEntry {
-  /// The chips that the hub can read, kind by kind, the commonest of each first.
+  /// The chips that the hub can read, by kind, the commonest of each first.
   public static let all: [CatalogueEntry] =
     entries(InertialChip.all, .imu) + entries(MagnetometerChip.all, .magnetometer)
     + entries(BarometerChip.all, .barometer) + entries(SupplyMonitorChip.all, .supplyMonitor)
@@ -8,7 +8,7 @@ extension CatalogueEntry {
     _ chips: [Chip<Driver, Configuration>], _ kind: ChipKind
   ) -> [CatalogueEntry] { chips.map { CatalogueEntry(kind, $0) } }
 
-  /// Chips that can be told, and that the hub cannot read yet.
+  /// The chips that the hub recognises, but cannot read yet.
   static let unread = [
     CatalogueEntry("BMI270", at: [0x68, 0x69], 0x00, is: [0x24])
   ]

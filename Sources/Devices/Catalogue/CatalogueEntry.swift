@@ -1,14 +1,14 @@
-/// A chip as those see it who look for chips and do not drive them. From the makers' data sheets.
+/// A chip's data for programs that look for chips without driving them. It comes from the manufacturers' data sheets.
 public struct CatalogueEntry: Sendable {
   /// The measured quantity and the name in a board file, for the chips that the hub can read.
   public var driver: (kind: ChipKind, name: String)?
-  /// For people.
+  /// The title for people.
   public var title: String
   public var addresses: [UInt8]
   public var identity: ChipIdentity
-  /// Whose driver has read the same of its twin, or uses it in the same way.
+  /// The software whose driver has read the same from the chip's twin, or uses the chip in the same way.
   public var provenAgainst = ""
-  /// 0 for none.
+  /// The number of samples in its FIFO; 0 for none.
   public var fifoSampleCount = 0
   public var ratesHz = 0.0...0.0
   public var milliamperes = 0.0

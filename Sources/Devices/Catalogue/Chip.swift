@@ -2,43 +2,43 @@ import HardwareIO
 
 /// An entry of the catalogue: a chip's name, identity and driver.
 public struct Chip<Driver, Configuration>: Sendable {
-  /// Its name in a board file: `mpu-6050`.
+  /// The name in a board file, for example `mpu-6050`.
   public let name: String
-  /// For people: `MPU-6050`.
+  /// The title for people, for example `MPU-6050`.
   public let title: String
-  /// 7 bits; the first is the usual one.
+  /// The possible 7-bit addresses; the first is the usual one.
   public let addresses: [UInt8]
   public let identity: ChipIdentity
-  /// What its relatives say they are, whom the driver takes as well.
+  /// The identities of related chips that the driver accepts as well.
   let relatives: [UInt8]
-  /// The Linux driver that has read the same from the chip's twin as the hub's driver; if there is none, another user
-  /// of the chip.
+  /// The Linux driver that has read the same from the chip's twin as the hub's driver. If there is none, it is other
+  /// software for the chip.
   public let provenAgainst: String
-  /// How many samples its FIFO holds, as far as the driver uses it; 0 for none.
+  /// The number of samples in its FIFO that the driver uses; 0 for none.
   public let fifoSampleCount: Int
-  /// How many that of any chip holds which the driver takes.
+  /// The smallest FIFO of the chips that the driver accepts.
   public let leastFIFOSampleCount: Int
-  /// The number of looks for one sample, if it is polled.
+  /// The number of reads for one sample, if the chip is polled.
   public let looksPerSample: Int
   /// Whether its interrupt line falls when a sample is ready, instead of rising.
   public let dataReadyFalls: Bool
-  /// What its driver moves over the bus to read it.
+  /// The bytes that its driver transfers to read it.
   let readout: BusReadout
-  /// Its power while it measures.
+  /// The current while it measures.
   public let milliamperes: Double
-  /// Its power while it sleeps.
+  /// The current while it sleeps.
   public let sleepMilliamperes: Double
-  /// Of inertial sensors: how it waits for motion; `nil` for one that cannot.
+  /// How an inertial sensor waits for motion; `nil` if it cannot.
   public let wakeOnMotion: WakeOnMotion?
-  /// The slowest and the fastest that can be asked for.
+  /// The slowest and the fastest rate.
   public let ratesHz: ClosedRange<Double>
   private let actualRate: @Sendable (_ wishHz: Double) -> Double
   private let makeDriver: @Sendable (ChipConnection, Configuration) -> Driver
   private let putToSleep: @Sendable (I2CRegisters) throws(HardwareError) -> Void
 
   /// - Parameters:
-  ///   - actualRate: the chip's rate for a wanted one
-  ///   - putToSleep: puts a chip to sleep of which nothing else is known
+  ///   - actualRate: returns the chip's rate for a requested one
+  ///   - putToSleep: puts a chip in an unknown state to sleep
   init(
     name: String, title: String, addresses: [UInt8], identity: ChipIdentity, relatives: [UInt8] = [],
     provenAgainst: String,
@@ -70,7 +70,7 @@ public struct Chip<Driver, Configuration>: Sendable {
     self.wakeOnMotion = wakeOnMotion
   }
 
-  /// The rate that the chip makes of a wish.
+  /// The chip's rate that is nearest to the requested one.
   public func rate(nearest wishHz: Double) -> Double { actualRate(wishHz) }
 
   /// The number of clocks per second for which reading it occupies its bus.
@@ -86,7 +86,7 @@ public struct Chip<Driver, Configuration>: Sendable {
     makeDriver(connection, configuration)
   }
 
-  /// Puts a chip to sleep of which nothing else is known; does nothing to a chip that its driver would refuse.
+  /// Puts a chip in an unknown state to sleep. Does nothing to a chip that its driver would refuse.
   public func sleep(on bus: any I2CBus, address: UInt8) throws(HardwareError) {
     try bus.claim(address)
     let registers = I2CRegisters(bus, address: address, capacity: ChipIdentity.longest)

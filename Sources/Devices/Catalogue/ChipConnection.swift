@@ -5,10 +5,10 @@ import MonotonicTime
 public struct ChipConnection {
   public var bus: any I2CBus
   public var address: UInt8
-  /// The chip's interrupt line, if it is wired, which rises or falls when a sample is ready.
+  /// The chip's interrupt line, if it is wired. It changes when a sample is ready.
   public var dataReady: (any GPIOEdgeInput)?
   public var clock: any MonotonicTimeSource
-  /// Waits on the calling thread, for the chip to wake.
+  /// Blocks the calling thread while the chip wakes.
   public var pause: (Duration) -> Void
 
   public init(
@@ -22,6 +22,6 @@ public struct ChipConnection {
     self.pause = pause
   }
 
-  /// When a measurement was made that is found to be new now: half a period ago, on average.
+  /// The time of a measurement that is new now: half a period ago, on average.
   func measuredAt(rateHz: Double) -> MonotonicInstant { clock.now.advanced(by: .nanoseconds(-Int64(0.5e9 / rateHz))) }
 }

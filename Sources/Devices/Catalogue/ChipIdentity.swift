@@ -1,26 +1,27 @@
 import HardwareIO
 
-/// The way in which a chip identifies itself.
+/// How a chip identifies itself.
 public struct ChipIdentity: Sendable {
-  /// No identity has more bytes.
+  /// The maximum number of bytes in an identity.
   static let longest = 4
 
-  /// The first of the registers that tell.
+  /// The first identity register.
   public var register: UInt8
-  /// Their values, including those of clones; a chip without such registers has none, and is identified by `isTrue`.
+  /// The values of these registers, including those of clones. A chip without identity registers has none, and is
+  /// identified by `isTrue`.
   public var values: [[UInt8]]
   private let test: Test?
-  /// The evidence for a chip without such registers.
+  /// The evidence for a chip without identity registers.
   public let toldBy: String?
 
-  /// Whether a chip without identity registers is the expected one.
+  /// The check for a chip without identity registers.
   private struct Test: Sendable {
     let isPassed: @Sendable (I2CRegisters) throws(HardwareError) -> Bool
   }
 
   init(register: UInt8, values: [UInt8]) { self.init(register: register, sequences: values.map { [$0] }) }
 
-  /// - Parameter sequences: each of the same length, at most `longest`
+  /// - Parameter sequences: the values, all of the same length, at most `longest`
   init(register: UInt8, sequences: [[UInt8]]) {
     self.register = register
     values = sequences
@@ -31,7 +32,7 @@ public struct ChipIdentity: Sendable {
   /// - Parameters:
   ///   - register: the first register to read
   ///   - toldBy: the evidence, for people: `its checksum`
-  ///   - test: only reads
+  ///   - test: the check, which only reads
   init(register: UInt8, toldBy: String, test: @escaping @Sendable (I2CRegisters) throws(HardwareError) -> Bool) {
     self.register = register
     values = []
@@ -39,9 +40,9 @@ public struct ChipIdentity: Sendable {
     self.test = Test(isPassed: test)
   }
 
-  /// Asks the chip, with room for `longest` bytes.
+  /// Reads the chip's identity, with room for `longest` bytes.
   ///
-  /// - Parameter relatives: other values of the first register that will do
+  /// - Parameter relatives: other accepted values of the first register
   func isTrue(of registers: I2CRegisters, alsoTaking relatives: [UInt8] = []) throws(HardwareError) -> Bool {
     if let test { return try test.isPassed(registers) }
     guard let count = values.first?.count else { return false }
@@ -51,7 +52,7 @@ public struct ChipIdentity: Sendable {
 
   /// Makes a driver refuse another chip.
   ///
-  /// - Parameter title: of the expected chip
+  /// - Parameter title: the title of the expected chip
   func require(_ title: String, of registers: I2CRegisters) throws(HardwareError) {
     let place = "the chip at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name)"
     if let test {
@@ -65,7 +66,7 @@ public struct ChipIdentity: Sendable {
         + "(\(values.map(ChipIdentity.text).joined(separator: ", ")))")
   }
 
-  /// `0x48 0x34`
+  /// A text such as `0x48 0x34`.
   private static func text(_ bytes: [UInt8]) -> String {
     bytes.map { "0x" + String($0, radix: 16) }.joined(separator: " ")
   }

@@ -1,19 +1,19 @@
 import HardwareIO
 
-/// Asks the addresses of a bus who is there. Nothing is written but the numbers of the registers that are read.
+/// Asks all addresses of a bus for chips. It writes nothing but the numbers of the registers to read.
 public enum ChipProbe {
   public enum Finding: Sendable {
     case chip(CatalogueEntry, address: UInt8)
-    /// A chip acknowledges that is none of the known ones.
+    /// An unknown chip acknowledges.
     case unknown(address: UInt8)
-    /// A kernel driver has it.
+    /// A kernel driver uses the address.
     case taken(address: UInt8, driver: String?)
   }
 
-  /// The addresses that are not set apart for the bus itself.
+  /// The addresses that are not reserved for the bus itself.
   private static let addresses: ClosedRange<UInt8> = 0x08...0x77
 
-  /// - Throws: where the bus itself does not work
+  /// - Throws: if the bus itself does not work
   public static func find(on bus: any I2CBus) throws(HardwareError) -> [Finding] {
     var findings: [Finding] = []
     var timeouts = 0
@@ -29,9 +29,9 @@ public enum ChipProbe {
       } catch {
         switch error {
         case .busy(_, _, let driver): findings.append(.taken(address: address, driver: driver))
-        // It acknowledges now and then, which is no answer.
+        // The chip acknowledges only sometimes, which is no answer.
         case .noAcknowledge: findings.append(.unknown(address: address))
-        // One that has nothing to say may hold the clock until it has; where several do, it is the bus.
+        // A chip without output may hold the clock until it has some. If several do, it is the bus.
         case .timedOut where timeouts < 2:
           timeouts += 1
           findings.append(.unknown(address: address))

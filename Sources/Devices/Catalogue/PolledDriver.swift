@@ -1,19 +1,19 @@
 import HardwareIO
 
-/// Drives a sensor without a FIFO: it is asked for its latest measurement, one at a time.
+/// Drives a sensor without a FIFO, which is read one measurement at a time.
 public protocol PolledDriver<Sample>: AnyObject {
   associatedtype Sample: Sendable
-  /// Makes sure that the chip is the right one, wakes it and has it measure.
+  /// Checks the chip's identity, wakes it and starts measuring.
   func start() throws(HardwareError)
-  /// The latest measurement, if there is one that has not been taken yet, and if it is a good one.
+  /// The latest measurement, if it is new and valid.
   func read() throws(HardwareError) -> Sample?
-  /// Puts the chip to sleep, whatever state it is in; an error only means that it is gone already.
+  /// Puts the chip to sleep, whatever its state. An error only means that the chip is gone already.
   func stop()
 }
 
-/// How such a sensor is to measure.
+/// The configuration of a polled sensor.
 public struct PolledConfiguration: Equatable, Sendable {
-  /// Measurements a second, as wished; each chip has rates of its own.
+  /// The requested measurements per second; each chip has its own rates.
   public var rateHz: Double
 
   public init(rateHz: Double) { self.rateHz = rateHz }

@@ -4,7 +4,7 @@ struct DPS310Coefficients: Sendable {
   private let t: (c0: Double, c1: Double)
   private let p: (c00: Double, c10: Double, c01: Double, c11: Double, c20: Double, c21: Double, c30: Double)
 
-  /// - Parameter bytes: 18 of them, from the coefficients' first register on
+  /// - Parameter bytes: 18 bytes from the coefficients' first register on
   init(_ bytes: UnsafeRawBufferPointer) {
     func byte(_ offset: Int) -> Int { Int(bytes[offset]) }
     func signed(_ number: Int, bits: Int) -> Double { Double(number < 1 << (bits - 1) ? number : number - 1 << bits) }
@@ -17,16 +17,16 @@ struct DPS310Coefficients: Sendable {
     p = (signed(c00, bits: 20), signed(c10, bits: 20), whole(8), whole(10), whole(12), whole(14), whole(16))
   }
 
-  /// Degrees Celsius.
+  /// The temperature in degrees Celsius.
   ///
-  /// - Parameter scaled: the number by its factor
+  /// - Parameter scaled: the number divided by its factor
   func temperature(_ scaled: Double) -> Double { t.c0 / 2 + t.c1 * scaled }
 
-  /// Pa.
+  /// The pressure in Pa.
   ///
   /// - Parameters:
-  ///   - scaled: the number by its factor
-  ///   - temperature: likewise
+  ///   - scaled: the number divided by its factor
+  ///   - temperature: the temperature's number divided by its factor
   func pressure(_ scaled: Double, temperature: Double) -> Double {
     let cold = p.c00 + scaled * (p.c10 + scaled * (p.c20 + scaled * p.c30))
     return cold + temperature * (p.c01 + scaled * (p.c11 + scaled * p.c21))

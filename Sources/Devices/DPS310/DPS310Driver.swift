@@ -7,7 +7,7 @@ final class DPS310Driver: PolledDriver {
   private let connection: ChipConnection
   private let rate: DPS310Rate
   private var coefficients: DPS310Coefficients?
-  /// Whether the temperature has been measured since the start, without which the pressure says nothing.
+  /// Whether the temperature has been measured since the start. Without it, the pressure is meaningless.
   private var knowsTemperature = false
 
   init(_ connection: ChipConnection, _ configuration: PolledConfiguration) {
@@ -20,7 +20,7 @@ final class DPS310Driver: PolledDriver {
     let chip = BarometerChip.dps310
     try chip.identity.require(chip.title, of: registers)
     try registers.write(DPS310Register.softReset, to: DPS310Register.reset)
-    // 40 ms until it has its coefficients.
+    // The chip needs 40 ms until it has its coefficients.
     connection.pause(.milliseconds(40))
     try waitUntilReady()
     coefficients = DPS310Coefficients(try registers.read(DPS310Register.coefficients, count: 18))
@@ -66,7 +66,8 @@ final class DPS310Driver: PolledDriver {
     throw .timedOut("the DPS310 at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name)")
   }
 
-  /// Without this some chips measure 60 degrees instead of 20; chips that do not need it say so.
+  /// Corrects the temperature of some chips, which otherwise measure 60 degrees instead of 20. Chips that do not need
+  /// this say so.
   private func mendTemperature() throws(HardwareError) {
     guard try registers.read(DPS310Register.mendedStatus) & DPS310Register.isMended == 0 else { return }
     try registers.write(DPS310Register.unlock1Key, to: DPS310Register.unlock1)
@@ -77,13 +78,13 @@ final class DPS310Driver: PolledDriver {
   }
 }
 
-/// One of the rates of the DPS310, and how often it can measure the pressure for each of its results by then.
+/// A rate of the DPS310, and its oversampling of the pressure.
 struct DPS310Rate {
-  /// How often something is measured for one result.
+  /// The number of samples for one result.
   enum Precision {
     case once, fourTimes, eightTimes, sixteenTimes
 
-    /// As PRS_CFG takes it.
+    /// The value for PRS_CFG.
     var bits: UInt8 {
       switch self {
       case .once: 0
@@ -93,7 +94,7 @@ struct DPS310Rate {
       }
     }
 
-    /// The divisors of the numbers.
+    /// The divisor of the number.
     var scale: Double {
       switch self {
       case .once: 524_288
@@ -103,19 +104,19 @@ struct DPS310Rate {
       }
     }
 
-    /// As CFG_REG takes it: longer numbers do not fit without.
+    /// The value for CFG_REG: longer numbers must be shifted to fit.
     var shift: UInt8 { self == .sixteenTimes ? DPS310Register.pressureShift : 0 }
   }
 
-  /// All measurements of a second together may take no more than that, and take 27.6, 14.8, 8.4 and 3.6 ms for one of
-  /// the pressure; the temperature is measured once for each of them, in 3.6 ms.
+  /// The rates and their precision. All measurements of a second must fit into it. A measurement of the pressure takes
+  /// 27.6, 14.8, 8.4 or 3.6 ms, and one of the temperature, once for each, takes 3.6 ms.
   private static let all: [(hertz: Double, precision: Precision)] = [
     (1, .sixteenTimes), (2, .sixteenTimes), (4, .sixteenTimes), (8, .sixteenTimes), (16, .sixteenTimes),
     (32, .eightTimes), (64, .fourTimes), (128, .once),
   ]
 
   let hertz: Double
-  /// As PRS_CFG and TMP_CFG take it, further up.
+  /// The bits of the rate in PRS_CFG and TMP_CFG.
   let bits: UInt8
   let precision: Precision
 

@@ -5,13 +5,13 @@
 /// the chip states which; the coefficients are available only 40 ms after a reset; some chips measure 60 degrees
 /// instead of 20 until they are corrected through registers that the data sheet does not name.
 enum DPS310Register {
-  /// PSR_B2 and on: pressure and then temperature, 24 bits each, high byte first.
+  /// PSR_B2 and following: pressure and then temperature, 24 bits each, high byte first.
   static let data: UInt8 = 0x00
   /// PRS_CFG: rate and oversampling of the pressure.
   static let pressureConfiguration: UInt8 = 0x06
-  /// TMP_CFG: which sensor, and the rate and oversampling of the temperature.
+  /// TMP_CFG: the sensor, the rate and the oversampling of the temperature.
   static let temperatureConfiguration: UInt8 = 0x07
-  /// MEAS_CFG: the marks of ready values, and the mode.
+  /// MEAS_CFG: the flags of ready values, and the mode.
   static let measurement: UInt8 = 0x08
   /// CFG_REG: shifts, interrupts and FIFO.
   static let configuration: UInt8 = 0x09
@@ -21,7 +21,7 @@ enum DPS310Register {
   static let productID: UInt8 = 0x0D
   /// COEF: 18 bytes.
   static let coefficients: UInt8 = 0x10
-  /// COEF_SRCE: whose coefficients they are.
+  /// COEF_SRCE: the temperature sensor that the coefficients belong to.
   static let coefficientSource: UInt8 = 0x28
 
   // Registers that the data sheet does not name: the correction of the temperature, and the key for it.
@@ -32,12 +32,12 @@ enum DPS310Register {
 
   static let identity: UInt8 = 0x10
   static let softReset: UInt8 = 0x09
-  /// Sensor and coefficients.
+  /// Sensor and coefficients are ready.
   static let isReady: UInt8 = 0xC0
   static let pressureIsNew: UInt8 = 0x10
   static let temperatureIsNew: UInt8 = 0x20
   static let idle: UInt8 = 0x00
-  /// Pressure and temperature, again and again.
+  /// Pressure and temperature are measured continuously.
   static let background: UInt8 = 0x07
   /// The temperature sensor next to the pressure sensor, in both registers that select one.
   static let externalTemperature: UInt8 = 0x80

@@ -8,7 +8,7 @@ final class HMC5883LDriver: PolledDriver {
   private let registers: I2CRegisters
   private let connection: ChipConnection
   private let rate: HMC5883LRate
-  /// The measurement of the last read: the chip does not mark new ones.
+  /// The measurement of the last read. It reveals repetitions, because the chip does not mark new measurements.
   private var last: SIMD3<Int16> = .zero
 
   init(_ connection: ChipConnection, _ configuration: PolledConfiguration) {
@@ -22,7 +22,7 @@ final class HMC5883LDriver: PolledDriver {
     try chip.identity.require(chip.title, of: registers)
     try registers.write(rate.bits, to: HMC5883LRegister.configurationA)
     try registers.write(HMC5883LRegister.gain1090, to: HMC5883LRegister.configurationB)
-    // The gain applies from the second measurement on. Each takes six milliseconds, and up to eight make a mean.
+    // The gain applies from the second measurement on. Each takes six milliseconds, and up to eight are averaged.
     try registers.write(HMC5883LRegister.single, to: HMC5883LRegister.mode)
     connection.pause(.milliseconds(60))
     last = try readUnits()
@@ -31,7 +31,7 @@ final class HMC5883LDriver: PolledDriver {
 
   func read() throws(HardwareError) -> MagnetometerSample? {
     let units = try readUnits()
-    // Two measurements with the same bits do happen, and are no loss.
+    // Two real measurements with the same bits are possible; dropping one is no loss.
     guard units != last else { return nil }
     last = units
     guard HMC5883LRegister.units.contains(units.min()), HMC5883LRegister.units.contains(units.max()) else { return nil }
@@ -42,7 +42,7 @@ final class HMC5883LDriver: PolledDriver {
 
   func stop() { try? registers.write(HMC5883LRegister.idle, to: HMC5883LRegister.mode) }
 
-  /// Sorted: the chip puts z before y.
+  /// Reads the axes in order; the chip puts z before y.
   private func readUnits() throws(HardwareError) -> SIMD3<Int16> {
     let bytes = try registers.read(HMC5883LRegister.output, count: 6)
     return SIMD3(bytes.bigEndian(at: 0), bytes.bigEndian(at: 4), bytes.bigEndian(at: 2))
@@ -58,7 +58,7 @@ struct HMC5883LRate {
   ]
 
   let hertz: Double
-  /// As configuration register A takes it, with the averaging.
+  /// The value for configuration register A, with the averaging.
   let bits: UInt8
 
   init(nearest wish: Double) {

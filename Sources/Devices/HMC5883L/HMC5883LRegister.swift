@@ -10,19 +10,19 @@ enum HMC5883LRegister {
   static let configurationB: UInt8 = 0x01
   /// Continuous, single or idle, from table 10 on.
   static let mode: UInt8 = 0x02
-  /// x, z and y follow each other, high byte first, tables 13 to 15.
+  /// x, z and y in this order, high byte first, tables 13 to 15.
   static let output: UInt8 = 0x03
-  /// The first of three.
+  /// The first of three identification registers.
   static let identificationA: UInt8 = 0x0A
 
-  /// "H43".
+  /// The identity "H43".
   static let identity: [UInt8] = [0x48, 0x34, 0x33]
 
-  // Configuration A: the mean of this number of measurements
+  // Configuration A: the average of this number of measurements
   static let meanOf8: UInt8 = 0x60
   static let meanOf4: UInt8 = 0x40
   static let meanOf2: UInt8 = 0x20
-  /// A field of 1.3 gauss and more: 1090 units to one.
+  /// The gain for fields up to 1.3 gauss: 1090 units per gauss.
   static let gain1090: UInt8 = 0x20
   static let unitsPerGauss: Float = 1090
   static let continuous: UInt8 = 0x00

@@ -3,12 +3,12 @@ import MonotonicTime
 
 /// Driver of the ICM-20948, without its magnetometer, which it connects to the bus for another driver.
 final class ICM20948Driver: InertialDriver {
-  /// With room for one more, which tells that none was left out.
+  /// The usable number of samples. One frame is spare: it shows that none was dropped.
   static let fifoSampleCount = fifoSize / frameLength - 1
 
-  /// By the data sheet; a chip that has more is emptied as early.
+  /// The size in the data sheet. A chip with more is emptied just as early.
   private static let fifoSize = 512
-  /// Accelerometer and gyroscope, three axes of two bytes each.
+  /// The length of a frame: accelerometer and gyroscope, three axes of two bytes each.
   private static let frameLength = 12
 
   var counters: InertialCounters { readout.counters }
@@ -20,7 +20,7 @@ final class ICM20948Driver: InertialDriver {
   private let gyroscopeScale: Float
   private let accelerometerScale: Float
   private var readout: FIFOReadout
-  /// The bytes in addition to complete frames that waited at the last read.
+  /// The number of bytes beyond complete frames at the last read.
   private var lastRemainder = 0
 
   init(_ connection: ChipConnection, _ configuration: InertialConfiguration) {
@@ -34,7 +34,7 @@ final class ICM20948Driver: InertialDriver {
   }
 
   func start() throws(HardwareError) {
-    // An earlier program may have left another bank, which has no identity.
+    // An earlier program may have left another bank selected, which has no identity.
     try registers.write(ICM20948Register.bank0, to: ICM20948Register.bank)
     try InertialChip.icm20948.identity.require("ICM-20948", of: registers)
     try registers.write(ICM20948Register.deviceReset, to: ICM20948Register.powerManagement1)
@@ -54,7 +54,7 @@ final class ICM20948Driver: InertialDriver {
       rate.filter << 3 | configuration.accelerometerRange.icm20948Bits | ICM20948Register.filtered,
       to: ICM20948Register.accelerometer)
     try registers.write(ICM20948Register.bank0, to: ICM20948Register.bank)
-    // The bypass lasts while the chip sleeps.
+    // The bypass stays on while the chip sleeps.
     try registers.write(ICM20948Register.pulses | ICM20948Register.bypass, to: ICM20948Register.interruptPin)
     if connection.dataReady != nil {
       try registers.write(ICM20948Register.dataReady, to: ICM20948Register.interruptEnable1)
@@ -69,12 +69,13 @@ final class ICM20948Driver: InertialDriver {
     let (waiting, hasOverflown) = try readout.look { () throws(HardwareError) in
       let status = try registers.read(ICM20948Register.overflowStatus)
       let waiting = Int(UInt16(bitPattern: try registers.read(ICM20948Register.fifoCount, count: 2).bigEndian(at: 0)))
-      // Where there is no room for a frame, one may have been left out already.
+      // If there is no room for a frame, one may already have been dropped.
       let isFull = waiting > ICM20948Driver.fifoSize - ICM20948Driver.frameLength
       return (waiting, isFull || status & ICM20948Register.overflow != 0)
     }
     if hasOverflown { return try startOver(.overflow, &batch) }
-    // A frame that the chip is writing is whole at the next look; what stays torn was torn by the bus.
+    // A frame that the chip is writing is complete at the next read. A frame that stays incomplete was damaged on the
+    // bus.
     let remainder = waiting % ICM20948Driver.frameLength
     defer { lastRemainder = remainder }
     if remainder != 0 {
@@ -97,13 +98,13 @@ final class ICM20948Driver: InertialDriver {
         accelerometer: SIMD3(axis(0), axis(1), axis(2)) * accelerometerScale)
     }
     try readout.complete(&batch) { () throws(HardwareError) in
-      // TEMP_OUT: 333.87 to a degree, 0 at 21 degrees.
+      // TEMP_OUT has 333.87 units per degree, and 0 means 21 degrees.
       Float(try registers.read(ICM20948Register.temperature, count: 2).bigEndian(at: 0)) / 333.87 + 21
     }
   }
 
   func stop() {
-    // A start that failed on its way may have left another bank.
+    // A failed start may have left another bank selected.
     try? registers.write(ICM20948Register.bank0, to: ICM20948Register.bank)
     try? registers.write(ICM20948Register.sleep, to: ICM20948Register.powerManagement1)
   }
@@ -122,22 +123,22 @@ final class ICM20948Driver: InertialDriver {
   }
 }
 
-/// One of the rates at which both sensors can measure, and the filter that goes with it.
+/// A rate at which both sensors can measure, and its filter.
 struct ICM20948Rate {
-  /// 1125 Hz, divided by one more.
+  /// The divider: the rate is 1125 Hz divided by this plus one.
   let divider: UInt8
 
   var hertz: Double { 1125 / (Double(divider) + 1) }
 
-  /// The nearest that is no slower than the wish, a rounding apart; the fastest for more.
+  /// The slowest rate that is not slower than requested, apart from rounding; the fastest if none is.
   init(nearest wish: Double) {
     let quotient = min(max((1125 / wish).rounded(), 1), 256)
     let isTooSlow = 1125 / quotient < 0.95 * wish
     divider = UInt8(clamping: Int(quotient) - (isTooSlow ? 2 : 1))
   }
 
-  /// The low-pass filter just below half the rate, so that nothing folds back. A number means nearly the same to both sensors;
-  /// the wider of the two bandwidths counts: 473, 246, 119.5, 51.2, 23.9, 11.6 and 5.7 Hz.
+  /// The low-pass filter just below half of the rate, so that nothing aliases. A setting means nearly the same for both
+  /// sensors; the wider of the two bandwidths counts: 473, 246, 119.5, 51.2, 23.9, 11.6 and 5.7 Hz.
   var filter: UInt8 {
     switch hertz / 2 {
     case 473...: 7

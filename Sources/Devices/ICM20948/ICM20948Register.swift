@@ -14,21 +14,21 @@ enum ICM20948Register {
   static let userControl: UInt8 = 0x03
   /// PWR_MGMT_1.
   static let powerManagement1: UInt8 = 0x06
-  /// INT_PIN_CFG: the interrupt pin's electrics, of which 0 is pulses, high and driven, and the bypass.
+  /// INT_PIN_CFG: the electrical settings of the interrupt pin (0 is an active-high, driven pulse), and the bypass.
   static let interruptPin: UInt8 = 0x0F
   /// INT_ENABLE_1.
   static let interruptEnable1: UInt8 = 0x11
-  /// INT_STATUS_2: whether the FIFO ran over; reading clears it.
+  /// INT_STATUS_2: whether the FIFO overflowed; reading clears it.
   static let overflowStatus: UInt8 = 0x1B
   /// TEMP_OUT_H, high byte first.
   static let temperature: UInt8 = 0x39
-  /// FIFO_EN_2: what goes into the FIFO.
+  /// FIFO_EN_2: the contents of the FIFO.
   static let fifoEnable2: UInt8 = 0x67
-  /// FIFO_RST: held, and let go.
+  /// FIFO_RST: reset, which is held and then released.
   static let fifoReset: UInt8 = 0x68
   /// FIFO_MODE: the behaviour of a full FIFO.
   static let fifoMode: UInt8 = 0x69
-  /// FIFO_COUNTH and FIFO_COUNTL: bytes.
+  /// FIFO_COUNTH and FIFO_COUNTL: the number of bytes.
   static let fifoCount: UInt8 = 0x70
   /// FIFO_R_W: the FIFO's next byte.
   static let fifo: UInt8 = 0x72
@@ -36,14 +36,14 @@ enum ICM20948Register {
   // The third, which is number 2
   /// GYRO_SMPLRT_DIV: rate = 1125 Hz / (1 + value).
   static let gyroscopeDivider: UInt8 = 0x00
-  /// GYRO_CONFIG_1: filter in bits 5:3, full scale in bits 2:1, and whether there is a filter.
+  /// GYRO_CONFIG_1: filter in bits 5:3, full scale in bits 2:1, and whether the filter is on.
   static let gyroscope: UInt8 = 0x01
-  /// ODR_ALIGN_EN: both sensors begin together.
+  /// ODR_ALIGN_EN: both sensors start together.
   static let alignment: UInt8 = 0x09
-  /// ACCEL_SMPLRT_DIV_1 and _2: as the gyroscope's, in twelve bits.
+  /// ACCEL_SMPLRT_DIV_1 and _2: like the gyroscope's, in twelve bits.
   static let accelerometerDividerHigh: UInt8 = 0x10
   static let accelerometerDividerLow: UInt8 = 0x11
-  /// ACCEL_CONFIG: as the gyroscope's.
+  /// ACCEL_CONFIG: like the gyroscope's.
   static let accelerometer: UInt8 = 0x14
 
   static let identity: UInt8 = 0xEA
@@ -51,13 +51,13 @@ enum ICM20948Register {
   // Banks
   static let bank0: UInt8 = 0x00
   static let bank2: UInt8 = 0x20
-  /// All but the first.
+  /// The banks without an identity.
   static let otherBanks: [UInt8] = [0x10, 0x20, 0x30]
 
   // Power management 1
   static let deviceReset: UInt8 = 0x80
   static let sleep: UInt8 = 0x40
-  /// The best clock there is.
+  /// Selects the best available clock.
   static let bestClock: UInt8 = 0x01
 
   // User control
@@ -70,13 +70,13 @@ enum ICM20948Register {
   /// Connects the chip's own bus to the host's.
   static let bypass: UInt8 = 0x02
 
-  // FIFO: the accelerometer, which lands first, and the three axes of the gyroscope
+  // FIFO: the accelerometer, which comes first, and the three axes of the gyroscope
   static let accelerometerAndGyroscope: UInt8 = 0x1E
-  /// A full FIFO takes no more frames, so that the frames stay complete.
+  /// A full FIFO accepts no more frames, so that the frames stay complete.
   static let stopWhenFull: UInt8 = 0x1F
   static let holdInReset: UInt8 = 0x1F
 
   static let aligned: UInt8 = 0x01
-  /// Configuration of either sensor: the filter is used.
+  /// Configuration of either sensor: the filter is on.
   static let filtered: UInt8 = 0x01
 }

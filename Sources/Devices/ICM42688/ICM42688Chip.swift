@@ -18,9 +18,9 @@ extension InertialChip {
       identity: ChipIdentity(register: ICM42688Register.whoAmI, values: [identity]),
       relatives: ICM42688Driver.identities,
       provenAgainst: "Linux (inv_icm42600)",
-      // 2 KB.
+      // The FIFO has 2 KB.
       fifoSampleCount: 128, readout: BusReadout(bytesPerSample: 16, bytesPerBurst: 3),
-      // D.C. electrical characteristics: both sensors in low noise, and asleep.
+      // The values are from the D.C. electrical characteristics: both sensors in low noise mode, and asleep.
       milliamperes: milliamperes, sleepMilliamperes: 0.0075, ratesHz: 12.5...1000,
       actualRate: { ICM42688Rate(nearest: $0).hertz },
       makeDriver: { ICM42688Driver($0, $1) },

@@ -5,7 +5,7 @@ import MonotonicTime
 final class ICM42688Driver: InertialDriver {
   static let identities = [ICM42688Register.icm42688, ICM42688Register.icm42605]
 
-  /// A header, two times three axes of two bytes, the temperature in one and the time in two.
+  /// The length of a packet: a header, two times three axes of two bytes, one byte of temperature and two of time.
   private static let packetLength = 16
 
   var counters: InertialCounters { readout.counters }
@@ -17,7 +17,7 @@ final class ICM42688Driver: InertialDriver {
   private let gyroscopeScale: Float
   private let accelerometerScale: Float
   private var readout: FIFOReadout
-  /// A sensor that begins says nothing at first; later that is a gap.
+  /// Whether a sensor has measured. At first it sends nothing; later that is a gap.
   private var hasMeasured = false
 
   init(_ connection: ChipConnection, _ configuration: InertialConfiguration) {
@@ -32,12 +32,12 @@ final class ICM42688Driver: InertialDriver {
   }
 
   func start() throws(HardwareError) {
-    // An earlier program may have left another bank, which has no identity.
+    // An earlier program may have left another bank selected, which has no identity.
     try registers.write(ICM42688Register.firstBank, to: ICM42688Register.bank)
     try ChipIdentity(register: ICM42688Register.whoAmI, values: ICM42688Driver.identities).require(
       "relative of the ICM-42688-P", of: registers)
     try registers.write(ICM42688Register.softReset, to: ICM42688Register.deviceConfiguration)
-    // DEVICE_CONFIG: 1 ms after a reset.
+    // A reset takes 1 ms (DEVICE_CONFIG).
     connection.pause(.milliseconds(2))
     try registers.write(ICM42688Register.bigEndian, to: ICM42688Register.interface0)
     let interface = try registers.read(ICM42688Register.interface1)
@@ -53,7 +53,7 @@ final class ICM42688Driver: InertialDriver {
     }
     try registers.write(ICM42688Register.bothAndTemperature, to: ICM42688Register.fifoContents)
     try registers.write(ICM42688Register.bothLowNoise, to: ICM42688Register.powerManagement)
-    // The start-up time of the gyroscope, which is longer than the time in which nothing may be written.
+    // This is the start-up time of the gyroscope, which is longer than the time without writes.
     connection.pause(.milliseconds(60))
     try registers.write(ICM42688Register.stream, to: ICM42688Register.fifoMode)
     hasMeasured = false
@@ -81,7 +81,7 @@ final class ICM42688Driver: InertialDriver {
     }
     guard decode(bytes, count, &batch) else { return try startOver(.misread, &batch) }
     try readout.complete(&batch, left: waiting - count) { () throws(HardwareError) in
-      // TEMP_DATA: 132.48 to a degree, 0 at 25 degrees.
+      // TEMP_DATA has 132.48 units per degree, and 0 means 25 degrees.
       Float(try registers.read(ICM42688Register.temperature, count: 2).bigEndian(at: 0)) / 132.48 + 25
     }
   }
@@ -98,7 +98,9 @@ final class ICM42688Driver: InertialDriver {
     try registers.write(ICM42688Register.flushFIFO, to: ICM42688Register.signalPathReset)
   }
 
-  /// Returns whether all packets were valid.
+  /// Decodes packets.
+  ///
+  /// - Returns: whether all of them were valid
   private func decode(_ bytes: UnsafeRawBufferPointer, _ count: Int, _ batch: inout IMUBatch) -> Bool {
     for offset in stride(from: 0, to: count * ICM42688Driver.packetLength, by: ICM42688Driver.packetLength) {
       guard bytes[offset] & ICM42688Register.headerMask == ICM42688Register.bothPacket else { return false }
@@ -106,7 +108,7 @@ final class ICM42688Driver: InertialDriver {
       let accelerometer = SIMD3(axis(0), axis(1), axis(2))
       let gyroscope = SIMD3(axis(3), axis(4), axis(5))
       guard min(accelerometer.min(), gyroscope.min()) > ICM42688Register.nothing else {
-        // The samples before and after it would be taken for neighbours.
+        // The samples before and after it would otherwise count as neighbours.
         if hasMeasured { return false }
         continue
       }
@@ -123,13 +125,13 @@ final class ICM42688Driver: InertialDriver {
 
 /// One of the rates at which both sensors can measure.
 struct ICM42688Rate {
-  /// Not in order: 500 Hz came last.
+  /// The rates in the order of the bits; 500 Hz was added last.
   private static let all: [(hertz: Double, bits: UInt8)] = [
     (12.5, 11), (25, 10), (50, 9), (100, 8), (200, 7), (500, 15), (1000, 6),
   ]
 
   let hertz: Double
-  /// As both sensors take it.
+  /// The bits for both sensors.
   let bits: UInt8
 
   init(nearest wish: Double) {

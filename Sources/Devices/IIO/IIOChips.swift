@@ -1,27 +1,27 @@
 import HardwareIO
 
-/// Entries like those of the catalogue, for sensors that a driver of the kernel's has. They are no chips that could be looked
-/// for, so that the catalogue does not list them: a board file names them.
+/// Entries like those of the catalogue, for sensors with a kernel driver. The catalogue does not list them, because
+/// they cannot be searched for; a board file names them.
 enum IIOChip {
-  /// The distinction between two entries, and the name that a board file uses.
+  /// The name that a board file uses, and that distinguishes two entries.
   static func name(_ devices: [IIODeviceName]) -> String {
     "iio:" + devices.map { "\($0)" }.joined(separator: "+")
   }
 
-  /// Nothing on a bus: no chip is put to sleep, or woken, without the kernel's driver.
+  /// An identity without a register: no chip is put to sleep, or woken, without the kernel's driver.
   static let identity = ChipIdentity(register: 0, toldBy: "the kernel's driver", test: { _ in false })
   static let provenAgainst = "Linux (itself)"
 }
 
 extension InertialChip {
-  /// - Parameter devices: one that has both sensors, or one for each
+  /// - Parameter devices: one device with both sensors, or one for each
   public static func iio(_ devices: [IIODeviceName]) -> InertialChip {
     InertialChip(
       name: IIOChip.name(devices), title: "IMU of the kernel's", addresses: [], identity: IIOChip.identity,
       provenAgainst: IIOChip.provenAgainst,
-      // As many as the kernel is told to keep.
+      // This is the number of samples that the kernel keeps.
       fifoSampleCount: 256, milliamperes: 0, sleepMilliamperes: 0, ratesHz: 1...1600,
-      // The kernel driver decides the actual rate, which is near this one.
+      // The kernel driver decides the actual rate, which is near the requested one.
       actualRate: { $0 },
       makeDriver: { IIOInertialDriver(devices, $0, $1) }, putToSleep: { _ in })
   }

@@ -18,17 +18,17 @@ final class IIOInertialDriver: InertialDriver {
   private let names: [IIODeviceName]
   private let connection: ChipConnection
   private let configuration: InertialConfiguration
-  /// Without the losses of the present run.
+  /// The counts without the losses of the present run.
   private var counted = InertialCounters()
   private var run: Run?
 
-  /// What there is while the chip measures.
+  /// The objects that exist while the chip measures.
   private final class Run {
     let timer: IIOTimerTrigger?
     let gyroscope: IIOVectorStream
-    /// `nil` where the gyroscope's scans have both.
+    /// The accelerometer's stream; `nil` if the gyroscope's scans have both.
     let accelerometer: IIOVectorStream?
-    /// Where it is not in the scans.
+    /// The temperature, if it is not in the scans.
     let temperature: IIOValue?
     var changes: IIOChanges
     var pairing: IIOPairing
@@ -54,13 +54,13 @@ final class IIOInertialDriver: InertialDriver {
     func close() {
       gyroscope.close()
       accelerometer?.close()
-      // It is not in use any more.
+      // The timer is no longer in use.
       timer?.close()
       changes.revert()
     }
   }
 
-  /// - Parameter names: of one device, or of two
+  /// - Parameter names: the names of one device, or of two
   init(_ names: [IIODeviceName], _ connection: ChipConnection, _ configuration: InertialConfiguration) {
     self.names = names
     self.connection = connection
@@ -131,7 +131,7 @@ final class IIOInertialDriver: InertialDriver {
     try setRange(IIOInertialDriver.accelerometer, of: accelerometer, to: forces, &changes)
     let gyroscopeHz = try gyroscope.setRate(of: "\(IIOInertialDriver.gyroscope)_x", to: wish, &changes)
     let accelerometerHz = try accelerometer.setRate(of: "\(IIOInertialDriver.accelerometer)_x", to: wish, &changes)
-    // Faster than the chip measures it would only say everything twice.
+    // A rate above the chip's would only repeat samples.
     let timerHz = min(wish, gyroscopeHz ?? wish, accelerometerHz ?? wish)
     var timer: IIOTimerTrigger?
     if gyroscope.needsTimer || accelerometer.needsTimer {
@@ -157,7 +157,7 @@ final class IIOInertialDriver: InertialDriver {
       pairing: IIOPairing(rateHz: accelerometer.needsTimer ? timerHz : accelerometerHz ?? wish))
   }
 
-  /// - Parameter fullScale: in IIO's unit
+  /// - Parameter fullScale: the full scale in IIO's unit
   private func setRange(
     _ quantity: String, of device: IIODevice, to fullScale: Double, _ changes: inout IIOChanges
   ) throws(HardwareError) {
@@ -195,7 +195,7 @@ final class IIOInertialDriver: InertialDriver {
     run.hasGap = false
   }
 
-  /// Now and then; some drivers do not say while they take scans.
+  /// The temperature, read at intervals. Some drivers do not provide it while scans are on.
   private func temperature(_ run: Run) -> Float? {
     guard let temperature = run.temperature else { return nil }
     run.burstsUntilTemperature -= 1
@@ -208,10 +208,10 @@ final class IIOInertialDriver: InertialDriver {
 }
 
 extension IIOBus {
-  /// Where the kernel has its sensors, for a chip on this bus.
+  /// The kernel's files for sensors, for a chip on this bus.
   static func system(of bus: any I2CBus) -> IIOSystem { (bus as? IIOBus)?.system ?? IIOSystem() }
 
-  /// The age of the chip's measurement at a scan: a timer finds one that is half a period old on average.
+  /// The age of the chip's measurement at a scan. With a timer, it is half a period on average.
   static func lag(_ chipHz: Double?, isTimed: Bool) -> Duration {
     guard isTimed, let chipHz else { return .zero }
     return .nanoseconds(Int64(0.5e9 / chipHz))

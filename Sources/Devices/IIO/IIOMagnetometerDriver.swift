@@ -1,17 +1,17 @@
 import HardwareIO
 import MonotonicTime
 
-/// Reads a magnetometer through its kernel driver: by scans if it takes them, otherwise each axis by itself.
+/// Reads a magnetometer through its kernel driver: with scans if it supports them, otherwise axis by axis.
 ///
 /// Traps: for the HMC5843 and its relatives the kernel states a unit that is a hundredth of the true one; reading axis
-/// by axis means three measurements with most drivers, which is right only while nothing turns.
+/// by axis makes three measurements with most drivers, which is correct only while nothing turns.
 final class IIOMagnetometerDriver: PolledDriver {
   private static let quantity = "in_magn"
   private static let microteslaPerGauss: Float = 100
   private static let underrated: Set<String> = ["hmc5843", "hmc5883", "hmc5883l", "hmc5983"]
-  /// Above this, gauss, their scale has been put right.
+  /// The largest wrong scale, gauss. A larger one has been corrected by the kernel.
   private static let underratedScale = 0.0001
-  /// The maximum number of waiting scans between two looks.
+  /// The maximum number of waiting scans between two reads.
   private static let longestBacklog = 1024
 
   private enum Source {
@@ -69,7 +69,7 @@ final class IIOMagnetometerDriver: PolledDriver {
   func stop() {
     if case .scans(let stream) = source { stream.close() }
     source = nil
-    // It is not in use any more.
+    // The timer is no longer in use.
     timer?.close()
     timer = nil
     changes?.revert()
@@ -118,7 +118,7 @@ final class IIOMagnetometerDriver: PolledDriver {
       raw[axis] = try value.raw()
       gauss[axis] = value.conversion.value(raw[axis])
     }
-    // A bus that hangs reads all zeros or all ones.
+    // A hung bus returns all zeros or all ones.
     if raw == .zero || raw == SIMD3(repeating: -1) || !repetition.isFresh(raw) { return nil }
     let at = before + (connection.clock.now - before) / 2
     return MagnetometerSample(goodAt: at, field: SIMD3<Float>(axes.turn(gauss)) * microteslaPerUnit)

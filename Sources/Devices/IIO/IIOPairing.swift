@@ -1,43 +1,43 @@
 /// Finds the accelerometer's value at the time of each gyroscope sample, for chips whose two sensors are separate
-/// devices with separate clocks. The gyroscope leads: its samples keep their times.
+/// devices with separate clocks. The gyroscope's samples keep their times.
 struct IIOPairing {
   struct Sample {
-    /// Nanoseconds on one clock for both.
+    /// The time in nanoseconds on one clock for both.
     var at: Int64
     var vector: SIMD3<Float>
-    /// Others are missing before it; the gyroscope's only.
+    /// Whether samples are missing before it; only for the gyroscope.
     var followsGap = false
   }
 
   enum Outcome {
     case pair(gyroscope: Sample, accelerometer: SIMD3<Float>)
-    /// A sample of the gyroscope's that is dropped, as the accelerometer measured nothing near it.
+    /// A sample of the gyroscope that is dropped, because the accelerometer measured nothing near it.
     case alone
   }
 
-  /// Half of the accelerometer's period: nearer than that no other sample can be.
+  /// Half of the accelerometer's period. No other sample can be nearer than that.
   private let near: Int64
-  /// Between samples that are further apart, the value in between is unknown.
+  /// The longest interval between two samples over which values are interpolated.
   private let longestStep: Int64
   private var gyroscope = Queue()
   private var accelerometer = Queue()
 
-  /// How many more samples of the gyroscope there is room for.
+  /// The number of further gyroscope samples for which there is room.
   var room: Int { gyroscope.room }
 
-  /// - Parameter rateHz: the accelerometer's
+  /// - Parameter rateHz: the rate of the accelerometer
   init(rateHz: Double) {
     near = Int64(0.5e9 / rateHz)
     longestStep = Int64(2.5e9 / rateHz)
   }
 
-  /// Takes a sample that is later than those before; without room the oldest is dropped.
+  /// Adds a sample that is later than the previous ones; without room the oldest is dropped.
   mutating func add(gyroscope sample: Sample) { gyroscope.append(sample) }
 
   mutating func add(accelerometer sample: Sample) { accelerometer.append(sample) }
 
-  /// The next sample of the gyroscope, interpolated between two neighbours or paired with the newest one if that is
-  /// near; `nil` if it must wait for the accelerometer, or there is none.
+  /// The next sample of the gyroscope, interpolated between two neighbours, or paired with the newest one if that is
+  /// near. `nil` if it must wait for the accelerometer, or there is none.
   mutating func next() -> Outcome? {
     guard gyroscope.count > 0 else { return nil }
     let sample = gyroscope[0]
@@ -65,7 +65,7 @@ struct IIOPairing {
     return .pair(gyroscope: sample, accelerometer: neighbour.vector)
   }
 
-  /// First in, first out, without heap storage.
+  /// A first-in, first-out queue without heap storage.
   private struct Queue {
     private static let capacity = 256
 

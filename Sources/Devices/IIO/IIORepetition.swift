@@ -1,4 +1,4 @@
-/// Notices a chip that says the same for ever. That it says the same twice is no wonder where the kernel has few digits.
+/// Detects a chip that repeats one value for ever. A few repetitions are normal if the kernel gives few digits.
 struct IIORepetition<Value: Equatable> {
   private static var most: Int { 30 }
 

@@ -4,9 +4,9 @@ import MonotonicTime
 struct IIOTimeline {
   enum Place {
     case next
-    /// At least two are missing before it. One alone is: a timer may be late.
+    /// At least two scans are missing before it. A single missing one may only be a late timer.
     case behindGap
-    /// Not later than the one before.
+    /// The scan is not later than the previous one.
     case outOfOrder
   }
 

@@ -3,19 +3,19 @@ import MonotonicTime
 
 /// One or two vectors, in right-handed axes, from each scan of a device.
 final class IIOVectorStream {
-  /// In IIO's units.
+  /// A sample in IIO's units.
   struct Sample {
     var at: MonotonicInstant
     var first: SIMD3<Float>
-    /// The same as the first if there is only one.
+    /// The second vector; the same as the first if there is only one.
     var second: SIMD3<Float>
-    /// Others are missing before it.
+    /// Whether scans are missing before it.
     var followsGap: Bool
   }
 
-  /// How many scans the kernel keeps: a quarter of a second's of a fast chip.
+  /// The number of scans that the kernel keeps: a quarter of a second of a fast chip.
   private static let length = 256
-  /// How many batches a second are enough from a chip that has a FIFO of its own.
+  /// The number of batches a second from a chip that has its own FIFO.
   private static let batchesPerSecond = 50.0
 
   /// The number of losses; lost samples are not counted here.
@@ -25,16 +25,16 @@ final class IIOVectorStream {
 
   private let buffer: IIOBuffer
   private let axes: [IIOAxes]
-  /// The vector that is never zero, because gravity and the Earth's field never vanish: the first of its channels.
+  /// The first channel of the vector that is never zero, because gravity and the Earth's field never vanish.
   private let firstOfField: Int?
   private let temperature: Int?
   private let lag: Duration
   private var timeline: IIOTimeline
 
   /// - Parameters:
-  ///   - quantities: one or two: `in_anglvel`
-  ///   - rateHz: at which scans come
-  ///   - lag: how long before a scan the chip had measured
+  ///   - quantities: one or two quantities, for example `in_anglvel`
+  ///   - rateHz: the rate of the scans
+  ///   - lag: the age of a measurement at its scan
   init(
     _ device: IIODevice, _ quantities: [String], rateHz: Double, lag: Duration, timer: IIOTimerTrigger?
   ) throws(HardwareError) {
@@ -94,7 +94,7 @@ final class IIOVectorStream {
     SIMD3<Float>(axes[index].turn(buffer.layout.vector(3 * index, of: scan)))
   }
 
-  /// A bus that hangs reads all zeros or all ones.
+  /// Whether a scan comes from a hung bus, which returns all zeros or all ones.
   private func isDead(_ scan: IIOScan, _ first: Int) -> Bool {
     let (x, y, z) = (scan[first], scan[first + 1], scan[first + 2])
     return x == y && y == z && (x == 0 || x == -1)

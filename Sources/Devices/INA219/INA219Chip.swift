@@ -9,9 +9,9 @@ extension SupplyMonitorChip {
         try INA219Identity.isTold(by: registers)
       },
       provenAgainst: "Linux (ina2xx-adc)",
-      // Its clock may be a tenth faster than stated: each measurement must be read before the next replaces it.
+      // The chip's clock may be 10 % faster than stated, and each measurement must be read before the next replaces it.
       looksPerSample: 2,
-      // 7.5: typically, and powered down.
+      // The values are from 7.5: typical, and powered down.
       milliamperes: 0.7, sleepMilliamperes: 0.006, ratesHz: 0.5...57,
       actualRate: { INA219Rate(nearest: $0).hertz },
       makeDriver: { INA219Driver($0, $1) },

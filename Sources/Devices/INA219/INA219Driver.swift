@@ -19,8 +19,8 @@ final class INA219Driver: PolledDriver {
     try registers.writeWord(INA219Register.reset, to: INA219Register.configuration)
     connection.pause(.milliseconds(1))
     try registers.writeWord(rate.bits, to: INA219Register.configuration)
-    // A new mode discards the ready measurement; the data sheet does not say whether the same mode again counts as a
-    // new one.
+    // A new mode discards the ready measurement. The data sheet does not say whether writing the same mode again
+    // counts.
     _ = try registers.readWord(INA219Register.power)
   }
 
@@ -28,9 +28,9 @@ final class INA219Driver: PolledDriver {
     let marks = INA219Register.isReady | INA219Register.busZeros
     guard try registers.readWord(INA219Register.busVoltage) & marks == INA219Register.isReady else { return nil }
     var (bus, shunt) = try measurement()
-    // The next measurement was completed during the read: only a new read has values of one measurement.
+    // The next measurement was completed during the read, and only a new read has values of one measurement.
     if bus & marks == INA219Register.isReady { (bus, shunt) = try measurement() }
-    // Neither a bus that hangs nor a chip that has been reset has this configuration.
+    // Neither a hung bus nor a chip that has been reset has this configuration.
     guard bus & marks == 0, shunt.magnitude < INA219Register.widestShuntLimit,
       try registers.readWord(INA219Register.configuration) == rate.bits
     else { return nil }
@@ -41,7 +41,9 @@ final class INA219Driver: PolledDriver {
 
   func stop() { try? registers.writeWord(INA219Register.poweredDown, to: INA219Register.configuration) }
 
-  /// Clears the mark, and then reads the measurement; returns also the marks that were set in between.
+  /// Clears the flag, and then reads the measurement.
+  ///
+  /// - Returns: the values, and the flags that were set in between
   private func measurement() throws(HardwareError) -> (bus: UInt16, shunt: Int16) {
     _ = try registers.readWord(INA219Register.power)
     let shunt = Int16(bitPattern: try registers.readWord(INA219Register.shuntVoltage))
@@ -49,17 +51,17 @@ final class INA219Driver: PolledDriver {
   }
 }
 
-/// One of the rates of the INA219: the shunt is averaged over the whole interval except for half a millisecond, in
-/// which the bus is measured once.
+/// One of the rates of the INA219: the shunt is averaged over the whole interval except half a millisecond, in which
+/// the bus is measured once.
 ///
-/// A supply's voltage hardly changes, but its current does: time outside the average would be missing in the energy.
+/// A supply's voltage hardly changes, but its current does, so time outside the average would be missing in the energy.
 struct INA219Rate {
-  /// Table 5: 128, 64 and 32 averages.
+  /// The numbers of averages in table 5: 128, 64 and 32.
   private static let all: [(shuntMilliseconds: Double, bits: UInt16)] = [(68.10, 15), (34.05, 14), (17.02, 13)]
   private static let busMilliseconds = 0.532
 
   let hertz: Double
-  /// As the configuration takes it.
+  /// The bits of the configuration.
   let bits: UInt16
 
   init(nearest wish: Double) {

@@ -1,11 +1,11 @@
 import HardwareIO
 
-/// Recognizes an INA219, which has no identity register, by relations between its registers.
+/// Recognises an INA219, which has no identity register, by relations between its registers.
 enum INA219Identity {
-  /// The number of looks until a mismatch is no coincidence: the chip may measure between two reads.
+  /// The number of attempts until a mismatch counts, because the chip may measure between two reads.
   private static let tries = 8
 
-  /// Only reads. It accepts a chip in any state that another program may have left.
+  /// Whether the registers fit an INA219. It only reads, and accepts any state that another program may have left.
   static func isTold(by registers: I2CRegisters) throws(HardwareError) -> Bool {
     let configuration = try registers.readWord(INA219Register.configuration)
     guard configuration != 0, configuration & INA219Register.configurationZeros == 0 else { return false }
@@ -16,13 +16,13 @@ enum INA219Identity {
     guard calibration & 0x0001 == 0 else { return false }
     let shuntLimit = INA219Register.shuntLimit << Int((configuration & INA219Register.gain) >> 11)
     guard try currentFits(calibration, shuntLimit, registers) else { return false }
-    // Read last, because this read clears the mark of a new measurement.
+    // This is read last, because it clears the flag of a new measurement.
     if calibration == 0 { guard try registers.readWord(INA219Register.power) == 0 else { return false } }
     return try !isOfTheLaterOnes(registers)
   }
 
-  /// Whether the current is the product of the calibration and the shunt's voltage, equation 4; without a calibration
-  /// it is 0.
+  /// Whether the current is the product of the calibration and the shunt voltage (equation 4); without a calibration it
+  /// is 0.
   private static func currentFits(
     _ calibration: UInt16, _ shuntLimit: Int, _ registers: I2CRegisters
   ) throws(HardwareError) -> Bool {
@@ -30,13 +30,14 @@ enum INA219Identity {
       let shunt = Int(Int16(bitPattern: try registers.readWord(INA219Register.shuntVoltage)))
       guard abs(shunt) <= shuntLimit else { return false }
       let current = Int(Int16(bitPattern: try registers.readWord(INA219Register.current)))
-      // The remainder of the division, and the noise between two measurements.
+      // The tolerance covers the remainder of the division and the noise between two measurements.
       if abs(4096 * current - shunt * Int(calibration)) < 4096 + 8 * Int(calibration) { return true }
     }
     return false
   }
 
-  /// Whether the maker says that it made it, as it does of the INA226 and INA228 and their relatives, and of its thermometers.
+  /// Whether the chip has the manufacturer's identity, as the INA226, the INA228, their relatives and some thermometers
+  /// have.
   private static func isOfTheLaterOnes(_ registers: I2CRegisters) throws(HardwareError) -> Bool {
     for register in [INA226Register.manufacturer, INA226Register.laterManufacturer] {
       if try registers.readWord(register) == INA226Register.texasInstruments { return true }

@@ -1,37 +1,37 @@
 /// Registers of the INA219, of 16 bits, high byte first, by the names and sections of its data sheet (SBOS448G).
 ///
-/// Traps: it has no identity register; the mark of a new measurement is in the bus voltage's register, and is cleared
-/// by reading the power; a read does not continue with the next register; it measures shunt and bus one after the
-/// other, so the time for the one is lost to the other; its lowest rate is 15 measurements a second.
+/// Traps: it has no identity register; the flag of a new measurement is in the bus voltage's register, and is cleared
+/// by reading the power; a read does not continue with the next register; shunt and bus are measured one after the
+/// other, so the time for one is lost for the other; its lowest rate is 15 measurements a second.
 enum INA219Register {
   /// Reset, ranges, averages and mode, 8.6.2.1.
   static let configuration: UInt8 = 0x00
-  /// Signed, 8.6.3.1.
+  /// Shunt voltage, signed, 8.6.3.1.
   static let shuntVoltage: UInt8 = 0x01
-  /// In bits 3 to 15; below stand marks, 8.6.3.2.
+  /// Bus voltage in bits 3 to 15, and flags below, 8.6.3.2.
   static let busVoltage: UInt8 = 0x02
   /// 8.6.3.3.
   static let power: UInt8 = 0x03
   /// 8.6.3.4.
   static let current: UInt8 = 0x04
-  /// Without it, current and power are 0, 8.6.4.1.
+  /// Calibration, 8.6.4.1. Without it, current and power are 0.
   static let calibration: UInt8 = 0x05
 
   static let reset: UInt16 = 0x8000
-  /// Bits of the configuration that always read as 0: reset, and one without a meaning.
+  /// The configuration bits that always read as 0: reset, and an unused one.
   static let configurationZeros: UInt16 = 0xC000
-  /// 32 V instead of 16.
+  /// The bus range of 32 V instead of 16.
   static let wideBus: UInt16 = 0x2000
-  /// The shunt's full scale: 40 mV, doubled this number of times.
+  /// The shunt's full scale: 40 mV, doubled up to three times.
   static let gain: UInt16 = 0x1800
-  /// 32 V, 320 mV, the bus once with 12 bits, shunt and bus for ever; the shunt's averages are missing.
+  /// Continuous measurement with 32 V, 320 mV, and the bus once with 12 bits. The shunt's averages are added.
   static let continuous: UInt16 = 0x3987
-  /// As after a reset, but powered down.
+  /// The value after a reset, but powered down.
   static let poweredDown: UInt16 = 0x3998
 
   static let isReady: UInt16 = 0x0002
-  /// Bits of the bus voltage's register: an overflow of calculated values, which are not used here, and a bit without a
-  /// meaning.
+  /// The bits of the bus voltage's register that must be 0: an overflow of calculated values, which are not used here,
+  /// and an unused bit.
   static let busZeros: UInt16 = 0x0005
   static let voltsPerUnit = 0.004
   static let shuntVoltsPerUnit = 0.000_01

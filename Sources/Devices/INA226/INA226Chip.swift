@@ -4,7 +4,7 @@ extension SupplyMonitorChip {
   static var ina226: SupplyMonitorChip {
     SupplyMonitorChip(
       name: "ina226", title: "INA226", addresses: supplyMonitorAddresses,
-      // Two registers, and a read does not go on from the one to the other.
+      // The identity has two registers, and a read does not continue from one to the other.
       identity: ChipIdentity(register: INA226Register.manufacturer, toldBy: "the numbers of its maker and its die") {
         (registers) throws(HardwareError) in
         guard try registers.readWord(INA226Register.manufacturer) == INA226Register.texasInstruments else {
@@ -13,9 +13,9 @@ extension SupplyMonitorChip {
         return try registers.readWord(INA226Register.die) & ~INA226Register.dieRevision == INA226Register.dieNumber
       },
       provenAgainst: "Linux (ina2xx-adc)",
-      // Its clock may be a tenth faster than stated: each measurement must be read before the next replaces it.
+      // The chip's clock may be 10 % faster than stated, and each measurement must be read before the next replaces it.
       looksPerSample: 2,
-      // 5.5: typically, and powered down.
+      // The values are from 5.5: typical, and powered down.
       milliamperes: 0.33, sleepMilliamperes: 0.0005, ratesHz: 0.4...58,
       actualRate: { INA226Rate(nearest: $0).hertz },
       makeDriver: { INA226Driver($0, $1) },

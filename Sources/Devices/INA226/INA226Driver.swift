@@ -19,7 +19,7 @@ final class INA226Driver: PolledDriver {
     try registers.writeWord(INA226Register.reset, to: INA226Register.configuration)
     connection.pause(.milliseconds(1))
     try registers.writeWord(INA226Register.alertLatch, to: INA226Register.maskAndEnable)
-    // Starts a new measurement, and discards the ready one.
+    // This starts a new measurement, and discards the ready one.
     try registers.writeWord(rate.bits, to: INA226Register.configuration)
   }
 
@@ -27,7 +27,7 @@ final class INA226Driver: PolledDriver {
     let ready = INA226Register.alertLatch | INA226Register.isReady
     guard try registers.readWord(INA226Register.maskAndEnable) == ready else { return nil }
     var (bus, shunt, marks) = try measurement()
-    // The next measurement was completed during the read: only a new read has values of one measurement.
+    // The next measurement was completed during the read, and only a new read has values of one measurement.
     if marks == ready { (bus, shunt, marks) = try measurement() }
     guard marks == INA226Register.alertLatch, shunt.magnitude < INA226Register.shuntLimit else { return nil }
     return SupplySample(
@@ -37,7 +37,7 @@ final class INA226Driver: PolledDriver {
 
   func stop() { try? registers.writeWord(INA226Register.poweredDown, to: INA226Register.configuration) }
 
-  /// The measured values, and the marks that were set during the read.
+  /// The measured values, and the flags that were set during the read.
   private func measurement() throws(HardwareError) -> (bus: UInt16, shunt: Int16, marks: UInt16) {
     let shunt = Int16(bitPattern: try registers.readWord(INA226Register.shuntVoltage))
     let bus = try registers.readWord(INA226Register.busVoltage)
@@ -45,8 +45,8 @@ final class INA226Driver: PolledDriver {
   }
 }
 
-/// One of the rates of the INA226, which measures shunt and bus in turn, and averages both: the shunt with long conversions,
-/// so that nearly all of the interval goes into the energy, the bus with the shortest.
+/// A rate of the INA226. The chip measures shunt and bus in turn, and averages both. The shunt has long conversions, so
+/// that nearly all of the interval counts for the energy, and the bus has the shortest.
 struct INA226Rate {
   /// Tables 7-3 and 7-5: numbers of averages and conversion times, with their bits in the configuration.
   private static let all: [(averages: Double, shuntMilliseconds: Double, bits: UInt16)] = [
@@ -57,7 +57,7 @@ struct INA226Rate {
   private static let busMilliseconds = 0.140
 
   let hertz: Double
-  /// As the configuration takes it.
+  /// The bits of the configuration.
   let bits: UInt16
 
   init(nearest wish: Double) {

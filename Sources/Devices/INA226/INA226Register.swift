@@ -1,36 +1,36 @@
 /// Registers of the INA226, of 16 bits, high byte first, by the names and sections of its data sheet (SBOS547B).
 ///
-/// Traps: reading mask and enable clears the mark of a new measurement; a read does not continue with the next
-/// register; the lowest four bits of the die's number are its revision; the full scale across the shunt is 82 mV and no
-/// more.
+/// Traps: reading mask and enable clears the flag of a new measurement; a read does not continue with the next
+/// register; the lowest four bits of the die's number are its revision; the full scale across the shunt is only 82 mV.
 enum INA226Register {
   /// Reset, averages, conversion times and mode, 7.1.1.
   static let configuration: UInt8 = 0x00
-  /// Signed, 7.1.2.
+  /// Shunt voltage, signed, 7.1.2.
   static let shuntVoltage: UInt8 = 0x01
   /// 7.1.3.
   static let busVoltage: UInt8 = 0x02
-  /// The function of the alert pin, and marks, 7.1.7.
+  /// The function of the alert pin, and flags, 7.1.7.
   static let maskAndEnable: UInt8 = 0x06
   /// 7.1.9.
   static let manufacturer: UInt8 = 0xFE
   /// 7.1.10.
   static let die: UInt8 = 0xFF
-  /// The INA228 and its relatives have here the value that the INA226 has at 0xFE.
+  /// The register in which the INA228 and its relatives have the value that the INA226 has at 0xFE.
   static let laterManufacturer: UInt8 = 0x3E
 
-  /// `TI`.
+  /// The manufacturer's identity, `TI`.
   static let texasInstruments: UInt16 = 0x5449
   static let dieNumber: UInt16 = 0x2260
   static let dieRevision: UInt16 = 0x000F
 
   static let reset: UInt16 = 0x8000
-  /// Shunt and bus for ever, the bus with the shortest conversions; averages and the shunt's conversion time are missing.
+  /// Continuous measurement of shunt and bus, the bus with the shortest conversions. Averages and the shunt's
+  /// conversion time are added.
   static let continuous: UInt16 = 0x4007
-  /// As after a reset, but powered down.
+  /// The value after a reset, but powered down.
   static let poweredDown: UInt16 = 0x4120
-  /// The alert is kept until it has been seen. There is none, so that this changes nothing; it tells a chip that has been
-  /// configured from one that has been reset, and from a bus that hangs.
+  /// The alert is latched. No alert is used, so this changes nothing. It distinguishes a configured chip from a reset
+  /// one, and from a hung bus.
   static let alertLatch: UInt16 = 0x0001
   static let isReady: UInt16 = 0x0008
 

@@ -1,13 +1,13 @@
 import HardwareIO
 import MonotonicTime
 
-/// A driver's account of its chip's FIFO, reading by reading: received samples, losses, and the times of the samples.
+/// A driver's record of its chip's FIFO over all readings: received samples, losses, and sample times.
 struct FIFOReadout {
-  /// How a FIFO's contents can be lost.
+  /// The ways in which a FIFO's contents can be lost.
   enum Loss {
-    /// It ran over.
+    /// The FIFO overflowed.
     case overflow
-    /// A read of it was cut or repeated on the bus.
+    /// A read of the FIFO was cut or repeated on the bus.
     case misread
   }
 
@@ -20,9 +20,9 @@ struct FIFOReadout {
   private let dataReady: (any GPIOEdgeInput)?
   private let clock: any MonotonicTimeSource
   private var sampleClock: SampleClock
-  /// Samples were lost since the last batch that had any.
+  /// Whether samples were lost since the last batch with any.
   private var hasGap = false
-  /// The newest sample's, if that is sure.
+  /// The time of the newest sample from the line's edge, if that is certain.
   private var edge: MonotonicInstant?
   private var readAt = MonotonicInstant(nanoseconds: 0)
   private var burstsUntilTemperature = 0
@@ -34,8 +34,8 @@ struct FIFOReadout {
     sampleClock = SampleClock(rateHz: rateHz)
   }
 
-  /// Asks the chip how much waits. With a data-ready line, the newest sample is that of the last edge before. If an
-  /// edge comes during the read, its sample is ambiguous, and the sample clock decides.
+  /// Asks the chip for the number of waiting bytes. With a data-ready line, the newest sample is that of the last edge
+  /// before. If an edge comes during the read, its sample is ambiguous, and the sample clock decides.
   mutating func look<Status>(_ ask: () throws(HardwareError) -> Status) throws(HardwareError) -> Status {
     let before = try dataReady?.takeEdges()
     let status = try ask()
@@ -46,7 +46,7 @@ struct FIFOReadout {
     return status
   }
 
-  /// Samples were lost: the next one follows a gap.
+  /// Records a loss: the next sample follows a gap.
   mutating func lose(_ loss: Loss, _ batch: inout IMUBatch) {
     switch loss {
     case .overflow: counters.overflows += 1
@@ -60,8 +60,8 @@ struct FIFOReadout {
   /// Completes a batch with its times.
   ///
   /// - Parameters:
-  ///   - left: the samples that wait on, for want of room
-  ///   - readTemperature: asked now and then for the die's, degrees Celsius
+  ///   - left: the number of samples that stay in the FIFO for lack of room
+  ///   - readTemperature: called at intervals for the die's temperature, degrees Celsius
   mutating func complete(
     _ batch: inout IMUBatch, left: Int = 0, readTemperature: () throws(HardwareError) -> Float
   ) throws(HardwareError) {
@@ -73,7 +73,7 @@ struct FIFOReadout {
       edge.map { sampleClock.stamp(batch.count, edge: $0 + back) }
       ?? sampleClock.stamp(batch.count, readAt: readAt + back)
     batch.stamp(first: time.first, period: time.period)
-    // All of them at an end of the scale: the gap is still to be told.
+    // All samples were at an end of the scale, so the gap must still be reported.
     if batch.count == 0 { hasGap = true }
     counters.samples += batch.count
     burstsUntilTemperature -= 1

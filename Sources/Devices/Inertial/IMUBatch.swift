@@ -3,9 +3,9 @@ import MonotonicTime
 /// One reading of an inertial sensor, in the chip's own axes.
 public struct IMUSample: Equatable, Sendable {
   public var at: MonotonicInstant
-  /// Angular rate, rad/s.
+  /// The angular rate, rad/s.
   public var gyroscope: SIMD3<Float>
-  /// Specific force, m/s²: at rest it points up, with the length of gravity.
+  /// The specific force, m/s². At rest it points up, with the length of gravity.
   public var accelerometer: SIMD3<Float>
 
   public init(at: MonotonicInstant, gyroscope: SIMD3<Float>, accelerometer: SIMD3<Float>) {
@@ -14,26 +14,25 @@ public struct IMUSample: Equatable, Sendable {
     self.accelerometer = accelerometer
   }
 
-  /// Whether all six are numbers: an end of a scale is none.
+  /// Whether all six values are numbers; an end of the scale is not.
   var isMeasured: Bool {
     let sum = gyroscope.sum() + accelerometer.sum()
     return sum.isFinite
   }
 }
 
-/// The samples that one burst brought, oldest first. A value without heap storage, so that a stream of them allocates
-/// nothing.
+/// The samples of one burst, oldest first. The value has no heap storage, so a stream of batches allocates nothing.
 public struct IMUBatch: Sendable {
-  /// Most FIFOs hold no more; of a longer one the rest waits for the next batch.
+  /// The capacity, which most FIFOs do not exceed. The rest of a longer FIFO waits for the next batch.
   public static let capacity = 96
 
   private var storage: InlineArray<96, IMUSample>
   public private(set) var count = 0
-  /// When the burst had been read.
+  /// When the burst was read.
   public var readAt = MonotonicInstant(nanoseconds: 0)
-  /// Samples were lost between the batch before and this one: the FIFO had overflowed, or a read of it was torn.
+  /// Whether samples were lost before this batch, because the FIFO overflowed or a read was damaged.
   public var followsGap = false
-  /// Of the chip's die, degrees Celsius.
+  /// The temperature of the chip's die, degrees Celsius.
   public var temperatureCelsius: Float?
 
   public init() {
@@ -47,7 +46,7 @@ public struct IMUBatch: Sendable {
     return storage[index]
   }
 
-  /// Adds a sample; one that is no number is left out.
+  /// Adds a sample, unless it is not a number.
   public mutating func append(_ sample: IMUSample) {
     if sample.isMeasured { place(sample) }
   }
@@ -58,12 +57,12 @@ public struct IMUBatch: Sendable {
     count += 1
   }
 
-  /// A sample that gets its time with `stamp`. One that is no number keeps its place until then.
+  /// Adds a sample, which gets its time with `stamp`. A value that is not a number keeps its place until then.
   mutating func append(gyroscope: SIMD3<Float>, accelerometer: SIMD3<Float>) {
     place(IMUSample(at: MonotonicInstant(nanoseconds: 0), gyroscope: gyroscope, accelerometer: accelerometer))
   }
 
-  /// Gives the samples their times, `period` nanoseconds apart, and leaves out those that are no numbers.
+  /// Gives the samples times at intervals of `period` nanoseconds, and removes those that are not numbers.
   mutating func stamp(first: Int64, period: Double) {
     var kept = 0
     for index in 0..<count {
@@ -76,7 +75,7 @@ public struct IMUBatch: Sendable {
     count = kept
   }
 
-  /// Moves all its times.
+  /// Shifts all times.
   public mutating func shift(by duration: Duration) {
     let nanoseconds = duration.inNanoseconds
     for index in 0..<count { storage[index].at.nanoseconds &+= nanoseconds }

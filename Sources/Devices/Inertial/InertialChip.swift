@@ -1,7 +1,7 @@
 public typealias InertialChip = Chip<any InertialDriver, InertialConfiguration>
 
 extension InertialChip {
-  /// The commonest first.
+  /// All inertial sensors, the commonest first.
   public static var all: [InertialChip] {
     [
       .mpu6050, .mpu6500, .mpu9250, .mpu9255, .icm20948, .bno085, .bno055, .lsm6dsox, .ism330dhcx, .lsm6ds3trc,

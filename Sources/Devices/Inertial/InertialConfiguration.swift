@@ -1,4 +1,4 @@
-/// How an inertial sensor is to measure.
+/// The configuration of an inertial sensor.
 public struct InertialConfiguration: Equatable, Sendable {
   /// Full scale in degrees per second.
   public enum GyroscopeRange: Int, CaseIterable, Sendable {
@@ -16,7 +16,7 @@ public struct InertialConfiguration: Equatable, Sendable {
     case g16 = 16
   }
 
-  /// Samples a second, as wished; each chip has rates of its own.
+  /// The requested samples per second; each chip has its own rates.
   public var rateHz: Double
   public var gyroscopeRange: GyroscopeRange
   public var accelerometerRange: AccelerometerRange

@@ -1,18 +1,18 @@
 import HardwareIO
 
-/// Drives an inertial sensor: wakes and configures the chip and empties its FIFO in bursts, so that a thousand samples a second
-/// do not take a thousand wake-ups.
+/// Drives an inertial sensor. It wakes and configures the chip, and empties its FIFO in bursts, so that a thousand
+/// samples a second do not take a thousand wake-ups.
 public protocol InertialDriver: AnyObject {
   var counters: InertialCounters { get }
   /// Wakes the chip and starts sampling into the FIFO.
   func start() throws(HardwareError)
-  /// Takes all samples that wait in the FIFO.
+  /// Takes all waiting samples of the FIFO.
   ///
-  /// Where the data-ready line is wired this is best called right after an edge.
+  /// If the data-ready line is wired, call this right after an edge.
   ///
   /// - Parameter batch: emptied, then filled
   func read(into batch: inout IMUBatch) throws(HardwareError)
-  /// Puts the chip to sleep, whatever state it is in; an error only means that it is gone already.
+  /// Puts the chip to sleep, whatever its state. An error only means that the chip is gone already.
   func stop()
 }
 

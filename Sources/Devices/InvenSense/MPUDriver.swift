@@ -3,7 +3,7 @@ import MonotonicTime
 
 /// Driver of the MPU-6050, MPU-6500, MPU-9250 and their relatives among the ICM chips.
 public final class MPUDriver: InertialDriver {
-  /// No frame has more bytes.
+  /// The maximum length of a frame.
   private static let longestFrame = 14
 
   public private(set) var model: MPUModel?
@@ -13,10 +13,10 @@ public final class MPUDriver: InertialDriver {
   private let connection: ChipConnection
   private let settings: MPUSettings
   private var readout: FIFOReadout
-  /// The bytes in addition to complete frames that waited at the last read.
+  /// The number of bytes beyond complete frames at the last read.
   private var lastRemainder = 0
 
-  /// - Parameter connection: at 0x68, or at 0x69 with the AD0 pin high
+  /// - Parameter connection: the connection at 0x68, or at 0x69 if the AD0 pin is high
   public init(_ connection: ChipConnection, _ configuration: InertialConfiguration) {
     self.connection = connection
     settings = MPUSettings(configuration)
@@ -28,7 +28,7 @@ public final class MPUDriver: InertialDriver {
   public func start() throws(HardwareError) {
     let model = try identify()
     self.model = model
-    // 4.28: a reset takes up to 100 ms; afterwards the chip sleeps.
+    // A reset takes up to 100 ms (4.28), after which the chip sleeps.
     try registers.write(MPURegister.deviceReset, to: MPURegister.powerManagement1)
     connection.pause(.milliseconds(100))
     try registers.write(MPURegister.clockFromGyroscope, to: MPURegister.powerManagement1)
@@ -41,7 +41,7 @@ public final class MPUDriver: InertialDriver {
     if model.hasSeparateAccelerometerFilter {
       try registers.write(settings.filter | model.fifoSizeBits, to: MPURegister.accelerometerConfiguration2)
     }
-    // A reader of the magnetometer finds it on the bus, also while this chip sleeps.
+    // The reader of the magnetometer needs it on the bus even while this chip sleeps.
     let bypass = model.hasMagnetometer ? MPURegister.bypass : 0
     try registers.write(MPURegister.clearOnAnyRead | bypass, to: MPURegister.interruptPin)
     try registers.write(MPURegister.dataReady, to: MPURegister.interruptEnable)
@@ -57,9 +57,9 @@ public final class MPUDriver: InertialDriver {
       let waiting = Int(UInt16(bitPattern: try registers.read(MPURegister.fifoCount, count: 2).bigEndian(at: 0)))
       return (waiting, status & MPURegister.fifoOverflow != 0 || waiting >= model.fifoSize)
     }
-    // After an overflow the oldest bytes are overwritten and frames are no longer aligned: all of it is lost.
+    // After an overflow the oldest bytes are overwritten and frames are no longer aligned, so everything is lost.
     if hasOverflown { return try startOver(.overflow, &batch) }
-    // A frame that the chip is writing is complete at the next look. A frame that stays incomplete was damaged on the
+    // A frame that the chip is writing is complete at the next read. A frame that stays incomplete was damaged on the
     // bus: the kernel repeats a read that lost arbitration, and receives the bytes after the lost ones.
     let remainder = waiting % model.frameLength
     defer { lastRemainder = remainder }
@@ -102,7 +102,7 @@ public final class MPUDriver: InertialDriver {
   }
 
   private func restartFIFO() throws(HardwareError) {
-    // 4.27: the reset bit works only while the FIFO is off.
+    // The reset bit works only while the FIFO is off (4.27).
     try registers.write(0, to: MPURegister.userControl)
     try registers.write(MPURegister.fifoReset, to: MPURegister.userControl)
     try registers.write(MPURegister.fifoOn, to: MPURegister.userControl)

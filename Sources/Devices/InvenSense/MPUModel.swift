@@ -1,4 +1,4 @@
-/// A member of the family, by its answer to "who am I".
+/// A member of the family, by its "who am I" value.
 public enum MPUModel: UInt8, CaseIterable, Equatable, Sendable {
   case mpu6050 = 0x68
   case mpu6500 = 0x70
@@ -12,9 +12,9 @@ public enum MPUModel: UInt8, CaseIterable, Equatable, Sendable {
   case icm20608d = 0xAE
   case icm20690 = 0x20
   case iam20680 = 0xA9
-  /// Sold as MPU-6050, behaves as an MPU-6500.
+  /// Sold as an MPU-6050, and behaves like an MPU-6500.
   case clone72 = 0x72
-  /// A clone as well, or an ICM-20689, which has the same registers.
+  /// Another clone, or an ICM-20689, which has the same registers.
   case clone98 = 0x98
 
   public var isClone: Bool { self == .clone72 || self == .clone98 }
@@ -38,7 +38,8 @@ public enum MPUModel: UInt8, CaseIterable, Equatable, Sendable {
     }
   }
 
-  /// Bytes, as the driver has it configured: some could have more, which none needs that is read in time.
+  /// The size of the FIFO in bytes, as the driver configures it. Some chips could have more, which timely reads do not
+  /// need.
   var fifoSize: Int {
     switch self {
     case .mpu6050, .icm20690: 1024
@@ -47,28 +48,29 @@ public enum MPUModel: UInt8, CaseIterable, Equatable, Sendable {
     }
   }
 
-  /// Accelerometer and gyroscope, three axes of two bytes each; some chips always put the temperature between them.
+  /// The length of a frame: accelerometer and gyroscope, three axes of two bytes each. Some chips always put the
+  /// temperature between them.
   var frameLength: Int { gyroscopeOffset + 6 }
 
-  /// Where in a frame the gyroscope begins.
+  /// The offset of the gyroscope in a frame.
   var gyroscopeOffset: Int { self == .icm20600 || self == .icm20602 ? 8 : 6 }
 
   /// The MPU-6050 filters its accelerometer together with the gyroscope.
   var hasSeparateAccelerometerFilter: Bool { self != .mpu6050 }
 
-  /// Whether there is an AK8963 in its package.
+  /// Whether the package contains an AK8963.
   var hasMagnetometer: Bool { self == .mpu9250 || self == .mpu9255 }
 
-  /// Beside the accelerometer's filter, in the same register.
+  /// The FIFO's size in the register of the accelerometer's filter.
   var fifoSizeBits: UInt8 { self == .icm20690 ? MPURegister.greatestFIFO : 0 }
 
   /// The value of the gyroscope's configuration.
   ///
-  /// - Parameter range: as in most of the family
+  /// - Parameter range: the bits of most of the family
   func gyroscopeConfiguration(range: UInt8) -> UInt8 { self == .icm20690 ? range >> 1 : range }
 
-  /// The start-up time of the gyroscope: product specifications 6.1 (30 ms, at most 35 ms), and the time that the
-  /// makers' own driver gives the newer ones.
+  /// The start-up time of the gyroscope: product specification 6.1 (30 ms, at most 35 ms), and for newer chips the time
+  /// in the manufacturer's driver.
   var startTime: Duration {
     switch self {
     case .icm20600, .icm20602: .milliseconds(100)
@@ -77,14 +79,14 @@ public enum MPUModel: UInt8, CaseIterable, Equatable, Sendable {
     }
   }
 
-  /// Degrees Celsius from the temperature registers.
+  /// The temperature in degrees Celsius from the registers.
   func temperature(raw: Int16) -> Float {
     switch self {
-    // Register map 4.18.
+    // The formula is from register map 4.18.
     case .mpu6050: Float(raw) / 340 + 36.53
-    // MPU-9250 product specification 3.4.2.
+    // The formula is from the MPU-9250 product specification, 3.4.2.
     case .mpu6500, .mpu9250, .mpu9255, .mpu6515, .mpu6880, .clone72: Float(raw) / 333.87 + 21
-    // ICM-20602 product specification 3.3: 326.8 to a degree, 0 at 25 degrees.
+    // The values are from ICM-20602 product specification 3.3: 326.8 units per degree, and 0 means 25 degrees.
     case .icm20600, .icm20602, .icm20608, .icm20608d, .icm20690, .iam20680, .clone98: Float(raw) / 326.8 + 25
     }
   }

@@ -1,9 +1,10 @@
 /// Registers of the MPU-6000 family, by the names of the "MPU-6000 and MPU-6050 Register Map and Descriptions",
 /// revision 4.2 (RM-MPU-6000A-00), and the "MPU-9250 Register Map", revision 1.6 (RM-MPU-9250A-00).
 ///
-/// Errata and traps: the chip wakes asleep; the FIFO has no watermark; reading the interrupt status clears it; clones
-/// answer to 0x72 and 0x98 with the registers of the MPU-6500, and an ICM-20689 to 0x98 as well; the ICM-20600 and ICM-20602
-/// always put the temperature between both sensors into their FIFO; the ICM-20690 has the gyroscope's full scale one bit lower.
+/// Errata and traps: the chip is asleep after power on; the FIFO has no watermark; reading the interrupt status clears
+/// it; clones answer to 0x72 and 0x98 with the registers of the MPU-6500, and an ICM-20689 to 0x98 as well; the
+/// ICM-20600 and ICM-20602 always put the temperature between both sensors into their FIFO; the ICM-20690 has the
+/// gyroscope's full scale one bit lower.
 enum MPURegister {
   /// Sample rate divider, 4.2: rate = 1 kHz / (1 + value) while the low-pass filter is on.
   static let sampleRateDivider: UInt8 = 0x19
@@ -40,7 +41,7 @@ enum MPURegister {
   // Power management 1
   static let deviceReset: UInt8 = 0x80
   static let sleep: UInt8 = 0x40
-  /// The X gyroscope's oscillator, steadier than the internal one.
+  /// Selects the X gyroscope's oscillator, which is steadier than the internal one.
   static let clockFromGyroscope: UInt8 = 0x01
 
   // Accelerometer configuration 2
@@ -50,7 +51,7 @@ enum MPURegister {
   static let fifoOn: UInt8 = 0x40
   static let fifoReset: UInt8 = 0x04
 
-  // FIFO enable: the three gyroscope axes and the accelerometer, which lands first in the FIFO.
+  // FIFO enable: the three gyroscope axes and the accelerometer, which comes first in the FIFO.
   static let gyroscopeAndAccelerometer: UInt8 = 0x78
 
   // Interrupts

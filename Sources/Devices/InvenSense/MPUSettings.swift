@@ -1,12 +1,12 @@
 /// The settings that the chip chooses for a configuration.
 struct MPUSettings: Equatable, Sendable {
-  /// The sample rate is 1 kHz divided by one more.
+  /// The divider: the sample rate is 1 kHz divided by this plus one.
   let divider: UInt8
   let gyroscopeRange: UInt8
   let accelerometerRange: UInt8
-  /// rad/s for one unit; 32768 of them are the full scale.
+  /// The unit in rad/s; 32768 units are the full scale.
   let radiansPerSecondPerUnit: Float
-  /// m/s² for one unit.
+  /// The unit in m/s².
   let metresPerSecondSquaredPerUnit: Float
 
   init(_ configuration: InertialConfiguration) {
@@ -27,10 +27,10 @@ struct MPUSettings: Equatable, Sendable {
     metresPerSecondSquaredPerUnit = Float(configuration.accelerometerRange.rawValue) * 9.80665 / 32768
   }
 
-  /// The rate that the divider gives for the wanted one.
+  /// The rate that the divider gives for the requested one.
   var rateHz: Double { 1000 / (Double(divider) + 1) }
 
-  /// The low-pass filter just below half the rate, so that nothing folds back (register map 4.3: 188, 98, 42, 20, 10
+  /// The low-pass filter just below half of the rate, so that nothing aliases (register map 4.3: 188, 98, 42, 20, 10
   /// and 5 Hz).
   var filter: UInt8 {
     switch rateHz / 2 {

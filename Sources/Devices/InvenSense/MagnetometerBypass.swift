@@ -1,12 +1,13 @@
 import HardwareIO
 
-/// The way to the magnetometer in an IMU's package: it is on a bus of the IMU's own, which a switch in the IMU, the
-/// bypass, joins to the host's.
+/// Connects the magnetometer in an IMU's package. It is on a separate bus of the IMU, which a switch in the IMU, the
+/// bypass, joins to the host's bus.
 ///
-/// A reset of the IMU opens the switch. It stays closed while the IMU sleeps: it is there so that the IMU can be kept
-/// in a low-power mode while only the magnetometer is used (MPU-9250 product specification, pass-through mode).
+/// A reset of the IMU opens the switch. The switch stays closed while the IMU sleeps, so that the IMU can stay in a
+/// low-power mode while only the magnetometer is used (MPU-9250 product specification, pass-through mode).
 enum MagnetometerBypass {
-  /// For how long a magnetometer need not answer: its IMU may be being reset by its own driver, which closes the switch again.
+  /// How long a magnetometer need not answer, because its IMU may be resetting: the IMU's own driver then closes the
+  /// switch again.
   struct Patience {
     private static let seconds = 0.5
 
@@ -15,7 +16,7 @@ enum MagnetometerBypass {
 
     init(rateHz: Double) { limit = max(2, Int(Patience.seconds * rateHz)) }
 
-    /// The findings of `measure`; nothing if no chip answers.
+    /// Performs `measure`; returns nothing if no chip answers within the patience.
     mutating func bear(
       _ measure: () throws(HardwareError) -> MagnetometerSample?
     ) throws(HardwareError) -> MagnetometerSample? {
@@ -31,12 +32,12 @@ enum MagnetometerBypass {
     }
   }
 
-  /// Where an IMU can be.
+  /// The possible addresses of the IMU.
   private static let addresses: [UInt8] = [0x68, 0x69]
-  /// The longest time for which a driver leaves the first bank of its chip.
+  /// The longest time for which a driver selects another bank of its chip than the first.
   private static let longestConfiguration = Duration.milliseconds(20)
 
-  /// Makes a driver refuse another chip; if no chip answers, closes the IMU's switch and asks once more.
+  /// Makes a driver refuse another chip. If no chip answers, it closes the IMU's switch and asks once more.
   ///
   /// - Parameter close: closes the switch in an IMU that has such a magnetometer, without waking it; returns whether it
   ///   is one
@@ -76,13 +77,13 @@ enum MagnetometerBypass {
     return true
   }
 
-  /// Closes the switch of an ICM-20948, and leaves it in the bank in which it was.
+  /// Closes the switch of an ICM-20948, and restores its bank.
   ///
-  /// - Parameter pause: waits on the calling thread
+  /// - Parameter pause: blocks the calling thread
   static func closeICM20948(_ registers: I2CRegisters, pause: (Duration) -> Void) throws(HardwareError) -> Bool {
     if try closeInFirstBank(registers) { return true }
-    // Only the first bank has an identity. Its own driver leaves that bank only for a moment; if it stays in another
-    // one, another program has left it there.
+    // Only the first bank has an identity. Its own driver leaves that bank only for a moment, so a chip that stays in
+    // another bank was left there by another program.
     let bank = try registers.read(ICM20948Register.bank)
     guard ICM20948Register.otherBanks.contains(bank) else { return false }
     pause(longestConfiguration)

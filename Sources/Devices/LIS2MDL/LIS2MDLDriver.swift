@@ -30,7 +30,7 @@ final class LIS2MDLDriver: PolledDriver {
     let bytes = try registers.read(LIS2MDLRegister.output, count: 6)
     let units = SIMD3(bytes.littleEndian(at: 0), bytes.littleEndian(at: 2), bytes.littleEndian(at: 4))
     guard units.isWithinScale else { return nil }
-    // x and y are printed on boards; with z the other way round they are right-handed.
+    // Boards have x and y printed on them. With z reversed, the axes are right-handed.
     let axes = SIMD3(Float(units.x), Float(units.y), -Float(units.z))
     return MagnetometerSample(
       goodAt: connection.measuredAt(rateHz: rate.hertz), field: axes * LIS2MDLRegister.microteslaPerUnit)
@@ -44,7 +44,7 @@ struct LIS2MDLRate {
   private static let all: [Double] = [10, 20, 50, 100]
 
   let hertz: Double
-  /// As configuration register A takes it.
+  /// The bits for configuration register A.
   let bits: UInt8
 
   init(nearest wish: Double) {

@@ -44,7 +44,7 @@ struct LIS3MDLRate {
   private static let all: [Double] = [0.625, 1.25, 2.5, 5, 10, 20, 40, 80]
 
   let hertz: Double
-  /// As control register 1 takes it.
+  /// The bits for control register 1.
   let bits: UInt8
 
   init(nearest wish: Double) {

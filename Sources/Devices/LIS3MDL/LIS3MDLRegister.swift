@@ -1,7 +1,7 @@
 /// Registers of the LIS3MDL, by the names and sections of its data sheet (DocID024204, revision 6).
 ///
-/// Traps: a burst advances only where the register's number has its top bit set; a reset does not stop a conversion; the axes'
-/// performance is set in two registers, one for x and y, one for z.
+/// Traps: a burst advances only if the register's number has its top bit set; a reset does not stop a conversion; the
+/// axes' performance is set in two registers, one for x and y, one for z.
 enum LIS3MDLRegister {
   /// Identification, 7.1.
   static let whoAmI: UInt8 = 0x0F
@@ -15,20 +15,20 @@ enum LIS3MDLRegister {
   static let control4: UInt8 = 0x23
   /// Whether both bytes of a number change together, 7.6.
   static let control5: UInt8 = 0x24
-  /// The marks of new measurements, 7.7.
+  /// The flags of new measurements, 7.7.
   static let status: UInt8 = 0x27
-  /// x, y and z follow each other, low byte first, 7.8.
+  /// x, y and z in order, low byte first, 7.8.
   static let output: UInt8 = 0x28
 
   static let identity: UInt8 = 0x3D
-  /// Goes on to the next register with each byte, 5.1.1.
+  /// Makes a burst continue with the next register, 5.1.1.
   static let advancing: UInt8 = 0x80
 
   static let reset: UInt8 = 0x04
-  /// Full scale of 4 gauss: 6842 units to one.
+  /// The full scale of 4 gauss, with 6842 units per gauss.
   static let fullScale4Gauss: UInt8 = 0x00
   static let unitsPerGauss: Float = 6842
-  /// Ultra-high performance: a least noise of 3.2 milligauss.
+  /// Ultra-high performance, with a noise of 3.2 milligauss.
   static let ultraHighPerformanceXY: UInt8 = 0x60
   static let ultraHighPerformanceZ: UInt8 = 0x0C
   static let continuous: UInt8 = 0x00

@@ -6,7 +6,8 @@ extension BarometerChip {
       name: "lps22hb", title: "LPS22HB", addresses: [0x5C, 0x5D],
       identity: ChipIdentity(register: LPS22HBRegister.whoAmI, values: [LPS22HBRegister.identity]),
       provenAgainst: "Linux (st_press)",
-      // 0.012 mA at 1 Hz, and in proportion at 25; powered down.
+      // The first is the current at 25 Hz, proportional to 0.012 mA at 1 Hz; the second is the current when powered
+      // down.
       milliamperes: 0.3, sleepMilliamperes: 0.001, ratesHz: 1...75,
       actualRate: { LPS22HBRate(nearest: $0).hertz },
       makeDriver: { LPS22HBDriver($0, $1) },

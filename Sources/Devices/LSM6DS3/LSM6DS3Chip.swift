@@ -4,14 +4,14 @@ extension InertialChip {
   static var lsm6ds3trc: InertialChip {
     lsm6ds3Family(
       "lsm6ds3tr-c", "LSM6DS3TR-C or LSM6DSL", identity: LSM6DS3Register.lsm6ds3trc,
-      // 4 KB.
+      // The FIFO has 4 KB.
       fifoSampleCount: 341, milliamperes: 0.9)
   }
 
   static var lsm6ds3: InertialChip {
     lsm6ds3Family(
       "lsm6ds3", "LSM6DS3", identity: LSM6DS3Register.lsm6ds3,
-      // 8 KB.
+      // The FIFO has 8 KB.
       fifoSampleCount: 682, milliamperes: 1.25)
   }
 
@@ -24,7 +24,7 @@ extension InertialChip {
       relatives: LSM6DS3Driver.identities,
       provenAgainst: "Linux (st_lsm6dsx)", fifoSampleCount: fifoSampleCount, leastFIFOSampleCount: 341,
       readout: BusReadout(bytesPerSample: 12, bytesPerBurst: 4),
-      // Electrical characteristics: both sensors in high performance, and powered down.
+      // The values are from the electrical characteristics: both sensors in high performance, and powered down.
       milliamperes: milliamperes, sleepMilliamperes: 0.006, ratesHz: 12.5...1666,
       actualRate: { LSM6Rate(nearest: $0).hertz },
       makeDriver: { LSM6DS3Driver($0, $1) },

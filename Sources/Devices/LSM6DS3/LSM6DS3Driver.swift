@@ -2,7 +2,8 @@ import HardwareIO
 import MonotonicTime
 
 /// Driver of the LSM6DS3TR-C, LSM6DSL and LSM6DS3. A sample is six words of the FIFO, the gyroscope's axes and the
-/// accelerometer's, which have no tags: it is read in whole samples, and their places are looked at each time.
+/// accelerometer's. The words have no tags, so whole samples are read, and the position in the pattern is checked each
+/// time.
 final class LSM6DS3Driver: InertialDriver {
   static let identities = [LSM6DS3Register.lsm6ds3trc, LSM6DS3Register.lsm6ds3]
 
@@ -19,7 +20,7 @@ final class LSM6DS3Driver: InertialDriver {
   private let gyroscopeScale: Float
   private var readout: FIFOReadout
   private var isLSM6DS3 = false
-  /// The first words in the FIFO after it was switched on are not valid.
+  /// Whether the next sample is the first after the FIFO was switched on, which is invalid.
   private var isFirstSample = true
 
   init(_ connection: ChipConnection, _ configuration: InertialConfiguration) {
@@ -29,7 +30,7 @@ final class LSM6DS3Driver: InertialDriver {
       connection.bus, address: connection.address, capacity: IMUBatch.capacity * LSM6DS3Driver.sampleLength)
     rate = LSM6Rate(nearest: configuration.rateHz)
     readout = FIFOReadout(connection, rateHz: rate.hertz)
-    // Mechanical characteristics: 0.061 mg at 2 g and 8.75 mdps at 250 dps, and so on in proportion.
+    // The values are from the mechanical characteristics: 0.061 mg at 2 g and 8.75 mdps at 250 dps, and in proportion.
     accelerometerScale = Float(configuration.accelerometerRange.rawValue) / 2 * 0.061e-3 * 9.80665
     gyroscopeScale = Float(configuration.gyroscopeRange.rawValue) / 250 * 8.75e-3 * .pi / 180
   }
@@ -46,12 +47,12 @@ final class LSM6DS3Driver: InertialDriver {
       rate.bits << 4 | configuration.accelerometerRange.lsm6Bits, to: LSM6DS3Register.accelerometer)
     try registers.write(rate.bits << 4 | configuration.gyroscopeRange.lsm6Bits, to: LSM6DS3Register.gyroscope)
     try registers.write(LSM6DS3Register.allOfBoth, to: LSM6DS3Register.fifoDecimation)
-    // A line that would stay high says nothing.
+    // A line that stays high is useless.
     if connection.dataReady != nil, !isLSM6DS3 {
       try registers.write(LSM6DS3Register.pulsedDataReady, to: LSM6DS3Register.dataReadyPulse)
       try registers.write(LSM6DS3Register.gyroscopeReady, to: LSM6DS3Register.interrupt1)
     }
-    // At any rate the filters of the gyroscope have settled by then.
+    // The gyroscope's filters have settled by then at any rate.
     connection.pause(.milliseconds(200))
     try restartFIFO()
   }
@@ -70,7 +71,7 @@ final class LSM6DS3Driver: InertialDriver {
     let waiting = words / LSM6DS3Driver.wordsPerSample
     let count = min(waiting, IMUBatch.capacity)
     guard count > 0 else { return }
-    // The bus has torn a sample: the next word is none of a beginning.
+    // The bus has damaged a sample: the next word is not the first of a sample.
     guard place == 0 else { return try startOver(.misread, &batch) }
     let bytes: UnsafeRawBufferPointer
     do throws(HardwareError) {
@@ -81,7 +82,7 @@ final class LSM6DS3Driver: InertialDriver {
     }
     decode(bytes, count, &batch)
     try readout.complete(&batch, left: waiting - count) { () throws(HardwareError) in
-      // 256 to a degree, 16 in the LSM6DS3, 0 at 25 degrees.
+      // The temperature has 256 units per degree, in the LSM6DS3 16, and 0 means 25 degrees.
       let raw = Float(try registers.read(LSM6DS3Register.temperature, count: 2).littleEndian(at: 0))
       return raw / (isLSM6DS3 ? 16 : 256) + 25
     }
@@ -97,7 +98,7 @@ final class LSM6DS3Driver: InertialDriver {
     try restartFIFO()
   }
 
-  /// Switching the FIFO off empties it.
+  /// Switches the FIFO off, which empties it, and on again.
   private func restartFIFO() throws(HardwareError) {
     isFirstSample = true
     try registers.write(LSM6DS3Register.fifoOff, to: LSM6DS3Register.fifoControl)

@@ -5,7 +5,7 @@
 /// the FIFO is switched on is not valid; the data-ready line stays high until the output registers are read, unless it
 /// is configured to pulse, which the LSM6DS3 cannot do; the thermometers differ; the range bits are out of order.
 enum LSM6DS3Register {
-  /// FIFO_CTRL3: which of the samples go into the FIFO: gyroscope in bits 5:3, accelerometer in bits 2:0.
+  /// FIFO_CTRL3: the samples that go into the FIFO: gyroscope in bits 5:3, accelerometer in bits 2:0.
   static let fifoDecimation: UInt8 = 0x08
   /// FIFO_CTRL5: rate in bits 6:3, mode in bits 2:0.
   static let fifoControl: UInt8 = 0x0A
@@ -23,20 +23,21 @@ enum LSM6DS3Register {
   static let control3: UInt8 = 0x12
   /// OUT_TEMP_L, low byte first.
   static let temperature: UInt8 = 0x20
-  /// FIFO_STATUS1 to FIFO_STATUS4: how many words wait and what happened, then the place in the pattern of the next one.
+  /// FIFO_STATUS1 to FIFO_STATUS4: the number of waiting words, the events, and the position of the next word in the
+  /// pattern.
   static let fifoStatus: UInt8 = 0x3A
-  /// FIFO_DATA_OUT_L; the next word's comes after FIFO_DATA_OUT_H.
+  /// FIFO_DATA_OUT_L; after FIFO_DATA_OUT_H a burst continues with the next word.
   static let fifoData: UInt8 = 0x3E
 
   static let lsm6ds3: UInt8 = 0x69
   static let lsm6ds3trc: UInt8 = 0x6A
 
-  /// All samples of both sensors: the gyroscope's come first.
+  /// All samples of both sensors; the gyroscope's come first.
   static let allOfBoth: UInt8 = 0x09
   // FIFO control: mode
   static let fifoOff: UInt8 = 0x00
   static let fifoContinuous: UInt8 = 0x06
-  // FIFO status 2, and the number of words in 1 and 2: the LSM6DS3TR-C needs a bit less, which is 0
+  // FIFO status 2, and the number of words in 1 and 2; the LSM6DS3TR-C leaves the top bit 0
   static let overrun: UInt8 = 0x40
   static let countHighBits: UInt8 = 0x0F
   // FIFO status 4

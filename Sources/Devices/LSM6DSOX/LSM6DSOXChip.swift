@@ -20,9 +20,9 @@ extension InertialChip {
       identity: ChipIdentity(register: LSM6DSOXRegister.whoAmI, values: [identity]),
       relatives: LSM6DSOXDriver.identities,
       provenAgainst: "Linux (st_lsm6dsx)",
-      // 3 KB, two words a sample.
+      // The FIFO has 3 KB, and a sample has two words.
       fifoSampleCount: 219, readout: BusReadout(bytesPerSample: 14),
-      // Table 3: both sensors in high performance, and powered down.
+      // The values are from table 3: both sensors in high performance, and powered down.
       milliamperes: milliamperes, sleepMilliamperes: sleepMilliamperes, ratesHz: 12.5...1666,
       actualRate: { LSM6Rate(nearest: $0).hertz },
       makeDriver: { LSM6DSOXDriver($0, $1) },
@@ -30,7 +30,8 @@ extension InertialChip {
         try registers.write(0, to: LSM6DSOXRegister.accelerometer)
         try registers.write(0, to: LSM6DSOXRegister.gyroscope)
       },
-      // The accelerometer alone, in low-power mode: rather more than at 26 Hz, for which the data sheets state none.
+      // This is for the accelerometer alone in low-power mode. It is above the value at 26 Hz, because the data sheets
+      // state none for this rate.
       wakeOnMotion: WakeOnMotion(milliamperes: watchMilliamperes) { LSM6DSOXMotionDriver($0) })
   }
 }

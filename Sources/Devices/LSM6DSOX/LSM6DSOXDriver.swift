@@ -1,10 +1,10 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the LSM6DSOX, LSM6DSO, LSM6DSR and ISM330DHCX. The words of the FIFO have tags, so that a gyroscope's and an
-/// accelerometer's belong together by the count in them and not by their places.
+/// Driver of the LSM6DSOX, LSM6DSO, LSM6DSR and ISM330DHCX. The words of the FIFO have tags with a count, which shows
+/// the words of the gyroscope and the accelerometer that belong together.
 public final class LSM6DSOXDriver: InertialDriver {
-  /// A tag and three axes of two bytes.
+  /// The length of a word: a tag and three axes of two bytes.
   private static let wordLength = 7
 
   public var counters: InertialCounters { readout.counters }
@@ -16,12 +16,12 @@ public final class LSM6DSOXDriver: InertialDriver {
   private let accelerometerScale: Float
   private let gyroscopeScale: Float
   private var readout: FIFOReadout
-  /// The first word of a sample whose second has not come yet.
+  /// The first word of a sample whose second word has not arrived.
   private var half: Word?
 
   private struct Word {
     var tag: UInt8
-    /// Grows by one, modulo 4, with each sample.
+    /// The count of the sample, modulo 4.
     var count: UInt8
     var axes: SIMD3<Float>
   }
@@ -33,7 +33,7 @@ public final class LSM6DSOXDriver: InertialDriver {
       connection.bus, address: connection.address, capacity: 2 * IMUBatch.capacity * LSM6DSOXDriver.wordLength)
     rate = LSM6Rate(nearest: configuration.rateHz)
     readout = FIFOReadout(connection, rateHz: rate.hertz)
-    // Table 2: 0.061 mg at 2 g and 8.75 mdps at 250 dps, and so on in proportion.
+    // The values are from table 2: 0.061 mg at 2 g and 8.75 mdps at 250 dps, and in proportion.
     accelerometerScale = Float(configuration.accelerometerRange.rawValue) / 2 * 0.061e-3 * 9.80665
     gyroscopeScale = Float(configuration.gyroscopeRange.rawValue) / 250 * 8.75e-3 * .pi / 180
   }
@@ -53,7 +53,7 @@ public final class LSM6DSOXDriver: InertialDriver {
       try registers.write(LSM6DSOXRegister.pulsedDataReady, to: LSM6DSOXRegister.counterBatch1)
       try registers.write(LSM6DSOXRegister.gyroscopeReady, to: LSM6DSOXRegister.interrupt1)
     }
-    // Table 4: earlier samples of the gyroscope are not valid yet.
+    // Earlier samples of the gyroscope are not valid yet (table 4).
     connection.pause(.milliseconds(70))
     try restartFIFO()
   }
@@ -78,7 +78,7 @@ public final class LSM6DSOXDriver: InertialDriver {
     }
     guard decode(bytes, count, &batch) else { return try startOver(.misread, &batch) }
     try readout.complete(&batch, left: (waiting - count) / 2) { () throws(HardwareError) in
-      // Table 4: 256 to a degree, 0 at 25 degrees.
+      // The temperature has 256 units per degree, and 0 means 25 degrees (table 4).
       Float(try registers.read(LSM6DSOXRegister.temperature, count: 2).littleEndian(at: 0)) / 256 + 25
     }
   }
@@ -96,19 +96,21 @@ public final class LSM6DSOXDriver: InertialDriver {
     try restartFIFO()
   }
 
-  /// 6.5.1: switching the FIFO off empties it.
+  /// Switches the FIFO off, which empties it (6.5.1), and on again.
   private func restartFIFO() throws(HardwareError) {
     half = nil
     try registers.write(LSM6DSOXRegister.fifoOff, to: LSM6DSOXRegister.fifoControl4)
     try registers.write(LSM6DSOXRegister.fifoContinuous, to: LSM6DSOXRegister.fifoControl4)
   }
 
-  /// Joins words into samples; returns whether all words were valid.
+  /// Joins words into samples.
+  ///
+  /// - Returns: whether all words were valid
   private func decode(_ bytes: UnsafeRawBufferPointer, _ count: Int, _ batch: inout IMUBatch) -> Bool {
     for index in 0..<count {
       let offset = index * LSM6DSOXDriver.wordLength
       let tag = bytes[offset]
-      // The lowest bit makes the number of ones even.
+      // The lowest bit is a parity bit, which makes the number of ones even.
       guard tag.nonzeroBitCount.isMultiple(of: 2) else { return false }
       func axis(_ number: Int) -> Float { bytes.littleEndian(at: offset + 1 + 2 * number).measured }
       let word = Word(tag: tag >> 3, count: tag >> 1 & 3, axes: SIMD3(axis(0), axis(1), axis(2)))

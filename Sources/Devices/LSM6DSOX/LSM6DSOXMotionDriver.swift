@@ -1,9 +1,9 @@
 import HardwareIO
 
-/// Makes an LSM6DSOX, LSM6DSO, LSM6DSR or ISM330DHCX wait for motion: with its accelerometer alone, in low-power mode.
+/// Makes an LSM6DSOX, LSM6DSO, LSM6DSR or ISM330DHCX wait for motion, with only its accelerometer in low-power mode.
 ///
-/// The threshold applies to the difference between the specific force and its average over about the last second. That
-/// detects a vehicle that sets off gently, which the difference of two samples does not.
+/// The threshold applies to the difference between the specific force and its average over about the last second. This
+/// detects a vehicle that starts gently; the difference of two samples would not.
 final class LSM6DSOXMotionDriver: MotionDriver {
   private let registers: I2CRegisters
   private let connection: ChipConnection
@@ -16,7 +16,7 @@ final class LSM6DSOXMotionDriver: MotionDriver {
   func start() throws(HardwareError) {
     try ChipIdentity(register: LSM6DSOXRegister.whoAmI, values: LSM6DSOXDriver.identities).require(
       "relative of the LSM6DSOX", of: registers)
-    // Without the FIFO, the gyroscope and any other function of the pin.
+    // The reset switches off the FIFO, the gyroscope and the other functions of the pin.
     try registers.write(LSM6DSOXRegister.softwareReset, to: LSM6DSOXRegister.control3)
     connection.pause(.milliseconds(10))
     try registers.write(LSM6DSOXRegister.blockUpdateAndIncrement, to: LSM6DSOXRegister.control3)
@@ -27,7 +27,7 @@ final class LSM6DSOXMotionDriver: MotionDriver {
     try registers.write(LSM6DSOXRegister.fineThreshold, to: LSM6DSOXRegister.wakeUpDuration)
     try registers.write(LSM6DSOXRegister.wakeUpThreshold15Milligravities, to: LSM6DSOXRegister.wakeUpThreshold)
     try registers.write(LSM6DSOXRegister.at26HzAnd2Gravities, to: LSM6DSOXRegister.accelerometer)
-    // The filter has settled at gravity by then: earlier detections are no motion.
+    // The filter has settled at gravity by then; earlier detections are not motion.
     connection.pause(.milliseconds(200))
     _ = try registers.read(LSM6DSOXRegister.wakeUpSource)
     try registers.write(LSM6DSOXRegister.interruptsEnabled, to: LSM6DSOXRegister.tap2)

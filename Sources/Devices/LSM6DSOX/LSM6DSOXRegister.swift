@@ -1,14 +1,15 @@
-/// Registers of the LSM6DSOX, by the names and sections of its data sheet (DS12814, revision 4); the LSM6DSO, LSM6DSR and
-/// ISM330DHCX have the same.
+/// Registers of the LSM6DSOX, by the names and sections of its data sheet (DS12814, revision 4); the LSM6DSO, LSM6DSR
+/// and ISM330DHCX have the same.
 ///
-/// Traps: a read of several bytes goes on from the last FIFO byte to the tag, so that whole words follow each other; the
-/// data-ready line stays high until the output registers are read, unless it is told to pulse; the range bits are out of order.
+/// Traps: a read of several bytes continues from the last FIFO byte to the tag, so that words follow each other; the
+/// data-ready line stays high until the output registers are read, unless it is configured to pulse; the range bits are
+/// out of order.
 enum LSM6DSOXRegister {
   /// Batch data rates of both sensors, 9.6: gyroscope in bits 7:4, accelerometer in bits 3:0.
   static let fifoControl3: UInt8 = 0x09
   /// FIFO mode, 9.7.
   static let fifoControl4: UInt8 = 0x0A
-  /// Counter of batches, 9.8; its top bit has the data-ready lines pulse.
+  /// Counter of batches, 9.8; its top bit makes the data-ready lines pulse.
   static let counterBatch1: UInt8 = 0x0B
   /// The events that the pin INT1 signals, 9.10.
   static let interrupt1: UInt8 = 0x0D
@@ -30,16 +31,16 @@ enum LSM6DSOXRegister {
   static let wakeUpSource: UInt8 = 0x1B
   /// Temperature, low byte first, 9.27.
   static let temperature: UInt8 = 0x20
-  /// How many words wait, and what happened, 9.46 and 9.47.
+  /// The number of waiting words and the events, 9.46 and 9.47.
   static let fifoStatus1: UInt8 = 0x3A
-  /// Tap configuration 0 and 2 (TAP_CFG0, TAP_CFG2): of all interrupts that the chip finds by itself.
+  /// Tap configuration 0 and 2 (TAP_CFG0, TAP_CFG2), for all interrupts that the chip detects by itself.
   static let tap0: UInt8 = 0x56
   static let tap2: UInt8 = 0x58
   /// WAKE_UP_THS: the threshold in its lowest six bits.
   static let wakeUpThreshold: UInt8 = 0x5B
   /// WAKE_UP_DUR: the number of further samples above the threshold, and its unit.
   static let wakeUpDuration: UInt8 = 0x5C
-  /// MD1_CFG: which of those interrupts the pin INT1 tells.
+  /// MD1_CFG: the detected interrupts that the pin INT1 signals.
   static let functions1: UInt8 = 0x5E
   /// The tag of the next word, 9.77, followed by six bytes of data.
   static let fifoTag: UInt8 = 0x78
@@ -57,18 +58,19 @@ enum LSM6DSOXRegister {
   // Control 3
   static let softwareReset: UInt8 = 0x01
   static let blockUpdateAndIncrement: UInt8 = 0x44
-  // Control 9: as it comes, without I3C
+  // Control 9: the default, without I3C
   static let withoutI3C: UInt8 = 0xE2
 
   // Waiting for motion
-  /// XL_HM_MODE: no high performance.
+  /// XL_HM_MODE: switches high performance off.
   static let accelerometerLowPower: UInt8 = 0x10
-  /// HPCF_XL 5: the high pass begins at a two-hundredth of the rate, that is 0.13 Hz. FASTSETTL_MODE_XL: it begins at gravity.
+  /// HPCF_XL 5: the cut-off of the high pass is a two-hundredth of the rate, 0.13 Hz. FASTSETTL_MODE_XL: it starts at
+  /// gravity.
   static let slowHighPass: UInt8 = 0xA8
   /// INT_CLR_ON_READ, SLOPE_FDS and LIR: the line stays until the source is read, and the compared signal is
   /// high-passed.
   static let latchedHighPassed: UInt8 = 0x51
-  /// WAKE_THS_W: a unit of the threshold is a 256th of the full scale, 7.8 mg at 2 g.
+  /// WAKE_THS_W: the unit of the threshold is a 256th of the full scale, 7.8 mg at 2 g.
   static let fineThreshold: UInt8 = 0x10
   /// Two units. The noise in low-power mode is an eighth of that, 1.8 mg (table 2).
   static let wakeUpThreshold15Milligravities: UInt8 = 0x02

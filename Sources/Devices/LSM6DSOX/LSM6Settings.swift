@@ -1,9 +1,9 @@
-/// One of the rates at which the chips of the family can measure.
+/// A rate of the chips of this family.
 struct LSM6Rate {
   private static let all: [Double] = [12.5, 26, 52, 104, 208, 416, 833, 1666]
 
   let hertz: Double
-  /// As both sensors and the FIFO take it.
+  /// The bits for both sensors and the FIFO.
   let bits: UInt8
 
   init(nearest wish: Double) {
@@ -14,7 +14,7 @@ struct LSM6Rate {
 }
 
 extension InertialConfiguration.AccelerometerRange {
-  /// CTRL1_XL: not in order.
+  /// The bits of CTRL1_XL, which are not in order.
   var lsm6Bits: UInt8 {
     switch self {
     case .g2: 0x00
@@ -26,7 +26,7 @@ extension InertialConfiguration.AccelerometerRange {
 }
 
 extension InertialConfiguration.GyroscopeRange {
-  /// CTRL2_G.
+  /// The bits of CTRL2_G.
   var lsm6Bits: UInt8 {
     switch self {
     case .dps250: 0x00

@@ -1,11 +1,11 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the LSM9DS1's inertial half. A place of the FIFO has a sample of each sensor, and each is read from its
-/// own output registers: two reads a sample.
+/// Driver of the LSM9DS1's inertial half. A FIFO entry has a sample of each sensor. Each is read from its own output
+/// registers, so a sample takes two reads.
 ///
-/// The chip's axes are left-handed: x and y are printed on boards, and z is turned round, so that it points into the
-/// board.
+/// The chip's axes are left-handed. Boards have x and y printed on them; the driver reverses z, so that it points into
+/// the board.
 final class LSM9DS1Driver: InertialDriver {
   static let fifoSampleCount = 32
 
@@ -27,7 +27,7 @@ final class LSM9DS1Driver: InertialDriver {
     self.configuration = configuration
     registers = I2CRegisters(connection.bus, address: connection.address, capacity: LSM9DS1Driver.sampleLength)
     rate = LSM9DS1Rate(nearest: configuration.rateHz)
-    // The data-ready line would stay high, and says nothing.
+    // The data-ready line would stay high, so it is not used.
     readout = FIFOReadout(connection, rateHz: rate.hertz)
     accelerometerScale = LSM9DS1Driver.axes * (configuration.accelerometerRange.lsm9ds1GravitiesPerUnit * 9.80665)
     gyroscopeScale = LSM9DS1Driver.axes * (configuration.gyroscopeRange.lsm9ds1DegreesPerUnit * .pi / 180)
@@ -44,7 +44,7 @@ final class LSM9DS1Driver: InertialDriver {
     try registers.write(
       rate.bits << 5 | configuration.accelerometerRange.lsm9ds1Bits, to: LSM9DS1Register.accelerometer)
     try registers.write(LSM9DS1Register.fifoOn, to: LSM9DS1Register.control9)
-    // At any rate the filters of the gyroscope have settled by then.
+    // The gyroscope's filters have settled by then at any rate.
     connection.pause(.milliseconds(250))
     try restartFIFO()
   }
@@ -60,12 +60,12 @@ final class LSM9DS1Driver: InertialDriver {
         let accelerometer = try sample(LSM9DS1Register.accelerometerOutput)
         batch.append(gyroscope: gyroscope * gyroscopeScale, accelerometer: accelerometer * accelerometerScale)
       } catch .arbitrationLost {
-        // It is unknown whether the next sample of one sensor still belongs to the next of the other.
+        // It is unknown whether the next samples of both sensors belong together.
         return try startOver(.misread, &batch)
       }
     }
     try readout.complete(&batch) { () throws(HardwareError) in
-      // Temperature sensor characteristics: 16 to a degree, 0 at 25 degrees.
+      // The temperature has 16 units per degree, and 0 means 25 degrees (temperature sensor characteristics).
       Float(try registers.read(LSM9DS1Register.temperature, count: 2).littleEndian(at: 0)) / 16 + 25
     }
   }
@@ -75,7 +75,7 @@ final class LSM9DS1Driver: InertialDriver {
     try? registers.write(0, to: LSM9DS1Register.accelerometer)
   }
 
-  /// Takes the oldest of a sensor out of the FIFO.
+  /// Takes the oldest sample of a sensor from the FIFO.
   private func sample(_ register: UInt8) throws(HardwareError) -> SIMD3<Float> {
     let bytes = try registers.readPort(
       register, count: LSM9DS1Driver.sampleLength, unit: LSM9DS1Driver.sampleLength)
@@ -89,7 +89,7 @@ final class LSM9DS1Driver: InertialDriver {
     try restartFIFO()
   }
 
-  /// 3.5.2: bypassing the FIFO empties it.
+  /// Bypasses the FIFO, which empties it (3.5.2), and switches it on again.
   private func restartFIFO() throws(HardwareError) {
     try registers.write(LSM9DS1Register.fifoBypassed, to: LSM9DS1Register.fifoControl)
     try registers.write(LSM9DS1Register.fifoContinuous, to: LSM9DS1Register.fifoControl)
@@ -101,7 +101,7 @@ struct LSM9DS1Rate {
   private static let all: [Double] = [14.9, 59.5, 119, 238, 476, 952]
 
   let hertz: Double
-  /// As both sensors take it.
+  /// The bits for both sensors.
   let bits: UInt8
 
   init(nearest wish: Double) {
@@ -112,7 +112,7 @@ struct LSM9DS1Rate {
 }
 
 extension InertialConfiguration.AccelerometerRange {
-  /// Not in order.
+  /// The bits of the range, which are not in order.
   fileprivate var lsm9ds1Bits: UInt8 {
     switch self {
     case .g2: 0x00
@@ -122,7 +122,7 @@ extension InertialConfiguration.AccelerometerRange {
     }
   }
 
-  /// Sensor characteristics, LA_So.
+  /// The unit of the range (sensor characteristics, LA_So).
   fileprivate var lsm9ds1GravitiesPerUnit: Float {
     switch self {
     case .g2: 0.061e-3
@@ -134,7 +134,7 @@ extension InertialConfiguration.AccelerometerRange {
 }
 
 extension InertialConfiguration.GyroscopeRange {
-  /// There is none of 1000 degrees per second.
+  /// The bits of the range; there is none of 1000 degrees per second.
   fileprivate var lsm9ds1Bits: UInt8 {
     switch self {
     case .dps250: 0x00
@@ -143,7 +143,7 @@ extension InertialConfiguration.GyroscopeRange {
     }
   }
 
-  /// Sensor characteristics, G_So; the narrowest is of 245 degrees per second.
+  /// The unit of the range (sensor characteristics, G_So); the narrowest is 245 degrees per second.
   fileprivate var lsm9ds1DegreesPerUnit: Float {
     switch self {
     case .dps250: 8.75e-3

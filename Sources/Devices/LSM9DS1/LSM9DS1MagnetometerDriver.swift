@@ -1,12 +1,11 @@
 import HardwareIO
 
-/// Driver of the LSM9DS1's magnetic half: a LIS3MDL with axes of its own.
+/// Driver of the LSM9DS1's magnetic half, a LIS3MDL with different axes.
 ///
-/// Its data sheet gives 0.14, 0.29, 0.43 and 0.58 milligauss to a unit, which are the LIS3MDL's with their further
-/// digits cut off.
+/// Its data sheet gives units of 0.14, 0.29, 0.43 and 0.58 milligauss, which are truncated values of the LIS3MDL.
 final class LSM9DS1MagnetometerDriver: PolledDriver {
-  /// Its x points against that of the other half, its y and z along. The other half's driver makes its axes
-  /// right-handed; this driver does the same here.
+  /// The signs of the axes. Its x points against that of the other half, its y and z along. The other half's driver
+  /// makes its axes right-handed, and this driver does the same.
   private static let axes = SIMD3<Float>(-1, 1, -1)
 
   private let identity = ChipIdentity(register: LIS3MDLRegister.whoAmI, values: [LIS3MDLRegister.identity])
@@ -19,7 +18,7 @@ final class LSM9DS1MagnetometerDriver: PolledDriver {
   }
 
   func start() throws(HardwareError) {
-    // The other half does not identify it, because it may be without power, or in use by another program.
+    // The other half does not identify it here, because it may have no power, or may be in use by another program.
     try identity.require(MagnetometerChip.lsm9ds1Magnetometer.title, of: registers)
     try driver.start()
   }

@@ -1,9 +1,9 @@
 /// Registers of the LSM9DS1's inertial half, by the names of its data sheet (DocID025715, revision 3).
 ///
-/// Traps: the axes of both sensors are left-handed; a FIFO of both is read from their output registers, six bytes at a
-/// time, since others lie between them; with the gyroscope on, both sensors have its rate; the range bits of the
-/// accelerometer are out of order, and 16 g has a unit of its own; the data-ready line stays high until the output
-/// registers are read.
+/// Traps: the axes of both sensors are left-handed; a FIFO of both sensors is read from their output registers, six
+/// bytes at a time, because other registers are between them; with the gyroscope on, both sensors have its rate; the
+/// range bits of the accelerometer are out of order, and 16 g has a separate unit; the data-ready line stays high until
+/// the output registers are read.
 enum LSM9DS1Register {
   /// WHO_AM_I.
   static let whoAmI: UInt8 = 0x0F
@@ -11,7 +11,7 @@ enum LSM9DS1Register {
   static let gyroscope: UInt8 = 0x10
   /// OUT_TEMP_L, low byte first.
   static let temperature: UInt8 = 0x15
-  /// OUT_X_L_G: x, y and z follow each other, low byte first.
+  /// OUT_X_L_G: x, y and z in order, low byte first.
   static let gyroscopeOutput: UInt8 = 0x18
   /// CTRL_REG6_XL: rate in bits 7:5, full scale in bits 4:3.
   static let accelerometer: UInt8 = 0x20
@@ -19,11 +19,11 @@ enum LSM9DS1Register {
   static let control8: UInt8 = 0x22
   /// CTRL_REG9.
   static let control9: UInt8 = 0x23
-  /// OUT_X_L_XL: x, y and z follow each other, low byte first.
+  /// OUT_X_L_XL: x, y and z in order, low byte first.
   static let accelerometerOutput: UInt8 = 0x28
   /// FIFO_CTRL: mode in bits 7:5.
   static let fifoControl: UInt8 = 0x2E
-  /// FIFO_SRC: what happened, and how many samples wait.
+  /// FIFO_SRC: the events, and the number of waiting samples.
   static let fifoSource: UInt8 = 0x2F
 
   static let identity: UInt8 = 0x68

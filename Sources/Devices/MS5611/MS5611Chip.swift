@@ -9,13 +9,14 @@ extension BarometerChip {
         try MS5611PROM(registers).isGenuine
       },
       provenAgainst: "Linux (ms5611)",
-      // Temperature, pressure, and the conversion that precedes the pressure.
+      // The reads are for the temperature, the pressure, and the conversion before the pressure.
       looksPerSample: 3,
-      // 0.0125 mA at 1 Hz, and in proportion at 25; between conversions.
+      // The first is the current at 25 Hz, proportional to 0.0125 mA at 1 Hz; the second is the current between
+      // conversions.
       milliamperes: 0.3, sleepMilliamperes: 0.0001, ratesHz: 0.5...50,
       actualRate: { MS5611Rate(nearest: $0).hertz },
       makeDriver: { MS5611Driver($0, $1) },
-      // It sleeps whenever it does not convert, and a reset ends that.
+      // The chip sleeps whenever it does not convert, and a reset ends a conversion.
       putToSleep: { (registers) throws(HardwareError) in try registers.send(MS5611Command.reset) })
   }
 }

@@ -3,15 +3,15 @@ import MonotonicTime
 
 /// Driver of the MS5611, which measures only on command, and either pressure or temperature.
 ///
-/// A read does not wait: it fetches the result of the last conversion and starts the next. Soon after each sample it
-/// converts the temperature, and then the pressure, which waits in the chip until the next sample is due. So it must be
-/// read at least three times for each sample.
+/// A read does not wait: it fetches the result of the last conversion and starts the next one. Soon after each sample
+/// the driver converts the temperature, and then the pressure, which waits in the chip until the next sample is due. A
+/// sample therefore takes at least three reads.
 final class MS5611Driver: PolledDriver {
   private enum Quantity {
     case pressure, temperature
   }
 
-  /// The maximum, with the greatest oversampling, plus half of the typical time.
+  /// The maximum conversion time with the greatest oversampling, and half of the typical time.
   private static let conversionTime = Duration.microseconds(9040)
   private static let halfConversionTime = Duration.microseconds(4110)
 
@@ -19,10 +19,10 @@ final class MS5611Driver: PolledDriver {
   private let connection: ChipConnection
   private let period: Duration
   private var prom: MS5611PROM?
-  /// The chip's present or finished conversion, and its start.
+  /// The chip's present or finished conversion, and the time of its start.
   private var conversion: (quantity: Quantity, began: MonotonicInstant)?
   private var temperature: Int?
-  /// When the next sample may come.
+  /// The earliest time of the next sample.
   private var due = MonotonicInstant(nanoseconds: 0)
 
   init(_ connection: ChipConnection, _ configuration: PolledConfiguration) {
@@ -35,7 +35,7 @@ final class MS5611Driver: PolledDriver {
     let chip = BarometerChip.ms5611
     try chip.identity.require(chip.title, of: registers)
     try registers.send(MS5611Command.reset)
-    // 2.8 ms until it has its PROM again.
+    // The PROM is available again after 2.8 ms.
     connection.pause(.milliseconds(3))
     let prom = try MS5611PROM(registers)
     guard prom.isGenuine else {
@@ -47,7 +47,8 @@ final class MS5611Driver: PolledDriver {
     temperature = try result()
     try begin(.pressure)
     self.prom = prom
-    // Between the reads of a reader that reads once per period, so that none is just too early.
+    // This is in the middle between the reads of a reader that reads once per period, so that no read is slightly too
+    // early.
     due = connection.clock.now + period / 2
   }
 
@@ -58,7 +59,7 @@ final class MS5611Driver: PolledDriver {
     switch conversion.quantity {
     case .temperature:
       temperature = try result()
-      // Without it, it is tried again.
+      // A missing temperature is measured again.
       try begin(temperature == nil ? .temperature : .pressure)
       return nil
     case .pressure:
@@ -74,7 +75,7 @@ final class MS5611Driver: PolledDriver {
     }
   }
 
-  /// A conversion ends by itself, and then the chip sleeps.
+  /// Does nothing to the chip: a conversion ends by itself, and then the chip sleeps.
   func stop() { conversion = nil }
 
   private func begin(_ quantity: Quantity) throws(HardwareError) {
@@ -87,7 +88,8 @@ final class MS5611Driver: PolledDriver {
     conversion = (quantity, connection.clock.now)
   }
 
-  /// The result of the conversion; `nil` if there is none, as after a reset by another program, or on a stuck bus.
+  /// The result of the conversion; `nil` if there is none, for example after a reset by another program, or on a stuck
+  /// bus.
   private func result() throws(HardwareError) -> Int? {
     let bytes = try registers.read(MS5611Command.readResult, count: 3)
     let number = Int(bytes[0]) << 16 | Int(bytes[1]) << 8 | Int(bytes[2])
@@ -95,7 +97,7 @@ final class MS5611Driver: PolledDriver {
   }
 }
 
-/// A rate of the MS5611, which has none of its own: any will do that leaves time for two conversions.
+/// A rate of the MS5611. The chip has no rates of its own, so any rate works that leaves time for two conversions.
 struct MS5611Rate {
   let hertz: Double
 

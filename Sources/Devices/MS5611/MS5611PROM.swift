@@ -3,7 +3,7 @@ import HardwareIO
 /// The calibration coefficients of an MS5611, and the conversion of its numbers with them: the formulas of the data
 /// sheet's section on pressure and temperature calculation, including the second order.
 struct MS5611PROM: Sendable {
-  /// The maker's, six coefficients, and a serial number with the check.
+  /// The words: the manufacturer's, six coefficients, and a serial number with the checksum.
   private var words = SIMD8<UInt16>()
 
   init(_ registers: I2CRegisters) throws(HardwareError) {
@@ -13,13 +13,13 @@ struct MS5611PROM: Sendable {
     }
   }
 
-  /// Whether that is what such a chip holds: nothing that is missing, and a check that is right.
+  /// Whether the contents are those of such a chip: no coefficient is missing, and the checksum is right.
   var isGenuine: Bool {
     for index in 1...6 where words[index] == 0 || words[index] == 0xFFFF { return false }
     return words[7] & 0x000F == check
   }
 
-  /// Four bits over all words, but for the byte that has them (application note AN520).
+  /// The checksum: four bits over all words except the byte that contains it (application note AN520).
   private var check: UInt16 {
     var remainder: UInt16 = 0
     for index in 0..<8 {
@@ -32,7 +32,7 @@ struct MS5611PROM: Sendable {
     return remainder >> 12
   }
 
-  /// Pa and degrees Celsius.
+  /// The pressure in Pa, and the temperature in degrees Celsius.
   func pressureAndTemperature(_ rawPressure: Int, _ rawTemperature: Int) -> (pascals: Double, celsius: Double) {
     func c(_ index: Int) -> Double { Double(words[index]) }
     let difference = Double(rawTemperature) - c(5) * 0x1p8

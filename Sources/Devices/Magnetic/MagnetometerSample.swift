@@ -2,11 +2,12 @@ import MonotonicTime
 
 /// One reading of a magnetometer, in the chip's own axes.
 public struct MagnetometerSample: Equatable, Sendable {
-  /// There is no weaker field outside of a shield, microtesla: a chip that says so is not measuring.
+  /// The weakest plausible field, microtesla. There is no weaker one outside a shield, so a chip with less is not
+  /// measuring.
   static let weakest: Float = 0.5
 
   public var at: MonotonicInstant
-  /// Magnetic flux density, microtesla; that of the earth is 22 to 67 long.
+  /// The magnetic flux density, microtesla. The earth's field is 22 to 67 microtesla.
   public var field: SIMD3<Float>
 
   public init(at: MonotonicInstant, field: SIMD3<Float>) {
@@ -14,7 +15,7 @@ public struct MagnetometerSample: Equatable, Sendable {
     self.field = field
   }
 
-  /// A measurement of a chip, or `nil` if it cannot be one.
+  /// A chip's measurement; `nil` if it is not plausible.
   init?(goodAt at: MonotonicInstant, field: SIMD3<Float>) {
     guard (field * field).sum() > MagnetometerSample.weakest * MagnetometerSample.weakest else { return nil }
     self.init(at: at, field: field)

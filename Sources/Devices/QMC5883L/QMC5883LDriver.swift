@@ -16,7 +16,7 @@ final class QMC5883LDriver: PolledDriver {
   }
 
   func start() throws(HardwareError) {
-    // The identity is not to be relied on before.
+    // The identity is not reliable before this read.
     _ = try registers.read(QMC5883LRegister.output, count: 6)
     let chip = MagnetometerChip.qmc5883l
     try chip.identity.require(chip.title, of: registers)
@@ -46,7 +46,7 @@ struct QMC5883LRate {
   private static let all: [Double] = [10, 50, 100, 200]
 
   let hertz: Double
-  /// As control register 1 takes it.
+  /// The bits for control register 1.
   let bits: UInt8
 
   init(nearest wish: Double) {

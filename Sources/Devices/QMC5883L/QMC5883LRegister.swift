@@ -1,13 +1,13 @@
 /// Registers of the QMC5883L, by the names of its data sheet (QST, revision 1.0, chapter 9).
 ///
-/// Traps: it is sold as HMC5883L and shares nothing with it, neither address nor registers nor the order of the axes;
-/// its identity is the byte that a bus at rest gives as well, and is only to be relied on after another read; a read of
-/// only some of the six bytes stops the next measurement from being stored; without the period of set and reset its
-/// offset wanders.
+/// Traps: it is sold as an HMC5883L, but has a different address, different registers and a different order of axes;
+/// its identity is the byte that an idle bus returns as well, and is reliable only after another read; a read of only
+/// some of the six bytes prevents the next measurement from being stored; without the set/reset period its offset
+/// drifts.
 enum QMC5883LRegister {
-  /// x, y and z follow each other, low byte first, 00H to 05H.
+  /// x, y and z in order, low byte first, 00H to 05H.
   static let output: UInt8 = 0x00
-  /// The marks of a new measurement and of an overflow, 06H.
+  /// The flags of a new measurement and of an overflow, 06H.
   static let status: UInt8 = 0x06
   /// Oversampling, range, rate and mode, 09H.
   static let control1: UInt8 = 0x09
@@ -23,9 +23,9 @@ enum QMC5883LRegister {
   static let reset: UInt8 = 0x80
   /// The value that the data sheet recommends.
   static let recommendedPeriod: UInt8 = 0x01
-  /// The mean of 512, which is the least noise.
+  /// The average of 512 samples, which has the least noise.
   static let oversampling512: UInt8 = 0x00
-  /// Full scale of 8 gauss: 3000 units to one.
+  /// The full scale of 8 gauss, with 3000 units per gauss.
   static let fullScale8Gauss: UInt8 = 0x10
   static let unitsPerGauss: Float = 3000
   static let continuous: UInt8 = 0x01

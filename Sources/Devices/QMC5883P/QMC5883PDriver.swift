@@ -44,7 +44,7 @@ struct QMC5883PRate {
   private static let all: [Double] = [10, 50, 100, 200]
 
   let hertz: Double
-  /// As control register 1 takes it.
+  /// The bits for control register 1.
   let bits: UInt8
 
   init(nearest wish: Double) {

@@ -1,19 +1,19 @@
 /// Registers of the QMC5883P, by the tables of its data sheet (QST 13-52-19).
 ///
-/// Traps: it is no QMC5883L, although it succeeds it on the same boards; the mode called continuous measures as fast as
-/// it can, whatever the rate, which only the normal mode observes; the signs of the axes are set in a register that is
-/// missing in the table of registers but present in all examples; reading the status clears the mark of a new
-/// measurement.
+/// Traps: it differs from the QMC5883L, although it replaces it on the same boards; the mode called continuous measures
+/// as fast as it can, whatever the rate, which only the normal mode observes; the signs of the axes are set in a
+/// register that is missing in the table of registers but present in all examples; reading the status clears the flag
+/// of a new measurement.
 enum QMC5883PRegister {
   /// Chip ID, table 15.
   static let chipID: UInt8 = 0x00
-  /// x, y and z follow each other, low byte first, table 15.
+  /// x, y and z in order, low byte first, table 15.
   static let output: UInt8 = 0x01
-  /// The marks of a new measurement and of an overflow, table 16.
+  /// The flags of a new measurement and of an overflow, table 16.
   static let status: UInt8 = 0x09
   /// Oversampling, rate and mode, table 17.
   static let control1: UInt8 = 0x0A
-  /// Reset, range, and whether set and reset are on, table 18.
+  /// Reset, range, and whether set/reset is on, table 18.
   static let control2: UInt8 = 0x0B
   /// The signs of the axes, examples 7.1 to 7.3.
   static let signs: UInt8 = 0x29
@@ -21,12 +21,12 @@ enum QMC5883PRegister {
   static let identity: UInt8 = 0x80
 
   static let reset: UInt8 = 0x80
-  /// As in all examples.
+  /// The value in all examples.
   static let usualSigns: UInt8 = 0x06
-  /// Full scale of 8 gauss, 3750 units to one, with set and reset.
+  /// The full scale of 8 gauss, with 3750 units per gauss, and set/reset on.
   static let fullScale8Gauss: UInt8 = 0x08
   static let unitsPerGauss: Float = 3750
-  /// The mean of 8, and no filter after it, which would make the measurement late.
+  /// The average of 8 samples, without a filter after it, which would delay the measurement.
   static let oversampling8: UInt8 = 0x00
   static let normal: UInt8 = 0x01
   static let suspended: UInt8 = 0x00

@@ -1,42 +1,42 @@
 import HardwareIO
 
-/// A receiver that has said who it is, and is spoken to in its own language.
+/// An identified receiver that takes commands in its protocol.
 protocol CommandedReceiver: Sendable {
-  /// In whose language it is spoken to.
+  /// The protocol of its commands.
   var driver: ReceiverDriver { get }
-  /// Maker, model and version.
+  /// The manufacturer, the model and the version.
   var name: String { get }
-  /// Who it is by its own words.
+  /// The identity that it has reported.
   var identity: ReceiverIdentity { get }
-  /// Asks for its unique number, if it has one.
+  /// Asks for the unique number, if the receiver has one.
   mutating func askForUniqueID(_ dialogue: ReceiverDialogue) throws(HardwareError)
-  /// Applies the settings, and notes those that could not be set; returns early if the reader is told to stop.
+  /// Applies the settings, and records those that could not be applied. It returns early if the reader is told to stop.
   mutating func configure(
     _ settings: ReceiverSettings, _ dialogue: ReceiverDialogue, _ report: inout SettingReport
   ) throws(HardwareError)
-  /// Puts back what `configure` has found, where the settings ask for that.
+  /// Restores the settings from before `configure`, if requested.
   mutating func restore(_ dialogue: ReceiverDialogue) throws(HardwareError)
-  /// Tells it to rest. Whether it does is seen by its silence.
+  /// Tells the receiver to sleep. Its silence shows that it does.
   func sleep(_ sleep: ReceiverSleep, _ dialogue: ReceiverDialogue) throws(HardwareError)
-  /// After how long it ends its rest by itself; `nil` where it never does.
+  /// The time after which it leaves a sleep mode by itself; `nil` if never.
   func longestSleep(in sleep: ReceiverSleep) -> Duration?
-  /// What wakes it; `nil` where its supply alone does, switched off and on.
+  /// The bytes that wake it; `nil` if only switching its supply does.
   func wakingBytes(from sleep: ReceiverSleep) -> [UInt8]?
-  /// Restarts it by command: hot, warm or cold. Its settings may be lost, including its speed.
+  /// Restarts it with a command: hot, warm or cold. It may lose its settings, including its speed.
   func restart(_ restart: ReceiverRestart, _ dialogue: ReceiverDialogue) throws(HardwareError)
-  /// Whether it has to be set again after it has rested.
+  /// Whether it must be configured again after a sleep.
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool
-  /// Makes it report, or store, its knowledge of the satellites, before its supply is switched off.
+  /// Makes it report, or store, its satellite data before its supply is switched off.
   ///
   /// - Parameters:
   ///   - mayStop: whether it may be stopped for that, and its flash be written
-  ///   - hasBackup: whether earlier knowledge is in its flash
+  ///   - hasBackup: whether earlier data is in its flash
   func keepKnowledge(
     _ dialogue: ReceiverDialogue, mayStop: Bool, hasBackup: Bool
   ) throws(HardwareError) -> KeptKnowledge
-  /// Has it forget what lies in its flash of that.
+  /// Makes it erase the satellite data in its flash.
   func clearBackup(_ dialogue: ReceiverDialogue) throws(HardwareError)
-  /// Sends it its earlier knowledge, the time and its position.
+  /// Sends it its earlier satellite data, the time and its position.
   func giveBack(_ knowledge: GivenKnowledge, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer
 }
 
@@ -60,16 +60,16 @@ extension CommandedReceiver {
   ) throws(HardwareError) -> ReceiverAnswer { .accepted }
 }
 
-/// When a receiver ends its sleep by itself.
+/// The time at which a receiver leaves its sleep mode by itself.
 public struct SleepLimit: Equatable, Sendable {
-  /// How long it sleeps, by a clock of its own, which may be wrong by a hundredth.
+  /// The duration by the receiver's own clock, which may be wrong by 1 %.
   public var duration: Duration
-  /// Whether bytes wake it before. Otherwise it hears nothing until it wakes.
+  /// Whether bytes wake it earlier. Otherwise it ignores everything until it wakes.
   public var isWakeable: Bool
 
-  /// After what time its supply must be off if it is not to wake.
+  /// The time after which its supply must be off, so that it does not wake.
   public var end: Duration { duration * 99 / 100 }
 
-  /// After what time it can be told to sleep again.
+  /// The time after which it can be told to sleep again.
   public var renewal: Duration { isWakeable ? end : duration * 101 / 100 }
 }

@@ -4,43 +4,43 @@ import NMEA
 
 /// Finds out why a receiver has no fix, from the bytes on its line and from the satellites that it lists.
 ///
-/// A value without clock and I/O. Its reader reports the opening of the line, the counts so far, and each epoch; the
-/// finding is available at any instant.
+/// This is a value without clock and I/O. The reader reports the opening of the line, the counts so far, and each
+/// epoch. The finding is available at any instant.
 public struct FixSearch: Equatable, Sendable {
-  /// Why there is no fix.
+  /// The reason why there is no fix.
   public enum Finding: Equatable, Sendable {
-    /// The line was opened a moment ago.
+    /// The line has just been opened.
     case starting
-    /// Nothing came for this long.
+    /// No bytes have come for this long.
     case silent(Duration)
-    /// Bytes came for this long, and no sentence or message.
+    /// Bytes have come for this long, but no sentence or message.
     case noSentences(Duration)
-    /// Sentences come, and none lists satellites.
+    /// Sentences come, but none lists satellites.
     case noList
     /// No satellite is received.
     case noSatellites
-    /// Fewer satellites are received than a position takes.
+    /// Fewer satellites are received than a position needs.
     case fewSatellites(Int, strongest: Int)
-    /// Too few satellites are strong enough for their data to be read.
+    /// Too few satellites are strong enough to read their data.
     case weakSignals(Int, strongest: Int)
-    /// Enough satellites are received well: the receiver reads their orbits.
+    /// Enough satellites are strong, and the receiver is reading their orbits.
     case loading(Int, strongest: Int)
   }
 
-  /// A receiver reports at least once a second.
+  /// The time without bytes after which the line is silent. A receiver reports at least once a second.
   static let silenceLimit = Duration.seconds(5)
-  /// A round of all usual speeds takes longer than this, but each shows within it whether it is the right one, where the board file
-  /// names one.
+  /// The time without sentences after which the line has none. Trying all usual speeds takes longer, but within this
+  /// time a speed from the board file shows whether it is right.
   static let noiseLimit = Duration.seconds(12)
   /// The time for which a list of satellites is valid.
   static let listLifetime = Duration.seconds(12)
-  /// Before this time a receiver has looked for no satellite in earnest.
+  /// The time that a receiver may take before it lists satellites.
   static let listPatience = Duration.seconds(5)
-  /// A spike on an open line is no data.
+  /// The minimum number of bytes. Fewer may be a spike on an open line.
   static let leastNoise = 16
-  /// For a position in space.
+  /// The number of satellites that a position in space needs.
   static let leastSatellites = 4
-  /// From which strength on a satellite's data can be read, dB-Hz.
+  /// The strength from which a satellite's data can be read, dB-Hz.
   static let leastStrength = 30
 
   private struct Sky: Equatable, Sendable {
@@ -50,20 +50,20 @@ public struct FixSearch: Equatable, Sendable {
     var strongest: Int
   }
 
-  /// When the line was opened for the first time since the last fix.
+  /// When the line was first opened since the last fix.
   private var openedAt: MonotonicInstant?
   private var lastByteAt: MonotonicInstant?
   private var lastFrameAt: MonotonicInstant?
   private var firstFrameAt: MonotonicInstant?
-  /// Read since the last sentence.
+  /// The number of bytes since the last sentence.
   private var noise = 0
-  /// Of the present run of its reader.
+  /// The counts of the present run of the reader.
   private var counters = ReceiverDecoder.Counters()
   private var sky: Sky?
 
   public init() {}
 
-  /// The line is open. A try that follows another one goes on with what that one has found.
+  /// Records that the line is open. A retry continues with the findings so far.
   public mutating func opened(at now: MonotonicInstant) {
     openedAt = openedAt ?? now
     counters = ReceiverDecoder.Counters()
@@ -96,7 +96,7 @@ public struct FixSearch: Equatable, Sendable {
       strong: strengths.values.count { $0 >= FixSearch.leastStrength }, strongest: strengths.values.max() ?? 0)
   }
 
-  /// Why there is no fix at an instant; `nil` while the line is not open.
+  /// The reason why there is no fix at an instant; `nil` while the line is not open.
   public func finding(at now: MonotonicInstant) -> Finding? {
     guard let openedAt else { return nil }
     let silence = now - max(openedAt, lastByteAt ?? openedAt)
@@ -113,7 +113,7 @@ public struct FixSearch: Equatable, Sendable {
 }
 
 extension FixSearch.Finding {
-  /// Nothing that makes sense comes over the line: no satellite has a part in that.
+  /// Whether the reason is the line, on which nothing meaningful arrives, and not the satellites.
   public var isOfLine: Bool {
     switch self {
     case .silent, .noSentences: true
@@ -121,7 +121,7 @@ extension FixSearch.Finding {
     }
   }
 
-  /// The reason why there is no fix.
+  /// The reason in words.
   ///
   /// - Parameter port: the path of the receiver's line
   public func summary(on port: String) -> String {
@@ -140,7 +140,7 @@ extension FixSearch.Finding {
     }
   }
 
-  /// What to do about it; `nil` for nothing yet.
+  /// The next step; `nil` if there is none yet.
   ///
   /// - Parameter port: the path of the receiver's line, or its address on the network
   public func nextStep(on port: String) -> String? {

@@ -1,26 +1,27 @@
 import MonotonicTime
 import NMEA
 
-/// Finds a receiver that has hung up and goes on talking: it repeats one position, or one time, although it says itself that it
-/// moves, or goes on sending.
+/// Detects a receiver that has hung up but continues to send. It repeats one position although it reports motion, or it
+/// repeats one time.
 ///
-/// One that stands, and holds its position while it does, reports no speed and goes on with the time: that is right so.
+/// A receiver that stands still and holds its position reports no speed, and its time continues. That is correct
+/// behaviour.
 struct FrozenReceiver: Sendable {
   enum Fault: Equatable, Sendable {
     case position
     case time
   }
 
-  /// Speeds below it are noise, m/s.
+  /// The lowest speed that counts, m/s; lower ones are noise.
   private static let leastSpeed = 2.0
-  /// The distance that its own speed must have covered, metres: the coarsest sentences resolve 18 m.
+  /// The distance in metres that the stated speed must have covered. The coarsest sentences resolve 18 m.
   private static let distance = 50.0
   private static let leastRepetitions = 5
-  /// The time for which a speed is trusted.
+  /// The time for which a speed is trusted, seconds.
   private static let longestStep = 5.0
-  /// No receiver sends for this number of seconds without a new time, in addition to three of its usual intervals.
+  /// The seconds without a new time, in addition to three usual intervals, after which a receiver that sends is frozen.
   private static let longestEpoch = 10.0
-  /// Of sentences and messages within one.
+  /// The maximum number of sentences and messages in an epoch.
   private static let mostFrames = 100
 
   private(set) var fault: Fault?
@@ -29,11 +30,13 @@ struct FrozenReceiver: Sendable {
   private var repetitions = 0
   private var travelled = 0.0
   private var last: MonotonicInstant?
-  /// Between its epochs, seconds.
+  /// The interval of its epochs, seconds.
   private var interval = 0.0
   private var framesAtEpoch = 0
 
-  /// Takes the next epoch; returns whether it is trustworthy.
+  /// Takes the next epoch.
+  ///
+  /// - Returns: whether it is trustworthy
   mutating func take(_ observation: borrowing GNSSObservation, frames: Int) -> Bool {
     let step = last.map { observation.at.seconds(since: $0) } ?? 0
     // One long pause does not change the usual interval.
@@ -42,7 +45,7 @@ struct FrozenReceiver: Sendable {
     framesAtEpoch = frames
     let fix = observation.fix
     guard fix.mode >= .twoDimensional, let place = fix.position else {
-      // It has lost its fix, as one does that is alive.
+      // A receiver that loses its fix is alive.
       reset()
       return true
     }
@@ -62,7 +65,7 @@ struct FrozenReceiver: Sendable {
     return fault == nil
   }
 
-  /// Something has been read that completes no epoch.
+  /// Checks sentences and messages that complete no epoch.
   mutating func look(at now: MonotonicInstant, frames: Int) {
     guard fault == nil, let last, frames - framesAtEpoch > FrozenReceiver.mostFrames,
       now.seconds(since: last) > FrozenReceiver.longestEpoch + interval * 3
@@ -72,7 +75,7 @@ struct FrozenReceiver: Sendable {
 
   /// The knowledge that remains after a pause in reading: a visit may be too short to detect a frozen receiver. Whether
   /// it is frozen must be established again, because it may have restarted. Its time continued without being read, so
-  /// nothing is known of it.
+  /// nothing is known about it.
   var resumed: FrozenReceiver {
     var next = FrozenReceiver()
     (next.position, next.heightMetres) = (position, heightMetres)

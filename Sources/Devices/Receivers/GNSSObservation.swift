@@ -1,22 +1,22 @@
 import MonotonicTime
 import NMEA
 
-/// An epoch with the time at which it reached this machine.
+/// An epoch and the time at which it reached this machine.
 public struct GNSSObservation: Sendable {
   /// When the epoch's first byte was read.
   public var at: MonotonicInstant
-  /// The time at which it was complete: its last byte was read, or the silence after it had been long enough.
+  /// When the epoch was complete: its last byte was read, or the silence after it was long enough.
   public var receivedAt: MonotonicInstant
   public var fix: GNSSFix
-  /// Empty unless a complete list of satellites arrived with the epoch.
+  /// The satellites; empty unless a complete list arrived with the epoch.
   public var sky: [Satellite]
   public var errorStatistics: GNSSErrorStatistics?
-  /// The receiver has shown that it knows the date and the time, rather than remembers or guesses them.
+  /// Whether the receiver has shown that it knows the date and the time, and does not remember or guess them.
   public var isTimeConfirmed = false
-  /// The receiver has hung up and repeats itself: its fix has been taken away.
+  /// Whether the receiver has hung up and repeats itself. Its fix has then been removed.
   public var isFrozen = false
 
-  /// - Parameter receivedAt: when the first byte was read, unless it is known better
+  /// - Parameter receivedAt: when the epoch was complete, if that was not with its first byte
   public init(
     at: MonotonicInstant, receivedAt: MonotonicInstant? = nil, fix: GNSSFix, sky: [Satellite],
     errorStatistics: GNSSErrorStatistics? = nil

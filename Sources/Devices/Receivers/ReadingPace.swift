@@ -1,18 +1,19 @@
 import MonotonicTime
 
-/// The pace at which a receiver on the network is read. A network sender can send as much as the network carries; a
-/// serial line limits itself.
+/// Limits the rate at which a receiver on the network is read. A network sender can send as much as the network
+/// carries; a serial line limits itself.
 struct ReadingPace {
-  /// More than the fastest line carries (921,600 baud).
+  /// The limit, above the fastest line (921,600 baud).
   static let mostBytesPerSecond = 128 << 10
-  /// The minimum size at which a read is counted: most of a gpsd's output may already have been filtered out.
+  /// The minimum number of bytes for which a read counts, because most of a gpsd's output may already have been
+  /// filtered out.
   static let leastBytesPerRead = 64
 
   private var second: (beganAt: MonotonicInstant, byteCount: Int)?
 
-  /// Notes a read.
+  /// Records a read.
   ///
-  /// - Returns: how long to wait before the next one; `nil` if it may come at once
+  /// - Returns: how long to wait before the next one; `nil` if it may follow at once
   mutating func pause(after count: Int, at now: MonotonicInstant) -> Duration? {
     var present = second ?? (now, 0)
     if now - present.beganAt >= .seconds(1) { present = (now, 0) }

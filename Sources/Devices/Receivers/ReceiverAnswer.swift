@@ -1,13 +1,13 @@
 import NMEA
 
-/// What became of a request.
+/// The result of a request.
 public enum ReceiverAnswer: Equatable, Sendable {
   case accepted
-  /// The receiver has understood, and does not.
+  /// The receiver has understood the request, and refuses it.
   case refused
   /// The requested value.
   case answered([UInt8])
-  /// It speaks of something else.
+  /// The receiver uses another protocol.
   case otherwise(String)
   case unanswered
   /// The reader was told to stop during the request.
@@ -24,12 +24,14 @@ public enum ReceiverAnswer: Equatable, Sendable {
 
 /// A request to a receiver, and how to recognize its answer among everything else that it sends.
 protocol ReceiverRequest {
-  /// As it goes over the line.
+  /// The bytes on the line.
   var bytes: [UInt8] { get }
-  /// What its answer is told by: that to another request on the same subject looks the same.
+  /// The subject of the request. Answers to other requests on the same subject look the same.
   var subject: String { get }
-  /// Examines the received bytes; returns the answer once it is complete.
+  /// Examines received bytes.
+  ///
+  /// - Returns: the answer once it is complete
   mutating func take(_ frame: ReceiverFramer.Frame) -> ReceiverAnswer?
-  /// The result if nothing more is expected.
+  /// The result if no more answers are expected.
   var answerSoFar: ReceiverAnswer { get }
 }

@@ -2,21 +2,21 @@ import MonotonicTime
 import NMEA
 import UBX
 
-/// Turns a receiver's bytes into observations: it frames the sentences, assembles the epochs and dates both. It knows
-/// no port and no clock, so that recorded bytes take the same path as live ones.
+/// Turns a receiver's bytes into observations: it frames the sentences, assembles the epochs and dates both. It uses no
+/// port and no clock, so recorded bytes are processed like live ones.
 public struct ReceiverDecoder: ~Copyable, Sendable {
   /// Counts of everything that was read.
   public struct Counters: Equatable, Sendable {
-    /// Whether they made sense or not.
+    /// All bytes, meaningful or not.
     public var bytes = 0
     public var sentences = 0
-    /// Of binary protocols.
+    /// The messages of binary protocols.
     public var messages = 0
     public var badChecksum = 0
     public var truncated = 0
     public var unknown = 0
     public var epochs = 0
-    /// Values that cannot be true and were left out.
+    /// The impossible values, which were left out.
     public var refused = RefusedValues()
 
     public init() {}
@@ -41,11 +41,11 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   private var dates = EpochDates()
   private var frozen = FrozenReceiver()
   private var lastReadAt = MonotonicInstant(nanoseconds: 0)
-  /// The receiver's identity, derived from its output.
+  /// The receiver's identity from its output.
   public private(set) var speech = ReceiverIdentity.Speech()
-  /// Its reports about corrections since they were last taken.
+  /// The receiver's reports about corrections since the last call of `takeOutcomes`.
   private var outcomes = CorrectionOutcomes()
-  /// As of the last bytes, or of the silence after them.
+  /// The counts as of the last bytes, or of the silence after them.
   public private(set) var counters = Counters()
 
   public init() {}
@@ -56,34 +56,34 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   /// Whether all sentences of this receiver have a checksum.
   var expectsChecksums: Bool { framer.expectsChecksums }
 
-  /// Sentences and messages of known kinds, so far.
+  /// The number of sentences and messages of known kinds so far.
   var knownCount: Int { framer.sentences.sentences + framer.messages.messages - counters.unknown }
 
-  /// What says that it has hung up.
+  /// The evidence that the receiver has hung up.
   var fault: FrozenReceiver.Fault? { frozen.fault }
 
-  /// The findings from these so far.
+  /// The findings about a frozen receiver so far.
   var suspicion: FrozenReceiver { frozen }
 
-  /// Goes on where another one that has read the same receiver has ended.
+  /// Continues with the findings of an earlier decoder of the same receiver.
   mutating func resume(_ suspicion: FrozenReceiver) { frozen = suspicion.resumed }
 
-  /// Forgets a sentence that has begun, because the line was closed or its speed changed.
+  /// Forgets an incomplete sentence, because the line was closed or its speed changed.
   mutating func reset() { framer.reset() }
 
-  /// Its reports about corrections since the last call; `nil` if there are none.
+  /// The receiver's reports about corrections since the last call; `nil` if there are none.
   mutating func takeOutcomes() -> CorrectionOutcomes? {
     guard !outcomes.isEmpty else { return nil }
     defer { outcomes = CorrectionOutcomes() }
     return outcomes
   }
 
-  /// Takes what has been read.
+  /// Takes read bytes.
   ///
   /// - Parameters:
-  ///   - beganAt: when they were read, where `readAt` is as of when they count
-  ///   - forward: gets the whole sentences as they came, after the epochs that they end
-  ///   - inspect: sees each sentence and message, for who awaits an answer. What it points to must not be kept.
+  ///   - beganAt: when the bytes were read, if `readAt` is a different time from which they count
+  ///   - forward: gets the complete sentences as received, after the epochs that they end
+  ///   - inspect: gets each sentence and message, for a caller that awaits an answer; it must not keep a pointer
   public mutating func take(
     _ bytes: UnsafeBufferPointer<UInt8>, beganAt: MonotonicInstant? = nil, readAt: MonotonicInstant,
     forward: ((ReceivedBytes) -> Void)? = nil, inspect: ((ReceiverFramer.Frame) -> Void)? = nil,
@@ -120,10 +120,10 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
     frozen.look(at: readAt, frames: counters.sentences + counters.messages)
   }
 
-  /// The end of the present epoch if nothing more arrives; `nil` if none has begun.
+  /// When the present epoch ends if nothing more arrives; `nil` if none has begun.
   public var silenceEndsAt: MonotonicInstant? { silenceThatEnds.map { lastReadAt + $0 } }
 
-  /// Nothing has come until an instant, for as long as ends an epoch.
+  /// Ends an epoch, because nothing has arrived for long enough.
   public mutating func endEpoch(at instant: MonotonicInstant, _ receive: (borrowing GNSSObservation) -> Void) {
     let frames = counters.sentences + counters.messages
     assembler.finish { receive(dates.date($0, receivedAt: instant, &frozen, frames)) }
@@ -131,7 +131,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   }
 }
 
-/// Sentences, or messages, of one read that began at the same instant.
+/// The sentences, or messages, of one read that began at the same instant.
 private struct SentenceLines {
   private var bytes: [UInt8] = []
   private var isBinary = false
@@ -168,7 +168,7 @@ private struct SentenceLines {
   }
 }
 
-/// Gives each epoch an instant of its own, also where several come in one read.
+/// Gives each epoch a unique instant, even if several arrive in one read.
 private struct EpochDates {
   private var last: MonotonicInstant?
 
@@ -193,7 +193,7 @@ private struct EpochDates {
 }
 
 extension ReceiverIdentity.Speech {
-  /// Of both makers' messages those of class 1 are about navigation.
+  /// For both manufacturers, messages of class 1 are about navigation.
   fileprivate mutating func take(_ message: BinaryFrame) {
     switch message.format {
     case .ubx: driver = .ublox

@@ -2,16 +2,16 @@ import HardwareIO
 import MonotonicTime
 import NMEA
 
-/// Exchanges requests and answers with a receiver while it is read: epochs between a request and its answer are
+/// Exchanges requests and answers with a receiver while it is read. Epochs between a request and its answer are
 /// delivered as usual.
 public final class ReceiverDialogue {
-  /// A receiver at 9600 baud may have a second's sentences to send before it gets to its answer.
+  /// The time for an answer. A receiver at 9600 baud may have to send a second's sentences first.
   private static let patience = Duration.milliseconds(1500)
   /// The additional time in which a late answer may arrive.
   private static let lateness = Duration.seconds(3)
 
-  /// A request that was said more often than it was answered. Acknowledgements name the kind of a request and not its contents:
-  /// a late one must not be taken for that of another request of this kind.
+  /// A request with fewer answers than attempts. Acknowledgements name the kind of a request and not its contents, so a
+  /// late one must not count for another request of this kind.
   private struct Due {
     var request: any ReceiverRequest
     var count: Int
@@ -21,16 +21,16 @@ public final class ReceiverDialogue {
 
   let receiver: SerialReceiver
   private let receive: (borrowing GNSSObservation) -> Void
-  /// At which the line runs.
+  /// The present speed of the line.
   private(set) var speed: BaudRate
-  /// The limit for an orderly end: the end of a run must not wait for a receiver that does not answer any more.
+  /// The latest end in good order. The end of a run must not wait for a receiver that no longer answers.
   private var deadline: MonotonicInstant?
   static let endingTime = Duration.seconds(3)
-  /// The driver whose receiver is assumed, during the identification.
+  /// The driver of the assumed receiver, during identification.
   private var expected: ReceiverDriver?
-  /// Another receiver was heard than the expected one: no answer will come.
+  /// Whether another receiver than the expected one was heard, so that no answer will come.
   private var isContradicted = false
-  /// It was told to stop: nothing that follows is answered.
+  /// Whether the reader was told to stop, so that nothing more is answered.
   private(set) var isStopped = false
 
   init(_ receiver: SerialReceiver, speed: BaudRate, receive: @escaping (borrowing GNSSObservation) -> Void) {
@@ -41,13 +41,13 @@ public final class ReceiverDialogue {
 
   private var clock: any MonotonicTimeSource { receiver.clock }
 
-  /// As people know it.
+  /// The name of the port for people.
   var portName: String { receiver.port.name }
 
-  /// Says something and waits for the answer.
+  /// Sends a request and waits for the answer.
   ///
   /// - Parameters:
-  ///   - tries: how often it is said before the receiver counts as one that does not answer
+  ///   - tries: the number of attempts before the receiver counts as not answering
   func ask(
     _ request: some ReceiverRequest, within patience: Duration = ReceiverDialogue.patience, tries: Int = 2
   ) throws(HardwareError) -> ReceiverAnswer {
@@ -58,7 +58,7 @@ public final class ReceiverDialogue {
       if isStopped { return .stopped }
     }
     var last = ReceiverAnswer.unanswered
-    // An answer to an earlier try is as good: it had the same contents.
+    // An answer to an earlier attempt is equally valid, because the contents were the same.
     var count = pending?.count ?? 0
     defer { if count > 0 { due[request.subject] = Due(request: request, count: count) } }
     for _ in 0..<tries where !isOverdue && !isContradicted {
@@ -81,7 +81,7 @@ public final class ReceiverDialogue {
     return last
   }
 
-  /// Whether another receiver sends than the expected one.
+  /// Checks whether another receiver than the expected one sends.
   private func look(at frame: ReceiverFramer.Frame) {
     guard let expected, let speaker = ReceiverDriver.speaker(of: frame), speaker != expected else { return }
     isContradicted = true
@@ -108,15 +108,15 @@ public final class ReceiverDialogue {
       }, isFound: { count <= 0 })
   }
 
-  /// Whether the time to end in order is over.
+  /// Whether the time for an orderly end is over.
   var isOverdue: Bool { deadline.map { clock.now >= $0 } ?? false }
 
-  /// Says something that is not answered.
+  /// Sends bytes that are not answered.
   func say(_ bytes: [UInt8]) throws(HardwareError) { try receiver.port.write(bytes) }
 
-  /// Says something, if anything, that is answered in many parts.
+  /// Sends bytes, if any, that are answered in several parts.
   ///
-  /// - Parameter isLast: looks at each; nothing more is waited for once it returns true
+  /// - Parameter isLast: examines each part; after it returns true, nothing more is awaited
   func say(
     _ bytes: [UInt8], within limit: Duration, _ isLast: @escaping (ReceiverFramer.Frame) -> Bool
   ) throws(HardwareError) {
@@ -125,7 +125,7 @@ public final class ReceiverDialogue {
     try read(for: limit, inspect: { if isLast($0) { isOver = true } }, isFound: { isOver })
   }
 
-  /// Sends something and listens for this time, whatever arrives.
+  /// Sends bytes, and listens for this time, whatever arrives.
   func say(
     _ bytes: [UInt8], for time: Duration, _ look: @escaping (ReceiverFramer.Frame) -> Void
   ) throws(HardwareError) {
@@ -135,9 +135,9 @@ public final class ReceiverDialogue {
 
   var now: MonotonicInstant { clock.now }
 
-  /// Goes on reading.
+  /// Continues to read.
   ///
-  /// - Returns: whether it was told to stop
+  /// - Returns: whether the reader was told to stop
   @discardableResult
   func listen(for time: Duration) throws(HardwareError) -> Bool {
     try read(for: time)
@@ -155,22 +155,22 @@ public final class ReceiverDialogue {
     return heard
   }
 
-  /// Switches the receiver to another speed, switches the line and asks whether it followed. If it did not, the old
-  /// speed is restored.
+  /// Switches the receiver to another speed, then the line, and asks whether the receiver followed. If it did not, the
+  /// old speed is restored.
   ///
   /// - Parameters:
   ///   - bytes: the command to switch
-  ///   - request: a request whose answer shows that it followed
+  ///   - request: a request whose answer shows that the receiver followed
   func changeSpeed(
     to new: BaudRate, saying bytes: [UInt8], asking request: some ReceiverRequest
   ) throws(HardwareError) -> ReceiverAnswer {
     let old = speed
-    // Between the two speeds the receiver could be lost, so a request to stop waits until this is over.
+    // Between the two speeds the receiver could be lost, so a request to stop waits until the change is over.
     let poller = receiver.poller
     receiver.poller = poller.unstoppable
     defer { receiver.poller = poller }
     try say(bytes)
-    // Pending output leaves at the old speed, and some receivers take a while.
+    // Pending output is sent at the old speed, and some receivers take a while.
     try listen(for: old.time(for: bytes.count) + .milliseconds(150))
     try go(to: new)
     switch try ask(request, within: .milliseconds(800)) {
@@ -190,23 +190,24 @@ public final class ReceiverDialogue {
     self.speed = speed
   }
 
-  /// Waits until the receiver says nothing for a while, not even what makes no sense: at another speed it is heard as noise.
+  /// Waits until the receiver sends nothing for a while. Noise counts too, because a receiver at another speed is heard
+  /// as noise.
   ///
-  /// - Returns: whether it fell silent before the limit; of a slow one that is taken for true where no more time is left
+  /// - Returns: whether it fell silent before the limit. A slow receiver counts as silent if there is no time left
   func awaitSilence(of silence: Duration, within limit: Duration) throws(HardwareError) -> Bool {
     let end = clock.now + limit
     let first = receiver.byteCount
     while clock.now < end, !isOverdue {
       let count = receiver.byteCount
       let heard = try read(for: silence, isFound: { receiver.byteCount != count })
-      // Where the time to end is over before the silence was long enough, it counts if it is the first thing that was heard.
+      // If the time for the end is over first, the silence counts if nothing was heard before it.
       if heard == .nothing { return !isOverdue || receiver.byteCount == first }
       if heard == .stopped { return false }
     }
     return false
   }
 
-  /// Listens for what only receivers of one maker say.
+  /// Listens for bytes that only one manufacturer's receivers send.
   func languageHeard(within time: Duration) throws(HardwareError) -> ReceiverDriver? {
     var speaker: ReceiverDriver?
     try read(
@@ -215,7 +216,7 @@ public final class ReceiverDialogue {
     return speaker
   }
 
-  /// From now on it cannot be told to stop: work in progress must end in order.
+  /// Ignores requests to stop from now on, because work in progress must end in order.
   ///
   /// - Parameter deadline: the latest time for that
   func endInOrder(by deadline: MonotonicInstant) {

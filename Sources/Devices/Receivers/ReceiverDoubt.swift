@@ -1,17 +1,16 @@
 import Guarding
 import MonotonicTime
 
-/// A doubt about a receiver that others have and it does not state itself: that it repeats one position while the
-/// inertial sensors move.
+/// A doubt about a receiver from other sources: it repeats one position while the inertial sensors move.
 public final class ReceiverDoubt: Sendable {
-  /// A doubt expires, because its source may not come back to withdraw it.
+  /// The lifetime of a doubt, because its source may never withdraw it.
   private static let lifetime = Duration.seconds(5)
 
   private let contradictedAt = Guarded<MonotonicInstant?>(nil)
 
   public init() {}
 
-  /// Says whether a position of some instant is contradicted.
+  /// Records whether a position of some instant is contradicted.
   public func note(_ isContradicted: Bool, at instant: MonotonicInstant) {
     contradictedAt.withLock { $0 = isContradicted ? instant : nil }
   }
@@ -20,6 +19,6 @@ public final class ReceiverDoubt: Sendable {
     contradictedAt.withLock { $0.map { now - $0 < ReceiverDoubt.lifetime } ?? false }
   }
 
-  /// It starts again.
+  /// Forgets the doubt, because the receiver restarts.
   func forget() { contradictedAt.withLock { $0 = nil } }
 }

@@ -2,21 +2,21 @@ import HardwareIO
 import NMEA
 import UBX
 
-/// In which language a receiver is spoken to.
+/// The protocol for commands to a receiver.
 public enum ReceiverDriver: String, CaseIterable, Sendable {
-  /// In none: it is read as it was set up.
+  /// None: the receiver is read as it is configured.
   case nmea
-  /// In whichever it answers.
+  /// The protocol in which the receiver answers.
   case auto
   case ublox
   case mediatek
   case airoha
   case casic
 
-  /// Whether anything is said to the receiver.
+  /// Whether commands are sent to the receiver.
   public var speaks: Bool { self != .nmea }
 
-  /// Whether its receivers accept earlier knowledge, or time and position.
+  /// Whether its receivers accept earlier satellite data, or time and position.
   public var isHelped: Bool {
     switch self {
     case .auto, .ublox, .mediatek, .casic: true
@@ -24,9 +24,9 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     }
   }
 
-  /// How its receivers can rest while their supply stays on.
+  /// The sleep modes of its receivers while their supply stays on.
   ///
-  /// - Parameter isSwitched: whether their supply can be switched: not all come back without that
+  /// - Parameter isSwitched: whether their supply can be switched, because some modes need that to end
   public func sleeps(isSwitched: Bool) -> [ReceiverSleep] {
     switch self {
     case .nmea: []
@@ -37,7 +37,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     }
   }
 
-  /// The settings that its receivers do not have.
+  /// The settings that its receivers lack.
   public var lackingKeys: Set<ReceiverSettings.Key> {
     switch self {
     case .nmea: Set(ReceiverSettings.Key.allCases)
@@ -47,7 +47,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     }
   }
 
-  /// Asks for the identity; `nil` if nothing answers in its language.
+  /// Asks for the identity; `nil` if no receiver answers in this protocol.
   func identify(_ dialogue: ReceiverDialogue, tries: Int = 2) throws(HardwareError) -> (any CommandedReceiver)? {
     switch self {
     case .nmea: nil
@@ -59,7 +59,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     }
   }
 
-  /// What wakes its receivers, whichever it is; empty where nothing that is said does.
+  /// The bytes that wake its receivers from any of them; empty if none do.
   func wakingBytes(from sleep: ReceiverSleep) -> [UInt8] {
     switch self {
     case .nmea, .casic: []
@@ -71,8 +71,8 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
 
   // MARK: Which it is
 
-  /// Listens for an epoch or so, and asks first in the language that was heard; then in the others, sentences before messages, as
-  /// receivers pass over sentences that they do not know.
+  /// Listens for about an epoch, and asks first in the protocol that was heard, then in the others. Sentences come
+  /// before messages, because receivers ignore unknown sentences.
   private static func identifyAny(_ dialogue: ReceiverDialogue) throws(HardwareError) -> (any CommandedReceiver)? {
     let heard = try dialogue.languageHeard(within: .milliseconds(1200))
     let others: [ReceiverDriver] = [.casic, .airoha, .mediatek, .ublox]
@@ -83,7 +83,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     return nil
   }
 
-  /// The driver to which a sentence or message belongs; `nil` for those of any receiver.
+  /// The driver that a sentence or message belongs to; `nil` for those of any receiver.
   static func speaker(of frame: ReceiverFramer.Frame) -> ReceiverDriver? {
     switch frame {
     case .message(let message):

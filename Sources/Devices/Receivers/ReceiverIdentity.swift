@@ -1,15 +1,15 @@
-/// Who a receiver has shown to be: by its answer to who it is, or by the messages that it sends.
+/// The identity of a receiver, from its answer or from the messages that it sends.
 public struct ReceiverIdentity: Equatable, Sendable {
-  /// In whose language it speaks.
+  /// The protocol that it uses.
   public var driver: ReceiverDriver
-  /// As the receiver states; `nil` if it was not asked.
+  /// The software that the receiver states; `nil` if it was not asked.
   public var software: String?
   public var hardware: String?
   /// Additional statements, such as `PROTVER=18.00`.
   public var extensions: [String]
   /// Its unique number; `nil` if it does not state one.
   public var uniqueID: String?
-  /// It reports its positions in messages, and not in sentences.
+  /// Whether it reports its positions in messages, and not in sentences.
   public var reportsInMessages = false
 
   public init(
@@ -23,7 +23,7 @@ public struct ReceiverIdentity: Equatable, Sendable {
 }
 
 extension ReceiverIdentity {
-  /// Whether these are two receivers for sure.
+  /// Whether the two identities certainly belong to different receivers.
   func isOther(than identity: ReceiverIdentity) -> Bool {
     guard let uniqueID, let other = identity.uniqueID else { return false }
     return uniqueID != other
@@ -31,7 +31,7 @@ extension ReceiverIdentity {
 
   /// The identity that follows from a receiver's regular output.
   public struct Speech: Equatable, Sendable {
-    /// Whose messages it has sent last; `nil` where all were sentences.
+    /// The protocol of its last messages; `nil` if all its output was sentences.
     public internal(set) var driver: ReceiverDriver?
     public internal(set) var reportsInMessages = false
 

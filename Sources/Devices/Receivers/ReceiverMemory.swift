@@ -7,30 +7,30 @@ public final class ReceiverMemory: Sendable {
   struct Contents: Sendable {
     /// The port's device, to which this knowledge applies.
     var node: DeviceNode?
-    /// As it has answered last; asked again it is asked in that language first.
+    /// The receiver as it last answered. Later it is asked first in that protocol.
     var receiver: (any CommandedReceiver)?
-    /// At which it talks when it has forgotten its settings.
+    /// The speed at which it sends after it has lost its settings.
     var firstSpeed: BaudRate?
-    /// At which it talked last.
+    /// The last speed at which it sent.
     var lastSpeed: BaudRate?
-    /// How it rests at present, if it does.
+    /// Its present sleep mode, if it sleeps.
     var asleep: ReceiverSleep?
     var asleepSince: MonotonicInstant?
-    /// Evidence that it is frozen: a visit may be too short to find out.
+    /// The evidence that it is frozen, because a visit may be too short to decide.
     var suspicion = FrozenReceiver()
-    /// The duration of its unsuccessful search, for the same reason.
+    /// The duration of its unsuccessful search, because a visit may be too short to decide.
     var search = SearchWatch()
     /// The restarts that were tried while it did not work.
     var ladder = RestartLadder()
-    /// What its owner knows of that.
+    /// The problem that was reported to its owner.
     var trouble: String?
-    /// The start of the supply period in which it was last given its earlier knowledge.
+    /// The start of the supply period in which it was last sent its earlier data.
     var givenSince: MonotonicInstant?
-    /// The number of times in a row that it did not report its knowledge.
+    /// The number of consecutive times that it did not report its data.
     var savedInVain = 0
-    /// When it last wrote that into its flash.
+    /// When it last wrote its data into its flash.
     var writtenAt: MonotonicInstant?
-    /// What did not go well of saying that, and of taking it back.
+    /// The problems with saving its data, and with giving the data back.
     var savingProblem: String?
     var givingProblem: String?
   }
@@ -44,9 +44,9 @@ public final class ReceiverMemory: Sendable {
     set { contents.withLock { $0 = newValue } }
   }
 
-  /// Whether it rests so that nothing wakes it which is said to it.
+  /// Whether it sleeps so that no bytes wake it.
   ///
-  /// - Parameter suppliedSince: who fell asleep before that is awake
+  /// - Parameter suppliedSince: the start of the supply, which wakes a receiver that fell asleep before
   public func wakesBySupplyAlone(suppliedSince: MonotonicInstant) -> Bool {
     contents.withLock { contents in
       guard let asleep = contents.asleep, let since = contents.asleepSince, since >= suppliedSince else { return false }
@@ -54,8 +54,8 @@ public final class ReceiverMemory: Sendable {
     }
   }
 
-  /// The port has been opened. For a different device all knowledge is discarded; one that was plugged in again does
-  /// not sleep any more.
+  /// Records that the port has been opened. For a different device, all knowledge is discarded. A device that was
+  /// plugged in again does not sleep any more.
   ///
   /// - Returns: whether it is another device than before
   func opened(_ node: DeviceNode?) -> Bool {

@@ -3,16 +3,16 @@ import HardwareIO
 /// The configured treatment of a receiver.
 public struct ReceiverOrders: Sendable {
   public var driver: ReceiverDriver
-  /// At which it is expected; `nil` to find out.
+  /// The expected speed; `nil` to find it.
   public var speed: BaudRate?
   public var settings: ReceiverSettings
-  /// Its kind of rest; `nil` if it has none.
+  /// The sleep mode; `nil` for none.
   public var sleep: ReceiverSleep?
-  /// How it rests is chosen each time that it is not wanted any more; `sleep` says nothing then.
+  /// Whether the sleep mode is chosen each time that no client needs the receiver; `sleep` is ignored then.
   public var choosesSleep = false
   /// Whether its supply can be switched.
   public var isSwitched: Bool
-  /// Whether something keeps its memory while its supply is off.
+  /// Whether a battery keeps its memory while its supply is off.
   public var hasBackupBattery = true
 
   public init(
@@ -26,19 +26,20 @@ public struct ReceiverOrders: Sendable {
     self.isSwitched = isSwitched
   }
 
-  /// How it rests with its supply on.
+  /// The sleep mode with its supply on.
   var rest: ReceiverSleep? { sleep == .off ? nil : sleep }
 
-  /// Whether to store its knowledge for it when its supply is switched off.
+  /// Whether the hub keeps its data while its supply is switched off.
   var keepsKnowledge: Bool { !hasBackupBattery && isSwitched && rest == nil && driver.speaks }
 
-  /// Whether it is told to rest, or may be.
+  /// Whether it sleeps with its supply on, always or sometimes.
   public var sleepsSupplied: Bool { rest != nil || choosesSleep }
 
-  /// Whether nothing else can be done about it.
+  /// Whether sleeping is the only way to save power.
   var mustRest: Bool { rest != nil || choosesSleep && !isSwitched }
 
-  /// When a receiver that is put to sleep unknown, as at the start, ends that sleep at the latest; `nil` if it never does.
+  /// When a receiver that is put to sleep without identification, for example at the start, leaves that sleep at the
+  /// latest; `nil` if never.
   public var sleepLimit: SleepLimit? {
     guard mustRest, !isSwitched, driver == .ublox || driver == .auto, rest != .stop else { return nil }
     return SleepLimit(duration: .milliseconds(Int64(UbloxReceiver.longestSleepMilliseconds)), isWakeable: true)
@@ -51,7 +52,7 @@ public struct ReceiverOrders: Sendable {
     }
   }
 
-  /// What wakes it whichever of its ways it was left in.
+  /// The bytes that wake it from any of its sleep modes.
   var wakingBytes: [UInt8] {
     let sleeps = rest.map { [$0] } ?? (choosesSleep ? driver.sleeps(isSwitched: isSwitched) : [])
     let calls = sleeps.map { driver.wakingBytes(from: $0) }

@@ -1,26 +1,27 @@
-/// What data sheets say of a way to rest.
+/// The figures of a sleep mode from data sheets.
 public struct ReceiverRestFigures: Equatable, Sendable {
-  /// The power that it draws at rest; 0 for one that is off, whatever its own battery supplies.
+  /// The current at rest; 0 if it is off, whatever its own battery supplies.
   public var milliamperes: Double
-  /// The time from its waking to its first fix, after at most two hours of rest.
+  /// The time from waking to the first fix, after at most two hours of rest.
   public var startSeconds: Double
 
-  /// The time to a fix of a receiver without any knowledge.
+  /// The time to a fix without any data.
   public static let coldSeconds = 30.0
-  /// A first fix with valid knowledge: a second in most data sheets.
+  /// The time to a fix with valid data: a second in most data sheets.
   private static let hotSeconds = 1.0
-  /// The same by the ephemerides that the host has kept for it; others than u-blox receivers are told time and place alone.
+  /// The time to a fix with ephemerides from the host. Receivers other than u-blox get only time and position.
   private static let helpedSeconds = 5.0
-  /// From its waking, or its supply's coming on, until it is at work.
+  /// The time from waking, or power on, until it works.
   private static let wakingSeconds = 0.5
 
   /// - Parameters:
-  ///   - sleep: a way to rest
-  ///   - driver: of the receiver, if it is known
-  ///   - hasBackupBattery: whether something keeps its memory while its supply is off
+  ///   - sleep: the sleep mode
+  ///   - driver: the receiver's driver, if known
+  ///   - hasBackupBattery: whether a battery keeps its memory while its supply is off
   public init(_ sleep: ReceiverSleep, of driver: ReceiverDriver, hasBackupBattery: Bool = true) {
     let (waking, hot) = (ReceiverRestFigures.wakingSeconds, ReceiverRestFigures.hotSeconds)
-    // Some wake from this only by switching their supply off and on, and then their knowledge has not been saved.
+    // Some receivers leave this mode only if their supply is switched off and on, and then their data has not been
+    // saved.
     let wakesBySupply = driver == .casic || sleep == .backup && (driver == .mediatek || driver == .airoha)
     let keepsMemory = hasBackupBattery || !wakesBySupply
     let isHelped = driver == .ublox || driver == .auto
@@ -30,7 +31,8 @@ public struct ReceiverRestFigures: Equatable, Sendable {
       (milliamperes, startSeconds) = (0, waking + (hasBackupBattery ? hot : unknowing))
     case .backup: (milliamperes, startSeconds) = (0.03, waking + (keepsMemory ? hot : ReceiverRestFigures.coldSeconds))
     case .standby:
-      // AT6558: 10 uA; MT3333: 1 mA; of an AG3352, whose receiving part alone is off, 3 mA.
+      // The currents are 10 uA for an AT6558, 1 mA for an MT3333, and 3 mA for an AG3352, whose receiving part alone is
+      // off.
       milliamperes = driver == .casic ? 0.01 : driver == .airoha ? 3 : 1
       startSeconds = waking + (keepsMemory ? hot : ReceiverRestFigures.coldSeconds)
     case .stop: (milliamperes, startSeconds) = (10, hot)
@@ -39,7 +41,7 @@ public struct ReceiverRestFigures: Equatable, Sendable {
 }
 
 extension ReceiverDriver {
-  /// The kind of rest in which its receivers draw the least; `nil` if there is none from which they wake.
+  /// The sleep mode in which its receivers draw the least; `nil` if they wake from none.
   ///
   /// - Parameter isSwitched: whether their supply can be switched
   func deepestSleep(isSwitched: Bool) -> ReceiverSleep? {

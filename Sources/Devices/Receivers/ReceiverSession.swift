@@ -2,13 +2,14 @@ import HardwareIO
 import MonotonicTime
 import NMEA
 
-/// One run of a receiver: woken, found, asked who it is and set; read; and at the end put to sleep.
+/// One run of a receiver. It wakes, finds, identifies and configures the receiver, reads it, and puts it to sleep at
+/// the end.
 ///
-/// For one thread. Nothing that the receiver refuses ends it.
+/// Use it on one thread. A refusal by the receiver does not end the run.
 public final class ReceiverSession {
-  /// From its waking until it listens (u-blox M8 receiver description, 9.3).
+  /// The time from waking until the receiver accepts commands (u-blox M8 receiver description, 9.3).
   private static let wakingTime = Duration.milliseconds(500)
-  /// From a restart by command until it talks again, or a little less.
+  /// Slightly less than the time from a restart until the receiver sends again.
   private static let startingTime = Duration.seconds(1)
 
   private let orders: ReceiverOrders
@@ -22,29 +23,29 @@ public final class ReceiverSession {
   private let isSuppliedAlone: () -> Bool
   private let knowledge: KnowledgeOfRun
   private let chooseSleep: (ReceiverDriver) -> ReceiverSleep?
-  /// Its kind of rest after this run with its supply on; `nil` if it does not rest. If the kind is chosen at the end,
-  /// it is as of then.
+  /// The sleep mode after this run with its supply on; `nil` for none. If the mode is chosen at the end, this is valid
+  /// from then on.
   public private(set) var rest: ReceiverSleep?
   private var ladder: RestartLadder
   private var search: SearchWatch
-  /// The last report about its trouble.
+  /// The last reported trouble.
   private var trouble: String?
   private var dialogue: ReceiverDialogue?
-  /// It was asked who it is, for as long as that takes.
+  /// Whether the receiver was asked for its identity, with enough time for an answer.
   private var hasAsked = false
-  /// The settings that it did not accept.
+  /// The settings that the receiver refused.
   private var settingProblems: [String] = []
 
   /// - Parameters:
-  ///   - suppliedSince: the start of its supply, before which it has lost its knowledge
-  ///   - remark: receives remarks for its owner, or that there is none
-  ///   - identified: receives its identity by its answer, or that it has not answered
-  ///   - doubt: doubts of others about it
-  ///   - isSuppliedAlone: whether its supply is on only for it; otherwise switching the supply would not restart it
-  ///   - restarted: receives the reason and kind of a restart, or that it works again
-  ///   - keeping: the place that stores its knowledge while its supply is off
-  ///   - chooseSleep: returns the kind of rest for a receiver of that driver with its supply on, `nil` for none; called
-  ///     at the end of the run if the orders leave that open
+  ///   - suppliedSince: the start of its supply; data from before is lost
+  ///   - remark: receives a warning for its owner, or `nil` for none
+  ///   - identified: receives its identity from its answer, or `nil` if it has not answered
+  ///   - doubt: doubts of other sources about it
+  ///   - isSuppliedAlone: whether its supply is on only for it; otherwise switching the supply does not restart it
+  ///   - restarted: receives the reason and kind of a restart, or `nil` when it works again
+  ///   - keeping: stores its data while its supply is off
+  ///   - chooseSleep: returns the sleep mode with its supply on, `nil` for none; called at the end of the run if the
+  ///     orders leave the mode open
   public init(
     _ orders: ReceiverOrders, _ memory: ReceiverMemory, _ receiver: SerialReceiver, suppliedSince: MonotonicInstant,
     remark: @escaping (String?) -> Void, identified: @escaping (ReceiverIdentity?) -> Void = { _ in },
@@ -77,9 +78,9 @@ public final class ReceiverSession {
     receiver.resume(memory.present.suspicion)
   }
 
-  /// Finds the receiver and sets it.
+  /// Finds and configures the receiver.
   ///
-  /// - Returns: the speed of its line, or `nil` when told to stop
+  /// - Returns: the speed of its line; `nil` when told to stop
   public func start() throws(HardwareError) -> BaudRate? {
     guard orders.driver.speaks else { return try receiver.findSpeed(orders.speed, receive: receive) }
     let wokenFrom = memory.present.asleep
@@ -99,7 +100,7 @@ public final class ReceiverSession {
     return dialogue.speed
   }
 
-  /// Reads epochs until told to stop. A receiver that does not work is restarted.
+  /// Reads epochs until told to stop. It restarts a receiver that does not work.
   public func run() throws(HardwareError) {
     defer {
       memory.present.suspicion = receiver.suspicion
@@ -121,8 +122,8 @@ public final class ReceiverSession {
     }
   }
 
-  /// Restores the previous settings and puts the receiver to rest, as ordered. This cannot be told to stop, and ends
-  /// within `ReceiverDialogue.endingTime`. A receiver that was not identified before is identified, if that succeeds in
+  /// Restores the previous settings and puts the receiver to sleep, as ordered. It ignores requests to stop, and ends
+  /// within `ReceiverDialogue.endingTime`. A receiver that was not identified before is identified now, if there is
   /// time.
   ///
   /// - Returns: whether it sleeps, so that its supply may stay on
@@ -172,7 +173,7 @@ public final class ReceiverSession {
     }
     guard try known.fallAsleep(rest, dialogue, orders.settings) else {
       remark("\(known.name): it was told to sleep ('\(rest.rawValue)'), and goes on talking")
-      // It may be another one by now, which is asked again.
+      // It may be another receiver by now, so it will be asked again.
       if orders.driver == .auto { memory.present.receiver = nil }
       return false
     }
@@ -181,36 +182,35 @@ public final class ReceiverSession {
     return true
   }
 
-  /// When the receiver ends by itself the sleep that it was told to take; `nil` if it never does.
+  /// When the receiver leaves its sleep mode by itself; `nil` if never.
   public var sleepLimit: SleepLimit? {
     guard let rest, let known = memory.present.receiver else { return nil }
     return known.sleepLimit(in: rest)
   }
 
-  /// Puts the receiver to rest after a run that has failed, if nothing else would: a switchable supply is switched off
-  /// instead.
+  /// Puts the receiver to rest after a run that has failed, if its supply cannot be switched off instead.
   ///
   /// - Returns: whether it sleeps
   public func endFailed() -> Bool {
     guard orders.sleepsSupplied, !orders.isSwitched, dialogue != nil else { return false }
-    // Failed steps are reported by the end of the run; a missing line fails again at once.
+    // The end of the run reports failed steps. A missing line fails again at once.
     return (try? end()) ?? false
   }
 
-  /// Saves its knowledge before its supply is switched off. A failure here only makes the next start slower.
+  /// Saves the receiver's data before its supply is switched off. A failure here only makes the next start slower.
   private func saveKnowledge() {
     guard trouble == nil, let dialogue, let known = memory.present.receiver else { return }
     dialogue.endInOrder(by: receiver.clock.now + KnowledgeOfRun.savingTime)
     do throws(HardwareError) {
       try knowledge.save(from: known, dialogue, isAlone: isSuppliedAlone())
     } catch {
-      // A line that is gone is told by who opens it next.
+      // The next opening of the line reports that it is gone.
       return
     }
     remarkOnOrders(known)
   }
 
-  /// What did not go as ordered, all at once.
+  /// Reports all orders that failed, at once.
   private func remarkOnOrders(_ known: any CommandedReceiver) {
     let problems = settingProblems + (orders.keepsKnowledge ? [knowledge.problem].compactMap { $0 } : [])
     remark(problems.isEmpty ? nil : "\(known.name): " + problems.joined(separator: "; "))
@@ -220,8 +220,8 @@ public final class ReceiverSession {
     if orders.mustRest { remark(text) }
   }
 
-  /// Where it talks, of a receiver that the reader has not heard before it was told to stop; one that was told to wake and has
-  /// said nothing may do that yet.
+  /// Finds the speed of a receiver that was not heard before the reader was told to stop. A receiver that was told to
+  /// wake may still begin to send.
   private func hear(until deadline: MonotonicInstant) throws(HardwareError) -> ReceiverDialogue? {
     receiver.poller = receiver.poller.unstoppable
     let asleep = memory.present.asleep
@@ -251,7 +251,7 @@ public final class ReceiverSession {
     if ladder.hasRecovered { note(nil) }
   }
 
-  /// The kind of restart that is due now, if it is in trouble.
+  /// The kind of restart that is due, if the receiver is in trouble.
   private func dueRestart() -> ReceiverRestart? {
     let now = receiver.clock.now
     let present =
@@ -285,12 +285,12 @@ public final class ReceiverSession {
     restarted(trouble)
   }
 
-  /// - Returns: whether it was restarted, without the reader being told to stop
+  /// - Returns: whether it was restarted, and the reader was not told to stop
   private func startAnew(_ restart: ReceiverRestart) throws(HardwareError) -> Bool {
     search = SearchWatch()
     try knowledge.forget(of: memory.present.receiver, dialogue)
     guard restart != .power, let dialogue, let known = memory.present.receiver else {
-      // The next run starts it.
+      // The next run starts the receiver.
       throw .unexpectedDevice("the receiver on \(receiver.port.name) does not work: \(trouble ?? "")")
     }
     let (before, first) = (dialogue.speed, memory.present.firstSpeed)
@@ -306,7 +306,7 @@ public final class ReceiverSession {
     guard let speed else { return false }
     try dialogue.go(to: speed)
     try set(dialogue, nil, speed)
-    // The speed at which it communicates without its settings is as uncertain as before, unless it has kept them.
+    // The speed without settings is as uncertain as before, unless the receiver has kept them.
     if speed == before, let first { memory.present.firstSpeed = first }
     memory.present.lastSpeed = dialogue.speed
     return !dialogue.isStopped
@@ -314,10 +314,10 @@ public final class ReceiverSession {
 
   // MARK: Finding it
 
-  /// The speed that is tried first.
+  /// The speeds to try first.
   private func likelySpeeds(_ asleep: ReceiverSleep?) -> [BaudRate] {
     let known = memory.present
-    // Asleep it may have forgotten its speed.
+    // It may have forgotten its speed while it slept.
     let keepsSpeed = asleep.map { known.receiver?.forgetsSettings(in: $0) == false } ?? false
     let speeds = keepsSpeed ? [known.lastSpeed, known.firstSpeed] : [known.firstSpeed, known.lastSpeed]
     return unique(speeds.compactMap { $0 } + orders.likelySpeeds)
@@ -342,7 +342,7 @@ public final class ReceiverSession {
         )
       }
     } else if orders.sleepsSupplied, !orders.isSwitched {
-      // An earlier hub may have left it asleep. At a wrong speed its input takes this for noise, of which it tolerates
+      // An earlier hub may have left it asleep. At a wrong speed, its input takes this as noise, of which it tolerates
       // little.
       let speeds = likely.isEmpty ? Array(SerialReceiver.usualSpeeds.prefix(3)) : likely
       found = try listen(at: speeds, saying: orders.wakingBytes)
@@ -380,8 +380,8 @@ public final class ReceiverSession {
       + "Where it hears nothing after noise on its line, switching it off and on helps"
   }
 
-  /// Identifies it. One that has answered before is asked in its own language first, so that no other language is tried
-  /// on it. If it does not answer, it is asked as if nothing were known.
+  /// Identifies the receiver. One that has answered before is asked in its own protocol first, so that no other is
+  /// tried. If it does not answer, it is asked as if nothing were known.
   private func identify(_ dialogue: ReceiverDialogue) throws(HardwareError) -> (any CommandedReceiver)? {
     if orders.driver == .auto, let before = memory.present.receiver {
       let known = try dialogue.expecting(before.driver) { () throws(HardwareError) in
@@ -400,15 +400,14 @@ public final class ReceiverSession {
     if known == nil {
       known = try identify(dialogue)
       try known?.askForUniqueID(dialogue)
-      // For a receiver that has kept its supply, the settings before the first change are known, but not the present
-      // ones.
+      // If the receiver has kept its supply, the settings before the first change are known, but not the present ones.
       if !orders.isSwitched, let before = memory.present.receiver, let now = known, before.name == now.name,
         !before.identity.isOther(than: now.identity)
       {
         known = before
       }
     }
-    // An interrupted request says nothing about the receiver.
+    // An interrupted request does not count.
     hasAsked = known != nil || !dialogue.isStopped
     guard var known else {
       guard hasAsked else { return }
@@ -435,7 +434,7 @@ public final class ReceiverSession {
     if orders.driver == .auto, wokenFrom != nil, report.isUnanswered, !dialogue.isStopped,
       var other = try identify(dialogue), other.driver != known.driver
     {
-      // Another one was put in the place of the one that fell asleep.
+      // Another receiver has replaced the one that fell asleep.
       try other.askForUniqueID(dialogue)
       known = other
       identified(known.identity)
@@ -451,19 +450,19 @@ public final class ReceiverSession {
 }
 
 extension ReceiverSession {
-  /// Puts a receiver to sleep of which only the driver is known. If no receiver is heard, nothing is done: it sleeps,
-  /// or is not there.
+  /// Puts a receiver to sleep of which only the driver is known. If no receiver is heard, it does nothing: the receiver
+  /// sleeps, or is missing.
   public static func putToSleep(
     _ orders: ReceiverOrders, _ port: any SerialPort, clock: any MonotonicTimeSource
   ) throws(HardwareError) {
     guard orders.sleepsSupplied else { return }
     let receiver = SerialReceiver(port: port, poller: Poller(stop: -1), clock: clock)
     let likely = orders.likelySpeeds
-    // Opening a line may cost a byte or two.
+    // Opening a line may produce a byte or two.
     let leastNoise = 16
     let expected = likely.isEmpty ? Array(SerialReceiver.usualSpeeds.prefix(3)) : likely
     for speed in expected + SerialReceiver.usualSpeeds.filter({ !expected.contains($0) }) {
-      // A receiver at another speed is heard as noise at these.
+      // A receiver at another speed is heard as noise at these speeds.
       if !expected.contains(speed), receiver.byteCount < leastNoise { return }
       guard try receiver.listen(at: speed, for: SerialReceiver.listeningTime, { _ in }) == .heard else { continue }
       let dialogue = ReceiverDialogue(receiver, speed: speed, receive: { _ in })
@@ -485,7 +484,7 @@ extension ReceiverSession {
 }
 
 extension CommandedReceiver {
-  /// Tells it to rest, and listens whether it does.
+  /// Tells the receiver to sleep, and listens whether it does.
   func fallAsleep(
     _ rest: ReceiverSleep, _ dialogue: ReceiverDialogue, _ settings: ReceiverSettings
   ) throws(HardwareError) -> Bool {

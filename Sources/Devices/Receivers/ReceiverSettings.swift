@@ -1,6 +1,6 @@
 import HardwareIO
 
-/// The wanted settings of a receiver; `nil` leaves a setting unchanged.
+/// The requested settings of a receiver; `nil` leaves a setting unchanged.
 public struct ReceiverSettings: Equatable, Sendable {
   public enum Constellation: String, CaseIterable, Sendable {
     case gps
@@ -11,14 +11,14 @@ public struct ReceiverSettings: Equatable, Sendable {
     case sbas
   }
 
-  /// How the receiver may expect to be moved.
+  /// The expected motion of the receiver.
   public enum DynamicModel: String, CaseIterable, Sendable {
     case portable
     case stationary
     case pedestrian
     case automotive
     case sea
-    /// With accelerations of less than 1 g, 2 g and 4 g.
+    /// Airborne, with accelerations below 1 g, 2 g and 4 g.
     case airborne1g
     case airborne2g
     case airborne4g
@@ -28,13 +28,13 @@ public struct ReceiverSettings: Equatable, Sendable {
 
   public enum PowerMode: String, CaseIterable, Sendable {
     case full
-    /// As exact with less power, where the sky is good.
+    /// As accurate with less power, under a good sky.
     case balanced
-    /// Fewer and less exact fixes.
+    /// Fewer and less accurate fixes.
     case saving
   }
 
-  /// In the values that the receiver reports.
+  /// The kind of messages that the receiver reports in.
   public enum Messages: String, CaseIterable, Sendable {
     case nmea
     case ubx
@@ -46,16 +46,16 @@ public struct ReceiverSettings: Equatable, Sendable {
   public var powerMode: PowerMode?
   public var messages: Messages?
   public var speed: BaudRate?
-  /// The receiver is to keep them without supply.
+  /// Whether the receiver should keep the settings without supply.
   public var saves = false
-  /// The previous settings are restored when the last subscriber has left.
+  /// Whether the previous settings are restored after the last subscriber has left.
   public var restores = false
-  /// It is given corrections, and should report their use.
+  /// Whether the receiver gets corrections, and should report their use.
   public var reportsCorrections = false
 
   public init() {}
 
-  /// As they are called in board files.
+  /// The names of the settings in board files.
   public enum Key: String, CaseIterable, Sendable {
     case rateHz
     case constellations
@@ -67,7 +67,7 @@ public struct ReceiverSettings: Equatable, Sendable {
     case restores
   }
 
-  /// Those that say something.
+  /// The settings that have a value.
   var keys: [Key] {
     let isSet: [(Key, Bool)] = [
       (.rateHz, rateHz != nil), (.constellations, constellations != nil), (.dynamicModel, dynamicModel != nil),
@@ -77,18 +77,18 @@ public struct ReceiverSettings: Equatable, Sendable {
     return isSet.filter(\.1).map(\.0)
   }
 
-  /// Between two epochs.
+  /// The interval of epochs in milliseconds.
   var milliseconds: UInt16? { rateHz.map { UInt16(clamping: Int((1000 / $0).rounded())) } }
 }
 
-/// The kind of rest of a receiver without subscribers.
+/// The sleep mode of a receiver without subscribers.
 public enum ReceiverSleep: String, CaseIterable, Sendable {
-  /// Its supply is switched off.
+  /// The supply is switched off.
   case off
-  /// It keeps its clock and its knowledge of the satellites, and loses its settings.
+  /// The receiver keeps its clock and its satellite data, and loses its settings.
   case backup
-  /// It receives nothing and keeps its knowledge.
+  /// The receiver receives nothing, and keeps its data.
   case standby
-  /// Its receiving part alone is stopped.
+  /// Only the receiving part is stopped.
   case stop
 }

@@ -2,25 +2,25 @@ import MonotonicTime
 
 /// A kind of restart of a receiver.
 public enum ReceiverRestart: String, CaseIterable, Sendable {
-  /// With all that it knows.
+  /// With all its data.
   case hot
   /// Without its ephemerides.
   case warm
-  /// Knowing nothing.
+  /// Without any data.
   case cold
-  /// By its supply.
+  /// By switching its supply.
   case power
 }
 
-/// The restarts of a receiver that does not work, and their times: the mildest first, and each further try after twice
-/// the time. After the last one it gives up.
+/// The restarts of a receiver that does not work, and their times. The mildest restart comes first, and the pause
+/// doubles after each attempt. After the last one it gives up.
 struct RestartLadder: Equatable, Sendable {
   enum Trouble: Equatable, Sendable {
-    /// It has hung up.
+    /// The receiver has hung up.
     case frozen(FrozenReceiver.Fault)
-    /// It repeats one position, and the inertial sensors say that it moves.
+    /// The receiver repeats one position while the inertial sensors move.
     case contradicted
-    /// It hears satellites and finds no position.
+    /// The receiver hears satellites, but finds no position.
     case search
   }
 
@@ -31,23 +31,23 @@ struct RestartLadder: Equatable, Sendable {
     case hopeless
   }
 
-  /// A cold start is over by then, where the sky is open.
+  /// The first pause. A cold start under an open sky takes less.
   static let firstPause = Duration.seconds(60)
   static let longestPause = Duration.seconds(3600)
   static let mostTries = 8
-  /// After working for this time, a receiver may be given all tries again.
+  /// The time of proper work after which all attempts are available again.
   static let proof = Duration.seconds(600)
 
   private(set) var tries = 0
   private var notBefore: MonotonicInstant?
-  /// For how long it has worked since the last, and until when.
+  /// How long it has worked since the last restart, and until when.
   private var worked = Duration.zero
   private var worksUntil: MonotonicInstant?
 
   /// The next action for a receiver in trouble; a restart counts as tried.
   ///
   /// - Parameters:
-  ///   - canBeTold: whether it answers commands
+  ///   - canBeTold: whether the receiver answers commands
   ///   - isSwitched: whether its supply can be switched
   mutating func advise(
     _ trouble: Trouble, at now: MonotonicInstant, canBeTold: Bool, isSwitched: Bool
@@ -62,8 +62,8 @@ struct RestartLadder: Equatable, Sendable {
     return .restart(step)
   }
 
-  /// For a frozen receiver, switching its supply is the surest way, and keeps its knowledge. One that finds nothing has
-  /// wrong knowledge.
+  /// The steps for a trouble. For a frozen receiver, switching its supply is the surest way, and keeps its data. A
+  /// receiver that finds nothing has wrong data.
   private static func steps(_ trouble: Trouble, canBeTold: Bool, isSwitched: Bool) -> [ReceiverRestart] {
     switch trouble {
     case .frozen, .contradicted: isSwitched ? [.power] : canBeTold ? [.hot, .warm, .cold] : []
@@ -71,7 +71,7 @@ struct RestartLadder: Equatable, Sendable {
     }
   }
 
-  /// It has a trustworthy position.
+  /// Records that the receiver has a trustworthy position.
   mutating func works(at now: MonotonicInstant) {
     guard tries > 0 else { return }
     if let worksUntil { worked += now - worksUntil }
@@ -79,10 +79,10 @@ struct RestartLadder: Equatable, Sendable {
     if worked >= RestartLadder.proof { self = RestartLadder() }
   }
 
-  /// Whether it works again, as far as can be told by now.
+  /// Whether it works again, as far as known.
   var hasRecovered: Bool { tries == 0 || worked >= RestartLadder.firstPause }
 
-  /// The knowledge that remains after a pause in reading: the time of its sleep proves nothing.
+  /// The knowledge that remains after a pause in reading; the time of its sleep proves nothing.
   var resumed: RestartLadder {
     var next = self
     next.worksUntil = nil
@@ -93,7 +93,7 @@ struct RestartLadder: Equatable, Sendable {
 extension RestartLadder.Trouble {
   var text: String {
     switch self {
-    // The owner is told separately about a repeated position.
+    // A repeated position is reported separately.
     case .frozen(.position): "it has hung up"
     case .frozen(.time): "it goes on sending, and its time stands still"
     case .contradicted: "it repeats one position while the inertial sensors move"

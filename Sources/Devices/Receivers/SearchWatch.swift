@@ -1,20 +1,20 @@
 import MonotonicTime
 import NMEA
 
-/// Detects a receiver that hears enough satellites and still has no position: its stored satellites, time or place are
-/// wrong. A receiver that hears too few is under a roof, and is left alone.
+/// Detects a receiver that hears enough satellites and still has no position, because its satellite data, time or place
+/// is wrong. A receiver that hears too few is under a roof, and is left alone.
 struct SearchWatch: Sendable {
-  /// For a position in space, and one to spare.
+  /// The number of satellites for a position in space, and one more.
   private static let leastSatellites = 5
-  /// From which their data can be read, dB-Hz.
+  /// The strength from which a satellite's data can be read, dB-Hz.
   private static let leastStrength: UInt8 = 30
-  /// A start that knows nothing takes half a minute.
+  /// The longest search. A start without any data takes half a minute.
   static let patience = Duration.seconds(120)
-  /// The time for which a list of satellites is valid.
+  /// The lifetime of a list of satellites.
   private static let lifetime = Duration.seconds(10)
 
   private var hasFix = false
-  /// The duration of its search when it was last read.
+  /// The duration of the search before the last pause.
   private var before = Duration.zero
   private var hearsSince: MonotonicInstant?
   private var lastHeard: MonotonicInstant?
@@ -32,20 +32,20 @@ struct SearchWatch: Sendable {
     if heard.count >= SearchWatch.leastSatellites { hearsSince = hearsSince ?? at } else { lose() }
   }
 
-  /// It hears too few satellites, as every receiver does at first.
+  /// Ends the search, because too few satellites are heard, as at first with every receiver.
   private mutating func lose() {
     if hearsSince != nil { before = .zero }
     hearsSince = nil
   }
 
-  /// Whether it has searched without success since it began.
+  /// Whether it has searched without success for long enough.
   func isVain(at now: MonotonicInstant) -> Bool {
     guard !hasFix, let hearsSince, let lastHeard else { return false }
     return now - lastHeard <= SearchWatch.lifetime && before + (lastHeard - hearsSince) >= SearchWatch.patience
   }
 
-  /// The knowledge that remains after a pause in reading: a visit may be too short to find out. Its reception must be
-  /// established again.
+  /// The knowledge that remains after a pause in reading, because a visit may be too short to decide. The reception
+  /// must be established again.
   var resumed: SearchWatch {
     var next = SearchWatch()
     if hasFix { return next }

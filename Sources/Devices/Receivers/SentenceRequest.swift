@@ -1,12 +1,12 @@
 import NMEA
 
-/// A command in a sentence, and how its answer is told by its fields.
+/// A command in a sentence, with the recognition of its answer by the answer's fields.
 struct SentenceRequest: ReceiverRequest {
   /// A sentence's answer to a command.
   enum Reading {
     case nothing
     case answer(ReceiverAnswer)
-    /// It is the answer unless another comes.
+    /// The answer, unless another one comes.
     case soFar(ReceiverAnswer)
   }
 
@@ -16,8 +16,8 @@ struct SentenceRequest: ReceiverRequest {
   private(set) var answerSoFar = ReceiverAnswer.unanswered
 
   /// - Parameters:
-  ///   - body: without dollar sign and checksum
-  ///   - read: gets the fields of each sentence, its address first
+  ///   - body: the sentence without dollar sign and checksum
+  ///   - read: gets the fields of each sentence, the address first
   init(_ body: String, read: @escaping @Sendable ([Substring]) -> Reading) {
     subject = String(body.prefix { $0 != "," })
     bytes = Array(SentenceWriter.make(body).utf8)
@@ -39,7 +39,7 @@ struct SentenceRequest: ReceiverRequest {
 }
 
 extension SentenceRequest {
-  /// A question that is answered by a sentence which begins in a way.
+  /// A question whose answer is a sentence with this address.
   static func question(_ body: String, answeredBy address: String) -> SentenceRequest {
     SentenceRequest(body) { fields in
       guard let first = fields.first, first == address, fields.count > 1 else { return .nothing }

@@ -2,36 +2,37 @@ import HardwareIO
 import MonotonicTime
 import NMEA
 
-/// A receiver on a serial line, whether it sends sentences or messages: finds its speed, then assembles epochs.
+/// A receiver on a serial line, with sentences or messages. It finds the speed of the line, and then assembles epochs.
 public final class SerialReceiver {
-  /// The speeds to try, the commonest first. Receivers leave the factory with 9600 (most), 38400 (u-blox 9 and later)
-  /// or 115200 (recent ones); 4800 is the standard's own.
+  /// The speeds to try, the commonest first. The factory setting is 9600 for most receivers, 38400 for u-blox 9 and
+  /// later, and 115200 for recent ones; 4800 is the standard's own.
   static let usualSpeeds: [BaudRate] = [
     .b9600, .b38400, .b115200, .b4800, .b57600, .b19200, .b230400, .b460800, .b921600,
   ]
-  /// Receivers report at least once a second.
+  /// How long to listen at one speed. Receivers report at least once a second.
   static let listeningTime = Duration.milliseconds(1500)
-  /// For a line on which nothing comes, and for one on which nothing comes that makes sense.
+  /// The limit without bytes, or without meaningful ones.
   private static let silenceLimit = Duration.seconds(10)
-  /// Some send no checksums; then two sentences tell from noise that looks like one, and they may be a second apart.
+  /// The time for a second sentence. Some receivers send no checksums. Then two sentences distinguish them from noise,
+  /// and they may be a second apart.
   private static let secondSentenceLimit = Duration.seconds(3)
 
   let port: any SerialPort
-  /// Exchanged for one that cannot be told to stop where something has to be ended in order.
+  /// The poller. For an orderly end it is replaced by one that ignores requests to stop.
   var poller: Poller
   let clock: any MonotonicTimeSource
   private let report: (ReceiverDecoder.Counters) -> Void
   private let forward: () -> ((ReceivedBytes) -> Void)?
   private let corrections: CorrectionQueue?
-  /// Writes them while epochs are read, and not while the receiver is spoken to.
+  /// Writes corrections while epochs are read, but not during requests to the receiver.
   private var feed: CorrectionFeed?
   private var speed = BaudRate.b9600
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
   private var decoder = ReceiverDecoder()
   private var pace = ReadingPace()
-  /// The bytes read so far, valid or not.
+  /// The number of bytes read so far, valid or not.
   private(set) var byteCount = 0
-  /// As of the last read, or of the silence after it.
+  /// The counts as of the last read, or of the silence after it.
   public var counters: ReceiverDecoder.Counters { decoder.counters }
 
   /// The receiver's identity from its output, up to the last read.
@@ -41,7 +42,7 @@ public final class SerialReceiver {
   ///   - report: called with the counts so far, with each read and with each epoch that silence ends
   ///   - forward: called with each read, and with each silence that ends an epoch, for the receivers of the sentences
   ///     as received, after the epochs that they end
-  ///   - corrections: written to the receiver while its epochs are read
+  ///   - corrections: the corrections to write to the receiver while its epochs are read
   public init(
     port: any SerialPort, poller: Poller, clock: any MonotonicTimeSource = MonotonicClock(),
     report: @escaping (ReceiverDecoder.Counters) -> Void = { _ in },
@@ -57,17 +58,17 @@ public final class SerialReceiver {
 
   deinit { buffer.deallocate() }
 
-  /// Listens at one speed after the other until a complete sentence arrives. Sentences heard on the way are not lost.
+  /// Listens at one speed after the other until a complete sentence arrives. Sentences from the search are not lost.
   ///
   /// - Parameters:
-  ///   - speed: the only one to try, or `nil` to try the usual ones
-  ///   - rounds: how often to try all of them; a receiver that has just been switched on may take seconds to send
-  /// - Returns: the speed, or `nil` when told to stop
+  ///   - speed: the only speed to try; `nil` tries the usual ones
+  ///   - rounds: the number of rounds; a receiver that has just been switched on may take seconds to send
+  /// - Returns: the speed; `nil` when told to stop
   public func findSpeed(
     _ speed: BaudRate?, rounds: Int = 3, receive: (borrowing GNSSObservation) -> Void
   ) throws(HardwareError) -> BaudRate? {
     let (startedAt, bytes) = (clock.now, byteCount)
-    // Where there is no speed, one is as good as another.
+    // Without a line speed, any value works.
     if let speed = port.hasSpeed ? speed : .b115200 {
       switch try listen(at: speed, for: SerialReceiver.silenceLimit, receive) {
       case .heard: return speed
@@ -89,7 +90,8 @@ public final class SerialReceiver {
 
   enum Hearing { case heard, nothing, stopped }
 
-  /// Listens at one speed until a complete sentence arrives, and once more at the end of the time, as `read(until:)`.
+  /// Listens at one speed until a complete sentence arrives. At the end of the time it reads once more, like
+  /// `read(until:)`.
   ///
   /// - Parameter bytes: sent first, in case the receiver is asleep
   func listen(
@@ -126,11 +128,11 @@ public final class SerialReceiver {
     decoder.reset()
   }
 
-  /// That nothing that makes sense came over the line.
+  /// The error that nothing meaningful came over the line.
   ///
   /// - Parameters:
-  ///   - bytes: how many bytes were read before it was listened to
-  ///   - time: for how long it was
+  ///   - bytes: the number of bytes read before the listening
+  ///   - time: the duration of the listening
   private func unheard(since bytes: Int, for time: Duration) -> HardwareError {
     let isSilent = byteCount - bytes < FixSearch.leastNoise
     if !port.hasSpeed {
@@ -141,10 +143,10 @@ public final class SerialReceiver {
     return .unheard(finding.summary(on: port.name), nextStep: finding.nextStep(on: port.name) ?? "")
   }
 
-  /// What says that the receiver has hung up.
+  /// The evidence that the receiver has hung up.
   var fault: FrozenReceiver.Fault? { decoder.fault }
 
-  /// The findings from these so far.
+  /// The findings about a frozen receiver so far.
   var suspicion: FrozenReceiver { decoder.suspicion }
 
   /// Continues with the findings of an earlier run.
@@ -155,10 +157,10 @@ public final class SerialReceiver {
     _ = try run(until: { false }, receive: receive)
   }
 
-  /// Reads epochs until told to stop, or until it is over.
+  /// Reads epochs until told to stop, or until a condition is met.
   ///
-  /// - Parameter isOver: asked after each read
-  /// - Returns: whether it is over, and the reader was not told to stop
+  /// - Parameter isOver: the condition, checked after each read
+  /// - Returns: whether the condition was met, and the reader was not told to stop
   func run(
     until isOver: () -> Bool, receive: (borrowing GNSSObservation) -> Void
   ) throws(HardwareError) -> Bool {
@@ -177,16 +179,16 @@ public final class SerialReceiver {
         (frames, bytes) = (frameCount, byteCount)
         deadline = clock.now + SerialReceiver.silenceLimit
       } else if left <= .zero {
-        // Bytes alone are no sign of life: at a wrong speed, or in a receiver's own binary protocol, they come for ever.
+        // Bytes alone are no sign of life: at a wrong speed, or in an unknown binary protocol, they come for ever.
         throw unheard(since: bytes, for: SerialReceiver.silenceLimit)
       }
     }
   }
 
-  /// Sentences and messages so far.
+  /// The number of sentences and messages so far.
   var frameCount: Int { counters.sentences + counters.messages }
 
-  /// Reads epochs until an instant, and then once more the waiting bytes; or until the awaited answer has arrived.
+  /// Reads epochs until an instant, and then the waiting bytes once more; or until the awaited answer has arrived.
   ///
   /// - Parameter isFound: called after each read
   /// - Returns: `nothing` if the instant came first
@@ -197,7 +199,7 @@ public final class SerialReceiver {
     var isLast = false
     while !isLast {
       let left = deadline - clock.now
-      // Bytes that wait in the tty may have arrived in time: on a machine that stood still, this reader is late.
+      // Waiting bytes may have arrived in time: if the machine stood still, this reader is late.
       isLast = left <= .zero
       if try read(atMost: max(.zero, left), receive, inspect) == .stopped { return .stopped }
       if isFound() { return .heard }
@@ -205,7 +207,7 @@ public final class SerialReceiver {
     return .nothing
   }
 
-  /// One read, or the silence that ends an epoch, or the end of the time.
+  /// Reads once, or ends an epoch after a silence, or returns at the end of the time.
   private func read(
     atMost limit: Duration, _ receive: (borrowing GNSSObservation) -> Void,
     _ inspect: ((ReceiverFramer.Frame) -> Void)? = nil
@@ -232,7 +234,7 @@ public final class SerialReceiver {
       let left = deadline - clock.now
       let isPause = pause.map { $0 < left } ?? false
       let event = poller.wait(for: port.fileDescriptor, or: corrections.signal, atMost: isPause ? pause : left)
-      // Whether the time is over is the poller's to say.
+      // The poller decides whether the time is over.
       if let event, event != .timedOut || !isPause { return event }
     }
   }
@@ -245,11 +247,11 @@ public final class SerialReceiver {
     decoder.take(
       UnsafeBufferPointer(rebasing: buffer.bindMemory(to: UInt8.self)[..<count]), readAt: clock.now,
       forward: forward(), inspect: inspect, receive: receive)
-    // Beside the decoder: who receives an epoch asks while that is at work.
+    // This is a copy, because the receiver of an epoch may read it while the decoder is busy.
     speech = decoder.speech
     if let outcomes = decoder.takeOutcomes() { corrections?.note(outcomes) }
     report(counters)
-    // Bytes that arrive in the meantime wait in the socket, or are lost there. The request to stop also ends the next
+    // Bytes that arrive in the meantime wait in the socket, or are lost there. A request to stop also ends the next
     // wait.
     if !port.hasSpeed, let pause = pace.pause(after: count, at: clock.now) { _ = poller.wait(for: nil, atMost: pause) }
   }

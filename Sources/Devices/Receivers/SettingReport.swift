@@ -1,11 +1,11 @@
-/// The settings that a receiver did not accept, in words that name the next step.
+/// The settings that a receiver refused, in words with the next step.
 struct SettingReport {
   private(set) var problems: [String] = []
-  /// After this number of unanswered settings in a row, there is no point in continuing.
+  /// The number of consecutive settings without an answer.
   private var unansweredInARow = 0
   private var isStopped = false
 
-  /// Notes what became of a setting.
+  /// Records the result of a setting.
   ///
   /// - Parameter setting: its key in the board file
   mutating func note(_ setting: String, _ answer: ReceiverAnswer) {
@@ -20,13 +20,13 @@ struct SettingReport {
     }
   }
 
-  /// Settings that the receiver is known not to have.
+  /// Records that the receiver is known to lack a setting.
   mutating func lacks(_ setting: String, _ problem: String) { problems.append("\(setting): \(problem)") }
 
-  /// Whether it does not answer at all.
+  /// Whether the receiver does not answer at all.
   var isUnanswered: Bool { unansweredInARow >= 2 }
 
-  /// Whether it is of no use to go on.
+  /// Whether further settings are pointless.
   var isHopeless: Bool { isStopped || isUnanswered }
 
   private static func nextStep(_ setting: String) -> String {

@@ -1,9 +1,9 @@
 public typealias SupplyMonitorChip = Chip<any PolledDriver<SupplySample>, PolledConfiguration>
 
 extension SupplyMonitorChip {
-  /// The commonest comes first, which has no identity register: it refuses chips that have one.
+  /// All supply monitors, the commonest first. That one has no identity register, and refuses chips that have one.
   public static var all: [SupplyMonitorChip] { [.ina219, .ina226] }
 
-  /// Four bits by two pins.
+  /// The possible addresses: two pins select four bits.
   static var supplyMonitorAddresses: [UInt8] { Array(0x40...0x4F) }
 }

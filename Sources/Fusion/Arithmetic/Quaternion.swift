@@ -80,10 +80,10 @@ public struct Quaternion: Equatable, Sendable {
     Quaternion(w: 0, x: 0.5.squareRoot(), y: 0.5.squareRoot(), z: 0) * self
   }
 
-  /// In radians, -π to π.
+  /// The roll in radians, -π to π.
   public var roll: Double { atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)) }
-  /// In radians, -π/2 to π/2.
+  /// The pitch in radians, -π/2 to π/2.
   public var pitch: Double { asin(max(-1, min(1, 2 * (w * y - z * x)))) }
-  /// In radians, -π to π, from north.
+  /// The yaw in radians from north, -π to π.
   public var yaw: Double { atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)) }
 }

@@ -21,7 +21,7 @@ struct GyroscopeBiasEstimator: Sendable {
   private let initialVariance = initialSigma * initialSigma
   private let limit: Double
 
-  /// In rad/s, in the sensor's axes.
+  /// The bias in rad/s, in the sensor's axes.
   private(set) var bias = SIMD3<Double>.zero
   private(set) var covariance: Matrix3
   /// The rotation to the earth frame, row by row, and the bias in that frame. Both are filtered like the

@@ -10,7 +10,7 @@ import Glibc
 struct HardIronEstimator: Sendable {
   // Units: microtesla and seconds.
   private static let initialSigma = 20.0
-  /// Random walks per √s: of the hard iron, and of the earth's field in the drifting frame.
+  /// The random walks per √s of the hard iron, and of the earth's field in the drifting frame.
   private static let hardIronWander = 0.02
   private static let fieldWander = 2.0
   private static let measurementSigma = 3.0
@@ -38,7 +38,7 @@ struct HardIronEstimator: Sendable {
   private var count = 0
 
   private var hardIron = SIMD3<Double>.zero
-  /// In the nearly inertial frame.
+  /// The field in the nearly inertial frame.
   private var field = SIMD3<Double>.zero
   private var hardIronCovariance: Matrix3
   private var crossCovariance = Matrix3.zero

@@ -5,7 +5,7 @@ import Glibc
 struct MagneticReference: Sendable {
   private static let measurementTimeConstant = 0.05
   private static let referenceTimeConstant = 20.0
-  /// Relative to the reference strength.
+  /// The tolerance relative to the reference strength.
   private static let strengthTolerance = 0.1
   private static let dipTolerance = 10 * Double.pi / 180
   /// How long a field must stay constant, while the sensor rotates, to become the new reference.

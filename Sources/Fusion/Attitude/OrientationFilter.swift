@@ -106,16 +106,16 @@ public struct OrientationFilter: Sendable {
   /// drifts.
   public var attitude: Quaternion { (Quaternion(about: heading) * inclination * strapdown).normalized }
 
-  /// In rad/s, in the sensor's axes.
+  /// The gyroscope bias in rad/s, in the sensor's axes.
   public var gyroscopeBias: SIMD3<Double> { biasEstimator.bias }
   /// The standard deviation of each component, rad/s.
   public var gyroscopeBiasSigma: SIMD3<Double> { biasEstimator.covariance.diagonal.squareRoot() }
   public var isAtRest: Bool { rest.isAtRest }
   /// The standard deviation of roll and pitch in radians; π before the first accelerometer sample.
   ///
-  /// During a steady acceleration, for example in a bend, the filter takes a slanted force for the vertical. Only its
-  /// length reveals that: it exceeds gravity by a factor of one over the cosine of the slant. Deviations within the
-  /// scale error of an accelerometer are ignored.
+  /// During a steady acceleration, for example in a bend, the filter takes a slanted force as the vertical. Only its
+  /// length reveals that: it exceeds gravity by one over the cosine of the slant. Deviations within the scale error of
+  /// an accelerometer are ignored.
   public var inclinationSigma: Double {
     guard hasForce else { return .pi }
     let ratio = force.value.length / (OrientationFilter.gravity * OrientationFilter.scaleTolerance)

@@ -20,7 +20,7 @@ public struct AccelerometerCalibrator: Sendable {
 
   public var missing: [Position] { Position.allCases.filter { means[$0.rawValue] == nil } }
 
-  /// From 0 to 1.
+  /// The progress from 0 to 1.
   public var progress: Double { Double(6 - missing.count) / 6 }
 
   /// - Parameters:

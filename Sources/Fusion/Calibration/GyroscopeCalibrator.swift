@@ -49,7 +49,7 @@ public struct GyroscopeCalibrator: Sendable {
 
   public init() {}
 
-  /// From 0 to 1. Moving the sensor resets it.
+  /// The progress from 0 to 1. Moving the sensor resets it.
   public var progress: Double { min(1, restSeconds / neededSeconds) }
 
   /// Whether the rate could be a slow turn about the vertical, so that the rest must last longer.
@@ -69,7 +69,7 @@ public struct GyroscopeCalibrator: Sendable {
     needsProof ? GyroscopeCalibrator.unprovenSeconds : GyroscopeCalibrator.neededSeconds
   }
 
-  /// In rad/s.
+  /// The rate about the vertical in rad/s.
   private var verticalRate: Double {
     guard count > 0, let restForce, restForce.length > 1 else { return 0 }
     let along = dot(sum / count, restForce) / restForce.length

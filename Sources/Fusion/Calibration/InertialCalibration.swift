@@ -1,10 +1,10 @@
 /// The known errors of one chip, and how to correct its measurements.
 public struct InertialCalibration: Equatable, Sendable {
-  /// In rad/s.
+  /// The gyroscope bias in rad/s.
   public var gyroscopeBias = SIMD3<Double>.zero
-  /// In m/s².
+  /// The accelerometer's offset in m/s².
   public var accelerometerOffset = SIMD3<Double>.zero
-  /// Factors close to one.
+  /// The accelerometer's scale factors, close to one.
   public var accelerometerScale = SIMD3(1.0, 1, 1)
   /// The hard-iron field in microtesla.
   public var magnetometerOffset = SIMD3<Double>.zero

@@ -2,58 +2,60 @@ import Glibc
 
 /// Refines the stored hard-iron offset of a magnetometer from ordinary use, such as driving around.
 ///
-/// Whichever way a board points, the length of the corrected field must be the same. If it is not, the offset is off. Each time that
-/// the field has gone around once (a lap), a sphere is fitted to it. A result needs two laps that agree: each must be explained better
-/// by the offset that the other one shows than by the stored one. So neither noise, nor iron that the board passes or parks
-/// at, nor another place with another field strength changes anything.
+/// The length of the corrected field must be the same in all directions of the board. If it is not, the offset is
+/// wrong. Each time the field has gone around once (a lap), a sphere is fitted to it. A result needs two laps that
+/// agree: the offset from each lap must explain the other lap better than the stored offset. Therefore neither noise,
+/// nor iron near the road or the parking place, nor a place with another field strength changes anything.
 ///
-/// A vehicle turns about the vertical only, which tells nothing of the vertical part of the offset. That part stays as stored: the
-/// fit begins at the stored offset and moves it only as far as the measurements demand.
+/// A vehicle turns only about the vertical, which shows nothing about the vertical part of the offset. That part stays
+/// as stored: the fit begins at the stored offset, and moves it only as far as the measurements demand.
 public struct MagneticOffsetRefiner: Sendable {
   /// A better offset.
   public struct Result: Equatable, Sendable {
-    /// The calibration that it refines, with which the samples were corrected.
+    /// The calibration that the result refines, and that corrected the samples.
     public var replaced: InertialCalibration
-    /// In microtesla, in the chip's axes.
+    /// The offset in microtesla, in the chip's axes.
     public var offset: SIMD3<Double>
-    /// The relative root mean square deviation of the corrected field's length, with the refined offset and with the stored one.
+    /// The relative root mean square deviation of the corrected field's length, with the refined offset and with the
+    /// stored one.
     public var quality: Double
     public var qualityBefore: Double
-    /// How far the offset has moved, microtesla.
+    /// The distance between the new and the old offset, microtesla.
     public var movedMicrotesla: Double
   }
 
   private struct Lap {
-    /// Without outliers.
+    /// The samples of the lap, without outliers.
     var samples: [SIMD3<Double>]
     var offset: SIMD3<Double>
   }
 
   // Lengths are relative to the strength of the calibrated field.
 
-  /// Samples that are closer count as one.
+  /// The distance below which samples count as one.
   private static let spacing = 0.06
   private static let capacity = 400
   private static let neededCount = 24
-  /// How far a lap must spread in two directions: that of a circle with radius r is r² / 4.
+  /// The required spread of a lap in two directions; a circle of radius r has a spread of r² / 4.
   private static let neededSpread = 0.008
-  /// A lap that takes longer, seconds, is of more than one state of the iron.
+  /// The longest lap in seconds. During a longer one, the iron may have changed.
   private static let longestLap = 3600.0
-  /// What differs by more is no earth's field.
+  /// The largest deviation of the earth's field.
   private static let largestDeviation = 0.6
-  /// The expected noise with soft iron, and how far off a stored offset may be without evidence.
+  /// The expected noise with soft iron, and the error of a stored offset without evidence.
   private static let noise = 0.02
   private static let priorSigma = 0.06
-  /// Of outliers in standard deviations, relative to the strength, and how many samples must fit.
+  /// The limit of outliers in standard deviations, the limit relative to the strength, and the share of samples that
+  /// must fit.
   private static let outlierDeviations = 4.0
   private static let outlierLength = 0.03
   private static let leastInlierShare = 0.7
   private static let refits = 5
   /// The ratio of the standard deviation to the median absolute deviation.
   private static let normalDeviation = 1.4826
-  /// How much better a lap must fit with the other lap's offset than with the stored one.
+  /// The ratio by which a lap's deviation must improve with the other lap's offset.
   private static let neededImprovement = 0.7
-  /// A smaller change is not worth it.
+  /// The smallest change that is worth storing.
   private static let leastChange = 0.03
   private static let mostChange = 1.0
   /// How far the offsets of two laps may differ, relative to the strength or to the change.
@@ -63,12 +65,12 @@ public struct MagneticOffsetRefiner: Sendable {
   private let calibration: InertialCalibration
   private let strength: Double
   private let inverse: Matrix3
-  /// Of the present lap, corrected with the stored calibration, relative to the strength.
+  /// The samples of the present lap, corrected with the stored calibration, relative to the strength.
   private var samples: [SIMD3<Double>] = []
   private var beganAt: Double?
   private var lastLap: Lap?
 
-  /// - Parameter calibration: as stored; `nil` is returned for a magnetometer that was never calibrated
+  /// - Parameter calibration: the stored calibration; the result is `nil` for a magnetometer that was never calibrated
   public init?(_ calibration: InertialCalibration) {
     let rows = calibration.magnetometerMatrix
     guard let strength = calibration.magnetometerStrength, strength > 0, rows.count == 3,
@@ -82,9 +84,9 @@ public struct MagneticOffsetRefiner: Sendable {
   /// Takes a measurement.
   ///
   /// - Parameters:
-  ///   - field: as the chip gave it, microtesla
-  ///   - time: seconds
-  /// - Returns: a better offset, once there is one; then this refiner has done its work
+  ///   - field: the raw field of the chip, microtesla
+  ///   - time: the time in seconds
+  /// - Returns: a better offset, once there is one; the refiner is then done
   public mutating func add(_ field: SIMD3<Double>, time: Double) -> Result? {
     guard field.isFinite, time.isFinite else { return nil }
     if let beganAt, time < beganAt || time - beganAt > MagneticOffsetRefiner.longestLap { beginLap() }
@@ -109,7 +111,7 @@ public struct MagneticOffsetRefiner: Sendable {
     beganAt = nil
   }
 
-  /// Whether the field has gone around: it spreads in two directions, by the principal minors of its covariance.
+  /// Whether the field has gone around. It then spreads in two directions, by the principal minors of its covariance.
   private var isAround: Bool {
     let mean = samples.reduce(SIMD3.zero, +) / Double(samples.count)
     var (xx, yy, zz, xy, xz, yz) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -141,7 +143,7 @@ public struct MagneticOffsetRefiner: Sendable {
     guard length >= MagneticOffsetRefiner.leastChange, length <= MagneticOffsetRefiner.mostChange,
       (first.offset - second.offset).length <= max(agreement.strength, agreement.change * length)
     else { return nil }
-    // Each lap is judged by the offset of the other one, which knows nothing of it.
+    // Each lap is judged by the offset of the other lap, which is independent of it.
     for (lap, other) in [(first, second), (second, first)] {
       let before = MagneticOffsetRefiner.deviation(lap.samples, .zero)
       let after = MagneticOffsetRefiner.deviation(lap.samples, other.offset)

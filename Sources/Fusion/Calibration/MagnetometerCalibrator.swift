@@ -7,7 +7,7 @@ public struct MagnetometerCalibrator: Sendable {
   /// Directions closer than this angle in radians count as the same.
   private static let spacing = 0.12
   private static let neededCount = 150
-  /// In microtesla.
+  /// The weakest field on earth, microtesla.
   private static let weakestField = 22.0
   /// The largest relative residual of an ellipsoid.
   private static let largestResidual = 0.15
@@ -27,7 +27,7 @@ public struct MagnetometerCalibrator: Sendable {
 
   public init() {}
 
-  /// From 0 to 1: the part of the sphere that has been covered.
+  /// The progress from 0 to 1: the part of the sphere that has been covered.
   public var progress: Double {
     min(Double(samples.count) / Double(MagnetometerCalibrator.neededCount), Double(octants.count) / 8, 1)
   }
@@ -51,7 +51,7 @@ public struct MagnetometerCalibrator: Sendable {
       samples.map { ($0.x > middle.x ? 1 : 0) + ($0.y > middle.y ? 2 : 0) + ($0.z > middle.z ? 4 : 0) })
   }
 
-  /// - Parameter field: microtesla
+  /// - Parameter field: the field in microtesla
   public mutating func add(_ field: SIMD3<Double>) {
     guard field.isFinite, field.length > 1, samples.count < MagnetometerCalibrator.capacity else { return }
     // Based on the weakest field on earth, so that the noise of a sensor at rest does not count as new directions.

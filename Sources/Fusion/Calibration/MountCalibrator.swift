@@ -4,7 +4,7 @@ public struct MountCalibrator: Sendable {
   private static let neededPush = 60.0
   /// The yaw rate in rad/s above which a bend causes sideways acceleration.
   private static let straight = 0.05
-  /// In m/s².
+  /// The smallest acceleration that counts, m/s².
   private static let leastPush = 0.4
 
   private var detector = StillnessDetector()
@@ -23,7 +23,7 @@ public struct MountCalibrator: Sendable {
 
   public init() {}
 
-  /// From 0 to 1: half for a stop, and half for gaining and losing speed.
+  /// The progress from 0 to 1: half for a stop, and half for gaining and losing speed.
   public var progress: Double {
     (restCount > 0 ? 0.5 : 0) + 0.5 * min(1, pushAmount / MountCalibrator.neededPush)
   }

@@ -2,9 +2,9 @@
 /// errors.
 struct Compass: Sendable {
   struct Reading {
-    /// In radians from true north.
+    /// The heading in radians from true north.
     var heading: Double
-    /// In radians.
+    /// The sigma in radians.
     var sigma: Double
   }
 

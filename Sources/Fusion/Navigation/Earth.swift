@@ -4,7 +4,7 @@ import Glibc
 public enum Earth {
   static let semiMajorAxis = 6_378_137.0
   static let eccentricitySquared = 6.694_379_990_141_3e-3
-  /// In rad/s.
+  /// The rotation of the earth in rad/s.
   static let rotation = 7.292_115e-5
 
   /// The radii of curvature in metres: along the meridian and perpendicular to it.

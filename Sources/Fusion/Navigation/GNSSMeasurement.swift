@@ -41,7 +41,7 @@ public struct GNSSMeasurement: Equatable, Sendable {
     time.isFinite && position.isValid && positionSigma.isFinite && positionSigma.min() >= 0 && positionSigma.max() < 1e4
   }
 
-  /// The heading, if it is present and to be believed: what feigns a position feigns a heading.
+  /// The heading, if it is present and trustworthy. A spoofed position means a spoofed heading.
   var validHeading: StatedHeading? {
     guard let heading, heading.isValid, trust != .doubted else { return nil }
     return heading

@@ -26,7 +26,7 @@ struct JumpRule: Sendable {
   static let leastJump = 30.0
   /// How long both must have agreed before, in seconds.
   static let trial = 30.0
-  /// The seconds without a fix that make a pause.
+  /// How long a receiver must insist, in seconds.
   static let patience = 7.0
   /// In seconds.
   static let persistence = 60.0

@@ -28,15 +28,15 @@ extension NavigationFilter {
 
   /// The noise of a consumer MEMS sensor on a moving body, including vibration and scale errors.
   public struct Noise: Equatable, Sendable {
-    /// m/s² per √Hz
+    /// The noise of the acceleration in m/s² per √Hz.
     public var acceleration = 0.02
-    /// rad/s per √Hz
+    /// The noise of the rate in rad/s per √Hz.
     public var rate = 0.0008
     /// The noise from scale errors, as a share of the rate, per √Hz.
     public var gyroscopeScale = 0.01
-    /// rad/s per √s
+    /// The random walk of the gyroscope bias in rad/s per √s.
     public var gyroscopeBiasWander = 2e-5
-    /// m/s² per √s
+    /// The random walk of the accelerometer bias in m/s² per √s.
     public var accelerometerBiasWander = 3e-4
 
     public init() {}

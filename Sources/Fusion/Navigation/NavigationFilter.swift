@@ -25,7 +25,7 @@ public struct NavigationFilter: Sendable {
   /// The changes that are possible during a pause: of the rotation rate in rad/s², and of the acceleration in m/s².
   private static let pausedTurn = 1.0
   private static let pausedPush = 1.0
-  /// In m².
+  /// The variance of a lost position in m².
   private static let lostVariance = 500.0 * 500
 
   private struct Entry: Sendable {
@@ -33,7 +33,7 @@ public struct NavigationFilter: Sendable {
     var accelerometer: SIMD3<Double>
     var stillness: Stillness?
     var constrains: Bool
-    /// In radians from true north, if the compass was read.
+    /// The heading of the compass in radians from true north, if it was read.
     var compassHeading: Double?
     /// The solution after this sample.
     var solution: NavigationSolution
@@ -144,7 +144,7 @@ public struct NavigationFilter: Sendable {
     }
   }
 
-  /// In radians; `nil` while the heading is unknown.
+  /// The sigma of the heading in radians; `nil` while the heading is unknown.
   public var headingSigma: Double? {
     @inline(__always) get {
       if let variance = solution?.covariance.tt.rows.2.z { return variance.squareRoot() }
@@ -180,9 +180,9 @@ public struct NavigationFilter: Sendable {
     return latest.velocitySigma
   }
 
-  /// In rad/s.
+  /// The gyroscope bias in rad/s.
   public var gyroscopeBias: SIMD3<Double> { solution?.gyroscopeBias ?? orientation.gyroscopeBias }
-  /// In m/s²; `nil` before navigation has begun.
+  /// The accelerometer bias in m/s²; `nil` before navigation has begun.
   public var accelerometerBias: SIMD3<Double>? { solution?.accelerometerBias }
 
   // MARK: Measurements

@@ -2,13 +2,14 @@
 extension NavigationFilter {
   /// The 99.9 % quantile of chi-square with one degree of freedom.
   private static let headingGate = 10.83
-  /// Receivers round small values to zero.
+  /// The smallest sigma, because receivers round small values to zero.
   private static let headingFloor = 0.005
-  /// After headings have been refused for this many seconds, they are accepted, unless the course of a vehicle says otherwise.
+  /// After headings have been refused for this many seconds, they are accepted, unless the course of a vehicle
+  /// contradicts them.
   private static let headingPatience = 10.0
-  /// From this speed in m/s on a vehicle's course tells its heading.
+  /// The speed in m/s from which a vehicle's course shows its heading.
   private static let courseSpeed = 2.0
-  /// For this many seconds after a stated heading, a compass says nothing new.
+  /// For this many seconds after a stated heading, a compass adds nothing.
   private static let headingLifetime = 10.0
 
   /// Applies the heading of a fix at the fix's own time.
@@ -40,7 +41,7 @@ extension NavigationFilter {
 
   /// The angle by which to rotate the levelled attitude to the heading of a fix, and its sigma.
   func turn(to heading: StatedHeading, of fix: GNSSMeasurement) -> (turn: Double, sigma: Double) {
-    // The board may have turned since.
+    // The board may have turned since then.
     let turned = abs(latestRate.z) * max(0, (time ?? fix.time) - fix.time)
     return (
       heading.radians - orientation.attitude.yaw, max(heading.sigmaRadians, NavigationFilter.headingFloor) + turned

@@ -3,14 +3,14 @@ import Glibc
 /// Position, velocity, attitude and the sensor's biases at one instant, with their uncertainties, and the arithmetic
 /// to propagate and correct them: an error-state Kalman filter of fifteen states.
 struct NavigationSolution: Sendable {
-  /// In seconds.
+  /// The time in seconds.
   var time: Double
   var position: GeodeticPosition
-  /// North, east, down, m/s.
+  /// The velocity: north, east, down, m/s.
   var velocity: SIMD3<Double>
   /// The rotation from the sensor's axes to north, east, down.
   var attitude: Quaternion
-  /// In rad/s and m/s², in the sensor's axes.
+  /// The bias of the gyroscope in rad/s and of the accelerometer in m/s², in the sensor's axes.
   var gyroscopeBias: SIMD3<Double>
   var accelerometerBias: SIMD3<Double>
   var covariance: ErrorCovariance

@@ -1,6 +1,6 @@
 /// The gyroscope's measurement during half a second of standing still.
 struct Stillness: Equatable, Sendable {
-  /// In rad/s.
+  /// The mean rate in rad/s.
   var rate: SIMD3<Double>
   /// The variance of that mean.
   var rateVariance: SIMD3<Double>
@@ -18,13 +18,13 @@ struct StillnessDetector: Sendable {
 
   private static let windowSeconds = 0.5
   private static let neededCount = 3
-  /// In rad/s.
+  /// The largest bias of any sensor, rad/s.
   private static let largestBias = 0.1
-  /// In m/s², the square root of the sum of the variances.
+  /// The limit of the accelerometer's variation in m/s²: the square root of the sum of the variances.
   private static let accelerometerLimit = 0.2
-  /// In m/s², between the means of two consecutive windows.
+  /// The limit of the change between the means of two consecutive windows, m/s².
   private static let changeLimit = 0.1
-  /// In rad/s, the mean minus the bias.
+  /// The limit of the mean rate minus the bias, rad/s.
   private static let rateLimit = 0.3 * Double.pi / 180
 
   private var seconds = 0.0

@@ -2,60 +2,61 @@ import Devices
 import HardwareIO
 import Publishing
 
-/// The devices of a board and their connections. Read from a board file.
+/// The devices of a board and their connections, as read from a board file.
 public struct Board: Equatable, Sendable {
   public var name: String
-  /// In the order in which they are preferred; each has an ID of its own.
+  /// The devices, the preferred ones first. Each has its own ID.
   public var devices: [DeviceDescription]
   /// The IDs of the devices that are fused, in the order of the list.
   public var fusedDevices: [String]
   /// The rate of the fused state for clients that request none.
   public var stateRateHz: Double
-  /// The board is fixed to a vehicle on wheels that moves nose first.
+  /// Whether the board is fixed to a vehicle on wheels that moves nose first.
   public var isVehicle: Bool
-  /// Write the fused state to the journal once a second. This is a subscription: it keeps the devices awake.
+  /// Whether to write the fused state to the journal once a second. This is a subscription, so it keeps the devices
+  /// awake.
   public var journalsState: Bool
-  /// Where the gpsd protocol is spoken.
+  /// The address of the gpsd protocol's port.
   public var gpsdEndpoint: TCPEndpoint?
-  /// Which devices a watch of the fused position wakes.
+  /// The parts of the state that a watch of the fused position wakes devices for.
   public var gpsdParts: Set<StatePart>
-  /// Where sentences are sent, each place with a choice of its own.
+  /// The outputs of sentences, each with its own choice.
   public var nmea: [NMEAPort]
   public var http: HTTPPort?
-  /// Where Signal K's deltas are served.
+  /// The port of Signal K's deltas.
   public var signalK: SignalKPort?
-  /// Where GDL 90 is sent.
+  /// The destination of GDL 90.
   public var gdl90: UDPTarget?
-  /// Ports that other machines may connect to are announced to the network.
+  /// Whether ports that other machines may connect to are announced to the network.
   public var isAnnounced = true
-  /// The socket through which chronyd takes the time (its `refclock SOCK`). This is a subscription: it keeps the receiver
-  /// awake.
+  /// The socket through which chronyd takes the time (its `refclock SOCK`). This is a subscription, so it keeps the
+  /// receiver awake.
   public var chronySocket: String?
-  /// The contents and the folder of the recording.
+  /// The settings of the recording.
   public var record: RecordSettings?
-  /// The broker that is joined.
+  /// The settings of the broker that the hub connects to.
   public var fleet: FleetSettings?
-  /// Areas whose edge is watched. Each is a subscription: receivers are woken for a fix now and then.
+  /// The watched areas. Each is a subscription that wakes receivers for a fix at intervals.
   public var fences: [FenceSettings]
-  /// What is done when something happens that people must be told of.
+  /// The actions for events.
   public var hooks: [HookSettings]
-  /// Fixes that are taken without a client. Each is a subscription too.
+  /// Fixes that the hub takes without a client. Each is a subscription.
   public var requests: [StandingRequest]
 
-  /// Whose sentences, which of them and how often.
+  /// The source, the kinds and the rate of sentences.
   public struct NMEAFeed: Equatable, Sendable {
     public enum Source: String, CaseIterable, Sendable {
       /// The receiver's own sentences.
       case receiver
-      /// The fused state, in sentences of the hub's own.
+      /// Sentences that the hub makes from the fused state.
       case fused
     }
 
     public var source: Source
-    /// How often those of the fused state are sent; `nil` for with each of the receiver's epochs.
+    /// The rate of fused sentences; `nil` for one set with each of the receiver's epochs.
     public var rateHz: Double?
     public var sentences: SentenceChoice
-    /// Which devices those of the fused state wake.
+    /// The parts of the state that fused sentences wake devices for.
     public var parts: Set<StatePart>
 
     public init(
@@ -68,7 +69,7 @@ public struct Board: Equatable, Sendable {
     }
   }
 
-  /// Where sentences are sent.
+  /// An output of sentences.
   public struct NMEAPort: Equatable, Sendable {
     public enum Place: Equatable, Sendable {
       /// To each connected client.
@@ -79,16 +80,16 @@ public struct Board: Equatable, Sendable {
     public var place: Place
     public var feed: NMEAFeed
 
-    /// Where clients connect.
+    /// The address where clients connect.
     public var endpoint: TCPEndpoint? { if case .clients(let endpoint) = place { endpoint } else { nil } }
-    /// Where datagrams are sent.
+    /// The destination of datagrams.
     public var target: UDPTarget? { if case .datagrams(let target) = place { target } else { nil } }
   }
 
-  /// Where Signal K's deltas are served.
+  /// The port of Signal K's deltas.
   public struct SignalKPort: Equatable, Sendable {
     public var endpoint: TCPEndpoint
-    /// The number by which other vessels know this one; `nil` if it has none.
+    /// The number that identifies the vessel to others; `nil` if it has none.
     public var mmsi: String?
 
     public init(endpoint: TCPEndpoint, mmsi: String? = nil) {
@@ -97,35 +98,35 @@ public struct Board: Equatable, Sendable {
     }
   }
 
-  /// Where the dashboard and the programming interface are served.
+  /// The port of the dashboard and the programming interface.
   public struct HTTPPort: Equatable, Sendable {
     public var endpoint: TCPEndpoint
-    /// The file with the password; needed where others than this machine may connect.
+    /// The file with the password. It is required if other machines may connect.
     public var tokenFile: String?
-    /// Names besides this machine's own under which browsers know it.
+    /// Further names under which browsers reach this machine.
     public var hosts: [String]
-    /// Where the dashboard's map comes from, such as `https://tiles.example/{z}/{x}/{y}.png`, or the path of a PMTiles file; `nil`
-    /// for no map.
+    /// The address of the map's tiles, such as `https://tiles.example/{z}/{x}/{y}.png`, or the path of a PMTiles file;
+    /// `nil` for no map.
     public var tiles: String?
     /// The credits of the map.
     public var attribution: String?
 
-    /// At one address.
+    /// A port at one address.
     public init(at socket: TCPAddress, tokenFile: String?, hosts: [String]) {
       endpoint = TCPEndpoint(addresses: [socket.address], port: socket.port, allow: [])
       self.tokenFile = tokenFile
       self.hosts = hosts
     }
 
-    /// The file that the dashboard's map is in; `nil` if the map comes from a server, or there is none.
+    /// The file of the dashboard's map; `nil` if the map comes from a server, or there is none.
     public var tileFile: String? { tiles.flatMap { HTTPPort.isTileFile($0) ? $0 : nil } }
 
-    /// Whether `tiles` is the whole path of a file, which can only be a PMTiles file by its name.
+    /// Whether `tiles` is the absolute path of a file. Such a file must be a PMTiles file by its name.
     static func isTileFile(_ tiles: String) -> Bool {
       tiles.utf8.first == UInt8(ascii: "/") && tiles.hasSuffix(".pmtiles")
     }
 
-    /// Whom to credit on the map: as the board file says, or as OpenStreetMap asks for where its servers are used.
+    /// The attribution of the map: the board file's, or the one that OpenStreetMap requires for its servers.
     public var credit: String? {
       if tileFile != nil { return attribution }
       guard let host = tiles.flatMap(TileOrigin.init(of:))?.host else { return nil }
@@ -133,14 +134,15 @@ public struct Board: Equatable, Sendable {
       return attribution ?? (isOpenStreetMap ? "© OpenStreetMap contributors" : nil)
     }
 
-    /// A client with the token may connect, unless networks are named. A token makes networks unnecessary.
+    /// Whether a client may connect. A client with the token may, unless networks are named; a token makes networks
+    /// unnecessary.
     public func admits(_ client: IPAddress) -> Bool { endpoint.allow.isEmpty || endpoint.admits(client) }
 
-    /// `http://127.0.0.1:8080`, for each address.
+    /// The addresses of the dashboard, such as `http://127.0.0.1:8080`.
     public var address: String { endpoint.sockets.map { "http://\($0)" }.joined(separator: ", ") }
 
-    /// Where browsers of other machines find the dashboard: at the first of its names, or else at the first address of its own;
-    /// `nil` where there is neither, and where it is for this machine alone.
+    /// The address of the dashboard for browsers on other machines: with the first of its names, or else with its first
+    /// own address; `nil` if it has neither, or if only this machine may connect.
     public var pageAddress: String? {
       guard !endpoint.isLoopback else { return nil }
       let address = endpoint.addresses.first { !$0.isLoopback && !$0.bytes.allSatisfy { $0 == 0 } }
@@ -153,7 +155,7 @@ public struct Board: Equatable, Sendable {
     }
   }
 
-  /// How a device is powered, and what that costs.
+  /// How a device is powered, and at what cost.
   public struct Power: Equatable, Sendable {
     public enum Switch: Hashable, Sendable {
       /// Always supplied.
@@ -162,42 +164,42 @@ public struct Board: Equatable, Sendable {
     }
 
     public var `switch`: Switch
-    /// The kind of rest of a receiver without holders; `nil` without a setting in the board file: its supply is
-    /// switched off, if possible.
+    /// The sleep mode of a receiver without holders; `nil` if the board file names none, so that its supply is switched
+    /// off if possible.
     public var sleep: ReceiverSleep?
-    /// How a receiver rests is chosen each time, by how long that is expected to be; `sleep` says nothing then.
+    /// Whether the sleep mode is chosen each time by the expected pause; `sleep` is ignored then.
     public var choosesSleep = false
-    /// Whether a receiver's memory is kept while its supply is off, by a battery or by a pin of its own.
+    /// Whether a battery, or a separate pin, keeps a receiver's memory while its supply is off.
     public var hasBackupBattery = true
-    /// From power on until the device can be talked to.
+    /// The time from power on until the device answers.
     public var settleTime: Duration
-    /// The device's power while it works.
+    /// The device's current while it works.
     public var currentMilliamperes: Double
-    /// Its power while it is supplied without holders.
+    /// The device's current while it is supplied without holders.
     public var standbyMilliamperes: Double
     public var supplyVolts: Double
     /// The ID of the supply monitor that measures the current through the switch.
     public var monitor: String?
-    /// How long the device runs on after its last subscriber, and its least times on and off.
+    /// The device's idle timeout after its last subscriber, and its minimum times on and off.
     public var timing: LifecycleTiming
-    /// It lingers as its visits and starts have taught, in place of always as long.
+    /// Whether the idle timeout is learned from visits and starts, instead of fixed.
     public var lingersAsLearned = false
-    /// Its daily energy budget; `nil` for no limit.
+    /// The daily energy budget; `nil` for no limit.
     public var budget: EnergyBudget?
 
     public var milliwatts: Double { currentMilliamperes * supplyVolts }
     public var standbyMilliwatts: Double { standbyMilliamperes * supplyVolts }
-    /// Its power without holders, unless its supply is on for others.
+    /// The device's power without holders, if no other device keeps its supply on.
     var restMilliwatts: Double { `switch` != .none && sleep ?? .off == .off ? 0 : standbyMilliwatts }
   }
 }
 
 extension Board {
-  /// A GPIO line and the key of the board file that names it.
+  /// A GPIO line, and the key of the board file that names it.
   public struct NamedLine: Sendable {
     public var key: String
     public var line: GPIOLineName
-    /// The switch that the line works; `nil` for other lines.
+    /// The switch that the line drives; `nil` for other lines.
     public var `switch`: Power.Switch?
   }
 
@@ -215,8 +217,7 @@ extension Board {
     }
   }
 
-  /// The devices, with the minimum times of each switch for all devices on it: a time that is too short for one is too
-  /// short.
+  /// The devices. All devices on a switch get the same minimum times, the longest ones that any of them needs.
   var devicesWithSharedTimes: [DeviceDescription] {
     devices.map { device in
       guard device.power.switch != .none else { return device }
@@ -229,15 +230,15 @@ extension Board {
     }
   }
 
-  /// The receiver that is preferred: the first that is fused, or else the first.
+  /// The preferred receiver: the first fused one, or else the first.
   public var receiver: ReceiverDescription? {
     preferred { if case .receiver(let receiver) = $0 { receiver } else { nil } }
   }
 
-  /// The inertial sensor that is preferred.
+  /// The preferred inertial sensor.
   public var imu: IMUDescription? { preferred { if case .imu(let imu) = $0 { imu } else { nil } } }
 
-  /// The magnetometer that is preferred.
+  /// The preferred magnetometer.
   public var magnetometer: MagnetometerDescription? {
     preferred { if case .magnetometer(let magnetometer) = $0 { magnetometer } else { nil } }
   }
@@ -254,7 +255,7 @@ extension Board {
 }
 
 extension Board.NMEAFeed: CustomStringConvertible {
-  /// `fused, 5 Hz, RMC GGA`
+  /// A description such as `fused, 5 Hz, RMC GGA`.
   public var description: String {
     var parts = [source.rawValue]
     if let rateHz { parts.append("\(rateHz) Hz") }

@@ -1,11 +1,11 @@
-/// An error in a board file, and its place.
+/// A mistake in a board file, and its place.
 public enum BoardError: Error, Equatable, Sendable {
   case unreadable(file: String, reason: String)
-  /// Not JSON5.
+  /// The file is not JSON5.
   case syntax(file: String, line: Int, reason: String)
   case unknownKey(file: String, line: Int, keyPath: String, nearest: String?)
   case missingKey(file: String, line: Int, keyPath: String)
-  /// The value is of the wrong type, or none of those allowed.
+  /// The value has the wrong type, or is not allowed.
   case wrongValue(file: String, line: Int, keyPath: String, expected: String)
 }
 

@@ -9,7 +9,7 @@ extension Board {
     case vehicle
   }
 
-  /// Reads a board file: one JSON5 object (comments, trailing commas and hexadecimal numbers are welcome).
+  /// Reads a board file: one JSON5 object, which may have comments, trailing commas and hexadecimal numbers.
   public init(file: String) throws(BoardError) {
     var text: [UInt8]?
     try self.init(file: file, text: &text)
@@ -24,15 +24,16 @@ extension Board {
 
   static func bytes(of file: String) throws(BoardError) -> [UInt8] {
     do throws(Files.Errno) {
-      // A board file is a few kilobytes; a device or a log given by mistake is not read to its end.
+      // A board file has a few kilobytes. The limit keeps a device or a log, given by mistake, from being read to its
+      // end.
       return try Files.bytes(of: file, limit: 1 << 20)
     } catch {
       throw .unreadable(file: file, reason: error.rawValue == EISDIR ? "it is a folder" : "\(error)")
     }
   }
 
-  /// All receivers, of which the most accurate is selected, and all inertial sensors, of which one is used and the
-  /// others are standbys; of other kinds the first.
+  /// The devices that are fused by default: all receivers, of which the most accurate is used, all inertial sensors, of
+  /// which one is used and the others stand by, and the first device of each other kind.
   private static func usuallyFused(_ devices: [DeviceDescription]) -> [String] {
     devices.enumerated().filter { index, device in
       switch device {
@@ -42,7 +43,7 @@ extension Board {
     }.map(\.element.id)
   }
 
-  /// The devices, each with the supply monitor of its switch: a monitor named by one device applies to all devices on
+  /// The devices, each with the supply monitor of its switch. A monitor that one device names applies to all devices on
   /// the switch.
   private static func withSharedMonitors(
     _ devices: [DeviceDescription], in sections: [BoardSection]
@@ -50,7 +51,7 @@ extension Board {
     var shared = devices
     let monitors = devices.filter { $0.kind == .supplyMonitor }.map(\.id)
     let known = Set(monitors)
-    // The first of each switch that names one.
+    // The first device of each switch that names a monitor.
     var ofSwitch: [Board.Power.Switch: (device: String, monitor: String)] = [:]
     for (index, device) in devices.enumerated() {
       let power = device.power
@@ -82,12 +83,12 @@ extension Board {
     return shared
   }
 
-  /// - Parameter file: the name that errors give
+  /// - Parameter file: the name for errors
   public init(json5 bytes: [UInt8], file: String) throws(BoardError) {
     try self.init(try BoardSection(json5: bytes, file: file))
   }
 
-  /// - Parameter root: the whole of a file
+  /// - Parameter root: the object of the whole file
   init(_ root: BoardSection) throws(BoardError) {
     var root = root
     try root.refuseControlCharacters()
@@ -233,16 +234,16 @@ extension Board.Power {
 
   private enum Lingering: String, CaseIterable { case learned }
 
-  /// The words for a receiver's rest.
+  /// The words for a receiver's sleep mode.
   fileprivate enum SleepWish: String, CaseIterable {
     case off, backup, standby, stop, auto
 
-    /// `nil` if it is chosen each time.
+    /// The sleep mode; `nil` if it is chosen each time.
     var sleep: ReceiverSleep? { ReceiverSleep(rawValue: rawValue) }
   }
 
   /// - Parameters:
-  ///   - standby: the power of a device that sleeps by itself without holders; `nil` for others
+  ///   - standby: the current of a device that sleeps by itself without holders; `nil` for others
   ///   - receiver: the receiver's protocol; `nil` for other devices
   init(
     _ optional: BoardSection?, typicalMilliamperes typical: Double, standbyMilliamperes standby: Double?,
@@ -284,7 +285,7 @@ extension Board.Power {
     try section.finish()
   }
 
-  /// By its usual current; `nil` if it does not rest, or with its supply off.
+  /// The receiver's usual current at rest; `nil` if it does not rest, or rests with its supply off.
   private func restMilliamperes(of driver: ReceiverDriver) -> Double? {
     let sleeps = choosesSleep ? driver.sleeps(isSwitched: `switch` != .none) : [sleep].compactMap { $0 }
     return sleeps.filter { $0 != .off }.map { ReceiverRestFigures($0, of: driver).milliamperes }.min()

@@ -1,20 +1,20 @@
-/// On which line of a board file each key stands.
+/// The line of each key in a board file.
 public struct BoardLines {
   private let root: JSONValue
 
-  /// `nil` if it is no board file.
+  /// `nil` if the text is no board file.
   public init?(json5 bytes: [UInt8]) {
     guard let root = try? JSON5Parser.parse(bytes) else { return nil }
     self.root = root
   }
 
-  /// `nil` if it cannot be read, or is no board file.
+  /// `nil` if the file cannot be read, or is no board file.
   public init?(file: String) {
     guard let bytes = try? Board.bytes(of: file) else { return nil }
     self.init(json5: bytes)
   }
 
-  /// The line of a key, or of the nearest enclosing one: for `nmea[1].port` that may be `nmea`.
+  /// The line of a key, or of its nearest existing parent: for `nmea[1].port` that may be `nmea`.
   public func line(of path: String) -> Int { BoardLines.line(of: path[...], in: root) }
 
   private static func line(of path: Substring, in value: JSONValue) -> Int {
@@ -25,7 +25,7 @@ public struct BoardLines {
     }
     let path = path.first == "." ? path.dropFirst() : path
     guard !path.isEmpty, case .object(let members) = value.content else { return value.line }
-    // Names may have dots in them: the longest that fits.
+    // Names may contain dots, so the longest match counts.
     let fitting = members.filter { member in
       guard path.hasPrefix(member.key) else { return false }
       let next = path.dropFirst(member.key.count).first

@@ -1,16 +1,16 @@
 import HardwareIO
 
-/// All mistakes in a board file, not only the first one.
+/// All mistakes in a board file, not only the first.
 ///
-/// It reads the file, notes the mistake, removes the mistaken part from its copy, and reads again, until nothing is
-/// wrong any more. Consequences of a noted mistake are not noted again.
+/// It reads the file, notes the mistake, removes the mistaken part from its copy, and reads again, until it finds no
+/// mistake. It does not note consequences of an earlier mistake.
 public struct BoardMistakes: Sendable {
-  /// In the order in which a hub meets them.
+  /// The mistakes in the order in which a hub meets them.
   public private(set) var all: [BoardError] = []
-  /// The board without them, if it still has each of its devices and can be looked at further; `nil` otherwise.
+  /// The board without the mistaken parts; `nil` if a device is missing or the board cannot be checked further.
   public private(set) var rest: Board?
 
-  /// A file with more mistakes is something else than a board file.
+  /// The maximum number of mistakes. A file with more is not a board file.
   private static let most = 100
 
   public init(file: String) throws(BoardError) {
@@ -29,7 +29,8 @@ public struct BoardMistakes: Sendable {
       all = [.syntax(file: file, line: document.line, reason: "the file must be one object: { … }")]
       return
     }
-    // The part is missing because it was removed, or because a key with another name was meant to be it.
+    // The parts that are missing because of an earlier mistake: they were removed, or a misspelled key was meant for
+    // them.
     var explained: Set<String> = []
     var lacksDevices = false
     for _ in 0..<BoardMistakes.most {
@@ -49,7 +50,7 @@ public struct BoardMistakes: Sendable {
   private static func follows(_ error: BoardError, from explained: Set<String>, lacksDevices: Bool) -> Bool {
     switch error {
     case .missingKey(_, _, let path): explained.contains(path)
-    // They name devices.
+    // These keys name devices.
     case .wrongValue(_, _, let path, _): lacksDevices && (path == "fusion.devices" || path.hasSuffix(".power"))
     case .unreadable, .syntax, .unknownKey: false
     }
@@ -73,7 +74,8 @@ public struct BoardMistakes: Sendable {
       return removeSection(of: path, from: &members)
     case .missingKey(_, let line, let path):
       guard path.contains(".") else {
-        // The board's own name has nothing around it that could be taken out.
+        // The board's own name is at the top level, so nothing around it can be removed. A name is
+        // added instead.
         guard path == "name", !members.contains(where: { $0.key == path }) else { return nil }
         let name = JSONValue(content: .string("board"), line: line)
         members.append(.init(key: path, value: name, keyRange: 0..<0, valueRange: 0..<0, end: 0))
@@ -85,7 +87,7 @@ public struct BoardMistakes: Sendable {
 
   private static func removeSection(of path: String, from members: inout [JSONValue.Member]) -> String? {
     guard let dot = path.lastIndex(of: ".") else { return nil }
-    // One entry of a list goes with the list: the others keep their numbers.
+    // A mistaken list element removes its list, so that the other elements keep their numbers.
     let section = path[..<dot]
     let whole = section.last == "]" ? section.prefix { $0 != "[" } : section
     return remove(whole, from: &members) ? String(whole) : nil
@@ -112,7 +114,7 @@ public struct BoardMistakes: Sendable {
     return false
   }
 
-  /// - Parameter path: `0].port`
+  /// - Parameter path: the path below the list, for example `0].port`
   private static func remove(element path: Substring, from value: inout JSONValue) -> Bool {
     guard case .array(var elements) = value.content, let number = Int(path.prefix { $0 != "]" }),
       elements.indices.contains(number), case .object(var inner) = elements[number].content

@@ -1,11 +1,11 @@
-/// One object of a board file while it is being read: knows its path, and which keys have been asked for.
+/// An object of a board file that is being read. It knows its path, and the keys that were read.
 struct BoardSection {
   let file: String
   let path: String
-  /// Where the section begins.
+  /// The line on which the section begins.
   let line: Int
   private let values: [String: JSONValue]
-  /// In the order of the file.
+  /// The keys in the order of the file.
   let keys: [String]
   private var known: Set<String> = []
 
@@ -17,7 +17,7 @@ struct BoardSection {
     values = Dictionary(uniqueKeysWithValues: members.map { ($0.key, $0.value) })
   }
 
-  /// The whole of a file.
+  /// The section of a whole file.
   init(json5 bytes: [UInt8], file: String) throws(BoardError) {
     let document: JSONValue
     do throws(JSON5Parser.Failure) {
@@ -33,8 +33,8 @@ struct BoardSection {
 
   /// Refuses control characters in any key or string, at any depth.
   ///
-  /// Board file values go into other languages: systemd units, logs, terminals, pages. A line end must not add anything
-  /// there, and no name or path of a board contains one.
+  /// Values of a board file go into systemd units, logs, terminals and pages. A line end must not add anything there,
+  /// and no name or path of a board contains one.
   func refuseControlCharacters() throws(BoardError) {
     for key in keys {
       guard !key.unicodeScalars.contains(where: BoardSection.isControl) else {
@@ -80,13 +80,13 @@ struct BoardSection {
     .wrongValue(file: file, line: values[key]?.line ?? line, keyPath: keyPath(key), expected: expected)
   }
 
-  /// Of the section itself.
+  /// An error about the section itself.
   func wrong(expected: String) -> BoardError {
     .wrongValue(file: file, line: line, keyPath: path, expected: expected)
   }
 
   func missing(_ key: String) -> BoardError {
-    // A key with a similar name that is no section is probably a misspelling of it.
+    // If a key with a similar name is not a section either, it is probably a misspelling of the expected one.
     let meant = values.keys.sorted().first { other in
       switch values[other]?.content {
       case .string, .number, .boolean: !known.contains(other) && editDistance(other, key) <= 2
@@ -128,7 +128,7 @@ struct BoardSection {
     return sections
   }
 
-  /// The members of an object whose keys are its writer's own, in the order of the file.
+  /// The members of an object with free keys, in the order of the file.
   mutating func namedSections(_ key: String) throws(BoardError) -> [(name: String, section: BoardSection)] {
     guard var section = try section(key) else { return [] }
     var named: [(name: String, section: BoardSection)] = []
@@ -157,7 +157,7 @@ struct BoardSection {
     return strings
   }
 
-  /// Some parts of the state.
+  /// The parts of the state that a key names.
   mutating func parts(_ key: String) throws(BoardError) -> Set<StatePart>? {
     guard let names = try strings(key) else { return nil }
     guard let parts = Set(names: names) else {
@@ -166,7 +166,7 @@ struct BoardSection {
     return parts
   }
 
-  /// One string, or a list of some.
+  /// A string, or a list of strings.
   mutating func stringOrStrings(_ key: String) throws(BoardError) -> [String]? {
     switch value(key) {
     case nil: return nil
@@ -176,13 +176,13 @@ struct BoardSection {
     }
   }
 
-  /// Something that has to be there; a name or a path.
+  /// A required name or path.
   mutating func required(_ key: String) throws(BoardError) -> String {
     guard let value = try name(key) else { throw missing(key) }
     return value
   }
 
-  /// A name or a path, so no empty one, nor one that C would cut short.
+  /// A name or a path. It must not be empty, and must not contain a zero, which would cut it in C.
   mutating func name(_ key: String) throws(BoardError) -> String? {
     guard let value = try string(key) else { return nil }
     guard !value.isEmpty, !value.utf8.contains(0) else {
@@ -221,10 +221,10 @@ struct BoardSection {
     return numbers
   }
 
-  /// A list of numbers; an empty one for anything else, which the caller refuses with the permitted values.
+  /// A list of numbers. Any other value gives an empty list, which the caller refuses with the permitted values.
   mutating func numberRow(_ key: String) -> [Double]? { value(key).map(BoardSection.numberRow) }
 
-  /// A list of such lists.
+  /// A list of lists of numbers.
   mutating func numberRows(_ key: String) -> [[Double]]? {
     value(key).map { value in
       guard case .array(let rows) = value else { return [] }
@@ -252,7 +252,7 @@ struct BoardSection {
     try number(key, in: 0...86_400).map { .nanoseconds(Int64($0 * 1e9)) }
   }
 
-  /// `true` for the usual number, or another number; `nil` for `false`.
+  /// A number of seconds: `true` stands for the default, and `false` for `nil`.
   mutating func seconds(
     _ key: String, orUsual usual: Double, in range: ClosedRange<Double>
   ) throws(BoardError) -> Duration? {
@@ -271,7 +271,7 @@ struct BoardSection {
     try number(key, in: 0...60_000).map { .nanoseconds(Int64($0 * 1e6)) }
   }
 
-  /// Three numbers, none of them larger than `limit`.
+  /// Three numbers, each at most `limit`.
   mutating func vector(_ key: String, limit: Double) throws(BoardError) -> SIMD3<Double>? {
     guard let value = value(key) else { return nil }
     guard let vector = BoardSection.vector(value), abs(vector.x) <= limit, abs(vector.y) <= limit,
@@ -282,7 +282,7 @@ struct BoardSection {
     return vector
   }
 
-  /// Three rows of three numbers that only turn and do not stretch.
+  /// Three rows of three numbers that form a rotation.
   mutating func rotation(_ key: String) throws(BoardError) -> MountMatrix? {
     guard let value = value(key) else { return nil }
     guard case .array(let rows) = value, rows.count == 3, let first = BoardSection.vector(rows[0].content),
@@ -292,7 +292,7 @@ struct BoardSection {
     return matrix
   }
 
-  /// One of a list of words.
+  /// A word from a list.
   mutating func choice<Choice: RawRepresentable & CaseIterable>(
     _ key: String, of type: Choice.Type
   ) throws(BoardError) -> Choice? where Choice.RawValue == String {
@@ -303,13 +303,13 @@ struct BoardSection {
     return choice
   }
 
-  /// Called when everything has been read: refuses keys that were not read.
+  /// Refuses keys that were not read. Call this last.
   func finish() throws(BoardError) {
     guard let unknown = values.keys.filter({ !known.contains($0) }).min() else { return }
     let nearest = known.map { (key: $0, distance: editDistance($0, unknown)) }.min {
       ($0.distance, $0.key) < ($1.distance, $1.key)
     }
-    // Anything closer than half the word is worth a guess.
+    // A key is suggested if fewer than half of its letters differ.
     let guess = nearest.flatMap { $0.distance <= max(2, unknown.count / 2) ? keyPath($0.key) : nil }
     throw .unknownKey(
       file: file, line: values[unknown]?.line ?? line, keyPath: keyPath(unknown), nearest: guess)
@@ -330,8 +330,8 @@ struct BoardSection {
   }
 }
 
-/// How many letters have to be added or removed to make one word of the other (Levenshtein's distance, with a changed
-/// letter counted as both: people leave letters out more often than they take wrong ones).
+/// The number of letters to add or remove to turn one word into the other. This is Levenshtein's distance, but a
+/// changed letter counts twice, because people omit letters more often than they mistype them.
 func editDistance(_ a: String, _ b: String) -> Int {
   let b = Array(b.lowercased())
   var row = Array(0...b.count)

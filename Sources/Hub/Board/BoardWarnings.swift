@@ -1,9 +1,10 @@
 import HardwareIO
 import NMEA
 
-/// Valid settings of a board file that will not work on this machine, or only badly. Each warning names the next step.
+/// Valid settings of a board file that will not work, or only badly, on this machine. Each warning names the next step.
 public enum BoardWarnings {
-  /// Rates that are too much for a bus. Wherever the file is checked: a machine that does not tell a bus's speed has the usual.
+  /// Warns of rates that are too much for a bus. This works on any machine: if the machine does not state the bus's
+  /// speed, the default counts.
   public static func rates(of board: Board, on machine: MachineFiles) -> [String] {
     var buses: [String] = []
     for device in board.devices where device.busClocksPerSecond != nil {
@@ -22,7 +23,7 @@ public enum BoardWarnings {
     machine.resolved(device.path) ?? device.path
   }
 
-  /// Fences that a receiver can hardly watch. Wherever the file is checked: it is a matter of receivers, and of no machine.
+  /// Warns of fences that a receiver can hardly watch. This depends only on receivers, not on the machine.
   public static func fences(of board: Board) -> [String] {
     let receivers = board.devices.compactMap { device -> ReceiverDescription? in
       guard case .receiver(let receiver) = device, board.fusedDevices.contains(receiver.id) else { return nil }
@@ -35,7 +36,8 @@ public enum BoardWarnings {
     }
   }
 
-  /// Budgets that a device uses up while it rests. Wherever the file is checked: it goes by the currents that are stated.
+  /// Warns of budgets that a device uses up while it rests. This depends only on the stated currents, not on the
+  /// machine.
   public static func budgets(of board: Board) -> [String] {
     board.devices.compactMap { device in
       guard let perDay = device.power.budget?.milliwattHoursPerDay else { return nil }
@@ -46,7 +48,8 @@ public enum BoardWarnings {
     }
   }
 
-  /// That the model of the earth's magnetic field has ended. Wherever the file is checked: every position has a variation.
+  /// Warns if the model of the earth's magnetic field has expired. This does not depend on the machine, because every
+  /// position needs the variation.
   ///
   /// - Parameter now: nanoseconds since 1970
   public static func magneticModel(of board: Board, at now: Int64) -> [String] {
@@ -59,7 +62,7 @@ public enum BoardWarnings {
     ]
   }
 
-  /// Ports, buses and pulses that a machine lacks, and ports that it uses itself.
+  /// Warns of ports, buses and pulses that the machine lacks, and of ports that it uses itself.
   public static func devices(of board: Board, on machine: MachineFiles) -> [String] {
     board.devices.flatMap { device in
       var found: [String] = []
@@ -108,12 +111,13 @@ public enum BoardWarnings {
 
   private static func missingBus(_ bus: String, on machine: MachineFiles) -> String {
     let missing = "there is no \(bus)"
-    // The kernel has the bus, but the module that lets programs use it is not loaded.
+    // The kernel has the bus, but the module that gives programs access to it is not loaded.
     if let name = bus.split(separator: "/").last, machine.has("/sys/bus/i2c/devices/\(name)") {
       return "\(missing), although the bus is there: echo i2c-dev | sudo tee /etc/modules-load.d/i2c-dev.conf "
         + "&& sudo modprobe i2c-dev"
     }
-    // The one on a Raspberry Pi's header; other numbers are other overlays', and what udev names is most likely on it.
+    // Bus 1 is on a Raspberry Pi's header. Other numbers belong to overlays, and a udev name is most likely the
+    // header's bus.
     let isHeader = MachineFiles.number(ofI2CBus: bus).map { $0 == 1 } ?? true
     if isHeader, machine.hasRaspiConfig { return "\(missing): sudo raspi-config nonint do_i2c 0" }
     if isHeader, machine.isRaspberryPi {

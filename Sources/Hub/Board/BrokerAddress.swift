@@ -1,11 +1,11 @@
 import HardwareIO
 
-/// Where an MQTT broker is: `mqtts://broker.example:8883`.
+/// The address of an MQTT broker: `mqtts://broker.example:8883`.
 public struct BrokerAddress: Equatable, Sendable {
-  /// A name, or an address without brackets.
+  /// A host name, or an address without brackets.
   public var host: String
   public var port: UInt16
-  /// By TLS, with the broker's certificate checked.
+  /// Whether TLS is used, with a check of the broker's certificate.
   public var isEncrypted: Bool
 
   public init(host: String, port: UInt16? = nil, isEncrypted: Bool) {
@@ -14,7 +14,7 @@ public struct BrokerAddress: Equatable, Sendable {
     self.isEncrypted = isEncrypted
   }
 
-  /// - Parameter text: `mqtt://` or `mqtts://`, a host, and a port if it is not 1883, or 8883 with TLS
+  /// - Parameter text: `mqtt://` or `mqtts://`, a host, and a port if it is not 1883 (8883 with TLS)
   public init?(_ text: String) {
     let isEncrypted = text.hasPrefix("mqtts://")
     guard isEncrypted || text.hasPrefix("mqtt://"), let scheme = text.firstRange(of: "://") else { return nil }
@@ -22,10 +22,10 @@ public struct BrokerAddress: Equatable, Sendable {
     self.init(host: place.host, port: place.port, isEncrypted: isEncrypted)
   }
 
-  /// `nil` if it is a name.
+  /// The address; `nil` if the host is a name.
   public var address: IPAddress? { IPAddress(host) }
 
-  /// It reaches only this machine.
+  /// Whether the broker is on this machine.
   public var isLoopback: Bool { host == "localhost" || address?.isLoopback == true }
 }
 

@@ -1,20 +1,20 @@
 import Devices
 import HardwareIO
 
-/// What reading a board's chips takes of one of its buses.
+/// The load of reading a board's chips on one of its buses.
 struct BusLoad {
   /// The default bus clock of Raspberry Pis.
   private static let usualHertz = 100_000.0
-  /// Beyond this there is no time for the pauses of controllers and chips between bytes.
+  /// A higher share leaves no time for the pauses of controllers and chips between bytes.
   private static let fullShare = 0.8
 
-  /// `/dev/i2c-1`
+  /// The bus, for example `/dev/i2c-1`.
   let bus: String
-  /// By the devices' names, in the order of the board file; shares of the bus's time.
+  /// The share of the bus's time that each device takes, in the order of the board file.
   let shares: [(id: String, share: Double)]
   private let hertz: Double?
 
-  /// - Parameter bus: with all links followed, as the devices are
+  /// - Parameter bus: the path with all links resolved, as for the devices
   init(_ devices: [DeviceDescription], on bus: String, of machine: MachineFiles) {
     self.bus = bus
     let hertz = machine.hertz(ofI2CBus: bus)
@@ -42,8 +42,8 @@ struct BusLoad {
 }
 
 extension DeviceDescription {
-  /// The number of clocks per second for which its bus is busy with it; `nil` for a device that is on none, or has a
-  /// kernel driver.
+  /// The clocks per second for which the device occupies its bus; `nil` for a device on no bus, or with a kernel
+  /// driver.
   var busClocksPerSecond: Double? {
     guard let place, place.bus.hasPrefix("/dev/") else { return nil }
     return switch self {

@@ -1,22 +1,22 @@
 import HardwareIO
 
-/// Where a receiver's corrections come from: a mount point of an NTRIP caster, as a board file names it.
+/// The source of a receiver's corrections: a mount point of an NTRIP caster, as in the board file.
 public struct CasterSettings: Equatable, Sendable {
-  /// A name, or an address without brackets.
+  /// A host name, or an address without brackets.
   public var host: String
   public var port: UInt16
   public var mountPoint: String
   public var username: String?
-  /// The file with the password; `nil` for systemd's credential `ntrip-password`, or for none.
+  /// The file with the password; `nil` for systemd's credential `ntrip-password`, or for no password.
   public var passwordFile: String?
-  /// Of the protocol that is asked for: 1 or 2. Answers in either are understood.
+  /// The version of the protocol in the request, 1 or 2. Answers in either version are understood.
   public var version = 2
-  /// How often the caster is told where the receiver is; `nil` for never.
+  /// How often the caster is sent the receiver's position; `nil` for never.
   public var positionInterval: Duration?
-  /// Those that are tried in this order if this one gives nothing; they have none of their own.
+  /// The casters to try, in order, if this one gives nothing. They have no alternatives themselves.
   public var alternatives: [CasterSettings] = []
 
-  /// This one, and then its alternatives.
+  /// This caster and its alternatives, in order.
   public var inOrder: [CasterSettings] { [self] + alternatives }
 
   public init(host: String, port: UInt16 = 2101, mountPoint: String) {
@@ -25,18 +25,18 @@ public struct CasterSettings: Equatable, Sendable {
     self.mountPoint = mountPoint
   }
 
-  /// `nil` if it is a name.
+  /// The address; `nil` if the host is a name.
   public var address: IPAddress? { IPAddress(host) }
 
-  /// Is on this machine.
+  /// Whether the caster is on this machine.
   public var isLoopback: Bool { host == "localhost" || address?.isLoopback == true }
 }
 
 extension CasterSettings: CustomStringConvertible {
-  /// `caster.example:2101`
+  /// The host and port: `caster.example:2101`.
   public var authority: String { HostPort.text(host, port) }
 
-  /// Without the user's name.
+  /// The address without the user's name.
   public var description: String { "ntrip://\(authority)/\(mountPoint)" }
 }
 
@@ -66,7 +66,7 @@ extension CasterSettings {
     try section.finish()
   }
 
-  /// - Parameter text: the address of one
+  /// - Parameter text: the address of one caster
   private init(_ text: String, _ section: BoardSection) throws(BoardError) {
     let scheme = "ntrip://"
     if text.hasPrefix("ntrips://") || text.hasPrefix("https://") {
@@ -78,7 +78,7 @@ extension CasterSettings {
     guard text.hasPrefix(scheme) else { throw section.wrong("caster", expected: CasterSettings.expected) }
     var place = text.dropFirst(scheme.count)
     var username: String?
-    // Names of users may be addresses of mail.
+    // A user's name may be an e-mail address.
     if let end = place.prefix(while: { $0 != "/" }).lastIndex(of: "@") {
       username = String(place[..<end])
       place = place[place.index(after: end)...]
@@ -94,7 +94,7 @@ extension CasterSettings {
     self.username = username
   }
 
-  /// Stands in a request as it is.
+  /// Whether a text can stand in a request without escapes.
   private static func isVisible(_ text: some StringProtocol) -> Bool {
     (1...128).contains(text.utf8.count) && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
   }

@@ -1,7 +1,7 @@
 import Devices
 import HardwareIO
 
-/// One device of a board: its kind, connection and mounting.
+/// A device of a board: its kind, connection and mounting.
 public enum DeviceDescription: Equatable, Sendable {
   case receiver(ReceiverDescription)
   case imu(IMUDescription)
@@ -9,7 +9,7 @@ public enum DeviceDescription: Equatable, Sendable {
   case barometer(BarometerDescription)
   case supplyMonitor(SupplyMonitorDescription)
 
-  /// The name that the board file gives it.
+  /// The device's name in the board file.
   public var id: String {
     switch self {
     case .receiver(let receiver): receiver.id
@@ -30,7 +30,7 @@ public enum DeviceDescription: Equatable, Sendable {
     }
   }
 
-  /// `nil` for a device that is no chip on a bus.
+  /// The chip's place on its bus; `nil` for other devices.
   public var place: I2CPlace? {
     switch self {
     case .receiver: nil
@@ -41,7 +41,7 @@ public enum DeviceDescription: Equatable, Sendable {
     }
   }
 
-  /// Where it is connected: the receiver's tty, or the bus.
+  /// The path of the connection: the receiver's tty, or the bus.
   public var path: String { if case .receiver(let receiver) = self { receiver.port } else { place?.bus ?? "" } }
 
   public var power: Board.Power {
@@ -54,7 +54,7 @@ public enum DeviceDescription: Equatable, Sendable {
     }
   }
 
-  /// The driver and where the device is connected: `nmea /dev/ttyAMA0`, `mpu-6050 0x68 on /dev/i2c-1`.
+  /// The driver and the connection: `nmea /dev/ttyAMA0`, `mpu-6050 0x68 on /dev/i2c-1`.
   var identity: String {
     switch self {
     case .receiver(let receiver): "\(receiver.driver.rawValue) \(receiver.port)"
@@ -65,7 +65,7 @@ public enum DeviceDescription: Equatable, Sendable {
     }
   }
 
-  /// The same device, powered in another way.
+  /// The same device with other power settings.
   func powered(by power: Board.Power) -> DeviceDescription {
     switch self {
     case .receiver(var receiver):
@@ -132,7 +132,7 @@ extension DeviceDescription {
     } else if let chip = SupplyMonitorChip.all.first(where: { $0.name == driver }) {
       self = .supplyMonitor(
         try SupplyMonitorDescription(id, chip, usualRateHz: 1.9, section) { (section) throws(BoardError) in
-          // The usual modules' says `R100`.
+          // Usual modules have a resistor that says `R100`.
           .init(
             shuntOhms: try section.number("shuntOhms", in: 0.0001...1000) ?? 0.1,
             lowVolts: try section.number("lowVolts", in: 0.1...100))
@@ -149,7 +149,7 @@ extension DeviceDescription {
     }
   }
 
-  /// Stands in paths, labels and thread names without quotes.
+  /// Whether a text can stand in paths, labels and thread names without quotes.
   public static func isID(_ id: String) -> Bool {
     guard let first = id.utf8.first, id.utf8.count <= 24 else { return false }
     func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte) }

@@ -1,8 +1,8 @@
 import Devices
 
-/// The driver that is meant by the name of a module, or of another chip that it reads.
+/// Guesses the driver from the name of a module, or of another chip that the driver reads.
 enum DriverGuess {
-  /// How the names of receivers begin, by whose language they speak.
+  /// The beginnings of receiver names, by the protocol that the receivers use.
   private static let receivers = [
     ("ublox", ["ublox", "neo", "zed", "maxm", "samm"]), ("mediatek", ["mtk", "l86"]), ("airoha", ["lc86"]),
     ("casic", ["atgm"]), ("nmea", ["gps", "gnss", "serial"]),
@@ -14,7 +14,7 @@ enum DriverGuess {
     let plain = letters(word)
     guard !plain.isEmpty else { return nil }
     if let same = known.first(where: { letters($0) == plain }) { return same }
-    // Titles name all the chips that a driver reads.
+    // Titles name all chips that a driver reads.
     if plain.contains(where: \.isNumber),
       let entry = CatalogueEntry.all.first(where: { entry in
         entry.driver != nil
@@ -27,7 +27,7 @@ enum DriverGuess {
     return NearestWord.guess(word, among: known)
   }
 
-  /// `MPU-6500` and `mpu6500` are one.
+  /// The letters and digits of a name, so that `MPU-6500` equals `mpu6500`.
   private static func letters(_ word: some StringProtocol) -> String {
     word.lowercased().filter { $0.isLetter || $0.isNumber }
   }

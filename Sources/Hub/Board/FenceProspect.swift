@@ -1,27 +1,29 @@
 import Devices
 import MonotonicTime
 
-/// Statements about fences before any receiver has been woken for one: the usual capabilities of receivers.
+/// Expectations about fences before any receiver has been woken, from the usual abilities of receivers.
 struct FenceProspect {
-  /// Within which 95 of 100 fixes are, metres. Data sheets promise 2.5 m for one half of them under an open sky (u-blox NEO-6 and
-  /// NEO-M8, Quectel L76), which is 5.2 m for 95 %; with corrections they promise 1 m or less for one half.
+  /// The radius that contains 95 of 100 fixes, metres. Data sheets promise 2.5 m for half of the fixes under an open
+  /// sky (u-blox NEO-6 and NEO-M8, Quectel L76), which is 5.2 m for 95 %. With corrections they promise 1 m or less for
+  /// half of them.
   private static let radiusMetres = (alone: 5.0, corrected: 2.0)
-  /// A circle should be this number of times as wide: a fix within two thirds of its radius, 4/9 of its area, is then
-  /// certainly inside. In smaller circles most fixes are in doubt, which keeps the receiver on, and noise counts as
-  /// leaving once it lasts for the grace.
+  /// The smallest sensible radius of a circle, in multiples of the fix radius. A fix within two thirds of the circle's
+  /// radius, 4/9 of its area, is then certainly inside. In a smaller circle most fixes are in doubt, which keeps the
+  /// receiver on, and noise that lasts for the grace counts as leaving.
   private static let leastRadii = 3.0
-  /// From power to the first fix at best: data sheets promise a second for a hot start, and it has to boot.
+  /// The shortest time from power to the first fix. Data sheets promise a second for a hot start, and the receiver must
+  /// boot.
   private static let hotStartSeconds = 2.0
-  /// Of a receiver that is not told otherwise.
+  /// The rate of a receiver that is not configured.
   private static let usualHertz = 1.0
 
   private let isCorrected: Bool
   private let startSeconds: Double
 
-  /// - Parameter receivers: the fused ones, at least one; the most capable of them counts
+  /// - Parameter receivers: the fused receivers, at least one; the most capable one counts
   init(_ receivers: [ReceiverDescription]) {
     isCorrected = receivers.contains { $0.caster != nil }
-    // The first fix after a start is a poor one, and is not taken.
+    // The first fix after a start is inaccurate, and is not used.
     startSeconds =
       receivers.map { receiver in
         let hertz = receiver.settings.rateHz ?? FenceProspect.usualHertz
@@ -30,7 +32,7 @@ struct FenceProspect {
       }.min() ?? 0
   }
 
-  /// Why fixes can hardly tell on which side they are, and what to do; `nil` where they can.
+  /// The reason why fixes can hardly show the side of the fence, and the next step; `nil` if they can.
   func doubt(of fence: FenceSettings) -> String? {
     let radius = isCorrected ? FenceProspect.radiusMetres.corrected : FenceProspect.radiusMetres.alone
     let least = FenceProspect.leastRadii * radius

@@ -1,25 +1,25 @@
-/// A board file's settings for the broker that the hub joins.
+/// A board file's settings for the broker that the hub connects to.
 public struct FleetSettings: Equatable, Sendable {
   public var broker: BrokerAddress
-  /// The hub's name there; `nil` for a name derived from this machine's.
+  /// The hub's name at the broker; `nil` for a name derived from this machine's.
   public var hub: String?
   public var username: String?
   /// The file with the password.
   public var passwordFile: String?
-  /// The file with the authorities that may vouch for the broker; `nil` for those that the system trusts.
+  /// The file with the certificate authorities for the broker; `nil` for the system's.
   public var caFile: String?
-  /// The files with the certificate and the key by which the broker knows the hub.
+  /// The files with the hub's own certificate and key.
   public var certificateFile: String?
   public var keyFile: String?
   /// The first part of the topics of all hubs.
   public var topic: String
-  /// Whether Home Assistant is told the hub's devices.
+  /// Whether the hub announces its devices to Home Assistant.
   public var homeAssistant: Bool
   /// Whether a subscription to the states keeps the devices awake without a separate request.
   public var subscribersWake = false
-  /// `nil` if OwnTracks' programs get nothing.
+  /// The settings of the positions in OwnTracks' format; `nil` to send none.
   public var ownTracks: OwnTracksSettings?
-  /// It comes from a board file, and not from a command line: the files that it may name are limited.
+  /// Whether the settings come from a board file, which may name only some files, and not from a command line.
   public internal(set) var isOfBoardFile = false
 
   public init(broker: BrokerAddress, topic: String = "sensorhub", homeAssistant: Bool = false) {
@@ -28,7 +28,8 @@ public struct FleetSettings: Equatable, Sendable {
     self.homeAssistant = homeAssistant
   }
 
-  /// One level of a topic that stands for a hub or an observer: it contains no invisible characters and no wildcards.
+  /// Whether a text may be one level of a topic that names a hub or an observer. It must not contain invisible
+  /// characters or wildcards.
   public static func isName(_ text: some StringProtocol) -> Bool {
     (1...64).contains(text.utf8.count)
       && text.unicodeScalars.allSatisfy { scalar in
@@ -39,7 +40,7 @@ public struct FleetSettings: Equatable, Sendable {
       }
   }
 
-  /// Some levels with slashes between.
+  /// Whether a text consists of levels with slashes between them.
   public static func isTopic(_ text: some StringProtocol) -> Bool {
     text.utf8.count <= 128 && text.split(separator: "/", omittingEmptySubsequences: false).allSatisfy { isName($0) }
   }

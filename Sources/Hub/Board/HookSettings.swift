@@ -1,42 +1,42 @@
-/// What a board file can name a hook for. Each has a beginning and an end, and a hook is told of both.
+/// An event that a hook can be for. A hook is told about the beginning and the end of each event.
 public enum HookEvent: String, CaseIterable, Codable, Sendable {
   /// The board left a fence, or returned.
   case fence
   /// A fence has no fix that says on which side the board is, or has one again.
   case blind
-  /// A measured supply is low, or is not any more.
+  /// A measured supply is low, or is no longer low.
   case supply
   /// A receiver reports jamming, or its end.
   case jamming
-  /// A receiver reports feigned signals, or their end.
+  /// A receiver reports spoofed signals, or their end.
   case spoofing
-  /// A supply could not be switched off, or could be at last.
+  /// A supply could not be switched off, or has finally been switched off.
   case line
   /// A device failed, or works again.
   case device
 }
 
-/// One hook of a board file: for which events, and what it does.
+/// A hook of a board file: its events and its action.
 public struct HookSettings: Equatable, Sendable {
   public enum Action: Equatable, Sendable {
-    /// A program and its arguments, without a shell. It is killed once it has run for the limit.
+    /// Runs a program with arguments, without a shell. The program is killed at the time limit.
     case run([String], limit: Duration)
     case post(Webhook)
-    /// Publishes at the hub's broker, below the hub's own topic.
+    /// Publishes a message at the hub's broker, below the hub's own topic.
     case publish(topic: String)
   }
 
-  /// Where JSON is posted to.
+  /// The destination of posted JSON.
   public struct Webhook: Equatable, Sendable {
     public var url: String
-    /// The server, without the rest of the address, which may hold a secret.
+    /// The server, without the rest of the address, which may contain a secret.
     public var origin: TileOrigin
-    /// The member `topic` of the JSON, which ntfy asks for.
+    /// The member `topic` of the JSON, which ntfy needs.
     public var topic: String?
-    /// The file with the token that the server asks for.
+    /// The file with the token for the server.
     public var tokenFile: String?
 
-    /// Reaches no other machine.
+    /// Whether the server is on this machine.
     public var isLoopback: Bool { origin.host == "localhost" || IPAddress(origin.host)?.isLoopback == true }
   }
 
@@ -44,25 +44,25 @@ public struct HookSettings: Equatable, Sendable {
   private static let limitSeconds = 1.0...300.0
   private static let mostHooks = 16
   private static let mostArguments = 32
-  /// What the hub publishes itself.
+  /// The topics that the hub itself uses.
   private static let takenTopics = ["status", "health", "devices", "last", "fences", "state", "interest"]
 
-  /// Where it stands in the board file: `on.fence`, `on.any[1]`.
+  /// The place in the board file, for example `on.fence` or `on.any[1]`.
   public var key: String
   public var events: [HookEvent]
   public var action: Action
 
-  /// The topic that it publishes to, below the hub's own; `nil` if it does something else.
+  /// The topic below the hub's own; `nil` if the hook does not publish.
   public var topic: String? { if case .publish(let topic) = action { topic } else { nil } }
 
   public var webhook: Webhook? { if case .post(let webhook) = action { webhook } else { nil } }
 
-  /// The program that it runs; `nil` if it does something else.
+  /// The program; `nil` if the hook does not run one.
   public var program: String? { if case .run(let words, _) = action { words.first } else { nil } }
 }
 
 extension HookSettings {
-  /// The section `on`.
+  /// Reads the section `on`.
   static func read(_ section: BoardSection) throws(BoardError) -> [HookSettings] {
     var section = section
     var hooks: [HookSettings] = []

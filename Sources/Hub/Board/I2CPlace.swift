@@ -1,8 +1,8 @@
 import HardwareIO
 
-/// Where a chip is connected.
+/// The place of a chip.
 public struct I2CPlace: Equatable, Sendable {
-  /// `/dev/i2c-1`
+  /// The bus, for example `/dev/i2c-1`.
   public var bus: String
   public var address: UInt8
 
@@ -11,7 +11,7 @@ public struct I2CPlace: Equatable, Sendable {
     self.address = address
   }
 
-  /// Tells this chip from others, for the name of a file: `i2c-1-68`.
+  /// A name that distinguishes the chip, for use in file names: `i2c-1-68`.
   public var identifier: String {
     let bus = self.bus.split(separator: "/").filter { $0 != "dev" }.joined(separator: "-")
     return "\(bus)-\(String(address, radix: 16))"
@@ -19,7 +19,7 @@ public struct I2CPlace: Equatable, Sendable {
 }
 
 extension I2CPlace: CustomStringConvertible {
-  /// `0x68 on /dev/i2c-1`
+  /// A description such as `0x68 on /dev/i2c-1`.
   public var description: String {
     bus.hasPrefix(IIOBus.prefix) && address == 0 ? bus : "0x\(String(address, radix: 16)) on \(bus)"
   }
@@ -36,7 +36,7 @@ extension I2CPlace {
       return
     }
     let bus = try section.required("bus")
-    // By its short name too.
+    // The short name of a bus is accepted too.
     self.bus = bus.hasPrefix("i2c-") ? "/dev/\(bus)" : bus
     address = UInt8(try section.integer("address", in: 0x08...0x77) ?? Int(addresses[0]))
     guard addresses.contains(address) else {

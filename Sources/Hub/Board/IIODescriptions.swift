@@ -8,7 +8,7 @@ extension DeviceDescription {
     case barometer
   }
 
-  /// For a section whose driver is `iio`: a device with a kernel driver.
+  /// Reads a section whose driver is `iio`: a device with a kernel driver.
   init(iio id: String, _ section: BoardSection) throws(BoardError) {
     var section = section
     guard let kind = try section.choice("kind", of: IIOKind.self) else { throw section.missing("kind") }
@@ -31,12 +31,12 @@ extension DeviceDescription {
 }
 
 extension IIODeviceName {
-  /// `name`, or `names` of up to two; `label` and `address` tell those of the same name apart.
+  /// Reads `name`, or `names` with up to two; `label` and `address` distinguish devices of the same name.
   static func names(_ section: inout BoardSection) throws(BoardError) -> [IIODeviceName] {
     let key = section.has("names") ? "names" : "name"
     var names: [String] = []
     if key == "names" { names = try section.strings(key) ?? [] } else { names = [try section.required(key)] }
-    // They stand in the names of files.
+    // The names are used in file names.
     let isName = { (name: String) in !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 != 0x2F } }
     guard (1...2).contains(names.count), Set(names).count == names.count, names.allSatisfy(isName) else {
       throw section.wrong(key, expected: "one or two of what /sys/bus/iio/devices/iio:device*/name say")

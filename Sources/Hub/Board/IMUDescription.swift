@@ -1,27 +1,27 @@
 import Devices
 import HardwareIO
 
-/// An inertial sensor, and how it sits in the body.
+/// An inertial sensor and its orientation in the body.
 public struct IMUDescription: Equatable, Sendable {
-  /// The name that the board file gives it.
+  /// The device's name in the board file.
   public var id: String
   public var place: I2CPlace
   public var chip: InertialChip
   public var configuration: InertialConfiguration
-  /// How often the FIFO is emptied.
+  /// How often per second the FIFO is emptied.
   public var burstRateHz: Double
   public var dataReady: GPIOLineName?
-  /// It may wait for motion between scheduled fixes, if its chip and its wiring permit.
+  /// Whether the sensor may wait for motion between scheduled fixes, if its chip and its wiring permit.
   public var wakesOnMotion = true
   public var power: Board.Power
   public var mount: MountMatrix
-  /// The calibration of this chip; not from the board file.
+  /// The calibration of this chip, which does not come from the board file.
   public var calibration = ChipCalibration()
 
-  /// The rate that the chip makes of the wish.
+  /// The chip's rate that is nearest to the requested one.
   public var rateHz: Double { chip.rate(nearest: configuration.rateHz) }
 
-  /// Whether it is read in the same way, whatever its mounting and calibration.
+  /// Whether both are read in the same way; mounting and calibration may differ.
   func isRead(like other: IMUDescription) -> Bool {
     (id, place, power.ofReader) == (other.id, other.place, other.power.ofReader)
       && (chip, configuration, burstRateHz, dataReady)
@@ -48,7 +48,7 @@ extension IMUDescription {
       }
       configuration.accelerometerRange = known
     }
-    // Leave room in the FIFO for a late read.
+    // The limit leaves room in the FIFO for a late read.
     let slowest =
       chip.rate(nearest: configuration.rateHz) / (0.75 * Double(min(chip.leastFIFOSampleCount, IMUBatch.capacity)))
     burstRateHz = max(try section.number("burstRateHz", in: 2...1000) ?? 25, slowest)

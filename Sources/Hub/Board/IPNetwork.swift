@@ -1,9 +1,9 @@
-/// The addresses that begin with the same bits: `192.168.1.0/24`.
+/// The addresses with a common prefix: `192.168.1.0/24`.
 public struct IPNetwork: Equatable, Sendable {
   public let address: IPAddress
   public let prefixLength: Int
 
-  /// An address alone is a network of one.
+  /// Reads a network; an address without a length is a network of one.
   public init?(_ text: String) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let address = IPAddress(String(parts[0])) else { return nil }

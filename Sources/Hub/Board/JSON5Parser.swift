@@ -1,12 +1,12 @@
 /// Reads JSON5 (spec.json5.org): JSON with comments, unquoted keys, single quotes, trailing commas and hexadecimal
-/// numbers. Foundation's decoder reads it too, but cannot say on which line it stumbled.
+/// numbers. Foundation's decoder reads it too, but does not report the line of an error.
 struct JSON5Parser {
   struct Failure: Error, Equatable {
     var line: Int
     var reason: String
   }
 
-  /// Deeper documents are not board files, and would exhaust the stack.
+  /// The maximum depth. A deeper document is not a board file, and would exhaust the stack.
   private static let maximumDepth = 64
 
   private let bytes: [UInt8]
@@ -16,7 +16,7 @@ struct JSON5Parser {
 
   static func parse(_ bytes: [UInt8]) throws(Failure) -> JSONValue {
     var parser = JSON5Parser(bytes: bytes)
-    // The mark that some editors put before UTF-8, and do not show.
+    // This is the byte order mark that some editors write and do not show.
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { parser.position = 3 }
     let value = try parser.value()
     try parser.skipSpace()
@@ -171,14 +171,14 @@ struct JSON5Parser {
     return isNegative ? -value : value
   }
 
-  /// The text after the sign: digits, or `0x` and hexadecimal digits.
+  /// Parses the text after the sign: digits, or `0x` and hexadecimal digits.
   private static func magnitude(_ text: Substring) -> Double? {
     if text.hasPrefix("0x") || text.hasPrefix("0X") {
       let digits = text.dropFirst(2)
       guard digits.utf8.allSatisfy({ hexadecimal($0) != nil }) else { return nil }
       return UInt64(digits, radix: 16).map { Double($0) }
     }
-    // Signs are an exponent's only: `--5` is a slip of the finger, and no five.
+    // A sign is only allowed in an exponent: `--5` is a mistake, and not 5.
     let isPlain = text.utf8.allSatisfy { isDigit($0) || [0x2B, 0x2D, 0x2E, 0x45, 0x65].contains($0) }
     guard isPlain, let first = text.utf8.first, isDigit(first) || first == UInt8(ascii: "."),
       let value = Double(text), value.isFinite
@@ -198,14 +198,14 @@ struct JSON5Parser {
     }
     guard next == quote else { throw Failure(line: start, reason: "a string that never ends") }
     advance()
-    // A path with a letter replaced would be another path.
+    // An invalid character is refused, because a path with a replaced letter would be another path.
     guard let text = String(validating: result, as: UTF8.self) else {
       throw Failure(line: start, reason: "a string that is not UTF-8")
     }
     return text
   }
 
-  /// The text after a backslash (spec.json5.org, section 5.1).
+  /// Parses the text after a backslash (spec.json5.org, section 5.1).
   private mutating func escape(_ result: inout [UInt8]) throws(Failure) {
     guard let byte = next else { throw failure("the file ends in a string") }
     advance()
@@ -220,7 +220,7 @@ struct JSON5Parser {
       if let next, isDigit(next) { throw failure("'\\0' with a digit behind it is no character") }
       result.append(0)
     case UInt8(ascii: "1")...UInt8(ascii: "9"): throw failure("'\\\(UnicodeScalar(byte))' is no character")
-    // A line end after a backslash is no part of the string.
+    // A line end after a backslash does not belong to the string.
     case UInt8(ascii: "\n"): break
     case UInt8(ascii: "\r"): if next == UInt8(ascii: "\n") { advance() }
     case 0xE2 where bytes[position...].starts(with: [0x80, 0xA8]) || bytes[position...].starts(with: [0x80, 0xA9]):
@@ -232,7 +232,7 @@ struct JSON5Parser {
     }
   }
 
-  /// The character after `\u`, which takes two of these if it has more than sixteen bits.
+  /// Parses the digits after `\u`. A character with more than sixteen bits takes two escapes.
   private mutating func unicodeEscape() throws(Failure) -> UnicodeScalar {
     let first = try digits(4, after: "u")
     if let scalar = UnicodeScalar(first) { return scalar }
@@ -269,7 +269,7 @@ struct JSON5Parser {
     }
   }
 
-  /// As an error may show it: nothing in it ends the line or moves a terminal's cursor.
+  /// A text for errors. It cannot end the line or move a terminal's cursor.
   private func shown(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "") {
       $0.unicodeScalars.append(BoardSection.isControl($1) ? "\u{FFFD}" : $1)

@@ -1,14 +1,14 @@
-/// A value of a JSON5 document, with the line on which it begins.
+/// A value of a JSON5 document, and the line on which it begins.
 struct JSONValue: Equatable {
-  /// One member of an object.
+  /// A member of an object.
   struct Member: Equatable {
     var key: String
     var value: JSONValue
-    /// Where the document has its key, with its quotes.
+    /// The range of its key in the document, including quotes.
     var keyRange: Range<Int>
-    /// Where its value begins, and where it ends.
+    /// The range of its value.
     var valueRange: Range<Int>
-    /// Its end, including the comma after it, if there is one.
+    /// The end of the member, including a comma after it.
     var end: Int
 
     var range: Range<Int> { keyRange.lowerBound..<valueRange.upperBound }
@@ -20,7 +20,7 @@ struct JSONValue: Equatable {
     case number(Double)
     case string(String)
     case array([JSONValue])
-    /// In the order of the document; no key stands twice.
+    /// An object, in the order of the document; each key is unique.
     case object([Member])
   }
 

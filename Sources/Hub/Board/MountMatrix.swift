@@ -1,4 +1,4 @@
-/// How a sensor sits on the board: turns its axes into the body's (x forward, y right, z down).
+/// The orientation of a sensor on the board: it turns the sensor's axes into the body's (x forward, y right, z down).
 public struct MountMatrix: Equatable, Sendable {
   private var rows: (SIMD3<Double>, SIMD3<Double>, SIMD3<Double>)
 
@@ -8,7 +8,7 @@ public struct MountMatrix: Equatable, Sendable {
 
   private init(rows: (SIMD3<Double>, SIMD3<Double>, SIMD3<Double>)) { self.rows = rows }
 
-  /// `nil` unless the rows are of length one, at right angles and right-handed.
+  /// `nil` unless the rows have length one, are at right angles, and are right-handed.
   public init?(_ first: SIMD3<Double>, _ second: SIMD3<Double>, _ third: SIMD3<Double>) {
     func dot(_ a: SIMD3<Double>, _ b: SIMD3<Double>) -> Double { (a * b).sum() }
     let normal = SIMD3(
@@ -20,7 +20,7 @@ public struct MountMatrix: Equatable, Sendable {
     rows = (first, second, third)
   }
 
-  /// The rows: the body's axes as the sensor sees them.
+  /// The rows: the body's axes in the sensor's axes.
   var vectors: [SIMD3<Double>] { [rows.0, rows.1, rows.2] }
 
   public func apply(_ vector: SIMD3<Double>) -> SIMD3<Double> {

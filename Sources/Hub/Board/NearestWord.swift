@@ -1,16 +1,16 @@
-/// The word that was probably meant by an unknown one.
+/// Guesses the known word that was meant by an unknown one.
 public enum NearestWord {
-  /// - Returns: `nil` if none is similar enough to be worth a guess
+  /// - Returns: `nil` if no known word is similar enough
   public static func guess(_ word: String, among known: [String]) -> String? {
     guard let nearest = known.min(by: { editDistance($0, word) < editDistance($1, word) }) else { return nil }
-    // A word without its unit is meant more often than one that looks like it: `radius` is `radiusMetres`.
+    // A missing unit is more likely than a similar word: `radius` means `radiusMetres`.
     if editDistance(nearest, word) > 1, word.utf8.count > 2, let longer = known.first(where: { $0.hasPrefix(word) }) {
       return longer
     }
     return editDistance(nearest, word) <= 1 + word.count / 2 ? nearest : nil
   }
 
-  /// The words that may have been meant, the likeliest first.
+  /// The likely words, the likeliest first.
   public static func guesses(_ word: String, among known: [String], atMost count: Int) -> [String] {
     let near = known.map { (name: $0, distance: editDistance($0, word)) }.filter { $0.distance <= 1 + word.count / 2 }
     return near.sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }.prefix(count).map(\.name)

@@ -1,4 +1,4 @@
-/// A board file as it was written when a board had one receiver, `gps`, and one inertial sensor, `imu`.
+/// A board file in the old form, in which a board had one receiver, `gps`, and one inertial sensor, `imu`.
 public enum OldBoardFile {
   static let keys = ["gps", "imu"]
 
@@ -7,12 +7,12 @@ public enum OldBoardFile {
     var text: [UInt8]
   }
 
-  /// The board of a file as it is written now.
+  /// The file in the present form.
   public static func converted(file: String) throws(BoardError) -> [UInt8] {
     try converted(json5: Board.bytes(of: file), file: file)
   }
 
-  /// The same board in the present form, including comments; parts in the present form stay unchanged.
+  /// The file in the present form, including comments. Parts in the present form stay unchanged.
   public static func converted(json5 bytes: [UInt8], file: String) throws(BoardError) -> [UInt8] {
     let document: JSONValue
     do throws(JSON5Parser.Failure) {
@@ -44,13 +44,13 @@ public enum OldBoardFile {
     }
   }
 
-  /// A device with its driver: that of the receiver, or the former key for the IMU's chip.
+  /// A device with its driver: the receiver's, or for the IMU the former key of its chip.
   private static func device(_ member: JSONValue.Member, in bytes: [UInt8]) -> [UInt8] {
     var text = Array(bytes[member.range])
     guard case .object(let members) = member.value.content else { return text }
     if member.key == "gps" {
       let inside = member.valueRange.lowerBound + 1 - member.range.lowerBound
-      // On a line of its own where the others are.
+      // The driver gets its own line if the other members have one.
       let space = text[inside...].prefix { [0x0A, 0x20, 0x09, 0x0D].contains($0) }
       let before = space.contains(UInt8(ascii: "\n")) ? Array(space) : [UInt8(ascii: " ")]
       text.insert(contentsOf: before + Array("driver: \"nmea\",".utf8), at: inside)
@@ -61,7 +61,7 @@ public enum OldBoardFile {
     return text
   }
 
-  /// Each line is indented by two more; the first one follows its indentation.
+  /// Indents each line by two more; the first line follows its indentation.
   private static func lines(of text: [UInt8], after indentation: [UInt8]) -> [UInt8] {
     let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     let further = Array("  ".utf8)
@@ -76,7 +76,7 @@ public enum OldBoardFile {
     return Array(bytes[start..<offset].prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") })
   }
 
-  /// With the comma after it and the space before the next, or the line end.
+  /// The range of a member, with the comma after it and the space before the next, or the line end.
   private static func extended(_ member: JSONValue.Member, in bytes: [UInt8]) -> Range<Int> {
     var end = member.end
     while end < bytes.count, bytes[end] == UInt8(ascii: " ") { end += 1 }

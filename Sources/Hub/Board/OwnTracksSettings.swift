@@ -1,12 +1,13 @@
 import Publishing
 
-/// What a board file says of the positions that OwnTracks' programs get at the broker.
+/// A board file's settings for positions in OwnTracks' format.
 public struct OwnTracksSettings: Equatable, Sendable {
-  /// The whole topic, `owntracks/USER/DEVICE`; `nil` for one that has the hub's name.
+  /// The whole topic, `owntracks/USER/DEVICE`; `nil` for a topic with the hub's name.
   public var topic: String?
   /// The two characters that maps show for the board; `nil` for the last two of the hub's name.
   public var trackerID: String?
-  /// When a position is sent. Without `every` and `error` the hub wakes nothing: it sends what other clients keep awake.
+  /// When a position is sent. Without `every` and `error` the hub wakes nothing, and sends the positions of devices
+  /// that other clients keep awake.
   public var request: ViewRequest
 
   public init(topic: String? = nil, trackerID: String? = nil, request: ViewRequest = ViewRequest()) {

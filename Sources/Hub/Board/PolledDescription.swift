@@ -1,22 +1,22 @@
 import Devices
 import HardwareIO
 
-/// A sensor that is asked for one measurement at a time, and how it sits on the board.
+/// A sensor that is read one measurement at a time, and its placement on the board.
 public struct PolledDescription<Sample: PlacedSample>: Equatable, Sendable {
-  /// The name that the board file gives it.
+  /// The device's name in the board file.
   public var id: String
   public var place: I2CPlace
   public var chip: Chip<any PolledDriver<Sample>, PolledConfiguration>
   public var configuration: PolledConfiguration
   public var power: Board.Power
   public var placement: Sample.Placement
-  /// The calibration of this chip; not from the board file.
+  /// The calibration of this chip, which does not come from the board file.
   public var calibration = ChipCalibration()
 
-  /// The rate that the chip makes of the wish.
+  /// The chip's rate that is nearest to the requested one.
   public var rateHz: Double { chip.rate(nearest: configuration.rateHz) }
 
-  /// Whether it is read in the same way, whatever its mounting and calibration.
+  /// Whether both are read in the same way; mounting and calibration may differ.
   func isRead(like other: PolledDescription) -> Bool {
     (id, place, power.ofReader, chip, configuration)
       == (other.id, other.place, other.power.ofReader, other.chip, other.configuration)
@@ -48,16 +48,16 @@ extension PolledDescription {
   }
 }
 
-/// The meaning of a sensor's measurement depends on its mounting on the board.
+/// A sample whose meaning depends on the sensor's placement on the board.
 public protocol PlacedSample: Sendable {
   associatedtype Placement: Equatable, Sendable
 
-  /// A remark for the board's owner because of this sample; `nil` for none.
+  /// A warning for the board's owner because of this sample; `nil` for none.
   ///
-  /// - Parameter before: the result for the previous sample
+  /// - Parameter before: the warning of the previous sample
   func warning(_ placement: Placement, before: String?) -> String?
 
-  /// Whether two placements have the same samples warn of the same.
+  /// Whether equal samples give equal warnings in both placements.
   static func warnsAlike(_ one: Placement, _ other: Placement) -> Bool
 }
 
@@ -68,20 +68,20 @@ extension PlacedSample {
 }
 
 extension MagnetometerSample: PlacedSample {
-  /// From its axes to the body's.
+  /// The rotation from the sensor's axes to the body's.
   public typealias Placement = MountMatrix
 }
 
 extension BarometerSample: PlacedSample {
-  /// It is the same whichever way it sits.
+  /// The orientation of this sensor does not matter.
   public struct Placement: Equatable, Sendable {}
 }
 
 extension SupplySample: PlacedSample {
-  /// The resistor in the measured wire.
+  /// The resistor in the measured line, and the limit of the supply.
   public struct Placement: Equatable, Sendable {
     public var shuntOhms: Double
-    /// Below this the supply is low; `nil` where the board file says nothing of that.
+    /// The voltage below which the supply is low; `nil` for no limit.
     public var lowVolts: Double?
 
     public init(shuntOhms: Double, lowVolts: Double? = nil) {
@@ -90,7 +90,7 @@ extension SupplySample: PlacedSample {
     }
   }
 
-  /// A supply that was low counts as recovered when it is this many times as high as the limit: each load makes it fall a little.
+  /// A low supply counts as recovered above this multiple of the limit, because each load lowers the voltage a little.
   private static let recovery = 1.02
 
   public func warning(_ placement: Placement, before: String?) -> String? {
@@ -103,6 +103,6 @@ extension SupplySample: PlacedSample {
 }
 
 extension PolledDescription<SupplySample> {
-  /// Positive where the current flows to the load.
+  /// The current; positive if it flows to the load.
   public func amperes(_ sample: SupplySample) -> Double { sample.shuntVolts / placement.shuntOhms }
 }

@@ -1,37 +1,37 @@
 import Devices
 import HardwareIO
 
-/// A receiver of satellites' signals.
+/// A GNSS receiver.
 public struct ReceiverDescription: Equatable, Sendable {
-  /// The name that the board file gives it.
+  /// The device's name in the board file.
   public var id: String
-  /// In which language it is spoken to, if in any.
+  /// The protocol for commands to the receiver, if any.
   public var driver: ReceiverDriver
-  /// Its settings.
+  /// The settings to send to the receiver.
   public var settings = ReceiverSettings()
   /// The tty, or the address of a `NetworkSource`.
   public var port: String
-  /// `nil` to find out.
+  /// The speed of the line; `nil` to find it.
   public var speed: BaudRate?
   public var power: Board.Power
-  /// Where the kernel has the receiver's pulse at the beginning of each second, such as `/dev/pps0`.
+  /// The kernel's device of the receiver's pulse at each second, such as `/dev/pps0`.
   public var pulse: String?
-  /// The antenna as seen from the IMU: forward, right, down, metres.
+  /// The antenna's position relative to the IMU: forward, right, down, metres.
   public var leverArmMetres: SIMD3<Double>
-  /// What must be added to the heading that it states for the heading of the bow, degrees.
+  /// The difference from the stated heading to the heading of the bow, degrees.
   public var headingOffsetDegrees = 0.0
-  /// From the instant that a fix is valid for until its first byte arrives.
+  /// The time from a fix until its first byte arrives.
   public var fixLatency: Duration
-  /// Where its corrections come from; `nil` where it gets none. It is read in the same way with those of another caster.
+  /// The source of its corrections; `nil` for none. Another caster does not change how the receiver is read.
   public var caster: CasterSettings?
 
-  /// Whether it is read in the same way, wherever it sits.
+  /// Whether both are read in the same way; the mounting may differ.
   func isRead(like other: ReceiverDescription) -> Bool {
     (id, port, speed, power.ofReader) == (other.id, other.port, other.speed, other.power.ofReader)
       && (driver, settings) == (other.driver, other.settings)
   }
 
-  /// Whether it keeps its knowledge while it is switched off.
+  /// Whether the receiver keeps its data while it is switched off.
   var remembers: Bool { power.switch != .none && power.hasBackupBattery }
 
   var orders: ReceiverOrders {
@@ -58,7 +58,7 @@ extension ReceiverDescription {
       try section.number("fixLatencyMilliseconds", in: 0...400).map { .nanoseconds(Int64($0 * 1e6)) } ?? .zero
     caster = try section.section("ntrip").map { (section) throws(BoardError) in try CasterSettings(section) }
     settings.reportsCorrections = caster != nil && settings.messages == .ubx
-    // A receiver that is not told to sleep works on.
+    // Without a sleep mode, a receiver continues to work.
     power = try Board.Power(
       section.section("power"), typicalMilliamperes: 40, standbyMilliamperes: nil, receiver: driver)
     try checkSource(section)

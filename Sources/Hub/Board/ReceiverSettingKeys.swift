@@ -1,9 +1,9 @@
 import Devices
 import HardwareIO
 
-// The keys of a board file for receivers that are spoken to.
+// The keys of a board file for receivers that take commands.
 extension ReceiverSettings {
-  /// The settings of a receiver in its section of a board file, checked against the abilities of its driver.
+  /// Reads the settings of a receiver from its section, and checks them against the abilities of its driver.
   init(of driver: ReceiverDriver, _ section: inout BoardSection) throws(BoardError) {
     self.init()
     if let key = Key.allCases.first(where: { driver.lackingKeys.contains($0) && section.has($0.rawValue) }) {
@@ -36,7 +36,7 @@ extension BoardSection {
     return speed
   }
 
-  /// Some of a list of words, one of them at least and none twice.
+  /// At least one word of a list, without repetitions.
   mutating func choices<Choice: RawRepresentable & CaseIterable>(
     _ key: String, of type: Choice.Type
   ) throws(BoardError) -> [Choice]? where Choice.RawValue == String {

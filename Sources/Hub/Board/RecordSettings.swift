@@ -8,9 +8,9 @@ public struct RecordSettings: Equatable, Sendable {
   public var maximumAge: Duration?
   /// The maximum time until recorded data is on the disk.
   public var syncInterval: Duration
-  /// Whether it is made smaller.
+  /// The compression of its files.
   public var compression: RecordCompression
-  /// Whether recording wakes the devices, instead of only recording them while they are awake for others.
+  /// Whether recording wakes the devices. Otherwise it only records devices that other clients keep awake.
   public var wakes: Bool
 
   public init(
@@ -29,7 +29,7 @@ public struct RecordSettings: Equatable, Sendable {
 /// The compression of the recording.
 public enum RecordCompression: String, Equatable, Sendable {
   case none
-  /// Zstandard: less than half the size, where its library is installed.
+  /// Zstandard, with less than half the size. It needs its library.
   case zstd
 }
 
@@ -37,7 +37,7 @@ extension RecordSettings {
   init(_ section: BoardSection) throws(BoardError) {
     var section = section
     self.init(path: try section.required("path"))
-    // Less holds no eight segments of a useful size.
+    // A smaller budget has no room for eight segments of a useful size.
     maximumMegabytes = try section.integer("maximumMegabytes", in: 4...100_000_000) ?? maximumMegabytes
     maximumAge = try section.number("maximumAgeHours", in: 0.01...1_000_000).map { .nanoseconds(Int64($0 * 3600e9)) }
     syncInterval =

@@ -1,6 +1,6 @@
-/// Which kinds of sentences an output sends, by their names: `RMC`, `GSV`, `PASHR`.
+/// The kinds of sentences that an output sends, by name: `RMC`, `GSV`, `PASHR`.
 public struct SentenceChoice: Equatable, Sendable {
-  /// `nil` for all.
+  /// The names; `nil` for all.
   public let names: [String]?
 
   public static let all = SentenceChoice(names: nil)
@@ -9,8 +9,8 @@ public struct SentenceChoice: Equatable, Sendable {
 
   public func contains(_ name: String) -> Bool { names?.contains(name) ?? true }
 
-  /// Whether a receiver's sentence is among them: by the three letters after the talker's two, or by the first letters
-  /// of a proprietary address.
+  /// Whether a receiver's sentence is chosen: by the three letters after the talker's two, or by the first letters of a
+  /// proprietary address.
   public func contains(sentence: some Collection<UInt8>) -> Bool {
     guard let names else { return true }
     let address = sentence.dropFirst().prefix { $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "*") }
@@ -22,7 +22,7 @@ public struct SentenceChoice: Equatable, Sendable {
 }
 
 extension Board.NMEAFeed.Source {
-  /// What there is to choose from.
+  /// All kinds of sentences.
   public var sentences: [String] {
     switch self {
     case .receiver:

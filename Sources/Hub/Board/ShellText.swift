@@ -1,6 +1,6 @@
-/// Text in commands that a person is told to type.
+/// Text in commands that a person types.
 public enum ShellText {
-  /// One word of a POSIX shell's: as it is where nothing in it means anything, else in single quotes.
+  /// One word for a POSIX shell: unchanged if no character has a meaning, otherwise in single quotes.
   public static func word(_ text: String) -> String {
     let isPlain =
       !text.isEmpty

@@ -1,4 +1,4 @@
-/// One end of a TCP connection, or a socket that listens: `127.0.0.1:2947`, `[::1]:2947`.
+/// An end of a TCP connection, or a listening socket: `127.0.0.1:2947`, `[::1]:2947`.
 public struct TCPAddress: Equatable, Sendable {
   public var address: IPAddress
   public var port: UInt16
@@ -12,6 +12,6 @@ public struct TCPAddress: Equatable, Sendable {
 extension TCPAddress: CustomStringConvertible {
   public var description: String { "\(host):\(port)" }
 
-  /// The address as it stands before a port: `127.0.0.1`, `[::1]`.
+  /// The address in the form before a port: `127.0.0.1`, `[::1]`.
   public var host: String { address.bytes.count == 4 ? "\(address)" : "[\(address)]" }
 }

@@ -1,22 +1,22 @@
 /// An output's address, and its permitted clients.
 public struct TCPEndpoint: Equatable, Sendable {
-  /// Addresses of this machine's, at least one.
+  /// The addresses of this machine, at least one.
   public var addresses: [IPAddress]
   public var port: UInt16
-  /// Who else than this machine itself may connect.
+  /// The other machines that may connect.
   public var allow: [IPNetwork]
-  /// How many clients may be connected at a time, all addresses together; `nil` where the output has limits of its own.
+  /// The maximum number of clients at a time over all addresses; `nil` if the output has its own limits.
   public var clients: Int?
 
-  /// All that it listens on.
+  /// The listening sockets.
   public var sockets: [TCPAddress] { addresses.map { TCPAddress(address: $0, port: port) } }
 
-  /// It reaches only this machine.
+  /// Whether only this machine can connect.
   public var isLoopback: Bool { addresses.allSatisfy(\.isLoopback) }
 
   public func admits(_ client: IPAddress) -> Bool { client.isLoopback || allow.contains { $0.contains(client) } }
 
-  /// `this machine`, or the networks too.
+  /// A description of the permitted clients: `this machine`, or the networks too.
   public var audience: String {
     (["this machine"] + (isLoopback ? [] : allow.map(\.description))).joined(separator: ", ")
   }
@@ -30,7 +30,7 @@ extension TCPEndpoint {
   /// - Parameters:
   ///   - standard: the default port
   ///   - clients: the default maximum number of clients; `nil` if it is not configurable
-  ///   - hasPasswords: whether clients need not be named, because they have passwords
+  ///   - hasPasswords: whether clients have passwords, so that networks need not be named
   init(
     _ section: inout BoardSection, port standard: UInt16, clients: Int? = nil, hasPasswords: Bool = false
   ) throws(BoardError) {
@@ -44,7 +44,7 @@ extension TCPEndpoint {
       }
       allow.append(network)
     }
-    // A protocol that knows no passwords: to open it to others has to be said twice.
+    // The protocol has no passwords, so opening it to others takes two explicit settings.
     if let open = addresses.first(where: { !$0.isLoopback }), allow.isEmpty, !hasPasswords {
       throw section.wrong(
         "allow",
@@ -63,8 +63,8 @@ extension TCPEndpoint {
       if !addresses.contains(address) { addresses.append(address) }
     }
     guard !addresses.isEmpty else { throw section.wrong("address", expected: "at least one address") }
-    // An output on every address conflicts with one on a single address; one on every IPv6 address also conflicts with
-    // IPv4.
+    // An output on every address conflicts with one on a single address. An output on every IPv6 address also conflicts
+    // with IPv4.
     if addresses.contains(.anyIPv6) { return [.anyIPv6] }
     if addresses.contains(.anyIPv4) { addresses.removeAll { $0.bytes.count == 4 && $0 != .anyIPv4 } }
     return addresses

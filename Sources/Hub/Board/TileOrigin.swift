@@ -2,15 +2,16 @@ import HardwareIO
 
 /// The server of a map's tiles, in the form of a page's policy (CSP 3, host-source): `https://tiles.example:8443`.
 ///
-/// Blanks and semicolons would end it, so it is composed of a host and a number, and never cut out of configured text.
+/// Blanks and semicolons would end the policy, so the text is composed of a host and a number, and never cut out of
+/// configured text.
 public struct TileOrigin: Equatable, Sendable {
-  /// `https` or `http`.
+  /// The scheme, `https` or `http`.
   public let scheme: String
   public let host: String
   public let port: UInt16?
 
-  /// - Parameter address: of all tiles, with `{z}`, `{x}` and `{y}`; `nil` unless it has only visible ASCII, and a host
-  ///   that is a name or an address
+  /// - Parameter address: the address of all tiles, with `{z}`, `{x}` and `{y}`
+  /// - Returns: `nil` unless the address has only visible ASCII, and a host that is a name or an address
   public init?(of address: String) {
     let forbidden = "\"'<>\\^`|;,".utf8
     guard address.utf8.count <= 1024, address.utf8.allSatisfy({ 0x21...0x7E ~= $0 && !forbidden.contains($0) }) else {

@@ -1,11 +1,11 @@
-/// Where datagrams are sent: to one machine, to all of a network (broadcast), or to a group (multicast).
+/// The destination of datagrams: a machine, all of a network (broadcast), or a group (multicast).
 public struct UDPTarget: Equatable, Sendable {
   public var address: IPAddress
   public var port: UInt16
-  /// The network interface for a group, such as `wlan0`; `nil` for the one that the routes name.
+  /// The network interface for a group, such as `wlan0`; `nil` for the one that the routes determine.
   public var interface: String?
-  /// It is a subscription, which keeps the devices awake; others only receive data while the devices are awake for
-  /// other clients.
+  /// Whether the output is a subscription, which keeps the devices awake. Otherwise it sends only while other clients
+  /// keep the devices awake.
   public var keepsAwake: Bool
 
   var isMulticast: Bool {
@@ -20,7 +20,7 @@ extension UDPTarget: CustomStringConvertible {
 }
 
 extension UDPTarget {
-  /// - Parameter text: `192.168.1.255:10110`, `[ff02::1]:10110`
+  /// - Parameter text: for example `192.168.1.255:10110` or `[ff02::1]:10110`
   init(_ text: String, _ section: inout BoardSection) throws(BoardError) {
     let expected = "an address and a port, such as \"192.168.1.255:10110\" or \"[ff02::1]:10110\""
     guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port > 0 else {

@@ -6,11 +6,11 @@ import NMEA
 import Publishing
 
 extension Hub {
-  /// Calibrates an IMU or a magnetometer with its own measurements: one calibration at a time, which any subscriber can
-  /// watch. Cancelling it lets the devices sleep. It sends the session after each burst, and finishes once that has a
-  /// result, or a problem.
+  /// Calibrates an IMU or a magnetometer with its own measurements. There is one calibration at a time, which any
+  /// subscriber can watch. Cancelling it lets the devices sleep. It sends the session after each burst, and finishes
+  /// once that has a result, or a problem.
   ///
-  /// - Parameter id: the device's
+  /// - Parameter id: the device's ID
   public func calibration(of id: String) -> Action<CalibrationKind, CalibrationSession, HardwareError> {
     let (imu, magnetometer, receiver) = (imu(id), magnetometer(id), receiver)
     let witnesses = magnetometers
@@ -30,7 +30,7 @@ extension Hub {
             ).store(in: lifetime)
           }
           if kind == .gyro {
-            // A field that stays shows that the sensor does not turn. One that fails takes nothing with it.
+            // A constant field shows that the sensor does not turn. A failing witness does not end the calibration.
             for witness in witnesses {
               witness.source.subscribe(
                 as: run.holders, receiveValue: { work.receive($0, isWitness: true) }, receiveCompletion: { _ in }
@@ -75,7 +75,7 @@ private final class CalibrationWork: Sendable {
     if session.progress >= 1 || session.problem != nil { run.finish(.finished) }
   }
 
-  /// - Parameter isWitness: whether it only helps with the calibration of another
+  /// - Parameter isWitness: whether the magnetometer only helps to calibrate another sensor
   func receive(_ sample: MagnetometerSample, isWitness: Bool = false) {
     let session = state.withLock { state in
       state.session.add(magnetometer: SIMD3<Double>(sample.field))

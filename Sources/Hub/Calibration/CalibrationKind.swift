@@ -4,8 +4,8 @@ public enum CalibrationKind: String, CaseIterable, Equatable, Sendable {
   case gyro
   /// The accelerometer's offsets and scales, in six positions.
   case accel
-  /// What iron near the magnetometer does.
+  /// The magnetometer's error from iron nearby.
   case mag
-  /// How the sensor sits in the vehicle.
+  /// The sensor's orientation in the vehicle.
   case mount
 }

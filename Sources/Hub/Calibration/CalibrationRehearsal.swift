@@ -1,7 +1,7 @@
 /// Moves a simulated board as a calibration asks people to move a real one.
 public protocol CalibrationRehearsal: Sendable {
-  /// Does nothing for a chip that is real.
+  /// Begins the movements for a calibration. Does nothing for a real chip.
   func begin(_ kind: CalibrationKind, of chip: DeviceDescription)
-  /// Does nothing unless one has begun.
+  /// Ends the movements. Does nothing unless they have begun.
   func end()
 }

@@ -1,6 +1,6 @@
 import Fusion
 
-/// One calibration at work: takes measurements until it has a result.
+/// A calibration in progress. It takes measurements until it has a result.
 public struct CalibrationSession: Sendable {
   private enum Calibrator: Sendable {
     case gyro(GyroscopeCalibrator)
@@ -22,21 +22,21 @@ public struct CalibrationSession: Sendable {
     }
   }
 
-  /// - Parameter magnetometer: in the chip's own axes, microtesla
+  /// - Parameter magnetometer: the field in the chip's own axes, microtesla
   public mutating func add(magnetometer: SIMD3<Double>) {
     switch calibrator {
     case .mag(var inner):
       inner.add(magnetometer)
       calibrator = .mag(inner)
     case .gyro(var inner):
-      // It shows that the sensor does not turn.
+      // The field shows that the sensor does not turn.
       inner.add(magnetometer: magnetometer)
       calibrator = .gyro(inner)
     case .accel, .mount: break
     }
   }
 
-  /// - Parameters: in the chip's own axes: rad/s, m/s², and seconds since the sample before
+  /// - Parameters: the measurements in the chip's own axes: rad/s, m/s², and seconds since the previous sample
   public mutating func add(gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, seconds: Double) {
     switch calibrator {
     case .gyro(var inner):
@@ -52,14 +52,14 @@ public struct CalibrationSession: Sendable {
     }
   }
 
-  /// - Parameters: speed over ground in m/s, time in seconds
+  /// - Parameters: the speed over ground in m/s, and the time in seconds
   public mutating func add(speed: Double, time: Double) {
     guard case .mount(var inner) = calibrator else { return }
     inner.add(speed: speed, time: time)
     calibrator = .mount(inner)
   }
 
-  /// 0 to 1.
+  /// The progress from 0 to 1.
   public var progress: Double {
     switch calibrator {
     case .gyro(let inner): inner.progress
@@ -96,7 +96,9 @@ public struct CalibrationSession: Sendable {
     }
   }
 
-  /// Adds the result to the calibration of the chip; returns whether there is one.
+  /// Adds the result to the calibration of the chip.
+  ///
+  /// - Returns: whether there is a result
   public func store(in chip: inout ChipCalibration, at time: Int64) -> Bool {
     switch calibrator {
     case .gyro(let inner):

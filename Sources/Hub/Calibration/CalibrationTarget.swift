@@ -1,4 +1,4 @@
-/// Why something cannot be calibrated, and what to do then.
+/// Why a calibration is impossible, and the next step.
 public struct CalibrationRefusal: Error, Equatable, CustomStringConvertible {
   public enum Reason: String, Equatable, Sendable {
     /// The requested or measured values give no result.
@@ -17,9 +17,9 @@ public struct CalibrationRefusal: Error, Equatable, CustomStringConvertible {
     self.nextStep = nextStep
   }
 
-  /// Only one can run at a time.
+  /// Another calibration is running.
   ///
-  /// - Parameter holder: the client that started the other one, if it is known
+  /// - Parameter holder: the client that started the other one, if known
   public static func busy(with holder: String?) -> CalibrationRefusal {
     CalibrationRefusal(
       "another calibration is under way\(holder.map { ": \($0) has begun it" } ?? "")", reason: .busy,
@@ -33,8 +33,9 @@ extension Board {
   /// The chip to be calibrated.
   ///
   /// - Parameters:
-  ///   - id: of a device; `nil` for the preferred one
-  ///   - isRecorded: an IMU's recording may contain a magnetometer, which is the board's own or the one inside its IMU
+  ///   - id: the device's ID; `nil` for the preferred one
+  ///   - isRecorded: whether the data is an IMU's recording, which may contain a magnetometer of the board or inside
+  ///     the IMU
   public func device(
     for kind: CalibrationKind, named id: String?, isRecorded: Bool = false
   ) throws(CalibrationRefusal) -> DeviceDescription {

@@ -2,14 +2,14 @@ import Fusion
 import Glibc
 import HardwareIO
 
-/// Everything that has been calibrated of one chip, as it is stored: one JSON5 file for each chip.
+/// All calibrations of one chip, as stored in its JSON5 file.
 public struct ChipCalibration: Equatable, Sendable {
-  /// When and how well one thing was calibrated.
+  /// When one calibration was made, and how good it is.
   public struct Entry: Equatable, Sendable {
-    /// Seconds since 1970.
+    /// The time in seconds since 1970.
     public var at: Int64
     /// The remaining error after correction: rad/s for the gyroscope, m/s² for the accelerometer, relative for the
-    /// magnetometer; for the mount the share of the pushes that was forward, 1 being best.
+    /// magnetometer; for the mount the share of the pushes that was forward (1 is best).
     public var quality: Double
 
     public init(at: Int64, quality: Double) {
@@ -22,7 +22,7 @@ public struct ChipCalibration: Equatable, Sendable {
   public var mount: MountMatrix?
   public var entries: [CalibrationKind: Entry] = [:]
 
-  /// Far beyond what any chip needs; arithmetic with it stays finite.
+  /// The largest accepted number. It is far beyond what any chip needs, and arithmetic with it stays finite.
   private static let largestNumber = 1e6
 
   public init() {}
@@ -42,7 +42,7 @@ public struct ChipCalibration: Equatable, Sendable {
     try self.init(json5: bytes, file: file)
   }
 
-  /// - Parameter file: as errors name where this comes from
+  /// - Parameter file: the name for errors
   public init(json5 bytes: [UInt8], file: String) throws(BoardError) {
     var root = try BoardSection(json5: bytes, file: file)
     if var gyro = try root.section("gyro") {
@@ -77,7 +77,7 @@ public struct ChipCalibration: Equatable, Sendable {
     try section.finish()
   }
 
-  /// Writes a new file next to the old one, which it then replaces: at any instant one of the two is there, complete.
+  /// Writes a new file next to the old one and then replaces it, so that one of the two is complete at any instant.
   public func write(to file: String) throws(HardwareError) {
     do throws(Files.Errno) {
       // The service's umask makes files private, but every user who checks or fuses with the same board needs this one.
@@ -87,7 +87,7 @@ public struct ChipCalibration: Equatable, Sendable {
     }
   }
 
-  /// As its file has it.
+  /// The text of the file.
   public var json5: String {
     func vector(_ v: SIMD3<Double>) -> String { "[\(v.x), \(v.y), \(v.z)]" }
     func section(_ kind: CalibrationKind, _ members: [(String, String)]) -> String? {

@@ -14,7 +14,7 @@ struct ClockComparison {
 
   init(fixLatency: Duration) { self.fixLatency = fixLatency }
 
-  /// The offsets as a lazy publisher: subscribing wakes the receivers, and the one that is taken tells the time.
+  /// The offsets as a lazy publisher. A subscription wakes the receivers, and the selected one gives the time.
   static func publisher(
     of receivers: ReceiverSelection, on machine: Machine, last: MutableProperty<ClockOffset?>,
     lastPulse: MutableProperty<PulseStatus?>
@@ -50,10 +50,10 @@ struct ClockComparison {
     }
   }
 
-  /// The offset that an epoch tells, if it does.
+  /// The offset that an epoch shows; `nil` if it shows none.
   ///
   /// - Parameters:
-  ///   - pulse: when the last pulse was, by the system clock
+  ///   - pulse: the time of the last pulse, by the system clock
   ///   - system: when the epoch's first byte was read, by the system clock
   mutating func offset(of epoch: GNSSObservation, pulse: Int64?, system: Int64) -> ClockOffset? {
     guard epoch.isTimeConfirmed, let time = epoch.fix.time?.nanosecondsSince1970 else { return nil }
@@ -64,7 +64,7 @@ struct ClockComparison {
     // The epoch of a whole second follows that second's pulse, and comes before the next one.
     guard time % ClockComparison.second == 0, pulse != lastPulse, (0..<ClockComparison.second).contains(system - pulse)
     else {
-      // A pulse that has stopped is no better than none.
+      // A pulse that has stopped counts as none.
       return system - pulse > 10 * ClockComparison.second ? arrival : nil
     }
     lastPulse = pulse

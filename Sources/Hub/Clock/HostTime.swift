@@ -5,9 +5,9 @@ import Guarding
 import MonotonicTime
 import NMEA
 
-/// Whether the time is certain enough to be sent to a receiver: one of the receivers has confirmed it since the hub
-/// started, or the system's clock is synchronized. On a board without a real-time clock an unsynchronized clock may be
-/// hours late.
+/// Whether the time is certain enough to be sent to a receiver. That is so if a receiver has confirmed it since the hub
+/// started, or if the system's clock is synchronized. On a board without a real-time clock, an unsynchronized clock may
+/// be hours late.
 final class HostTime: Sendable {
   private struct Confirmation {
     var time: UTCTime
@@ -16,11 +16,12 @@ final class HostTime: Sendable {
     var system: Int64
   }
 
-  /// An epoch arrives up to a second after the instant that it states.
+  /// The smallest sigma, because an epoch arrives up to a second after the instant that it states.
   private static let leastSigma = Duration.seconds(1)
-  /// A crystal may be off by a hundred millionths.
+  /// The maximum drift of a crystal, a hundred parts per million.
   private static let drift = 1e-4
-  /// A clock that has gone on by more, or less, was set; or the machine has slept, which the monotonic one does not count.
+  /// The largest plausible difference between the clocks' progress, seconds. Beyond it the system clock was set, or the
+  /// machine was suspended, which the monotonic clock does not count.
   private static let mostDifference = 2.0
 
   private let clock: any MonotonicTimeSource
@@ -40,17 +41,17 @@ final class HostTime: Sendable {
     self.systemError = systemError
   }
 
-  /// A receiver that knows the time has stated it.
+  /// Takes a time from a receiver that knows it.
   func confirm(_ time: UTCTime, at: MonotonicInstant) {
-    // As of then: the clocks are compared later on.
+    // This is the system time of then, because the clocks are compared later.
     let system = systemTime() - (clock.now - at).inNanoseconds
     last.withLock { $0 = Confirmation(time: time, at: at, system: system) }
   }
 
-  /// The machine was suspended: what a receiver stated before says nothing of now.
+  /// Forgets the confirmed time, because the machine was suspended.
   func forget() { last.withLock { $0 = nil } }
 
-  /// `nil` if it is not known.
+  /// The known time; `nil` if it is not certain enough.
   var known: KnownTime? {
     let now = clock.now
     let system = systemTime()
@@ -68,7 +69,7 @@ final class HostTime: Sendable {
     }
   }
 
-  /// The kernel's word, or where the hub is not let ask it, that of systemd-timesyncd.
+  /// The clock's maximum error, from the kernel, or from systemd-timesyncd if the hub may not ask the kernel.
   static let systemError: @Sendable () -> Duration? = {
     let error = clinux_realtime_error_ns()
     if error >= 0 { return .nanoseconds(error) }

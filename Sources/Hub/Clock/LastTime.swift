@@ -1,6 +1,6 @@
 import Guarding
 
-/// The last time that the receivers stated, from run to run and from board to board.
+/// The last time that receivers stated, across runs and boards.
 final class LastTime: Sendable {
   private let last = Guarded<FusionKnowledge.StatedTime?>(nil)
 

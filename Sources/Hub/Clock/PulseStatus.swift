@@ -2,37 +2,38 @@ import Devices
 import MonotonicTime
 import NMEA
 
-/// Whether a receiver's pulse is there, and whether one can rely on it.
+/// The presence and the quality of a receiver's pulse.
 public struct PulseStatus: Equatable, Sendable {
   public enum State: String, CaseIterable, Equatable, Sendable {
-    /// None has come for some seconds.
+    /// No pulse has come for some seconds.
     case missing
     case present
-    /// It comes, and not every second at the same instant.
+    /// The pulse comes at varying instants.
     case unsteady
   }
 
   public var state: State
-  /// When that was found.
+  /// When the status was determined.
   public var at: MonotonicInstant
-  /// The difference between the last two comparisons with the system clock, seconds; `nil` if no two in a row were
-  /// made.
+  /// The difference between the last two comparisons with the system clock, seconds; `nil` without two consecutive
+  /// comparisons.
   public var jitterSeconds: Double?
-  /// By how much the last one was off, as the receiver says (TIM-TP), seconds.
+  /// The error of the last pulse as the receiver states it (TIM-TP), seconds.
   public var quantisationErrorSeconds: Double?
 }
 
 /// Judges a pulse by the epochs that come with it.
 struct PulseJudge: Sendable {
   private static let lifetime: Int64 = 3_000_000_000
-  /// The kernel stamps pulses to microseconds, and a system clock that is being slewed goes half a millisecond a second.
+  /// The largest jitter of a steady pulse, seconds. The kernel stamps pulses to microseconds, and a slewed system clock
+  /// changes by half a millisecond a second.
   private static let steady = 1e-3
 
   private var last: ClockOffset?
   private var jitter: Double?
 
   /// - Parameters:
-  ///   - offset: the offset by the epoch
+  ///   - offset: the offset from the epoch's arrival
   ///   - pulse: the time of the last pulse, by the system clock
   ///   - system: the time at which the epoch's first byte was read, by the system clock
   mutating func take(

@@ -3,20 +3,21 @@ import NMEA
 
 /// Whether a receiver knows the time.
 ///
-/// Before it has a fix it states what its own clock remembers. After a cold start it may be whole seconds off, by the leap
-/// seconds that its maker knew of, until it has heard the present number, which satellites tell every 12.5 minutes; after
-/// a hot start it remembers that as well. One whose weeks have rolled over is years off for good.
+/// Before its first fix, a receiver states the time of its own clock. After a cold start this may be wrong by whole
+/// seconds: the receiver uses the number of leap seconds in its firmware until it has received the present one, which
+/// satellites send every 12.5 minutes. After a hot start it remembers that number. A receiver whose week number has
+/// rolled over is wrong by years for good.
 struct TimeConfirmation {
-  /// Epochs in a row that have to agree.
+  /// The number of consecutive epochs that must agree.
   private static let needed = 3
-  /// By how much the arrival of an epoch may wander.
+  /// How much the arrival of an epoch may vary, seconds.
   private static let tolerance = 0.5
-  /// By how much the system clock may be ahead of an epoch's time when it arrives, seconds: slow receivers take most of
-  /// a second, and a leap second more or less has to show.
+  /// How far the system clock may be ahead of an epoch's time at its arrival, seconds. Slow receivers take most of a
+  /// second, and an error of one leap second must still show.
   private static let agreement = -0.3...0.9
-  /// A receiver with a fix this soon after it was switched on has kept its memory.
+  /// A receiver with a fix within this time after it was switched on has kept its memory.
   private static let hotStart = Duration.seconds(10)
-  /// Satellites tell the leap seconds once in 12.5 minutes.
+  /// The longest time until satellites have sent the leap seconds, which they repeat every 12.5 minutes.
   private static let almanac = Duration.seconds(800)
 
   private let switchedOnAt: MonotonicInstant?
@@ -24,12 +25,14 @@ struct TimeConfirmation {
   private var last: (time: Int64, at: MonotonicInstant)?
   private var firstFixAt: MonotonicInstant?
 
-  /// - Parameter switchedOnAt: `nil` where its supply has no switch: it may have had its fix long before it is listened to
+  /// - Parameter switchedOnAt: when the supply was switched on; `nil` if it has no switch, so that the receiver may
+  ///   have had a fix long before
   init(switchedOnAt: MonotonicInstant?) { self.switchedOnAt = switchedOnAt }
 
-  /// Takes an epoch's time; returns whether it is confirmed.
+  /// Takes an epoch's time.
   ///
   /// - Parameter system: the system clock, nanoseconds since 1970
+  /// - Returns: whether the time is confirmed
   mutating func take(_ time: UTCTime?, isFix: Bool, at: MonotonicInstant, system: Int64) -> Bool {
     if isFix, firstFixAt == nil { firstFixAt = at }
     guard let time = time?.nanosecondsSince1970, isFix, time >= WeekRollover.release else {
@@ -37,7 +40,7 @@ struct TimeConfirmation {
       return false
     }
     let advance = last.map { Double(time - $0.time) / 1e9 - (at - $0.at).inSeconds }
-    // The first has nothing to agree with.
+    // The first epoch has nothing to agree with.
     count = advance.map { abs($0) < TimeConfirmation.tolerance ? count + 1 : 1 } ?? 1
     last = (time, at)
     return count >= TimeConfirmation.needed && knowsLeapSeconds(time, at, system)

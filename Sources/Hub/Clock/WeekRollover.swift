@@ -1,21 +1,23 @@
 import NMEA
 
-/// GPS counts weeks in ten bits: a receiver beyond its designed lifetime is 1024 weeks late, or twice that.
+/// Corrects dates of receivers whose week number has rolled over. GPS counts weeks in ten bits, so a receiver beyond
+/// its designed lifetime is 1024 weeks late, or a multiple of that.
 ///
-/// Such a date is before this program's own release. Moved forward it must agree with the system clock within half a
-/// year, if that is set.
+/// Such a date is before this program's first release. The corrected date must agree with the system clock within half
+/// a year, if that clock is set.
 enum WeekRollover {
-  /// The program did not exist before 2026-01-01, here in nanoseconds since 1970.
+  /// The earliest possible date, 2026-01-01, in nanoseconds since 1970. The program did not exist before.
   static let release: Int64 = 1_767_225_600_000_000_000
   private static let era: Int64 = 1024 * 7 * 86400 * 1_000_000_000
   private static let plausible: Int64 = 183 * 86400 * 1_000_000_000
   private static let day: Int64 = 86400 * 1_000_000_000
 
-  /// The number of times 1024 weeks by which a receiver that states this time is late.
+  /// By how many times 1024 weeks a receiver's stated time is late.
   ///
   /// - Parameters:
   ///   - system: the system clock, nanoseconds since 1970
-  ///   - allowsOldTimes: whether that may rightly show a time of years ago: a time that agrees with it is right as well
+  ///   - allowsOldTimes: whether the system clock may be right although it shows a time years ago; a receiver's time
+  ///     that agrees with it is right as well
   static func eras(behind time: UTCTime, system: Int64, allowsOldTimes: Bool = false) -> Int64 {
     guard time.nanosecondsSince1970 < release else { return 0 }
     if allowsOldTimes, abs(time.nanosecondsSince1970 - system) < day { return 0 }

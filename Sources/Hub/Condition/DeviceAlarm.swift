@@ -1,22 +1,22 @@
-/// What a device itself reports that people must be told of at once.
+/// An alarm that a device itself reports.
 public enum DeviceAlarm: String, CaseIterable, Sendable {
-  /// The supply that it measures is low.
+  /// The measured supply is low.
   case supply
   case jamming
   case spoofing
 }
 
-/// What people must be told of one device, and how far the opposite is known: of a device that rests nothing new is known.
+/// The alarms of one device, and whether the opposite is known. A resting device gives no new knowledge.
 public struct DeviceAlarms: Equatable, Sendable {
-  /// What it reports, with the words for it.
+  /// The reported alarms, with their texts.
   public var reported: [DeviceAlarm: String]
-  /// `nil` while it works, or rests.
+  /// The failure; `nil` while the device works or rests.
   public var failure: DeviceCondition?
-  /// Why its supply could not be switched off; `nil` if it could.
+  /// Why the supply could not be switched off; `nil` if it could.
   public var lineProblem: String?
-  /// It measures at present: it works, and its supply is known.
+  /// Whether the device measures at present, so that its supply is known.
   public var isMeasuring: Bool
-  /// It is read at present, with a fix or without.
+  /// Whether the device is read at present, with a fix or without.
   public var isHeard: Bool
 
   public init(

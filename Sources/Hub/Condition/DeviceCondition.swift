@@ -1,29 +1,28 @@
 import MonotonicTime
 
-/// The explanation of a device that does not do what its clients want, for people: the problem, its beginning, and the
-/// next step.
+/// Explains to people why a device does not do what its clients want: the problem, its beginning, and the next step.
 ///
-/// `DeviceHealth` and `DeviceMonitor` make it, and nothing else does. Outputs render it and add no words of their own.
+/// Only `DeviceHealth` and `DeviceMonitor` make conditions. Outputs render it and add no words of their own.
 public struct DeviceCondition: Equatable, Sendable {
-  /// What kind of condition it is. Each is also the word for it.
+  /// The kind of condition. The raw value is the word for it.
   public enum Kind: String, CaseIterable, Sendable {
-    /// It could not be read when it was wanted last.
+    /// The device could not be read when it was last needed.
     case failed
-    /// It is read, and has measured nothing useful since it was wanted.
+    /// The device is read, and has measured nothing useful since it was needed.
     case acquiring
-    /// Its supply could not be switched off.
+    /// The supply could not be switched off.
     case supply
-    /// It works, and something about it is not as it should be.
+    /// The device works, but with a warning.
     case remark
   }
 
-  /// How much it matters, the least first.
+  /// The severity, in ascending order.
   public enum Severity: String, CaseIterable, Comparable, Sendable {
-    /// It takes its time, as usual.
+    /// The device needs more time, as usual.
     case waiting
     /// A person should look after it.
     case warning
-    /// It does not work.
+    /// The device does not work.
     case problem
 
     public static func < (a: Severity, b: Severity) -> Bool { a.rank < b.rank }
@@ -41,9 +40,9 @@ public struct DeviceCondition: Equatable, Sendable {
   public var severity: Severity
   /// The problem, without a final full stop: `there is no serial port /dev/ttyUSB0`.
   public var summary: String
-  /// What to do about it; `nil` if the summary says that, or nothing is known.
+  /// The next step; `nil` if the summary contains it, or none is known.
   public var nextStep: String?
-  /// Since when. Of a failure that repeats: since the first one.
+  /// The beginning of the condition. For a repeated failure it is the first one.
   public var since: MonotonicInstant
 
   public init(

@@ -3,33 +3,35 @@ import Guarding
 import HardwareIO
 import MonotonicTime
 
-/// Records whether one device works: its failure since the first failed try, and the reason why a receiver has no fix.
+/// Records whether one device works: its failure since the first failed attempt, and the reason why a receiver has no
+/// fix.
 ///
-/// The reader's thread reports events; that takes one lock, under which nothing else is called. Conclusions are drawn
-/// only on request.
+/// The reader's thread reports events. A report takes one lock, under which nothing else is called. Conclusions are
+/// drawn only on request.
 public final class DeviceHealth: Sendable {
   private struct Failure {
-    /// When the first try failed since the device worked.
+    /// When the first attempt failed after the device last worked.
     var since: MonotonicInstant
     var error: HardwareError
   }
 
   private struct State {
-    /// Since when a client wants it and has got nothing useful; `nil` while it works or is not wanted.
+    /// Since when a client has needed the device without getting a useful value; `nil` while the device works or is not
+    /// needed.
     var wantedSince: MonotonicInstant?
-    /// Whether its line or its bus is open.
+    /// Whether the line or the bus is open.
     var isOpen = false
     var failure: Failure?
     var isSimulated = false
-    /// Of a receiver, and where its line is.
+    /// The search for a fix, for a receiver, and the port of its line.
     var search: (search: FixSearch, port: String)?
   }
 
-  /// A chip answers within this time.
+  /// The time within which a chip answers.
   private static let chipPatience = Duration.seconds(10)
   /// The time that a receiver may take to its first fix before its owner is told to check it.
   private static let fixPatience = Duration.seconds(60)
-  /// Nothing useful came over a line for this long: it does not work.
+  /// The time without useful data on a line after which the line does not work.
   private static let linePatience = Duration.seconds(10)
 
   private let clock: any MonotonicTimeSource
@@ -39,21 +41,21 @@ public final class DeviceHealth: Sendable {
 
   // MARK: What happens
 
-  /// It is a receiver on a line of its own.
+  /// Records that the device is a receiver on its own line.
   func listens(on port: String) { state.withLock { $0.search = (FixSearch(), port) } }
 
-  /// No real device is behind it, live or in a recording.
+  /// Records whether the device is simulated, live or in a recording.
   func isSimulated(_ isSimulated: Bool) { state.withLock { $0.isSimulated = isSimulated } }
 
   var isSimulated: Bool { state.withLock { $0.isSimulated } }
 
-  /// A client wants it.
+  /// Records that a client needs the device.
   func required() {
     let now = clock.now
     state.withLock { $0.wantedSince = $0.wantedSince ?? now }
   }
 
-  /// It is open, and has nothing useful to say yet, or any more.
+  /// Records that the device is open and has no useful data, or no longer has any.
   func acquiring() {
     let now = clock.now
     state.withLock { state in
@@ -63,19 +65,19 @@ public final class DeviceHealth: Sendable {
     }
   }
 
-  /// The receiver's output so far, while it has no fix.
+  /// Takes the counts of the receiver's output while it has no fix.
   func read(_ counters: ReceiverDecoder.Counters) {
     let now = clock.now
     state.withLock { $0.search?.search.read(counters, at: now) }
   }
 
-  /// An epoch without a fix.
+  /// Takes an epoch without a fix.
   func heard(_ observation: borrowing GNSSObservation) {
     let observation = copy observation
     state.withLock { $0.search?.search.take(observation) }
   }
 
-  /// It measures.
+  /// Records that the device measures.
   func tracking() {
     state.withLock { state in
       state.wantedSince = nil
@@ -84,7 +86,7 @@ public final class DeviceHealth: Sendable {
     }
   }
 
-  /// A run of its reader has failed.
+  /// Records that a run of the reader has failed.
   func failed(_ error: HardwareError) {
     let now = clock.now
     state.withLock { state in
@@ -93,7 +95,7 @@ public final class DeviceHealth: Sendable {
     }
   }
 
-  /// Notes the failure that a part of a run ends with.
+  /// Performs a part of a run, and records the failure that it ends with.
   func noting<Result>(_ part: () throws(HardwareError) -> Result) throws(HardwareError) -> Result {
     do throws(HardwareError) {
       return try part()
@@ -103,7 +105,7 @@ public final class DeviceHealth: Sendable {
     }
   }
 
-  /// A run of its reader is over. A failure remains known until the device works again.
+  /// Records that a run of the reader is over. A failure remains known until the device works again.
   func released() {
     state.withLock { state in
       state.isOpen = false
@@ -113,12 +115,13 @@ public final class DeviceHealth: Sendable {
     }
   }
 
-  /// The machine was suspended. A failure has lasted longer by that; nobody waited for the device meanwhile.
+  /// Adjusts the times after the machine was suspended. A failure has lasted longer by that; no client waited for the
+  /// device in the meantime.
   func goBack(by slept: Duration) { state.withLock { $0.failure?.since.moveBack(by: slept) } }
 
   // MARK: Conclusions
 
-  /// Its problem at an instant; `nil` if it works or rests.
+  /// The device's problem at an instant; `nil` if it works or rests.
   func condition(at now: MonotonicInstant) -> DeviceCondition? {
     state.withLock { state in
       let finding = state.search.flatMap { search in search.search.finding(at: now).map { ($0, search.port) } }
@@ -144,7 +147,7 @@ public final class DeviceHealth: Sendable {
   private static func failed(
     _ failure: Failure, _ present: (finding: FixSearch.Finding, port: String)?
   ) -> DeviceCondition {
-    // A try that has just begun knows more of the line than the one that failed.
+    // An attempt in progress knows more about the line than the failed one.
     let isOfLine =
       switch failure.error {
       case .unheard, .unexpectedDevice, .timedOut: true

@@ -6,7 +6,7 @@ extension Machine {
 }
 
 extension Hub {
-  /// The least real of its devices decides for the board; a board without devices is real.
+  /// The origin of the board's values: simulated or recorded if any of its devices is. A board without devices is real.
   public var origin: DeviceStatus.Origin {
     let origins = board.devices.map { machine.origin(of: $0) }
     if origins.contains(.recorded) { return .recorded }

@@ -1,34 +1,34 @@
 import Fusion
 import NMEA
 
-/// A part of the earth's surface with an edge: a circle, or a polygon whose edges do not cross. It is small against the earth and
-/// nowhere near a pole, so that the surface is as good as flat from one end to the other.
+/// A part of the earth's surface with an edge: a circle, or a polygon whose edges do not cross. It is small compared
+/// with the earth and far from the poles, so that its surface counts as flat.
 public struct FenceArea: Equatable, Sendable {
   public enum Shape: Equatable, Sendable {
     case circle(Coordinate, radiusMetres: Double)
-    /// The corners in their order, the first one not repeated.
+    /// The corners in order; the first one is not repeated.
     case polygon([Coordinate])
   }
 
-  /// The reason why this is no such area, as the end of a sentence that says what it must be.
+  /// The reason why this is no valid area, as the end of a sentence that says what it must be.
   public struct Refusal: Error, Equatable {
     public var expected: String
   }
 
   public static let radiusMetres = 1.0...100_000.0
-  /// Of the corners, from the first one.
+  /// The maximum distance of a corner from the first one.
   static let mostMetres = 100_000.0
   static let latitudeDegrees = -85.0...85.0
   static let mostCorners = 256
-  /// Anything farther from the first corner is outside.
+  /// The distance from the first corner beyond which every place is outside.
   private static let farMetres = 2.5 * mostMetres
-  /// To edges, that are worked out to find a place that is far enough from all of them.
+  /// The maximum number of distances to edges that the search for a circle computes.
   private static let mostDistances = 2_000_000
 
   public let shape: Shape
   public let squareMetres: Double
 
-  /// - Throws: a radius out of its range, and a centre near a pole
+  /// - Throws: if the radius is out of its range, or the centre is near a pole
   public init(circleAbout centre: Coordinate, radiusMetres: Double) throws(Refusal) {
     guard FenceArea.isPlace(centre), FenceArea.radiusMetres.contains(radiusMetres) else {
       throw Refusal(
@@ -38,8 +38,9 @@ public struct FenceArea: Equatable, Sendable {
     squareMetres = .pi * radiusMetres * radiusMetres
   }
 
-  /// - Parameter corners: in either sense of rotation; the first may stand at the end again, as in GeoJSON
-  /// - Throws: too few or too many, those that repeat or lie too far apart, and polygons without an inside of their own
+  /// - Parameter corners: in either direction; the first may be repeated at the end, as in GeoJSON
+  /// - Throws: if there are too few or too many corners, if they repeat or are too far apart, or if the polygon has no
+  ///   inside
   public init(polygon corners: [Coordinate]) throws(Refusal) {
     var corners = corners
     if corners.count > 1, corners.first == corners.last { corners.removeLast() }
@@ -55,7 +56,7 @@ public struct FenceArea: Equatable, Sendable {
       throw Refusal(expected: "a polygon with all corners within 100 km of its first; is one of them mistyped?")
     }
     let edges = points.indices.map { (points[$0], points[($0 + 1) % points.count]) }
-    // Twice the area, by the sense of rotation.
+    // Twice the area; its sign shows the direction of the corners.
     let doubled = edges.reduce(0) { $0 + FenceArea.cross($1.0, $1.1) }
     guard abs(doubled) >= 2 else { throw Refusal(expected: "a polygon with an area: its corners lie on one line") }
     if let index = edges.firstIndex(where: { FenceArea.length($0.1 - $0.0) < 0.01 }) {
@@ -74,7 +75,7 @@ public struct FenceArea: Equatable, Sendable {
     squareMetres = abs(doubled) / 2
   }
 
-  /// How far a place lies beyond the edge, metres; negative within it.
+  /// The distance of a place beyond the edge, metres; negative inside.
   public func metresBeyond(_ place: Coordinate) -> Double {
     switch shape {
     case .circle(let centre, let radius): return FenceArea.length(FenceArea.offset(of: centre, from: place)) - radius
@@ -85,8 +86,8 @@ public struct FenceArea: Equatable, Sendable {
     }
   }
 
-  /// Whether there is a place inside that is this far from the edge, within a sixteenth. If the search takes too long
-  /// the answer is yes: a comb of many long teeth would take minutes.
+  /// Whether a place inside is this far from the edge, within a sixteenth. If the search takes too long, the answer is
+  /// yes, because a comb of many long teeth would take minutes.
   func holdsCircle(ofRadius radius: Double) -> Bool {
     switch shape {
     case .circle(_, let own): return own >= radius
@@ -97,7 +98,7 @@ public struct FenceArea: Equatable, Sendable {
       let (norths, easts) = (points.map(\.x), points.map(\.y))
       let least = SIMD2(norths.min() ?? 0, easts.min() ?? 0)
       let most = SIMD2(norths.max() ?? 0, easts.max() ?? 0)
-      // Squares are cut into four as long as such a place may be in them.
+      // A square is cut into four as long as it may contain such a place.
       var squares = [(centre: (least + most) / 2, half: (most - least).max() / 2)]
       var squaresLeft = FenceArea.mostDistances / points.count
       while let (centre, half) = squares.popLast() {
@@ -105,7 +106,7 @@ public struct FenceArea: Equatable, Sendable {
         if squaresLeft < 0 { return true }
         let within = -FenceArea.distanceBeyond(points.map { $0 - centre })
         if within >= radius { return true }
-        // The corners are no farther from the centre than that.
+        // No corner of the square is farther from its centre than this.
         guard within + half * 2.0.squareRoot() >= radius, half > radius / 16 else { continue }
         for north in [-half / 2, half / 2] {
           for east in [-half / 2, half / 2] { squares.append((centre + SIMD2(north, east), half / 2)) }
@@ -121,8 +122,8 @@ public struct FenceArea: Equatable, Sendable {
     latitudeDegrees.contains(place.latitudeDegrees) && (-180...180).contains(place.longitudeDegrees)
   }
 
-  /// With the radii of curvature in the middle, so the error grows with the third power of the distance: 0.2 m in 55
-  /// km.
+  /// The offset by the radii of curvature in the middle. Its error grows with the third power of the distance: 0.2 m in
+  /// 55 km.
   private static func offset(of place: Coordinate, from origin: Coordinate) -> SIMD2<Double> {
     let middle = GeodeticPosition(
       latitudeDegrees: (place.latitudeDegrees + origin.latitudeDegrees) / 2,
@@ -136,14 +137,14 @@ public struct FenceArea: Equatable, Sendable {
     return SIMD2(way.x, way.y)
   }
 
-  /// How far the origin lies beyond the edge of a polygon; negative within it.
+  /// The distance of the origin beyond the edge of a polygon; negative inside.
   private static func distanceBeyond(_ points: [SIMD2<Double>]) -> Double {
     var nearest = Double.infinity
     var isWithin = false
     for (index, one) in points.enumerated() {
       let other = points[(index + 1) % points.count]
       nearest = min(nearest, distance(toEdgeFrom: one, to: other))
-      // A ray to the east crosses the edge.
+      // A ray to the east crosses this edge.
       if (one.x > 0) != (other.x > 0), one.y - one.x * (other.y - one.y) / (other.x - one.x) > 0 { isWithin.toggle() }
     }
     return isWithin ? -nearest : nearest
@@ -155,14 +156,14 @@ public struct FenceArea: Equatable, Sendable {
     one.x * other.y - one.y * other.x
   }
 
-  /// From the origin.
+  /// The distance of an edge from the origin.
   private static func distance(toEdgeFrom one: SIMD2<Double>, to other: SIMD2<Double>) -> Double {
     let edge = other - one
     let along = -(one * edge).sum() / (edge * edge).sum()
     return length(one + min(max(along, 0), 1) * edge)
   }
 
-  /// Whether two edges meet, be it in one point.
+  /// Whether two edges meet, even in one point.
   private static func meet(
     _ one: (SIMD2<Double>, SIMD2<Double>), _ other: (SIMD2<Double>, SIMD2<Double>)
   ) -> Bool {
@@ -179,7 +180,7 @@ public struct FenceArea: Equatable, Sendable {
 }
 
 extension FenceArea: CustomStringConvertible {
-  /// With every digit: two areas that are described alike are the same.
+  /// A description with all digits, so that areas with equal descriptions are equal.
   public var description: String {
     switch shape {
     case .circle(let centre, let radius): "circle \(centre.latitudeDegrees) \(centre.longitudeDegrees) \(radius)"

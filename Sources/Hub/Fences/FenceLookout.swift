@@ -2,15 +2,15 @@ import Guarding
 import MonotonicTime
 import Publishing
 
-/// Watches one fence: a lease of fixes whose pace follows from the last one, across all hubs that succeed each other.
-/// Between two fixes there is one timer, for the next one that is late.
+/// Watches one fence. It holds a lease of fixes whose interval follows from the last fix, across all hubs that succeed
+/// each other. Between two fixes there is one timer, which fires if the next fix is late.
 public final class FenceLookout: Sendable {
   private struct State {
     var watch: FenceWatch
     var lease: Subscription?
-    /// Says that a fix is late.
+    /// The timer for a late fix.
     var timer: ScheduledAction?
-    /// The number of the last timer: an older one that was being set at the same time is out of date.
+    /// The number of the last timer. It shows that an older timer, which was being set at the same time, is outdated.
     var timerNumber = 0
     var isOver = false
   }
@@ -38,10 +38,10 @@ public final class FenceLookout: Sendable {
     clock.onResume { [weak self] in self?.resume(after: $0) }.store(in: lifetime)
   }
 
-  /// As of its last change, with the last fix.
+  /// The status as of its last change, with the last fix.
   public var status: FenceStatus { state.withLock { $0.watch.status } }
 
-  /// The same, and when there is more to be known.
+  /// The status, and the time of the next fix.
   public var outlook: FenceOutlook {
     state.withLock { state in
       FenceOutlook(
@@ -49,7 +49,7 @@ public final class FenceLookout: Sendable {
     }
   }
 
-  /// Wakes receivers from here on.
+  /// Wakes receivers for fixes from now on.
   public func begin(on hub: Hub) {
     let lease = hub.fixes(on: schedule.readOnly).subscribe(
       as: "fence \(settings.name)", receiveValue: { [weak self] in self?.receive($0) })
@@ -76,13 +76,13 @@ public final class FenceLookout: Sendable {
       let event = state.isOver ? nil : state.watch.receive(FenceFix(fix), at: clock.now)
       return (event, state.watch.schedule, state.watch.status)
     }
-    // Before observers are notified, so that no device sleeps that is needed again at once.
+    // This comes before observers are notified, so that no device falls asleep that is needed again at once.
     schedule.value = next
     setTimer()
     if event != nil { report(status) }
   }
 
-  /// The machine was suspended: what it missed is late now.
+  /// Treats fixes that were missed while the machine was suspended as late.
   private func resume(after slept: Duration) {
     state.withLock { $0.watch.goBack(by: slept) }
     look()
@@ -92,7 +92,7 @@ public final class FenceLookout: Sendable {
     let (event, status) = state.withLock { state in
       (state.isOver ? nil : state.watch.lookForLate(at: clock.now), state.watch.status)
     }
-    // One that was overtaken by a later one may have come in its place.
+    // An older timer may have replaced a newer one, so the timer is set again.
     if event != nil { report(status) } else { setTimer() }
   }
 
@@ -104,7 +104,8 @@ public final class FenceLookout: Sendable {
     }
     old?.cancel()
     guard let due else { return }
-    // Outside of the lock: an overdue fix is detected here. A timer that was replaced finds nothing overdue.
+    // This is outside the lock, because an overdue fix is detected here. A timer that was replaced finds nothing
+    // overdue.
     let timer = clock.schedule(at: due) { [weak self] in self?.look() }
     let isTooLate = state.withLock { state in
       if state.isOver || state.timerNumber != number { return true }

@@ -1,12 +1,12 @@
 import MonotonicTime
 
-/// A fence for its observers: its place, the side of the board, and the time of the next information.
+/// A fence for its observers: its place, the side of the board, and the time of the next fix.
 public struct FenceOutlook: Equatable, Sendable {
   public var area: FenceArea
   public var status: FenceStatus
-  /// The latest time for the next useful fix; it is late from then on.
+  /// The time by which the next useful fix should come; it is late from then on.
   public var dueAt: MonotonicInstant
-  /// The time at which it is too late, and the side becomes unknown; `nil` if that has been reported.
+  /// The time at which the side becomes unknown without a fix; `nil` if that has been reported.
   public var blindAt: MonotonicInstant?
 
   public init(area: FenceArea, status: FenceStatus, dueAt: MonotonicInstant, blindAt: MonotonicInstant?) {

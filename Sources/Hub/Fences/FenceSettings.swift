@@ -1,8 +1,8 @@
 import NMEA
 
-/// A fence as the board file asks for it.
+/// A fence with the settings of the board file.
 public struct FenceSettings: Equatable, Sendable {
-  /// What they may be: seconds, seconds, metres per second.
+  /// The permitted ranges: seconds, seconds, metres per second.
   public static let graceSeconds = 1.0...3600
   public static let everySeconds = 10.0...86_400
   public static let speeds = 0.01...1000.0
@@ -11,16 +11,17 @@ public struct FenceSettings: Equatable, Sendable {
   static let usualSpeed = 0.5
   static let usualAccuracyMetres = 20.0
 
-  /// The user's own; in journals and messages.
+  /// The user's name for the fence, for journals and messages.
   public var name: String
   public var area: FenceArea
-  /// How long it may look to be on the other side before that is believed, and how long a fix may be missing before that is said.
+  /// How long fixes must be on the other side before that is reported, and how late a fix may be before the side
+  /// becomes unknown.
   public var grace: Duration
-  /// The longest from one fix to the next.
+  /// The longest time from one fix to the next.
   public var every: Duration
-  /// The assumed speed before any motion was observed.
+  /// The assumed speed before any motion has been observed.
   public var speedMetresPerSecond: Double
-  /// A less certain fix counts only if it is still certain which side it is on: the radius within which 95 % are.
+  /// The wanted radius that contains 95 % of fixes. A less certain fix counts only if its side is certain.
   public var accuracyMetres: Double
 
   public init(
@@ -32,7 +33,7 @@ public struct FenceSettings: Equatable, Sendable {
     self.grace = grace ?? FenceSettings.usualGrace
     self.every = every ?? FenceSettings.usualEvery
     self.speedMetresPerSecond = speedMetresPerSecond ?? FenceSettings.usualSpeed
-    // In a small one more has to be known: half the radius of a circle of its size.
+    // A small fence needs a better accuracy: half the radius of a circle of its size.
     self.accuracyMetres =
       accuracyMetres
       ?? max(
@@ -78,6 +79,6 @@ extension FenceSettings {
 }
 
 extension Coordinate {
-  /// A list with the wrong number of numbers.
+  /// A coordinate that stands for a list with the wrong number of numbers.
   fileprivate static var nowhere: Coordinate { Coordinate(latitudeDegrees: .nan, longitudeDegrees: .nan) }
 }

@@ -2,17 +2,17 @@ import Fusion
 import MonotonicTime
 import NMEA
 
-/// A fix as a fence needs it.
+/// The values of a fix that a fence needs.
 public struct FenceFix: Equatable, Sendable {
   public var place: Coordinate
-  /// One standard deviation along one axis.
+  /// The standard deviation along one axis.
   public var sigmaMetres: Double
   public var speedMetresPerSecond: Double?
-  /// When it was valid.
+  /// The time of the fix.
   public var at: MonotonicInstant
-  /// The same by the receiver's time, nanoseconds since 1970.
+  /// The time of the fix by the receiver's clock, nanoseconds since 1970.
   public var utcNanoseconds: Int64?
-  /// Nothing has moved since.
+  /// Whether nothing has moved since the fix.
   public var isStill: Bool
 
   public init(
@@ -27,7 +27,7 @@ public struct FenceFix: Equatable, Sendable {
     self.isStill = isStill
   }
 
-  /// Of one whose accuracy is known. One that is given again is as old as it is.
+  /// A fix of known accuracy; `nil` for others. A repeated fix keeps its original time.
   init?(_ fix: ScheduledFix) {
     let state = fix.state
     guard let at = fix.isStill ? state.fix?.at : state.fixInstant, let position = state.position?.value,
@@ -51,20 +51,20 @@ public struct FenceStatus: Equatable, Sendable {
   public enum Event: String, Sendable {
     case enter
     case leave
-    /// On which side it is is known, at first or again, and is no other than it was.
+    /// The side is known, for the first time or again, and has not changed.
     case found
-    /// No fix that says anything has come in time.
+    /// No useful fix has come in time.
     case lost
   }
 
   public var name: String
   public var state = State.unknown
   public var since: MonotonicInstant
-  /// The cause; `nil` before the first one.
+  /// The last event; `nil` before the first.
   public var event: Event?
-  /// The last that said anything.
+  /// The last useful fix.
   public var fix: FenceFix?
-  /// How far that lies beyond the edge; negative within it.
+  /// The distance of the last fix beyond the edge; negative inside.
   public var metresBeyond: Double?
 
   public init(name: String, since: MonotonicInstant) {
@@ -72,6 +72,6 @@ public struct FenceStatus: Equatable, Sendable {
     self.since = since
   }
 
-  /// Nothing has happened between the two.
+  /// Whether both have the same state, without an event in between.
   public func isSameState(as other: FenceStatus) -> Bool { since == other.since && event == other.event }
 }

@@ -3,38 +3,39 @@ import MonotonicTime
 
 /// Decides which side of a fence the board is on, and when it needs the next fix. It only decides: no clock, no lease.
 ///
-/// A change of side needs two fixes in a row that are beyond the edge by more than their errors (95 %), or only fixes
-/// beyond the edge for the length of the grace; one wrong fix changes nothing. In doubt, fixes follow closely.
-/// Otherwise the next one is due before the edge can be reached, at the last observed or the assumed speed, plus half
-/// of the grace, which is the permitted delay of an alarm.
+/// It reports a change of side after two consecutive fixes beyond the edge by more than their errors (95 %), or if all
+/// fixes are beyond the edge for the length of the grace. One wrong fix changes nothing. In doubt, fixes follow
+/// closely. Otherwise the next fix is due half of the grace after the board could reach the edge, at the last observed
+/// or the assumed speed. Half of the grace is the permitted delay of an alarm.
 struct FenceWatch: Sendable {
   typealias Side = FenceStatus.State
 
-  /// The number of fixes within a grace, when it matters.
+  /// The number of fixes within a grace, if the side is in doubt.
   private static let fixesInGrace = 20
   private static let leastInterval = Duration.seconds(1)
-  /// Between two tries while fixes say nothing, at least.
+  /// The shortest time between two attempts while fixes are useless.
   private static let leastRetry = Duration.seconds(30)
-  /// The permitted delay of a fix: it may share the wake of another, and takes an epoch or two.
+  /// The permitted delay of a fix, because it may share the wake of another one and takes an epoch or two.
   private static let leastPatience = Duration.seconds(10)
 
   private struct Doubt {
     var since: MonotonicInstant
-    /// Sure ones in a row.
+    /// The number of consecutive fixes that are certain.
     var sureCount = 0
   }
 
   let settings: FenceSettings
   private(set) var status: FenceStatus
-  /// Kept while it is unknown whether it is still so; `nil` before it was known.
+  /// The last known side, even if it is unknown now; `nil` before the first.
   private(set) var side: Side?
-  /// Fixes lie on the other side.
+  /// The doubt about the side, while fixes are on the other side.
   private var doubt: Doubt?
-  /// The last fix was as good as was asked for, which says nothing where it lies: nearer to the edge than was known.
+  /// Whether the last fix had the requested accuracy, but still did not show the side, because it is nearer to the edge
+  /// than expected.
   private var isTooPoor = false
-  /// When a fix is due, or was that has not come yet.
+  /// The time at which a fix is or was due.
   private(set) var wantedAt: MonotonicInstant
-  /// From the last fix that was asked for until the next one.
+  /// The time from the last requested fix to the next one.
   private(set) var interval: Duration
 
   /// - Parameter side: the last known side, from an earlier watch
@@ -42,18 +43,18 @@ struct FenceWatch: Sendable {
     self.settings = settings
     self.side = side
     status = FenceStatus(name: settings.name, since: now)
-    // A receiver may have to start cold.
+    // A receiver may need a cold start.
     wantedAt = now + Schedule.usualWithin
     interval = FenceWatch.leastInterval
   }
 
-  /// When it is too late for a fix; `nil` while that has been said.
+  /// The time at which a missing fix makes the side unknown; `nil` if that has been reported.
   var blindAt: MonotonicInstant? {
     status.event == .lost ? nil : wantedAt + max(settings.grace, FenceWatch.leastPatience)
   }
 
-  /// The request for the next fix: in time, and no more accurate than the decision needs. In doubt it must be a new
-  /// one, even without motion: the last fix again is no second witness.
+  /// The request for the next fix: in time, and no more accurate than the decision needs. In doubt it asks for a new
+  /// fix even without motion, because repeating the last fix proves nothing.
   var schedule: Schedule {
     let accuracy = max(settings.accuracyMetres, isTooPoor ? 0 : status.metresBeyond.map { abs($0) / 2 } ?? 0)
     var schedule = Schedule(every: interval, accuracyMetres: min(accuracy, Schedule.accuracyMetres.upperBound))
@@ -62,9 +63,9 @@ struct FenceWatch: Sendable {
     return schedule
   }
 
-  /// The requested fix has come, or has not.
+  /// Takes the requested fix, or `nil` if it did not come.
   ///
-  /// - Returns: the change
+  /// - Returns: the event, if any
   mutating func receive(_ fix: FenceFix?, at now: MonotonicInstant) -> FenceStatus.Event? {
     guard let fix, let beyond = usable(fix) else {
       if let fix, !isTooPoor, Confidence.radial * fix.sigmaMetres <= schedule.accuracyMetres ?? .infinity {
@@ -72,7 +73,7 @@ struct FenceWatch: Sendable {
         interval = FenceWatch.leastInterval
         return lookForLate(at: now)
       }
-      // As long again as it has been missing.
+      // The next attempt waits for as long as a fix has been missing.
       let missing = max(FenceWatch.leastRetry, now - wantedAt)
       interval = FenceWatch.wholeSeconds(min(missing, settings.every))
       return lookForLate(at: now)
@@ -86,7 +87,7 @@ struct FenceWatch: Sendable {
     return event
   }
 
-  /// The machine was suspended: a fix may be late, and those before are older.
+  /// Advances the times after the machine was suspended: a fix may be late, and earlier ones are older.
   mutating func goBack(by slept: Duration) {
     doubt = nil
     wantedAt.moveBack(by: slept)
@@ -94,14 +95,14 @@ struct FenceWatch: Sendable {
     status.fix?.at.moveBack(by: slept)
   }
 
-  /// Time has gone by.
+  /// Checks whether a fix is late.
   mutating func lookForLate(at now: MonotonicInstant) -> FenceStatus.Event? {
     guard let blindAt, now >= blindAt else { return nil }
     doubt = nil
     return change(to: .unknown, .lost, at: now)
   }
 
-  /// The distance beyond the edge, metres; `nil` if the fix is too uncertain for that.
+  /// The distance beyond the edge, metres; `nil` if the fix is too uncertain.
   private func usable(_ fix: FenceFix) -> Double? {
     let beyond = settings.area.metresBeyond(fix.place)
     let radius = Confidence.radial * fix.sigmaMetres

@@ -9,11 +9,11 @@ import NMEA
 ///     _ = fuser.apply(.begin(FusionKnowledge()), at: start)
 ///     let state = fuser.apply(.air(2, sample), at: sample.at)
 ///
-/// It knows no clock, no thread and no device. `FusionLog` gives it live measurements, a replay gives it recorded ones.
+/// It uses no clock, no thread and no device. `FusionLog` gives it live measurements; a replay gives it recorded ones.
 public struct Fuser: Sendable {
-  /// The board file's description of a device whose measurements are fused.
+  /// The facts about a device, from the board file, that the fusion needs.
   private enum Device: Sendable {
-    /// How long a fix is on its way, the place of the antenna, and the angle from the line between two antennas to the bow.
+    /// The delay of a fix, the place of the antenna, and the angle from the line between two antennas to the bow.
     case receiver(latency: Duration, leverArm: SIMD3<Double>, headingOffset: Double)
     case imu(InertialCalibration, MountMatrix, interval: Double)
     case magnetometer(InertialCalibration, MountMatrix)
@@ -27,19 +27,19 @@ public struct Fuser: Sendable {
 
   private let configuration: NavigationFilter.Configuration
   private let names: DeviceNames
-  /// By place in the board's list; `nil` for a device that is not fused.
+  /// The devices, by place in the board's list; `nil` for a device that is not fused.
   private let devices: [Device?]
   private let preferredIMU: Int?
-  /// Longer than any of the inertial sensors is silent between two bursts.
+  /// A silence that is longer than the time between two bursts of any inertial sensor.
   private let silence: Duration
 
   private var estimator: StateEstimator
   private var imus: StandbyChoice
-  /// The inertial sensor that the estimator has been told of.
+  /// The place of the inertial sensor that the estimator uses.
   private var imu: Int?
-  /// By place, the last epoch that was fused in this run.
+  /// The last fused epoch of each receiver in this run, by place.
   private var epochs: [MonotonicInstant?]
-  /// By place, the reason why a device's measurements are not fused.
+  /// The reasons why devices are not fused, by place.
   private var findings: [String?]
   public private(set) var isUnderWay = false
   private var knowledge = FusionKnowledge()
@@ -71,20 +71,20 @@ public struct Fuser: Sendable {
     }
   }
 
-  /// The time that a receiver stated last.
+  /// The last time that a receiver stated.
   public var statedTime: FusionKnowledge.StatedTime? { knowledge.time }
 
   /// The reason in words why a device's measurements are not fused; `nil` if they are.
   public func finding(of device: Int) -> String? { findings[device] }
 
-  /// Whether the last position of a receiver repeated the one before bit for bit, while the inertial sensors moved.
+  /// Whether the last position of a receiver repeated the previous one bit for bit while the inertial sensors moved.
   public var isRepetition: Bool { estimator.isRepetition }
 
   /// Takes the next input. Inputs outside of a run change nothing.
   ///
   /// - Parameter instant: later than that of the previous input
-  /// - Returns: the state as of that instant; `nil` if the input causes none. The end of a run returns the remains of
-  ///   the last state, which says nothing about the present
+  /// - Returns: the state at that instant; `nil` if the input causes none. The end of a run returns the rest of the
+  ///   last state, which does not describe the present
   public mutating func apply(_ input: FusionInput, at instant: MonotonicInstant) -> FusedState? {
     switch input {
     case .begin(let knowledge):
@@ -119,7 +119,7 @@ public struct Fuser: Sendable {
 
   private mutating func take(_ epoch: ReceiverEpoch, of place: Int) -> Bool {
     guard case .receiver(let latency, let leverArm, let headingOffset)? = device(place) else { return false }
-    // The epoch with which a run begins may have been on its way, and comes again.
+    // The first epoch of a run may have been on its way already, and may come again.
     if let last = epochs[place], epoch.at <= last { return false }
     epochs[place] = epoch.at
     if let position = epoch.position {
@@ -136,7 +136,7 @@ public struct Fuser: Sendable {
 
   private mutating func take(_ batch: IMUBatch, of place: Int) -> Bool {
     guard case .imu(let calibration, let mount, let interval)? = device(place), batch.count > 0 else { return false }
-    // A standby's measurement is no news of the board, but advances the time.
+    // A standby's measurement is not used, but it advances the time.
     guard imus.take(place, at: batch[batch.count - 1].at) else { return true }
     if imu != place {
       imu = place
@@ -178,7 +178,7 @@ public struct Fuser: Sendable {
     return true
   }
 
-  /// The state as of an instant, with the time that a receiver stated last where its last epoch has none.
+  /// The state at an instant. If its last epoch has no time, it uses the last time that a receiver stated.
   private mutating func state(at instant: MonotonicInstant) -> FusedState {
     var state = estimator.state(at: instant)
     guard let fix = state.fix else { return state }
@@ -192,7 +192,7 @@ public struct Fuser: Sendable {
     return state
   }
 
-  /// How far east of true north the magnetic north lies, radians.
+  /// The magnetic declination, east of true north, radians.
   private static func declination(at position: FusedState.Position, _ utcNanoseconds: Int64?) -> Double {
     let place = Coordinate(latitudeDegrees: position.latitudeDegrees, longitudeDegrees: position.longitudeDegrees)
     let year = utcNanoseconds.map { EarthModel.year(nanosecondsSince1970: $0) }
@@ -201,7 +201,7 @@ public struct Fuser: Sendable {
 }
 
 extension NavigationFilter.Configuration {
-  /// For the sensors of a board.
+  /// The configuration for the sensors of a board.
   init(_ board: Board) {
     self.init()
     leverArm = board.receiver?.leverArmMetres ?? .zero
@@ -209,7 +209,7 @@ extension NavigationFilter.Configuration {
     interval = board.imu.map { 1 / $0.rateHz } ?? interval
     magneticInterval = board.magnetometer.map { 1 / $0.rateHz }
     magneticStrength = board.magnetometer?.calibration.values.magnetometerStrength
-    // At 9600 baud an epoch takes half a second to arrive, and its end is not always known at once.
+    // At 9600 baud an epoch takes half a second to arrive, and its end is not always recognised at once.
     let fused = board.devices.filter { board.fusedDevices.contains($0.id) }
     let latencies = fused.compactMap {
       if case .receiver(let receiver) = $0 { receiver.fixLatency.inSeconds } else { nil }
@@ -217,7 +217,7 @@ extension NavigationFilter.Configuration {
     latestFix = 1.5 + (latencies.max() ?? 0)
     let rates = fused.compactMap { if case .imu(let imu) = $0 { imu.rateHz } else { nil } }
     shortestInterval = rates.max().map { 1 / $0 }
-    // The errors of a receiver that stands alone wander over some ten seconds.
+    // The errors of a receiver without corrections drift over about ten seconds.
     correlationTime = 10
   }
 }

@@ -2,16 +2,16 @@ import Devices
 import Fusion
 import MonotonicTime
 
-/// An input of the fusion: one measurement of one device, or the begin or the end of a run.
+/// An input of the fusion: one measurement of one device, or the beginning or end of a run.
 ///
-/// Measurements are as the device gave them, before calibration and mount. Devices are identified by their place in the
-/// board's list. The value has no heap storage of its own, so a stream of inputs allocates nothing.
+/// Measurements are raw, without calibration and mount. Devices are identified by their place in the board's list. The
+/// value has no heap storage, so a stream of inputs allocates nothing.
 public enum FusionInput: Sendable {
-  /// A client wants states: an estimate starts with the knowledge from earlier runs.
+  /// A client wants states. The estimate starts with the knowledge from earlier runs.
   case begin(FusionKnowledge)
   /// The last client has left.
   case end
-  /// An epoch of a receiver, of those that are taken (`ReceiverSelection`).
+  /// An epoch of a receiver that is selected (`ReceiverSelection`).
   case epoch(Int, ReceiverEpoch)
   case imu(Int, IMUBatch)
   case field(Int, MagnetometerSample)
@@ -21,9 +21,10 @@ public enum FusionInput: Sendable {
 
 /// The knowledge that passes from one run of the fusion to the next.
 public struct FusionKnowledge: Sendable {
-  /// A time as a receiver stated it. Without satellites many receivers state none, and the monotonic clock goes on from there.
+  /// A time that a receiver stated. Many receivers state none without satellites; the monotonic clock continues from
+  /// the last one.
   public struct StatedTime: Sendable {
-    /// Nanoseconds since 1970.
+    /// The time in nanoseconds since 1970.
     public var utcNanoseconds: Int64
     public var at: MonotonicInstant
 
@@ -33,7 +34,7 @@ public struct FusionKnowledge: Sendable {
     }
   }
 
-  /// Where the board was.
+  /// The last position of the board.
   public var position: Dated<FusedState.Position>?
   public var time: StatedTime?
 

@@ -3,13 +3,13 @@ import Guarding
 import MonotonicTime
 import Publishing
 
-/// The one owner of the fusion. It gives each input its instant and its place in the order, applies it, and hands the same input
-/// with its instant to those who observe inputs.
+/// The only owner of the fusion. It gives each input its instant and its place in the order, applies it, and passes it
+/// with its instant to observers of inputs.
 ///
-/// All of that order is made under one lock. States are staged under it, so that they leave in the order in which they came about;
-/// they are delivered, and observers are called, once it is free.
+/// One lock protects the order. States are staged under it, so that they leave in order. They are delivered, and
+/// observers are called, after it is released.
 public final class FusionLog: Sendable {
-  /// Instants are as exact as stamps are given to clients, and no two inputs have the same.
+  /// The shortest time between two inputs. It is the precision of stamps for clients, and keeps instants unique.
   private static let leastBetweenInputs = Duration.microseconds(1)
 
   private final class Observer: Sendable {
@@ -20,15 +20,15 @@ public final class FusionLog: Sendable {
 
   private struct State {
     var fuser: Fuser
-    /// That of the last input.
+    /// The instant of the last input.
     var at: MonotonicInstant
-    /// Where states are sent.
+    /// The destination of states.
     var run: Activating<FusedState, Never>?
-    /// By place in the board's list, the last reported reason of a device.
+    /// The last reported reason of each device, by place in the board's list.
     var told: [String?]
     /// The log of the next board.
     var successor: FusionLog?
-    /// The last of each part that runs before this one measured.
+    /// The last value of each part from before this run.
     var remembered: FusedState?
   }
 
@@ -40,7 +40,7 @@ public final class FusionLog: Sendable {
     var hasFusionRun = false
     /// The device whose reason for not being fused has changed.
     var finding: (place: Int, text: String?)?
-    /// Whether the fused epoch repeats the position of the one before; `nil` if none was fused.
+    /// Whether the fused epoch repeats the previous position; `nil` if no epoch was fused.
     var isRepetition: Bool?
   }
 
@@ -48,15 +48,15 @@ public final class FusionLog: Sendable {
   private let lastState: MutableProperty<FusedState?>
   private let fusionRun: MutableProperty<FusionRun>
   private let lastTime: LastTime
-  /// By place in the board's list.
+  /// The monitors, by place in the board's list.
   private let monitors: [DeviceMonitor]
   private let state: Guarded<State>
   private let observers = Guarded<[Observer]>([])
   private let lifetime = Lifetime()
 
   /// - Parameters:
-  ///   - monitors: of the board's devices, in the order of its list; notified why a device is not fused
-  ///   - lastState: set to each state too
+  ///   - monitors: the monitors of the board's devices, in the order of its list; told why a device is not fused
+  ///   - lastState: also set to each state
   ///   - fusionRun: set when a run begins or ends
   ///   - lastTime: the receivers' last statement of the time, across runs and boards
   init(
@@ -72,39 +72,40 @@ public final class FusionLog: Sendable {
       State(
         fuser: Fuser(board), at: lastState.value?.at ?? clock.now,
         told: Array(repeating: nil, count: board.devices.count)))
-    // Nothing that was measured before the machine was suspended is of now.
+    // Measurements from before the machine was suspended do not describe the present.
     clock.onResume { [weak self] _ in self?.forget() }.store(in: lifetime)
   }
 
-  /// The knowledge at the beginning of a run.
+  /// The knowledge for the beginning of a run.
   private var knowledge: FusionKnowledge {
     FusionKnowledge(position: lastState.value?.position, time: lastTime.stated)
   }
 
-  /// Whether a run is under way.
+  /// Whether a run is in progress.
   var isUnderWay: Bool { state.withLock { $0.fuser.isUnderWay } }
 
-  /// The last of each part that was measured before the run that is under way, however long ago; its date says when.
+  /// The last value of each part from before the present run, however old; its date says when.
   var remembered: FusedState? { state.withLock { $0.remembered } }
 
-  /// Clients go over to the log of the next board.
+  /// Sets the log of the next board, which takes over the clients.
   func isSucceeded(by successor: FusionLog) { state.withLock { $0.successor = successor } }
 
-  /// Sends the states from here on; those of one run at a time.
+  /// Sends states to `run` from now on.
   func attach(_ run: Activating<FusedState, Never>) { state.withLock { $0.run = run } }
 
   func detach() { state.withLock { $0.run = nil } }
 
-  /// A client wants states.
+  /// Begins a run, because a client wants states.
   func begin() { append(.begin(knowledge), readAt: clock.now) }
 
-  /// The last client has left.
+  /// Ends the run, because the last client has left.
   func end() { append(.end, readAt: clock.now) }
 
   /// Takes the next input.
   ///
-  /// - Parameter instant: when it was read. It counts as of then, unless another input counts as of that instant or a later one
-  /// - Returns: of an epoch that was fused, whether its position repeats the one before
+  /// - Parameter instant: when the input was read; the input gets a later instant if another one already has this or a
+  ///   later one
+  /// - Returns: whether the position of a fused epoch repeats the previous one
   @discardableResult
   func append(_ input: FusionInput, readAt instant: MonotonicInstant) -> Bool? {
     let pending = state.withLock { state in
@@ -115,7 +116,7 @@ public final class FusionLog: Sendable {
     return pending.isRepetition
   }
 
-  /// Takes an input whose instant is known: later than that of the input before.
+  /// Takes an input at a known instant, which must be later than that of the previous input.
   public func apply(_ input: FusionInput, at instant: MonotonicInstant) {
     let pending = state.withLock { state in
       state.at = instant
@@ -139,7 +140,7 @@ public final class FusionLog: Sendable {
       pending.hasFusionRun = fusionRun.stage(FusionRun(isUnderWay: state.fuser.isUnderWay, since: state.at))
     }
     guard let fused else { return pending }
-    // The clients have gone over to the next board's, which knows better than that all sleep.
+    // The clients have moved to the log of the next board, so this end does not mean that all devices sleep.
     if case .end = input, state.successor?.isUnderWay == true { return pending }
     pending.hasLastState = lastState.stage(fused)
     switch input {
@@ -168,8 +169,8 @@ public final class FusionLog: Sendable {
   }
 
   /// Passes each input with its instant to the observer, on the thread that took it. Inputs may come slightly out of
-  /// order: the instants give the order. If a run is in progress, the first input is its beginning as of now, because
-  /// the observer does not know the earlier inputs.
+  /// order: the instants give the order. If a run is in progress, the observer first gets a new beginning, because it
+  /// does not know the earlier inputs.
   func observe(_ receive: @escaping @Sendable (FusionInput, MonotonicInstant) -> Void) -> Subscription {
     let observer = Observer(receive)
     let begin = state.withLock { state -> MonotonicInstant? in
@@ -182,7 +183,7 @@ public final class FusionLog: Sendable {
     return Subscription { [self] in observers.withLock { $0.removeAll { $0 === observer } } }
   }
 
-  /// Knows nothing any more. A run that is under way begins again.
+  /// Forgets everything. A run in progress begins again.
   func forget() {
     lastTime.stated = nil
     lastState.value = nil

@@ -1,8 +1,8 @@
 import Guarding
 import MonotonicTime
 
-/// Steps that may hang, each on a thread of its own. The caller waits for them only up to an instant, and goes on without those that
-/// have not returned by then.
+/// Steps that may hang, each on its own thread. The caller waits for them only until a deadline, and continues without
+/// those that have not returned.
 final class BoundedSteps<Result: Sendable>: Sendable {
   private struct State {
     var results: [Int: Result] = [:]
@@ -19,8 +19,8 @@ final class BoundedSteps<Result: Sendable>: Sendable {
   init(clock: any MonotonicTimeSource) { self.clock = clock }
 
   /// - Parameters:
-  ///   - number: names the step among the results
-  ///   - name: of the thread
+  ///   - number: identifies the step among the results
+  ///   - name: the name of the thread
   func start(_ number: Int, _ name: String, _ step: @escaping @Sendable () -> Result) {
     state.withLock { $0.startedCount += 1 }
     let run: @Sendable () -> Void = { [self] in
@@ -28,13 +28,13 @@ final class BoundedSteps<Result: Sendable>: Sendable {
       state.withLock { $0.results[number] = result }
       news.raise()
     }
-    // Without a descriptor to wait by, or a thread to give, the step is done here and now.
+    // Without a descriptor or a thread, the step runs here and now.
     if news.fileDescriptor < 0 || DetachedThread.start(name, run) != 0 { run() }
   }
 
-  /// Returns once all started steps have returned, at the latest at an instant.
+  /// Waits until all started steps have returned, at most until the deadline.
   ///
-  /// - Returns: the results of those that have, by their numbers
+  /// - Returns: the results of the returned steps, by number
   func results(until deadline: MonotonicInstant) -> [Int: Result] {
     state.withLock { $0.isTimeOver = false }
     let timer = clock.schedule(at: deadline) { [self] in

@@ -1,15 +1,15 @@
 /// The state of a device's daily energy budget.
 public struct BudgetReport: Equatable, Sendable {
   public var milliwattHoursPerDay: Double
-  /// The remaining energy; below 0 the excess.
+  /// The remaining energy; negative if the budget is exceeded.
   public var leftMilliwattHours: Double
-  /// The number of the board file's steps that are taken.
+  /// The number of the board file's steps that apply.
   public var stepCount: Int
   public var steps: Int
-  /// What these leave of wishes for fixes.
+  /// The combined relaxation of requests for fixes.
   public var relaxation: Relaxation
 
-  /// What its owner should know; `nil` while there is enough.
+  /// A warning for the owner; `nil` while there is enough energy.
   var remark: String? {
     let budget = "its budget of \(milliwattHoursPerDay.short) mWh a day"
     if let text = relaxation.text { return "\(budget) is short: \(text)" }

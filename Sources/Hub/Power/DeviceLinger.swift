@@ -1,9 +1,9 @@
 import MonotonicTime
 import Publishing
 
-/// The time for which one device lingers after its last visitor, or between two scheduled fixes.
+/// The idle timeout of one device after its last visitor, or between two scheduled fixes.
 struct DeviceLinger: Sendable {
-  /// What that is decided by, as of the moment.
+  /// The present facts on which the idle timeout depends.
   struct Grounds {
     var policy: PowerPolicy
     var learned: LearnedLinger
@@ -11,7 +11,7 @@ struct DeviceLinger: Sendable {
     /// Since when its reader has required the supply, if it does.
     var requiredSince: MonotonicInstant?
 
-    /// The learnt value, if it applies.
+    /// The learned idle timeout, if it applies.
     fileprivate var decision: LearnedLinger.Decision? {
       guard policy.lingersAsLearned, case let decision = learned.decide(costs), decision.ground != .nothingToSave else {
         return nil
@@ -19,48 +19,48 @@ struct DeviceLinger: Sendable {
       return decision
     }
 
-    /// After visitors that come and leave at any time.
+    /// The idle timeout after visitors that come and leave at any time.
     fileprivate func usual(_ decision: LearnedLinger.Decision?) -> Linger {
       decision.map { Linger(.nanoseconds(Int64($0.seconds * 1e9)), reason: $0.reason) } ?? Linger(policy.linger)
     }
 
-    /// The time for which staying on costs less than a restart. The cost of a restart is unknown before the first one:
-    /// a device with an assumed high cost would stay on for ever, and never show its real cost.
+    /// The time for which staying on costs less than a restart. The cost of a restart is unknown before the first one.
+    /// A device with a high assumed cost would otherwise stay on for ever, and never show its real cost.
     fileprivate var breakEvenSeconds: Double {
       guard let restart = learned.restarts[.hot] else { return 0 }
       let decision = learned.decide(costs)
-      // If its power is unknown, a start still costs time.
+      // If the device's power is unknown, a start still costs time.
       return decision.ground == .nothingToSave ? restart.seconds : decision.breakEvenSeconds
     }
   }
 
-  /// The maximum delay of a timer.
+  /// The maximum delay of a timer, seconds.
   private static let wakeMargin = 1.0
-  /// It stays on from wake to wake for the time that this number of restarts takes, and then sleeps once.
+  /// The device stays on from wake to wake for as long as this number of restarts would take, and then sleeps once.
   private static let stayedRestarts = 64.0
 
-  /// The next scheduled wake, if it is known.
+  /// The next scheduled wake, if known.
   var nextWake: MonotonicInstant?
-  /// It is to linger in another way than was decided when it was left.
+  /// Whether the idle timeout has changed since the last visitor left.
   var isNews = false
-  /// While it lingers for that wake: until when it would without.
+  /// When the device would have gone off without the next wake that it now waits for.
   private var anywayUntil: MonotonicInstant?
-  /// The start of its present or last linger; `nil` if the last visitor was a schedule.
+  /// The start of the present or last idle time; `nil` if the last visitor was a schedule.
   private var since: MonotonicInstant?
 
-  /// The machine was suspended.
+  /// Advances the times after the machine was suspended.
   mutating func goBack(by slept: Duration) {
     nextWake?.moveBack(by: slept)
     anywayUntil?.moveBack(by: slept)
     since?.moveBack(by: slept)
   }
 
-  /// Until the next wake on a schedule, seconds.
+  /// The time until the next scheduled wake, seconds.
   func gap(at now: MonotonicInstant) -> Double? { nextWake.map { max(0, $0.seconds(since: now)) } }
 
-  /// The last one leaves it.
+  /// The last visitor leaves the device.
   ///
-  /// - Parameter isScheduled: on a schedule
+  /// - Parameter isScheduled: whether the visitor was a schedule
   mutating func left(
     at now: MonotonicInstant, isScheduled: Bool, by grounds: Grounds, _ lessons: inout PowerLessons
   ) -> Linger {
@@ -82,9 +82,9 @@ struct DeviceLinger: Sendable {
     return usual
   }
 
-  /// The next scheduled wake has changed or was cancelled, or its owner has changed its linger.
+  /// Takes a change or cancellation of the next scheduled wake, or a new setting of the owner.
   ///
-  /// - Returns: the linger from now on; `nil` if it does not change
+  /// - Returns: the idle timeout from now on; `nil` if it does not change
   mutating func reconsidered(
     at now: MonotonicInstant, by grounds: Grounds, _ lessons: inout PowerLessons
   ) -> Linger? {
@@ -95,7 +95,8 @@ struct DeviceLinger: Sendable {
     return Linger(max(.zero, anyway - now), reason: behindFix(at: now).reason)
   }
 
-  /// From now on, as if it had been left under the present policy; `nil` where that changes nothing, or it lingers for its next wake.
+  /// The idle timeout as if the device had been left under the present policy; `nil` if nothing changes, or if the
+  /// device waits for its next wake.
   private mutating func renewed(
     at now: MonotonicInstant, by grounds: Grounds, _ lessons: inout PowerLessons
   ) -> Linger? {
@@ -113,7 +114,7 @@ struct DeviceLinger: Sendable {
       reason: usual.reason ?? "the board file sets a linger of \(usual.duration.inSeconds.short) s now")
   }
 
-  /// The next wake is known, and staying on until then costs less than a restart.
+  /// The idle timeout until the next wake, if that is known and staying on costs less than a restart.
   private func untilWake(at now: MonotonicInstant, by grounds: Grounds) -> Linger? {
     guard let gap = gap(at: now), case let breakEven = grounds.breakEvenSeconds, gap <= breakEven else { return nil }
     return Linger(
@@ -121,7 +122,7 @@ struct DeviceLinger: Sendable {
       reason: "its next scheduled fix was \(gap.short) s away, and a restart costs as much as \(breakEven.short) s")
   }
 
-  /// After a scheduled visit, only the next wake matters.
+  /// The idle timeout after a scheduled visit, for which only the next wake matters.
   private func behindFix(at now: MonotonicInstant) -> Linger {
     Linger(
       .zero,
@@ -129,8 +130,9 @@ struct DeviceLinger: Sendable {
         ?? "no fix on a schedule needs it")
   }
 
-  /// It has stayed on for long because a restart costs more, which may have changed: a device that is never restarted
-  /// does not show it. This restart is only tried if there is time for it before the next fix is due.
+  /// Whether to try a restart. The device has stayed on for long because a restart costs more, but that cost may have
+  /// changed, and a device that is never restarted does not show it. The restart is only tried if there is time before
+  /// the next fix is due.
   private func isToBeStartedAnew(at now: MonotonicInstant, by grounds: Grounds) -> Bool {
     guard let since = grounds.requiredSince, let gap = gap(at: now), gap > DeviceLinger.wakeMargin else {
       return false

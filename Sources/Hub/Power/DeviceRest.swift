@@ -1,30 +1,30 @@
 import Devices
 import MonotonicTime
 
-/// A device's kind of rest between its runs, and its power during the rest.
+/// The kind of rest of a device between its runs, and its power during the rest.
 ///
-/// Most devices always rest in the same way. For a receiver whose sleep is `auto` it is chosen each time
-/// (`SleepChoice`), and the supply of a sleeping receiver is switched off when the rest lasts longer than sleep pays.
+/// Most devices always rest in the same way. For a receiver whose sleep is `auto`, the mode is chosen each time
+/// (`SleepChoice`). The supply of a sleeping receiver is switched off when a rest becomes too long for its sleep mode.
 struct DeviceRest: Sendable {
-  /// A rest of a year because of an error in these figures does no harm.
+  /// The longest timer. A year of rest because of an error in these figures does no harm.
   private static let longestTimer = 365.0 * 86_400
 
   /// The choice for the last rest, if there was one.
   private(set) var choice: SleepChoice?
-  /// The supply for which that counts.
+  /// The supply voltage of the choice.
   private var choiceVolts = 0.0
-  /// Its present or last kind of rest, if that is chosen; `nil` before the first.
+  /// The sleep mode of the present or last rest, if modes are chosen; `nil` before the first.
   private(set) var sleep: ReceiverSleep?
-  /// It should have fallen asleep after its last run, and has not.
+  /// Whether the device failed to fall asleep after its last run.
   private(set) var isAwake = false
 
-  /// Chooses its kind of rest from now on.
+  /// Chooses the sleep mode from now on.
   ///
   /// - Parameters:
-  ///   - driver: of the receiver, if it is known
-  ///   - workingMilliwatts: its power while it works
+  ///   - driver: the receiver's driver, if known
+  ///   - workingMilliwatts: the receiver's power while it works
   ///   - starts: the costs of starts after each kind of rest
-  /// - Returns: its kind of sleep with its supply on; `nil` for none
+  /// - Returns: the sleep mode with its supply on; `nil` for none
   mutating func choose(
     for pause: SleepChoice.Pause, of driver: ReceiverDriver, _ power: Board.Power, workingMilliwatts: Double,
     learnt starts: [ReceiverSleep: RestartCosts]
@@ -35,20 +35,21 @@ struct DeviceRest: Sendable {
     return choice.chosen.flatMap { $0.sleep == .off ? nil : $0.sleep }
   }
 
-  /// It was put to sleep, as far as possible.
+  /// Records that the device was put to sleep, if possible.
   ///
-  /// - Parameter sleep: its kind of sleep; `nil` for a device without one with its supply on
+  /// - Parameter sleep: the sleep mode; `nil` for a device without one while its supply is on
   mutating func began(isAsleep: Bool, as sleep: ReceiverSleep?, _ power: Board.Power) {
     isAwake = !isAsleep
     if power.choosesSleep { self.sleep = isAsleep ? sleep : .off }
   }
 
-  /// Its supply is off. However it rested, it does not any more: should the supply be switched on for others, it works.
+  /// Records that the supply is off. The device's sleep mode is over: if other devices switch the supply on, the device
+  /// works.
   mutating func lostSupply() {
     if sleep != nil { (sleep, isAwake) = (.off, true) }
   }
 
-  /// Its power without holders.
+  /// The device's power without holders.
   func milliwatts(_ power: Board.Power, isSupplied: Bool) -> Double {
     guard isSupplied else { return 0 }
     if isAwake { return power.milliwatts }
@@ -58,7 +59,7 @@ struct DeviceRest: Sendable {
     return choiceVolts > 0 ? 1000 * way.restWatts * power.supplyVolts / choiceVolts : 0
   }
 
-  /// The duration of rest after which its supply is switched off; `nil` if it stays on.
+  /// The duration of a rest after which the supply is switched off; `nil` if it stays on.
   var supplyEndsAfter: Duration? {
     guard let seconds = choice?.secondsUntilOff, seconds < DeviceRest.longestTimer else { return nil }
     return .nanoseconds(Int64(seconds * 1e9))

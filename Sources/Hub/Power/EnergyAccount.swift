@@ -2,51 +2,51 @@ import MonotonicTime
 
 /// The totals of one device: its time on, its energy, and the payers.
 ///
-/// It is brought up to date before anything changes that it depends on.
+/// Its totals are brought up to date before anything changes that they depend on.
 struct EnergyAccount: Sendable {
-  /// The purpose of the device's supply.
+  /// The reason why the device has power.
   enum Use: Equatable, Sendable {
-    /// It is wanted, and has not measured anything yet.
+    /// A client needs the device, which has not measured anything yet.
     case starting
     case measuring
-    /// It has no subscribers; it watches for motion of the board.
+    /// The device has no subscribers, and watches for motion of the board.
     case waitingForMotion
-    /// It has no holders.
+    /// The device has no holders.
     case resting
 
     fileprivate var isWanted: Bool { self == .starting || self == .measuring }
   }
 
-  /// How long it was wanted.
+  /// How long clients needed the device.
   private(set) var onTime = Duration.zero
-  /// Measured or stated.
+  /// The energy, measured or stated.
   private(set) var milliwattHours = 0.0
-  /// How much of that was measured.
+  /// The measured part of the energy.
   private(set) var measuredMilliwattHours = 0.0
   private(set) var bills = EnergyBills()
-  /// Its measured power, while a supply monitor measures it.
+  /// The power that a supply monitor measures at present.
   var measuredMilliwatts: Double?
-  /// Those for whom it is held in the end, as the hub knows them.
+  /// The direct and indirect clients that pay for the device.
   private(set) var payers: EnergyBills.Payers?
-  /// Its measured power at work.
+  /// The device's measured power while it works.
   private var measuredWork = MeanPower()
-  /// Those who pay for its start.
+  /// The payers of the start.
   private var starters: EnergyBills.Payers?
-  /// Those for whom it waits for motion.
+  /// The payers of the wait for motion.
   private var waitingPayers: EnergyBills.Payers?
   private var asOf: MonotonicInstant
   private var isClosed = false
 
   init(at now: MonotonicInstant) { asOf = now }
 
-  /// Its last measured power at work; `nil` if it was never measured.
+  /// The last measured power while the device worked; `nil` if it was never measured.
   var workingMilliwatts: Double? { measuredWork.milliwatts }
 
   /// Adds the time and the energy since the last call.
   ///
   /// - Parameters:
-  ///   - statedMilliwatts: its power since then, if it was not measured
-  ///   - book: the hourly record of the same
+  ///   - statedMilliwatts: the power since then, if it was not measured
+  ///   - book: the hourly record of the energy
   mutating func goOn(until now: MonotonicInstant, _ use: Use, drawing statedMilliwatts: Double, _ book: PowerBook) {
     let elapsed = now - asOf
     asOf = now
@@ -77,25 +77,25 @@ struct EnergyAccount: Sendable {
     }
   }
 
-  /// Whether others would pay from here on.
+  /// Whether the payers would change.
   ///
-  /// - Parameters: as of `charge`
+  /// - Parameters: see `charge`
   func isNews(_ payers: EnergyBills.Payers?, waiting: EnergyBills.Payers?) -> Bool {
     payers.map { $0 != self.payers } == true || waiting.map { $0 != waitingPayers } == true
   }
 
-  /// From now on these payers pay.
+  /// Sets the payers from now on.
   ///
   /// - Parameters:
   ///   - payers: `nil` for the previous ones
-  ///   - waiting: the payers while it waits for motion; `nil` for the previous ones
+  ///   - waiting: the payers while the device waits for motion; `nil` for the previous ones
   mutating func charge(_ payers: EnergyBills.Payers?, waiting: EnergyBills.Payers?) {
     self.payers = payers ?? self.payers
     starters = self.payers?.starters(after: starters)
     waitingPayers = waiting ?? waitingPayers
   }
 
-  /// Energy from now on is entered in another account.
+  /// Closes the account: energy from now on goes to another account.
   mutating func close() { isClosed = true }
 
   /// Continues with the totals of its predecessor, which contain the energy until now.
@@ -107,7 +107,7 @@ struct EnergyAccount: Sendable {
 }
 
 extension DeviceStatus {
-  /// As of when it was last brought up to date.
+  /// Copies an account as of its last update.
   mutating func take(_ account: EnergyAccount) {
     onTime = account.onTime
     (energyMilliwattHours, measuredMilliwattHours) = (account.milliwattHours, account.measuredMilliwattHours)

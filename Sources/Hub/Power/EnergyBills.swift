@@ -5,23 +5,24 @@ import Publishing
 /// - A subscriber pays an equal share of the device's energy while it measures.
 /// - The first subscriber pays for settling and acquiring, which it would have paid alone; several subscribers of one
 ///   wake share it.
-/// - `linger` is the time after the last subscriber, `standby` the cost of a supply that is on without a request.
+/// - `linger` is the energy of the idle time after the last subscriber. `standby` is the energy of a supply that is on
+///   without a request.
 public struct EnergyBills: Equatable, Sendable {
   public struct Bill: Equatable, Sendable {
-    /// The payers. Policies are in brackets, with which no subscriber's name begins.
+    /// The payer. Policies are in brackets, with which no subscriber's name begins.
     public var payer: String
     public var milliwattHours: Double
   }
 
-  /// Who shares something, and how many shares each has.
+  /// The payers of some energy, and the number of shares of each.
   struct Payers: Equatable, Sendable {
     struct Payer: Equatable, Sendable {
       var name: String
-      /// Of one.
+      /// The part of one payer.
       var part: Double
     }
 
-    /// In the order in which they came.
+    /// The payers in the order of their arrival.
     fileprivate(set) var payers: [Payer]
 
     static let linger = Payers([EnergyBills.linger])
@@ -32,8 +33,8 @@ public struct EnergyBills: Equatable, Sendable {
     }
 
     /// - Parameters:
-    ///   - shares: the number of holders of each payer, in the order of their arrival; none if it is not positive
-    ///   - holderCount: their sum
+    ///   - shares: the number of holders of each payer, in the order of their arrival; ignored unless positive
+    ///   - holderCount: the sum of the holders
     init(shares: some Sequence<(payer: String, holders: Int)>, of holderCount: Int) {
       payers = []
       var left = holderCount
@@ -69,19 +70,19 @@ public struct EnergyBills: Equatable, Sendable {
 
   public static let linger = "(linger)"
   public static let standby = "(standby)"
-  /// Those who came when the list was full.
+  /// The payer that stands for all payers beyond the limit.
   public static let others = "(others)"
-  /// The maximum number of names, in addition to the policies and the rest.
+  /// The maximum number of names, in addition to the policies and `others`.
   static let limit = 12
 
-  /// In the order in which they came.
+  /// The bills in the order of the payers' arrival.
   public private(set) var bills: [Bill] = []
 
   public init() {}
 
   public var milliwattHours: Double { bills.reduce(0) { $0 + $1.milliwattHours } }
 
-  /// Allocates for a new payer only.
+  /// Charges energy to payers. This allocates only for a new payer.
   mutating func charge(_ milliwattHours: Double, to payers: Payers) {
     for payer in payers.payers { charge(milliwattHours * payer.part, to: payer.name) }
   }
@@ -100,7 +101,7 @@ public struct EnergyBills: Equatable, Sendable {
     for bill in other.bills { charge(bill.milliwattHours, to: bill.payer) }
   }
 
-  /// An account's name in the bills: none passes for a policy.
+  /// The name of an account in the bills. It cannot be mistaken for a policy.
   static func name(of payer: Payer) -> String {
     payer.name.isEmpty || payer.name.utf8.first == 0x28 ? others : payer.name
   }

@@ -1,15 +1,15 @@
 import MonotonicTime
 
-/// A device's energy budget for a day, and the measures, in this order, when it runs short.
+/// A device's energy budget for a day, and the steps, in order, when the budget runs short.
 ///
-/// It is an account: a twenty-fourth of the day's energy is paid in evenly each hour, the device's energy is taken out,
-/// and at most a quarter of a day's energy can be saved. The emptier the account, the more measures apply: an excessive
-/// demand is thinned out over the whole day, instead of being served until noon.
+/// The budget is like a bank account. It receives a twenty-fourth of the day's energy each hour, the device's energy is
+/// taken out, and at most a quarter of a day's energy can be saved. The emptier the account, the more steps apply. An
+/// excessive demand is therefore reduced over the whole day, instead of being served until noon.
 public struct EnergyBudget: Equatable, Sendable {
   public static let milliwattHours = 0.001...1_000_000.0
 
   public var milliwattHoursPerDay: Double
-  /// Applied one after the other, each in addition to those before it.
+  /// The steps, which are applied one after the other. Each adds to the previous ones.
   public var steps: [Relaxation]
 
   public init(milliwattHoursPerDay: Double, steps: [Relaxation] = []) {
@@ -19,11 +19,11 @@ public struct EnergyBudget: Equatable, Sendable {
 
   private static let savedDays = 0.25
 
-  /// The limit of savings and of debts, so that one bad day is made up for in the next quarter of a day.
+  /// The limit of savings and debts. One bad day is therefore made up for in the next quarter of a day.
   var capacity: Double { EnergyBudget.savedDays * milliwattHoursPerDay }
 
-  /// The remaining energy, milliwatt-hours; below 0 the excess. It is computed from the hourly record of a week, so a
-  /// restart needs no further data.
+  /// The remaining energy, milliwatt-hours; negative if the budget is exceeded. It is computed from the hourly record
+  /// of a week, so it survives a restart.
   ///
   /// - Parameter now: seconds since 1970
   func left(_ ledger: EnergyLedger, now: Double) -> Double {
@@ -44,13 +44,13 @@ public struct EnergyBudget: Equatable, Sendable {
     return left
   }
 
-  /// The number of measures for a remaining energy.
+  /// The number of steps that apply at a remaining energy.
   ///
-  /// - Parameter taken: the present number. A measure is withdrawn only at half a step above the level at which it was
-  ///   taken: a balance at the threshold does not change it with each fix.
+  /// - Parameter taken: the present number; a step ends only half a step above the level at which it began, so that a
+  ///   balance at the threshold does not change the number with each fix
   func stepCount(left: Double, taken: Int) -> Int {
     let size = capacity / Double(steps.count + 1)
-    /// Below this the step is taken.
+    /// The remaining energy below which a step applies.
     func limit(_ step: Int) -> Double { capacity - Double(step) * size }
     var count = min(taken, steps.count)
     while count < steps.count, left < limit(count + 1) { count += 1 }
@@ -58,12 +58,12 @@ public struct EnergyBudget: Equatable, Sendable {
     return count
   }
 
-  /// The measures for a number of steps.
+  /// The combined relaxation of the first steps.
   func relaxation(_ stepCount: Int) -> Relaxation { steps.prefix(stepCount).reduce(.none) { $0.and($1) } }
 }
 
 extension EnergyBudget {
-  /// - Parameter section: has both keys, among others
+  /// - Parameter section: the section of the device, which has both keys
   init?(_ section: inout BoardSection, ofReceiver isReceiver: Bool) throws(BoardError) {
     let perDay = try section.number("milliwattHoursPerDay", in: EnergyBudget.milliwattHours)
     let steps = try section.sections("whenShort")

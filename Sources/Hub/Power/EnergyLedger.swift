@@ -1,32 +1,33 @@
-/// A device's energy, hour by hour for a week, by cause.
+/// A device's energy by cause, hour by hour for a week.
 public struct EnergyLedger: Equatable, Sendable {
   public struct Hour: Equatable, Sendable {
-    /// Since 1970.
+    /// The number of the hour since 1970.
     public var number: Int
     public var bills: EnergyBills
   }
 
-  /// A week, and the hour that is under way.
+  /// The number of hours: a week and the present hour.
   public static let hourCount = 7 * 24 + 1
 
-  /// In their order; hours in which nothing was drawn are left out.
+  /// The hours in order, without those that used no energy.
   public internal(set) var hours: [Hour] = []
 
   public init() {}
 
-  /// Charges energy evenly to the hours in which it was drawn.
+  /// Distributes energy evenly over the hours in which it was used.
   ///
   /// - Parameters:
   ///   - seconds: the duration
-  ///   - end: seconds since 1970; a clock that was set in the meantime moves the energy, and loses none of it
+  ///   - end: seconds since 1970; if the clock was set in the meantime, the energy moves to other hours, and none is
+  ///     lost
   mutating func charge(_ milliwattHours: Double, to payers: EnergyBills.Payers, over seconds: Double, until end: Double)
   {
     guard milliwattHours > 0, end.isFinite, seconds.isFinite else { return }
-    // A board without a real-time clock starts in 1970: earlier energy is entered in the first hour.
+    // A board without a real-time clock starts in 1970, so earlier energy goes to the first hour.
     let end = max(0, end)
     let now = Int((end / 3600).rounded(.down))
     let all = min(max(0, seconds), end)
-    // Energy from before the week is not recorded any more, and does not belong to the week either.
+    // Energy from before the week is dropped, and does not count for the week either.
     var from = max(end - all, Double(now - EnergyLedger.hourCount + 1) * 3600)
     while true {
       let hour = Int((from / 3600).rounded(.down))
@@ -36,15 +37,15 @@ public struct EnergyLedger: Equatable, Sendable {
       guard hour < now, to < end else { break }
       from = to
     }
-    // The time of a board without a real-time clock may be years off for a while: the most distant hours are dropped
-    // first.
+    // The clock of a board without a real-time clock may be wrong by years for a while, so the most distant hours are
+    // dropped first.
     while hours.count > EnergyLedger.hourCount, let first = hours.first, let last = hours.last {
       if now - first.number >= last.number - now { hours.removeFirst() } else { hours.removeLast() }
     }
   }
 
   private mutating func charge(_ milliwattHours: Double, to payers: EnergyBills.Payers, in hour: Int) {
-    // As a rule it is the last.
+    // The hour is usually the last one.
     var index = hours.endIndex
     while index > 0, hours[index - 1].number > hour { index -= 1 }
     if index == 0 || hours[index - 1].number < hour {
@@ -54,7 +55,7 @@ public struct EnergyLedger: Equatable, Sendable {
     hours[index - 1].bills.charge(milliwattHours, to: payers)
   }
 
-  /// The sum of the last hours, the one that is under way included.
+  /// The sum of the last hours, including the present one.
   ///
   /// - Parameter now: seconds since 1970
   public func bills(ofLast count: Int, now: Double) -> EnergyBills {

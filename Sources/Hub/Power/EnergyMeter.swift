@@ -2,19 +2,18 @@ import Devices
 import Guarding
 import Publishing
 
-/// Makes a supply monitor measure the power of some devices, for their books, while one of them is in use; otherwise
-/// the monitor sleeps.
+/// Measures the power of some devices with a supply monitor while one of them is in use; otherwise the monitor sleeps.
 ///
-/// Several devices may share the measured wire: its current is divided among them in proportion to the currents that
+/// Several devices may share the measured line. Its current is divided among them in proportion to the currents that
 /// the board file states.
 final class EnergyMeter: Sendable {
   private struct State {
-    /// While one of the devices is wanted.
+    /// The lease of the monitor while a client needs one of the devices.
     var lease: Lifetime?
     var isOver = false
   }
 
-  /// A reverse current of this size is no noise.
+  /// A reverse current of this size is not noise.
   private static let backwardsAmperes = -0.01
 
   private let devices: [DeviceMonitor]
@@ -30,7 +29,7 @@ final class EnergyMeter: Sendable {
     for device in devices {
       device.changes.subscribe(as: "energy", receiveValue: { [weak self] _ in self?.follow() }).store(in: lifetime)
     }
-    // For power that is not measured any more, the board file's values apply.
+    // If power is no longer measured, the board file's values apply.
     reader.monitor.changes.subscribe(
       as: "energy", receiveValue: { status in if status.power != .tracking { EnergyMeter.forget(devices) } }
     ).store(in: lifetime)
@@ -46,8 +45,8 @@ final class EnergyMeter: Sendable {
     }
   }
 
-  /// Called by any of the devices' threads. It works under the lock, so that the last call sees the present state:
-  /// nothing that subscribing or leaving calls takes this lock.
+  /// Updates the lease; any device's thread may call it. It works under the lock, so that the last call sees the
+  /// present state. This is safe because subscribing and leaving call nothing that takes this lock.
   private func follow() {
     state.withLock { state in
       let isWanted = !state.isOver && devices.contains(where: \.isWorking)
@@ -67,15 +66,15 @@ final class EnergyMeter: Sendable {
     if amperes < EnergyMeter.backwardsAmperes {
       reader.monitor.remark(on: .finding, "the current flows away from the load: is the shunt the other way round?")
     }
-    // Less than nothing is the noise about it, or that.
+    // A negative power is noise or a reverse current.
     let measured = max(0, 1000 * sample.volts * amperes)
     state.withLock { state in
-      // One that was under way when the last device left.
+      // This measurement was under way when the last device left.
       guard state.lease != nil else { return }
       let stated = devices.reduce(0) { $0 + $1.statedMilliwatts }
       let working = devices.count(where: \.isWorking)
       for device in devices {
-        // A device that has just started to draw cannot have more than the total.
+        // A device that has just started cannot get more than the total.
         let share = stated > 0 ? min(1, device.statedMilliwatts / stated) : device.isWorking ? 1 / Double(working) : 0
         device.measured(milliwatts: measured * share)
       }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// The lengths of the gaps between visits, in bins a quarter of an octave wide; old gaps have less weight.
+/// The lengths of the gaps between visits, in bins of a quarter octave. Old gaps have less weight.
 public struct GapHistogram: Equatable, Sendable {
   static let binsPerOctave = 4.0
   /// The upper edge of the first bin.
   static let shortestSeconds = 0.25
-  /// From a quarter of a second to twelve days.
+  /// The number of bins, from a quarter of a second to twelve days.
   public static let binCount = 88
   /// The effective number of remembered gaps.
   static let memory = 64.0
@@ -15,7 +15,7 @@ public struct GapHistogram: Equatable, Sendable {
 
   public init() {}
 
-  /// The gaps that still count.
+  /// The total weight of the remembered gaps.
   public var weight: Double { weights.reduce(0, +) }
 
   static func bin(of seconds: Double) -> Int {
@@ -26,7 +26,7 @@ public struct GapHistogram: Equatable, Sendable {
   /// The longest gap of a bin, seconds.
   public static func upperEdge(_ bin: Int) -> Double { shortestSeconds * exp2(Double(bin) / binsPerOctave) }
 
-  /// A usual one.
+  /// The typical gap of a bin, seconds.
   static func middle(_ bin: Int) -> Double { shortestSeconds * exp2((Double(bin) - 0.5) / binsPerOctave) }
 
   public mutating func add(_ seconds: Double) {

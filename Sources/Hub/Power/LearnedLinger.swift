@@ -1,18 +1,18 @@
-/// The time for which a device runs on after its last visitor: the cheapest one, by experience from its visits and
-/// starts.
+/// The cheapest idle timeout of a device, learned from its visits and starts.
 ///
-/// It is the ski rental problem. A linger as long as a restart costs (break-even) never costs more than twice the
-/// optimum with knowledge of the next visit (Karlin and others, Competitive snoopy caching, 1988). With knowledge of
-/// the usual gaps there is a better one: the linger of the least expected cost. Experience may mislead, so it is only
-/// applied with savings compared with twice the optimum; without savings, break-even applies again.
+/// This is the ski rental problem. An idle timeout whose cost equals a restart (break-even) never costs more than twice
+/// the optimum with knowledge of the next visit (Karlin and others, Competitive snoopy caching, 1988). If the usual
+/// gaps are known, there is a better one: the timeout with the least expected cost. Because experience may mislead, it
+/// is applied only as long as there are savings compared with twice the optimum; without savings, break-even applies
+/// again.
 ///
-/// A value, without a clock: the hub has one for each device, and the benchmark simulates with the same type.
+/// This is a value without a clock. The hub has one for each device, and the benchmark simulates with the same type.
 public struct LearnedLinger: Equatable, Sendable {
-  /// The device's power, and the assumption before its first start.
+  /// The device's power, and the assumed cost before its first start.
   public struct Costs: Equatable, Sendable {
-    /// How much more it draws while it works than while it rests.
+    /// The difference between the power at work and at rest.
     public var watts: Double
-    /// The assumed energy of a start, joules, before the first one.
+    /// The assumed energy of a start before the first one, joules.
     public var assumedJoules: Double
 
     public init(watts: Double, assumedJoules: Double) {
@@ -25,64 +25,66 @@ public struct LearnedLinger: Equatable, Sendable {
     public enum Ground: Equatable, Sendable {
       /// Sleeping would save nothing.
       case nothingToSave
-      /// Too few visits have been seen: break-even.
+      /// Too few visits have been seen, so break-even applies.
       case noHistory
-      /// The least expected loss.
+      /// The timeout has the least expected cost.
       case learnt
-      /// Visits have not been as they were learnt: as near to break-even as it takes to stay below twice the optimum.
+      /// Visits have differed from experience, so the timeout is near enough to break-even to stay below twice the
+      /// optimum.
       case guarded
-      /// All visitors came during the linger for so long that the cost of a restart may have changed unnoticed: one is
-      /// tried.
+      /// All visitors have come during the idle time for so long that the cost of a restart may have changed unnoticed.
+      /// A restart is tried.
       case trial
     }
 
     public var seconds: Double
     public var ground: Ground
-    /// Where lingering costs as much as a restart, seconds.
+    /// The idle time that costs as much as a restart, seconds.
     public var breakEvenSeconds: Double
-    /// Which part of the visits is expected to come while it lingers.
+    /// The expected share of visits that come during the idle time.
     public var expectedReturns: Double
   }
 
   public var restarts = RestartCosts()
   public internal(set) var gaps = GapHistogram()
-  /// The last ones, seconds, the latest at the end.
+  /// The last gaps in seconds, the latest at the end.
   public internal(set) var recentGaps: [Double] = []
-  /// The savings compared with twice the optimum, which may be risked; joules. `nil` before the first decision.
+  /// The savings compared with twice the optimum, which may be risked, joules. `nil` before the first decision.
   public internal(set) var savedJoules: Double?
-  /// The energy of lingering since the last restart; joules. It is not kept over restarts of the service, which restart
-  /// the device.
+  /// The energy of idle time since the last restart, joules. It is not kept across restarts of the service, which
+  /// restart the device.
   public internal(set) var bridgedJoules = 0.0
-  /// How many gaps have been seen.
+  /// The number of gaps so far.
   public internal(set) var gapCount = 0
-  /// The number of times that experience was replaced by the lessons of the last gaps.
+  /// The number of times that experience was replaced by the last gaps.
   public internal(set) var changeCount = 0
 
-  /// Fewer gaps than this teach nothing.
+  /// The minimum number of gaps to learn from.
   static let leastGaps = 3
-  /// The same of those that have lasted as long as the present one.
+  /// The minimum weight of the gaps that are longer than the present one.
   static let leastLongerGaps = 0.9
   static let recentCount = 8
-  /// The maximum savings for mistakes, in restarts, and the initial amount.
+  /// The maximum of the savings, and their initial amount, in restarts.
   static let mostSavedRestarts = 5.0
   static let givenRestarts = 2.0
-  /// Experience is discarded when, within the last gaps, it has cost this number of restarts more than they would have
-  /// taught.
+  /// Experience is discarded if, within the last gaps, it has cost this number of restarts more than experience from
+  /// those gaps would have.
   static let changeRestarts = 3.0
-  /// Savings are compared with slightly more than twice the optimum, so that a mistake does not prevent a new attempt.
+  /// Savings are measured against slightly more than twice the optimum, so that a mistake does not prevent a new
+  /// attempt.
   static let bound = 2.02
-  /// If visitors always come during the linger, there is no restart to learn from, and one that was expensive by chance
-  /// would be believed for ever. So a restart is tried when lingering has cost this number of restarts, which makes it
-  /// at most 5 % more expensive if it was right; and sooner if the last restart cost less than half of the believed
-  /// cost.
+  /// The idle cost, in restarts, after which a restart is tried. If visitors always come during the idle time, no
+  /// restart shows its cost, and one that was expensive by chance would be believed for ever. The trial costs at most 5
+  /// % if the belief was right. It comes sooner if the last restart cost less than half of the believed cost.
   static let trialRestarts = 20.0
   static let doubtedTrialRestarts = 4.0
-  /// If staying on costs next to nothing, as with a supply monitor's noise, this limits the worth of a restart: a week.
+  /// The longest idle time before a trial, a week. It applies if staying on costs next to nothing, as with a supply
+  /// monitor.
   static let mostSeconds = 7.0 * 86_400
 
   public init() {}
 
-  /// For how long to linger from now on. Takes microseconds.
+  /// Decides the idle timeout from now on. Takes microseconds.
   public func decide(_ costs: Costs) -> Decision {
     let restart = restarts.joules(after: 0, assuming: costs.assumedJoules)
     guard costs.watts > 0, costs.watts.isFinite else {
@@ -95,7 +97,7 @@ public struct LearnedLinger: Equatable, Sendable {
       )
     }
     let best = best(costs)
-    // A visitor just after the end costs a restart, in addition to the cost that the optimum pays twice.
+    // A visitor just after the end costs a restart in addition to the cost that the optimum pays twice.
     let safe = min(breakEven, max(0, breakEven - saved(restart) / costs.watts))
     let seconds = max(best, safe)
     if seconds > 0, isTrialDue(restart) {
@@ -106,11 +108,11 @@ public struct LearnedLinger: Equatable, Sendable {
       expectedReturns: returns(within: seconds))
   }
 
-  /// A visitor has come again.
+  /// Learns from the return of a visitor.
   ///
   /// - Parameters:
-  ///   - gap: the seconds since the last one left
-  ///   - lingered: the seconds for which the device was meant to linger by a decision of this value; `nil` without one
+  ///   - gap: the seconds since the last visitor left
+  ///   - lingered: the idle timeout of this value's last decision, seconds; `nil` without one
   public mutating func visited(after gap: Double, lingered: Double?, _ costs: Costs) {
     guard gap >= 0, gap.isFinite, costs.watts > 0 else { return }
     let restart = restarts.joules(after: 0, assuming: costs.assumedJoules)
@@ -127,9 +129,9 @@ public struct LearnedLinger: Equatable, Sendable {
     noticeChange(costs, restart)
   }
 
-  /// The device was restarted for any reason, which shows its cost without a trial.
+  /// Records a restart for any reason, which shows its cost without a trial.
   ///
-  /// - Parameters: as of `RestartCosts.started`
+  /// - Parameters: see `RestartCosts.started`
   mutating func restarted(after off: Double, joules: Double, seconds: Double, isComplete: Bool) {
     restarts.started(after: off, joules: joules, seconds: seconds, isComplete: isComplete)
     bridgedJoules = 0
@@ -149,7 +151,8 @@ public struct LearnedLinger: Equatable, Sendable {
 
   private func saved(_ restart: Double) -> Double { savedJoules ?? LearnedLinger.givenRestarts * restart }
 
-  /// Only with savings: a visitor immediately after its end costs a restart that the optimum does not pay.
+  /// Whether to try a restart. This requires savings, because a visitor immediately after the idle time costs a restart
+  /// that the optimum does not pay.
   private func isTrialDue(_ restart: Double) -> Bool {
     let isDoubted = (restarts[.hot]?.deviatingCount ?? 0) < 0
     let count = isDoubted ? LearnedLinger.doubtedTrialRestarts : LearnedLinger.trialRestarts
@@ -175,7 +178,7 @@ public struct LearnedLinger: Equatable, Sendable {
 
   private func best(_ costs: Costs) -> Double { best(costs, gaps) }
 
-  /// The linger of the least expected loss: none, as long as the gaps of some bin, or break-even.
+  /// The idle timeout with the least expected cost: none, the longest gap of some bin, or break-even.
   private func best(_ costs: Costs, _ gaps: GapHistogram) -> Double {
     let breakEven = breakEven(costs)
     var best = (seconds: 0.0, joules: expectedLoss(0, costs, gaps))
@@ -202,15 +205,15 @@ public struct LearnedLinger: Equatable, Sendable {
     LearnedLinger.loss(gap, linger, costs, restarts)
   }
 
-  /// The cost of a linger in a gap, including the restart; joules.
+  /// The cost of an idle timeout in a gap, including the restart, joules.
   public static func loss(_ gap: Double, _ linger: Double, _ costs: Costs, _ restarts: RestartCosts) -> Double {
     if gap <= linger { return costs.watts * gap }
     return costs.watts * linger + restarts.joules(after: gap - linger, assuming: costs.assumedJoules)
   }
 
-  /// The cost of the gap with knowledge of its length.
+  /// The cost of the gap if its length were known.
   public static func optimum(_ gap: Double, _ costs: Costs, _ restarts: RestartCosts) -> Double {
-    // Lingering a little can make a hot start of a warm one.
+    // A little idle time can turn a warm start into a hot one.
     let lingers = [0, gap - RestartCosts.Kind.hotSeconds, gap - RestartCosts.Kind.warmSeconds]
     return lingers.reduce(costs.watts * gap) { $1 < 0 ? $0 : min($0, loss(gap, $1, costs, restarts)) }
   }

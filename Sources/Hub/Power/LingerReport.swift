@@ -1,27 +1,27 @@
 import MonotonicTime
 
-/// How long a device lingers after its last visitor, and what that is based on, in figures and in words.
+/// The idle timeout of a device, and its reasons in figures and in words.
 public struct LingerReport: Equatable, Sendable {
-  /// Or else always `usual`.
+  /// Whether the idle timeout is learned; otherwise it is always `usual`.
   public var isLearned: Bool
   public var usual: Duration
   public var learned: LearnedLinger
   public var costs: LearnedLinger.Costs
-  /// The learnt linger for scheduled fixes.
+  /// The learned times of starts for scheduled fixes.
   public var acquisitions = AcquisitionTimes()
-  /// The kind of its last rest, if that is chosen each time; `nil` before the first.
+  /// The sleep mode of the last rest, if modes are chosen; `nil` before the first.
   public var sleep: SleepChoice?
 
-  /// The learnt value, applied or not.
+  /// The learned idle timeout, whether it applies or not.
   public var decision: LearnedLinger.Decision { learned.decide(costs) }
 
-  /// For how long it would linger now.
+  /// The present idle timeout.
   public var seconds: Double {
     let decision = decision
     return isLearned && decision.ground != .nothingToSave ? decision.seconds : usual.inSeconds
   }
 
-  /// Sentences without a full stop.
+  /// The explanation in sentences without a full stop.
   public var explanation: [String] {
     var lines: [String] = []
     let decision = decision
@@ -62,7 +62,7 @@ public struct LingerReport: Equatable, Sendable {
     return lines
   }
 
-  /// The gaps in classes that a person can tell apart.
+  /// The gaps in classes for people.
   private var gapLines: [String] {
     let limits: [(name: String, seconds: Double)] = [
       ("up to 2 s", 2), ("up to 10 s", 10), ("up to 30 s", 30), ("up to 2 min", 120), ("up to 15 min", 900),
@@ -83,7 +83,7 @@ public struct LingerReport: Equatable, Sendable {
 }
 
 extension LearnedLinger.Decision {
-  /// The reason for its length, as shown after a device's state.
+  /// The reason for the idle timeout, as shown after a device's state.
   public var reason: String {
     switch ground {
     case .nothingToSave: "sleeping would save nothing"
@@ -100,10 +100,10 @@ extension LearnedLinger.Decision {
 }
 
 extension Double {
-  /// Joules, in the unit in which there is something to be seen.
+  /// A number of joules in a readable unit.
   var energy: String { self < 1 ? "\((1000 * self).short) mJ" : "\(short) J" }
 
-  /// With three digits or so: `0.15`, `28`, `115.5`.
+  /// A number with about three digits: `0.15`, `28`, `115.5`.
   var short: String {
     let scale = abs(self) < 1 ? 1000.0 : abs(self) < 100 ? 10.0 : 1.0
     let rounded = (self * scale).rounded() / scale

@@ -1,15 +1,15 @@
 import HardwareIO
 import MonotonicTime
 
-/// Switches off everything that a previous hub may have left on: every power line first, then the chips and receivers
-/// without a switch are put to sleep.
+/// Switches off everything that a previous hub may have left on. It drives every power line first, and then puts chips
+/// and receivers without a switch to sleep.
 ///
 /// All lines are driven at the same time, and so are all chips, because one that hangs must not keep another one on.
-/// All of it takes at most `limit`, which is less than the systemd unit allows a start (`TimeoutStartSec`) and the
-/// actions after a stop (`TimeoutStopSec`).
+/// This takes at most `limit`, which is less than the systemd unit allows a start (`TimeoutStartSec`) and the actions
+/// after a stop (`TimeoutStopSec`).
 public struct MakingSafe {
   public static let limit = Duration.seconds(4)
-  /// A line that takes longer than this does not keep chips from being put to sleep.
+  /// The longest wait for lines. A hanging line does not keep chips from being put to sleep.
   private static let longestLine = Duration.seconds(1)
 
   private enum Outcome: Sendable {
@@ -18,7 +18,7 @@ public struct MakingSafe {
     case failed(HardwareError)
   }
 
-  /// The steps for the devices that share a line, a port or a chip, which are done one after the other.
+  /// The steps for the devices that share a line, a port or a chip. They run one after the other.
   private struct Group {
     var steps: [(hub: Int, id: String, reader: any Device)] = []
   }
@@ -28,8 +28,8 @@ public struct MakingSafe {
   private let clock: any MonotonicTimeSource
 
   /// - Parameters:
-  ///   - hubs: the one whose rails go on last
-  ///   - isStarting: leaves receivers alone that would have to be listened to for seconds: they sleep after the next visit
+  ///   - hubs: the hubs, the one whose rails continue last
+  ///   - isStarting: whether to skip receivers that would take seconds of listening; they sleep after the next visit
   public init(_ hubs: [Hub], isStarting: Bool = false, clock: any MonotonicTimeSource = MonotonicClock()) {
     self.hubs = hubs
     self.isStarting = isStarting
@@ -112,7 +112,7 @@ public struct MakingSafe {
 extension BoardDevice {
   fileprivate var isReceiver: Bool { if case .receiver = self { true } else { false } }
 
-  /// What only one at a time can talk through.
+  /// The port, bus or line that only one thread can use at a time.
   fileprivate var connection: String {
     if case .receiver(let receiver, _) = self { return receiver.port }
     return description.place.map { "\($0)" } ?? description.id

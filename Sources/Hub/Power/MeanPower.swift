@@ -1,12 +1,12 @@
-/// A device's power while it works, as measured by a supply monitor in about the last hour of work.
+/// The mean power of a device at work, as measured by a supply monitor in about the last hour of work.
 struct MeanPower: Sendable {
-  /// After this time, older measurements have half the weight.
+  /// The time after which a measurement has half its weight.
   private static let memoryHours = 1.0
 
   private var milliwattHours = 0.0
   private var hours = 0.0
 
-  /// `nil` before anything was measured.
+  /// The mean; `nil` before the first measurement.
   var milliwatts: Double? { hours > 0 ? milliwattHours / hours : nil }
 
   mutating func add(_ milliwatts: Double, hours: Double) {

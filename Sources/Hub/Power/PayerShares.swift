@@ -1,19 +1,19 @@
 import Publishing
 
-/// The payers of a device, and their shares: each holder has one share, however many leases it has.
+/// The payers of a device and their shares. Each holder has one share, however many leases it has.
 ///
-/// A holder that comes or leaves changes one number, however many there are.
+/// A holder that arrives or leaves changes one number, however many holders there are.
 struct PayerShares: Sendable {
-  /// In how many ways each holder holds it.
+  /// The number of leases of each holder.
   private var ways: [HolderID: Int] = [:]
-  /// How many holders each account pays for.
+  /// The number of holders of each account.
   private var shares: [String: Int] = [:]
-  /// The accounts, in the order in which they came.
+  /// The accounts in the order of their arrival.
   private var order: [String] = []
-  /// Those that only stand in for others.
+  /// The number of holders that only stand in for others.
   private var standInCount = 0
 
-  /// How many holders are kept.
+  /// The number of holders.
   var holderCount: Int { ways.count }
 
   mutating func add(_ holder: Holder) {
@@ -48,7 +48,7 @@ struct PayerShares: Sendable {
     shares.giveBackCapacity()
   }
 
-  /// The payers; `nil` if there are only stand-ins, in which case the previous payers continue to pay.
+  /// The payers; `nil` if there are only stand-ins, so that the previous payers continue.
   var payers: EnergyBills.Payers? {
     if order.isEmpty, standInCount > 0 { return nil }
     return EnergyBills.Payers(

@@ -1,7 +1,7 @@
 import Devices
 import Guarding
 
-/// The hub's lasting knowledge about one device's power: the experience from its visits and starts, and its energy,
+/// The hub's lasting knowledge about the power of one device: the experience from its visits and starts, and its energy
 /// hour by hour.
 ///
 /// It outlives readers and reloads, and is stored in a file between two runs of the hub (`PowerBooks`).
@@ -9,20 +9,19 @@ public final class PowerBook: Sendable {
   struct Content: Equatable, Sendable {
     var learned = LearnedLinger()
     var acquisitions = AcquisitionTimes()
-    /// The costs of starts after each kind of rest, for a receiver for which it is chosen.
+    /// The costs of starts after each kind of rest, if the receiver's sleep mode is chosen.
     var starts: [ReceiverSleep: RestartCosts] = [:]
-    /// The receiver of these starts, if it states a unique number.
+    /// The unique number of the receiver that made these starts, if it states one.
     var uniqueID: String?
     var ledger = EnergyLedger()
   }
 
-  /// Energy is recorded under a device's name, for any device of that name: a new book for it continues the same
-  /// ledger.
+  /// The energy of all devices of one name: a new book for the name continues the same ledger.
   private final class SharedLedger: Sendable {
     let ledger = Guarded(EnergyLedger())
   }
 
-  /// The driver and the place: another device under the same name has to learn everything again.
+  /// The driver and the place. Another device under the same name must learn everything again.
   let identity: String
   private let lessons = Guarded(LearnedLinger())
   private let times = Guarded(AcquisitionTimes())
@@ -32,7 +31,7 @@ public final class PowerBook: Sendable {
   private let systemTime: @Sendable () -> Int64
 
   /// - Parameters:
-  ///   - predecessor: of another device under the same name
+  ///   - predecessor: the book of the previous device under the same name
   ///   - systemTime: nanoseconds since 1970
   init(of identity: String, succeeding predecessor: PowerBook? = nil, systemTime: @escaping @Sendable () -> Int64) {
     self.identity = identity
@@ -44,22 +43,22 @@ public final class PowerBook: Sendable {
 
   func learn(_ lesson: (inout LearnedLinger) -> Void) { lessons.withLock { lesson(&$0) } }
 
-  /// How long its starts took to fixes of some grade.
+  /// The learned times of starts until fixes of each quality.
   public var acquisitions: AcquisitionTimes { times.withLock { $0 } }
 
   func learnAcquisitions(_ lesson: (inout AcquisitionTimes) -> Void) { times.withLock { lesson(&$0) } }
 
-  /// The costs of starts after each kind of rest, for a receiver for which it is chosen.
+  /// The costs of starts after each kind of rest, if the receiver's sleep mode is chosen.
   public var starts: [ReceiverSleep: RestartCosts] { startsBehindSleep.withLock { $0 } }
 
   func learnStart(behind sleep: ReceiverSleep, _ lesson: (inout RestartCosts) -> Void) {
     startsBehindSleep.withLock { lesson(&$0[sleep, default: RestartCosts()]) }
   }
 
-  /// The receiver whose starts are learnt, if it states a unique number.
+  /// The unique number of the receiver that the starts belong to, if it states one.
   public var uniqueID: String? { owner.withLock { $0 } }
 
-  /// The receiver in this place has stated its unique number. Experience from the starts of another one there is
+  /// Takes the unique number of the receiver in this place. Experience from the starts of another receiver is
   /// discarded; the times of visits do not depend on the receiver.
   func isOf(_ uniqueID: String) {
     let before = owner.withLock { owner in
@@ -77,13 +76,13 @@ public final class PowerBook: Sendable {
     shared.ledger.withLock { $0.charge(milliwattHours, to: payers, over: seconds, until: now) }
   }
 
-  /// Its energy in the last hours, including the present one.
+  /// The device's energy in the last hours, including the present one.
   public func bills(ofLast hours: Int) -> EnergyBills {
     let now = Double(systemTime()) / 1e9
     return shared.ledger.withLock { $0.bills(ofLast: hours, now: now) }
   }
 
-  /// Its remaining energy, milliwatt-hours.
+  /// The remaining energy of a budget, milliwatt-hours.
   func left(of budget: EnergyBudget) -> Double {
     let now = Double(systemTime()) / 1e9
     return shared.ledger.withLock { budget.left($0, now: now) }
@@ -95,7 +94,7 @@ public final class PowerBook: Sendable {
       ledger: shared.ledger.withLock { $0 })
   }
 
-  /// - Parameter identity: of the receiver from which it was learnt
+  /// - Parameter identity: the identity of the receiver that the content was learned from
   func restore(_ content: Content, of identity: String) {
     if identity == self.identity {
       lessons.withLock { $0 = content.learned }

@@ -1,24 +1,24 @@
 import Guarding
 
-/// The books of all devices, by their IDs. They outlive the board files that are read one after the other, and are
-/// stored in a file between two runs of the hub.
+/// The power books of all devices, by ID. They outlive reloads of the board file, and are stored in a file between two
+/// runs of the hub.
 public final class PowerBooks: Sendable {
   struct Entry: Sendable {
     var id: String
     var book: PowerBook
   }
 
-  /// Devices that the board does not name any more may come back; this is the maximum number of all books.
+  /// The maximum number of books. Devices that have left the board file keep theirs, because they may come back.
   static let limit = 64
 
   private let systemTime: @Sendable () -> Int64
-  /// The one that was opened last at the end.
+  /// The books, the last opened one at the end.
   private let entries = Guarded<[Entry]>([])
 
   /// - Parameter systemTime: nanoseconds since 1970
   public init(systemTime: @escaping @Sendable () -> Int64) { self.systemTime = systemTime }
 
-  /// The book of a device; a new one if another device had the name, which continues the energy recorded under it.
+  /// The book of a device. If another device had the name, the book is new and continues the energy recorded under it.
   func book(of id: String, _ identity: String) -> PowerBook {
     entries.withLock { entries in
       let known = entries.firstIndex { $0.id == id }.map { entries.remove(at: $0) }
@@ -33,11 +33,11 @@ public final class PowerBooks: Sendable {
 
   var snapshot: [Entry] { entries.withLock { $0 } }
 
-  /// Takes over the knowledge of a previous hub.
+  /// Restores the knowledge of a previous hub.
   ///
   /// - Parameter file: the contents of the file
-  /// - Returns: the errors of the entries that were skipped
-  /// - Throws: if nothing in the file is usable; then nothing is taken over
+  /// - Returns: the errors of skipped entries
+  /// - Throws: if nothing in the file is usable; then nothing is restored
   @discardableResult
   public func restore(_ text: [UInt8], file: String) throws(BoardError) -> [BoardError] {
     let (devices, problems) = try PowerBooksFile.read(text, file: file)
@@ -54,7 +54,7 @@ public final class PowerBooks: Sendable {
     return problems
   }
 
-  /// As the file has them.
+  /// The text of the file.
   public var text: [UInt8] {
     Array(PowerBooksFile.text(snapshot.map { ($0.id, $0.book.identity, $0.book.snapshot) }).utf8)
   }

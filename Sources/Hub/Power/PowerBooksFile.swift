@@ -5,7 +5,7 @@ import Glibc
 enum PowerBooksFile {
   typealias Device = (id: String, identity: String, content: PowerBook.Content)
 
-  /// A file of another version is started over, and that is said.
+  /// The version of the file. A file of another version is started over, and the log says so.
   private static let version = 1
 
   // MARK: Writing
@@ -50,7 +50,7 @@ enum PowerBooksFile {
     members.append("\"gaps\": \(object(gaps))")
     let hourLines = hours.joined(separator: ",\n")
     members.append(hours.isEmpty ? "\"hours\": {}" : "\"hours\": {\n\(hourLines)\n      }")
-    // An older release takes a key that it does not know for damage, so these stand only where they say something.
+    // An older release takes an unknown key for damage, so these are written only if they have content.
     if !acquisitions.isEmpty { members.append("\"acquisitions\": \(object(acquisitions))") }
     if !starts.isEmpty { members.append("\"startsBehindSleep\": \(object(starts))") }
     if let owner = device.content.uniqueID { members.append("\"uniqueID\": \(quoted(owner))") }
@@ -76,7 +76,7 @@ enum PowerBooksFile {
     "{" + members.map { "\(quoted($0.0)): \($0.1)" }.joined(separator: ", ") + "}"
   }
 
-  /// Six digits.
+  /// A number with six digits.
   private static func number(_ value: Double) -> String {
     guard value.isFinite, value != 0 else { return "0" }
     let scale = pow(10, 5 - log10(abs(value)).rounded(.down))
@@ -99,7 +99,7 @@ enum PowerBooksFile {
 
   // MARK: Reading
 
-  /// - Returns: the valid contents of the file, and the errors of the entries that were skipped
+  /// - Returns: the valid contents of the file, and the errors of skipped entries
   /// - Throws: if nothing in the file is usable
   static func read(_ text: [UInt8], file: String) throws(BoardError) -> (devices: [Device], problems: [BoardError]) {
     var root = try BoardSection(json5: text, file: file)
@@ -128,7 +128,7 @@ enum PowerBooksFile {
     var content = PowerBook.Content()
     let identity = try section.required("device")
     content.learned.restarts = try restarts(&section, "restarts")
-    // Files from before these were learnt have none.
+    // Files of older releases lack this.
     if var starts = try section.section("startsBehindSleep") {
       for key in starts.keys {
         guard let sleep = ReceiverSleep(rawValue: key) else {
@@ -149,7 +149,7 @@ enum PowerBooksFile {
         guard let seconds = Double(name), seconds > 0, seconds.isFinite else {
           throw gaps.wrong(name, expected: "named in seconds")
         }
-        // An edge that was rounded stays in its bin.
+        // The factor keeps a rounded edge in its bin.
         content.learned.gaps.weights[GapHistogram.bin(of: seconds * 0.99)] += weight
       }
     }
@@ -192,7 +192,7 @@ enum PowerBooksFile {
     return costs
   }
 
-  /// Files from before these were learnt have none.
+  /// Reads the times of starts. Files of older releases lack them.
   private static func readAcquisitions(
     _ section: inout BoardSection, into times: inout AcquisitionTimes
   ) throws(BoardError) {
@@ -213,7 +213,7 @@ enum PowerBooksFile {
 }
 
 extension BoardSection {
-  /// The members of an object whose keys are its writer's own, each a number, in the order of the file.
+  /// The members of an object with free keys, each a number, in the order of the file.
   fileprivate mutating func numbers(in range: ClosedRange<Double>) throws(BoardError) -> [(name: String, value: Double)]
   {
     var numbers: [(name: String, value: Double)] = []

@@ -1,34 +1,35 @@
 import Devices
 import MonotonicTime
 
-/// Tells a device's book what its life teaches: what its starts take, and when its visitors come again.
+/// Learns from a device's life: the costs of its starts, and when its visitors return.
 struct PowerLessons: Sendable {
   private struct Start {
     var at: MonotonicInstant
     var milliwattHours: Double
-    /// The seconds for which it had been off; `nil` if unknown.
+    /// The seconds that the device had been off; `nil` if unknown.
     var off: Double?
-    /// Its kind of rest before, if that is chosen each time.
+    /// The kind of rest before, if modes are chosen.
     var sleep: ReceiverSleep?
   }
 
   private struct Gap {
     var since: MonotonicInstant
-    /// As it was learnt; `nil` for as the board file says.
+    /// The learned idle timeout; `nil` if the board file's applies.
     var lingerSeconds: Double?
   }
 
-  /// The start of its rest; `nil` while it works, or if unknown.
+  /// The start of the rest; `nil` while the device works, or if unknown.
   private(set) var offSince: MonotonicInstant?
-  /// Until it measures.
+  /// The start in progress, until the device measures.
   private var start: Start?
-  /// While there is no visitor.
+  /// The gap in progress, while there is no visitor.
   private var gap: Gap?
 
   /// The time since the last visitor; `nil` while there is one, or if visits are scheduled.
   var awaySince: MonotonicInstant? { gap?.since }
 
-  /// The machine was suspended, and the device rested on. A start that was under way teaches nothing.
+  /// Advances the times after the machine was suspended; the device continued to rest. A start in progress teaches
+  /// nothing.
   mutating func goBack(by slept: Duration) {
     offSince?.moveBack(by: slept)
     gap?.since.moveBack(by: slept)
@@ -36,21 +37,21 @@ struct PowerLessons: Sendable {
   }
 
   /// - Parameters:
-  ///   - milliwattHours: the device's energy until now
-  ///   - sleep: its kind of rest before, if that is chosen each time
+  ///   - milliwattHours: the device's energy so far
+  ///   - sleep: the kind of rest before, if modes are chosen
   mutating func required(at now: MonotonicInstant, _ milliwattHours: Double, after sleep: ReceiverSleep? = nil) {
     start = Start(
       at: now, milliwattHours: milliwattHours, off: offSince.map { now.seconds(since: $0) }, sleep: sleep)
     offSince = nil
   }
 
-  /// - Parameter restWatts: its power at rest
+  /// - Parameter restWatts: the device's power at rest
   mutating func tracking(at now: MonotonicInstant, _ milliwattHours: Double, restWatts: Double, _ book: PowerBook) {
     end(at: now, milliwattHours, restWatts, isComplete: true, book)
   }
 
   mutating func released(at now: MonotonicInstant, _ milliwattHours: Double, restWatts: Double, _ book: PowerBook) {
-    // A visit without a fix shows at least a lower bound.
+    // A visit without a fix still shows a lower bound.
     end(at: now, milliwattHours, restWatts, isComplete: false, book)
     offSince = now
   }
@@ -76,10 +77,10 @@ struct PowerLessons: Sendable {
     book.learn { $0.visited(after: now.seconds(since: gap.since), lingered: gap.lingerSeconds, costs) }
   }
 
-  /// A scheduled visit teaches nothing about the times of other visits.
+  /// Forgets the present gap, because a scheduled visit teaches nothing about other visits.
   mutating func forgetGap() { gap = nil }
 
-  /// - Parameter seconds: for how long it lingers as it was learnt; `nil` for as the board file says
+  /// - Parameter seconds: the learned idle timeout; `nil` if the board file's applies
   mutating func left(at now: MonotonicInstant, lingering seconds: Double?) {
     gap = Gap(since: now, lingerSeconds: seconds)
   }

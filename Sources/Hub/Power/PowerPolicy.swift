@@ -1,14 +1,13 @@
 import Publishing
 import MonotonicTime
 
-/// The part of a board file's power settings for a device that may change while it works: when the device sleeps, and
-/// the costs of its fixes.
+/// The power settings of a device that may change while it works: they decide when it sleeps, and what its fixes cost.
 struct PowerPolicy: Equatable, Sendable {
-  /// How long it runs on after its last subscriber.
+  /// The fixed idle timeout after the last subscriber.
   var linger: Duration
-  /// It lingers as its visits and starts have taught, in place of always as long.
+  /// Whether the idle timeout is learned from visits and starts, instead of fixed.
   var lingersAsLearned: Bool
-  /// Its daily energy budget; `nil` for no limit.
+  /// The daily energy budget; `nil` for no limit.
   var budget: EnergyBudget?
 
   func lingersLike(_ other: PowerPolicy) -> Bool {
@@ -22,8 +21,8 @@ extension Board.Power {
     set { (timing.linger, lingersAsLearned, budget) = (newValue.linger, newValue.lingersAsLearned, newValue.budget) }
   }
 
-  /// The settings for which a reader is made. The others may change while it works: the source of power measurements,
-  /// the power stated by the board file, its minimum times and its policy.
+  /// The settings that a reader depends on. The others may change while it works: the source of power measurements, the
+  /// power that the board file states, the minimum times and the policy.
   var ofReader: Board.Power {
     var power = self
     power.monitor = nil
@@ -33,7 +32,7 @@ extension Board.Power {
     return power
   }
 
-  /// The same for a device whose power at rest is unknown.
+  /// The settings of a device whose power at rest is unknown.
   var withoutRest: Board.Power {
     var power = self
     power.standbyMilliamperes = 0

@@ -3,22 +3,23 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// One switch of a supply and the devices on it: on with the first device that needs it, off after the last, unless a
-/// device sleeps and needs it for its memory.
+/// A switched supply and the devices on it. It is on from the first device that needs it until the last, or longer if a
+/// sleeping device needs it for its memory.
 ///
 /// A rail knows nothing of board files and outlives them. `RailMachine` decides. Driving a line may hang, so it happens
-/// under no lock: the thread that drives the line owns it until it reports the result. Nothing is driven on the timers'
-/// thread.
+/// outside all locks. The thread that drives the line owns it until it reports the result. The timers' thread drives
+/// nothing.
 public final class PowerRail: Sendable {
   public struct Supply: Equatable, Sendable {
     public var isOn: Bool
-    /// The IDs of the devices that want it on, in the order in which they came.
+    /// The IDs of the devices that need the supply, in the order of their requests.
     public var users: [String]
-    /// The IDs of the devices that no client wants and that need it for their sleep.
+    /// The IDs of sleeping devices, which no client needs, but which need the supply for their sleep.
     public var sleepers: [String] = []
-    /// Since when it is on, or off; `nil` if it has been off since before the hub began.
+    /// Since when the supply is on, or off; `nil` if it has been off since before the hub began.
     public var since: MonotonicInstant?
-    /// Why its line could not be driven low: it counts as on, and is tried again until it is low.
+    /// Why the line could not be driven low. The supply then counts as on, and the rail tries again until the line is
+    /// low.
     public var problem: HardwareError?
     /// Whether a thread drives the line at present.
     var isBeingSwitched = false
@@ -26,9 +27,10 @@ public final class PowerRail: Sendable {
 
   private struct State {
     var machine: RailMachine
-    /// Requested from the first time that it is driven high until it is low. The thread that drives the line takes it.
+    /// The requested line, from the first time it is driven high until it is low. The thread that drives the line takes
+    /// it.
     var output: (any GPIOOutput)?
-    /// Raised when the supply has changed.
+    /// The signals to raise when the supply has changed.
     var waiting: [WakeSignal] = []
   }
 
@@ -54,13 +56,14 @@ public final class PowerRail: Sendable {
     try? state.withLock { $0.output }?.close()
   }
 
-  /// Whether the supply is on, and for whom. Subscribing switches nothing.
+  /// The state of the supply and its users. A subscription switches nothing.
   public var supply: Property<Supply> { property.readOnly }
 
-  /// Whether its line could be driven at all.
+  /// Whether the line has ever been driven.
   var hasBeenDriven: Bool { state.withLock { $0.machine.hasBeenDriven } }
 
-  /// Whether the supply is on for one of its users and for no other device, awake or asleep: letting go of it would switch it off.
+  /// Whether the supply is on for this user only, so that its release would switch the supply off. No other
+  /// device, awake or asleep, needs the supply.
   func isOn(forAlone user: String) -> Bool {
     state.withLock { state in
       let supply = state.machine.supply
@@ -68,7 +71,8 @@ public final class PowerRail: Sendable {
     }
   }
 
-  /// Whether a device that sleeps without having asked for the supply keeps it: it cannot be switched, or is on for others.
+  /// Whether a device that rests without needing the supply keeps it, because the supply has no switch or is on for
+  /// others.
   var outlastsRests: Bool {
     state.withLock { state in
       let supply = state.machine.supply
@@ -76,10 +80,10 @@ public final class PowerRail: Sendable {
     }
   }
 
-  /// The supply has been off since an instant in the run of a hub before this one.
+  /// Records that the supply has been off since an instant in the run of a previous hub.
   func wasOff(since instant: MonotonicInstant) { change { $0.machine.wasOff(since: instant) } }
 
-  /// Until when the supply has to stay off; `nil` if it is on, or has been off since before the hub began.
+  /// The time until which the supply must stay off; `nil` if it is on, or has been off since before the hub began.
   func restEnd(_ minimumOff: Duration) -> MonotonicInstant? { state.withLock { $0.machine.restEnd(minimumOff) } }
 }
 
@@ -89,9 +93,9 @@ extension PowerRail {
   /// Switches the supply on for a device until `release`.
   ///
   /// - Parameters:
-  ///   - minimumOff: how long the supply must have been off before
-  ///   - minimumOn: how long the supply stays on at least, also after `release`
-  ///   - poller: ends the wait for that early when the reader is told to stop
+  ///   - minimumOff: the minimum time off before it is switched on
+  ///   - minimumOn: the minimum time on, also after `release`
+  ///   - poller: ends the wait early when the reader is told to stop
   /// - Returns: since when it is on; `nil` if the reader was told to stop before
   func require(
     for user: String, after minimumOff: Duration, atLeast minimumOn: Duration = .zero, _ poller: Poller
@@ -124,7 +128,7 @@ extension PowerRail {
 
   private var lineName: String { if case .gpio(let name, _) = `switch` { "\(name)" } else { "none" } }
 
-  /// Another thread drives the line within this time, or hangs.
+  /// The longest time that another thread may drive the line before it counts as hanging.
   private static let patience = Duration.seconds(2)
 
   private func wait(for news: WakeSignal, until end: MonotonicInstant, _ poller: Poller) -> Poller.Event {
@@ -133,7 +137,7 @@ extension PowerRail {
       timer.cancel()
       state.withLock { $0.waiting.removeAll { $0 === news } }
     }
-    // Without a descriptor it asks again each second.
+    // Without a descriptor, this thread asks again each second.
     let descriptor = news.fileDescriptor < 0 ? nil : news.fileDescriptor
     return poller.wait(for: descriptor, atMost: descriptor == nil ? .seconds(1) : .seconds(3600))
   }
@@ -177,22 +181,23 @@ extension PowerRail {
 // MARK: Off
 
 extension PowerRail {
-  /// Ends what `require` began; the last user's end drives the line low on this thread, unless a device sleeps by it, or its least time
-  /// on has not passed: then that happens later. Does nothing for a device that is no user.
+  /// Ends the requirement of `require`. The end of the last user drives the line low on this thread. If a sleeping
+  /// device needs the supply, or its minimum time on has not passed, that happens later. Does nothing for a device that
+  /// is no user.
   func release(for user: String) { perform(change { $0.machine.release(for: user, clock.now) }) }
 
-  /// The device does not get the supply any more, whatever its reader is doing and however short it was on. Returns at once.
+  /// Takes the supply from a device, whatever its reader is doing and however short it was on. Returns at once.
   func cut(for user: String) { performElsewhere(change { $0.machine.cut(for: user, clock.now) }) }
 
-  /// How long buffers take to run a supply down.
+  /// The time in which a supply's capacitors discharge.
   private static let leastOff = Duration.milliseconds(200)
 
   /// Switches the supply off and on again for one of its users, unless it is on for others as well.
   ///
   /// - Parameters:
-  ///   - minimumOff: how long it has to be off
-  ///   - poller: ends that wait early when the reader is told to stop
-  /// - Returns: since when it is on; `nil` if the reader was told to stop: then it is no user any more
+  ///   - minimumOff: the minimum time off
+  ///   - poller: ends the wait early when the reader is told to stop
+  /// - Returns: since when the supply is on; `nil` if the reader was told to stop, which ends its use
   func cycle(
     for user: String, off minimumOff: Duration, atLeast minimumOn: Duration, _ poller: Poller
   ) throws(HardwareError) -> MonotonicInstant? {
@@ -200,20 +205,21 @@ extension PowerRail {
     return try require(for: user, after: max(minimumOff, PowerRail.leastOff), atLeast: minimumOn, poller)
   }
 
-  /// A device that fell asleep needs the supply for that, and is not its user any more. Switches nothing.
+  /// Turns a user that fell asleep into a sleeper, which still needs the supply. Switches nothing.
   func rest(_ user: String) { change { $0.machine.rest(user) } }
 
-  /// Ends what `rest` began: the device will not be woken any more, or may lose its supply. The supply goes off now if it is on for
-  /// no other device, and with the last of the others otherwise. Returns at once. Does nothing for a device that does not sleep.
+  /// Ends a sleeper's need for the supply, because the device will not be woken any more, or may lose its supply. The
+  /// supply goes off now if no other device needs it, and otherwise with the last one. Returns at once. Does nothing
+  /// for a device that does not sleep.
   func endRest(of sleeper: String) { performElsewhere(change { $0.machine.endRest(of: sleeper, clock.now) }) }
 
-  /// The process is about to end: no least time on holds any more. Returns at once.
+  /// Switches off because the process is about to end. Minimum times on do not apply any more. Returns at once.
   func end() { performElsewhere(change { $0.machine.end(clock.now) }) }
 
-  /// Tries again to drive a line low that could not be. Returns at once.
+  /// Tries again to drive a line low after a failure. Returns at once.
   func retry() { performElsewhere(change { $0.machine.look(clock.now) }) }
 
-  /// Drives the safe level once, whatever a previous hub left; does nothing if the supply is in use.
+  /// Drives the line low once, whatever a previous hub left. Does nothing if the supply is in use.
   func makeSafe() throws(HardwareError) {
     if let problem = perform(change { $0.machine.makeSafe() }) { throw problem }
   }
@@ -242,36 +248,37 @@ extension PowerRail {
     }
   }
 
-  /// On a thread of its own: a line that hangs must not stop the thread of the timers, of the signals or of another device.
+  /// Performs an effect on its own thread, because a hanging line must not stop the thread of the timers, of the
+  /// signals or of another device.
   private func performElsewhere(_ effect: RailMachine.Effect) {
     guard effect == .driveLow else {
       perform(effect)
       return
     }
-    // Without a thread to give it is better to wait than to leave the line high.
+    // Without a thread it is better to wait than to leave the line high.
     if DetachedThread.start("power line", { self.perform(effect) }) != 0 { perform(effect) }
   }
 
-  /// - Returns: the line if it stays requested, and why it could not be driven low
+  /// - Returns: the line, if it stays requested, and the error if it could not be driven low
   private func driveLow(_ output: (any GPIOOutput)?) -> (kept: (any GPIOOutput)?, problem: HardwareError?) {
     guard case .gpio(let name, let activeLow) = `switch` else { return (nil, nil) }
     var kept = output
     do throws(HardwareError) {
-      // Opening drives the safe level, and closing leaves it.
+      // Opening a line drives it low, and closing leaves it low.
       let line = if let output { output } else { try hardware.gpioOutput(name, activeLow: activeLow) }
       kept = line
       try line.close()
       return (nil, nil)
     } catch {
       switch error {
-      // A chip that has gone away comes back as another one, whose line has to be opened again.
+      // A chip that has disappeared returns as a new one, whose line must be opened again.
       case .notFound, .disconnected: return (nil, error)
       default: return (kept, error)
       }
     }
   }
 
-  /// Changes the state under the lock, and tells of a change once the lock is free.
+  /// Changes the state under the lock, and reports a change after the lock is released.
   private func change<Result>(_ body: (inout State) -> Result) -> Result {
     let (result, woken, mustDeliver) = state.withLock { state -> (Result, [WakeSignal], Bool) in
       let before = state.machine.supply

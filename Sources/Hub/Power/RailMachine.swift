@@ -6,7 +6,7 @@ import Publishing
 ///
 /// It only decides: its methods take an event and return the actions. The line, the lock, the clock and the threads
 /// belong to `PowerRail`. One thread at a time drives the line, from an effect or answer that says `drive` to the call
-/// that reports the result; in between every other thread is told to wait.
+/// that reports the result; in between, every other thread must wait.
 struct RailMachine: Sendable {
   typealias Supply = PowerRail.Supply
 
@@ -14,25 +14,25 @@ struct RailMachine: Sendable {
     case nothing
     /// Drive the line low, then call `droveLow`.
     case driveLow
-    /// Call `look` at that instant.
+    /// Call `look` at this instant.
     case lookAgain(at: MonotonicInstant)
   }
 
-  /// The next action of a device that requires the supply.
+  /// The next action for a device that requires the supply.
   enum Answer: Equatable {
     case granted(since: MonotonicInstant)
     /// Drive the line high, then call `droveHigh`.
     case driveHigh
-    /// The supply has to stay off until then. Ask again at that instant, or when the supply changes.
+    /// The supply must stay off until this instant. Ask again then, or when the supply changes.
     case rest(until: MonotonicInstant)
     /// Another thread drives the line. Ask again when the supply changes.
     case busy
   }
 
-  /// How driving the line high ended.
+  /// The result of driving the line high.
   enum HighResult: Equatable {
     case high
-    /// The line could not be opened: nothing has changed.
+    /// The line could not be opened, and nothing has changed.
     case unopened
     /// The line was driven low again.
     case low
@@ -40,20 +40,20 @@ struct RailMachine: Sendable {
     case unknown(HardwareError)
   }
 
-  /// A line that cannot be driven low is tried again ever less often.
+  /// The growing pauses between attempts to drive a line low.
   static let backoff = Backoff(initial: .seconds(1), maximum: .seconds(60))
 
   private(set) var supply: Supply
-  /// Whether the line has been driven to a level at all.
+  /// Whether the line has ever been driven.
   private(set) var hasBeenDriven = false
   private let isSwitched: Bool
-  /// The least time on that the last device to require the supply asks for.
+  /// The minimum time on of the last device that required the supply.
   private var minimumOn = Duration.zero
-  /// How often in a row the line could not be driven low.
+  /// The number of consecutive failures to drive the line low.
   private var failures = 0
-  /// The users that were cut off while a thread drove the line high for them.
+  /// The users that lost the supply while a thread drove the line high for them.
   private var withdrawn: [String] = []
-  /// Whether the process is about to end: no least time on holds any more.
+  /// Whether the process is about to end, so that minimum times on do not apply any more.
   private var isEnding = false
 
   init(isSwitched: Bool, now: MonotonicInstant) {
@@ -61,7 +61,7 @@ struct RailMachine: Sendable {
     supply = Supply(isOn: !isSwitched, users: [], since: isSwitched ? nil : now)
   }
 
-  /// The supply has been off since an instant in the run of a hub before this one.
+  /// Records that the supply has been off since an instant in the run of a previous hub.
   mutating func wasOff(since instant: MonotonicInstant) {
     if isSwitched, !supply.isOn, supply.since == nil, !supply.isBeingSwitched { supply.since = instant }
   }
@@ -80,12 +80,12 @@ struct RailMachine: Sendable {
     }
     if !supply.isOn, let end = restEnd(minimumOff), end > now { return .rest(until: end) }
     supply.isBeingSwitched = true
-    // What was cut while its last run let go of the supply says nothing of this one.
+    // A withdrawal during the previous run does not affect this one.
     withdrawn.removeAll { $0 == user }
     return .driveHigh
   }
 
-  /// Until when the supply has to stay off; `nil` if it is on or has been off since before the hub began.
+  /// The time until which the supply must stay off; `nil` if it is on, or has been off since before the hub began.
   func restEnd(_ minimumOff: Duration) -> MonotonicInstant? {
     supply.isOn ? nil : supply.since.map { $0 + minimumOff }
   }
@@ -121,16 +121,16 @@ struct RailMachine: Sendable {
 
   // MARK: Off
 
-  /// Ends what `require` began.
+  /// Ends the requirement of `require`.
   ///
-  /// - Parameter early: before its least time on has passed
+  /// - Parameter early: whether to ignore the minimum time on
   mutating func release(for user: String, early: Bool = false, _ now: MonotonicInstant) -> Effect {
     guard let index = supply.users.firstIndex(of: user) else { return .nothing }
     supply.users.remove(at: index)
     return settle(now, early: early)
   }
 
-  /// The device does not get the supply any more, whatever its reader is doing.
+  /// Takes the supply from a device, whatever its reader is doing.
   mutating func cut(for user: String, _ now: MonotonicInstant) -> Effect {
     supply.sleepers.removeAll { $0 == user }
     if supply.users.contains(user) { return release(for: user, early: true, now) }
@@ -138,27 +138,27 @@ struct RailMachine: Sendable {
     return settle(now, early: true)
   }
 
-  /// A device that fell asleep needs the supply for that, and is not its user any more.
+  /// Turns a user that fell asleep into a sleeper, which still needs the supply.
   mutating func rest(_ user: String) {
     guard let index = supply.users.firstIndex(of: user) else { return }
     supply.users.remove(at: index)
     supply.sleepers.append(user)
   }
 
-  /// Ends what `rest` began.
+  /// Ends the need of `rest`.
   mutating func endRest(of sleeper: String, _ now: MonotonicInstant) -> Effect {
     guard supply.sleepers.contains(sleeper) else { return .nothing }
     supply.sleepers.removeAll { $0 == sleeper }
     return settle(now)
   }
 
-  /// The process is about to end.
+  /// Switches off because the process is about to end.
   mutating func end(_ now: MonotonicInstant) -> Effect {
     isEnding = true
     return settle(now)
   }
 
-  /// The time for which `lookAgain` asked has come, or a device on this supply stops.
+  /// Continues at the instant of `lookAgain`, or because a device on this supply stops.
   mutating func look(_ now: MonotonicInstant) -> Effect { settle(now) }
 
   private mutating func settle(_ now: MonotonicInstant, early: Bool = false) -> Effect {
@@ -170,14 +170,14 @@ struct RailMachine: Sendable {
     return .driveLow
   }
 
-  /// Whatever a previous hub left; nothing if the supply is in use.
+  /// Switches off whatever a previous hub left; does nothing if the supply is in use.
   mutating func makeSafe() -> Effect {
     guard isSwitched, isUnused, !supply.isBeingSwitched, !supply.isOn || supply.problem != nil else { return .nothing }
     supply.isBeingSwitched = true
     return .driveLow
   }
 
-  /// - Parameter problem: why the line could not be driven low; `nil` if it was
+  /// - Parameter problem: why the line could not be driven low; `nil` on success
   mutating func droveLow(_ problem: HardwareError?, _ now: MonotonicInstant) -> Effect {
     supply.isBeingSwitched = false
     if let problem { return couldNotBeDriven(problem, now) }
@@ -193,7 +193,7 @@ struct RailMachine: Sendable {
   private mutating func couldNotBeDriven(_ problem: HardwareError, _ now: MonotonicInstant) -> Effect {
     failures += 1
     supply.problem = problem
-    // A line that has never been there is not known to be on; any other one may be.
+    // A line that has never existed is off as far as known; any other one may be on.
     let isMissing = if case .notFound = problem { !hasBeenDriven } else { false }
     if !supply.isOn, !isMissing { (supply.isOn, supply.since) = (true, now) }
     return .lookAgain(at: now + delay)

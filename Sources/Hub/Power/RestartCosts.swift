@@ -1,7 +1,8 @@
-/// The cost of making a device measure again, by its time off: learnt from each start.
+/// The cost of making a device measure again, by its time off. It is learned from each start.
 ///
-/// A receiver knows the precise orbits of satellites for some two hours (hot), the rough ones for some days (warm), and
-/// then nothing (cold). Without a backup supply it knows nothing from the first second on, which the figures then show.
+/// A receiver knows the precise orbits of satellites for about two hours (hot), the rough ones for some days (warm),
+/// and then nothing (cold). Without a backup supply it knows nothing from the first second on, which the figures then
+/// show.
 public struct RestartCosts: Equatable, Sendable {
   public enum Kind: String, CaseIterable, Sendable {
     case hot
@@ -12,23 +13,23 @@ public struct RestartCosts: Equatable, Sendable {
     public static let hotSeconds = 2.0 * 3600
     static let warmSeconds = 7.0 * 86_400
 
-    /// - Parameter off: for how many seconds the device was
+    /// - Parameter off: the seconds that the device was off
     public init(after off: Double) {
       self = off <= Kind.hotSeconds ? .hot : off <= Kind.warmSeconds ? .warm : .cold
     }
   }
 
-  /// Of one kind of start.
+  /// The cost of one kind of start.
   public struct Estimate: Equatable, Sendable {
     public var joules: Double
     public var seconds: Double
-    /// How many starts it is made of.
+    /// The number of starts in the estimate.
     public var count: Int
-    /// The last starts that were far off to the same side: joules and seconds.
+    /// The sum of the last starts that differ much in the same direction: joules and seconds.
     var deviating = SIMD2(0.0, 0.0)
-    /// How many; negative where they were cheaper.
+    /// The number of such starts; negative if they were cheaper.
     var deviatingCount = 0
-    /// How many in a row were given up, up to now.
+    /// The number of consecutive starts without a measurement, up to now.
     var unfinishedCount = 0
 
     init(joules: Double, seconds: Double, count: Int = 1) {
@@ -37,8 +38,8 @@ public struct RestartCosts: Equatable, Sendable {
       self.count = count
     }
 
-    /// This number of starts in a row that cost less than half or more than twice as much is no coincidence: it is
-    /// another receiver, or another place for its antenna.
+    /// After this number of consecutive starts at less than half or more than twice the cost, the estimate is replaced:
+    /// the receiver or the place of its antenna has changed.
     private static let change = 3
 
     fileprivate mutating func take(joules: Double, seconds: Double) {
@@ -60,10 +61,11 @@ public struct RestartCosts: Equatable, Sendable {
     }
   }
 
-  /// A start that was given up counts at most as this multiple of the known cost.
+  /// A start without a measurement counts at most as this multiple of the known cost.
   private static let mostOfIncomplete = 2.0
-  /// After this number of them in a row they teach nothing more: a night without sky does not make a receiver more
-  /// expensive to start. If it were believed, the receiver would never be switched off, and never show its real cost.
+  /// After this number of consecutive starts without a measurement, further ones teach nothing: a night without sky
+  /// does not make a receiver more expensive to start. Otherwise the receiver would never be switched off, and never
+  /// show its real cost.
   private static let mostUnfinished = 3
 
   private var hot: Estimate?
@@ -90,11 +92,11 @@ public struct RestartCosts: Equatable, Sendable {
     }
   }
 
-  /// The device measures, or was given up without a measurement.
+  /// Records that the device measures, or that the start was given up.
   ///
   /// - Parameters:
-  ///   - off: the seconds for which it had been off
-  ///   - isComplete: `false` if it was given up: it would have cost more
+  ///   - off: the seconds that the device had been off
+  ///   - isComplete: `false` if the start was given up, so that it would have cost more
   public mutating func started(after off: Double, joules: Double, seconds: Double, isComplete: Bool = true) {
     guard joules >= 0, seconds >= 0 else { return }
     let kind = Kind(after: off)
@@ -106,7 +108,7 @@ public struct RestartCosts: Equatable, Sendable {
       self[kind]?.take(joules: joules, seconds: seconds)
       self[kind]?.unfinishedCount = 0
     } else if joules > known, let unfinished = self[kind]?.unfinishedCount, unfinished < RestartCosts.mostUnfinished {
-      // Indoors it might have continued for hours, which says nothing about the savings of lingering.
+      // Indoors the start might have continued for hours, which says nothing about the savings of idle time.
       let most = min(joules, RestartCosts.mostOfIncomplete * known)
       self[kind]?.take(joules: most, seconds: seconds * most / joules)
       self[kind]?.unfinishedCount = unfinished + 1
@@ -114,10 +116,10 @@ public struct RestartCosts: Equatable, Sendable {
   }
 
   /// - Parameters:
-  ///   - off: the seconds for which it will have been off
+  ///   - off: the seconds that the device will have been off
   ///   - assumed: the assumed cost of a start before the first one
   func joules(after off: Double, assuming assumed: Double) -> Double {
-    // The longer it is off, the more it takes.
+    // A longer time off needs a more expensive start.
     switch Kind(after: off) {
     case .hot: hot?.joules ?? assumed
     case .warm: warm?.joules ?? max(assumed, hot?.joules ?? 0)

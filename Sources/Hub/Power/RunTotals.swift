@@ -1,15 +1,14 @@
-/// The totals of a device since the program started, by its name: they continue when a new board file changes the
-/// device.
+/// The totals of a device since the program started, by name. They continue when a new board file changes the device.
 struct RunTotals: Sendable {
   var onTime = Duration.zero
   var wakes = 0
   var energyMilliwattHours = 0.0
   var measuredMilliwattHours = 0.0
   var bills = EnergyBills()
-  /// Of all its drivers so far.
+  /// The counters of all its drivers so far.
   var counters: [DeviceStatus.Counter] = []
 
-  /// Counters including earlier counts; those that are not counted any more are left out.
+  /// Adds earlier counts to counters. Counters that no longer exist are left out.
   func adding(to counters: [DeviceStatus.Counter]) -> [DeviceStatus.Counter] {
     counters.map { counter in
       DeviceStatus.Counter(
@@ -17,7 +16,7 @@ struct RunTotals: Sendable {
     }
   }
 
-  /// All counters, including those since then.
+  /// All counters, including later counts.
   func totals(with counters: [DeviceStatus.Counter]) -> [DeviceStatus.Counter] {
     adding(to: counters) + self.counters.filter { old in !counters.contains { $0.name == old.name } }
   }

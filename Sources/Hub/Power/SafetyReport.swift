@@ -1,12 +1,12 @@
 /// The results of switching a board's devices off.
 public struct SafetyReport: Equatable, Sendable {
-  /// What went wrong, in words.
+  /// The problems, in words.
   public var problems: [String] = []
-  /// The missing devices that could not be put to sleep, by their IDs.
+  /// The IDs of the missing devices, which could not be put to sleep.
   public var absent: [String] = []
-  /// Whether another program uses one of them, as a running hub does.
+  /// Whether another program uses a device, as a running hub does.
   public var isHeld = false
-  /// Whether any of them has a power line that the hub can drive.
+  /// Whether a device has a power line that the hub can drive.
   public var hasPowerLines = false
 
   public init() {}

@@ -1,31 +1,32 @@
 import Devices
 import MonotonicTime
 
-/// The kind of rest of a receiver without holders: the one with the least energy over the expected pause, including the
-/// start after it.
+/// The sleep mode of a receiver without holders. It is the one with the least energy over the expected pause, including
+/// the next start.
 ///
-/// A value, without a clock: the hub makes one at the end of each run, and the benchmark's table uses the same type.
+/// This is a value without a clock. The hub makes one at the end of each run, and the benchmark's table uses the same
+/// type.
 public struct SleepChoice: Equatable, Sendable {
-  /// A kind of rest, and its cost.
+  /// A sleep mode and its cost.
   public struct Way: Equatable, Sendable {
     public var sleep: ReceiverSleep
-    /// Drawn while it rests.
+    /// The power at rest.
     public var restWatts: Double
-    /// The assumed energy of a start after at most two hours, before the first one.
+    /// The assumed energy of a start after at most two hours, before the first one, joules.
     public var assumedJoules: Double
-    /// The same later, when its knowledge is outdated.
+    /// The assumed energy of a later start, when the receiver's data is outdated, joules.
     public var assumedColdJoules: Double
-    /// Whether it keeps its knowledge without the help of its host.
+    /// Whether the receiver keeps its data without the hub's help.
     public var keepsMemory = true
-    /// The costs of starts after it.
+    /// The costs of starts after this mode.
     public var starts = RestartCosts()
 
-    /// The energy of the start after a pause of this number of seconds.
+    /// The energy of the start after a pause, joules.
     public func startJoules(after pause: Double) -> Double {
       starts.joules(after: pause, assuming: pause <= RestartCosts.Kind.hotSeconds ? assumedJoules : assumedColdJoules)
     }
 
-    /// The energy of a pause of this number of seconds, including its end.
+    /// The energy of a pause of this length, including its end.
     public func joules(of pause: Double) -> Double { restWatts * pause + startJoules(after: pause) }
 
     fileprivate var startCount: Int {
@@ -33,13 +34,13 @@ public struct SleepChoice: Equatable, Sendable {
     }
   }
 
-  /// How long the pause will be.
+  /// The length of the pause.
   public enum Pause: Equatable, Sendable {
-    /// Unknown: it may be long.
+    /// Unknown; the pause may be long.
     case unknown
-    /// As those before it were that lasted until now, on average; seconds.
+    /// The mean length, in seconds, of earlier pauses that lasted as long as this one.
     case learnt(Double)
-    /// Until the next fix on a schedule, seconds.
+    /// The time until the next scheduled fix, seconds.
     case scheduled(Double)
 
     public var seconds: Double? {
@@ -52,27 +53,28 @@ public struct SleepChoice: Equatable, Sendable {
 
   public let ways: [Way]
   public let pause: Pause
-  /// `nil` if there is no kind of rest.
+  /// The chosen mode; `nil` if there is none.
   public let chosen: Way?
 
-  /// - Parameter ways: of two that take as much the first is chosen
+  /// - Parameter ways: the modes; the first of two equally good ones is chosen
   public init(_ ways: [Way], for pause: Pause) {
     (self.ways, self.pause) = (ways, pause)
-    // Over a pause without end the start after it does not count.
+    // Over an endless pause, the start after it does not count.
     chosen = ways.min { first, second in
       guard let seconds = pause.seconds else { return first.restWatts < second.restWatts }
       return first.joules(of: seconds) < second.joules(of: seconds)
     }
   }
 
-  /// The time for which the chosen kind may continue before its supply should be switched off after all: until it has
-  /// cost as much as the start would cost more. The total is then never more than twice the cost with knowledge of the
-  /// pause. Not before the next scheduled fix, whose time is known. `nil` if it cannot be switched off, or need not be.
+  /// The time after which the supply should be switched off after all: when the rest has cost as much as the more
+  /// expensive start would add. The total is then never more than twice the cost with knowledge of the pause. It is
+  /// never before the next scheduled fix, whose time is known. `nil` if the supply cannot be switched off, or need not
+  /// be.
   public var secondsUntilOff: Double? {
     guard let chosen, chosen.sleep != .off, chosen.restWatts > 0, let off = ways.first(where: { $0.sleep == .off }),
       chosen.restWatts > off.restWatts
     else { return nil }
-    // While it rests, its knowledge cannot be read any more.
+    // While the receiver rests, its data cannot be read any more.
     let end = off.keepsMemory ? off.startJoules(after: 0) : max(off.startJoules(after: 0), off.assumedColdJoules)
     let more = end - chosen.startJoules(after: 0)
     let paying = max(SleepChoice.leastSeconds, more / (chosen.restWatts - off.restWatts))
@@ -84,8 +86,6 @@ public struct SleepChoice: Equatable, Sendable {
 }
 
 extension SleepChoice.Pause {
-  /// The known facts about the length of the pause.
-  ///
   /// - Parameters:
   ///   - gap: the seconds until the next scheduled fix
   ///   - learned: the experience from visits
@@ -97,12 +97,12 @@ extension SleepChoice.Pause {
 }
 
 extension SleepChoice {
-  /// The kinds of rest of a receiver, its supply first if it can be switched.
+  /// The sleep modes of a receiver; switching the supply off comes first, if possible.
   ///
   /// - Parameters:
-  ///   - driver: of the receiver, if it is known
-  ///   - watts: its power while it works
-  ///   - learnt: the costs of starts after each kind
+  ///   - driver: the receiver's driver, if known
+  ///   - watts: the receiver's power while it works
+  ///   - learnt: the costs of starts after each mode
   public static func ways(
     of driver: ReceiverDriver, _ power: Board.Power, watts: Double, learnt: [ReceiverSleep: RestartCosts] = [:]
   ) -> [Way] {
@@ -120,7 +120,7 @@ extension SleepChoice {
 }
 
 extension SleepChoice {
-  /// Sentences without a full stop.
+  /// The explanation in sentences without a full stop.
   var explanation: [String] {
     guard let chosen else { return ["it has no way to rest: it works on"] }
     let name = "'\(chosen.sleep.rawValue)'"

@@ -1,7 +1,7 @@
 import Devices
 import Publishing
 
-/// A device of a board with its reader, typed by its measurements.
+/// A device of a board and its reader, by the type of its measurements.
 enum BoardDevice: Sendable {
   case receiver(ReceiverDescription, ReceiverReader)
   case imu(IMUDescription, IMUReader)
@@ -9,7 +9,7 @@ enum BoardDevice: Sendable {
   case barometer(BarometerDescription, BarometerReader)
   case supplyMonitor(SupplyMonitorDescription, SupplyMonitorReader)
 
-  /// The device in another board file's description, with the same reader; `nil` if it needs another one.
+  /// The device with another board file's description and the same reader; `nil` if it needs another reader.
   func described(as description: DeviceDescription) -> BoardDevice? {
     switch (self, description) {
     case (.receiver(let old, let reader), .receiver(let new)) where old.isRead(like: new): .receiver(new, reader)
@@ -33,7 +33,7 @@ enum BoardDevice: Sendable {
     }
   }
 
-  /// Seen without its samples.
+  /// The reader, without the type of its samples.
   var reader: any Device {
     switch self {
     case .receiver(_, let reader): reader.device

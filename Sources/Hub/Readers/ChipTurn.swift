@@ -3,8 +3,8 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// The turn at a chip: its reader's whenever that needs it, otherwise the watcher's, which makes the chip wait for
-/// motion. They never have it at the same time.
+/// Arbitrates the use of a chip between its reader, which has priority, and the watcher, which makes the chip wait for
+/// motion. They never use it at the same time.
 final class ChipTurn: Sendable {
   private struct State {
     var isWanted = false
@@ -13,18 +13,19 @@ final class ChipTurn: Sendable {
   }
 
   private let state = Guarded(State())
-  /// For who watches: raised when the turn changes, and when there is a question.
+  /// For the watcher: raised when the user changes, and when there is a question.
   let news = WakeSignal()
   /// Sends when the reader returns the chip, before the watcher gets it.
   let returned = Subject<Void, Never>()
-  /// For the reader: raised when who watched has let go, and when it has waited for too long.
+  /// For the reader: raised when the watcher has released the chip, and when the reader has waited too long.
   private let release = WakeSignal()
-  /// Who watches lets go within this time, or hangs.
+  /// The watcher releases the chip within this time, or counts as hanging.
   private static let patience = Duration.seconds(2)
 
-  /// The reader wants the chip. Returns once it has it, until `giveBack`; `false` where the reader was told to stop before.
+  /// Waits until the reader has the chip, until `giveBack`.
   ///
-  /// - Parameter clock: bounds the wait: who watches may hang in the kernel
+  /// - Parameter clock: limits the wait, because the watcher may hang in the kernel
+  /// - Returns: `false` if the reader was told to stop before
   func take(_ poller: Poller, clock: any MonotonicTimeSource) throws(HardwareError) -> Bool {
     let deadline = clock.now + ChipTurn.patience
     state.withLock { $0.isWanted = true }
@@ -56,13 +57,15 @@ final class ChipTurn: Sendable {
     news.raise()
   }
 
-  /// Has who watches ask the chip.
+  /// Makes the watcher ask the chip about motion.
   func question() {
     state.withLock { $0.isQuestioned = true }
     news.raise()
   }
 
-  /// Returns whether it is the watcher's turn, until `endWatch`.
+  /// Begins the watcher's use of the chip, until `endWatch`.
+  ///
+  /// - Returns: whether the watcher may use it
   func beginWatch() -> Bool {
     state.withLock { state in
       if state.isWanted { return false }
@@ -76,7 +79,7 @@ final class ChipTurn: Sendable {
     release.raise()
   }
 
-  /// The watcher's next action.
+  /// Takes the watcher's next actions.
   func takeNews() -> (mustEnd: Bool, isQuestioned: Bool) {
     news.clear()
     return state.withLock { state in

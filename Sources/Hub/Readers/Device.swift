@@ -4,35 +4,36 @@ import Publishing
 
 /// A reader of any kind, for code that needs its power and not its measurements.
 public protocol Device: AnyObject, Sendable {
-  /// The books of its power.
+  /// The monitor of its power.
   var monitor: DeviceMonitor { get }
-  /// Whether it has subscribers, also between two tries of its reader.
+  /// Whether it has subscribers, also between two attempts of its reader.
   var isHeld: Bool { get }
-  /// Keeps it awake, and sends nothing.
+  /// Keeps the device awake without sending values.
   var wakefulness: Deferred<Void, Never> { get }
-  /// Keeps its own run going without a subscriber, as lingering does, with the same learnt state.
+  /// Keeps a running device on without a subscriber, as the idle timeout does, in the same learned state.
   func keepRunning(as holder: Holder) -> Subscription
   /// Applies a new board file's power settings from now on. Its supply is not interrupted.
   ///
-  /// - Parameter power: equal to the previous one in everything for which its runs are made
+  /// - Parameter power: equal to the previous settings in everything that a run depends on
   func follow(_ power: Board.Power)
-  /// The detector of motion without subscribers; `nil` if there is none.
+  /// Detects motion without subscribers; `nil` if the device cannot.
   var stillness: LazyPublisher<Stillness, Never>? { get }
-  /// Its supply's switch.
+  /// The switch of its supply.
   var rail: PowerRail { get }
-  /// Puts it to sleep if its supply cannot be switched and it is not at work, whatever a previous hub left.
+  /// Puts the device to sleep, whatever a previous hub left, if its supply cannot be switched and it is not working.
   ///
-  /// - Returns: whether it is present, if that can be seen
+  /// - Returns: whether the device is present, if that can be determined
   func fallAsleep() throws(HardwareError) -> Bool
-  /// Ends its runs permanently, for any subscribers.
+  /// Ends the runs permanently, whatever the subscribers.
   ///
-  /// - Parameter reason: for the device's status
+  /// - Parameter reason: the reason in the device's status
   func shutDown(because reason: String)
-  /// Takes its supply away, whatever its reader is doing: that may hang. Returns at once.
+  /// Takes the supply away, even if the reader hangs. Returns at once.
   func cutSupply()
-  /// Returns once it is not inside its scope any more, that is, once it does not need its supply.
+  /// Returns once the reader has left its scope and does not need the supply.
   func isOff() async
-  /// Calls back once that is so and its line is not being switched; at once, perhaps. Only after it was shut down.
+  /// Calls back once the device is off and its line is not being switched, perhaps at once. Use this only after
+  /// shutting the device down.
   func whenOff(_ body: @escaping @Sendable () -> Void) -> Subscription
 }
 

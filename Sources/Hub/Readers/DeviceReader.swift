@@ -4,39 +4,39 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// A device behind a lazy publisher: supplied, started and read only while it has subscribers.
+/// A device as a lazy publisher: it is supplied, started and read only while it has subscribers.
 ///
-/// The scope is the same for all devices: supply on, settle, start, read, stop, supply off; or asleep, with the supply
-/// on. The body is different.
+/// The scope is the same for all devices: supply on, settle, start, read, stop, supply off (or asleep with the supply
+/// on). The body differs.
 public final class DeviceReader<Sample: Sendable>: Sendable {
-  /// Reads until told to stop; it stops everything that it starts, on every path.
+  /// Reads until told to stop. It stops everything that it starts, on every path.
   typealias Body = @Sendable (borrowing DeviceScope<Sample>) throws(HardwareError) -> Void
 
   public let monitor: DeviceMonitor
-  /// The runs themselves: a fault ends one for all.
+  /// The runs of the reader. A fault ends a run for all subscribers.
   public let source: LazyPublisher<Sample, HardwareError>
-  /// The device's measurements across failures: one series of tries for all subscribers.
+  /// The device's measurements across failures: one series of attempts for all subscribers.
   public let readings: LazyPublisher<Sample, Never>
   public let rail: PowerRail
-  /// The detector of motion without subscribers; `nil` if there is none.
+  /// Detects motion without subscribers; `nil` if the device cannot.
   let motion: MotionWatch?
-  /// Whether it draws power, and has times of its power policy to keep.
+  /// Whether the device draws power, and has a power policy.
   private let hasSupply: Bool
   private let cuts: SupplyCuts
   private let isShutDown = Guarded(false)
   private let putToSleep: @Sendable () throws(HardwareError) -> Void
-  /// When the device ends by itself the sleep of `putToSleep`.
+  /// The time after which the device leaves the sleep mode of `putToSleep` by itself.
   private let sleepLimit: SleepLimit?
-  /// Wakes it for a moment to put it to sleep again.
+  /// Wakes the device for a moment to put it to sleep again.
   private let sleepRenewal: SleepRenewal
   private let following: Subscription
   private let followingSupply: Subscription
 
   /// - Parameters:
   ///   - replaysLatest: whether the first subscriber gets the latest sample of the present run
-  ///   - patience: the time that a call to the kernel may take before the reader counts as stuck
-  ///   - check: looks for obstacles that do not depend on the supply, before that is switched on
-  ///   - putToSleep: puts a device to sleep of which nothing is known, because a previous hub may have left it awake
+  ///   - patience: the time that a call to the kernel may take before the reader counts as hanging
+  ///   - check: looks for obstacles that do not depend on the supply, before the supply is switched on
+  ///   - putToSleep: puts a device to sleep that a previous hub may have left awake
   ///   - motion: makes the detector of motion
   convenience init(
     _ id: String, _ kind: DeviceStatus.Kind, title: String, power: Board.Power, replaysLatest: Bool = false,
@@ -59,7 +59,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
         let progress = ReaderProgress()
         let poller = Poller(stop: reading.stop.fileDescriptor, progress: progress)
         let watch = supervisor.watch(progress, patience: patience) {
-          // Its supply first: that may free it.
+          // The supply is cut first, because that may free the reader.
           cuts.add()
           rail.cut(for: id)
           monitor.health.failed(.stuck("the reader of \(id)"))
@@ -76,13 +76,14 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
           return try rail.require(for: id, after: timing.minimumOff, atLeast: timing.minimumOn, poller)
         }
         guard let suppliedSince = supplied else {
-          // Cut off before the reader was told: as a failure it is tried again.
+          // The supply was cut before the reader was told. This counts as a failure, so it is tried again.
           if !reading.stop.isSet { throw .stuck("the power line of \(id)") }
           return
         }
         let cutCount = cuts.count
         defer {
-          // A supply that was cut is this run's no more: by now it may be on for another run, or for the device of another board file.
+          // A supply that was cut does not belong to this run any more. It may be on for another run, or for the device
+          // of another board file.
           if cuts.count == cutCount { rail.release(for: id) }
           monitor.released()
         }
@@ -100,7 +101,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
       sleepRenewal: renewal, cuts: cuts, motion: motion)
   }
 
-  /// A missing device may appear with its supply.
+  /// Runs the check. A missing device may appear with its supply.
   private static func check(_ body: @Sendable () throws(HardwareError) -> Void) throws(HardwareError) {
     do throws(HardwareError) {
       try body()
@@ -113,8 +114,8 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
   }
 
   /// - Parameters:
-  ///   - source: named as the device is
-  ///   - hasSupply: whether it draws power
+  ///   - source: the publisher, with the device's name
+  ///   - hasSupply: whether the device draws power
   init(
     _ source: LazyPublisher<Sample, HardwareError>, _ monitor: DeviceMonitor, _ rail: PowerRail, replaysLatest: Bool,
     on machine: Machine, hasSupply: Bool = true, putToSleep: @escaping @Sendable () throws(HardwareError) -> Void = {},
@@ -133,7 +134,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
     self.sleepRenewal = sleepRenewal
     let hint = machine.retryHint.signal(for: source.name)
     let name = "\(source.name) readings"
-    // Kept from one visit to the next: a missing device with scheduled wakes is finally tried once for each fix.
+    // The count survives a visit, so that a missing device with scheduled wakes is eventually tried once for each fix.
     let failures = FailureCount()
     readings = LazyPublisher(
       deriving: name, replaysLatest: replaysLatest, clock: clock, holderObserver: monitor
@@ -143,7 +144,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
       ).subscribe(as: run.holders, receiveValue: { run.send($0) }, receiveCompletion: { run.finish($0) })
     }
     self.motion = motion(readings, monitor, rail)
-    // On for another device, the supply has no least time off to wait for any more.
+    // If the supply is on for another device, this one need not wait for a minimum time off.
     followingSupply = rail.supply.subscribe(
       as: "\(source.name) reader", receiveValue: { [weak source] _ in source?.reconsiderRest() })
     following = source.activity.subscribe(as: "monitor", receiveValue: { monitor.follow($0) })
@@ -157,25 +158,25 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
 }
 
 extension DeviceReader {
-  /// Puts a device whose supply cannot be switched to sleep, unless it is at work.
+  /// Puts a device whose supply cannot be switched to sleep, unless it is working.
   ///
-  /// - Returns: whether it is present, if that can be seen
+  /// - Returns: whether the device is present, if that can be determined
   public func fallAsleep() throws(HardwareError) -> Bool {
-    // One that lingers has no holder, and is at work all the same.
+    // During its idle timeout a device has no holder, and is working all the same.
     let phase = source.activity.value.phase
     guard rail.switch == .none, phase == .idle || phase == .failed, motion?.isActive != true else { return true }
-    // A device of the board before is still at it.
+    // A device of the previous board still uses the hardware.
     if monitor.startGate.isClosed { return true }
     do throws(HardwareError) {
       try putToSleep()
       monitor.ended(isAsleep: true)
-      // It may have slept before, so this is when it wakes at the latest.
+      // The device may have slept before, so its latest wake time counts from now.
       monitor.cancelRestActions()
       if let sleepLimit { monitor.whileResting(after: sleepLimit.renewal) { [sleepRenewal] in sleepRenewal.perform() } }
       return true
     } catch {
       switch error {
-      // A missing device draws nothing.
+      // A missing device draws no power.
       case .noAcknowledge, .notFound, .disconnected: return false
       default: throw error
       }
@@ -186,7 +187,7 @@ extension DeviceReader {
 extension DeviceReader {
   /// Applies a new board file's power settings from now on. Its supply is not interrupted.
   ///
-  /// - Parameter power: equal to the previous one in everything for which its runs are made
+  /// - Parameter power: equal to the previous settings in everything that a run depends on
   public func follow(_ power: Board.Power) {
     if !hasSupply { return monitor.follow(power.withoutRest) }
     monitor.follow(power)
@@ -196,9 +197,9 @@ extension DeviceReader {
 }
 
 extension DeviceReader {
-  /// Ends its runs permanently, for any subscribers.
+  /// Ends the runs permanently, whatever the subscribers.
   ///
-  /// - Parameter reason: for its status
+  /// - Parameter reason: the reason in the device's status
   public func shutDown(because reason: String = "the hub is shutting down") {
     isShutDown.withLock { $0 = true }
     motion?.shutDown(because: reason)
@@ -212,11 +213,12 @@ extension DeviceReader {
     rail.cut(for: monitor.id)
   }
 
-  /// Returns once it is not inside its scope any more; after it was shut down it does not sleep by its supply either.
+  /// Returns once the reader has left its scope. After a shutdown the device does not need the supply for sleeping
+  /// either.
   public func isOff() async {
     await motion?.isOff()
     for await now in source.activity.values(as: "shutdown") where now.phase == .idle || now.phase == .failed { break }
-    // A run that was about to end when it was shut down may have begun to sleep since.
+    // A run that was ending during the shutdown may have put the device to sleep since.
     if isShutDown.withLock({ $0 }) { endRest() }
     await rail.isSettled()
   }
@@ -224,7 +226,7 @@ extension DeviceReader {
   public func whenOff(_ body: @escaping @Sendable () -> Void) -> Subscription {
     let lifetime = Lifetime()
     @Sendable func settle() {
-      // A run that was about to end when it was shut down may have begun to sleep since.
+      // A run that was ending during the shutdown may have put the device to sleep since.
       endRest()
       rail.supply.once(where: { !$0.isBeingSwitched }, within: lifetime, body)
     }
@@ -240,13 +242,13 @@ extension DeviceReader {
     monitor.cancelRestActions()
     sleepRenewal.end()
     rail.endRest(of: monitor.id)
-    // A line that could not be driven low is tried again at every stop.
+    // Each stop tries again to drive a line low that could not be driven.
     rail.retry()
   }
 }
 
 extension Property {
-  /// Calls back with the first value that meets a condition; at once, perhaps.
+  /// Calls back with the first value that meets a condition, perhaps at once.
   fileprivate func once(
     where isMet: @escaping @Sendable (Value) -> Bool, within lifetime: Lifetime, _ body: @escaping @Sendable () -> Void
   ) {
@@ -265,7 +267,7 @@ extension Property {
   }
 }
 
-/// How often the supply was cut while a run hung.
+/// Counts how often the supply was cut while a run hung.
 final class SupplyCuts: Sendable {
   private let state = Guarded(0)
 
@@ -275,9 +277,10 @@ final class SupplyCuts: Sendable {
 }
 
 extension Backoff {
-  /// A device that comes back should be found within a second or two; more frequent tries only fill the journal. With a
-  /// switch each try works it, so a lasting fault is tried at growing intervals; a new device on the bus is reported at
-  /// once. A device that another program uses, or that needs a permission, is recognized before the supply is switched.
+  /// The pauses between attempts after an error. A device that comes back should be found within a second or two; more
+  /// frequent attempts only fill the journal. With a switch, each attempt switches the supply, so the intervals grow
+  /// during a lasting fault; a new device on the bus is reported at once. A device that another program uses, or that
+  /// needs a permission, is recognised before the supply is switched.
   fileprivate static func device(_ error: HardwareError, switched: Bool) -> Backoff {
     let maximum: Duration =
       switch error {
@@ -290,7 +293,7 @@ extension Backoff {
 
 /// The environment of a reader's body, while the device is supplied.
 struct DeviceScope<Sample: Sendable> {
-  /// Waits for the device, or for the word to stop.
+  /// Waits for the device, or for the request to stop.
   let poller: Poller
   let suppliedSince: MonotonicInstant
   fileprivate let reading: Reading<Sample, HardwareError>
@@ -314,7 +317,9 @@ struct DeviceScope<Sample: Sendable> {
     self.monitor = monitor
   }
 
-  /// Returns whether the device has settled, and its reader was not told to stop.
+  /// Waits until the device has settled.
+  ///
+  /// - Returns: `false` if the reader was told to stop before
   fileprivate func settle(since suppliedSince: MonotonicInstant) -> Bool {
     let unsettled = power.settleTime - (clock.now - suppliedSince)
     return unsettled <= .zero || poller.wait(for: nil, atMost: unsettled) != .stopped
@@ -325,7 +330,7 @@ struct DeviceScope<Sample: Sendable> {
 
   /// Switches the supply off and on again, if it is on for this device alone.
   ///
-  /// - Returns: the time since which it is on; `nil` if the reader was told to stop
+  /// - Returns: since when the supply is on; `nil` if the reader was told to stop
   func cycleSupply() throws(HardwareError) -> MonotonicInstant? {
     let timing = monitor.timing
     let since = try rail.cycle(for: monitor.id, off: timing.minimumOff, atLeast: timing.minimumOn, poller)
@@ -333,21 +338,22 @@ struct DeviceScope<Sample: Sendable> {
     return since
   }
 
-  /// The device is open, and has nothing useful to say yet, or any more.
+  /// Reports that the device is open and has no useful data, or no longer has any.
   func acquiring() {
     monitor.acquiring()
     reading.started()
   }
 
-  /// It has been told to sleep. Where it does its supply may stay on, unless its reader ends. The last that is said of it in a run.
+  /// Reports that the device was told to sleep, as the last report of a run. The supply of a sleeping device may stay
+  /// on, unless its reader ends.
   ///
   /// - Parameters:
-  ///   - sleep: how it does
-  ///   - limit: when it wakes by itself; `nil` if it never does. Its supply goes before that, or if others keep that on, or nothing
-  ///     switches it, the device is put to sleep again
+  ///   - sleep: the sleep mode
+  ///   - limit: when the device wakes by itself; `nil` if never. The supply goes off before that. If other devices keep
+  ///     it on, or nothing switches it, the device is put to sleep again
   func ended(isAsleep: Bool, as sleep: ReceiverSleep? = nil, for limit: SleepLimit? = nil) {
     monitor.ended(isAsleep: isAsleep, as: sleep)
-    // A device that will not be woken any more loses its supply with the run.
+    // A device that will not be woken any more loses its supply at the end of the run.
     guard isAsleep, !monitor.isEnding else { return }
     rail.rest(monitor.id)
     let supplyEnd = [monitor.supplyEndsAfter, limit?.end].compactMap { $0 }.min()
@@ -357,7 +363,7 @@ struct DeviceScope<Sample: Sendable> {
     if let limit { monitor.whileResting(after: limit.renewal) { [renewal] in renewal.perform() } }
   }
 
-  /// It measures.
+  /// Reports that the device measures.
   func tracking() { monitor.tracking() }
 
   func send(_ sample: Sample) { reading.send(sample) }

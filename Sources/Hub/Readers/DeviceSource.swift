@@ -2,13 +2,13 @@ import Fusion
 import HardwareIO
 import Publishing
 
-/// The source of a machine's devices, and of their fusion.
+/// Provides the devices of a machine, and their fusion.
 protocol DeviceSource: Sendable {
-  /// The device of a description.
+  /// The device that a description names.
   func device(_ description: DeviceDescription, on machine: Machine) -> BoardDevice
-  /// Whether it is real.
+  /// The origin of a device: real, simulated or recorded.
   func origin(of description: DeviceDescription, on machine: Machine) -> DeviceStatus.Origin
-  /// Has the log of a hub filled, as long as the returned publisher of its states exists.
+  /// Fills the log of a hub, for the lifetime of the returned publisher of its states.
   func fill(
     _ log: FusionLog, from devices: [BoardDevice], _ receivers: ReceiverSelection, on machine: Machine
   ) -> LazyPublisher<FusedState, Never>

@@ -8,18 +8,18 @@ import Publishing
 public typealias IMUReader = DeviceReader<IMUBatch>
 
 extension DeviceReader where Sample == IMUBatch {
-  /// A reader of an inertial sensor: its FIFO is emptied in bursts.
+  /// A reader of an inertial sensor. It empties the sensor's FIFO in bursts.
   convenience init(_ description: IMUDescription, on machine: Machine) {
     let place = description.place
-    // Two samples' time: longer than any two edges are apart.
+    // The limit is the time of two samples, longer than the time between two edges.
     let edgeLimit = Duration.nanoseconds(Int64(2e9 / description.rateHz))
     // The limit is a number of bursts without samples and not a time, because a hub that was stopped for a while has
-    // missed none. A burst that waits for an edge that never comes takes as long as the limit of that wait. It is less
-    // than half a second: another sensor may be standing by, and the fused attitude bridges a pause of one.
+    // missed none. A burst that waits for a missing edge takes as long as the limit of that wait. The total is less
+    // than half a second: another sensor may be standing by, and the fused attitude bridges such a pause.
     let burstSeconds = max(1 / description.burstRateHz, description.dataReady == nil ? 0 : edgeLimit.inSeconds)
     let patience = max(5, Int(0.4 / burstSeconds))
     let counted = Guarded(InertialCounters())
-    // From one run to the next: a chip that is stuck when it is started again shows nothing else.
+    // This survives a run, because a chip that is still stuck after a restart shows nothing else.
     let repetition = Guarded(RepetitionDetector())
     let (hardware, clock) = (machine.hardware, machine.clock)
     let turn = ChipTurn()
@@ -49,12 +49,12 @@ extension DeviceReader where Sample == IMUBatch {
           bus: bus, address: place.address, dataReady: edges, clock: clock,
           pause: { [poller = scope.poller] in _ = poller.wait(for: nil, atMost: $0) }),
         description.configuration)
-      // The chip's own sleep, for boards that cannot switch its supply.
+      // The chip's own sleep mode serves boards that cannot switch its supply.
       defer { driver.stop() }
       scope.acquiring()
       try driver.start()
       let before = counted.withLock { $0 }
-      // The kernel's timer: it runs on the kernel's own clock, whatever clock was injected.
+      // This is the kernel's timer, which uses the kernel's clock, whatever clock was injected.
       let timer = try IntervalTimer(
         every: .nanoseconds(Int64(1e9 / description.burstRateHz)), from: MonotonicClock().now)
       var batch = IMUBatch()
@@ -62,7 +62,7 @@ extension DeviceReader where Sample == IMUBatch {
       while try scope.poller.wait(for: timer) {
         _ = timer.takeExpirations()
         if let edges {
-          // Those that have been waiting are old. A chip whose line is silent is still read, by the clock.
+          // Edges that have waited are old. A chip whose line is silent is still read, by the clock.
           _ = try edges.takeEdges()
           if scope.poller.wait(for: edges.fileDescriptor, atMost: edgeLimit) == .stopped { return }
         }
@@ -73,7 +73,7 @@ extension DeviceReader where Sample == IMUBatch {
         guard batch.count > 0, !isStuck else {
           emptyBursts += 1
           if emptyBursts < patience { continue }
-          // A chip that was reset sleeps, and a hung bus reads all zeros or ones: both answer for ever.
+          // A chip that was reset sleeps, and a hung bus reads all zeros or ones. Both answer for ever.
           let symptom = isStuck ? "repeats one sample bit for bit" : "measures nothing any more"
           throw .unexpectedDevice("the IMU at \(place) answers, but \(symptom); it is started again")
         }
@@ -93,7 +93,9 @@ extension DeviceReader where Sample == IMUBatch {
 }
 
 extension RepetitionDetector {
-  /// Takes a batch; returns whether its last sample only repeats those before.
+  /// Takes a batch.
+  ///
+  /// - Returns: whether its last sample repeats the previous ones
   fileprivate mutating func isStuck(after batch: borrowing IMUBatch) -> Bool {
     var isStuck = isStuck
     for index in 0..<batch.count {

@@ -2,9 +2,9 @@ import Guarding
 import HardwareIO
 import Publishing
 
-/// The devices of earlier boards that have been told to stop and have not stopped yet.
+/// The devices of earlier boards that were told to stop and have not stopped yet.
 ///
-/// A new device that uses the same hardware waits for them; no other device does.
+/// A new device that uses the same hardware waits for them; other devices do not.
 final class LeavingDevices: Sendable {
   private struct Entry {
     let description: DeviceDescription
@@ -25,7 +25,7 @@ final class LeavingDevices: Sendable {
     state.withLock { state in state.entries.sorted { $0.key < $1.key }.map(\.value.device) }
   }
 
-  /// Registers a device that is about to be told to stop.
+  /// Registers a device before it is told to stop.
   ///
   /// - Returns: its number for `watch`
   func add(_ entry: BoardDevice) -> Int {
@@ -36,7 +36,7 @@ final class LeavingDevices: Sendable {
     }
   }
 
-  /// A new device waits for all those in its way.
+  /// Makes a new device wait for all devices in its way.
   func holdBack(_ entry: BoardDevice) {
     let monitor = entry.reader.monitor
     state.withLock { state in
@@ -49,7 +49,7 @@ final class LeavingDevices: Sendable {
 
   /// Waits for the end of a device that was told to stop.
   ///
-  /// - Parameter machine: keeps what the device has come to
+  /// - Parameter machine: keeps the totals of the device
   func watch(_ number: Int, on machine: Machine) {
     guard let device = state.withLock({ $0.entries[number]?.device }) else { return }
     let watch = device.whenOff { [weak machine] in if let machine { machine.leaving.hasLeft(number, machine) } }
@@ -68,7 +68,7 @@ final class LeavingDevices: Sendable {
     let totals = monitor.close()
     machine.note(totals, of: monitor.id)
     for heir in entry.heirs {
-      // It has not been on yet, so it begins with all that this one has come to.
+      // The new device has not been on yet, so it continues all totals of this one.
       if heir.id == monitor.id { heir.open(with: totals) }
       heir.startGate.open()
     }
@@ -76,7 +76,8 @@ final class LeavingDevices: Sendable {
 }
 
 extension DeviceDescription {
-  /// Whether two devices must not be on at the same time: they have the same name, connection, or switched supply.
+  /// Whether two devices must not be on at the same time, because they share the name, the connection, or the switched
+  /// supply.
   func sharesHardware(with other: DeviceDescription) -> Bool {
     if id == other.id { return true }
     if let place, let otherPlace = other.place {

@@ -4,13 +4,13 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// Detects motion of the board, while it has observers: an inertial sensor waits for motion, which takes microamperes,
-/// and a thread sleeps until its line changes. While the chip has subscribers, its samples show motion.
+/// Detects motion of the board while it has observers. An inertial sensor waits for motion, which takes microamperes,
+/// and a thread sleeps until the sensor's line changes. While the chip has subscribers, its samples show motion.
 ///
-/// The supply stays on. After a motion the chip reports no more until it is read: a board that moves all day does not
-/// wake the processor all day.
+/// The supply stays on. After a motion the chip reports nothing more until it is read, so a board that moves all day
+/// does not wake the processor all day.
 final class MotionWatch: Sendable {
-  /// A new subscriber gets the present one first.
+  /// The state of motion. A new subscriber first gets the present one.
   let stillness: LazyPublisher<Stillness, Never>
   private let source: LazyPublisher<Stillness, HardwareError>
   private let turn: ChipTurn
@@ -18,7 +18,7 @@ final class MotionWatch: Sendable {
   /// `nil` if the chip cannot wait for motion, or its line is not wired.
   ///
   /// - Parameters:
-  ///   - turn: at the chip
+  ///   - turn: arbitrates the use of the chip
   ///   - readings: the chip's samples while it has other subscribers
   init?(
     _ description: IMUDescription, _ turn: ChipTurn, _ readings: LazyPublisher<IMUBatch, Never>,
@@ -56,7 +56,7 @@ final class MotionWatch: Sendable {
             do throws(HardwareError) {
               defer {
                 monitor.waitsForMotion(milliamperes: nil)
-                // Earlier findings do not apply any more.
+                // Earlier results do not apply any more.
                 reading.send(.unknown)
               }
               let end = try chip.wait(poller, turn) { stillness in
@@ -92,14 +92,14 @@ final class MotionWatch: Sendable {
     }
   }
 
-  /// Requests a reading of the chip, after which it reports the next motion. For observers that have seen `moved`, and
-  /// to make sure that it still waits. It does not wait.
+  /// Requests a reading of the chip, after which it reports the next motion. Observers call this after `moved`, and to
+  /// make sure that the chip still waits. It does not wait.
   func look() { turn.question() }
 
-  /// Its supply has other least times from here on.
+  /// Applies new minimum times of the supply from now on.
   func changeTiming(to timing: LifecycleTiming) { source.changeTiming(to: MotionWatch.timing(timing)) }
 
-  /// It does not linger.
+  /// The timing without an idle timeout.
   private static func timing(_ timing: LifecycleTiming) -> LifecycleTiming {
     LifecycleTiming(minimumOn: timing.minimumOn, minimumOff: timing.minimumOff)
   }
@@ -113,7 +113,7 @@ final class MotionWatch: Sendable {
     source.shutDown(because: reason)
   }
 
-  /// Returns once it does not need the supply any more.
+  /// Returns once the supply is not needed any more.
   func isOff() async {
     for await now in source.activity.values(as: "shutdown") where !now.phase.isAtWork { break }
   }

@@ -3,15 +3,15 @@ import Fusion
 import NMEA
 import UBX
 
-// A receiver's observation in the terms of the fused state.
+// Converts a receiver's observation into parts of the fused state.
 
 extension GNSSObservation {
-  /// What of it is fused.
+  /// The values that are fused.
   var epoch: ReceiverEpoch {
     ReceiverEpoch(at: at, quality: quality, position: position, motion: motion, heading: heading)
   }
 
-  /// Of a receiver that does not state how certain it is: two antennas half a metre apart measure a degree.
+  /// The assumed sigma of a heading without a stated one: two antennas half a metre apart measure a degree.
   private static let headingSigmaDegrees = 2.0
 
   private var heading: StatedHeading? {
@@ -51,7 +51,7 @@ extension GNSSObservation {
     let reception = reception
     let stated = fix.speedErrorMetresPerSecond.flatMap { $0 > 0 ? $0 : nil }
     let horizontal = fix.velocitySigmas.map { (Double($0.x * $0.x + $0.y * $0.y) / 2).squareRoot() } ?? stated
-    // Of a climb that follows from two heights the receiver says nothing.
+    // If the climb follows from two heights, the receiver states no error for it.
     let vertical = fix.velocitySigmas.map { Double($0.z) } ?? (fix.velocity == nil ? nil : stated)
     return FusedState.Motion(
       speedMetresPerSecond: speed, trackDegrees: fix.trackDegrees, climbMetresPerSecond: fix.climbMetresPerSecond,
@@ -59,7 +59,7 @@ extension GNSSObservation {
       verticalSigmaMetresPerSecond: vertical.map { reception.doubted(velocitySigma: $0) })
   }
 
-  /// If it is trustworthy; a disturbed receiver that states none gets one anyway.
+  /// The sigma, if it is trustworthy. A disturbed receiver that states none gets an assumed one.
   private var horizontalSigma: Double? {
     let reception = reception
     let stated = statedHorizontalSigma
@@ -69,7 +69,7 @@ extension GNSSObservation {
 
   private var verticalSigma: Double? { statedVerticalSigma.map { reception.doubted(positionSigma: $0) } }
 
-  /// The receiver's own, or the dilution of precision times what satellite ranges are usually off by.
+  /// The receiver's own sigma, or the dilution of precision times the usual range error.
   private var statedHorizontalSigma: Double? {
     if let sigmas = fix.positionSigmas { return (Double(sigmas.x * sigmas.x + sigmas.y * sigmas.y) / 2).squareRoot() }
     if let latitude = errorStatistics?.statistics.latitudeSigmaMetres,

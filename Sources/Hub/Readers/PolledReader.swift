@@ -11,14 +11,14 @@ public typealias SupplyMonitorReader = DeviceReader<SupplySample>
 extension DeviceReader where Sample: PlacedSample {
   /// A reader of a sensor that gives one measurement per request.
   ///
-  /// - Parameter title: its name for people: `magnetometer`
+  /// - Parameter title: the kind of sensor for people, for example `magnetometer`
   convenience init(
     _ description: PolledDescription<Sample>, _ kind: DeviceStatus.Kind, title: String, on machine: Machine
   ) {
     let (hardware, clock, place) = (machine.hardware, machine.clock, description.place)
     let samples = Guarded(0)
     let looks = description.chip.looksPerSample
-    // The tolerated number of missing samples in a row; at fast rates those of half a second.
+    // This is the tolerated number of consecutive missing samples; at fast rates it is half a second.
     let patience = looks * max(20, Int(0.5 * description.rateHz))
     self.init(
       description.id, kind, title: "\(title.prefix(1).uppercased())\(title.dropFirst()) at \(place)",
@@ -35,11 +35,11 @@ extension DeviceReader where Sample: PlacedSample {
           bus: bus, address: place.address, clock: clock,
           pause: { [poller = scope.poller] in _ = poller.wait(for: nil, atMost: $0) }),
         description.configuration)
-      // The chip's own sleep, for boards that cannot switch its supply.
+      // The chip's own sleep mode serves boards that cannot switch its supply.
       defer { driver.stop() }
       scope.acquiring()
       try driver.start()
-      // The kernel's timer: it runs on the kernel's own clock, whatever clock was injected.
+      // This is the kernel's timer, which uses the kernel's clock, whatever clock was injected.
       let timer = try IntervalTimer(
         every: .nanoseconds(Int64(1e9 / (description.rateHz * Double(looks)))), from: MonotonicClock().now)
       var emptyLooks = 0
@@ -57,7 +57,7 @@ extension DeviceReader where Sample: PlacedSample {
         samples.withLock { $0 += 1 }
         scope.tracking()
         let present = sample.warning(description.placement, before: warning)
-        // The remark of the previous run holds until the first sample.
+        // The warning of the previous run holds until the first sample.
         if isFirst || present != warning {
           scope.monitor.alarm(.supply, present)
           scope.monitor.remark(on: .supply, present)

@@ -3,27 +3,27 @@ import Guarding
 import NMEA
 import Publishing
 
-/// The corrections for a receiver while it is read: between its reader and their source.
+/// The corrections for a receiver while it is read. It connects the reader and the source of corrections.
 public final class ReceiverCorrections: Sendable {
   private struct State {
     var status: CorrectionStatus?
     var lastFix: GNSSFix?
-    /// Since it was read first.
+    /// The monitor; `nil` before the receiver was first read.
     var monitor: DeviceMonitor?
   }
 
-  /// Corrections added here are written to the receiver.
+  /// The queue of corrections that are written to the receiver.
   public let queue = CorrectionQueue()
   private let state = Guarded(State())
   private let reading = MutableProperty(false)
 
   init() {}
 
-  /// Whether the receiver is read at present, and takes corrections. Reported on its reader's thread, which must not
+  /// Whether the receiver is read and accepts corrections at present. It changes on the reader's thread, which must not
   /// wait.
   public var isWanted: Property<Bool> { reading.readOnly }
 
-  /// Its last fix while it is read; `nil` before the first.
+  /// The last fix while the receiver is read; `nil` before the first.
   public var lastFix: GNSSFix? { state.withLock { $0.lastFix } }
 
   /// The present state; `nil` if no corrections are fetched.
@@ -36,17 +36,17 @@ public final class ReceiverCorrections: Sendable {
     }
   }
 
-  /// Notes the state, or that no corrections are fetched.
+  /// Sets the state; `nil` if no corrections are fetched.
   public func note(_ status: CorrectionStatus?) { state.withLock { $0.status = status } }
 
-  /// The reason for missing corrections, for the owner of the receiver; `nil` if there are corrections.
+  /// Warns the receiver's owner that corrections are missing, with the reason; `nil` if there are corrections.
   public func remark(_ text: String?) { state.withLock { $0.monitor }?.remark(on: .corrections, text) }
 
   // MARK: The reader's side
 
   func begin(_ monitor: DeviceMonitor) {
     state.withLock { $0.monitor = monitor }
-    // The corrections that were on their way when it was last read.
+    // These corrections were still queued when the receiver was last read.
     queue.clear()
     reading.value = true
   }
@@ -58,7 +58,7 @@ public final class ReceiverCorrections: Sendable {
   }
 
   func take(_ observation: borrowing GNSSObservation) {
-    // Without a source of corrections nothing is reported.
+    // Without a source of corrections, there is nothing to report.
     guard state.withLock({ $0.status != nil }) else { return }
     let fix = observation.fix
     state.withLock { $0.lastFix = fix }

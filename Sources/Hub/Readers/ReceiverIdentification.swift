@@ -2,7 +2,7 @@ import Devices
 import Guarding
 import Publishing
 
-/// A receiver's identity across all its runs: its answers, and its regular output.
+/// A receiver's identity across all its runs, from its answers and its regular output.
 final class ReceiverIdentification: Sendable {
   private struct Known {
     var answered: ReceiverIdentity?
@@ -14,7 +14,7 @@ final class ReceiverIdentification: Sendable {
 
   var present: Property<ReceiverIdentity?> { property.readOnly }
 
-  /// It was asked; `nil` if it has not answered, or another one has taken its place.
+  /// Takes the answer to a question; `nil` if the receiver did not answer, or was replaced.
   func answered(_ identity: ReceiverIdentity?) {
     change { known in
       // An answer that contradicts the earlier output comes from another receiver.
@@ -23,7 +23,7 @@ final class ReceiverIdentification: Sendable {
     }
   }
 
-  /// It goes on sending.
+  /// Takes further regular output.
   func heard(_ speech: ReceiverIdentity.Speech) {
     guard speech.driver != nil, known.withLock({ $0.heard != speech }) else { return }
     change { $0.heard = speech }

@@ -2,8 +2,8 @@ import Devices
 import Guarding
 import Publishing
 
-/// The knowledge of receivers without a backup supply when they were last switched off, by their IDs. It outlives the
-/// board files, and the hub if it is saved. Beyond the maximum number of receivers the oldest knowledge is dropped.
+/// The data of receivers without a backup supply from when they were last switched off, by ID. It outlives reloads,
+/// and, if saved, the hub. Beyond the maximum number of receivers, the oldest data is dropped.
 public final class ReceiverKnowledgeStore: Sendable {
   static let mostReceivers = 16
 
@@ -12,13 +12,13 @@ public final class ReceiverKnowledgeStore: Sendable {
 
   public init() {}
 
-  /// All of it, and each change.
+  /// All data, and each change.
   public var present: Property<[String: ReceiverKnowledge]> { property.readOnly }
 
-  /// The saved knowledge of a previous hub; present knowledge is newer.
+  /// Restores the saved data of a previous hub; present data is newer and stays.
   public func restore(_ old: [String: ReceiverKnowledge]) { change { $0.merge(old) { new, _ in new } } }
 
-  /// The machine was suspended, which its clock does not count.
+  /// Adds the time for which the machine was suspended, which its clock does not count.
   func age(by slept: Duration) {
     change { known in for id in known.keys { known[id]?.age(by: slept) } }
   }
@@ -29,7 +29,7 @@ public final class ReceiverKnowledgeStore: Sendable {
     change(sparing: id) { $0[id] = knowledge }
   }
 
-  /// - Parameter id: the receiver whose knowledge is not dropped among those of the same age
+  /// - Parameter id: the receiver whose data is kept if several are equally old
   private func change(sparing id: String? = nil, _ change: (inout [String: ReceiverKnowledge]) -> Void) {
     let mustDeliver = known.withLock { known in
       let before = known
@@ -46,7 +46,7 @@ public final class ReceiverKnowledgeStore: Sendable {
 }
 
 extension KnowledgeKeeping {
-  /// Of one of a machine's receivers.
+  /// The store's view of one receiver of a machine.
   init(of id: String, on machine: Machine) {
     let (store, time) = (machine.receiverKnowledge, machine.hostTime)
     self.init(

@@ -1,8 +1,8 @@
 import Devices
 
-/// A receiver's output for its clients: bytes as received, and the epochs that they form.
+/// The output of a receiver for its clients: the received bytes, and the epochs that they form.
 public enum ReceiverOutput: Sendable {
-  /// Whole sentences, or whole messages of a binary protocol.
+  /// Complete sentences, or complete messages of a binary protocol.
   case bytes(ReceivedBytes)
   case epoch(GNSSObservation)
 }

@@ -5,22 +5,22 @@ import MonotonicTime
 import NMEA
 import Publishing
 
-/// A receiver behind a lazy publisher, with the sentences that it sends.
+/// A receiver as a lazy publisher, with the sentences that it sends.
 public final class ReceiverReader: Sendable {
   public let device: DeviceReader<GNSSObservation>
-  /// Of its line, as the board file says or as it was found out; `nil` before that.
+  /// The speed of its line, from the board file or found by listening; `nil` before that.
   public let speed: Property<BaudRate?>
-  /// Its identity; `nil` if it has sent only sentences and was not asked, or did not answer.
+  /// The receiver's identity; `nil` if it has sent only sentences and has not answered a question.
   public let identity: Property<ReceiverIdentity?>
-  /// Its corrections.
+  /// The corrections for the receiver.
   public let corrections: ReceiverCorrections
-  /// The fusion's view of it.
+  /// The fusion's doubt about the receiver.
   let doubt = ReceiverDoubt()
   private let tap: Tap<ReceivedBytes>
 
   public var monitor: DeviceMonitor { device.monitor }
 
-  /// Passes sentences and messages on as they come, while the receiver is read. Powers nothing.
+  /// Passes on sentences and messages as they arrive, while the receiver is read. Powers nothing.
   func forwardBytes(to receive: @escaping @Sendable (ReceivedBytes) -> Void) -> Subscription {
     tap.add(receive)
   }
@@ -52,7 +52,8 @@ public final class ReceiverReader: Sendable {
     let keeping = KnowledgeKeeping(of: description.id, on: machine)
     device = DeviceReader(
       description.id, .receiver, title: "GPS on \(description.port)", power: description.power, replaysLatest: true,
-      // A line that is blocked takes each write a second. To look up a host's name takes longer if no name server answers.
+      // On a blocked line, each write takes a second. A look-up of a host's name takes longer if no name server
+      // answers.
       patience: .seconds(NetworkSource(description.port) == nil ? 3 : 30), on: machine,
       check: { () throws(HardwareError) in try hardware.checkSerialPort(description.port) },
       putToSleep: { () throws(HardwareError) in
@@ -69,7 +70,8 @@ public final class ReceiverReader: Sendable {
         suppliedSince = since
       }
       let port = try hardware.serialPort(description.port, speed: description.speed ?? .b9600)
-      // Closed before the supply goes: a receiver without supply must not be fed through its data lines.
+      // The port is closed before the supply goes off, because a receiver without supply must not be fed through its
+      // data lines.
       defer { port.close() }
       scope.acquiring()
       let before = counted.present
@@ -98,7 +100,7 @@ public final class ReceiverReader: Sendable {
           corrections.take(observation)
           scope.send(run.take(observation))
         })
-      // On every way out: what stays awake is said.
+      // Every exit path reports whether the receiver stays awake.
       var isAsleep = false
       defer {
         if orders.sleepsSupplied {

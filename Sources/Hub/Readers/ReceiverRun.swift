@@ -4,11 +4,11 @@ import MonotonicTime
 import NMEA
 import UBX
 
-/// The state of a receiver by its observations while it is supplied: whether it tracks, and whether it knows the time.
+/// The state of a supplied receiver, from its observations: whether it tracks, and whether it knows the time.
 struct ReceiverRun: Sendable {
-  /// A receiver that has found its position counts as tracking for this time without another one.
+  /// A receiver counts as tracking for this time after its last position.
   private static let fixLifetime = Duration.seconds(10)
-  /// A receiver that has stated nothing impossible for this long is warned of no more.
+  /// The warning of impossible values ends after this time without any.
   private static let refusalLifetime = Duration.seconds(60)
 
   private let machine: Machine
@@ -21,15 +21,15 @@ struct ReceiverRun: Sendable {
   private var interference = Interference()
   private var receiverFusion: FusionMode?
   private var isFrozen = false
-  /// Its stated values that cannot be true, and the time of the last one.
+  /// The impossible values that it has stated, and the time of the last one.
   private var allRefused = RefusedValues()
   private var refused: (quantities: StatedQuantities, at: MonotonicInstant)?
 
   /// - Parameters:
-  ///   - suppliedAt: the start of its supply, or of listening if that is not known
-  ///   - remembers: whether its supply was switched on then, so that a quick start shows that it has kept its memory;
-  ///     without a battery it shows that it was sent its knowledge, which lacks the number of leap seconds
-  ///   - allowsOldTimes: whether the system's clock may rightly show a time of years ago
+  ///   - suppliedAt: the start of its supply, or of listening if the supply's start is unknown
+  ///   - remembers: whether its supply was switched on then, so that a quick start shows that it has kept its memory.
+  ///     Without a battery, a quick start shows that the hub restored its data, which lacks the number of leap seconds
+  ///   - allowsOldTimes: whether the system's clock may be right although it shows a time years ago
   init(
     suppliedAt: MonotonicInstant, remembers: Bool, on machine: Machine, _ monitor: DeviceMonitor,
     allowsOldTimes: Bool = false
@@ -46,7 +46,9 @@ struct ReceiverRun: Sendable {
     monitor.remark(on: .values, nil)
   }
 
-  /// Returns an observation with the known facts about its time.
+  /// Takes an observation.
+  ///
+  /// - Returns: the observation with the known facts about its time
   mutating func take(_ observation: borrowing GNSSObservation) -> GNSSObservation {
     let isFix = observation.fix.mode >= .twoDimensional
     note(isFix: isFix)
@@ -58,7 +60,7 @@ struct ReceiverRun: Sendable {
       monitor.remark(on: .hangUp, isFrozen ? "it repeats one position although it moves: its fixes are not used" : nil)
     }
     var observation = copy observation
-    // Where the protocol has no word for that: the hub's outputs have one each.
+    // The protocol has no word for a simulated fix, and the hub's outputs have one each.
     if isSimulated, isFix, observation.fix.status == .unknown || observation.fix.status == .gnss {
       observation.fix.status = .simulated
     }
@@ -75,7 +77,7 @@ struct ReceiverRun: Sendable {
     return observation
   }
 
-  /// Bytes have been read, which may not form epochs any more.
+  /// Checks for bytes that form no epochs any more.
   ///
   /// - Parameter counters: the counts of this run
   mutating func look(_ counters: ReceiverDecoder.Counters) {
@@ -84,7 +86,8 @@ struct ReceiverRun: Sendable {
     if hasFix, machine.clock.now - lastFixAt > ReceiverRun.fixLifetime { note(isFix: false) }
   }
 
-  /// Told when it states another kind of value that cannot be true, and when that is over. How often it does is counted.
+  /// Reports when the receiver states another kind of impossible value, and when that is over. The number of values is
+  /// counted.
   private mutating func note(_ present: RefusedValues) {
     let now = machine.clock.now
     guard present != allRefused else {
@@ -100,7 +103,7 @@ struct ReceiverRun: Sendable {
     monitor.remark(on: .values, "it states \(quantities.names) that cannot be true: they are left out")
   }
 
-  /// Told once for each change.
+  /// Reports each change of the interference once.
   private mutating func note(_ present: Interference, _ fusion: FusionMode?) {
     let isChanged =
       present.jamming != interference.jamming || present.spoofing != interference.spoofing || fusion != receiverFusion
@@ -134,7 +137,9 @@ struct ReceiverRun: Sendable {
 }
 
 extension GNSSObservation {
-  /// Mends its times, if the receiver's weeks have run over; returns how many times they have.
+  /// Corrects the times if the receiver's week number has rolled over.
+  ///
+  /// - Returns: how often it has
   fileprivate mutating func carryWeeksForward(system: Int64, allowsOldTimes: Bool) -> Int64 {
     guard let time = fix.time,
       case let eras = WeekRollover.eras(behind: time, system: system, allowsOldTimes: allowsOldTimes),
@@ -148,7 +153,7 @@ extension GNSSObservation {
   }
 }
 
-/// The output of a receiver in all its runs.
+/// The counts of a receiver's output in all its runs.
 final class ReceiverCounters: Sendable {
   private let counters = Guarded(ReceiverDecoder.Counters())
 

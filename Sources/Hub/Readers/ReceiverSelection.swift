@@ -3,13 +3,13 @@ import Fusion
 import Guarding
 import Publishing
 
-/// The receivers of a board that are fused, and which of them is taken: one choice for the state and for all who hear the
-/// receiver itself, so that its satellites, its sentences and its time are those of the position.
+/// The fused receivers of a board, and the selected one. The state and all clients that read the receiver itself use
+/// the same selection, so that its satellites, sentences and time match the position.
 public final class ReceiverSelection: Sendable {
   public final class Candidate: Sendable {
     public let description: ReceiverDescription
     public let reader: ReceiverReader
-    /// Its place in the board's list.
+    /// The place in the board's list.
     let rank: Int
 
     fileprivate init(description: ReceiverDescription, reader: ReceiverReader, rank: Int) {
@@ -21,7 +21,7 @@ public final class ReceiverSelection: Sendable {
     var isAwake: Bool { reader.device.source.activity.value.phase == .running }
   }
 
-  /// In the order of preference.
+  /// The candidates in the order of preference.
   public let candidates: [Candidate]
   private let choice: Guarded<ReceiverChoice>
 
@@ -31,12 +31,12 @@ public final class ReceiverSelection: Sendable {
       return Candidate(description: description, reader: reader, rank: rank)
     }
     let fused = receivers.filter { board.fusedDevices.contains($0.description.id) }
-    // Where none is fused one can still be heard.
+    // If no receiver is fused, one can still be read.
     candidates = fused.isEmpty ? Array(receivers.prefix(1)) : fused
     choice = Guarded(ReceiverChoice(count: entries.count))
   }
 
-  /// The one that is taken; before any has reported the one that is preferred.
+  /// The selected receiver; the preferred one until a receiver has reported.
   public var taken: Candidate? {
     let rank = choice.withLock { $0.taken }
     let taken = candidates.first { $0.rank == rank } ?? candidates.first
@@ -44,7 +44,7 @@ public final class ReceiverSelection: Sendable {
     return taken.flatMap { $0.isAwake ? $0 : nil } ?? candidates.first(where: \.isAwake) ?? taken
   }
 
-  /// Whether a receiver's report is selected; every call for the same report gets the same answer.
+  /// Whether a receiver's report is selected. Every call for the same report gets the same answer.
   func take(_ observation: borrowing GNSSObservation, of rank: Int) -> Bool {
     let sigma = observation.position.map { $0.horizontalSigmaMetres ?? .greatestFiniteMagnitude }
     let at = observation.at
@@ -53,7 +53,7 @@ public final class ReceiverSelection: Sendable {
 
   /// The reports of the selected receiver.
   ///
-  /// - Parameter wakes: whether to wake all of them, instead of only listening while they are awake for others
+  /// - Parameter wakes: whether to wake all receivers, instead of only listening while other clients keep them awake
   func epochs(
     as holders: Holders, wakes: Bool, _ receive: @escaping @Sendable (GNSSObservation, Candidate) -> Void
   ) -> Subscription {
@@ -72,10 +72,10 @@ public final class ReceiverSelection: Sendable {
     return Subscription { lifetime.end() }
   }
 
-  /// The output of the receiver that is taken, as it comes while that is awake for others. Wakes nothing.
+  /// The output of the selected receiver while other clients keep it awake. Wakes nothing.
   func outputs(_ receive: @escaping @Sendable (ReceiverOutput) -> Void) -> Subscription {
     let lifetime = Lifetime()
-    // Also so that the selection is known to other callers.
+    // This also makes the selection known to other callers.
     epochs(as: Holders("sentences"), wakes: false) { epoch, _ in receive(.epoch(epoch)) }.store(in: lifetime)
     for candidate in candidates {
       candidate.reader.forwardBytes { [self] bytes in

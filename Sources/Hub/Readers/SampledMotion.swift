@@ -3,24 +3,24 @@ import Guarding
 import MonotonicTime
 import Publishing
 
-/// Detects motion by the samples of an inertial sensor that is awake for others, in the same way as the chip does
-/// without subscribers: by the difference between the specific force and its average over the last second.
+/// Detects motion by the samples of an inertial sensor that other clients keep awake. It uses the same criterion as the
+/// chip without subscribers: the difference between the specific force and its average over the last second.
 struct SampledMotion: Sendable {
-  /// 15 mg, m/s².
+  /// The threshold: 15 mg, in m/s².
   private static let limit: Float = 0.15
   private static let timeConstantSeconds = 1.2
   /// The required duration without motion.
   private static let quiet = Duration.seconds(3)
-  /// Between samples that are further apart, motion is unknown.
+  /// If samples are further apart, motion is unknown.
   private static let longestGap = Duration.seconds(1)
 
   private var mean = SIMD3<Float>.zero
   private var lastAt: MonotonicInstant?
   private var quietSince = MonotonicInstant(nanoseconds: 0)
-  /// `nil` where too few have come to tell.
+  /// Whether the board is still; `nil` until there are enough samples.
   private var isStill: Bool?
 
-  /// - Returns: the finding from now on, if it has changed
+  /// - Returns: the result from now on, if it has changed
   mutating func take(_ batch: borrowing IMUBatch) -> Stillness? {
     guard batch.count > 0 else { return nil }
     var sum = SIMD3<Float>.zero
@@ -30,7 +30,7 @@ struct SampledMotion: Sendable {
     let lastAt = self.lastAt
     self.lastAt = at
     guard let before = lastAt, at - before < SampledMotion.longestGap else {
-      // Whatever was reported before, it may have moved since.
+      // Whatever was reported before, the board may have moved since.
       let hasTold = isStill != nil
       (mean, quietSince, isStill) = (force, at, nil)
       return hasTold ? .unknown : nil
@@ -50,9 +50,9 @@ struct SampledMotion: Sendable {
     return isStill ? .still(since: at) : .moved(at: at)
   }
 
-  /// The findings from the readings while they come for other subscribers. Wakes nothing.
+  /// The results of the readings while they come for other subscribers. Wakes nothing.
   ///
-  /// - Parameter ends: sends when the readings end. Until the chip waits for motion nothing detects it then, which may
+  /// - Parameter ends: sends when the readings end. Until the chip waits for motion, nothing detects it then; that may
   ///   be long if the chip fails
   static func changes(
     in readings: LazyPublisher<IMUBatch, Never>, endingAt ends: Subject<Void, Never>, as holders: Holders,

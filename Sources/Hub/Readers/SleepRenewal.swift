@@ -3,11 +3,12 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// Puts a device to sleep again whose sleep ends by itself: it runs for a moment, and sleeps again at the end of the run.
+/// Puts a device to sleep again whose sleep mode ends by itself. The device runs for a moment, and sleeps again at the
+/// end of the run.
 final class SleepRenewal: Sendable {
-  /// How long such a run takes at most.
+  /// The longest duration of such a run.
   private static let longestVisit = Duration.seconds(30)
-  /// When it is tried again if the device did not work.
+  /// The delay before another attempt if the device did not work.
   private static let retry = Duration.seconds(3600)
 
   private struct State {
@@ -27,7 +28,7 @@ final class SleepRenewal: Sendable {
 
   deinit { alarm.end() }
 
-  /// Says what `perform` does.
+  /// Sets the action that puts the device to sleep.
   func performs(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.action = Callback(action) } }
 
   func perform() {
@@ -35,7 +36,8 @@ final class SleepRenewal: Sendable {
     action?()
   }
 
-  /// Runs a source until it sends its first value. The times of these runs are known in advance, so they teach nothing of visitors.
+  /// Runs a source until it sends its first value. The times of these runs are known in advance, so they teach nothing
+  /// about visitors.
   func visit<Sample: Sendable>(_ source: LazyPublisher<Sample, HardwareError>, _ monitor: DeviceMonitor) {
     let lease = source.subscribe(
       as: Holder.standIn("sleep").labelled("putting it to sleep again", purpose: .schedule),
@@ -62,7 +64,7 @@ final class SleepRenewal: Sendable {
     lease?.cancel()
   }
 
-  /// The device will not be woken any more.
+  /// Ends the renewals, because the device will not be woken any more.
   func end() {
     state.withLock { $0.isOver = true }
     leave()

@@ -2,15 +2,15 @@ import Guarding
 import MonotonicTime
 import Publishing
 
-/// Keeps the first of some devices awake, and the next one as well while that fails; the others sleep.
+/// Keeps the first of some devices awake, and the next one as well while the first fails; the others sleep.
 final class StandbyLease: Sendable {
   private struct State {
-    /// On the others.
+    /// The lease on the remaining devices.
     var next: StandbyLease?
     var isOver = false
   }
 
-  /// The time for which the first has to work again before the others are released.
+  /// How long the first device must work again before the others are released.
   private static let proof = Duration.seconds(5)
 
   private let readers: ArraySlice<any Device>
@@ -20,8 +20,8 @@ final class StandbyLease: Sendable {
   private let lifetime = Lifetime()
 
   /// - Parameters:
-  ///   - readers: in the order of preference
-  ///   - holders: for whom
+  ///   - readers: the devices in the order of preference
+  ///   - holders: the holders of the lease
   init(_ readers: ArraySlice<any Device>, as holders: Holders, clock: any MonotonicTimeSource) {
     self.readers = readers
     self.holders = holders
@@ -49,7 +49,8 @@ final class StandbyLease: Sendable {
     next?.end()
   }
 
-  /// Called by one thread at a time: a property delivers its changes one after the other.
+  /// Wakes the next device. One thread at a time calls this, because a property delivers its changes one after the
+  /// other.
   private func wakeNext() {
     guard state.withLock({ $0.next == nil && !$0.isOver }) else { return }
     let next = StandbyLease(readers.dropFirst(), as: holders, clock: clock)

@@ -1,14 +1,14 @@
 import Guarding
 import HardwareIO
 
-/// Keeps a new device from starting while a device of the board before still uses the same hardware.
+/// Keeps a new device from starting while a device of the previous board still uses the same hardware.
 final class StartGate: Sendable {
   private struct State {
     var holdCount = 0
     var waiting: [WakeSignal] = []
   }
 
-  /// After this long a wait is worth a remark: a device usually stops within milliseconds.
+  /// After this time a wait is reported. A device usually stops within milliseconds.
   private static let patience = Duration.seconds(5)
 
   private let state = Guarded(State())
@@ -16,10 +16,10 @@ final class StartGate: Sendable {
   /// Whether a device is still in the way.
   var isClosed: Bool { state.withLock { $0.holdCount > 0 } }
 
-  /// Closes the gate for one more device that is in the way.
+  /// Closes the gate for one more device in the way.
   func close() { state.withLock { $0.holdCount += 1 } }
 
-  /// One of the devices has stopped. The last one opens the gate.
+  /// Records that one of the devices has stopped. The last one opens the gate.
   func open() {
     let woken = state.withLock { state -> [WakeSignal] in
       state.holdCount -= 1
@@ -34,8 +34,8 @@ final class StartGate: Sendable {
   ///
   /// - Parameters:
   ///   - poller: ends the wait early when the reader is told to stop
-  ///   - isLate: called once if it takes long
-  /// - Returns: whether the device may start; otherwise its reader was told to stop
+  ///   - isLate: called once if the wait takes long
+  /// - Returns: whether the device may start; `false` if its reader was told to stop
   func wait(_ poller: Poller, isLate: () -> Void = {}) -> Bool {
     let news = WakeSignal()
     let mustWait = state.withLock { state in
@@ -45,7 +45,7 @@ final class StartGate: Sendable {
     }
     guard mustWait else { return true }
     defer { state.withLock { $0.waiting.removeAll { $0 === news } } }
-    // Without a descriptor it asks again each second.
+    // Without a descriptor, this thread asks again each second.
     let descriptor = news.fileDescriptor < 0 ? nil : news.fileDescriptor
     var waited = Duration.zero
     var wasLate = false

@@ -1,11 +1,11 @@
 import MonotonicTime
 
-/// The knowledge about motion of the board.
+/// The present knowledge about motion of the board.
 public enum Stillness: Equatable, Sendable {
-  /// It is unknown.
+  /// Motion is unknown.
   case unknown
-  /// It has not moved since then.
+  /// The board has not moved since this instant.
   case still(since: MonotonicInstant)
-  /// It has moved, at that instant, and it is unknown whether it still does.
+  /// The board moved at this instant, and may still be moving.
   case moved(at: MonotonicInstant)
 }

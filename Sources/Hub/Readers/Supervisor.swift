@@ -3,9 +3,9 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// Notices readers that hang, from another thread than theirs: `SupervisorMachine` decides, by the stamps that the readers' pollers make.
+/// Notices hanging readers, from a separate thread. `SupervisorMachine` decides by the stamps of the readers' pollers.
 ///
-/// It looks once a second while a device is awake, and not at all otherwise: an idle hub has no timer.
+/// It checks once a second while a device is awake, and otherwise not at all: an idle hub has no timer.
 public final class Supervisor: Sendable {
   private struct Watch {
     let progress: ReaderProgress
@@ -21,12 +21,12 @@ public final class Supervisor: Sendable {
 
   private static let interval = Duration.seconds(1)
 
-  /// What bounds the waits for readers that may hang.
+  /// The clock for limits on waits for readers that may hang.
   let clock: any MonotonicTimeSource
   private let state = Guarded(State())
   private let alarm: Alarm
 
-  /// - Parameter clock: of the kernel, as that is where readers hang, unless a test turns its hands
+  /// - Parameter clock: the kernel's clock, because readers hang in the kernel; a test may pass another one
   public init(clock: any MonotonicTimeSource = MonotonicClock()) {
     self.clock = clock
     alarm = Alarm(clock: clock)
@@ -34,14 +34,14 @@ public final class Supervisor: Sendable {
 
   deinit { alarm.end() }
 
-  /// Whether a reader hangs that nothing has freed: the process had better be started again.
+  /// Whether a reader hangs that nothing has freed. The process should then be restarted.
   public var isHopeless: Bool { state.withLock { $0.machine.isHopeless(clock.now) } }
 
   /// Watches a reader until the subscription ends.
   ///
   /// - Parameters:
-  ///   - patience: how long its thread may be somewhere else than in its poller
-  ///   - onStuck: called once, on the timers' thread, when that is longer
+  ///   - patience: how long its thread may stay outside its poller
+  ///   - onStuck: called once, on the timers' thread, when it stays longer
   func watch(
     _ progress: ReaderProgress, patience: Duration, onStuck: @escaping @Sendable () -> Void
   ) -> Subscription {

@@ -1,34 +1,34 @@
 import MonotonicTime
 
-/// Decides which readers hang, by what their threads have stamped from one look to the next.
+/// Decides which readers hang, by comparing their threads' stamps between two checks.
 ///
-/// A thread that waits in its poller may be there for as long as it meant to, and as long as its patience on top of that. It may be
-/// there for ever if nothing bounds its wait: it ends when it is told to.
+/// A thread may wait in its poller for its own limit plus its patience. It may wait there for ever if its wait has no
+/// limit, because a request to stop ends that wait.
 ///
-/// It only decides; the stamps, the lock and the timer are `Supervisor`'s. Time counts from the look at which a thread was first seen
-/// where it still is: a machine that stood still itself has not made its readers late.
+/// It only decides. The stamps, the lock and the timer belong to `Supervisor`. Time counts from the check that first
+/// saw a thread at its present place, so a machine that stood still has not made its readers late.
 struct SupervisorMachine: Sendable {
   enum Effect: Equatable, Sendable {
-    /// The reader has missed its patience: it has failed.
+    /// The reader has exceeded its patience, and has failed.
     case stuck(Int)
-    /// The reader goes on, which was stuck.
+    /// The reader was hanging, and continues now.
     case freed(Int)
   }
 
   private struct Watch {
     let patience: Duration
-    /// As of the last look.
+    /// The step count at the last check.
     var stepCount: UInt64
-    /// Since when the thread has been seen there.
+    /// Since when the thread has been at its present place.
     var since: MonotonicInstant
     var isStuck = false
   }
 
-  /// How long the loss of its supply has to free a reader before the process counts as hopeless.
+  /// How long after the loss of its supply a reader may still hang before the process counts as hopeless.
   static let grace = Duration.seconds(10)
 
-  /// A look that comes later than this after the last one says that the whole process stood still, as in a debugger. Then no
-  /// thread has waited for too long.
+  /// If a check is later than this after the previous one, the whole process stood still, as in a debugger. Then no
+  /// thread has waited too long.
   static let longestPause = Duration.seconds(3)
 
   private var watches: [Int: Watch] = [:]
@@ -40,14 +40,14 @@ struct SupervisorMachine: Sendable {
     watches[reader] = Watch(patience: patience, stepCount: stepCount, since: now)
   }
 
-  /// - Returns: what that changes
+  /// - Returns: the resulting action
   mutating func end(_ reader: Int) -> Effect? {
     watches.removeValue(forKey: reader)?.isStuck == true ? .freed(reader) : nil
   }
 
   /// - Parameters:
-  ///   - stepCount: odd while the reader's thread waits in its poller; `nil` of an unknown one
-  ///   - waitLimit: how long it waits there at most; `nil` for as long as it takes
+  ///   - stepCount: odd while the reader's thread waits in its poller; `nil` for an unknown thread
+  ///   - waitLimit: the limit of its wait there; `nil` for no limit
   mutating func look(
     _ now: MonotonicInstant, waitLimit: (_ reader: Int) -> Duration? = { _ in nil },
     stepCount: (_ reader: Int) -> UInt64?
@@ -73,7 +73,7 @@ struct SupervisorMachine: Sendable {
     return effects
   }
 
-  /// Whether a reader stays stuck although its supply was cut.
+  /// Whether a reader still hangs although its supply was cut.
   func isHopeless(_ now: MonotonicInstant) -> Bool {
     watches.values.contains { $0.isStuck && now - $0.since >= SupervisorMachine.grace }
   }

@@ -1,7 +1,7 @@
 import Guarding
 import Publishing
 
-/// Delivers further output of a receiver's reader, while it has subscribers.
+/// Delivers additional output of a receiver's reader while it has subscribers.
 final class Tap<Value: Sendable>: Sendable {
   private final class Listener: Sendable {
     let receive: @Sendable (Value) -> Void
@@ -11,7 +11,7 @@ final class Tap<Value: Sendable>: Sendable {
 
   private let listeners = Guarded<[Listener]>([])
 
-  /// Passes values to the present subscribers; `nil` without any.
+  /// A function that passes values to the present subscribers; `nil` without any.
   func forward() -> ((Value) -> Void)? {
     let present = listeners.withLock { $0 }
     if present.isEmpty { return nil }

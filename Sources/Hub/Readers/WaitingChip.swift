@@ -3,11 +3,11 @@ import Guarding
 import HardwareIO
 import MonotonicTime
 
-/// A chip that waits for motion, and its line.
+/// A chip that can wait for motion, and its line.
 struct WaitingChip: Sendable {
   enum End {
     case stopped
-    /// Its reader wants it.
+    /// The reader needs the chip.
     case wanted
   }
 
@@ -28,9 +28,11 @@ struct WaitingChip: Sendable {
     self.machine = machine
   }
 
-  /// Makes it wait until the poller is told to stop, or its reader needs it. It sleeps on every path out.
+  /// Makes the chip wait for motion until the poller is told to stop, or the reader needs the chip. The chip sleeps on
+  /// every exit path.
   ///
-  /// - Parameter tell: called when it waits, at its first motion from then on, and when it was read after that
+  /// - Parameter tell: called when the chip waits, at its first motion after that, and when it was read after the
+  ///   motion
   func wait(
     _ poller: Poller, _ turn: ChipTurn, _ tell: (Stillness) -> Void
   ) throws(HardwareError) -> End {
@@ -55,7 +57,7 @@ struct WaitingChip: Sendable {
       }
       guard isQuestioned else { continue }
       let wasStill = isStill
-      // An edge may have been lost, and the chip knows.
+      // An edge may have been lost, but the chip knows about the motion.
       isStill = try !driver.takeMotion() || !wasStill
       if isStill != wasStill { tell(isStill ? .still(since: clock.now) : .moved(at: clock.now)) }
     }

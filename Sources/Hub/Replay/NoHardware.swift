@@ -1,8 +1,8 @@
 import HardwareIO
 
-/// The hardware of a machine that has none.
+/// The hardware of a machine without any.
 struct NoHardware: Hardware {
-  /// A device that was simulated when it was recorded is simulated in the replay.
+  /// A device that was simulated in the recording is simulated in the replay.
   func isSimulated(_ name: String) -> Bool { SimulatedName.isSimulated(name) }
   func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus { throw .notFound(name) }
   func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort { throw .notFound(name) }

@@ -6,7 +6,7 @@ import Publishing
 
 /// Stands in for a board's devices: the player of a recording puts their recorded messages here.
 ///
-/// All of it comes from one thread, in the order of its times, and with the machine's clock set to each of them.
+/// All messages come from one thread, in the order of their times, with the machine's clock set to each of them.
 public final class ReplayFeed: Sendable {
   private struct Ports {
     var receivers: [String: ReplayPort<ReceivedBytes>] = [:]
@@ -16,10 +16,11 @@ public final class ReplayFeed: Sendable {
     var supplyMonitors: [String: ReplayPort<SupplySample>] = [:]
   }
 
-  /// Whether the inputs of the fusion are played too. Otherwise the devices' output is fused, as in a hub with devices.
+  /// Whether the recording's inputs of the fusion are played. Otherwise the devices' output is fused, as in a hub with
+  /// devices.
   private let hasInputs: Bool
   private let ports = Guarded(Ports())
-  /// Of the hub that is played to, and its board's.
+  /// The log and the board of the hub that is played to.
   private let present = Guarded<FusionLog?>(nil)
 
   public init(hasInputs: Bool = false) { self.hasInputs = hasInputs }
@@ -27,10 +28,10 @@ public final class ReplayFeed: Sendable {
   /// The log of the hub that is played to.
   public var log: FusionLog? { present.withLock { $0 } }
 
-  /// Another hub begins, which knows nothing of the one before it.
+  /// Begins another recorded hub, which knows nothing of the previous one.
   public func begin() { log?.forget() }
 
-  // By the device's ID; the same port for who puts something in and for the device's reader.
+  // The ports, by device ID. The player and the device's reader share a port.
 
   public func receiver(_ id: String) -> ReplayPort<ReceivedBytes> { port(id, \.receivers) }
   public func imu(_ id: String) -> ReplayPort<IMUBatch> { port(id, \.imus) }
@@ -38,7 +39,7 @@ public final class ReplayFeed: Sendable {
   public func barometer(_ id: String) -> ReplayPort<BarometerSample> { port(id, \.barometers) }
   public func supplyMonitor(_ id: String) -> ReplayPort<SupplySample> { port(id, \.supplyMonitors) }
 
-  /// Says whether a device was supplied from here on.
+  /// Sets whether a device was supplied from now on.
   public func set(isSupplied: Bool, _ kind: DeviceStatus.Kind, _ id: String) {
     func set<Message>(_ port: ReplayPort<Message>) {
       if isSupplied { port.begin() } else { port.end() }
@@ -101,10 +102,10 @@ extension ReplayFeed: DeviceSource {
 }
 
 extension Machine {
-  /// A machine whose devices repeat their recorded output. Nothing is powered for that.
+  /// A machine whose devices repeat their recorded output. Nothing is powered.
   ///
   /// - Parameters:
-  ///   - clock: shows the recorded time, as `systemTime` does
+  ///   - clock: shows the recorded time, like `systemTime`
   public convenience init(
     replaying feed: ReplayFeed, clock: any MonotonicTimeSource, systemTime: @escaping @Sendable () -> Int64
   ) {

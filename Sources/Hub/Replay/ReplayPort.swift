@@ -4,20 +4,20 @@ import Publishing
 /// The recorded output of one device.
 public final class ReplayPort<Message: Sendable>: Sendable {
   enum Event: Sendable {
-    /// The device was supplied.
+    /// The device was supplied from here on.
     case began
     case message(Message)
-    /// It was not any more.
+    /// The device was no longer supplied.
     case ended
   }
 
   let events = Subject<Event, Never>()
   private let isOn = Guarded(false)
 
-  /// Whether the device was supplied at the time that is played.
+  /// Whether the device was supplied at the played time.
   var isSupplied: Bool { isOn.withLock { $0 } }
 
-  /// The device was supplied from here on.
+  /// Begins the device's supply.
   func begin() {
     let isChange = isOn.withLock { isOn in
       defer { isOn = true }
@@ -26,7 +26,7 @@ public final class ReplayPort<Message: Sendable>: Sendable {
     if isChange { events.send(.began) }
   }
 
-  /// It was not any more.
+  /// Ends the device's supply.
   func end() {
     let isChange = isOn.withLock { isOn in
       defer { isOn = false }
@@ -35,7 +35,7 @@ public final class ReplayPort<Message: Sendable>: Sendable {
     if isChange { events.send(.ended) }
   }
 
-  /// Its output, which implies that it was supplied.
+  /// Sends recorded output, which implies that the device was supplied.
   public func send(_ message: Message) {
     begin()
     events.send(.message(message))

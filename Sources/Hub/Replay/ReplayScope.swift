@@ -1,13 +1,13 @@
 import Guarding
 
-/// What takes the messages of a recorded device for as long as that was supplied.
+/// Takes the messages of a recorded device while it was supplied.
 protocol ReplayRun<Message>: AnyObject, Sendable {
   associatedtype Message
   func take(_ message: Message)
   func end()
 }
 
-/// The time for which a recorded device was supplied, over and over.
+/// Runs once for each time that a recorded device was supplied.
 final class ReplayScope<Message>: Sendable {
   private struct Beginning: Sendable { let run: @Sendable () -> any ReplayRun<Message> }
 

@@ -5,7 +5,7 @@ import MonotonicTime
 import Publishing
 
 extension DeviceReader {
-  /// A reader of a recording in place of the device.
+  /// A reader that plays a recording instead of reading a device.
   ///
   /// - Parameters:
   ///   - begin: called at each beginning of the device's supply; returns the function that takes its output until the
@@ -44,7 +44,7 @@ extension DeviceReader {
 extension DeviceReader {
   /// A reader of recorded samples of any kind.
   ///
-  /// - Parameter samples: the number in a message
+  /// - Parameter samples: the number of samples in a message
   convenience init(
     replaying description: DeviceDescription, _ kind: DeviceStatus.Kind, from port: ReplayPort<Sample>,
     on machine: Machine, counting samples: @escaping @Sendable (Sample) -> Int = { _ in 1 }
@@ -61,7 +61,7 @@ extension DeviceReader {
 }
 
 extension ReceiverReader {
-  /// A reader of recorded sentences, which go the way that those of a receiver go.
+  /// A reader of recorded sentences, which are processed like those of a receiver.
   convenience init(
     replaying description: ReceiverDescription, _ port: ReplayPort<ReceivedBytes>, on machine: Machine
   ) {

@@ -6,7 +6,8 @@ import Publishing
 
 /// Decodes a receiver's recorded output.
 final class ReplayedReceiver: ReplayRun {
-  /// Is added to a silence that ends an epoch: the recording hub may have read late, and a log has all of an epoch at one instant.
+  /// The time that is added to the silence that ends an epoch. The recording hub may have read late, and a log has all
+  /// of an epoch at one instant.
   private static let patience = Duration.milliseconds(300)
 
   private struct State: ~Copyable, Sendable {
@@ -21,7 +22,7 @@ final class ReplayedReceiver: ReplayRun {
   private let before: ReceiverDecoder.Counters
   private let identification: ReceiverIdentification
   private let tap: Tap<ReceivedBytes>
-  /// Only ever waited for by the one thread that plays.
+  /// Only the thread that plays uses this lock.
   private let state: Guarded<State>
 
   init(

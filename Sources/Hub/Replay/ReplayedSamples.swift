@@ -1,14 +1,14 @@
 import HardwareIO
 import Publishing
 
-/// Passes recorded samples on unchanged: each recorded sample had a subscriber, even if the next record says that the
-/// last one left.
+/// Passes on recorded samples unchanged: each one had a subscriber, even if the next record says that the last one
+/// left.
 final class ReplayedSamples<Sample: Sendable>: ReplayRun {
   private let monitor: DeviceMonitor
   private let run: Activating<Sample, HardwareError>
   private let count: @Sendable (Sample) -> Void
 
-  /// - Parameter count: told of each sample
+  /// - Parameter count: called for each sample
   init(
     _ monitor: DeviceMonitor, _ run: Activating<Sample, HardwareError>,
     counting count: @escaping @Sendable (Sample) -> Void

@@ -4,9 +4,10 @@ import MonotonicTime
 import Publishing
 
 extension Hub {
-  /// Positions that stay within a bound of the truth (95 %): fixes as often as that takes. The receivers sleep while the position is certain enough,
-  /// and are woken before it is not. On a board with an inertial sensor dead reckoning carries the position on while it moves, and is
-  /// delivered as the board moves; with one that waits for motion, nothing but that is awake while it stands.
+  /// Positions that stay within a bound of the truth (95 %), with as many fixes as that needs. The receivers sleep
+  /// while the position is certain enough, and wake before it is not. On a board with an inertial sensor, dead
+  /// reckoning continues the position while the board moves. With a sensor that waits for motion, only that sensor is
+  /// awake while the board stands still.
   public func fixes(errorMetres: Double, within: Duration) -> Deferred<ScheduledFix, Never> {
     Deferred { [self] holders in
       LazyPublisher(deriving: holders.label, clock: machine.clock) { [self] (run) throws(Never) in
@@ -16,7 +17,7 @@ extension Hub {
     }
   }
 
-  /// What dead reckoning takes; `nil` on a board that has no inertial sensor to reckon with.
+  /// The devices that dead reckoning needs; `nil` on a board without an inertial sensor for it.
   fileprivate var reckoning: LazyPublisher<Void, Never>? {
     let kinds = Set([StatePart.attitude]).kinds(on: board)
     return kinds.isEmpty ? nil : waker(kinds)
@@ -25,22 +26,22 @@ extension Hub {
 
 /// The error-bounded positions of one subscriber.
 ///
-/// The decisions are made under the lock, and staged there; the leases that they need are taken and ended without it.
+/// Decisions are made and staged under the lock. The leases that they need are taken and ended outside it.
 private final class BoundedFixes: Sendable {
   private struct State {
     var bound: ErrorBound
-    /// On what reckons.
+    /// The lease of the devices for dead reckoning.
     var lease: Subscription?
-    /// To the states.
+    /// The subscription to the states.
     var states: Subscription?
-    /// When the last state was looked at.
+    /// When the last state was checked.
     var lookedAt: MonotonicInstant?
-    /// What the subscriber knows.
+    /// The filter for values that have moved far enough for the subscriber.
     var filter: MovedFilter
     var isOver = false
   }
 
-  /// From one look at the states to the next.
+  /// The interval at which states are checked.
   private static let look = Duration.seconds(1)
 
   private let hub: Hub
@@ -79,9 +80,9 @@ private final class BoundedFixes: Sendable {
       _ = state.filter.takes(fix.state.position?.value)
       return schedule.stage(state.bound.schedule)
     }
-    // Before anything is told, so that nothing sleeps that is wanted again at once.
+    // This comes before the delivery, so that no device falls asleep that is needed again at once.
     if mustDeliver { schedule.deliver() }
-    // What stands needs no reckoning: its motion sensor tells when it sets off.
+    // A board that stands still needs no dead reckoning, because its motion sensor reports when it moves.
     reckon(!fix.isStill)
     run.send(fix)
   }
@@ -114,7 +115,7 @@ private final class BoundedFixes: Sendable {
     }
   }
 
-  /// A state has come, of a fix or of dead reckoning.
+  /// Takes a state, which comes from a fix or from dead reckoning.
   private func look(at present: FusedState) {
     guard present.mode == .deadReckoning, state.withLock({ isDue($0, present.at) }),
       let estimate = ErrorBound.Estimate(present, isStill: false)

@@ -6,7 +6,7 @@ import Publishing
 public struct CurrentValue: Equatable, Sendable {
   public var parts: Set<StatePart>
   public var maxAge: Duration
-  /// The radius within which 95 % of such positions are, metres; `nil` if any position will do.
+  /// The radius that must contain 95 % of such positions, metres; `nil` if any position is enough.
   public var accuracyMetres: Double?
   /// How long devices may be awake for it.
   public var within: Duration
@@ -24,8 +24,8 @@ public struct CurrentValue: Equatable, Sendable {
   /// Whether a state is good enough.
   ///
   /// - Parameters:
-  ///   - began: what was measured after this is new, however long it takes to arrive; `nil` for a value that is known already
-  ///   - kinds: what the board has fused; a part that nothing there measures is not waited for
+  ///   - began: values measured after this are new, however late they arrive; `nil` for a known value
+  ///   - kinds: the kinds of devices that the board fuses; a part that none of them measures is not waited for
   func isMet(
     by state: FusedState, at now: MonotonicInstant, since began: MonotonicInstant?, of kinds: Set<DeviceStatus.Kind>
   ) -> Bool {
@@ -40,7 +40,7 @@ public struct CurrentValue: Equatable, Sendable {
 }
 
 extension StatePart {
-  /// What gives a part its value, and its age.
+  /// The devices that a part's value and age depend on.
   fileprivate var sources: Set<DeviceStatus.Kind> {
     switch self {
     case .position, .altitude, .motion, .time, .satellites: [.receiver]
@@ -53,7 +53,7 @@ extension StatePart {
 }
 
 extension FusedState {
-  /// When a part was measured; `nil` while it is unknown.
+  /// When a part was measured; `nil` if it is unknown.
   func instant(of part: StatePart) -> MonotonicInstant? {
     switch part {
     case .position, .altitude: position?.at
@@ -70,7 +70,7 @@ extension FusedState {
 }
 
 extension FusedState {
-  /// With the parts of an earlier state that this one lacks, each as old as it is.
+  /// The state, completed with the parts of an earlier state that this one lacks. Each part keeps its age.
   func remembering(_ earlier: FusedState?) -> FusedState {
     guard let earlier else { return self }
     var state = self
@@ -88,13 +88,13 @@ extension FusedState {
 }
 
 extension Hub {
-  /// The last of each part that is known, however long ago it was measured.
+  /// The last known value of each part, however old.
   private func rememberedState(at now: MonotonicInstant) -> FusedState {
     knownState(at: now).remembering(log.remembered)
   }
 
-  /// One state. Subscribing wakes devices only if what is known is older than the request allows; when the time for it is over, there
-  /// is the state as it is, and its ages say how old that is.
+  /// One state. A subscription wakes devices only if the known state is older than the request allows. When the time is
+  /// over, it delivers the present state, whose ages say how old it is.
   public func current(_ request: CurrentValue) -> Deferred<FusedState, Never> {
     Deferred { [self] holders in
       let clock = machine.clock

@@ -1,45 +1,47 @@
 import Fusion
 import MonotonicTime
 
-/// Decides when the next fix is needed, so that the position stays within a bound of the truth. It only decides: no clock, no lease.
+/// Decides when the next fix is needed, so that the position stays within a bound of the truth. It only decides: no
+/// clock, no lease.
 ///
-/// The bound is that of `accuracy`: the radius within which 95 % of such positions are. So the sigma, which is of one axis, stays below
-/// the bound divided by `Confidence.radial`.
+/// The bound has the meaning of `accuracy`: the radius that contains 95 % of such positions. The sigma along one axis
+/// must therefore stay below the bound divided by `Confidence.radial`.
 ///
-/// `ScheduledFixes` wakes the receiver before that instant, as early as its starts have taken. How long that is depends on what carries
-/// the position in the meantime: a motion sensor that feels nothing, dead reckoning, or nothing but the last speed.
+/// `ScheduledFixes` wakes the receiver earlier, by the time that its starts have taken. The time until the next fix
+/// depends on the knowledge in the meantime: a motion sensor without motion, dead reckoning, or only the last speed.
 struct ErrorBound: Sendable {
-  /// As fast as a car sets off in a city, m/s².
+  /// The assumed acceleration, that of a car in a city, m/s².
   static let usualAcceleration = 1.5
-  /// As fast as a person walks: a board that was never seen to move may be carried away.
+  /// The lowest assumed speed, that of a person who walks: someone may carry a board away that has never moved.
   static let leastSpeed = 2.0
-  /// A board that was as fast as this within this time may be again.
+  /// A board may again reach a speed that it had within this time.
   static let memory = Duration.seconds(15 * 60)
-  /// The longest from one look to the next, seconds.
+  /// The longest time from one check to the next, seconds.
   static let longest = 6 * 3600.0
-  /// The part of the bound that a fix itself may take, so that some is left for the time after it.
+  /// The share of the bound that a fix itself may use; the rest is for the time after it.
   static let shareOfFix = 0.5
-  /// The sigma that a sensor itself has in a velocity that it integrates, m/s²: what is left of its bias.
+  /// The sigma that the sensor's remaining bias adds to the integrated velocity, m/s².
   static let leastReckonedAcceleration = 0.02
   private static let leastInterval = Duration.seconds(1)
-  /// The prediction of dead reckoning changes with each state; the schedule follows where it is off by this share.
+  /// The prediction of dead reckoning changes with each state. The schedule follows if it differs by this share.
   private static let tolerance = 0.1
 
-  /// What carries the position on.
+  /// The source of knowledge about the position between two fixes.
   enum Carrier: Equatable, Sendable {
-    /// A motion sensor, which has felt nothing since.
+    /// A motion sensor has detected nothing since the fix.
     case stillness
-    /// Dead reckoning: the sigma of its velocity along one axis, and that of roll and pitch, which turns gravity into acceleration.
+    /// Dead reckoning, with the sigma of its velocity along one axis and the sigma of roll and pitch, which turns
+    /// gravity into acceleration.
     case reckoning(sigmaMetresPerSecond: Double, inclinationSigmaRadians: Double)
-    /// Nothing: the position stays where it was, and the board goes on.
+    /// Nothing: the known position stays where it was, and the board may move.
     case nothing
   }
 
-  /// A position, as it is known at an instant.
+  /// A position and its uncertainty at an instant.
   struct Estimate: Equatable, Sendable {
     var sigmaMetres: Double
     var carrier: Carrier
-    /// Over ground; `nil` if unknown.
+    /// The speed over ground; `nil` if unknown.
     var speedMetresPerSecond: Double?
     var at: MonotonicInstant
   }
@@ -47,11 +49,11 @@ struct ErrorBound: Sendable {
   let metres: Double
   let within: Duration
   private var sigmaLimit: Double { metres / Confidence.radial }
-  /// The highest speeds that were seen, each with its instant, falling.
+  /// The highest observed speeds with their instants, in descending order.
   private var speeds: [(metresPerSecond: Double, at: MonotonicInstant)] = []
-  /// From the last decision until the next fix is needed.
+  /// The time from the last decision until the next fix is needed.
   private(set) var interval = ErrorBound.leastInterval
-  /// When that is; `nil` before the first fix.
+  /// When the next fix is needed; `nil` before the first.
   private(set) var dueAt: MonotonicInstant?
 
   init(metres: Double, within: Duration) {
@@ -59,7 +61,7 @@ struct ErrorBound: Sendable {
     self.within = within
   }
 
-  /// How the next fix is asked for.
+  /// The request for the next fix.
   var schedule: Schedule {
     let radius = metres * ErrorBound.shareOfFix
     let limits = Schedule.accuracyMetres
@@ -67,16 +69,16 @@ struct ErrorBound: Sendable {
       every: interval, accuracyMetres: min(max(radius, limits.lowerBound), limits.upperBound), within: within)
   }
 
-  /// A fix was delivered, or time ran out; `nil` if there is no position.
+  /// Takes a delivered fix, or the position when time ran out; `nil` if there is none.
   mutating func receive(_ estimate: Estimate?, at now: MonotonicInstant) {
     if let speed = estimate?.speedMetresPerSecond { note(speed, at: now) }
     interval = estimate.map { time(of: $0, at: now) } ?? ErrorBound.leastInterval
     dueAt = now + interval
   }
 
-  /// Dead reckoning goes on between two fixes, and tells by now how certain it is.
+  /// Takes the present estimate of dead reckoning between two fixes.
   ///
-  /// - Parameter lead: how early the receiver is woken: what is under way is left alone
+  /// - Parameter lead: how early the receiver is woken; a start in progress is not changed
   /// - Returns: whether the next fix is due at another time
   mutating func review(_ estimate: Estimate, lead: Duration, at now: MonotonicInstant) -> Bool {
     guard let dueAt, now + lead + ErrorBound.leastInterval < dueAt else { return false }
@@ -88,7 +90,7 @@ struct ErrorBound: Sendable {
     return true
   }
 
-  /// How the sigma grows from an estimate on.
+  /// The growth of the sigma after an estimate.
   func growth(of estimate: Estimate) -> SigmaGrowth {
     switch estimate.carrier {
     case .stillness: return .still(sigmaMetres: estimate.sigmaMetres)
@@ -105,27 +107,27 @@ struct ErrorBound: Sendable {
   }
 
   private func time(of estimate: Estimate, at now: MonotonicInstant) -> Duration {
-    // A position that stands is given again only while it is as good as one must be.
+    // The position of a standing board is repeated only while it is good enough.
     let isStill = estimate.carrier == .stillness
     let seconds = growth(of: estimate).seconds(
       until: isStill ? sigmaLimit * ErrorBound.shareOfFix : sigmaLimit, atMost: ErrorBound.longest)
-    // A fix that came early has waited for its time. One that stands has its sigma of now.
+    // An early fix has waited for its time. The position of a standing board already has its present sigma.
     let passed = isStill ? 0 : max(0, now.seconds(since: estimate.at))
     return max(ErrorBound.leastInterval, .nanoseconds(Int64((seconds - passed) * 1e9)))
   }
 
-  /// Keeps the highest speed of the last time, and those that will be the highest once it is too old.
+  /// Records a speed, and keeps those that will be the highest once earlier ones are too old.
   private mutating func note(_ speed: Double, at now: MonotonicInstant) {
     speeds.removeAll { $0.metresPerSecond <= speed || now - $0.at > ErrorBound.memory }
-    // Falling from the first to this one, which is the lowest of all that count.
+    // The list descends to this speed, the lowest of all that count.
     speeds.append((speed, now))
   }
 }
 
 extension ErrorBound.Estimate {
-  /// Of a state; `nil` without a position whose certainty is known.
+  /// The estimate of a state; `nil` without a position of known certainty.
   ///
-  /// - Parameter isStill: a motion sensor has felt nothing since the position was measured
+  /// - Parameter isStill: a motion sensor has detected nothing since the position was measured
   init?(_ state: FusedState, isStill: Bool) {
     guard let position = state.position, let sigma = position.value.horizontalSigmaMetres else { return nil }
     let motion = state.motion?.value

@@ -2,14 +2,14 @@ import Fusion
 import Guarding
 import Publishing
 
-/// Decides which values are far enough from the last one that was delivered.
+/// Decides which values are far enough from the last delivered one.
 struct MovedFilter: Sendable {
   let metres: Double
   private var last: GeodeticPosition?
 
   init(metres: Double) { self.metres = metres }
 
-  /// Whether to deliver a value. The first position is delivered, and nothing without a position.
+  /// Whether to deliver a value. It delivers the first position, and nothing without a position.
   mutating func takes(_ position: FusedState.Position?) -> Bool {
     guard let position else { return false }
     let place = GeodeticPosition(
@@ -37,7 +37,8 @@ extension ScheduledFix: Placed {
 }
 
 extension Publisher where Output: Placed, Failure == Never {
-  /// Publishes the first value with a position, and each that is at least this far from the last one published.
+  /// Publishes the first value with a position, and each later one that is at least this far from the last published
+  /// one.
   func moved(metres: Double) -> Deferred<Output, Never> {
     Deferred { [self] _ in
       let filter = Guarded(MovedFilter(metres: metres))

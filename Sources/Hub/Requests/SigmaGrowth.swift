@@ -1,18 +1,18 @@
-/// How the uncertainty of a position grows while no fix comes: what is known of the motion in the meantime.
+/// The growth of a position's uncertainty without fixes, from the knowledge about the motion in the meantime.
 ///
-/// A pure function of time. All sigmas are standard deviations along one axis, as in `FusedState.Position`.
+/// This is a pure function of time. All sigmas are standard deviations along one axis, as in `FusedState.Position`.
 struct SigmaGrowth: Equatable, Sendable {
-  /// Of the position at the beginning.
+  /// The sigma of the position at the beginning.
   var sigmaMetres: Double
-  /// How fast the true position leaves the known one: the speed, if the known one stays where it is, or the velocity's sigma, if dead
-  /// reckoning carries it on.
+  /// The speed at which the true position leaves the known one. It is the board's speed if the known position stays,
+  /// and the velocity's sigma if dead reckoning continues the position.
   var metresPerSecond: Double
-  /// How fast that speed itself may grow.
+  /// The acceleration of that speed.
   var metresPerSecondSquared: Double
-  /// The speed stops growing there; `nil` for no limit.
+  /// The maximum of that speed; `nil` for no limit.
   var mostMetresPerSecond: Double?
 
-  /// A board that a motion sensor watches, and that has not moved.
+  /// The growth for a board that a motion sensor watches, and that has not moved.
   static func still(sigmaMetres: Double) -> SigmaGrowth {
     SigmaGrowth(
       sigmaMetres: sigmaMetres, metresPerSecond: StandingFix.creepMetresPerHour / 3600, metresPerSecondSquared: 0)
@@ -24,7 +24,7 @@ struct SigmaGrowth: Equatable, Sendable {
     return (sigmaMetres * sigmaMetres + way * way).squareRoot()
   }
 
-  /// How far the true position may have gone from the known one.
+  /// The possible distance of the true position from the known one.
   private func way(after seconds: Double) -> Double {
     let accelerated = metresPerSecond * seconds + metresPerSecondSquared * seconds * seconds / 2
     guard let most = mostMetresPerSecond, most >= metresPerSecond, metresPerSecondSquared > 0 else {
@@ -35,12 +35,13 @@ struct SigmaGrowth: Equatable, Sendable {
     return (metresPerSecond + most) / 2 * reached + most * (seconds - reached)
   }
 
-  /// After how many seconds the sigma reaches a bound; 0 if it is beyond it from the beginning.
+  /// The seconds until the sigma reaches a bound; 0 if it exceeds the bound from the beginning.
   func seconds(until boundMetres: Double, atMost most: Double) -> Double {
     guard sigmaMetres < boundMetres else { return 0 }
     guard sigma(after: most) > boundMetres else { return most }
     var (low, high) = (0.0, most)
-    // The sigma never falls: half of the interval each time, until less is left than a clock can tell.
+    // The sigma never decreases, so bisection works. It continues until the interval is shorter than a clock can
+    // measure.
     for _ in 0..<60 {
       let middle = (low + high) / 2
       if sigma(after: middle) <= boundMetres { low = middle } else { high = middle }

@@ -1,13 +1,13 @@
 import MonotonicTime
 
-/// A request for fixes that the board file makes, so that no client has to run for them.
+/// A request for fixes in the board file, so that no client has to run for them.
 public struct StandingRequest: Equatable, Sendable {
-  /// How many a board file may have.
+  /// The maximum number in a board file.
   static let most = 32
 
-  /// The user's own; in lists of holders, bills and messages.
+  /// The user's name for the request, for lists of holders, energy accounts and messages.
   public var name: String
-  /// For fixes, or for a bounded error.
+  /// The request for fixes, or for a bounded error.
   public var request: ViewRequest
 
   public init(name: String, request: ViewRequest) {
@@ -41,7 +41,7 @@ extension StandingRequest {
     try section.finish()
   }
 
-  /// All of a board file.
+  /// Reads all requests of a board file.
   static func all(_ root: inout BoardSection) throws(BoardError) -> [StandingRequest] {
     var requests: [StandingRequest] = []
     for section in try root.sections("requests") {
@@ -57,7 +57,7 @@ extension StandingRequest {
 }
 
 extension BoardSection {
-  /// What is wrong with a request, at its key.
+  /// An error about a request, at its key.
   fileprivate func wrong(_ mistake: ViewRequest.Mistake) -> BoardError {
     switch mistake {
     case .excludes(let key, let other): wrong(other.rawValue, expected: "left out where there is '\(key.rawValue)'")
@@ -68,7 +68,7 @@ extension BoardSection {
 }
 
 extension StandingRequest: CustomStringConvertible {
-  /// `log: a fix every 600 s, to 10 m`.
+  /// A description such as `log: a fix every 600 s, to 10 m`.
   public var description: String {
     var text = request.every.map { "a fix every \($0.inSeconds.short) s" } ?? ""
     if let error = request.errorMetres { text = "fixes that keep the position within \(error.short) m" }

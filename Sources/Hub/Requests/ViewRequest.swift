@@ -2,10 +2,10 @@ import Fusion
 import MonotonicTime
 import Publishing
 
-/// What a subscriber wants of the state: which parts, how often, how good and how fresh.
+/// A subscriber's request for the state: its parts, its rate, its accuracy and its age.
 ///
-/// Sockets, HTTP, MQTT, the command line and board files use the same keys, with the same ranges. This is the one place that knows
-/// them, and which of them go together.
+/// Sockets, HTTP, MQTT, the command line and board files use the same keys, with the same ranges. Only this type
+/// defines the keys, and which of them can be combined.
 ///
 /// ```swift
 /// var values = ViewRequest.Values()
@@ -14,23 +14,23 @@ import Publishing
 /// let request = try ViewRequest(values)  // a fix a minute, 95 % within 10 m
 /// ```
 public struct ViewRequest: Equatable, Sendable {
-  /// States a second, at most; `nil` for the board's own rate.
+  /// The maximum rate of states; `nil` for the board's own rate.
   public var rateHz: Double?
-  /// `nil` for all.
+  /// The parts; `nil` for all.
   public var parts: Set<StatePart>?
-  /// From one fix to the next.
+  /// The time from one fix to the next.
   public var every: Duration?
-  /// The radius within which 95 % of such positions are.
+  /// The radius that must contain 95 % of such positions.
   public var accuracyMetres: Double?
   /// How long devices may be awake for one value.
   public var within: Duration?
   /// How far the position must have moved since the last value.
   public var distanceMetres: Double?
-  /// How old the last known value may be that will do.
+  /// The maximum age of a known value that is enough.
   public var maxAge: Duration?
-  /// For how long values are collected that are delivered together.
+  /// The time for which values are collected before they are delivered together.
   public var batch: Duration?
-  /// The radius within which 95 % of the positions stay at any time.
+  /// The radius that must contain 95 % of the positions at any time.
   public var errorMetres: Double?
 
   public init(rateHz: Double? = nil, parts: Set<StatePart>? = nil) {
@@ -42,7 +42,7 @@ public struct ViewRequest: Equatable, Sendable {
     case rateHz, parts, every, accuracy, within, distance, maxAge, batch, error
   }
 
-  /// A request as a client wrote it.
+  /// A request in a client's own words.
   public struct Values: Sendable {
     public var numbers: [Key: Double] = [:]
     public var parts: [String]?
@@ -52,8 +52,8 @@ public struct ViewRequest: Equatable, Sendable {
     fileprivate func has(_ key: Key) -> Bool { key == .parts ? parts != nil : numbers[key] != nil }
   }
 
-  /// - Parameter rates: what `rateHz` may be here
-  /// - Throws: the first thing that no subscriber can want
+  /// - Parameter rates: the permitted range of `rateHz`
+  /// - Throws: the first mistake
   public init(_ values: Values, rates: ClosedRange<Double> = ViewRequest.ratesHz) throws(Mistake) {
     for key in Key.allCases {
       guard let number = values.numbers[key] else { continue }
@@ -77,14 +77,14 @@ public struct ViewRequest: Equatable, Sendable {
     if distanceMetres != nil, let parts, !parts.contains(.position) { throw .distanceWithoutPosition }
   }
 
-  /// Which keys go together.
+  /// Checks that the keys can be combined.
   private static func requireFitting(_ values: Values) throws(Mistake) {
     let (fixes, bounded): ([Key], [Key]) = ([.rateHz, .parts, .error], [.rateHz, .parts, .accuracy, .maxAge])
     for (key, others) in [(Key.every, fixes), (.error, bounded), (.maxAge, [Key.rateHz])] where values.has(key) {
       if let other = others.first(where: values.has) { throw .excludes(key, other) }
     }
     if values.has(.maxAge), !values.has(.every) {
-      // One value, which has nothing to be compared or collected with.
+      // A single value cannot be compared or collected with others.
       if let other = [Key.distance, .batch].first(where: values.has) { throw .excludes(.maxAge, other) }
     }
     if values.has(.every) || values.has(.maxAge) { return }
@@ -94,11 +94,11 @@ public struct ViewRequest: Equatable, Sendable {
 
   private static func unknown(_ names: [String]) -> String? { names.first { StatePart(rawValue: $0) == nil } }
 
-  /// Whether a client that says this says nothing.
+  /// Whether the request is empty.
   public var isEmpty: Bool { self == ViewRequest() }
 
-  /// Changes what is wanted as a further line of the same client says. Any key but the rate and the parts makes it another request;
-  /// rate and parts that the line does not name stay as they are.
+  /// Changes the request by a further line of the same client. Any key except the rate and the parts makes it a new
+  /// request. Rate and parts that the line does not name stay.
   public mutating func change(to line: ViewRequest) {
     guard !line.isEmpty else { return }
     let old = self
@@ -110,7 +110,7 @@ public struct ViewRequest: Equatable, Sendable {
     parts = line.parts ?? old.parts
     if others.isEmpty, old.form.isStates { (distanceMetres, batch) = (old.distanceMetres, old.batch) }
     guard let parts, !parts.contains(.position), distanceMetres != nil else { return }
-    // Of two lines that do not go together the later one counts.
+    // If two lines cannot be combined, the later one counts.
     if line.distanceMetres == nil { distanceMetres = nil } else { self.parts = parts.union([.position]) }
   }
 }
@@ -121,16 +121,17 @@ extension ViewRequest {
   static let maxAgeSeconds = 0.0...31_622_400
   static let batchSeconds = 0.1...86_400.0
   static let errorMetres = 0.5...100_000.0
-  /// More values than this are delivered before their time: a client of a stream may fall behind by no more.
+  /// The maximum number of collected values; then they are delivered early. A client of a stream may not fall behind by
+  /// more.
   public static let mostInBatch = 64
 
-  /// What is delivered.
+  /// The form of the delivered values.
   public enum Form: Equatable, Sendable {
     case states(rateHz: Double?, parts: Set<StatePart>)
     case fixes(Schedule)
     /// One state.
     case current(CurrentValue)
-    /// Fixes as often as it takes to keep the position as certain as this.
+    /// As many fixes as necessary to keep the position this certain.
     case bounded(metres: Double, within: Duration)
 
     var isStates: Bool { if case .states = self { true } else { false } }
@@ -151,10 +152,10 @@ extension ViewRequest {
     return .states(rateHz: rateHz, parts: parts ?? .all)
   }
 
-  /// Whether it asks for fixes in place of states.
+  /// Whether the request is for fixes instead of states.
   public var asksForFixes: Bool { every != nil || errorMetres != nil }
 
-  /// Whether some of the values are left out, or come later.
+  /// Whether some values are omitted or delayed.
   var isFiltered: Bool { distanceMetres != nil || batch != nil }
 }
 
@@ -172,7 +173,7 @@ extension ViewRequest.Key {
     }
   }
 
-  /// As it follows a range: ` seconds`.
+  /// The unit as it follows a range: ` seconds`.
   private var unit: String {
     switch self {
     case .rateHz: " states a second"
@@ -182,7 +183,7 @@ extension ViewRequest.Key {
     }
   }
 
-  /// `a number from 1 to 604800 seconds`.
+  /// The expected value, for example `a number from 1 to 604800 seconds`.
   public func expectation(_ range: ClosedRange<Double>? = nil) -> String {
     if self == .parts { return "some of \(Set<StatePart>.all.names)" }
     let range = range ?? self.range
@@ -191,17 +192,17 @@ extension ViewRequest.Key {
 }
 
 extension ViewRequest {
-  /// Why there can be no such request.
+  /// A mistake in a request.
   public enum Mistake: Error, Equatable, CustomStringConvertible {
     case outOfRange(Key, ClosedRange<Double>)
-    /// `nil` for an empty list.
+    /// An unknown part; `nil` for an empty list.
     case parts(unknown: String?)
-    /// The first makes sense only with one of the others.
+    /// The first key needs one of the others.
     case needs(Key, [Key])
     case excludes(Key, Key)
     case distanceWithoutPosition
 
-    /// The key that is wrong.
+    /// The wrong key.
     public var key: Key {
       switch self {
       case .outOfRange(let key, _), .needs(let key, _), .excludes(let key, _): key
@@ -210,7 +211,7 @@ extension ViewRequest {
       }
     }
 
-    /// As it follows the key: `must be a number from 1 to 604800 seconds`.
+    /// The reason as it follows the key: `must be a number from 1 to 604800 seconds`.
     public var reason: String {
       switch self {
       case .outOfRange(let key, let range): return "must be \(key.expectation(range))"
@@ -237,14 +238,14 @@ extension ViewRequest {
 }
 
 extension ViewRequest {
-  /// Values as the request wants them delivered: those that have moved far enough, and some together.
+  /// Values in the requested form: only those that have moved far enough, or several together.
   public func filtered(
     _ states: Deferred<FusedState, Never>, clock: any MonotonicTimeSource
   ) -> Deferred<FusedState, Never> {
     collected(distanceMetres.map { states.moved(metres: $0) } ?? states, clock)
   }
 
-  /// The same of fixes.
+  /// Fixes in the requested form.
   public func filtered(
     _ fixes: Deferred<ScheduledFix, Never>, clock: any MonotonicTimeSource
   ) -> Deferred<ScheduledFix, Never> {

@@ -1,21 +1,22 @@
-/// How long after its wake a device gave a fix that was good enough, by the kind of start and by how good that is: how early it has
-/// to be woken.
+/// The time from a device's wake to a good enough fix, by the kind of start and the required accuracy. It says how
+/// early the device must be woken.
 ///
-/// A value, without a clock. Only the last ten starts count, so that a wrong lesson is unlearnt within as many.
+/// This is a value without a clock. Only the last ten starts count, so that a wrong lesson is forgotten after ten more.
 public struct AcquisitionTimes: Equatable, Sendable {
-  /// The distinguished radii, 95 %, metres: a request for 12 m is served as one for 10 m. After the last: any fix.
+  /// The distinguished radii (95 %), metres. A request for 12 m is served as one for 10 m. The grade after the last
+  /// radius is any fix.
   static let radiiMetres = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
   static let memory = 10
-  /// Fewer starts than this teach nothing.
+  /// The minimum number of starts to learn from.
   static let leastStarts = 3
-  /// The assumption before the first start: a receiver without any knowledge takes half a minute.
+  /// The assumption before the first start: a receiver without any data takes half a minute.
   static let assumedSeconds = 35.0
-  /// Fixes come in epochs; the next one is a second away as a rule.
+  /// A margin, because fixes come in epochs that are usually a second apart.
   private static let marginSeconds = 0.25
 
-  /// One of the radii, or any fix.
+  /// A grade of accuracy: one of the radii, or any fix.
   public struct Grade: Hashable, Comparable, Sendable {
-    /// Among the radii; their count for any fix.
+    /// The index of the radius; the number of radii means any fix.
     let index: Int
 
     static let all = (0...radiiMetres.count).map(Grade.init(index:))
@@ -23,7 +24,7 @@ public struct AcquisitionTimes: Equatable, Sendable {
 
     fileprivate init(index: Int) { self.index = index }
 
-    /// The radius to be reached for an accuracy: the widest one within it.
+    /// The grade for an accuracy: the widest radius within it.
     public init(of accuracyMetres: Double?) {
       guard let accuracyMetres else {
         self = .any
@@ -32,12 +33,12 @@ public struct AcquisitionTimes: Equatable, Sendable {
       index = radiiMetres.lastIndex { $0 <= accuracyMetres * 1.000001 } ?? 0
     }
 
-    /// As it stands in files: `10`, or `any`.
+    /// The name in files, for example `10` or `any`.
     var name: String { radiusMetres.map(\.short) ?? "any" }
 
     var radiusMetres: Double? { index < radiiMetres.count ? radiiMetres[index] : nil }
 
-    /// Whether a fix of such a radius is as good; one of unknown radius is any fix.
+    /// Whether a fix of this radius reaches the grade. A fix of unknown radius only reaches `any`.
     func isReached(by radiusMetres: Double?) -> Bool {
       guard let limit = self.radiusMetres else { return true }
       return radiusMetres.map { $0 <= limit } ?? false
@@ -51,26 +52,26 @@ public struct AcquisitionTimes: Equatable, Sendable {
     var grade: Grade
   }
 
-  /// Seconds, the latest at the end.
+  /// The seconds of the last starts, the latest at the end.
   private(set) var starts: [Start: [Double]] = [:]
 
   public init() {}
 
-  /// - Parameter seconds: from the wake until a fix of the grade came, or until the time for that was over
+  /// - Parameter seconds: the time from the wake until a fix of the grade came, or until the allowed time was over
   public mutating func add(_ seconds: Double, to grade: Grade, after kind: RestartCosts.Kind) {
     guard seconds >= 0, seconds.isFinite else { return }
     let start = Start(kind: kind, grade: grade)
     starts[start] = Array(((starts[start] ?? []) + [seconds]).suffix(AcquisitionTimes.memory))
   }
 
-  /// The last ones, seconds, the latest at the end.
+  /// The seconds of the last starts, the latest at the end.
   public func last(to grade: Grade, after kind: RestartCosts.Kind) -> [Double] {
     starts[Start(kind: kind, grade: grade)] ?? []
   }
 
-  /// The seconds between the wake of a device and the time at which its fix is due, so that it usually comes in time.
+  /// The time between a device's wake and the due time of its fix, so that the fix is usually in time.
   ///
-  /// - Parameter firstFixSeconds: the time of such a start to the first fix, which is a poor one, if it is known
+  /// - Parameter firstFixSeconds: the time of such a start to the first fix, which is inaccurate, if known
   public func lead(to grade: Grade, after kind: RestartCosts.Kind, firstFixSeconds: Double?) -> Double {
     let known = last(to: grade, after: kind)
     guard known.count >= AcquisitionTimes.leastStarts else {
@@ -81,22 +82,22 @@ public struct AcquisitionTimes: Equatable, Sendable {
     let median = sorted[sorted.count / 2]
     var longest = sorted[sorted.count - 1]
     let next = sorted[sorted.count - 2]
-    // One start that took this much longer than all others is a coincidence; a second one is not.
+    // One start that takes this much longer than all others is a coincidence; a second one is not.
     if known.count >= 5, longest > 2 * next { longest = next }
-    // Of ten the longest is not yet the longest of twenty.
+    // The longest of ten starts is usually not the longest of twenty.
     return longest + (longest - median) / 2 + AcquisitionTimes.marginSeconds
   }
 }
 
 extension AcquisitionTimes {
-  /// Sentences without a full stop, one for each kind of start.
+  /// The explanation in sentences without a full stop, one for each kind of start.
   var explanation: [String] {
     RestartCosts.Kind.allCases.compactMap { kind in
       var parts: [String] = []
       var narrower: [Double] = []
       for grade in Grade.all {
         let seconds = last(to: grade, after: kind)
-        // If a wider radius did not take less time, it is covered by the narrower one.
+        // If a wider radius took no less time, the line of the narrower one covers it.
         guard let least = seconds.min(), let most = seconds.max(), seconds != narrower else { continue }
         narrower = seconds
         let aim = grade.radiusMetres.map { "to \($0.short) m" } ?? "to any fix"

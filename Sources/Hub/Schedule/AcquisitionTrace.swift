@@ -1,6 +1,6 @@
 import MonotonicTime
 
-/// One start of a device as it is under way: which grades its fixes have reached.
+/// A start of a device in progress: the grades that its fixes have reached.
 struct AcquisitionTrace: Sendable {
   let kind: RestartCosts.Kind
   let began: MonotonicInstant
@@ -14,8 +14,8 @@ struct AcquisitionTrace: Sendable {
   }
 
   /// - Parameters:
-  ///   - fix: the time of its validity
-  ///   - radiusMetres: within which 95 % of such positions are; `nil` if unknown
+  ///   - fix: the time of the fix
+  ///   - radiusMetres: the radius that contains 95 % of such positions; `nil` if unknown
   mutating func receive(
     fix: MonotonicInstant, radiusMetres: Double?, at now: MonotonicInstant, _ times: inout AcquisitionTimes
   ) {
@@ -28,8 +28,8 @@ struct AcquisitionTrace: Sendable {
     }
   }
 
-  /// A client has its fix, or waits no longer: in that case the start takes at least this long. A start without any
-  /// fix, as under a roof, teaches nothing, because waking earlier would not help.
+  /// Records that a client has its fix, or has stopped waiting. In the second case the start takes at least this long.
+  /// A start without any fix, as under a roof, teaches nothing, because waking earlier would not help.
   mutating func settle(_ grade: AcquisitionTimes.Grade, at now: MonotonicInstant, _ times: inout AcquisitionTimes) {
     if lastFixAt != nil, reached.insert(grade).inserted { times.add(now.seconds(since: began), to: grade, after: kind) }
   }

@@ -1,9 +1,9 @@
 import MonotonicTime
 
-/// How early a receiver has to be woken for a fix, by what its starts have taken, and why.
+/// Predicts how early a receiver must be woken for a fix, from the times of its starts, and explains why.
 struct FixForecast: Sendable {
   let now: MonotonicInstant
-  /// The start of its rest; `nil` while it works, or if unknown.
+  /// The start of the rest; `nil` while the receiver works, or if unknown.
   let restingSince: MonotonicInstant?
   let times: AcquisitionTimes
   let restarts: RestartCosts
@@ -15,14 +15,14 @@ struct FixForecast: Sendable {
     return .nanoseconds(Int64(seconds * 1e9))
   }
 
-  /// The start that a fix takes. Whatever works now may rest until then.
+  /// The kind of start that a fix needs. A receiver that works now may rest until then.
   func start(_ schedule: Schedule, _ due: MonotonicInstant) -> AcquisitionTimes.Start {
     AcquisitionTimes.Start(
       kind: RestartCosts.Kind(after: due.seconds(since: restingSince ?? now)), grade: .init(of: schedule.accuracyMetres)
     )
   }
 
-  /// Without a full stop.
+  /// The reason, without a full stop.
   func reason(_ schedule: Schedule, _ due: MonotonicInstant) -> String {
     let start = start(schedule, due)
     let (kind, grade, lead) = (start.kind, start.grade, lead(start))

@@ -3,18 +3,17 @@ import MonotonicTime
 import Publishing
 
 extension Hub {
-  /// Fixes on a schedule. Subscribing wakes the receivers for each, and lets them sleep in between; they sleep as soon
-  /// as the fix is good enough.
+  /// Scheduled fixes. A subscription wakes the receivers for each fix. They sleep as soon as the fix is good enough.
   public func fixes(on schedule: Schedule) -> Deferred<ScheduledFix, Never> {
     fixes(on: MutableProperty(schedule).readOnly)
   }
 
-  /// The same on a schedule that its owner can change: the next fix is due one interval after the change.
+  /// Fixes on a schedule that its owner can change. After a change, the next fix is due one interval later.
   public func fixes(on schedule: Property<Schedule>) -> Deferred<ScheduledFix, Never> {
     scheduledFixes.fixes(on: schedule)
   }
 
-  /// The receiver by which it is told how early to wake: it gives the fixes, or has given the last.
+  /// The receiver whose starts determine how early to wake: the one that gives the fixes, or gave the last one.
   var fixMonitor: DeviceMonitor? { receivers.taken?.reader.monitor }
 
   var fixBook: PowerBook? { fixMonitor?.book }
@@ -26,7 +25,7 @@ extension Hub {
 
   /// Keeps the receivers awake.
   ///
-  /// - Parameter holders: all clients that should have a fix
+  /// - Parameter holders: all clients whose fix is due
   func leaseForFixes(as holders: Holders) -> Subscription {
     waker(Set([StatePart.position]).kinds(on: board)).subscribe(as: holders, receiveValue: { _ in })
   }
@@ -39,8 +38,8 @@ extension Hub {
     return change()
   }
 
-  /// Tells other holders that release the receivers the time of the next scheduled wake, and also the receivers that
-  /// are on for schedules.
+  /// Reports the time of the next scheduled wake to holders that release the receivers, and to receivers that are on
+  /// for schedules.
   func expectWake(at instant: MonotonicInstant?) {
     for receiver in receivers.candidates.map(\.reader) where receiver.monitor.expectWake(at: instant) {
       receiver.device.source.reconsiderLinger()
@@ -49,7 +48,7 @@ extension Hub {
 
   /// Whether a receiver is awake for a holder.
   ///
-  /// - Parameter besidesForFixes: whether only holders other than scheduled fixes count
+  /// - Parameter besidesForFixes: whether to ignore the holders of scheduled fixes
   func receiversAreHeld(besidesForFixes: Bool) -> Bool {
     fixMonitors.contains { $0.isWanted { !besidesForFixes || $0.purpose != .schedule } }
   }
@@ -65,7 +64,7 @@ extension Hub {
 }
 
 extension Holder {
-  /// As it holds receivers for a fix on a schedule: `log (position)`.
+  /// The holder as it appears while it holds receivers for a scheduled fix: `log (position)`.
   var forFix: Holder {
     let wanting = wanting([.position])
     return wanting.labelled(wanting.label, purpose: .schedule)

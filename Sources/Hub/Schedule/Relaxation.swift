@@ -1,10 +1,10 @@
 import MonotonicTime
 
-/// What fixes on a schedule may be, at most as often and at best as good, where energy is short.
+/// The limits on the rate and accuracy of scheduled fixes while energy is short.
 public struct Relaxation: Equatable, Sendable {
-  /// They come no closer.
+  /// The shortest interval of fixes.
   public var every: Duration?
-  /// Fixes that are this good will do, metres.
+  /// The accuracy that is good enough, metres.
   public var accuracyMetres: Double?
 
   public init(every: Duration? = nil, accuracyMetres: Double? = nil) {
@@ -14,7 +14,7 @@ public struct Relaxation: Equatable, Sendable {
 
   public static let none = Relaxation()
 
-  /// As little as either leaves.
+  /// The combination: the stricter of each limit.
   func and(_ other: Relaxation) -> Relaxation {
     func larger<Value: Comparable>(_ one: Value?, _ other: Value?) -> Value? {
       guard let one, let other else { return one ?? other }
@@ -24,7 +24,7 @@ public struct Relaxation: Equatable, Sendable {
       every: larger(every, other.every), accuracyMetres: larger(accuracyMetres, other.accuracyMetres))
   }
 
-  /// A request for any fix, or for a warning, is not relaxed.
+  /// The schedule within these limits. A request for any fix, or for a warning, is not relaxed.
   func applied(to schedule: Schedule) -> Schedule {
     guard schedule.isRelaxable else { return schedule }
     var relaxed = schedule
@@ -33,7 +33,7 @@ public struct Relaxation: Equatable, Sendable {
     return relaxed
   }
 
-  /// `fixes come at most every 300 s, and 25 m will do`; `nil` if nothing is relaxed.
+  /// A description such as `fixes come at most every 300 s, and 25 m will do`; `nil` if nothing is relaxed.
   var text: String? {
     guard let every else { return accuracyMetres.map { "fixes of \($0.short) m will do" } }
     return "fixes come at most every \(every.inSeconds.short) s"

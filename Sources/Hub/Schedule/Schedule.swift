@@ -1,24 +1,24 @@
 import MonotonicTime
 
-/// A request for fixes: their interval, their accuracy, and the time for which a device may be awake for one.
+/// A request for fixes: their interval, their accuracy, and the time that a device may be awake for each.
 public struct Schedule: Equatable, Sendable {
-  /// The permitted values: seconds, metres, seconds.
+  /// The permitted ranges: seconds, metres, seconds.
   public static let everySeconds = 1.0...7 * 86_400
   public static let accuracyMetres = 0.1...10_000.0
   public static let withinSeconds = 1.0...3600
   public static let usualWithin = Duration.seconds(60)
 
-  /// From one fix to the next.
+  /// The time from one fix to the next.
   public var every: Duration
-  /// The radius about the true position within which 95 % of such fixes are, metres; `nil` where any fix will do.
+  /// The radius that must contain 95 % of such fixes, metres; `nil` if any fix is enough.
   public var accuracyMetres: Double?
-  /// When it is over there is what there is, and it says how good that is.
+  /// The time limit of a fix. At the limit, the best available fix is delivered with its accuracy.
   public var within: Duration
-  /// A last known fix that is at most this old will do, whoever it was for; `nil` if only a new one will.
+  /// The maximum age of a known fix that is enough, whichever client it was for; `nil` to require a new one.
   public var maxAge: Duration?
-  /// While nothing moves the last fix is as good as a new one.
+  /// Whether the last fix may be repeated while nothing moves.
   var takesStanding = true
-  /// A fix comes later, or is less accurate, if energy is short. Requests for warnings are not relaxed.
+  /// Whether a fix may be later or less accurate if energy is short. Requests for warnings are not relaxed.
   var isRelaxable = true
 
   public init(every: Duration, accuracyMetres: Double? = nil, within: Duration = Schedule.usualWithin) {
@@ -27,7 +27,7 @@ public struct Schedule: Equatable, Sendable {
     self.within = within
   }
 
-  /// As people and programs request it; `nil` for values out of range.
+  /// A request with the values of people and programs; `nil` for values out of range.
   public init?(everySeconds: Double, accuracyMetres: Double?, withinSeconds: Double?) {
     guard Schedule.everySeconds.contains(everySeconds),
       accuracyMetres.map(Schedule.accuracyMetres.contains) ?? true,
@@ -41,6 +41,7 @@ public struct Schedule: Equatable, Sendable {
   /// A fix that is due this soon after another one shares its wake, and may be this much older when it is delivered.
   var slack: Duration { min(every / 10, .seconds(5)) }
 
-  /// A fix that is due this soon after another one shares its wake as well, as that saves a start, and is delivered before its time.
+  /// A fix that is due this soon after another one also shares its wake, because that saves a start. It is delivered
+  /// early.
   var advance: Duration { min(every / 10, .seconds(30)) }
 }

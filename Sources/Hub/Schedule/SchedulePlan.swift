@@ -1,34 +1,37 @@
 import MonotonicTime
 
-/// Decides when devices are woken for those who want a fix now and then. It only decides: each method takes what has happened and
-/// returns what to do; the lock, the clock and the leases are somebody else's.
+/// Decides when devices are woken for clients with scheduled fixes. It only decides: each method takes an event and
+/// returns actions. The lock, the clock and the leases belong to the caller.
 ///
-/// Each has a first fix at once, and from there on one at every multiple of its pace since the clock's beginning: who has the same
-/// pace, or a multiple of it, is due at the same time and shares a wake, whenever they came. A device is woken before a fix is due;
-/// who is due nearly then is woken too. A fix that is good early lets the device go, and is held until it is due, unless the
-/// device is awake for others anyway: then a fresher one takes its place. Whose fix is due a while later comes along as well, which
-/// saves it a start, and gets its fix before its time. While nothing moves nobody is woken, and the last fix is handed on again; so
-/// is the last known fix to those for whom it is fresh enough.
+/// A client has its first fix at once, and then one at every multiple of its interval since the clock's beginning.
+/// Clients with the same interval, or a multiple of it, are therefore due at the same time and share a wake.
+///
+/// A device is woken before a fix is due, also for clients that are due slightly later. An early good fix releases the
+/// device, and is held until it is due. If other clients keep the device awake, a fresher fix replaces it. A client
+/// whose fix is due somewhat later is included as well, which saves a start, and gets its fix early.
+///
+/// While nothing moves, no device is woken, and the last fix is repeated. A client that accepts a known fix gets it if
+/// it is fresh enough.
 struct SchedulePlan: Sendable {
   typealias ID = Int
   typealias Lead = (Schedule, _ due: MonotonicInstant) -> Duration
 
   enum Effect: Equatable, Sendable {
-    /// Keep this fix for it, in place of the one before.
+    /// Keep this fix for the client, in place of the previous one.
     case keep(ID)
-    /// Hand on the fix that was kept last; it is as good as was asked for, or time ran out.
+    /// Deliver the fix that was kept last. It is as good as requested, or time ran out.
     case deliver(ID, due: MonotonicInstant, isMet: Bool)
-    /// A fix is good enough for it, or none was in time: the time that this took.
+    /// The client has a good enough fix, or none came in time. The time that this took can be learned from.
     case settled(ID)
-    /// Hand on its last fix again.
+    /// Deliver the client's last fix again.
     case again(ID, due: MonotonicInstant)
   }
 
   enum Phase: Equatable, Sendable {
-    /// Until it is time to wake.
+    /// The client waits until it is time to wake.
     case asleep
     case awake(since: MonotonicInstant)
-    /// Its fix waits for its time.
+    /// The client's fix waits for its due time.
     case holding(isMet: Bool)
   }
 
@@ -37,34 +40,34 @@ struct SchedulePlan: Sendable {
     var schedule: Schedule
     var due: MonotonicInstant
     var phase = Phase.asleep
-    /// When the last fix was valid that came in this wake.
+    /// The time of the last fix in this wake.
     var lastFixAt: MonotonicInstant?
     var fixCount = 0
-    /// A fix that is good enough is kept.
+    /// Whether a good enough fix is kept.
     var isGood = false
-    /// It is awake only because others are, and its fix is not to grow old until it is due.
+    /// Whether the client is awake only because others are; its fix must not become old before it is due.
     var comesAlong = false
 
-    /// Up to then its last fix is as good as a new one.
+    /// The time until which the client's last fix is as good as a new one.
     var standsUntil: MonotonicInstant?
 
-    /// It waits for its next time, and needs no device for that.
+    /// Whether the client's next fix will be the last one again, so that it needs no device.
     var stands: Bool { phase == .asleep && standsUntil.map { due <= $0 } ?? false }
 
     var isAwake: Bool { if case .awake = phase { true } else { false } }
 
-    /// The end of its wake, with or without a good fix: the time allowed for its fix, which ends after the due time if
-    /// it was woken then.
+    /// The end of the client's wake, with or without a good fix. It is the time limit of the fix, and lies after the
+    /// due time if the wake began then.
     var deadline: MonotonicInstant? {
       guard case .awake(let since) = phase else { return nil }
       return isGood ? due : max(since + schedule.within, due)
     }
   }
 
-  /// The first fix after a start is a poor one, whatever its stated error.
+  /// The minimum number of fixes in a start. The first one is inaccurate, whatever error it states.
   static let leastFixes = 2
 
-  /// In the order in which they came.
+  /// The members in the order of their arrival.
   private var members: [Member] = []
 
   var isEmpty: Bool { members.isEmpty }
@@ -82,7 +85,7 @@ struct SchedulePlan: Sendable {
   /// The relaxed form of a client's request; `nil` if it is not relaxed.
   func relaxed(_ id: ID, _ asked: Schedule) -> Schedule? { schedule(of: id).flatMap { $0 == asked ? nil : $0 } }
 
-  /// By halves: each of many is asked for with each fix.
+  /// The index of a client. This is a binary search, because each fix asks for every client.
   private func index(of id: ID) -> Int? {
     var range = members.indices
     while !range.isEmpty {
@@ -93,31 +96,31 @@ struct SchedulePlan: Sendable {
     return nil
   }
 
-  /// - Parameter id: greater than all before it
+  /// - Parameter id: greater than all earlier ones
   mutating func add(_ id: ID, _ schedule: Schedule, at now: MonotonicInstant) {
     members.append(Member(id: id, schedule: schedule, due: now))
   }
 
-  /// The next fix is due one interval of the new schedule from now, whatever was due before.
+  /// Changes a client's schedule. The next fix is due one interval of the new schedule from now.
   mutating func change(_ id: ID, to schedule: Schedule, at now: MonotonicInstant) {
     guard let index = index(of: id), members[index].schedule != schedule else { return }
     (members[index].schedule, members[index].due, members[index].phase) = (schedule, now + schedule.every, .asleep)
   }
 
-  /// The schedule applies from its next fix on, and the present wake may already end with that accuracy.
+  /// Relaxes a client's schedule. It applies from the next fix on; the present wake may already end at that accuracy.
   mutating func relax(_ id: ID, to schedule: Schedule) {
     if let index = index(of: id) { members[index].schedule = schedule }
   }
 
   mutating func remove(_ id: ID) { members.removeAll { $0.id == id } }
 
-  /// Whether the last stored fix can be given to a client.
+  /// Whether the last kept fix can be given to a client.
   func hasGoodFix(_ id: ID) -> Bool {
     guard let member = index(of: id).map({ members[$0] }) else { return false }
     return member.isAwake && member.isGood || member.phase == .holding(isMet: true)
   }
 
-  /// Without motion: up to an instant a client's last fix is as good as a new one; `nil` if it is not.
+  /// Sets until when, without motion, a client's last fix is as good as a new one; `nil` if it is not.
   mutating func stand(_ id: ID, until instant: MonotonicInstant?) {
     if let index = index(of: id) { members[index].standsUntil = instant }
   }
@@ -125,14 +128,15 @@ struct SchedulePlan: Sendable {
   /// Whether a client's next fix will be the last one again.
   func stands(_ id: ID) -> Bool { index(of: id).map { members[$0].stands } ?? false }
 
-  /// The board has moved: clients that would have been given the last fix again get a new one at once.
+  /// Records that the board has moved: a client that would have got the last fix again gets a new one at once.
   mutating func move(_ id: ID, at now: MonotonicInstant) {
     guard let index = index(of: id), members[index].stands else { return }
     members[index].due = min(now, members[index].due)
     members[index].standsUntil = nil
   }
 
-  /// The machine was suspended. A fix that became due in the meantime is due now, and what was kept for one is not of now.
+  /// Advances the times after the machine was suspended. A fix that became due in the meantime is due now, and kept
+  /// fixes are outdated.
   mutating func resume(after slept: Duration, at now: MonotonicInstant) {
     for index in members.indices {
       members[index].due.moveBack(by: slept)
@@ -141,11 +145,11 @@ struct SchedulePlan: Sendable {
     }
   }
 
-  /// A fix has come while devices are awake.
+  /// Takes a fix while devices are awake.
   ///
   /// - Parameters:
-  ///   - fix: the time of its validity
-  ///   - radiusMetres: within which 95 % of such positions are; `nil` if unknown
+  ///   - fix: the time of the fix
+  ///   - radiusMetres: the radius that contains 95 % of such positions; `nil` if unknown
   ///   - isHeldByOthers: whether the devices are awake for other holders too, and stay on when these clients release
   ///     them
   mutating func receive(
@@ -160,7 +164,7 @@ struct SchedulePlan: Sendable {
       members[index].fixCount += 1
       let suits = members[index].schedule.accuracyMetres.map { limit in radiusMetres.map { $0 <= limit } ?? false }
       let isGood = suits ?? true && members[index].fixCount >= SchedulePlan.leastFixes
-      // A client with a good fix takes no worse one.
+      // A client with a good fix ignores worse ones.
       guard isGood || !members[index].isGood else { continue }
       if isGood, !members[index].isGood { effects.append(.settled(members[index].id)) }
       members[index].isGood = isGood
@@ -173,9 +177,9 @@ struct SchedulePlan: Sendable {
     return effects
   }
 
-  /// The actions that are due by now.
+  /// Returns the due actions.
   ///
-  /// - Parameter lead: the time between the wake of a device and the fix that is due
+  /// - Parameter lead: the time between the wake of a device and the due time of a fix
   mutating func advance(to now: MonotonicInstant, lead: Lead) -> [Effect] {
     var effects: [Effect] = []
     for index in members.indices {
@@ -226,7 +230,7 @@ struct SchedulePlan: Sendable {
       case .holding:
         let next = SchedulePlan.next(after: max(now, member.due), of: member.schedule)
         if let standsUntil = member.standsUntil, next <= standsUntil { return nil }
-        // Not before its present fix is given.
+        // The wake cannot be before the present fix is delivered.
         return max(member.due, wakeTime(due: next, member.schedule, lead))
       }
     }.min()
@@ -247,12 +251,12 @@ struct SchedulePlan: Sendable {
     wakeTime(due: member.due, member.schedule, lead)
   }
 
-  /// No earlier than the fix has time for.
+  /// The wake time, but no earlier than the fix's time limit allows.
   private func wakeTime(due: MonotonicInstant, _ schedule: Schedule, _ lead: Lead) -> MonotonicInstant {
     due.advanced(by: .zero - max(.zero, min(lead(schedule, due), schedule.within)))
   }
 
-  /// The first at its pace that is still to come, and not as good as now.
+  /// The first multiple of the interval in the future, and not almost now.
   private static func next(after now: MonotonicInstant, of schedule: Schedule) -> MonotonicInstant {
     let every = max(1, schedule.every.inNanoseconds)
     let from = (now + schedule.slack).nanoseconds

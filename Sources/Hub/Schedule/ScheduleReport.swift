@@ -1,13 +1,13 @@
 import MonotonicTime
 
-/// A client with scheduled fixes, the time of its next one, and the wake of devices for it.
+/// A client with scheduled fixes, the time of its next fix, and the wake of devices for it.
 public struct ScheduleReport: Equatable, Sendable {
   public var holder: String
   public var schedule: Schedule
-  /// The form relaxed by the receivers' budgets; `nil` if it is not relaxed.
+  /// The relaxed form of the request; `nil` if it is not relaxed.
   public var relaxed: Schedule?
   public var due: MonotonicInstant
-  /// `nil` where they have been, and where they are not to be.
+  /// The wake of devices; `nil` if they are already awake, or need not wake.
   public var wake: MonotonicInstant?
   public var reason: String
 }

@@ -1,40 +1,40 @@
 import Fusion
 import MonotonicTime
 
-/// One scheduled fix as a client gets it.
+/// A scheduled fix, as its client gets it.
 public struct ScheduledFix: Sendable {
-  /// As of its delivery, so its ages count up to then. Its values were measured in this wake, unless it `isStill`:
-  /// without a fix it has no position.
+  /// The state at the time of delivery. Its values were measured in this wake, unless it `isStill`. Without a fix it
+  /// has no position.
   public var state: FusedState
   public var schedule: Schedule
-  /// The form relaxed by the receivers' budgets; `nil` if it is not relaxed.
+  /// The relaxed form of the request; `nil` if it is not relaxed.
   public var relaxed: Schedule?
-  /// When it was due.
+  /// The due time.
   public var due: MonotonicInstant
-  /// It is as good as was asked for; else time ran out.
+  /// Whether the fix is as good as requested; `false` if time ran out.
   public var isMet: Bool
-  /// Nothing has moved since its position was measured, so that no receiver was woken for it.
+  /// Whether nothing has moved since the position was measured, so that no receiver was woken.
   public var isStill = false
-  /// It was known already, and is fresh enough for a subscriber that takes a value of some age: no receiver was woken for it.
+  /// Whether the fix was already known and fresh enough for the client, so that no receiver was woken.
   public var isKnown = false
-  /// It is no fix: dead reckoning has carried the position on, and it is as certain as was asked for if `isMet`.
+  /// Whether dead reckoning gave the position instead of a fix. If `isMet`, it is as certain as requested.
   public var isReckoned = false
 
-  /// Within which 95 % of such positions are, metres; `nil` if unknown, or without a position.
+  /// The radius that contains 95 % of such positions, metres; `nil` if unknown, or without a position.
   public var radiusMetres: Double? { state.radiusMetres }
 }
 
 extension FusedState {
-  /// Within which 95 % of such positions are, metres.
+  /// The radius that contains 95 % of such positions, metres.
   var radiusMetres: Double? { position?.value.horizontalSigmaMetres.map { Confidence.radial * $0 } }
 
-  /// Whether its position is as good as was asked for.
+  /// Whether the position is as good as requested.
   func suits(_ schedule: Schedule) -> Bool {
     guard let limit = schedule.accuracyMetres else { return true }
     return radiusMetres.map { $0 <= limit } ?? false
   }
 
-  /// When its fix was valid, if it has a position of one.
+  /// The time of the fix, if the position comes from one.
   var fixInstant: MonotonicInstant? {
     guard mode == .gnss || mode == .fused, position != nil, let fix, fix.value.mode >= 2 else { return nil }
     return fix.at

@@ -6,33 +6,33 @@ import Publishing
 /// Keeps receivers awake for scheduled fixes, and asleep in between.
 ///
 /// It outlives board files: a reload moves it to the hub in service, and does not change the time of any fix. Between
-/// two wakes there is one timer, for the next. One lease on the receivers covers all clients of a wake, and names them:
-/// a wake for many costs each of them no more than one for few.
+/// two wakes there is one timer. One lease on the receivers covers all clients of a wake and names them, so a wake for
+/// many costs each client no more than a wake for few.
 ///
-/// The plan decides under the lock; one thread at a time carries the decisions out, without the lock. Other threads
-/// that change the plan in the meantime leave that to this thread, which looks again before it ends.
+/// The plan decides under the lock. One thread at a time carries out the decisions, outside the lock. If other threads
+/// change the plan in the meantime, this thread checks again before it ends.
 final class ScheduledFixes: Sendable {
   private typealias ID = SchedulePlan.ID
 
   private struct Member {
     let holders: Holders
     let run: Activating<ScheduledFix, Never>
-    /// The client's request; the plan has the form that the receivers' budgets leave of it.
+    /// The client's request; the plan has the form that the receivers' budgets permit.
     var schedule: Schedule
-    /// The fix that it gets unless a better one comes.
+    /// The fix that the client gets unless a better one comes.
     var kept: FusedState?
-    /// The last good one that it has got.
+    /// The last good fix that the client got.
     var last: StandingFix?
-    /// A last known fix that is fresh enough for its next one, whoever it was for.
+    /// A known fix that is fresh enough for the client's next one, whichever client it was for.
     var known: FusedState?
-    /// The subscriptions to detectors of motion, by number, and their findings.
+    /// The number of the subscription to a motion detector, and its results.
     var watch: Int?
     var motion: Subscription?
     var stillness = Stillness.unknown
 
     var hasMoved: Bool { if case .moved = stillness { true } else { false } }
 
-    /// Nothing is known of motion from here on.
+    /// Forgets the knowledge about motion.
     mutating func unwatch() -> Subscription? {
       defer { (watch, motion, stillness) = (nil, nil, .unknown) }
       return motion
@@ -46,9 +46,9 @@ final class ScheduledFixes: Sendable {
   }
 
   private struct Timing: Equatable {
-    /// When the plan has something to do next: the timer is set for then.
+    /// The time of the plan's next action, for which the timer is set.
     var next: MonotonicInstant?
-    /// When devices are woken next that sleep then: they know of it.
+    /// The next wake of sleeping devices, which was reported to them.
     var wake: MonotonicInstant?
   }
 
@@ -56,19 +56,19 @@ final class ScheduledFixes: Sendable {
     var plan = SchedulePlan()
     var members: [ID: Member] = [:]
     var lastID = 0
-    /// In service; `nil` while board files are exchanged.
+    /// The hub in service; `nil` while board files are exchanged.
     weak var hub: Hub?
-    /// On receivers, while they should be awake.
+    /// The lease on receivers, while they should be awake.
     var lease: Subscription?
-    /// For whom, as has been said last.
+    /// The clients that were last reported as awake.
     var awake: [ID] = []
-    /// Their places in the group.
+    /// The clients' memberships in the group.
     var memberships: [ID: HolderGroup.Membership] = [:]
-    /// To the states, while devices are awake for any holder.
+    /// The subscription to the states, while devices are awake for any holder.
     var states: Subscription?
-    /// Of clients that have left.
+    /// The subscriptions of clients that have left.
     var ended: [Subscription] = []
-    /// To motion.
+    /// The ended subscriptions to motion.
     var unwatched: [Subscription] = []
     var lastWatch = 0
     var deliveries: [Delivery] = []
@@ -76,14 +76,14 @@ final class ScheduledFixes: Sendable {
     var timing = Timing()
     var timerNumber = 0
     var lastFixAt: MonotonicInstant?
-    /// Of the start that is under way, if it is one.
+    /// The trace of the start in progress.
     var trace: AcquisitionTrace?
-    /// For any holder, as observed when an action was due.
+    /// Whether a receiver was awake for any holder when an action was last due.
     var isReceiverAwake = false
     var ephemerides = EphemerisCollection()
-    /// For these alone the receivers are still awake.
+    /// Whether the receivers are still awake only to collect ephemerides.
     var isCollecting = false
-    /// A thread is carrying decisions out.
+    /// Whether a thread is carrying out decisions.
     var isWorking = false
     var isOver = false
     /// The limits on requests.
@@ -93,7 +93,7 @@ final class ScheduledFixes: Sendable {
   /// The next actions.
   private enum Step {
     case deliver([Delivery])
-    /// For whom receivers are awake from here on, and for whom no more.
+    /// Names the clients for which receivers are awake from now on, and those for which they no longer are.
     case name([(id: ID, holders: Holders)], notAnyMore: [HolderGroup.Membership])
     case listen(Hub)
     case watch(ID, Int, Holders, MotionWatch)
@@ -104,13 +104,13 @@ final class ScheduledFixes: Sendable {
     case finish([Member])
   }
 
-  /// A board that sets off after standing for this long gets a new fix at once. A shorter stop is only a pause, as at a
-  /// red light or between two waves, and the next fix comes when it is due.
+  /// If a board starts moving after it stood still for this long, it gets a new fix at once. A shorter stop is only a
+  /// pause, as at a red light or between two waves, and the next fix comes when it is due.
   private static let stand = Duration.seconds(60)
 
   private let clock: any MonotonicTimeSource
   private let state = Guarded(State())
-  /// For whom receivers are awake.
+  /// The holders for which receivers are awake.
   private let group = HolderGroup("fixes")
   private let lifetime = Lifetime()
 
@@ -119,14 +119,14 @@ final class ScheduledFixes: Sendable {
     clock.onResume { [weak self] in self?.resume(after: $0) }.store(in: lifetime)
   }
 
-  /// Whether receivers are awake for any holder.
+  /// Whether receivers are awake for scheduled fixes.
   var areUnderWay: Bool { !group.isEmpty }
 
   // MARK: Clients
 
-  /// The fixes of one subscriber. Subscribing wakes receivers, at once for the first fix and then for each.
+  /// The fixes of one subscriber. A subscription wakes receivers, at once for the first fix and then for each.
   ///
-  /// - Parameter schedule: after each change the next fix is due one interval later
+  /// - Parameter schedule: the schedule; after each change the next fix is due one interval later
   func fixes(on schedule: Property<Schedule>) -> Deferred<ScheduledFix, Never> {
     Deferred { [self, clock] holders in
       LazyPublisher(deriving: holders.label, clock: clock) { [self] (run) throws(Never) in
@@ -155,13 +155,13 @@ final class ScheduledFixes: Sendable {
 
   private func change(_ id: ID, to schedule: Schedule) {
     state.withLock { state in
-      // The request has not changed, so its time stays.
+      // The request has not changed, so the due time stays.
       guard state.members[id]?.schedule != schedule else { return }
-      // Its next time is computed with the present limits, and not with those of the last fix.
+      // The next due time is computed with the present limits, and not with those of the last fix.
       relax(&state)
       state.members[id]?.schedule = schedule
       state.plan.change(id, to: state.relaxation.applied(to: schedule), at: clock.now)
-      // The stored fix is from a wake that does not belong to it any more.
+      // The kept fix is from a wake that no longer belongs to the client.
       if state.plan.phase(of: id) == .asleep { state.members[id]?.kept = nil }
       advance(&state)
     }
@@ -178,17 +178,17 @@ final class ScheduledFixes: Sendable {
 
   // MARK: The hub
 
-  /// Another hub is in service from here on.
+  /// Continues with another hub in service.
   func enter(_ hub: Hub) {
     state.withLock { state in
       state.hub = hub
-      // Its devices may be others, which know of no wake yet.
+      // The new hub's devices may be different ones, which know of no wake yet.
       state.timing.wake = nil
     }
     work()
   }
 
-  /// A hub releases its devices.
+  /// Takes note that a hub releases its devices.
   ///
   /// - Parameter isSucceeded: whether another hub takes its place, so that no client's fixes end
   func leave(_ hub: Hub, isSucceeded: Bool) {
@@ -226,7 +226,7 @@ final class ScheduledFixes: Sendable {
         hub.fixBook?.learnAcquisitions { trace.receive(fix: fix, radiusMetres: radius, at: now, &$0) }
         state.trace = trace
       }
-      // Whether it moves from here on: then the next fix may be given again.
+      // This observes motion from now on, so that the next fix may be a repetition.
       if state.members.values.contains(where: \.hasMoved) { hub.motion?.look() }
       let effects = state.plan.receive(fix: fix, radiusMetres: radius, isHeldByOthers: isHeldByOthers, at: now)
       perform(effects, keeping: present, at: now, &state)
@@ -241,7 +241,7 @@ final class ScheduledFixes: Sendable {
       guard state.timerNumber == number else { return }
       state.timer = nil
       state.timing.next = nil
-      // Then a new fix costs nothing, with or without motion.
+      // A new fix then costs nothing, with or without motion.
       state.isReceiverAwake = isAwake
       advance(&state)
       state.isReceiverAwake = false
@@ -250,7 +250,7 @@ final class ScheduledFixes: Sendable {
     work()
   }
 
-  /// The machine was suspended.
+  /// Advances the times after the machine was suspended.
   private func resume(after slept: Duration) {
     state.withLock { state in
       let now = clock.now
@@ -266,7 +266,7 @@ final class ScheduledFixes: Sendable {
     work()
   }
 
-  /// A detector of motion has reported.
+  /// Takes a report of a motion detector.
   private func receive(_ stillness: Stillness, for id: ID, by watch: Int) {
     state.withLock { state in
       guard let member = state.members[id], member.watch == watch else { return }
@@ -299,7 +299,7 @@ final class ScheduledFixes: Sendable {
     }
   }
 
-  /// The last known fix, if it is good enough for a subscriber that takes one of some age, and until when it is fresh enough.
+  /// The last known fix, if it is good enough for a client that accepts a known one, and until when it is fresh enough.
   private func freshKnown(
     _ schedule: Schedule, _ state: State
   ) -> (state: FusedState, at: MonotonicInstant, until: MonotonicInstant)? {
@@ -309,7 +309,7 @@ final class ScheduledFixes: Sendable {
     return (known, at, at + maxAge)
   }
 
-  /// The receivers' budgets may have changed the limits on requests.
+  /// Updates the limits on requests after the receivers' budgets may have changed them.
   private func relax(_ state: inout State) {
     guard let relaxation = state.hub?.relaxation, relaxation != state.relaxation else { return }
     state.relaxation = relaxation
@@ -345,7 +345,7 @@ final class ScheduledFixes: Sendable {
             id: id, run: member.run,
             fix: ScheduledFix(
               state: fix, schedule: member.schedule, relaxed: relaxed, due: due,
-              // The held fix may have been good enough only for the relaxed request, which does not apply any more.
+              // The held fix may have been good enough only for the relaxed request, which no longer applies.
               isMet: isMet && fix.suits(member.schedule))))
       case .again(let id, let due):
         guard let member = state.members[id] else { continue }
@@ -368,7 +368,7 @@ final class ScheduledFixes: Sendable {
             fix: ScheduledFix(
               state: fix, schedule: member.schedule, relaxed: relaxed, due: due,
               isMet: relaxed == nil || fix.suits(member.schedule), isStill: true)))
-        // One that has lost its supply is silent too.
+        // A motion detector that has lost its supply is silent too, so it must be read.
         state.hub?.motion?.look()
       }
     }
@@ -377,7 +377,7 @@ final class ScheduledFixes: Sendable {
   /// The time between the wake of receivers and the due time.
   private func lead(_ hub: Hub?, at now: MonotonicInstant) -> SchedulePlan.Lead {
     guard let forecast = hub?.forecast(at: now) else { return { _, _ in .zero } }
-    // Many want the same.
+    // Many clients want the same.
     var known: [AcquisitionTimes.Start: Duration] = [:]
     return { schedule, due in
       let start = forecast.start(schedule, due)
@@ -399,7 +399,7 @@ final class ScheduledFixes: Sendable {
     while let step = state.withLock({ nextStep(&$0) }) { perform(step) }
   }
 
-  /// Ends the work if there is none.
+  /// The next action; `nil` ends the work.
   private func nextStep(_ state: inout State) -> Step? {
     if state.isOver, !state.members.isEmpty {
       let members = state.members.sorted { $0.key < $1.key }.map(\.value)
@@ -421,14 +421,14 @@ final class ScheduledFixes: Sendable {
     let now = clock.now
     let lead = lead(state.hub, at: now)
     let awake = state.plan.awake
-    // For those who had their fix last.
+    // This time serves the clients that had their fix last.
     let collectionEnd =
       awake.isEmpty && state.lease != nil
       ? state.ephemerides.end(
         at: now, nextWake: state.plan.nextWake(at: now, lead: lead),
         hotStart: state.hub?.fixBook?.learned.restarts[.hot].map { .seconds($0.seconds) }) : nil
     state.isCollecting = collectionEnd != nil
-    // Before receivers are woken: all of them pay for that.
+    // The clients are named before receivers wake, because all of them pay for that.
     if awake != state.awake, collectionEnd == nil {
       let (before, now) = (Set(state.awake), Set(awake))
       state.awake = awake
@@ -464,7 +464,7 @@ final class ScheduledFixes: Sendable {
     return nil
   }
 
-  /// Releases the receivers, when it is their turn.
+  /// Ends the lease on the receivers. The caller releases it outside the lock.
   private func endLease(_ state: inout State, at now: MonotonicInstant) {
     guard let lease = state.lease else { return }
     state.lease = nil
@@ -532,7 +532,7 @@ final class ScheduledFixes: Sendable {
     }
     overtaken?.cancel()
     guard let number, let next = timing.next else { return }
-    // One that is due already is done here, and leaves the rest to this thread.
+    // A timer that is already due fires here, and leaves the rest to this thread.
     let timer = clock.schedule(at: next) { [weak self] in self?.timerFired(number) }
     let isTooLate = state.withLock { state in
       guard state.timerNumber == number, state.timing.next == next else { return true }
@@ -544,7 +544,7 @@ final class ScheduledFixes: Sendable {
 
   // MARK: Reports
 
-  /// The clients with their schedules, in the order of their arrival.
+  /// The clients and their schedules, in the order of their arrival.
   func reports(by hub: Hub) -> [ScheduleReport] {
     state.withLock { state in
       if state.members.isEmpty { return [] }

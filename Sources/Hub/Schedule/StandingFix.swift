@@ -1,25 +1,26 @@
 import Fusion
 import MonotonicTime
 
-/// A fix that is given again while nothing moves: the position of its own instant, and a bit less sure with each hour.
+/// A fix that is repeated while nothing moves. It keeps its position and time, and becomes slightly less certain with
+/// each hour.
 struct StandingFix: Sendable {
-  /// The unnoticed creep of a standing board, one standard deviation. It is an assumption and not measured: a motion
-  /// detector does not feel a mooring that stretches, a slope that slides or a float that sinks. It is so small that a
-  /// night costs no fix of the usual accuracies, and so large that a fix of weeks ago does not count as exact.
+  /// The assumed unnoticed creep of a standing board, one standard deviation. It is not measured: a motion detector
+  /// does not notice a mooring that stretches, a slope that slides or a float that sinks. It is so small that a night
+  /// costs no fix of the usual accuracies, and so large that a fix from weeks ago does not count as exact.
   static let creepMetresPerHour = 0.1
 
   private let fix: FusedState
-  /// When it was valid.
+  /// The time of the fix.
   let at: MonotonicInstant
 
-  /// `nil` without a position of a fix.
+  /// `nil` if the state has no position from a fix.
   init?(_ fix: FusedState) {
     guard let at = fix.fixInstant else { return nil }
     self.fix = fix
     self.at = at
   }
 
-  /// The form that is given at an instant: the position, and its fix, each with its age.
+  /// The state to deliver at an instant: the position and its fix, each with its age.
   func state(at now: MonotonicInstant) -> FusedState {
     var state = fix.asleep(since: max(fix.at, at), lastKnown: nil)
     state.at = max(now, state.at)
@@ -39,7 +40,7 @@ struct StandingFix: Sendable {
     return (sigma * sigma + crept * crept).squareRoot()
   }
 
-  /// Until when it is as good as a schedule asks for.
+  /// The time until which it is as good as a schedule requires.
   func isGoodUntil(_ schedule: Schedule) -> MonotonicInstant {
     guard let accuracy = schedule.accuracyMetres else { return MonotonicInstant(nanoseconds: .max) }
     guard let sigma = fix.position?.value.horizontalSigmaMetres else { return at }

@@ -4,8 +4,8 @@
   import Musl
 #endif
 
-/// A point in earth-centred, earth-fixed axes, x to the prime meridian on the equator and z to the north pole (WGS 84), and the
-/// local frame there.
+/// A point in earth-centred, earth-fixed axes (x to the prime meridian on the equator, z to the north pole; WGS 84),
+/// and its local frame.
 public struct EarthCentredPoint: Sendable {
   private static let semiMajorAxis = 6_378_137.0
   private static let eccentricitySquared = 6.694_379_990_141_3e-3
@@ -29,12 +29,12 @@ public struct EarthCentredPoint: Sendable {
         (transverse * (1 - EarthCentredPoint.eccentricitySquared) + altitudeHAEMetres) * sin(latitude)))
   }
 
-  /// `nil` if it is far from the Earth's surface.
+  /// `nil` if the point is far from the Earth's surface.
   public init?(_ metres: SIMD3<Double>) {
     let radius = (metres * metres).sum().squareRoot()
     guard (6_000_000...60_000_000).contains(radius) else { return nil }
     let distance = (metres.x * metres.x + metres.y * metres.y).squareRoot()
-    // Converges by a factor of 300 with each round.
+    // Each round reduces the error by a factor of 300.
     var latitude = atan2(metres.z, distance * (1 - EarthCentredPoint.eccentricitySquared))
     for _ in 0..<5 {
       let sine = sin(latitude)
@@ -42,7 +42,7 @@ public struct EarthCentredPoint: Sendable {
         metres.z + EarthCentredPoint.eccentricitySquared * EarthCentredPoint.transverseRadius(sine) * sine, distance)
     }
     let sine = sin(latitude)
-    // Well behaved at the poles too.
+    // This formula also works at the poles.
     let height =
       distance * cos(latitude) + metres.z * sine - EarthCentredPoint.semiMajorAxis
       * (1 - EarthCentredPoint.eccentricitySquared * sine * sine).squareRoot()
@@ -66,12 +66,12 @@ public struct EarthCentredPoint: Sendable {
     semiMajorAxis / (1 - eccentricitySquared * sine * sine).squareRoot()
   }
 
-  /// A vector here in the local frame.
+  /// Rotates a vector at this point to the local frame.
   public func northEastDown(_ earthCentred: SIMD3<Double>) -> SIMD3<Double> {
     SIMD3((earthCentred * north).sum(), (earthCentred * east).sum(), (earthCentred * down).sum())
   }
 
-  /// The other way round.
+  /// Rotates a vector from the local frame.
   public func earthCentred(northEastDown vector: SIMD3<Double>) -> SIMD3<Double> {
     vector.x * north + vector.y * east + vector.z * down
   }

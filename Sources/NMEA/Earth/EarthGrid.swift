@@ -4,7 +4,7 @@
   import Musl
 #endif
 
-/// A property of the globe sampled every 5 degrees, and read between the samples by bilinear interpolation.
+/// A property of the globe, sampled every 5 degrees. Values between the samples are interpolated bilinearly.
 struct EarthGrid: Sendable {
   private static let stepDegrees = 5.0
   private static let columns = 73
@@ -34,19 +34,19 @@ struct EarthGrid: Sendable {
 
 /// Models of the Earth for values that a receiver leaves out.
 public enum EarthModel {
-  /// Height of the geoid above the WGS 84 ellipsoid, metres; good to a few metres.
+  /// The height of the geoid above the WGS 84 ellipsoid, metres, accurate to a few metres.
   public static func geoidSeparationMetres(at coordinate: Coordinate) -> Double {
     EarthGrid.geoid.value(at: coordinate)
   }
 
-  /// Magnetic variation, degrees, positive east; see `WorldMagneticModel`.
+  /// The magnetic variation, degrees, positive east; see `WorldMagneticModel`.
   ///
-  /// - Parameter year: with its fraction; `nil` where the date is not known
+  /// - Parameter year: the year with its fraction; `nil` if the date is unknown
   public static func magneticVariationDegrees(at coordinate: Coordinate, year: Double?) -> Double {
     let field = WorldMagneticModel.field(at: coordinate, year: year)
     return atan2(field.y, field.x) * 180 / .pi
   }
 
-  /// The year of an instant, with its fraction, to a day.
+  /// The year of an instant with its fraction, accurate to a day.
   public static func year(nanosecondsSince1970: Int64) -> Double { 1970 + Double(nanosecondsSince1970) / 31_556_952e9 }
 }

@@ -4,31 +4,31 @@
   import Musl
 #endif
 
-/// The earth's magnetic field by place and date: the World Magnetic Model WMM2025, a harmonic expansion to
-/// degree 12 whose coefficients change linearly with time ("The US/UK World Magnetic Model for 2025-2030",
-/// NOAA NCEI Technical Report). Its variation is good to about half a degree outside the polar regions,
-/// where iron in the ground adds more than the model itself leaves out.
+/// The earth's magnetic field by place and date: the World Magnetic Model WMM2025, a harmonic expansion to degree 12
+/// whose coefficients change linearly with time ("The US/UK World Magnetic Model for 2025-2030", NOAA NCEI Technical
+/// Report). Outside the polar regions, its variation is accurate to about half a degree. Iron in the ground causes most
+/// of the error.
 public enum WorldMagneticModel {
   private static let epoch = 2025.0
   /// The year in which the model ends.
   public static let endYear = 2030
-  /// Without a date: the middle of its life.
+  /// The year to use without a date: the middle of the model's validity.
   public static let usualYear = 2027.5
-  /// Further from its epoch the linear change means nothing, years.
+  /// The longest extrapolation from the model's epoch, years. Beyond it the linear change is meaningless.
   private static let longestExtrapolation = 10.0
   private static let degree = 12
-  /// Of the model's sphere, metres.
+  /// The radius of the model's sphere, metres.
   private static let referenceRadius = 6_371_200.0
   private static let semiMajorAxis = 6_378_137.0
   private static let eccentricitySquared = 6.694_379_990_141_3e-3
-  /// At a pole every direction is north.
+  /// The highest latitude for the formulas, because every direction at a pole is north.
   private static let northernmost = 89.9999
 
   /// The field north, east, down, in microtesla.
   ///
   /// - Parameters:
-  ///   - altitudeMetres: above the ellipsoid
-  ///   - year: with its fraction; `nil` where the date is not known
+  ///   - altitudeMetres: the height above the ellipsoid
+  ///   - year: the year with its fraction; `nil` if the date is unknown
   public static func field(
     at coordinate: Coordinate, altitudeMetres: Double = 0, year: Double? = nil
   ) -> SIMD3<Double> {
@@ -36,7 +36,7 @@ public enum WorldMagneticModel {
     let elapsed = max(-limit, min(limit, (year ?? usualYear) - epoch))
     let latitude = max(-northernmost, min(northernmost, coordinate.latitudeDegrees)) * .pi / 180
     let longitude = coordinate.longitudeDegrees * .pi / 180
-    // To the sphere: the radius, and the latitude as seen from the centre.
+    // This converts to the sphere: the radius, and the latitude as seen from the centre.
     let sine = sin(latitude)
     let transverse = semiMajorAxis / (1 - eccentricitySquared * sine * sine).squareRoot()
     let fromAxis = (transverse + altitudeMetres) * cos(latitude)
@@ -45,7 +45,7 @@ public enum WorldMagneticModel {
     let onSphere = SphericalPoint(
       sine: height / radius, cosine: fromAxis / radius, longitude: longitude, ratio: referenceRadius / radius)
     let spherical = onSphere.sum(coefficients, years: elapsed, degree: degree)
-    // Back to the ellipsoid's horizon.
+    // This converts back to the ellipsoid's horizon.
     let tilt = atan2(height, fromAxis) - latitude
     let north = spherical.x * cos(tilt) - spherical.z * sin(tilt)
     let down = spherical.x * sin(tilt) + spherical.z * cos(tilt)
@@ -53,14 +53,14 @@ public enum WorldMagneticModel {
   }
 }
 
-/// A point as the harmonic functions need it.
+/// A point in the form that the harmonic functions need.
 private struct SphericalPoint {
-  /// Of the latitude seen from the centre.
+  /// The sine of the latitude as seen from the centre.
   var sine: Double
   var cosine: Double
-  /// Radians.
+  /// The longitude in radians.
   var longitude: Double
-  /// The model's radius over the point's.
+  /// The model's radius divided by the point's.
   var ratio: Double
 
   /// The field north, east, down on the sphere, in nanotesla.

@@ -1,17 +1,17 @@
 import UBX
 
-/// What each message of the binary protocols says about the fix.
+/// The facts about the fix in each message of the binary protocols.
 extension EpochAssembler {
   /// Takes a message of a binary protocol.
   ///
-  /// All messages of one solution state the same time of week, so nothing has to be guessed of where an epoch begins; NAV-EOE
-  /// says where it ends.
+  /// All messages of one solution state the same time of week, so the beginning of an epoch need not be guessed.
+  /// NAV-EOE marks its end.
   ///
   /// - Parameter receive: called with the epoch that the message completes, before this method returns
   @discardableResult
   public mutating func consume(_ message: borrowing BinaryFrame, receive: (borrowing GNSSEpoch) -> Void) -> Outcome {
     beganAt = message.beganAt
-    // It states its epoch, and need not be guessed by silences.
+    // The message states its epoch, so silences need not be used.
     followsSilence = false
     if takeAside(message) {
       used.endList()
@@ -36,14 +36,14 @@ extension EpochAssembler {
     return .taken
   }
 
-  /// Takes what says something of the receiver and nothing of an epoch, so that it opens and closes none.
+  /// Takes messages about the receiver and not about an epoch, which open and close none.
   private mutating func takeAside(_ message: borrowing BinaryFrame) -> Bool {
     let now = message.beganAt
     switch (message.format, message.kind) {
     case (.ubx, UBXKind.navSTATUS):
       guard let status = NavigationStatus(message) else { return false }
       interference.note(status.spoofing, at: now)
-      // Where nothing else says whether there is a fix, it does.
+      // If no other message says whether there is a fix, this one does.
       return statesFix
     case (.ubx, UBXKind.monRF):
       guard let radio = RadioStatus(message), radio.count > 0 else { return false }
@@ -74,7 +74,7 @@ extension EpochAssembler {
     case (.casic, CASICKind.timTP):
       guard let pulse = CASICTimePulse(message) else { return false }
       pulseErrorSeconds = pulse.quantisationErrorSeconds
-    // For who asks for them, or records them.
+    // These are for clients that request or record them.
     case (.ubx, UBXKind.rxmRAWX), (.ubx, UBXKind.rxmSFRBX), (.ubx, UBXKind.rxmRTCM), (.ubx, UBXKind.monVER),
       (.ubx, UBXKind.secUNIQID), (.ubx, UBXKind.esfMEAS), (.ubx, UBXKind.esfINS),
       (.casic, CASICKind.navSTATUS):
@@ -154,12 +154,12 @@ extension EpochAssembler {
     return true
   }
 
-  /// `nil` if the value stands for "not known".
+  /// The accuracy in seconds; `nil` if the value stands for "unknown".
   private func seconds(_ accuracyNanoseconds: UInt32) -> Double? {
     accuracyNanoseconds > 0 && accuracyNanoseconds < 1_000_000_000 ? Double(accuracyNanoseconds) * 1e-9 : nil
   }
 
-  /// Tells epochs apart by the time of week, as UTC, so that sentences of the same epoch belong to it.
+  /// Distinguishes epochs by the time of week, as UTC, so that sentences of the same epoch belong to it.
   private mutating func stamp(_ timeOfWeekMilliseconds: UInt32, _ update: inout FixUpdate) {
     let utc = Int64(timeOfWeekMilliseconds) - leapSeconds * 1000
     let ofDay = (utc % 86_400_000 + 86_400_000) % 86_400_000
@@ -190,7 +190,7 @@ extension EpochAssembler {
 
   private mutating func setTime(_ time: UTCTime, _ update: inout FixUpdate) {
     update.values.time = time
-    // For sentences that have no date.
+    // This is for sentences without a date.
     let components = time.components
     date = components.date
     timeOfDay = TimeOfDay(
@@ -203,7 +203,7 @@ extension EpochAssembler {
     update.status = FixStatus(solution.fixType, isDifferential: solution.isDifferential, solution.carrier)
     update.values.satellitesUsed = solution.satellitesUsed
     update.values.pdop = solution.pdop
-    // Sentences state it to the tenth of a second.
+    // Sentences state it to a tenth of a second.
     if fix.differentialAgeSeconds == nil { update.values.differentialAgeSeconds = solution.correctionAgeSeconds }
     if solution.date != nil { update.values.timeErrorSeconds = seconds(solution.timeAccuracyNanoseconds) }
     guard update.mode != .noFix else { return }
@@ -227,7 +227,8 @@ extension EpochAssembler {
   }
 
   private func apply(_ solution: borrowing NavigationSolution, _ update: inout FixUpdate) {
-    // Receivers of that age doubt most of their fixes by a limit of their own; gpsd takes them, with their error, too.
+    // Receivers of that age reject most of their fixes by a limit of their own. gpsd also accepts them, with their
+    // error.
     update.mode = FixMode(solution.fixType)
     update.status = FixStatus(solution.fixType, isDifferential: solution.isDifferential, .none)
     update.values.satellitesUsed = solution.satellitesUsed
@@ -243,7 +244,7 @@ extension EpochAssembler {
   }
 
   private func apply(_ position: borrowing NavigationPosition, _ update: inout FixUpdate) {
-    // Whether there is a fix at all is another message's to say, which may come after it.
+    // Another message, which may follow, says whether there is a fix at all.
     guard modeSoFar(update) != .noFix,
       let place = update.place(position.latitudeDegrees, position.longitudeDegrees)
     else { return }
@@ -256,7 +257,7 @@ extension EpochAssembler {
 
   private mutating func takeSatellites(_ stated: borrowing NavigationSatellites) {
     let hasSignals = signalsAt == stated.timeOfWeekMilliseconds
-    // The signals came first, so they are listed.
+    // The signals came first, so they are in the list.
     if hasSignals { swap(&satellites, &otherList) }
     satellites.removeAll()
     for index in 0..<stated.count {
@@ -274,8 +275,8 @@ extension EpochAssembler {
     skyStatesUse = true
   }
 
-  /// A list of signals says more than a list of satellites, but has no positions in the sky. Those come from the other
-  /// list, if the receiver sends it.
+  /// Takes a list of signals. It contains more than a list of satellites, but no positions in the sky. Those come from
+  /// the other list, if the receiver sends it.
   private mutating func takeSignals(_ stated: borrowing NavigationSignals) {
     otherList.removeAll()
     for index in 0..<stated.count {
@@ -324,7 +325,7 @@ extension EpochAssembler {
     return true
   }
 
-  /// Its messages share the time for which the receiver has run; UTC comes last.
+  /// Begins a solution. Its messages share the time for which the receiver has run; UTC comes last.
   private mutating func begin(_ runTimeMilliseconds: UInt32, _ update: inout FixUpdate) {
     update.beginsEpoch = runTime != runTimeMilliseconds
     update.concernsFix = true
@@ -357,7 +358,7 @@ extension EpochAssembler {
     update.values.speedMetresPerSecond = solution.groundSpeedMetresPerSecond
     update.values.trackDegrees = Angle.onCircle(solution.trackDegrees)
     let variance = solution.groundSpeedVariance
-    // A receiver that does not know says a million.
+    // The value a million stands for "unknown".
     if variance > 0, variance < 1e4 { update.values.speedErrorMetresPerSecond = variance.squareRoot() }
   }
 
@@ -368,7 +369,7 @@ extension EpochAssembler {
       case .beidou: .beidou
       case .glonass: .glonass
       }
-    // Each system has a message of its own: the first of a solution begins the list.
+    // Each system has its own message, and the first message of a solution begins the list.
     if listedRunTime != stated.runTimeMilliseconds { satellites.removeAll() }
     listedRunTime = stated.runTimeMilliseconds
     for index in 0..<stated.count {
@@ -416,11 +417,11 @@ extension Velocity {
 }
 
 extension SatelliteNumber {
-  /// - Parameter system: as u-blox numbers them; `nil` for numbers that say it themselves
+  /// - Parameter system: u-blox's number of the system; `nil` for numbers that identify it themselves
   fileprivate init?(ublox number: UInt8, system: UInt8?) {
     let number = Int(number)
     guard let system else {
-      // Of all systems, the ranges are u-blox's own (u-blox 8 interface description, appendix A, "UBX svId").
+      // The ranges over all systems are u-blox's own (u-blox 8 interface description, appendix A, "UBX svId").
       switch number {
       case 1...32: self.init(number, system: nil)
       case 33...64: self.init(number - 27, system: .beidou)
@@ -429,12 +430,12 @@ extension SatelliteNumber {
       case 159...163: self.init(number - 158, system: .beidou)
       case 173...182, 193...202: self.init(number, system: nil)
       case 211...246: self.init(number - 210, system: .galileo)
-      // 255 is one of GLONASS whose number is not known yet.
+      // The number 255 is a GLONASS satellite whose number is still unknown.
       default: return nil
       }
       return
     }
-    // The numbering inside each system (u-blox F9 interface description, appendix A).
+    // This is the numbering inside each system (u-blox F9 interface description, appendix A).
     switch (SatelliteSystem(rawValue: system), number) {
     case (.gps, 1...32): self.init(number, system: nil)
     case (.sbas, 120...158): self.init(sbas: number)
@@ -448,7 +449,7 @@ extension SatelliteNumber {
     }
   }
 
-  /// By NMEA's numbers, as gpsd has them: the last ones do not fit into the range, and go by their own.
+  /// The satellite by NMEA's numbers, as in gpsd. The last ones do not fit into the range, and use their own numbers.
   private init?(sbas number: Int) {
     self.init(number <= 151 ? number - 87 : number, system: nil)
   }

@@ -1,38 +1,39 @@
-/// Learns which sentence ends a receiver's epochs, so that an epoch can be reported the moment its last sentence is
-/// in, instead of when the next epoch begins.
+/// Learns which sentence ends a receiver's epochs, so that an epoch can be reported as soon as its last sentence has
+/// arrived, and not only when the next epoch begins.
 ///
-/// Receivers send the same sentences in the same order in (nearly) every epoch. A sentence that was the last one of
-/// several epochs in a row is taken to end the next one too, once everything has come that usually comes. When something
-/// that matters arrives after such a prediction, the detector wants more evidence before it predicts again.
+/// Receivers send the same sentences in the same order in (nearly) every epoch. If a sentence was the last one of
+/// several consecutive epochs, the detector predicts that it ends the next one too, once the usual sentences have
+/// arrived. If a relevant sentence arrives after such a prediction, the detector requires more evidence before it
+/// predicts again.
 struct EndOfEpochDetector: Sendable {
-  /// One sentence's place in an epoch.
+  /// A sentence's place in an epoch.
   struct Place: Equatable, Sendable {
     var code: MessageCode
-    /// How often it had come in the epoch, this time included.
+    /// The number of times that the sentence has come in the epoch, including this one.
     var occurrence: Int
   }
 
   private static let initialEvidence = 2
   private static let maximumEvidence = 64
-  /// After this many epochs in a row with a sentence after the predicted end, the prediction is wrong.
+  /// The number of consecutive epochs with a sentence after the predicted end that make the prediction wrong.
   private static let toleratedStragglers = 2
 
   private var candidate: Place?
   private var evidence = 0
   private var neededEvidence = initialEvidence
-  /// The sentences of the current epoch. Sixteen different ones are more than receivers send; further ones are
-  /// counted together, which only makes the prediction more careful.
+  /// The sentences of the current epoch. Receivers send fewer than sixteen different ones. Further ones are counted
+  /// together, which only makes the prediction more careful.
   private var seen = InlineArray<16, Place?>(repeating: nil)
   private var seenBefore = InlineArray<16, Place?>(repeating: nil)
   /// The kinds that both of the last two epochs contained. Kinds that come occasionally, such as lists of satellites,
   /// are not expected.
   private var usual = InlineArray<16, Place?>(repeating: nil)
   private var last: Place?
-  /// Where this epoch was taken to be over.
+  /// The predicted end of this epoch.
   private var predicted: Place?
   private var epochsWithStragglers = 0
 
-  /// Notes a sentence or message of the current epoch.
+  /// Records a sentence or message of the current epoch.
   mutating func note(_ code: MessageCode) {
     var occurrence = 1
     for index in 0..<16 {
@@ -55,7 +56,7 @@ struct EndOfEpochDetector: Sendable {
     EndOfEpochDetector.count(of: code, in: seen) > 0
   }
 
-  /// Whether everything has come that came in both of the last two epochs.
+  /// Whether everything that came in both of the last two epochs has arrived.
   var hasSeenTheUsual: Bool {
     for index in 0..<16 {
       guard let place = usual[index] else { return true }
@@ -64,20 +65,20 @@ struct EndOfEpochDetector: Sendable {
     return true
   }
 
-  /// Whether the sentence last noted is expected to be the epoch's last one.
+  /// Whether the last recorded sentence is expected to end the epoch.
   var expectsEnd: Bool { evidence >= neededEvidence && last != nil && last == candidate && hasSeenTheUsual }
 
-  /// The epoch has been reported because `expectsEnd` said so.
+  /// Records that the epoch was reported because of `expectsEnd`.
   mutating func wasTakenAtItsWord() { predicted = last }
 
-  /// A sentence that changed the fix came after the predicted end.
+  /// Records that a sentence after the predicted end changed the fix.
   mutating func wasWrong() {
     evidence = 0
     neededEvidence = min(neededEvidence * 4, EndOfEpochDetector.maximumEvidence)
     predicted = nil
   }
 
-  /// The next epoch has begun: the last sentence noted did end the old one.
+  /// Begins the next epoch. The last recorded sentence ended the old one.
   mutating func beginEpoch() {
     let hasStragglers = predicted != nil && predicted != last
     epochsWithStragglers = hasStragglers ? epochsWithStragglers + 1 : 0
@@ -97,7 +98,7 @@ struct EndOfEpochDetector: Sendable {
     predicted = nil
   }
 
-  /// The next epoch has begun, and the old one teaches nothing.
+  /// Begins the next epoch without learning from the old one.
   mutating func forgetEpoch() { seen = InlineArray(repeating: nil) }
 
   private mutating func keepTheUsual() {

@@ -1,95 +1,95 @@
-/// Gathers the sentences of one epoch, those that carry one time stamp, into one `GNSSEpoch`, and reports each epoch
-/// once, at its end.
+/// Gathers the sentences of an epoch, which share a time stamp, into one `GNSSEpoch`, and reports each epoch once, at
+/// its end.
 ///
-/// On a live line two things mark an end: the kind of sentence that ended the epochs before, and silence. Recordings
-/// have no silences: there an epoch ends where the next one begins. The epochs and their positions are the same in both
+/// On a live line two things mark an end: the kind of sentence that ended earlier epochs, and silence. Recordings have
+/// no silences, so there an epoch ends where the next one begins. The epochs and their positions are the same in both
 /// cases.
 ///
-/// If receivers contradict themselves or leave things out, the rules are those of gpsd, which rest on two decades of
-/// receivers. They are next to each sentence in `SentenceRules.swift`.
+/// For receivers that contradict themselves or omit values, the rules follow gpsd, which has two decades of experience
+/// with receivers. They are next to each sentence in `SentenceRules.swift`.
 public struct EpochAssembler: ~Copyable, Sendable {
-  /// When an epoch is reported.
+  /// The time at which an epoch is reported.
   public enum Promptness: Sendable {
-    /// As soon as the sentence has come that ended the epochs before. For live use, with sentences that say when they
-    /// were read: saves up to a whole period.
+    /// As soon as the sentence that ended earlier epochs has arrived. This is for live use, with sentences that have
+    /// reading times. It saves up to a whole period.
     case learned
-    /// When the next epoch begins, or at `finish`. For recordings: nothing can come late.
+    /// When the next epoch begins, or at `finish`. This is for recordings, in which nothing can come late.
     case certain
   }
 
   public private(set) var epochCount = 0
-  /// Values that cannot be true and were left out.
+  /// The impossible values, which were left out.
   public private(set) var refused = RefusedValues()
 
   let promptness: Promptness
   var detector = EndOfEpochDetector()
   /// The part of the current epoch that has been received.
   private var epoch = GNSSEpoch(fix: GNSSFix(), sky: .empty, errorStatistics: nil, beganAt: 0)
-  /// The fix after the previous sentence, and that of the previous epoch.
+  /// The fix after the previous sentence, and the fix of the previous epoch.
   var lastFix = FixMemory()
   var previousFix = FixMemory()
   var date: CalendarDate?
   var timeOfDay: TimeOfDay?
-  /// The last ZDA stated date and time.
+  /// Whether the last ZDA stated date and time.
   var clockIsTold = false
-  /// The stamp by which epochs are told apart.
+  /// The stamp that distinguishes epochs.
   var epochStamp: TimeOfDay?
   var used = UsedSatellites()
   var satellites = SatelliteList()
-  /// The signals of the satellites while both are put together; memory for that otherwise.
+  /// The signals of the satellites while both lists are joined; reused memory otherwise.
   var otherList = SatelliteList()
   /// The time of week of the last list of satellites, and of the last one of signals, milliseconds.
   var satellitesAt: UInt32?
   var signalsAt: UInt32?
   var skyIsComplete = false
-  /// The list of satellites says itself which are used.
+  /// Whether the list of satellites itself states which are used.
   var skyStatesUse = false
   /// The offset of GPS time from UTC: its value since 2017, until a receiver states another.
   var leapSeconds: Int64 = 18
-  /// The receiver says where its epochs end.
+  /// Whether the receiver marks the ends of its epochs.
   private var statesEnds = false
-  /// It has a message or a sentence of its solution that says whether there is a fix.
+  /// Whether a message or sentence of the solution says whether there is a fix.
   var statesFix = false
-  /// By which messages of CASIC tell their solutions apart.
+  /// The run time that distinguishes CASIC's solutions.
   var runTime: UInt32?
-  /// Of the solution whose satellites are listed.
+  /// The run time of the solution whose satellites are listed.
   var listedRunTime: UInt32?
-  /// What compasses and attitude receivers said in the current epoch; not a part of it.
+  /// The reports of compasses and attitude receivers in the current epoch, which are not part of it.
   public internal(set) var attitude = NMEAAttitude()
   var antennaHeading = AntennaHeadingMemory()
   var interference = InterferenceMemory()
-  /// Of the next pulse, as the receiver has foretold it.
+  /// The error of the next pulse, as the receiver predicted it.
   var pulseErrorSeconds: Double?
   var lastGGA: (talker: Talker, time: TimeOfDay?)?
   var isClockStuck = false
-  /// A sentence of the current epoch has said that there is no fix.
+  /// Whether a sentence of the current epoch said that there is no fix.
   var isFixDenied = false
   private var refusedOfEpoch: StatedQuantities = []
   var lastWasGSV = false
   private var hasSomethingToReport = false
   private var isReported = false
-  /// The epoch began, after a silence, with a sentence that has no time: the next time is its own.
+  /// Whether the epoch began, after a silence, with a sentence without a time, so that the next time belongs to it.
   private var awaitsStamp = false
-  /// Between the last two epochs, by the receiver's clock.
+  /// The time between the last two epochs, by the receiver's clock.
   private var periodNanoseconds: Int64?
   var beganAt: Int64 = 0
-  /// The sentence came after a silence that is longer than any within an epoch.
+  /// Whether the sentence came after a silence that is longer than any within an epoch.
   var followsSilence = false
-  /// Came after the epoch that it belonged to had been reported.
+  /// A sentence that came after its epoch had been reported.
   private var lateDilution: GSA?
 
   public init(promptness: Promptness = .learned) { self.promptness = promptness }
 
-  /// Whether an epoch has begun that has not been reported.
+  /// Whether an epoch has begun and has not been reported.
   public var isPending: Bool { hasSomethingToReport && !isReported && !awaitsStamp }
 
-  /// No receiver pauses for this long inside an epoch.
+  /// The longest pause of any receiver inside an epoch.
   private static let longestPause: Int64 = 300_000_000
-  /// A busy machine is this late now and then.
+  /// The usual delays of a busy machine, which the silence must exceed.
   private static let shortestSilence: Int64 = 20_000_000
 
-  /// After how long a silence the pending epoch is over, in nanoseconds; `nil` while nothing is pending, or only what
-  /// says nothing of a position yet.
+  /// The duration of silence, in nanoseconds, that ends the pending epoch; `nil` while nothing is pending, or only
+  /// sentences without a position.
   public var silenceThatEnds: Int64? {
     guard isPending, fix.mode != .unknown else { return nil }
     return detector.hasSeenTheUsual ? silenceBetweenEpochs : EpochAssembler.longestPause
@@ -100,19 +100,19 @@ public struct EpochAssembler: ~Copyable, Sendable {
     return min(max(periodNanoseconds / 2, EpochAssembler.shortestSilence), EpochAssembler.longestPause)
   }
 
-  /// What became of a sentence.
+  /// The result of taking a sentence.
   public enum Outcome: Sendable {
-    /// Its type is not known, or it lacks fields; it separates lists all the same.
+    /// The type is unknown, or fields are missing. The sentence still separates lists.
     case unknown
     case taken
-    /// It came from a compass or an attitude receiver: `attitude` has changed.
+    /// The sentence came from a compass or an attitude receiver, and `attitude` has changed.
     case changedAttitude
   }
 
   /// Parses a framed sentence and applies it.
   ///
-  /// The six types that make up nearly all sentences do not become a `Sentence` on the way: putting the payloads into
-  /// the enumeration and taking them out again would cost a quarter of the whole decoding.
+  /// The six most frequent types do not become a `Sentence` on the way, because putting the payloads into the
+  /// enumeration and taking them out again would cost a quarter of the whole decoding.
   ///
   /// - Parameter receive: called with the epoch that the sentence completes, before this method returns
   @discardableResult
@@ -159,7 +159,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
     return .taken
   }
 
-  /// Takes the next sentence; `nil` stands for one that is not known.
+  /// Takes the next sentence; `nil` stands for an unknown one.
   @discardableResult
   public mutating func consume(_ sentence: Sentence?, receive: (borrowing GNSSEpoch) -> Void) -> Outcome {
     guard let sentence else { return separate() }
@@ -180,7 +180,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
     return .unknown
   }
 
-  /// Takes note of satellites in view: they say nothing about the fix, but they may end the epoch.
+  /// Takes satellites in view. They say nothing about the fix, but may end the epoch.
   private mutating func take(_ gsv: GSV, _ talker: Talker, _ receive: (borrowing GNSSEpoch) -> Void) {
     used.endList()
     if gsv.isLast { noteEnd(MessageCode(talker, .gsv), receive) }
@@ -211,8 +211,8 @@ public struct EpochAssembler: ~Copyable, Sendable {
 
   /// Applies a binary message, opening and closing epochs around it.
   mutating func take(_ code: MessageCode, _ update: inout FixUpdate, _ receive: (borrowing GNSSEpoch) -> Void) {
-    // A receiver that gives positions in between by its inertial sensors is late with those by satellites. Live these are of no
-    // use any more; in a recording they are epochs, once it is clear where the receiver's end.
+    // A receiver that interpolates positions with its inertial sensors sends those from satellites late. Live, these
+    // are no longer useful. In a recording they are epochs, once the ends of the receiver's epochs are known.
     if let stamp = update.stamp, let epochStamp, stamp.isShortlyBefore(epochStamp),
       promptness == .learned || !statesEnds || !update.isSubstantial
     {
@@ -229,7 +229,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
     noteEnd(code, receive)
   }
 
-  /// The receiver says that the epoch is over; its messages in another protocol may still follow.
+  /// Handles a stated end of the epoch. The receiver's messages in another protocol may still follow.
   mutating func noteStatedEnd(_ receive: (borrowing GNSSEpoch) -> Void) {
     statesEnds = true
     if promptness == .learned, isPending, detector.hasSeenTheUsual {
@@ -238,7 +238,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
     }
   }
 
-  /// A sentence, or a list of them, is complete: it may be the epoch's last.
+  /// Handles the end of a sentence or of a list of sentences, which may be the epoch's last.
   private mutating func noteEnd(_ code: MessageCode, _ receive: (borrowing GNSSEpoch) -> Void) {
     detector.note(code)
     if promptness == .learned, isPending, detector.expectsEnd {
@@ -254,7 +254,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
 
   private mutating func beginsEpoch(_ talker: Talker, _ kind: Sentence.Kind, _ stamp: TimeOfDay?) -> Bool {
     guard let stamp else {
-      // A receiver without a fix may have no time either; then its epochs repeat their first sentence.
+      // A receiver without a fix may have no time either. Its epochs then repeat their first sentence.
       guard kind.statesPosition else { return false }
       awaitsStamp = false
       return detector.hasSeen(MessageCode(talker, kind))
@@ -262,12 +262,12 @@ public struct EpochAssembler: ~Copyable, Sendable {
     let isAnother = epochStamp.map { stamp.isAnotherEpoch(than: $0) } ?? true
     guard awaitsStamp else { return isAnother }
     awaitsStamp = false
-    // After all it was the epoch before that went on after its silence, and that has been reported.
+    // The previous epoch continued after its silence, and has already been reported.
     if !isAnother { isReported = true }
     return false
   }
 
-  /// A sentence after a silence belongs to the sentences that follow it, even if it has no time of its own.
+  /// Begins an epoch after a silence. The sentence belongs to those that follow it, even if it has no time.
   private mutating func beginAfterSilence(_ receive: (borrowing GNSSEpoch) -> Void) {
     guard followsSilence, isReported || isPending else { return }
     beginEpoch(receive)
@@ -282,10 +282,10 @@ public struct EpochAssembler: ~Copyable, Sendable {
     epochStamp = stamp
   }
 
-  /// Something that the epoch should have said came after it had been reported.
+  /// Handles a fact about the epoch that came after the epoch had been reported.
   private mutating func cameTooLate(_ update: borrowing FixUpdate) {
     detector.wasWrong()
-    // A position is not lost for that: the epoch is reported once more, with it.
+    // The position is not lost: the epoch is reported once more, with it.
     if fix.mode < .twoDimensional, update.values.position != nil { isReported = false }
   }
 
@@ -329,7 +329,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
     refusedOfEpoch.formUnion(quantities)
   }
 
-  /// A sentence that only says that there is a fix (RMC, for example) does not remove the third dimension.
+  /// Keeps the third dimension of a fix if a sentence (RMC, for example) only says that there is a fix.
   private mutating func keepThirdDimension(_ update: inout FixUpdate) {
     guard let mode = update.mode, mode != .noFix, fix.mode == .threeDimensional else { return }
     if lastFix.hasAltitude || previousFix.hasAltitude { update.mode = .threeDimensional }
@@ -365,7 +365,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
 extension GNSSFix {
   var hasAltitude: Bool { altitudeHAEMetres != nil || altitudeMSLMetres != nil }
 
-  /// Values that the fix itself does not state.
+  /// Takes values that the fix itself does not state.
   fileprivate mutating func takeDilution(_ gsa: GSA) {
     pdop = pdop ?? DilutionOfPrecision.valid(gsa.pdop)
     hdop = hdop ?? DilutionOfPrecision.valid(gsa.hdop)
@@ -373,7 +373,7 @@ extension GNSSFix {
   }
 }
 
-/// What later sentences need of an earlier fix.
+/// The parts of an earlier fix that later sentences need.
 struct FixMemory: Sendable {
   var time: UTCTime?
   var mode = FixMode.unknown

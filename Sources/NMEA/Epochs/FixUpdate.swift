@@ -1,23 +1,23 @@
-/// What one sentence adds to the fix of its epoch.
+/// The facts that one sentence adds to the fix of its epoch.
 struct FixUpdate {
   /// The values that the sentence states; `nil` keeps the known value.
   var values = GNSSFix()
   var mode: FixMode?
   var status: FixStatus?
-  /// The sentence says that there is no fix, and no GSA of the same epoch says otherwise.
+  /// Whether the sentence says that there is no fix, without a GSA of the same epoch that says otherwise.
   var deniesFix = false
-  /// The receiver said that it does not know the time.
+  /// Whether the receiver said that it does not know the time.
   var clearsTime = false
-  /// The epoch's time as the sentence states it.
+  /// The epoch's time in the sentence.
   var stamp: TimeOfDay?
-  /// The sentence opens an epoch, whatever its time.
+  /// Whether the sentence opens an epoch, whatever its time.
   var beginsEpoch = false
-  /// The sentence says something about the fix, rather than about the sky or nothing at all.
+  /// Whether the sentence is about the fix, and not only about satellites.
   var concernsFix = false
-  /// Stated values that cannot be true, and values that were left out because of them.
+  /// The kinds of impossible values, and of values that were left out because of them.
   var refused: StatedQuantities = []
 
-  /// Keeps only the values that are also true of other instants.
+  /// Keeps only the values that are also valid at other instants.
   mutating func keepDilutions() {
     var kept = GNSSFix()
     (kept.pdop, kept.hdop, kept.vdop) = (values.pdop, values.hdop, values.vdop)
@@ -28,7 +28,7 @@ struct FixUpdate {
     stamp = nil
   }
 
-  /// It says where the receiver is or how it moves, or that it does not know.
+  /// Whether the update states a position or motion, or that they are unknown.
   var isSubstantial: Bool {
     mode != nil || values.position != nil || values.speedMetresPerSecond != nil || values.velocity != nil
       || values.altitudeMSLMetres != nil
@@ -48,7 +48,7 @@ extension GNSSFix {
     if let value = update.values.altitudeMSLMetres { altitudeMSLMetres = value }
     if let value = update.values.geoidSeparationMetres {
       geoidSeparationMetres = value
-      // Two altitudes of one message belong together, and not one of them and another message's.
+      // Two heights belong together only if they come from one message.
       if let msl = update.values.altitudeMSLMetres, update.values.altitudeHAEMetres == nil {
         altitudeHAEMetres = msl + value
       }
@@ -98,7 +98,7 @@ extension GNSSFix {
     }
     if let variation = magneticVariationDegrees {
       if let track = trackDegrees, magneticTrackDegrees == nil {
-        // Magnetic north is east by this angle, so the magnetic course is smaller by it.
+        // Magnetic north is this far east, so the magnetic course is smaller by it.
         magneticTrackDegrees = Angle.onCircle(track - variation)
       } else if let magnetic = magneticTrackDegrees, trackDegrees == nil {
         trackDegrees = Angle.onCircle(magnetic + variation)

@@ -1,29 +1,29 @@
 import UBX
 
-/// The statements of a receiver about one epoch: everything it stated and nothing that it did not.
+/// A receiver's statements about one epoch, without additions except these.
 ///
-/// Two kinds of value are added if the receiver leaves them out: the geoid separation (with the altitude that follows
-/// from it) and the magnetic variation, both interpolated from global models.
+/// Two kinds of value are added if the receiver omits them: the geoid separation, with the height that follows from it,
+/// and the magnetic variation. Both are interpolated from global models.
 public struct GNSSFix: Equatable, Sendable {
   public var mode = FixMode.unknown
   public var status = FixStatus.unknown
-  /// When the position was valid, by the receiver's clock; `nil` until it has stated a date.
+  /// The time of the position by the receiver's clock; `nil` until the receiver has stated a date.
   public var time: UTCTime?
   public var position: Coordinate?
-  /// Above the WGS 84 ellipsoid.
+  /// The height above the WGS 84 ellipsoid.
   public var altitudeHAEMetres: Double?
-  /// Above mean sea level, that is the geoid.
+  /// The height above mean sea level, that is, above the geoid.
   public var altitudeMSLMetres: Double?
-  /// Height of the geoid above the ellipsoid.
+  /// The height of the geoid above the ellipsoid.
   public var geoidSeparationMetres: Double?
   public var speedMetresPerSecond: Double?
   /// Course over ground, degrees from true north, 0 to 360.
   public var trackDegrees: Double?
   /// Course over ground, degrees from magnetic north, 0 to 360.
   public var magneticTrackDegrees: Double?
-  /// Positive where magnetic north lies east of true north.
+  /// The magnetic variation; positive if magnetic north is east of true north.
   public var magneticVariationDegrees: Double?
-  /// Where the receiver states all three components.
+  /// The velocity, if the receiver states all three components.
   public var velocity: Velocity?
   public var climbMetresPerSecond: Double?
   public var hdop: Double?
@@ -42,37 +42,37 @@ public struct GNSSFix: Equatable, Sendable {
   public var depthMetres: Double?
   public var waterTemperatureCelsius: Double?
   public var satellitesUsed: UInt8?
-  /// One standard deviation north, east, down, where the receiver states the covariance: metres, and m/s.
+  /// The standard deviations north, east, down if the receiver states the covariance, in metres and in m/s.
   public var positionSigmas: SIMD3<Float>?
   public var velocitySigmas: SIMD3<Float>?
-  /// Of its time, seconds.
+  /// The error of the time, seconds.
   public var timeErrorSeconds: Double?
-  /// As of the epoch: of the receiver rather than of its solution.
+  /// The interference at the epoch. It is a property of the receiver, and not of its solution.
   public var interference = Interference()
-  /// `nil` of a receiver that states none, or none that is valid.
+  /// The heading; `nil` if the receiver states no valid one.
   public var antennaHeading: AntennaHeading?
   /// The state of the receiver's own inertial sensors at this epoch; `nil` if it states none.
   public var receiverFusion: FusionMode?
-  /// By how much the pulse was off that was foretold before the epoch, seconds: against the second that it stands for.
+  /// The error of the pulse that was predicted before the epoch, relative to the second that it marks, seconds.
   public var pulseErrorSeconds: Double?
 
   public init() {}
 }
 
-/// The receiver's own error statistics (GST), with the instant they belong to.
+/// The receiver's own error statistics (GST), and their time.
 public struct GNSSErrorStatistics: Equatable, Sendable {
   public var time: UTCTime?
   public var statistics: GST
 }
 
-/// Attitude as a compass or a dual-antenna receiver reports it.
+/// An attitude from a compass or a dual-antenna receiver.
 public struct NMEAAttitude: Equatable, Sendable {
   public var time: UTCTime?
   public var headingDegrees: Double?
   public var magneticHeadingDegrees: Double?
   public var pitchDegrees: Double?
   public var rollDegrees: Double?
-  /// Degrees per minute, positive to starboard.
+  /// The rate of turn in degrees per minute, positive to starboard.
   public var rateOfTurnDegreesPerMinute: Double?
   /// Magnetic field, in the transducer's own unit.
   public var magneticX: Double?
@@ -88,6 +88,6 @@ public struct GNSSEpoch: ~Copyable, Sendable {
   /// The satellites; empty unless a complete list arrived since the last epoch.
   public var sky: Sky
   public var errorStatistics: GNSSErrorStatistics?
-  /// When its first byte was read, in nanoseconds of the clock that the sentences were read by.
+  /// When its first byte was read, in nanoseconds of the clock of the sentences.
   public var beganAt: Int64
 }

@@ -4,18 +4,18 @@ import UBX
 public struct Interference: Equatable, Sendable {
   public var jamming = JammingReport.unknown
   public var spoofing = SpoofingReport.unknown
-  /// Continuous waves: 0 none to 255 strong; gpsd's `jam`.
+  /// Continuous-wave interference, from 0 for none to 255 for strong; gpsd's `jam`.
   public var jammingIndicator: UInt8?
 
   public init() {}
 
-  /// The signals that it receives are not trustworthy.
+  /// Whether the received signals are not trustworthy.
   public var isSpoofed: Bool { spoofing == .indicated || spoofing == .multiple }
 }
 
 /// The latest report of interference of each kind of message, while it is valid.
 struct InterferenceMemory: Sendable {
-  /// Receivers say it with every epoch, or every few seconds.
+  /// How long a report is valid. Receivers report with every epoch, or every few seconds.
   private static let lifetime: Int64 = 30_000_000_000
 
   private struct Stated<Value: Sendable>: Sendable {
@@ -29,9 +29,9 @@ struct InterferenceMemory: Sendable {
   private var otherBand: Stated<JammingReport>?
   private var indicator: Stated<UInt8>?
   private var spoofing: Stated<SpoofingReport>?
-  /// Not of its reception, and as good for as long.
+  /// The mode of the receiver's fusion. It is not about reception, but valid as long.
   private var fusionMode: Stated<FusionMode>?
-  /// By firmware that does not keep up the others' state where it says this.
+  /// The report of firmware that does not update the other reports when it sends this one.
   private var security: Stated<(jamming: JammingReport, spoofing: SpoofingReport)>?
 
   mutating func note(_ jamming: JammingReport, at now: Int64) { self.jamming = Stated(value: jamming, at: now) }

@@ -1,6 +1,6 @@
 import UBX
 
-/// Which message something is, in whatever protocol.
+/// Identifies a kind of message in any protocol.
 struct MessageCode: Equatable, Sendable {
   private let value: UInt32
 

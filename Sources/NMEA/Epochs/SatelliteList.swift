@@ -1,9 +1,9 @@
-/// The list of satellites, or of their signals, as a receiver fills it.
+/// The list of satellites, or of their signals, while a receiver fills it.
 struct SatelliteList: ~Copyable, @unchecked Sendable {
-  // Unchecked, and safe: the memory belongs to this value alone, which cannot be copied.
+  // This is unchecked, and safe: the memory belongs to this value alone, which cannot be copied.
 
-  /// What one epoch of a receiver with four systems on three frequencies reports, with room to spare: a message of signals counts
-  /// them in a byte.
+  /// The capacity. An epoch of a receiver with four systems on three frequencies has fewer, because a message of
+  /// signals counts them in a byte.
   static let capacity = 256
 
   private let storage: UnsafeMutablePointer<Satellite>
@@ -16,10 +16,10 @@ struct SatelliteList: ~Copyable, @unchecked Sendable {
 
   deinit { storage.deallocate() }
 
-  /// The list as it stands, until it is changed.
+  /// A view of the list, valid until the list changes.
   var sky: Sky { Sky(storage, count: count) }
 
-  /// Satellites beyond the capacity are left out.
+  /// Adds a satellite, unless the list is full.
   mutating func append(_ satellite: Satellite) {
     guard count < SatelliteList.capacity else { return }
     storage[count] = satellite
@@ -28,10 +28,10 @@ struct SatelliteList: ~Copyable, @unchecked Sendable {
 
   mutating func removeAll() { count = 0 }
 
-  /// Adds the positions in the sky that a list of satellites states for the signals here. Satellites in view without a
-  /// signal are added as well.
+  /// Adds the positions in the sky from a list of satellites to the signals here. Satellites in view without a signal
+  /// are added as well.
   mutating func join(_ satellites: borrowing SatelliteList) {
-    // Both lists have the same order as a rule, so the next one is near.
+    // Both lists usually have the same order, so the next entry is near.
     var near = 0
     for index in 0..<count {
       guard let found = satellites.index(of: storage[index].number, near: near) else { continue }
@@ -50,11 +50,11 @@ struct SatelliteList: ~Copyable, @unchecked Sendable {
     }
   }
 
-  /// Where a satellite stands in the list.
+  /// The index of a satellite in the list.
   ///
   /// - Parameters:
   ///   - start: where the search begins
-  ///   - count: of the entries that are looked at
+  ///   - count: the number of entries to search
   private func index(of number: SatelliteNumber, near start: Int, of count: Int? = nil) -> Int? {
     let count = count ?? self.count
     guard start < count else { return nil }
@@ -63,8 +63,8 @@ struct SatelliteList: ~Copyable, @unchecked Sendable {
     return nil
   }
 
-  /// Marks the satellites that are in use. No sentence says which of a satellite's signals is used; one that is not
-  /// received cannot be.
+  /// Marks the used satellites. No sentence says which signal of a satellite is used, but an unreceived signal cannot
+  /// be.
   mutating func mark(_ used: borrowing UsedSatellites) {
     for index in 0..<count {
       let isUsed = used.contains(storage[index].number)

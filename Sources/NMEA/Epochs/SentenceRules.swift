@@ -1,6 +1,8 @@
-/// What each sentence says about the fix.
+/// The facts about the fix in each sentence.
 extension EpochAssembler {
-  /// Adds a sentence to `update`; returns whether it also changed the attitude.
+  /// Adds a sentence to `update`.
+  ///
+  /// - Returns: whether the sentence also changed the attitude
   mutating func apply(_ sentence: Sentence, _ update: inout FixUpdate) -> Bool {
     switch sentence.content {
     case .gga(let gga): apply(gga, sentence.talker, &update)
@@ -54,7 +56,7 @@ extension EpochAssembler {
     case .uniHeading(let unicore):
       antennaHeading.note(unicore.headingDegrees, sigma: unicore.sigmaDegrees, at: beganAt)
     case .heading(let heading):
-      // A magnetic compass has its own errors, even if it is told the variation.
+      // A magnetic compass has its own errors, even if it corrects for the variation.
       if heading.isMeasured, sentence.talker != .magneticCompass {
         antennaHeading.note(heading.trueDegrees, at: beganAt)
       }
@@ -75,7 +77,7 @@ extension EpochAssembler {
     return false
   }
 
-  /// The day of a time that is stated without one. Not every epoch has a sentence with the date.
+  /// The day of a time without a date, because not every epoch has a sentence with the date.
   private func date(at time: TimeOfDay) -> CalendarDate? {
     guard let timeOfDay else { return date }
     if time.isNextDay(after: timeOfDay) { return date?.next }
@@ -83,7 +85,7 @@ extension EpochAssembler {
     return time.isPreviousDay(before: timeOfDay) ? date?.previous : date
   }
 
-  /// The statements about a fix in the epoch of an update.
+  /// The fix mode in the epoch of an update, so far.
   func modeSoFar(_ update: borrowing FixUpdate) -> FixMode {
     guard let stamp = update.stamp, let epochStamp, !stamp.isAnotherEpoch(than: epochStamp) else { return .unknown }
     return fix.mode
@@ -94,15 +96,15 @@ extension EpochAssembler {
     timeOfDay = time
   }
 
-  /// Sets the time of day, and by it the epoch's time once the date is known.
+  /// Sets the time of day, and the epoch's time once the date is known.
   private mutating func setTime(_ time: TimeOfDay, _ update: inout FixUpdate) {
     goOn(to: time)
     if let date { update.values.time = UTCTime(date: date, time: time) }
   }
 
-  /// Sets the time from a sentence that tells epochs apart.
+  /// Sets the time from a sentence that distinguishes epochs.
   ///
-  /// - Parameter day: where the sentence states it
+  /// - Parameter day: the day, if the sentence states it
   private mutating func stamp(_ time: TimeOfDay, on day: CalendarDate? = nil, _ update: inout FixUpdate) {
     if let day {
       date = day
@@ -113,7 +115,8 @@ extension EpochAssembler {
     update.concernsFix = true
   }
 
-  /// The receiver has lost its clock, unless it reports the time separately and leaves it out without a fix.
+  /// Forgets the time because the receiver has lost its clock, unless it reports the time separately and omits it
+  /// without a fix.
   private mutating func forgetTime(_ update: inout FixUpdate) {
     if clockIsTold { return }
     date = nil
@@ -125,8 +128,8 @@ extension EpochAssembler {
     update.concernsFix = true
     if gga.quality == .invalid, gga.time == nil { forgetTime(&update) }
     update.status = gga.quality.map { FixStatus($0) } ?? .unknown
-    // Some receivers that lose the sky repeat their last GGA, time included, and a GSA that is not to be believed.
-    // Receivers that send a GGA per system do the same rightly.
+    // Some receivers that lose the sky repeat their last GGA, including the time, with an untrustworthy GSA. Receivers
+    // that rightly send a GGA per system look the same.
     isClockStuck =
       if let lastGGA { lastGGA.talker == talker && lastGGA.time == gga.time } else { gga.time == nil }
     if isClockStuck { update.status = .unknown } else { lastGGA = (talker, gga.time) }
@@ -134,18 +137,18 @@ extension EpochAssembler {
 
     update.values.satellitesUsed = gga.satellitesUsed
     update.mode = .noFix
-    // This holds for any position next to it: the last one, one from an almanac, or the maker's own town.
+    // This applies to any position in the sentence: the last one, one from an almanac, or the manufacturer's town.
     update.deniesFix = gga.quality == nil || gga.quality == .invalid
     if let quality = gga.quality, quality != .invalid, let position = gga.position {
       update.values.position = position
       update.values.geoidSeparationMetres =
         gga.geoidSeparationMetres ?? EarthModel.geoidSeparationMetres(at: position)
       update.values.altitudeMSLMetres = gga.altitudeMSLMetres
-      // GSA decides between two and three dimensions, but not every receiver sends it, nor every epoch.
+      // GSA decides between two and three dimensions, but not every receiver sends it, and not in every epoch.
       if gga.satellitesUsed >= 3 {
         update.mode = gga.altitudeMSLMetres != nil && gga.satellitesUsed >= 4 ? .threeDimensional : .twoDimensional
       } else if quality.needsNoSatellites {
-        // Whether a position without satellites holds is another sentence's to say.
+        // Another sentence says whether a position without satellites is valid.
         update.mode = modeSoFar(update) == .unknown ? .twoDimensional : nil
       }
     }
@@ -159,7 +162,7 @@ extension EpochAssembler {
   mutating func apply(_ rmc: RMC, _ update: inout FixUpdate) {
     update.concernsFix = true
     guard rmc.isValid else {
-      // The time next to an invalid position is not trustworthy either: some chips invent it.
+      // The time next to an invalid position is not trustworthy either, because some chips invent it.
       update.mode = .noFix
       update.deniesFix = true
       if rmc.time == nil || !rmc.hasDateField { forgetTime(&update) }
@@ -176,10 +179,10 @@ extension EpochAssembler {
     }
     update.values.speedMetresPerSecond = rmc.speedMetresPerSecond
     update.values.trackDegrees = rmc.trackDegrees
-    // Zero stands for "not known" with many receivers.
+    // Many receivers use zero for "unknown".
     update.values.magneticVariationDegrees = rmc.magneticVariationDegrees.flatMap { abs($0) > 0.09 ? $0 : nil }
     if let mode = rmc.mode { update.status = FixStatus(mode) }
-    // RMC does not tell two from three dimensions.
+    // RMC does not distinguish two and three dimensions.
     if used.count > 3 || fix.hasAltitude { update.mode = .threeDimensional }
   }
 
@@ -199,7 +202,7 @@ extension EpochAssembler {
     } else if fix.mode < .twoDimensional || !previousFix.hasAltitude {
       update.mode = .twoDimensional
     } else {
-      // Said again, as this may be the first sentence of the next epoch.
+      // This is repeated, because this may be the first sentence of the next epoch.
       update.mode = fix.mode
     }
   }
@@ -208,7 +211,7 @@ extension EpochAssembler {
     update.concernsFix = true
     if let time = gns.time { stamp(time, &update) }
     guard let mode = gns.mode, mode != .invalid else {
-      // After the sentence of the whole solution each system may have one of its own, with its corrections alone.
+      // After the sentence of the whole solution, each system may have its own, with only its corrections.
       let isOfOneSystem = gns.mode == nil && gns.position == nil && talker != .combined
       if isOfOneSystem, modeSoFar(update) != .unknown { return }
       update.mode = .noFix
@@ -241,7 +244,7 @@ extension EpochAssembler {
     let isFirstCombined = used.listTalker != .combined && talker == .combined
     used.begin(talker)
     update.concernsFix = true
-    // Where several systems have lists of their own, the one for GPS alone does not speak for the solution.
+    // If several systems have their own lists, the one for GPS does not describe the solution.
     let speaksForAll = !(used.hasSeveralLists && talker == .gps) || isFirstCombined
     // GSA states the number of dimensions of a fix. It does not state that there is a fix if the epoch has none.
     if speaksForAll, !isFixDenied || gsa.mode == .noFix { update.mode = gsa.mode }
@@ -256,7 +259,7 @@ extension EpochAssembler {
   }
 
   mutating func apply(_ gsv: GSV, _ talker: Talker) {
-    // Lists of several systems and signals follow each other; the first one after something else starts afresh.
+    // Lists of several systems and signals follow each other; the first one after another sentence starts a new list.
     if gsv.sentenceIndex == 1, !lastWasGSV {
       satellites.removeAll()
       skyIsComplete = false
@@ -300,7 +303,7 @@ extension EpochAssembler {
 
   private func apply(_ estimate: GarminErrorEstimate, _ update: inout FixUpdate) {
     guard let horizontal = estimate.horizontalMetres, let vertical = estimate.verticalMetres else { return }
-    // From half of the positions (1.18 sigma of a circle) to the 95 % that the other estimates mean.
+    // This converts from 50 % of positions (1.18 sigma of a circle) to the 95 % of the other estimates.
     let scale = 1.96 / 1.18
     update.concernsFix = true
     update.values.latitudeErrorMetres = horizontal * 0.5.squareRoot() * scale
@@ -340,7 +343,7 @@ extension EpochAssembler {
     }
     update.values.satellitesUsed = pashr.satellitesUsed
     if let time = pashr.time { stamp(time, &update) }
-    // A fix has a place.
+    // A fix has a position.
     guard let position = pashr.position else {
       update.mode = .noFix
       update.status = .unknown
@@ -407,7 +410,7 @@ extension EpochAssembler {
     case .attitude(let skytraq):
       stamp(skytraq.stamp, &update)
       guard let mode = skytraq.mode, mode != .invalid else { return false }
-      // With ambiguities that are not fixed it is a guess.
+      // With unfixed ambiguities the heading is only a guess.
       if mode == .rtkFixed { antennaHeading.note(skytraq.headingDegrees, at: beganAt) }
       attitude.time = update.values.time ?? fix.time
       attitude.headingDegrees = skytraq.headingDegrees
@@ -433,14 +436,14 @@ extension EpochAssembler {
 }
 
 enum DilutionOfPrecision {
-  /// Receivers send 0 or 99 and more for a value that they do not know.
+  /// A valid value; receivers send 0, or 99 and more, for an unknown one.
   static func valid(_ value: Double?) -> Double? {
     value.flatMap { (0.01...89.99).contains($0) ? $0 : nil }
   }
 }
 
 extension SatelliteSystem {
-  /// From NMEA 4.11's signal ID to u-blox's, which gpsd prints as `sigid`.
+  /// Converts NMEA 4.11's signal ID to u-blox's, which gpsd prints as `sigid`.
   func signal(nmea: UInt8) -> UInt8 {
     switch (self, nmea) {
     case (_, 0): 0

@@ -1,10 +1,10 @@
-/// The satellites in view as an epoch lends them.
+/// The satellites in view, lent with an epoch.
 ///
-/// Points into the assembler and is valid only inside the call that hands the epoch over: the list takes kilobytes, and
-/// lending it as a value would copy it at every step. `satellites` are to keep.
+/// It points into the assembler, and is valid only inside the call that passes the epoch. The list takes kilobytes, and
+/// a value would be copied at every step. Use `satellites` to keep them.
 public struct Sky: @unchecked Sendable {
-  // Unchecked, and safe: the storage belongs to the assembler. Nothing else can reach the assembler while this value is
-  // in use, and the assembler changes threads only as a whole.
+  // This is unchecked, and safe: the storage belongs to the assembler. Nothing else can reach the assembler while this
+  // value is in use, and the assembler changes threads only as a whole.
   private let base: UnsafePointer<Satellite>?
   public let count: Int
 
@@ -25,7 +25,7 @@ public struct Sky: @unchecked Sendable {
     return base[index]
   }
 
-  /// To keep.
+  /// The satellites as a copy that can be kept.
   public var satellites: [Satellite] { Array(UnsafeBufferPointer(start: base, count: count)) }
 
   public var usedCount: Int {
@@ -36,7 +36,7 @@ public struct Sky: @unchecked Sendable {
 }
 
 extension [Satellite] {
-  /// Lends kept satellites as they are lent with an epoch.
+  /// Lends kept satellites like those of an epoch.
   public func withSky(_ body: (Sky) -> Void) {
     withUnsafeBufferPointer { body(Sky($0.baseAddress, count: $0.count)) }
   }

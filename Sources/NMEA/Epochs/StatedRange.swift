@@ -1,34 +1,36 @@
-/// The ranges of true statements about position and motion, for any protocol.
+/// The ranges of possible values of position and motion, for any protocol.
 ///
 /// A value outside its range is not a measurement. It comes from a damaged sentence whose checksum is right by chance,
-/// from a confused receiver, or from one that lies. It is left out, and not moved to the edge of the range. The ranges
-/// include every use of a receiver: the fusion decides about values that are possible but unlikely.
+/// from a confused receiver, or from one that lies. It is left out, and not clamped. The ranges include every use of a
+/// receiver; the fusion decides about values that are possible but unlikely.
 enum StatedRange {
-  /// From below the deepest sea floor (10.9 km) to the end of GPS' terrestrial service volume (3000 km, GPS SPS Performance Standard
-  /// of 2020, section 1.3). Most modules stop at 50 or 80 km, but those without the limits of export control fly on satellites.
+  /// The range of heights, from below the deepest sea floor (10.9 km) to the end of GPS' terrestrial service volume
+  /// (3000 km, GPS SPS Performance Standard of 2020, section 1.3). Most modules stop at 50 or 80 km, but those without
+  /// export limits fly on satellites.
   static let heightMetres = -12_000.0...3_000_000.0
-  /// The geoid lies between 107 m below and 86 m above the ellipsoid (EGM96).
+  /// The range of the geoid separation. The geoid is at most 107 m below and 86 m above the ellipsoid (EGM96).
   static let geoidSeparationMetres = -200.0...200.0
-  /// A satellite in a low orbit moves at 7.9 km/s, and leaves the Earth at 11.2.
+  /// The range of speeds. A satellite in a low orbit moves at 7.9 km/s, and the escape velocity is 11.2 km/s.
   static let speedMetresPerSecond = 0.0...12_000.0
   static let componentMetresPerSecond = -12_000.0...12_000.0
   static let courseDegrees = 0.0...360.0
   static let angleDegrees = -180.0...180.0
-  /// Half of the Earth's circumference. u-blox states an unknown value as 4,294,967 m.
+  /// The range of position errors, up to half of the Earth's circumference. u-blox states an unknown value as 4,294,967
+  /// m.
   static let errorMetres = 0.0...20_037_508.0
-  /// The same limit of u-blox's, in its units.
+  /// The range of speed errors, up to u-blox's limit in its units.
   static let errorMetresPerSecond = 0.0...4_294_968.0
   static let errorDegrees = 0.0...42_950.0
-  /// Corrections that are older than a week correct nothing.
+  /// The range of ages of corrections. After a week, corrections are useless.
   static let ageSeconds = 0.0...604_800.0
-  /// A keel may be in the ground.
+  /// The range of depths. A keel may be in the ground.
   static let depthMetres = -100.0...12_000.0
   static let waterCelsius = -10.0...110.0
-  /// A turn a second.
+  /// The range of rates of turn, up to a turn per second.
   static let turnDegreesPerMinute = -21_600.0...21_600.0
 }
 
-/// Kinds of values that a receiver states.
+/// The kinds of values that a receiver states.
 public struct StatedQuantities: OptionSet, Sendable {
   public let rawValue: UInt16
 
@@ -53,22 +55,22 @@ public struct StatedQuantities: OptionSet, Sendable {
     (.attitudes, "attitudes"),
   ]
 
-  /// For people: `heights, speeds`.
+  /// The names for people, for example `heights, speeds`.
   public var names: String { StatedQuantities.named.filter { contains($0.0) }.map(\.1).joined(separator: ", ") }
 }
 
-/// The values of a receiver that cannot be true.
+/// The counts of a receiver's impossible values.
 public struct RefusedValues: Equatable, Sendable {
-  /// Sentences and messages with such values.
+  /// The number of sentences and messages with such values.
   public var count = 0
-  /// The same for each kind, by its bit.
+  /// The number for each kind, by its bit.
   private var counts = SIMD16<UInt32>()
 
   public init() {}
 
   public var quantities: StatedQuantities { quantities(since: RefusedValues()) }
 
-  /// The kinds that were stated since an earlier look.
+  /// The kinds that were stated since an earlier count.
   public func quantities(since before: RefusedValues) -> StatedQuantities {
     var bits: UInt16 = 0
     for index in 0..<16 where counts[index] != before.counts[index] { bits |= 1 << UInt16(index) }
@@ -90,7 +92,7 @@ public struct RefusedValues: Equatable, Sendable {
 }
 
 extension StatedQuantities {
-  /// Takes a value away that lies outside of its range, or is no number.
+  /// Removes a value outside its range, or one that is not a number.
   @inline(__always)
   fileprivate mutating func drop(
     _ value: inout Double?, outside range: ClosedRange<Double>, _ quantity: StatedQuantities
@@ -113,7 +115,7 @@ extension StatedQuantities {
 }
 
 extension FixUpdate {
-  /// Removes values that cannot be true.
+  /// Removes impossible values.
   mutating func refuse() {
     refused.drop(&values.altitudeHAEMetres, outside: StatedRange.heightMetres, .heights)
     refused.drop(&values.altitudeMSLMetres, outside: StatedRange.heightMetres, .heights)
@@ -127,7 +129,7 @@ extension FixUpdate {
     refused.drop(&values.trackDegrees, outside: StatedRange.courseDegrees, .courses)
     refused.drop(&values.magneticTrackDegrees, outside: StatedRange.courseDegrees, .courses)
     refused.drop(&values.magneticVariationDegrees, outside: StatedRange.angleDegrees, .courses)
-    // Many receivers use a value outside the range of these to say "not known".
+    // Many receivers use a value outside this range for "unknown".
     values.pdop = DilutionOfPrecision.valid(values.pdop)
     values.hdop = DilutionOfPrecision.valid(values.hdop)
     values.vdop = DilutionOfPrecision.valid(values.vdop)
@@ -149,7 +151,7 @@ extension FixUpdate {
     refused.drop(&values.trackErrorDegrees, outside: StatedRange.errorDegrees, .speedErrors)
   }
 
-  /// The place that a message states; `nil` if it is nowhere on Earth.
+  /// The position that a message states; `nil` if it is not on Earth.
   mutating func place(_ latitudeDegrees: Double, _ longitudeDegrees: Double) -> Coordinate? {
     guard abs(latitudeDegrees) <= 90, abs(longitudeDegrees) <= 180 else {
       refused.insert(.positions)
@@ -168,10 +170,12 @@ extension Velocity {
 }
 
 extension GST {
-  /// Removes values that cannot be true, and returns their kinds.
+  /// Removes impossible values.
+  ///
+  /// - Returns: their kinds
   mutating func refuse() -> StatedQuantities {
     var refused: StatedQuantities = []
-    // The residuals' RMS is no error of the position: a wrong one spoils no position.
+    // The RMS of the residuals is no error of the position, so a wrong one does not spoil the position.
     if let rms = rangeRMSMetres, !StatedRange.errorMetres.contains(rms) { rangeRMSMetres = nil }
     refused.drop(&semiMajorMetres, outside: StatedRange.errorMetres, .horizontalErrors)
     refused.drop(&semiMinorMetres, outside: StatedRange.errorMetres, .horizontalErrors)
@@ -183,7 +187,9 @@ extension GST {
 }
 
 extension NMEAAttitude {
-  /// Removes values that cannot be true, and returns their kinds.
+  /// Removes impossible values.
+  ///
+  /// - Returns: their kinds
   mutating func refuse() -> StatedQuantities {
     var refused: StatedQuantities = []
     refused.drop(&headingDegrees, outside: StatedRange.courseDegrees, .attitudes)
@@ -196,8 +202,8 @@ extension NMEAAttitude {
 }
 
 extension GNSSFix {
-  /// Removes values that depend on a value that was refused in the same epoch. A position whose stated error cannot be
-  /// true would otherwise have the weight of one without a stated error.
+  /// Removes values that depend on a value that was refused in the same epoch. A position with an impossible error
+  /// would otherwise have the weight of one without a stated error.
   mutating func leaveOut(_ refused: StatedQuantities) {
     if refused.isEmpty { return }
     if refused.contains(.horizontalErrors) {

@@ -1,13 +1,13 @@
-/// The satellites that GSA sentences name, one or several sentences to a list.
+/// The satellites that GSA sentences list, in one or several sentences.
 struct UsedSatellites: ~Copyable, Sendable {
   /// A bit for each extended number; see `SatelliteNumber`.
   private var bits = InlineArray<16, UInt64>(repeating: 0)
   private(set) var count = 0
-  /// The talker of the GSA before, while they follow each other without another sentence between.
+  /// The talker of the previous GSA, while no other sentence comes between.
   private(set) var listTalker: Talker?
   private(set) var hasSeveralLists = false
 
-  /// Any other sentence ends a list.
+  /// Ends a list, because another sentence came.
   mutating func endList() { listTalker = nil }
 
   mutating func begin(_ talker: Talker) {

@@ -10,7 +10,7 @@ public struct DTM: Equatable, Sendable {
     case soviet85
     case pz90
     case userDefined
-    /// An IHO code; positions may be off by hundreds of metres.
+    /// A local datum with an IHO code; positions may be wrong by hundreds of metres.
     case local
   }
 

@@ -1,5 +1,5 @@
-/// Depth of water, from DBT (below the transducer) or DPT (below the keel where its offset is negative, and below the transducer
-/// otherwise).
+/// The depth of water from DBT (below the transducer) or DPT (below the keel if its offset is negative, and otherwise
+/// below the transducer).
 public struct Depth: Equatable, Sendable {
   public var depthMetres: Double?
 
@@ -15,8 +15,8 @@ public struct Depth: Equatable, Sendable {
       metres ?? feet.map { $0 * Unit.metresPerFoot } ?? fathoms.map { $0 * Unit.metresPerFathom })
   }
 
-  /// A negative offset is the distance from the transducer down to the keel, and reduces the depth below the keel by
-  /// it. gpsd adds it, and so promises water that is not there.
+  /// A negative offset is the distance from the transducer down to the keel, and reduces the depth below the keel. gpsd
+  /// adds it, and so promises water that is not there.
   init?(withOffset fields: inout FieldReader) {
     guard fields.remaining >= 1 else { return nil }
     let depth = Depth.measured(fields.number())
@@ -24,6 +24,6 @@ public struct Depth: Equatable, Sendable {
     depthMetres = depth.map { offset < 0 ? $0 + offset : $0 }
   }
 
-  /// No echo comes back before it is sent.
+  /// A measured depth, which cannot be negative.
   private static func measured(_ metres: Double?) -> Double? { metres.flatMap { $0 >= 0 ? $0 : nil } }
 }

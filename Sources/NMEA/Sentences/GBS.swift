@@ -4,7 +4,7 @@ public struct GBS: Equatable, Sendable {
   public var latitudeErrorMetres: Double?
   public var longitudeErrorMetres: Double?
   public var altitudeErrorMetres: Double?
-  /// The satellite most likely failed.
+  /// The satellite that has most likely failed.
   public var failedSatellite: Int?
 
   @inline(__always)

@@ -2,12 +2,12 @@
 public struct GGA: Equatable, Sendable {
   public var time: TimeOfDay?
   public var position: Coordinate?
-  /// `nil` where the receiver left the field empty or sent a quality that the standard does not know.
+  /// The quality; `nil` if the field is empty, or the standard does not define the value.
   public var quality: Quality?
   public var satellitesUsed: UInt8
   public var hdop: Double?
   public var altitudeMSLMetres: Double?
-  /// Height of the geoid above the WGS 84 ellipsoid.
+  /// The height of the geoid above the WGS 84 ellipsoid.
   public var geoidSeparationMetres: Double?
   public var differentialAgeSeconds: Double?
   public var differentialStation: UInt16?
@@ -23,7 +23,7 @@ public struct GGA: Equatable, Sendable {
     case manual = 7
     case simulator = 8
 
-    /// The position comes from inertial sensors, was entered by hand, or is simulated.
+    /// Whether the position comes from inertial sensors, was entered by hand, or is simulated.
     var needsNoSatellites: Bool {
       switch self {
       case .estimated, .manual, .simulator: true

@@ -8,10 +8,11 @@ public struct GLL: Equatable, Sendable {
   public enum Status: Sendable {
     case valid
     case invalid
-    /// Older receivers leave the field empty; nothing can be said.
+    /// Older receivers leave the field empty, so nothing is known.
     case missing
 
-    /// `A` is valid, and so is `D`, which stands for a differential fix with many RTK receivers. All others warn.
+    /// Reads the status. `A` is valid, and so is `D`, with which many RTK receivers mark a differential fix. All others
+    /// are warnings.
     @inline(__always)
     init(_ letter: UInt8?) {
       switch letter {

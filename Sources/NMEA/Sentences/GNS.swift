@@ -2,7 +2,7 @@
 public struct GNS: Equatable, Sendable {
   public var time: TimeOfDay?
   public var position: Coordinate?
-  /// The best of the letters, one for each system: a fix of one system alone is a fix.
+  /// The best of the modes, which has a letter for each system: a fix of one system is a fix.
   public var mode: ModeIndicator?
   public var satellitesUsed: UInt8
   public var hdop: Double?
@@ -10,8 +10,8 @@ public struct GNS: Equatable, Sendable {
   public var geoidSeparationMetres: Double?
   public var differentialAgeSeconds: Double?
   public var differentialStation: UInt16?
-  /// The receiver warns that the position must not be used (navigational status U, NMEA 4.1). V is no warning: it says that the
-  /// receiver gives no navigational status, and u-blox's always send it.
+  /// Whether the receiver warns that the position must not be used (navigational status U, NMEA 4.1). V is no warning:
+  /// it only means that the receiver gives no navigational status, and u-blox receivers always send it.
   public var isUnsafe: Bool
 
   @inline(__always)

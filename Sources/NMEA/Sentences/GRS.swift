@@ -1,9 +1,9 @@
 /// Range residuals of the satellites in the fix, in the order of GSA.
 public struct GRS: Equatable, Sendable {
   public var time: TimeOfDay?
-  /// The residuals were recomputed after the position, rather than used to compute it.
+  /// Whether the residuals were recomputed after the position, and not used to compute it.
   public var isRecomputed: Bool
-  /// Metres; an empty field reads as not a number.
+  /// The residuals in metres; NaN for an empty field.
   public var residualsMetres: InlineArray<12, Float>
 
   @inline(__always)

@@ -1,8 +1,8 @@
 /// Dilution of precision and the satellites used in the fix.
 public struct GSA: Equatable, Sendable {
-  /// Fix mode; `nil` where the receiver sends something else, as some do while dead reckoning.
+  /// The fix mode; `nil` if the receiver sends another value, as some do while dead reckoning.
   public var mode: FixMode?
-  /// The numbers as printed, in the order printed; `SatelliteNumber` explains their meaning.
+  /// The numbers as in the sentence; `SatelliteNumber` explains their meaning.
   public var satellites: InlineArray<24, UInt16>
   public var satelliteCount: Int
   public var pdop: Double?
@@ -30,7 +30,7 @@ public struct GSA: Equatable, Sendable {
     pdop = fields.number()
     hdop = fields.number()
     vdop = fields.number()
-    // SiRF's TriG puts a decimal number here, which is no system ID.
+    // SiRF's TriG sends a decimal number here, which is not a system ID.
     if fields.remaining > 0, let system = fields.decimal(), !system.hasPoint, system.mantissa < 100 {
       systemID = Int(system.mantissa)
     } else {

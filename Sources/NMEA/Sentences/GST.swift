@@ -1,11 +1,11 @@
 /// Pseudorange noise statistics: the receiver's own standard deviations.
 public struct GST: Equatable, Sendable {
   public var time: TimeOfDay?
-  /// RMS of the standard deviations of the ranges that went into the solution, metres.
+  /// The RMS of the standard deviations of the ranges in the solution, metres.
   public var rangeRMSMetres: Double?
   public var semiMajorMetres: Double?
   public var semiMinorMetres: Double?
-  /// Of the error ellipse's major axis, degrees from true north.
+  /// The direction of the error ellipse's major axis, degrees from true north.
   public var orientationDegrees: Double?
   public var latitudeSigmaMetres: Double?
   public var longitudeSigmaMetres: Double?

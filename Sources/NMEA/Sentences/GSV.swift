@@ -1,6 +1,6 @@
 /// Satellites in view, up to four to a sentence.
 public struct GSV: Equatable, Sendable {
-  /// How many sentences the list takes, and which of them this is, counted from 1.
+  /// The number of sentences in the list, and the index of this one, counted from 1.
   public var sentenceCount: UInt8
   public var sentenceIndex: UInt8
   public var satellitesInView: UInt8
@@ -12,16 +12,16 @@ public struct GSV: Equatable, Sendable {
   public var systemID: UInt8?
 
   public struct Entry: Equatable, Sendable {
-    /// As printed.
+    /// The number as in the sentence.
     public var number: UInt16
-    /// -90 to 90; 0 like the azimuth where the receiver does not know where the satellite is.
+    /// The elevation, -90 to 90; 0, like the azimuth, if the receiver does not know the direction.
     public var elevationDegrees: Int8
-    /// 0 to 360 from true north.
+    /// The azimuth from true north, 0 to 360.
     public var azimuthDegrees: UInt16
-    /// Carrier to noise density, dB-Hz, 0 to 99; 0 while not tracked.
+    /// The carrier to noise density, dB-Hz, 0 to 99; 0 while not tracked.
     public var signalStrength: UInt8
 
-    /// What no satellite can have is not known, rather than the nearest that one can have.
+    /// An impossible value counts as unknown, and is not clamped.
     @inline(__always)
     init(number: Int, elevation: Int, azimuth: Int, strength: Int) {
       let hasDirection = (-90...90).contains(elevation) && (0...360).contains(azimuth)
@@ -32,14 +32,15 @@ public struct GSV: Equatable, Sendable {
     }
   }
 
-  /// The list is complete with this sentence.
+  /// Whether the list is complete with this sentence.
   var isLast: Bool { sentenceIndex >= sentenceCount }
 
   @inline(__always)
   init?(_ fields: inout FieldReader) {
     let count = fields.remaining
     guard count >= 3 else { return nil }
-    // Groups of four after the three counts; a remainder of one is the signal ID, of two signal and system.
+    // The sentence has groups of four after the three counts. A remainder of one is the signal ID, of two the signal
+    // and the system.
     let remainder = (count - 3) % 4
     guard remainder <= 2 else { return nil }
     sentenceCount = UInt8(clamping: fields.integer() ?? 0)
@@ -53,7 +54,7 @@ public struct GSV: Equatable, Sendable {
       let entry = Entry(
         number: fields.integer() ?? 0, elevation: fields.integer() ?? 0, azimuth: fields.integer() ?? 0,
         strength: fields.integer() ?? 0)
-      // Some receivers fill the last sentence of a list up with empty groups.
+      // Some receivers fill the last sentence of a list with empty groups.
       if entry.number > 0 {
         satellites[Int(satelliteCount)] = entry
         satelliteCount += 1
@@ -61,7 +62,7 @@ public struct GSV: Equatable, Sendable {
     }
     signalID = remainder >= 1 ? fields.hexadecimalDigit() ?? 0 : 0
     systemID = remainder == 2 ? fields.integer().map { UInt8(clamping: $0) } : nil
-    // Only Quectel sends a system, and only these two; anything else is a torn group.
+    // Only Quectel sends a system, and only these two; anything else is a damaged group.
     if remainder == 2, systemID != 4, systemID != 5 { return nil }
   }
 

@@ -1,4 +1,4 @@
-/// PGRME: estimated position errors. Garmin does not define them; they are generally taken to contain half of the
+/// PGRME: estimated position errors. Garmin does not define them; they are generally assumed to contain half of the
 /// positions (circular error probable).
 public struct GarminErrorEstimate: Equatable, Sendable {
   public var horizontalMetres: Double?

@@ -1,4 +1,4 @@
-/// PGRMF: a whole fix in one sentence. Its week and seconds outlive the GPS week rollovers that its date does not.
+/// PGRMF: a whole fix in one sentence. Its week and seconds stay valid after GPS week rollovers; its date does not.
 public struct GarminFix: Equatable, Sendable {
   public var time: UTCTime?
   public var position: Coordinate?

@@ -1,19 +1,19 @@
-/// Where the bow points, from HDG, HDM, HDT or THS.
+/// The heading of the bow from HDG, HDM, HDT or THS.
 public struct Heading: Equatable, Sendable {
-  /// Degrees from true north, 0 to 360.
+  /// The heading in degrees from true north, 0 to 360.
   public var trueDegrees: Double?
-  /// Degrees from magnetic north, deviation corrected where the sentence gives it.
+  /// The heading in degrees from magnetic north, corrected for the deviation if the sentence states it.
   public var magneticDegrees: Double?
-  /// Positive where magnetic north lies east of true north.
+  /// The variation; positive if magnetic north is east of true north.
   public var variationDegrees: Double?
-  /// Whether the true heading is measured, rather than estimated, entered or simulated.
+  /// Whether the true heading is measured, and not estimated, entered or simulated.
   public var isMeasured = false
 
   init?(hdg fields: inout FieldReader) {
     let sensor = fields.direction()
     let deviation = fields.signed(positive: Byte.E, negative: Byte.W)
     variationDegrees = fields.signed(positive: Byte.E, negative: Byte.W)
-    // With a deviation that cannot be, nothing is known of where the bow points.
+    // With an impossible deviation, the heading is unknown.
     guard abs(deviation ?? 0) <= 180 else { return }
     magneticDegrees = sensor.map { Angle.onCircle($0 + (deviation ?? 0)) }
   }
@@ -28,7 +28,7 @@ public struct Heading: Equatable, Sendable {
     isMeasured = true
   }
 
-  /// THS says how it knows; `V` is not valid.
+  /// Reads THS, which states the source of the heading; `V` is invalid.
   init?(ths fields: inout FieldReader) {
     let heading = fields.direction()
     let mode = fields.character()

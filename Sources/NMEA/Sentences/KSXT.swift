@@ -1,18 +1,18 @@
-/// Unicore's sentence of a receiver with two antennas. Position and course stand in standard sentences too, so that only the heading
-/// is taken from it.
+/// Unicore's sentence of a receiver with two antennas. Only the heading is used, because standard sentences have the
+/// position and the course.
 public struct KSXT: Equatable, Sendable {
-  /// Degrees from true north, 0 to 360; `nil` unless its ambiguities are fixed.
+  /// The heading in degrees from true north, 0 to 360; `nil` unless the ambiguities are fixed.
   public var headingDegrees: Double?
 
-  /// Of the quality of a heading: the ambiguities are fixed.
+  /// The quality of a heading with fixed ambiguities.
   private static let fixed = 3
 
   init?(_ fields: inout FieldReader) {
     guard fields.remaining >= 11 else { return nil }
-    // Time, longitude, latitude and height.
+    // These are time, longitude, latitude and height.
     fields.skip(4)
     let heading = fields.direction()
-    // Pitch, course, speed, roll, and the quality of the position.
+    // These are pitch, course, speed, roll, and the quality of the position.
     fields.skip(5)
     headingDegrees = fields.integer() == KSXT.fixed ? heading : nil
   }

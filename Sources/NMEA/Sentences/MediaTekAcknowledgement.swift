@@ -1,6 +1,6 @@
 /// PMTK001: a MediaTek receiver's answer to a command.
 public struct MediaTekAcknowledgement: Equatable, Sendable {
-  /// The command's number.
+  /// The number of the command.
   public var command: Int
   public var result: Result
 

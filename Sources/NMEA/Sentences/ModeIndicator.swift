@@ -1,4 +1,4 @@
-/// The letter by which RMC, GLL, GNS and VTG (NMEA 2.3 and later) say how a position came about.
+/// The letter in RMC, GLL, GNS and VTG (NMEA 2.3 and later) that states the source of a position.
 public enum ModeIndicator: Equatable, Sendable {
   case autonomous
   case differential
@@ -9,7 +9,7 @@ public enum ModeIndicator: Equatable, Sendable {
   case precise
   case rtkFixed
   case simulator
-  /// A letter that no edition of the standard knows.
+  /// A letter that no edition of the standard defines.
   case other
 
   init(_ letter: UInt8) {
@@ -27,7 +27,7 @@ public enum ModeIndicator: Equatable, Sendable {
     }
   }
 
-  /// Of a field that has a letter for each system: the best of them; `nil` for none.
+  /// The best mode of a field with a letter for each system; `nil` for none.
   init?(ofSystems letters: UnsafeBufferPointer<UInt8>) {
     var best: ModeIndicator?
     for letter in letters {
@@ -38,7 +38,7 @@ public enum ModeIndicator: Equatable, Sendable {
     self = best
   }
 
-  /// What no satellite says comes first, so that it never passes for a measurement.
+  /// The rank. Modes without satellites come first, so that they never count as a measurement.
   private var rank: Int {
     switch self {
     case .simulator: 9

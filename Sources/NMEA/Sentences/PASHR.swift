@@ -5,12 +5,12 @@ public enum PASHR: Equatable, Sendable {
   case attitude(Attitude)
 
   public struct Position: Equatable, Sendable {
-    /// `nil` while there is no fix.
+    /// Whether the fix is differential; `nil` while there is no fix.
     public var isDifferential: Bool?
     public var satellitesUsed: UInt8
     public var time: TimeOfDay?
     public var position: Coordinate?
-    /// Above the ellipsoid, unlike most sentences.
+    /// The height above the ellipsoid, unlike in most sentences.
     public var altitudeHAEMetres: Double?
     public var trackDegrees: Double?
     public var speedMetresPerSecond: Double?

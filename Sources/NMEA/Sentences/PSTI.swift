@@ -6,7 +6,7 @@ public enum PSTI: Equatable, Sendable {
   case attitude(Attitude)
   case statistics(Stamp)
 
-  /// When a sentence was valid.
+  /// The time of a sentence.
   public struct Stamp: Equatable, Sendable {
     public var time: TimeOfDay?
     public var date: CalendarDate?
@@ -47,7 +47,7 @@ public enum PSTI: Equatable, Sendable {
       fix.mode = fields.character().map(ModeIndicator.init)
       let age = fields.number() ?? 0
       let ratio = fields.number() ?? 0
-      // Both zero means that no corrections came.
+      // If both are zero, no corrections came.
       fix.differentialAgeSeconds = age + ratio > 0.05 ? age : nil
       self = .fix(fix)
     case 32, 35:

@@ -40,7 +40,7 @@ public enum PUBX: Equatable, Sendable {
       } else if status.spells("DR") {
         (position.mode, position.status) = (.twoDimensional, .deadReckoning)
       } else if status.spells("TT") {
-        // A timing receiver knows where it stands.
+        // A timing receiver has a surveyed position.
         (position.mode, position.status) = (.threeDimensional, .surveyed)
       }
       position.horizontalAccuracyMetres = fields.number()

@@ -1,16 +1,16 @@
 /// Recommended minimum data: time with its date, position, speed and course.
 public struct RMC: Equatable, Sendable {
   public var time: TimeOfDay?
-  /// The status field says `A`, or `D` as many RTK receivers do, and the mode, if present, is not `N`.
+  /// Whether the status field is `A`, or `D` as in many RTK receivers, and the mode, if present, is not `N`.
   public var isValid: Bool
   public var position: Coordinate?
   public var speedMetresPerSecond: Double?
-  /// Course over ground, degrees from true north.
+  /// The course over ground, degrees from true north.
   public var trackDegrees: Double?
   public var date: CalendarDate?
-  /// Whether the date field held anything, even something that is not a date.
+  /// Whether the date field held anything, even an invalid date.
   public var hasDateField: Bool
-  /// Positive where magnetic north lies east of true north.
+  /// The magnetic variation; positive if magnetic north is east of true north.
   public var magneticVariationDegrees: Double?
   public var mode: ModeIndicator?
 

@@ -1,6 +1,6 @@
 /// Rate of turn.
 public struct ROT: Equatable, Sendable {
-  /// Degrees per minute, positive to starboard.
+  /// The rate of turn in degrees per minute, positive to starboard.
   public var degreesPerMinute: Double?
 
   init?(_ fields: inout FieldReader) {

@@ -1,6 +1,6 @@
 /// Skytraq's diagnostic sentence, which has no checksum.
 public struct STI: Equatable, Sendable {
-  /// `IC`: the firmware reports an internal error.
+  /// Whether the firmware reports an internal error (`IC`).
   public var isError: Bool
 
   init?(_ fields: inout FieldReader) {

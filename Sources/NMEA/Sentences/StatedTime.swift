@@ -1,13 +1,13 @@
 import UBX
 
-/// A time of day, with the date if it is known. Logs are in the order of these times.
+/// A time of day, with the date if known. Logs are in the order of these times.
 public struct StatedTime: Sendable {
   public var time: TimeOfDay
   public var date: CalendarDate?
 }
 
 extension Sentence {
-  /// `nil` for a sentence without.
+  /// The stated time; `nil` for a sentence without one.
   public var statedTime: StatedTime? {
     let (time, date): (TimeOfDay?, CalendarDate?) =
       switch content {
@@ -26,7 +26,8 @@ extension Sentence {
 }
 
 extension BinaryFrame {
-  /// `nil` for a message without; those of u-blox's up to protocol 13 have the time of week, which alone is none.
+  /// The stated time; `nil` for a message without one. u-blox messages up to protocol 13 have only the time of week,
+  /// which is not enough.
   public var statedTime: StatedTime? {
     let stated: NavigationDate? =
       switch format {
@@ -47,7 +48,7 @@ extension BinaryFrame {
 }
 
 extension UTCTime {
-  /// `nil` if there is no such day.
+  /// `nil` if the day does not exist.
   init?(_ stated: NavigationDate) {
     guard let day = CalendarDate(year: stated.year, month: stated.month, day: stated.day) else { return nil }
     self.init(date: day, time: TimeOfDay(second: stated.hour * 3600 + stated.minute * 60 + stated.second))
@@ -55,8 +56,8 @@ extension UTCTime {
   }
 
   /// - Parameters:
-  ///   - week: since 1980-01-06
-  ///   - leapSeconds: by which GPS time is ahead
+  ///   - week: the week since 1980-01-06
+  ///   - leapSeconds: how far GPS time is ahead
   init(gpsWeek week: Int16, timeOfWeekMilliseconds: UInt32, fractionNanoseconds: Int32, leapSeconds: Int64) {
     let seconds = 315_964_800 + Int64(week) * 604_800 - leapSeconds
     self.init(
@@ -66,7 +67,7 @@ extension UTCTime {
 }
 
 extension NavigationTime {
-  /// UTC, once week and leap seconds are known.
+  /// The UTC date, once week and leap seconds are known.
   fileprivate var date: NavigationDate? {
     guard let week, let leapSeconds else { return nil }
     let components = UTCTime(

@@ -1,24 +1,24 @@
-/// Unicore's log UNIHEADINGA: from the one antenna to the other.
+/// Unicore's log UNIHEADINGA: the direction from one antenna to the other.
 ///
-/// Its fields are separated by commas, but for the semicolon between its head, which has the time by GPS, and its body.
+/// Commas separate its fields, except for the semicolon between its head, which has the GPS time, and its body.
 public struct UniHeading: Equatable, Sendable {
-  /// Degrees from true north, 0 to 360; `nil` unless the ambiguities are fixed.
+  /// The heading in degrees from true north, 0 to 360; `nil` unless the ambiguities are fixed.
   public var headingDegrees: Double?
-  /// One standard deviation.
+  /// The standard deviation.
   public var sigmaDegrees: Double?
 
   static let address: StaticString = "UNIHEADINGA"
 
   init?(_ fields: inout FieldReader) {
     guard fields.remaining >= 16 else { return nil }
-    // The rest of the head.
+    // This is the rest of the head.
     fields.skip(8)
     let isComputed = fields.bytes().ends(with: ";SOL_COMPUTED")
     let isFixed = fields.bytes().ends(with: "_INT")
-    // The length of the baseline.
+    // This is the length of the baseline.
     fields.skip()
     let heading = fields.direction()
-    // Pitch, and nothing.
+    // These are the pitch and an unused field.
     fields.skip(2)
     guard isComputed, isFixed else { return }
     headingDegrees = heading

@@ -1,8 +1,8 @@
 /// Course and speed over ground.
 public struct VTG: Equatable, Sendable {
-  /// Degrees from true north.
+  /// The course in degrees from true north.
   public var trackDegrees: Double?
-  /// Degrees from magnetic north.
+  /// The course in degrees from magnetic north.
   public var magneticTrackDegrees: Double?
   public var speedMetresPerSecond: Double?
   public var mode: ModeIndicator?

@@ -2,9 +2,9 @@
 public struct Wind: Equatable, Sendable {
   public var directionTrueDegrees: Double?
   public var directionMagneticDegrees: Double?
-  /// Speed over ground.
+  /// The speed over ground.
   public var trueSpeedMetresPerSecond: Double?
-  /// Angle off the bow, clockwise.
+  /// The angle off the bow, clockwise.
   public var relativeAngleDegrees: Double?
   public var relativeSpeedMetresPerSecond: Double?
 

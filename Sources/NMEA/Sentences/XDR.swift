@@ -1,4 +1,4 @@
-/// Transducer measurements; the angles and magnetic components among them are kept.
+/// Transducer measurements. Only angles and magnetic components are kept.
 public struct XDR: Equatable, Sendable {
   public var pitchDegrees: Double?
   public var rollDegrees: Double?

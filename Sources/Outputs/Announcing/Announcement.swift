@@ -2,13 +2,13 @@ import Hub
 
 /// A port that other machines can find by mDNS (RFC 6763).
 struct Announcement: Equatable, Sendable {
-  /// `_gpsd._tcp`
+  /// The service type, for example `_gpsd._tcp`.
   var type: String
   var port: UInt16
-  /// The TXT record, a member a line.
+  /// The TXT record, one member per line.
   var text = ""
 
-  /// The ports of a board that other machines may connect to. One for this machine alone is nobody's business.
+  /// The ports of a board that other machines may connect to. Local ports are not announced.
   static func all(of board: Board, version: String) -> [Announcement] {
     var all: [Announcement] = []
     func add(_ type: String, _ endpoint: TCPEndpoint?, _ text: String = "") {
@@ -17,7 +17,7 @@ struct Announcement: Equatable, Sendable {
       if !all.contains(new) { all.append(new) }
     }
     add("_gpsd._tcp", board.gpsdEndpoint)
-    // GeoClue asks how good such positions are.
+    // GeoClue reads the accuracy of the positions from this member.
     for port in board.nmea { add("_nmea-0183._tcp", port.endpoint, "accuracy=exact") }
     add("_http._tcp", board.http?.endpoint, "path=/")
     let vessel = SignalKVessel.context(mmsi: board.signalK?.mmsi)

@@ -5,19 +5,19 @@ import Hub
 import Publishing
 import ServiceLifecycle
 
-/// Has Avahi announce the ports that other machines may connect to, so that they find them by mDNS.
+/// Announces the ports that other machines may connect to, through Avahi, so that they find them by mDNS.
 ///
-/// Without such a port there is no thread and no connection to the bus. With one a thread sleeps until Avahi says something: that
-/// it has gone or come back, or that another machine has the name.
+/// Without such a port there is no thread and no connection to the bus. Otherwise a thread sleeps until Avahi reports
+/// that it has stopped or started, or that another machine has the name.
 public final class AnnouncementOutput: Service {
-  /// What is announced now.
+  /// The current announcement.
   private struct Present {
     var services: [Announcement] = []
     var name = ""
     var stop: StopSignal?
   }
 
-  /// One thread's words go to the log.
+  /// Passes the messages of one thread to the log.
   private final class Reporter: Sendable {
     let sink: JournalSink
     let types: String
@@ -39,7 +39,7 @@ public final class AnnouncementOutput: Service {
     }
   }
 
-  /// A label of DNS has no more bytes (RFC 6763, section 4.1.1).
+  /// The maximum number of bytes in a label of DNS (RFC 6763, section 4.1.1).
   private static let longestName = 63
 
   private let host: HubHost
@@ -82,7 +82,7 @@ public final class AnnouncementOutput: Service {
     }?.set()
   }
 
-  /// `SensorHub boat`, whole characters of it.
+  /// The name of the service, for example `SensorHub boat`, cut between characters.
   static func name(of board: Board) -> String {
     var name = "SensorHub"
     for scalar in " \(Text.printable(board.name))".unicodeScalars {
@@ -106,7 +106,7 @@ public final class AnnouncementOutput: Service {
       csystemd_announcement_run(
         announcement, stop.fileDescriptor,
         { context, event, words in
-          // The context is the reporter, which the thread holds for as long as this can be called.
+          // The context is the reporter. The thread holds it as long as this function can be called.
           guard let context, let words else { return }
           Unmanaged<Reporter>.fromOpaque(context).takeUnretainedValue().report(event, String(cString: words))
         }, Unmanaged.passUnretained(reporter).toOpaque())

@@ -5,9 +5,8 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// Refines the stored offsets of magnetometers while other subscribers keep these awake, and stores better ones as
-/// `calibrate mag` does.
-/// It wakes nothing.
+/// Refines the stored offsets of magnetometers while other subscribers keep these awake. It stores better offsets as
+/// `calibrate mag` does, and wakes nothing.
 public final class BackgroundCalibration: Sendable {
   private struct Refining {
     var calibration: InertialCalibration
@@ -15,9 +14,9 @@ public final class BackgroundCalibration: Sendable {
   }
 
   private struct State {
-    /// By the device's ID.
+    /// The calibrations in progress, by device ID.
     var refining: [String: Refining] = [:]
-    /// By the device's ID: the last error, if a result could not be stored.
+    /// The last error of each device whose result could not be stored.
     var problems: [String: String] = [:]
   }
 
@@ -32,7 +31,7 @@ public final class BackgroundCalibration: Sendable {
     self.sink = sink
   }
 
-  /// Listens from now on.
+  /// Subscribes to the hub's magnetometers from now on.
   public func begin() {
     guard host.calibrations != nil else { return }
     host.hub.subscribe(as: "calibration", receiveValue: { [weak self] in self?.follow($0) }).store(in: hubs)
@@ -56,7 +55,9 @@ public final class BackgroundCalibration: Sendable {
     }.end()
   }
 
-  /// Returns whether a chip has an offset to refine. Samples from before another calibration do not count.
+  /// Begins to refine a chip's offset. Samples from before another calibration do not count.
+  ///
+  /// - Returns: whether there is an offset to refine
   private func begin(_ chip: MagnetometerDescription) -> Bool {
     let calibration = chip.calibration.values
     guard let refiner = MagneticOffsetRefiner(calibration) else { return false }
@@ -67,21 +68,21 @@ public final class BackgroundCalibration: Sendable {
     return true
   }
 
-  /// On the reader's thread.
+  /// Takes a sample. Runs on the reader's thread.
   private func take(_ sample: MagnetometerSample, of id: String) {
     let result = state.withLock { state -> MagneticOffsetRefiner.Result? in
       guard
         let result = state.refining[id]?.refiner.add(
           SIMD3<Double>(sample.field), time: Double(sample.at.nanoseconds) / 1e9)
       else { return nil }
-      // The next one refines this one.
+      // The next result refines this calibration.
       var calibration = result.replaced
       calibration.magnetometerOffset = result.offset
       if let refiner = MagneticOffsetRefiner(calibration) { state.refining[id]?.refiner = refiner }
       return result
     }
     guard let result else { return }
-    // The reader waits for no disk. Where there is no thread, the next one is stored.
+    // The reader must not wait for a disk. Without a thread, the next result is stored.
     _ = DetachedThread.start("calibration") { [weak self] in self?.store(result, of: id) }
   }
 

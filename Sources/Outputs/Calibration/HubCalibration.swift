@@ -2,14 +2,14 @@ import Guarding
 import Hub
 import Publishing
 
-/// A calibration that a client of `hub.sock` has requested: it holds the lease, and ends with the client's connection.
+/// A calibration that a client of `hub.sock` has requested. It holds the lease, and ends with the client's connection.
 ///
-/// Lines of JSON report its progress, and the last one the stored result, or the reason why there is none.
+/// Lines of JSON report its progress, and the last line reports the stored result or the reason of the failure.
 final class HubCalibration: Sendable {
   private struct State {
     var subscription: Subscription?
     var session: CalibrationSession
-    /// The result is being stored, or the client is gone.
+    /// Whether the result is being stored, or the client has left.
     var isOver = false
   }
 
@@ -20,7 +20,9 @@ final class HubCalibration: Sendable {
   private let kind: CalibrationKind
   private let state: Guarded<State>
 
-  /// Starts one; returns `nil` if that is impossible, which the client has been told.
+  /// Starts a calibration.
+  ///
+  /// - Returns: `nil` if that is impossible; the client has then received the reason
   static func begin(
     _ kind: CalibrationKind, of id: String?, as holder: Holder, for connection: StreamConnection, by host: HubHost
   ) -> HubCalibration? {
@@ -29,7 +31,7 @@ final class HubCalibration: Sendable {
         throw CalibrationRefusal(
           "a replay has no chips", nextStep: "end it, and start a hub on the board: sensorhub run --board …")
       }
-      // The result applies to all clients, also in the next run.
+      // The result applies to all clients, and to the next run.
       guard LocalRights.mayChange(connection.descriptor) else {
         throw CalibrationRefusal(
           "you may not calibrate the hub's sensors: \(LocalRights.lack)", reason: .noPermission,
@@ -92,7 +94,7 @@ final class HubCalibration: Sendable {
     if isNews { tell(session) }
   }
 
-  /// On the thread of a reader, which does not wait for a disk.
+  /// Completes the calibration. Runs on a reader's thread, which must not wait for a disk.
   private func complete() {
     guard let session = finish() else { return }
     let error = DetachedThread.start("calibration") { [self] in
@@ -122,19 +124,21 @@ final class HubCalibration: Sendable {
     HubCalibration.refuse(refusal, on: connection)
   }
 
-  /// The client is gone.
+  /// Ends the calibration because the client has left.
   func end() {
     if finish() != nil { free() }
   }
 
-  /// The next one may start. This comes before the client is told of the end, after which a request must not be
-  /// refused.
+  /// Lets the next calibration start. This precedes the client's notice of the end, because a request after the notice
+  /// must not be refused.
   private func free() {
     host.rehearsal?.end()
     host.calibrator.withLock { $0 = nil }
   }
 
-  /// Ends the lease; returns the measurements, the first time.
+  /// Ends the lease.
+  ///
+  /// - Returns: the measurements; `nil` on later calls
   private func finish() -> CalibrationSession? {
     let (session, subscription) = state.withLock { state -> (CalibrationSession?, Subscription?) in
       guard !state.isOver else { return (nil, nil) }

@@ -5,9 +5,9 @@ import Hub
 import Publishing
 import ServiceLifecycle
 
-/// Gives chronyd the receiver's time, where the board file names the socket of its `refclock SOCK`.
+/// Gives chronyd the receiver's time, through the socket of its `refclock SOCK` that the board file names.
 ///
-/// A subscription like any other: the receiver stays awake for it.
+/// This is a subscription, so the receiver stays awake for it.
 public final class ChronyOutput: Service {
   private let host: HubHost
   private let sink: JournalSink
@@ -44,7 +44,7 @@ public final class ChronyOutput: Service {
       defer { last = result }
       return last
     }
-    // Once for each change, not once a second.
+    // Report each change once, not once a second.
     guard result != before else { return }
     if result == 0 { return sink.write(.notice, "chronyd takes the time on \(path)") }
     let next =

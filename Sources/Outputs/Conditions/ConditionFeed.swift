@@ -3,22 +3,21 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// Notices changes of devices that do not work, including those by the mere passing of time: a silent line causes no
-/// event.
+/// Reports the problems of devices. It also notices problems that develop without an event, such as a silent line.
 ///
-/// It looks when a device changes, and every two seconds while one with subscribers does not work; a hub in which every
-/// device works or rests has no timer. It looks on the timer's thread, never on a reader's.
+/// It checks when a device changes, and every two seconds while a subscribed device has a problem. If every device
+/// works or rests, there is no timer. It runs on the timer's thread, never on a reader's.
 public final class ConditionFeed: Sendable {
-  /// One device that does not work.
+  /// A device with a problem.
   struct Entry: Equatable, Sendable {
     var device: String
     var condition: DeviceCondition
-    /// Whether a client wants it at present.
+    /// Whether a client needs the device at present.
     var isWanted: Bool
   }
 
   static let interval = Duration.seconds(2)
-  /// Changes come in company.
+  /// The delay after a change, because changes come in groups.
   static let delay = Duration.milliseconds(50)
 
   private let clock: any MonotonicTimeSource
@@ -29,7 +28,7 @@ public final class ConditionFeed: Sendable {
 
   init(clock: any MonotonicTimeSource) { self.clock = clock }
 
-  /// The problems of the devices, with each look that finds any, and once when there are none any more.
+  /// The problems of the devices. It changes with each check that finds any, and once more when there are none.
   var changes: Property<[Entry]> { latest.readOnly }
 
   /// The board file's name in lists of devices.
@@ -38,9 +37,9 @@ public final class ConditionFeed: Sendable {
   /// The problems of the hub itself.
   public var ofBoard: [DeviceCondition] { board.withLock { [$0].compactMap { $0 } } }
 
-  /// The board file was read again.
+  /// Records that the board file was read again.
   ///
-  /// - Parameter error: why it is not in service; `nil` if it is
+  /// - Parameter error: why the file is not in service; `nil` if it is
   public func boardWasRead(_ error: (summary: String, nextStep: String?)?) {
     let now = clock.now
     board.withLock { board in
@@ -57,7 +56,7 @@ public final class ConditionFeed: Sendable {
     ofBoard.map { Entry(device: ConditionFeed.boardName, condition: $0, isWanted: false) }
   }
 
-  /// Looks at the devices of a hub, and at no others from now on.
+  /// Checks the devices of this hub, and of no other from now on.
   func follow(_ hub: Hub) {
     let lifetime = Lifetime()
     let alarm = Alarm(clock: clock)
@@ -95,6 +94,6 @@ public final class ConditionFeed: Sendable {
 }
 
 extension DeviceCondition.Kind {
-  /// Its description changes as time passes.
+  /// Whether the description changes with time alone.
   fileprivate var changesByItself: Bool { self == .failed || self == .acquiring }
 }

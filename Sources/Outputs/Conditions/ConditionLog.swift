@@ -2,10 +2,10 @@ import Guarding
 import Hub
 import MonotonicTime
 
-/// Turns the conditions of devices into log lines: of each that a person should look after one line a minute, while a client wants
-/// the device.
+/// Writes the problems of devices to the log: while a client needs the device, each problem that needs a person's
+/// attention gets one line a minute.
 ///
-/// That a device fails or works again is a line of `DeviceLog`'s, at once.
+/// `DeviceLog` logs at once that a device fails or works again.
 final class ConditionLog: Sendable {
   static let interval = Duration.seconds(60)
 
@@ -25,13 +25,13 @@ final class ConditionLog: Sendable {
 
   func receive(_ entries: [ConditionFeed.Entry]) {
     let now = clock.now
-    // The worst of each device, which stands first.
+    // The worst problem of each device, which comes first in the list.
     var worst: [String: ConditionFeed.Entry] = [:]
     for entry in entries where entry.isWanted && entry.condition.kind.isRepeated {
       if worst[entry.device] == nil { worst[entry.device] = entry }
     }
     let due = troubles.withLock { troubles in
-      // A problem that comes and goes is not logged again within the minute.
+      // A problem that comes and goes is logged only once within the minute.
       troubles = troubles.filter { device, trouble in
         worst[device] != nil || trouble.writtenAt.map { now - $0 < ConditionLog.interval } ?? false
       }
@@ -39,7 +39,7 @@ final class ConditionLog: Sendable {
         guard worst[entry.device] == entry else { return false }
         var trouble = troubles[entry.device] ?? Trouble(since: now)
         defer { troubles[entry.device] = trouble }
-        // A failure was said when it came about.
+        // A failure was logged when it began.
         let isSaid = entry.condition.kind == .failed || entry.condition.severity == .waiting
         let isDue = now - (trouble.writtenAt ?? trouble.since) >= ConditionLog.interval
         guard isDue || trouble.writtenAt == nil && !isSaid else { return false }
@@ -60,6 +60,6 @@ final class ConditionLog: Sendable {
 }
 
 extension DeviceCondition.Kind {
-  /// Others are said once, when they come about.
+  /// Whether the problem is logged repeatedly; others are logged once, when they begin.
   fileprivate var isRepeated: Bool { self == .failed || self == .acquiring }
 }

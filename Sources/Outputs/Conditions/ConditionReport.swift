@@ -35,13 +35,13 @@ public struct ConditionReport: Decodable, Equatable, Sendable {
     json.endArray()
   }
 
-  /// Other for each thing that may be the matter, and the same while only the time grows.
+  /// Identifies the problem. It stays the same while only the time grows.
   public var identity: String { "\(kind) \(severity) \(nextStep ?? summary)" }
 
-  /// Whether a person has to do something about it, rather than to wait.
+  /// Whether a person must act, and not only wait.
   public var isLoud: Bool { severity != DeviceCondition.Severity.waiting.rawValue }
 
-  /// `failed for 3 min 20 s: there is no serial port /dev/ttyUSB0`
+  /// The problem with its duration: `failed for 3 min 20 s: there is no serial port /dev/ttyUSB0`
   public var headline: String {
     Text.printable("\(kind) for \(Text.duration(seconds: max(0, forSeconds).rounded(.down))): \(summary)")
   }

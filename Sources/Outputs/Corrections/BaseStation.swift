@@ -1,15 +1,15 @@
 import NMEA
 
-/// The antenna of the base station that corrections are made with, as RTCM 3's messages 1005 and 1006 say where it is
-/// (RTCM 10403.3, tables 3.5-6 and 3.5-7).
+/// The position of the base station's antenna, from RTCM 3's messages 1005 and 1006 (RTCM 10403.3, tables 3.5-6 and
+/// 3.5-7).
 enum BaseStation {
-  /// In earth-centred axes, metres; `nil` of another message, and of one that is too short.
+  /// The position in earth-centred axes, metres; `nil` for another message, or one that is too short.
   ///
   /// - Parameter frame: the whole message, with its header of three bytes
   static func place(_ number: UInt16, _ frame: [UInt8]) -> SIMD3<Double>? {
     guard number == 1005 || number == 1006, frame.count >= 3 + 19 else { return nil }
     func coordinate(_ bit: Int) -> Double {
-      // 38 bits with a sign, tenths of a millimetre.
+      // The value has 38 bits with a sign, in tenths of a millimetre.
       var value: Int64 = 0
       for index in bit..<bit + 38 {
         value = value << 1 | Int64(frame[3 + index / 8] >> UInt8(7 - index % 8) & 1)
@@ -20,7 +20,7 @@ enum BaseStation {
     return SIMD3(coordinate(34), coordinate(74), coordinate(114))
   }
 
-  /// Metres from a receiver; `nil` while that has no position.
+  /// The distance from a receiver in metres; `nil` while the receiver has no position.
   static func distance(of place: SIMD3<Double>, from fix: GNSSFix?) -> Double? {
     guard let fix, fix.mode >= .twoDimensional, let position = fix.position, EarthCentredPoint(place) != nil else {
       return nil

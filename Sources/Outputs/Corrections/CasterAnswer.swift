@@ -17,16 +17,16 @@ struct CasterAnswer {
   private var chunks: ChunkedBody?
   /// The remaining length of the body, if it is known.
   private var leftCount: Int?
-  /// Its head is that of HTTP: everything after it is the body.
+  /// Whether the head is that of HTTP; then everything after it is the body.
   private(set) var isHTTP = false
 
-  /// The body has come to the end that its head, or its last chunk, has named.
+  /// Whether the body has reached the end that its head or its last chunk states.
   var isOver: Bool { stage == .body && (chunks?.isOver ?? (leftCount == 0)) }
 
-  /// `nil` before its head has come whole.
+  /// The kind of the body; `nil` until the head is complete.
   var body: Body? { stage == .body ? isTable ? .sourceTable : .corrections : nil }
 
-  /// Takes received bytes, and passes on those of the body.
+  /// Takes received bytes, and passes on the bytes of the body.
   mutating func take(_ bytes: ArraySlice<UInt8>, _ receive: (ArraySlice<UInt8>) -> Void) throws(CasterError) {
     var rest = bytes
     while stage != .body, !rest.isEmpty {
@@ -49,9 +49,9 @@ struct CasterAnswer {
     if !part.isEmpty { receive(part) }
   }
 
-  /// A server of something else is not waited for until it has said a line.
+  /// Recognises a server of another protocol by its first bytes, without waiting for a line.
   private func requireText() throws(CasterError) {
-    // An alert of TLS: the server rejects clients without TLS.
+    // This is a TLS alert: the server rejects clients without TLS.
     if line.first == 0x15 { throw .speaksTLS }
     guard line.allSatisfy({ $0 >= 0x20 || $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\t") }) else {
       throw .noCaster("")
@@ -71,7 +71,7 @@ struct CasterAnswer {
   private mutating func takeFirst(_ text: String) throws(CasterError) {
     let words = text.split(separator: " ", maxSplits: 2)
     switch words.first {
-    // Some casters add header lines after it, which are no RTCM, and skipped as such.
+    // Some casters add header lines here. They are not RTCM, so the decoder skips them.
     case "ICY" where words.dropFirst().first == "200": stage = .body
     case "SOURCETABLE":
       isTable = true
@@ -92,7 +92,7 @@ struct CasterAnswer {
   }
 
   private mutating func takeHeader(_ text: String) {
-    // Some casters have the word of both versions of the protocol.
+    // Some casters use the words of both versions of the protocol.
     if text.hasPrefix("SOURCETABLE ") { isTable = true }
     guard let colon = text.firstIndex(of: ":") else { return }
     let value = text[text.index(after: colon)...].drop { $0 == " " }
@@ -115,6 +115,6 @@ struct CasterAnswer {
     }
   }
 
-  /// Of a stranger's words as much as a line has room for.
+  /// A shortened part of the caster's words, which are not trusted.
   private static func shown(_ text: String) -> String { Text.printable(String(text.prefix(80))) }
 }

@@ -3,15 +3,16 @@ import Glibc
 import HardwareIO
 import Hub
 
-/// A connection to a caster. For one thread; every wait but that for the host's address ends with the word to stop.
+/// A connection to a caster, for use on one thread. A stop request ends every wait except the look-up of the host's
+/// address.
 struct CasterConnection: ~Copyable {
-  /// Of one read.
+  /// The maximum number of bytes in one read.
   private static let mostBytes = 4096
 
   private let descriptor: Int32
   private let poller: Poller
 
-  /// - Parameter limit: for each of the host's addresses
+  /// - Parameter limit: the time for each of the host's addresses
   init(to caster: CasterSettings, _ poller: Poller, within limit: Duration) throws(CasterError) {
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -60,7 +61,7 @@ struct CasterConnection: ~Copyable {
     return .failed(error)
   }
 
-  /// - Parameter limit: within which the caster has to take it
+  /// - Parameter limit: the time in which the caster must accept the bytes
   borrowing func send(_ bytes: [UInt8], within limit: Duration) throws(CasterError) {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -75,7 +76,7 @@ struct CasterConnection: ~Copyable {
     }
   }
 
-  /// - Returns: the received bytes; none if the time is over, or nearly over
+  /// - Returns: the received bytes; empty if the time is over, or nearly over
   borrowing func receive(atMost limit: Duration) throws(CasterError) -> [UInt8] {
     switch poller.wait(for: descriptor, atMost: limit) {
     case .stopped: throw .stopped

@@ -1,18 +1,18 @@
 import Hub
 
-/// Why a caster gives no corrections.
+/// The reason why a caster gives no corrections.
 enum CasterError: Error, Equatable {
-  /// The receiver is not read any more.
+  /// The receiver is no longer read.
   case stopped
   case unreadablePassword(file: String, reason: String)
   case unknownHost(reason: String)
   case unreachable(reason: String)
   case silent
   case closed
-  /// Its chunks are malformed.
+  /// The chunks of the answer are malformed.
   case broken
   case unauthorised
-  /// Some of those that it has, the likeliest first.
+  /// The caster does not have the mount point. `nearest` has the likeliest of its mount points first.
   case noSuchMountPoint(nearest: [String], count: Int)
   case moved(to: String)
   case refused(String)
@@ -20,7 +20,7 @@ enum CasterError: Error, Equatable {
   case speaksTLS
   case noCorrections
 
-  /// Only the owner of the board or the caster can solve this; an immediate further request would be a nuisance.
+  /// Whether only the owner of the board or of the caster can solve this. A prompt retry would be a nuisance.
   var isRefusal: Bool {
     switch self {
     case .stopped, .unknownHost, .unreachable, .silent, .closed, .broken: false
@@ -29,7 +29,7 @@ enum CasterError: Error, Equatable {
     }
   }
 
-  /// In plain words, with what to do about it.
+  /// The error in plain words, with the next step.
   func text(of caster: CasterSettings) -> String {
     "no corrections from \(caster): \(reason(of: caster))"
   }

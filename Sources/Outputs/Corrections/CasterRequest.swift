@@ -5,16 +5,16 @@ import Hub
 enum CasterRequest {
   /// - Parameters:
   ///   - mountPoint: empty for the table
-  ///   - password: of the user, if the board file names one
+  ///   - password: the user's password, if the board file names one
   ///   - position: the receiver's position as a sentence, if it is known and should be sent
-  ///   - version: of the program
+  ///   - version: the version of this program
   static func make(
     _ mountPoint: String, of caster: CasterSettings, password: String, position: String?, version: String
   ) -> [UInt8] {
     var lines = ["GET /\(mountPoint) HTTP/1.\(caster.version == 1 ? 0 : 1)"]
     lines.append("Host: \(caster.authority)")
     if caster.version == 2 { lines.append("Ntrip-Version: Ntrip/2.0") }
-    // The first word is the protocol's: some casters take who does not say it for a browser.
+    // The value must begin with the protocol's name, because some casters take other clients for browsers.
     lines.append("User-Agent: NTRIP sensorhub/\(version)")
     if let username = caster.username {
       lines.append("Authorization: Basic \(Data("\(username):\(password)".utf8).base64EncodedString())")

@@ -3,63 +3,64 @@ import Hub
 import MonotonicTime
 import UBX
 
-/// One connection to a caster: it requests a mount point, and takes the corrections while they are wanted.
+/// A connection to a caster: it requests a mount point, and takes corrections until told to stop.
 struct CasterVisit {
-  /// For how long is waited for what.
+  /// The time limits of a visit.
   struct Patience {
-    /// For each address of the host.
+    /// The limit for each of the host's addresses.
     var connection = Duration.seconds(10)
     var answer = Duration.seconds(15)
-    /// Stations report every second, the slowest every ten.
+    /// The limit without corrections. Stations report every second, the slowest every ten.
     var silence = Duration.seconds(30)
-    /// The interval of requests for a position that is not known yet.
+    /// The interval at which an unknown position is asked for again.
     var position = Duration.seconds(1)
   }
 
   enum Event {
-    /// It has granted the request.
+    /// The caster has granted the request.
     case connected
     case bytes(Int)
-    /// A whole message of RTCM 3.
+    /// A complete RTCM 3 message.
     case message(UInt16, [UInt8])
   }
 
-  /// The bytes of one read. A caster that sends many bytes without content, such as sizes of chunks, is recognized by
-  /// its raw bytes.
+  /// The bytes of one read. The raw bytes reveal a caster that sends many bytes without content, such as sizes of
+  /// chunks.
   private struct Piece {
     var body: [UInt8] = []
-    /// Of all bytes as they came.
+    /// The number of raw bytes.
     var count = 0
   }
 
-  /// The first byte of a message of RTCM 3.
+  /// The first byte of an RTCM 3 message.
   private static let preamble: UInt8 = 0xD3
-  /// This many bytes without a whole message among them are noise. Sizes of chunks count as well.
+  /// The maximum number of bytes without a complete message, sizes of chunks included. More bytes count as noise.
   private static let mostNoise = 16 * 1024
-  /// Ten times the rate of the fullest corrections. From a caster that permanently sends more, no more is read.
+  /// The maximum rate, ten times that of the fullest corrections. From a faster caster, the visit reads nothing more until the next
+  /// second.
   private static let mostBytesASecond = 32 * 1024
-  /// Of a table: five thousand mount points.
+  /// The longest table, enough for five thousand mount points.
   private static let longestTable = 2 * 1024 * 1024
 
   let caster: CasterSettings
   let password: String
-  /// Of the program.
+  /// The version of this program.
   let version: String
   let patience: Patience
   let poller: Poller
   let clock: any MonotonicTimeSource
-  /// Where the receiver is, as a sentence; `nil` while it does not know.
+  /// The receiver's position as a sentence; `nil` while it is unknown.
   let position: () -> String?
 
-  /// Takes corrections until told to stop, or until an error.
+  /// Takes corrections until a stop request or an error.
   ///
-  /// - Returns: the reason of its end
+  /// - Returns: the reason of the end
   func run(_ receive: (Event) -> Void) -> CasterError {
     do throws(CasterError) {
       try stay(receive)
     } catch {
       guard error == .noSuchMountPoint(nearest: [], count: 0) else { return error }
-      // Which there are is another question.
+      // The table of mount points is a separate request.
       return (try? askForTable())?.lack(of: caster.mountPoint) ?? error
     }
   }
@@ -73,7 +74,7 @@ struct CasterVisit {
     return connection
   }
 
-  /// The bytes received within a time; the body is empty if only the head comes, or sizes of chunks.
+  /// Reads for at most a given time. The body is empty if only the head or sizes of chunks arrive.
   private func read(
     _ connection: borrowing CasterConnection, _ answer: inout CasterAnswer, atMost limit: Duration
   ) throws(CasterError) -> Piece {
@@ -83,7 +84,9 @@ struct CasterVisit {
     return piece
   }
 
-  /// Awaits the head of the answer; returns the first bytes of the body.
+  /// Reads the head of the answer.
+  ///
+  /// - Returns: the first bytes of the body
   private func readHead(
     _ connection: borrowing CasterConnection, _ answer: inout CasterAnswer
   ) throws(CasterError) -> [UInt8] {
@@ -104,17 +107,17 @@ struct CasterVisit {
     guard answer.body == .corrections else {
       throw try readTable(connection, &answer, begun).lack(of: caster.mountPoint)
     }
-    // The head is no noise.
+    // The head does not count as noise.
     var piece = Piece(body: begun, count: begun.count)
     receive(.connected)
     var framer = BinaryFramer()
     var noise = 0
-    // The body's first bytes, while they may be those of a table, and whether the bytes so far are, or may become, a
-    // message.
+    // The first is the beginning of the body while it may be a table's; the second is whether the bytes so far may be
+    // part of a message.
     var (opening, mayBeCorrections) = ([UInt8](), false)
     var heardAt = clock.now
     var (second, bytesOfSecond) = (heardAt, 0)
-    // Where all is made for one place nothing comes before that is known.
+    // A caster that makes corrections for one place sends nothing before it knows the position.
     var (isPlaced, nextPosition) = (caster.positionInterval == nil, heardAt)
     while true {
       if piece.count > 0 {
@@ -176,7 +179,7 @@ struct CasterVisit {
     return try readTable(connection, &answer, body)
   }
 
-  /// What there is of it, if it does not come whole.
+  /// Reads the table, or as much as arrives of it.
   private func readTable(
     _ connection: borrowing CasterConnection, _ answer: inout CasterAnswer, _ begun: [UInt8]
   ) throws(CasterError) -> SourceTable {

@@ -1,30 +1,30 @@
-/// A body that comes in chunks, each with its size before it (RFC 9112, section 7.1).
+/// A body in chunks, each with its size before it (RFC 9112, section 7.1).
 struct ChunkedBody {
   private enum Stage {
     case size
     case data(Int)
-    /// The line end after a chunk: nothing else may stand there.
+    /// The line end after a chunk; nothing else is allowed there.
     case end(hasReturn: Bool)
-    /// Behind the last one, which is empty.
+    /// The empty last chunk has been read.
     case over
   }
 
   private static let largestSize = 1 << 30
-  /// Of the line with a chunk's size, extensions included. Casters send none, or a word.
+  /// The longest line with a chunk's size, extensions included. Casters send none, or one word.
   private static let longestLine = 256
 
   private var stage = Stage.size
   private var size = 0
   private var lineCount = 0
   private var hasDigits = false
-  /// Behind the digits there may be more on the line.
+  /// Whether the digits of the size have ended; the rest of the line is ignored.
   private var isBehindDigits = false
 
   var isOver: Bool {
     if case .over = stage { true } else { false }
   }
 
-  /// Takes received bytes, and passes on their contents.
+  /// Takes received bytes, and passes on the contents of the chunks.
   mutating func take(_ bytes: ArraySlice<UInt8>, _ receive: (ArraySlice<UInt8>) -> Void) throws(CasterError) {
     var rest = bytes
     while let byte = rest.first {

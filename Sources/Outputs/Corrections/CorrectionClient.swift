@@ -5,21 +5,21 @@ import Hub
 import MonotonicTime
 import NMEA
 
-/// Fetches the corrections of one receiver while that is read, on a thread that exists during that time.
+/// Fetches the corrections of one receiver while the receiver is read. The client has a thread only during that time.
 final class CorrectionClient: Sendable {
-  /// A caster must have sent for this time for the next try to come as soon as the one before.
+  /// If corrections came for at least this long, the next pause is a short one again.
   private static let lasting = Duration.seconds(10)
 
   private struct State {
     var status: CorrectionStatus
     var isWanted = false
     var isRunning = false
-    /// Another client, or none, does this from now on.
+    /// Whether this client has been replaced or removed.
     var isOver = false
     var pace = ReconnectPace()
-    /// The earliest time of the next request: otherwise each subscriber that comes and goes would cause one.
+    /// The earliest time of the next request. Without it, each subscriber that comes and goes would cause one.
     var nextTry: MonotonicInstant?
-    /// Which of the casters is tried.
+    /// The index of the caster to try.
     var index = 0
   }
 
@@ -35,8 +35,8 @@ final class CorrectionClient: Sendable {
   private let wake = WakeSignal()
 
   /// - Parameters:
-  ///   - id: of the receiver
-  ///   - version: of the program
+  ///   - id: the receiver's ID
+  ///   - version: the version of this program
   init(
     _ id: String, _ caster: CasterSettings, _ corrections: ReceiverCorrections, sink: JournalSink, version: String,
     patience: CasterVisit.Patience = .init(), clock: any MonotonicTimeSource = MonotonicClock()
@@ -69,7 +69,7 @@ final class CorrectionClient: Sendable {
     corrections.remark("no corrections from \(caster): the system has no thread to give")
   }
 
-  /// Stops permanently. Work in progress reports nothing any more.
+  /// Stops permanently. Work in progress reports nothing more.
   func end() {
     state.withLock { state in
       state.isWanted = false
@@ -121,7 +121,7 @@ final class CorrectionClient: Sendable {
     state.withLock { state in
       if lasted { state.pace.reset() }
       if !lasted, state.index + 1 < casters.count {
-        // The next one may do better, and has not been asked yet.
+        // The next caster may be better, and has not been tried yet.
         state.index += 1
         state.nextTry = nil
         return

@@ -3,8 +3,8 @@ import Hub
 import Publishing
 import ServiceLifecycle
 
-/// Gives receivers the corrections of the casters that the board file names for them: each while it is read, that is,
-/// while it has subscribers. It keeps nothing awake.
+/// Gives receivers the corrections of the casters that the board file names. A receiver gets them while it has
+/// subscribers. This output keeps nothing awake.
 public final class CorrectionsOutput: Service {
   private final class Supply: Sendable {
     let client: CorrectionClient
@@ -69,7 +69,7 @@ public final class CorrectionsOutput: Service {
     }
     for supply in old where !new.contains(where: { $0 === supply }) {
       supply.end()
-      // Unless another one has come in its place.
+      // The supply is removed, unless another client has replaced this one.
       if !new.contains(where: { $0.client.corrections === supply.client.corrections }) {
         supply.client.corrections.note(nil)
         supply.client.corrections.remark(nil)

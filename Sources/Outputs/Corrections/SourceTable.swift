@@ -1,8 +1,8 @@
 import Hub
 
-/// The mount points that a caster has, read from its table as that comes (NTRIP 1, section 4).
+/// A caster's mount points, read from its table while it arrives (NTRIP 1, section 4).
 struct SourceTable {
-  /// The largest caster known has five thousand.
+  /// The maximum number of names. The largest known caster has five thousand.
   private static let mostNames = 20_000
   private static let longestLine = 1024
 
@@ -10,10 +10,10 @@ struct SourceTable {
   private(set) var isWhole = false
   private var line: [UInt8] = []
 
-  /// As much of a body as tells whether it is a table.
+  /// The number of bytes that show whether a body is a table.
   static let openingCount = 16
 
-  /// Whether a body that begins so is a table, whatever its head says of it.
+  /// Whether a body that begins like this is a table, whatever its head says.
   static func begins(_ bytes: [UInt8]) -> Bool {
     let text = bytes.drop { $0 <= 0x20 }
     return ["SOURCETABLE ", "ENDSOURCETABLE", "STR;", "CAS;", "NET;"].contains { text.starts(with: $0.utf8) }
@@ -39,7 +39,7 @@ struct SourceTable {
     mountPoints.append(Text.printable(String(decoding: fields[1].prefix(100), as: UTF8.self)))
   }
 
-  /// The text for a request for a missing one.
+  /// The error for a missing mount point.
   func lack(of mountPoint: String) -> CasterError {
     .noSuchMountPoint(
       nearest: NearestWord.guesses(mountPoint, among: mountPoints, atMost: 3), count: mountPoints.count)

@@ -1,8 +1,9 @@
-/// Text in pages.
+/// Escapes text for pages.
 public enum HTMLText {
-  /// Text between tags, and between the quotes of an attribute, of either kind.
+  /// Escapes text for the place between tags or between the quotes of an attribute, of either kind.
   ///
-  /// By scalars: a `<` with a combining mark or after a prepended one is a letter of its own to Swift, and a `<` to a browser.
+  /// It works on scalars: a `<` with a combining mark, or after a prepended one, is a separate character for Swift, but
+  /// a `<` for a browser.
   public static func escaped(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "") { escaped, scalar in
       switch scalar {
@@ -11,14 +12,14 @@ public enum HTMLText {
       case ">": escaped += "&gt;"
       case "\"": escaped += "&quot;"
       case "'": escaped += "&#39;"
-      // A page may not have it in any form (HTML, section 13.2.6.4: U+0000 is a parse error).
+      // A page may not contain U+0000 in any form (HTML, section 13.2.6.4: it is a parse error).
       case "\0": escaped += "\u{FFFD}"
       default: escaped.unicodeScalars.append(scalar)
       }
     }
   }
 
-  /// A page with text in the place of its marks, such as `{{board}}`; a mark in a text is none.
+  /// Fills a page's marks, such as `{{board}}`, with texts. A mark inside a text stays as it is.
   public static func filled(_ page: [UInt8], _ texts: [String: String]) -> [UInt8] {
     var filled: [UInt8] = []
     filled.reserveCapacity(page.count)

@@ -1,8 +1,9 @@
-/// Text in Prometheus' text format 0.0.4 (prometheus.io, "Exposition formats").
+/// Escapes text for Prometheus' text format 0.0.4 (prometheus.io, "Exposition formats").
 public enum PrometheusText {
-  /// A label's value between quotes: anything, with three characters written otherwise.
+  /// The value of a label between quotes. Any text is possible; three characters are escaped.
   ///
-  /// By scalars: a quote before a combining mark is a letter of its own to Swift, and a quote to who scrapes.
+  /// It works on scalars: a quote before a combining mark is a separate character for Swift, but a quote for
+  /// Prometheus.
   public static func label(_ value: String) -> String {
     value.unicodeScalars.reduce(into: "") { escaped, scalar in
       switch scalar {
@@ -25,7 +26,7 @@ public enum PrometheusText {
     }
   }
 
-  /// `badChecksum` as Prometheus writes names: `bad_checksum`.
+  /// A name in Prometheus' style: `badChecksum` becomes `bad_checksum`.
   public static func name(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "") { name, scalar in
       switch scalar {

@@ -1,9 +1,10 @@
-/// Text in unit files of systemd's, and in drop-ins (systemd.syntax(7), systemd.unit(5)).
+/// Escapes text for systemd's unit files and drop-ins (systemd.syntax(7), systemd.unit(5)).
 public enum UnitText {
-  /// One word of a list, such as a path, with any contents: quoted, so that a blank does not start a second one, and
-  /// with `%` doubled, so that none is a specifier.
+  /// One word of a list, such as a path. It is quoted, so that a blank does not start a second word, and `%` is
+  /// doubled, so that it starts no specifier.
   ///
-  /// `nil` if systemd has no way to write it: control characters, of which a line end would start a directive.
+  /// - Returns: `nil` if the text has control characters, which systemd cannot express; a line end would start a
+  ///   directive
   public static func word(_ text: String) -> String? {
     var word = "\""
     for scalar in text.unicodeScalars {
@@ -30,8 +31,8 @@ public enum UnitText {
     return word((isOptional ? "-" : "") + path)
   }
 
-  /// The instance of a template's unit, which no word and no specifier can hide in: `ttyAMA0` of `serial-getty@ttyAMA0.service`,
-  /// as `systemd-escape` makes it.
+  /// The instance of a template unit, escaped as `systemd-escape` does, so that it contains no word or specifier:
+  /// `ttyAMA0` in `serial-getty@ttyAMA0.service`.
   public static func instance(_ name: String) -> String {
     name.utf8.enumerated().reduce(into: "") { escaped, entry in
       let (index, byte) = entry

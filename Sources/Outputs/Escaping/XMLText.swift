@@ -1,7 +1,6 @@
-/// Texts in formats that are XML.
+/// Escapes text for XML formats.
 public enum XMLText {
-  /// Text between tags: characters with a meaning in XML are escaped, and characters that it does not permit are left
-  /// out.
+  /// Text between tags. It escapes characters with a meaning in XML, and omits characters that XML does not permit.
   public static func escaped(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "") { escaped, scalar in
       switch scalar {
@@ -10,7 +9,7 @@ public enum XMLText {
       case ">": escaped += "&gt;"
       case "\t", "\n", "\r": escaped += " "
       case "\u{0}"..<" ", "\u{FFFE}", "\u{FFFF}": break
-      // Equal for a parser, and harmless on a terminal.
+      // The reference means the same to a parser, and is harmless on a terminal.
       case _ where Text.isHidden(scalar): escaped += "&#x\(String(scalar.value, radix: 16));"
       default: escaped.unicodeScalars.append(scalar)
       }

@@ -2,8 +2,8 @@ import Recording
 
 /// A track as GPX 1.1 (<https://www.topografix.com/GPX/1/1/>).
 ///
-/// Dead reckoning without satellites is no fix, and GPX has no word for it: `fix` says `none` there, and the extensions
-/// say `deadReckoning` and its accuracy.
+/// GPX has no word for dead reckoning without satellites: `fix` is `none`, and the extensions contain `deadReckoning`
+/// and its accuracy.
 public struct GPXWriter<Output: TrackOutput>: TrackWriter, ~Copyable {
   private let output: Output
   private let name: String
@@ -12,8 +12,8 @@ public struct GPXWriter<Output: TrackOutput>: TrackWriter, ~Copyable {
   private var hasPoints = false
 
   /// - Parameters:
-  ///   - name: the track's
-  ///   - version: of the program, which is the file's creator
+  ///   - name: the track's name
+  ///   - version: the version of this program, the file's creator
   public init(_ output: Output, name: String, version: String) {
     self.output = output
     self.name = name
@@ -33,7 +33,7 @@ public struct GPXWriter<Output: TrackOutput>: TrackWriter, ~Copyable {
     text.fragment("<trkpt lat=\"")
     text.fragment(point.latitudeDegrees, decimals: 9)
     text.fragment("\" lon=\"")
-    // The schema has no 180 degrees east, which is as far west; what would be rounded to it neither.
+    // The schema excludes 180 degrees east; -180 is the same place. Values that would round to 180 count as 180.
     text.fragment(point.longitudeDegrees > 179.999_999_999 ? -180 : point.longitudeDegrees, decimals: 9)
     text.fragment("\">")
     if let altitude = point.altitudeMSLMetres {
@@ -42,7 +42,7 @@ public struct GPXWriter<Output: TrackOutput>: TrackWriter, ~Copyable {
       text.fragment("</ele>")
     }
     text.text("<time>\(time)</time>")
-    // In the order that the schema has.
+    // The schema prescribes this order.
     if let fix = Self.fix(of: point) { text.text("<fix>\(fix)</fix>") }
     if let satellites = point.satellitesUsed, satellites >= 0 { text.text("<sat>\(satellites)</sat>") }
     if let hdop = point.hdop {
@@ -56,7 +56,7 @@ public struct GPXWriter<Output: TrackOutput>: TrackWriter, ~Copyable {
   }
 
   public mutating func finish() throws(Output.Failure) {
-    // Without a point there is no track either.
+    // Without a point there is no track element to close.
     if hasPoints {
       text.fragment("</trkseg>\n</trk>\n")
     } else {
@@ -87,7 +87,7 @@ public struct GPXWriter<Output: TrackOutput>: TrackWriter, ~Copyable {
     text.fragment("</extensions>")
   }
 
-  /// Of GPX's words; `pps` means a military receiver there.
+  /// The fix in GPX's words; `pps` there means a military receiver.
   private static func fix(of point: TrackPoint) -> String? {
     if point.isReckoned { return "none" }
     guard let mode = point.fixMode, mode >= 2 else { return nil }
@@ -97,7 +97,7 @@ public struct GPXWriter<Output: TrackOutput>: TrackWriter, ~Copyable {
     }
   }
 
-  /// Passes on the text written so far, which is collected into pieces otherwise.
+  /// Passes on the collected text at once.
   public mutating func flush() throws(Output.Failure) {
     try output.write(UnsafeRawBufferPointer(text.bytes))
     text.removeAll()

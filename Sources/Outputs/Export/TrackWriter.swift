@@ -1,16 +1,16 @@
 import Recording
 
-/// A format that tracks are written in.
+/// A format for tracks.
 public protocol TrackWriter: ~Copyable {
   associatedtype Failure: Error
 
-  /// Takes the next point.
+  /// Adds the next point.
   mutating func add(_ point: TrackPoint, beginsSegment: Bool) throws(Failure)
-  /// Writes what closes the file.
+  /// Writes the end of the file.
   mutating func finish() throws(Failure)
 }
 
-/// The destination: a file, or the body of an answer.
+/// The destination of a track: a file, or the body of an answer.
 public protocol TrackOutput {
   associatedtype Failure: Error
 

@@ -3,14 +3,14 @@ import Hub
 import MonotonicTime
 import NMEA
 
-/// A fence that was added while the hub ran, as it is kept in the state folder.
+/// A fence that was added while the hub ran, in the form that the state folder keeps.
 struct AddedFence: Codable, Equatable, Sendable {
   var name: String
   var latitude, longitude, radiusMetres: Double
-  /// As in the board file; `nil` for the usual.
+  /// The keys of the board file; `nil` for the default.
   var grace, every, speed, accuracy: Double?
 
-  /// - Throws: what is out of its range
+  /// - Throws: the setting that is out of range
   func settings() throws(FenceRefusal) -> FenceSettings {
     guard DeviceDescription.isID(name) else {
       throw .wrong("'name' must be at most 24 letters, digits, '-' or '_', a letter first")
@@ -38,8 +38,8 @@ struct AddedFence: Codable, Equatable, Sendable {
   }
 }
 
-/// What a client says of a fence to be added: `{"name": "anchor", "radiusMetres": 40}`, about where the board is, or with `latitude`
-/// and `longitude` about another place.
+/// A client's request to add a fence: `{"name": "anchor", "radiusMetres": 40}` is about the board's position, and
+/// `latitude` and `longitude` name another place.
 struct FenceOrder: Decodable, Equatable, Sendable {
   var name: String
   var latitude, longitude: Double?
@@ -50,7 +50,7 @@ struct FenceOrder: Decodable, Equatable, Sendable {
     case name, latitude, longitude, radiusMetres, grace, every, speed, accuracy
   }
 
-  /// - Throws: `RequestKey.Unknown` for a key that there is not
+  /// - Throws: `RequestKey.Unknown` for an unknown key
   init(from decoder: any Decoder) throws {
     try RequestKey.require(CodingKeys.allCases.map(\.rawValue), in: decoder)
     let values = try decoder.container(keyedBy: CodingKeys.self)
@@ -62,7 +62,7 @@ struct FenceOrder: Decodable, Equatable, Sendable {
     (speed, accuracy) = (try number(.speed), try number(.accuracy))
   }
 
-  /// - Throws: what is wrong with it
+  /// - Throws: the mistake in the request
   static func read(_ json: [UInt8]) throws(FenceRefusal) -> FenceOrder {
     do {
       return try JSONDecoder().decode(FenceOrder.self, from: Data(json))
@@ -75,7 +75,7 @@ struct FenceOrder: Decodable, Equatable, Sendable {
     }
   }
 
-  /// Whether it is to be about where the board is.
+  /// Whether the fence is about the board's position.
   func isHere() throws(FenceRefusal) -> Bool {
     guard (latitude == nil) == (longitude == nil) else {
       throw .wrong("'latitude' and 'longitude' go together; without both the fence is about where the board is")
@@ -83,30 +83,30 @@ struct FenceOrder: Decodable, Equatable, Sendable {
     return latitude == nil
   }
 
-  /// - Parameter here: where the board is
+  /// - Parameter here: the board's position
   func fence(about here: Coordinate) -> AddedFence {
     AddedFence(
       name: name, latitude: latitude ?? here.latitudeDegrees, longitude: longitude ?? here.longitudeDegrees,
       radiusMetres: radiusMetres, grace: grace, every: every, speed: speed, accuracy: accuracy)
   }
 
-  /// A position that is good enough for a centre.
+  /// A position that is accurate enough for the centre of a fence.
   var position: CurrentValue {
     let accuracy = min(20, max(2, radiusMetres / 2))
     return CurrentValue(parts: [.position], maxAge: .seconds(10), accuracyMetres: accuracy)
   }
 }
 
-/// Why a fence is not added or removed.
+/// The reason why a fence is not added or removed.
 enum FenceRefusal: Error, Equatable, CustomStringConvertible {
   /// The request makes no sense.
   case wrong(String)
-  /// The fence stands in the board file.
+  /// The fence belongs to the board file.
   case ofBoardFile(name: String)
   case unknown(name: String, known: [String])
   case full(limit: Int)
   case noReceiver
-  /// Where the board is could not be found out in time.
+  /// The board's position could not be determined in time.
   case noPosition
 
   var description: String {

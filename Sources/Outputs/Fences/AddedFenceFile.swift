@@ -1,12 +1,12 @@
 import Guarding
 
-/// The fences that were added while the hub ran, kept over restarts.
+/// The fences that were added while the hub ran. The file keeps them across restarts.
 public final class AddedFenceFile: Sendable {
   private let file: StateFile<[StateEntry<AddedFence>]>
 
   /// - Parameters:
-  ///   - path: the file that they are kept in
-  ///   - makeFolder: makes the folder of that, where there is none
+  ///   - path: the file
+  ///   - makeFolder: makes the file's folder if it is missing
   public init(path: String, makeFolder: @escaping @Sendable () -> Void) {
     file = StateFile(path: path, mostBytes: 1 << 20, nothing: [], makeFolder: makeFolder)
   }
@@ -14,9 +14,9 @@ public final class AddedFenceFile: Sendable {
   /// Reads the disk.
   var fences: [AddedFence] { file.content.compactMap(\.value) }
 
-  /// Waits for the disk: who adds a fence wants to know that it is kept.
+  /// Saves the fences. It waits for the disk, because a client that adds a fence is told whether the fence is saved.
   ///
-  /// - Returns: whether they are
+  /// - Returns: whether the fences are saved
   func keep(_ fences: [AddedFence]) -> Bool {
     file.change { $0 = fences.map(StateEntry.init) }
     return self.fences == fences

@@ -1,23 +1,23 @@
 import Hub
 
-/// The fences of the board file and those that were added to them. It only decides which there are.
+/// The fences of the board file and the added ones. It only decides which fences exist.
 struct FenceList: Sendable {
-  /// How many may be added: each has receivers woken.
+  /// The maximum number of added fences, because each one wakes receivers.
   static let limit = 32
 
-  /// In the order of the board file.
+  /// The fences of the board file, in its order.
   var ofBoard: [FenceSettings] = []
-  /// In the order in which they came, with what each was added as.
+  /// The added fences in the order of their addition, each with its original request.
   private(set) var added: [(fence: AddedFence, settings: FenceSettings)] = []
 
-  /// All that are watched: one of the board file comes before one that was added under its name.
+  /// All watched fences. A fence of the board file hides an added one of the same name.
   var all: [FenceSettings] { ofBoard + added.map(\.settings).filter { !isOfBoard($0.name) } }
 
   var addedNames: [String] { added.map(\.fence.name).filter { !isOfBoard($0) } }
 
   private func isOfBoard(_ name: String) -> Bool { ofBoard.contains { $0.name == name } }
 
-  /// Those that were kept from another run; what cannot be one is left out.
+  /// Restores the fences of an earlier run, and leaves out invalid ones.
   mutating func restore(_ fences: [AddedFence]) {
     for fence in fences { try? add(fence) }
   }

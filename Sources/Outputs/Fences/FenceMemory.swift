@@ -1,10 +1,10 @@
 import Guarding
 import Hub
 
-/// The board's side of its fences in the hub's last run: a fence that was left in the meantime has been left.
+/// The board's side of each fence in the hub's last run. It shows that a fence was left while no hub ran.
 public final class FenceMemory: Sendable {
   private struct Side: Codable, Equatable {
-    /// A fence that was moved has no past.
+    /// The area of the fence. A fence that was moved has no past.
     var area: String
     var isInside: Bool
   }
@@ -30,12 +30,12 @@ public final class FenceMemory: Sendable {
 
   /// Saves the known sides of the fences. It never waits: the disk has a thread of its own.
   func keep(_ fences: @escaping @Sendable () -> [(settings: FenceSettings, status: FenceStatus)]) {
-    // Where there is no thread to be had, with the next change.
+    // Without a thread, the next change saves it.
     _ = DetachedThread.start("fences") { [file] in
-      // A fence that is blind now and then wears no disk out.
+      // The file keeps the last known side, so that a fence that is blind now and then does not wear out the disk.
       file.change { sides in
         let present = fences()
-        // The hub ends.
+        // The fences are gone because the hub ends.
         if present.isEmpty { return }
         let old = sides
         sides = present.reduce(into: [:]) { sides, fence in

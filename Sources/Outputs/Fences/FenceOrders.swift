@@ -8,16 +8,16 @@ import Publishing
 /// A fence that was added.
 struct AddedFenceOutcome: Sendable {
   var fence: AddedFence
-  /// It is there after a restart of the hub too.
+  /// Whether the fence survives a restart of the hub.
   var isKept: Bool
 }
 
 extension HubHost {
-  /// Adds a fence as a client wants it. If it is to be about where the board is, that is found out first: of what is known by now, or of
-  /// a receiver that is woken for it.
+  /// Adds a fence for a client. If the fence is about the board's position, this is taken from the known state, or a
+  /// receiver is woken for it.
   ///
   /// - Parameter answer: called once, on a thread that may wait
-  /// - Returns: drop it, and a fence whose place is not known yet is not added
+  /// - Returns: a lease; if you drop it, a fence whose position is still unknown is not added
   func add(
     _ order: FenceOrder, as holder: Holder,
     answer: @escaping @Sendable (_ outcome: AddedFenceOutcome?, _ refusal: FenceRefusal?) -> Void
@@ -26,7 +26,7 @@ extension HubHost {
       guard try order.isHere() else {
         return add(order.fence(about: Coordinate(latitudeDegrees: 0, longitudeDegrees: 0)), answer)
       }
-      // Wrong words must have woken nothing.
+      // A wrong request must wake no receiver.
       _ = try order.fence(about: Coordinate(latitudeDegrees: 0, longitudeDegrees: 0)).settings()
       if lackOfFixes != nil { throw .noReceiver }
     } catch {
@@ -39,11 +39,11 @@ extension HubHost {
       receiveValue: { [self] state in
         isAnswered.withLock { $0 = true }
         let place = order.place(in: state)
-        // Not on a thread that reads a device: the disk is waited for.
+        // This thread must not read a device, because it waits for the disk.
         let error = DetachedThread.start("fence") { [self] in
           if let place { _ = add(order.fence(about: place), answer) } else { answer(nil, .noPosition) }
         }
-        // Without a thread no one would answer, and the client would wait for ever.
+        // Without a thread no answer would come, and the client would wait for ever.
         if error != 0 { answer(nil, .noPosition) }
       }, receiveCompletion: { _ in if !isAnswered.withLock({ $0 }) { answer(nil, .noPosition) } })
   }
@@ -62,10 +62,10 @@ extension HubHost {
 }
 
 extension FenceOrder {
-  /// How much older than the state a position may be, if time ran out before there was a new one.
+  /// If no new position arrives in time, the known one may be older than the state by this much.
   private static let oldest = Duration.seconds(15)
 
-  /// Where the board is, if that is known well enough.
+  /// The board's position, if it is known well enough.
   fileprivate func place(in state: FusedState) -> Coordinate? {
     guard let position = state.position, state.at - position.at <= FenceOrder.oldest,
       let sigma = position.value.horizontalSigmaMetres, let limit = self.position.accuracyMetres,
@@ -77,11 +77,11 @@ extension FenceOrder {
 }
 
 extension FenceReport {
-  /// A fence that was added, or removed.
+  /// Writes the answer about a fence that was added or removed.
   ///
   /// - Parameters:
-  ///   - isKept: it will be so after a restart of the hub too
-  ///   - isRemoved: it was removed
+  ///   - isKept: the change survives a restart of the hub
+  ///   - isRemoved: the fence was removed
   static func write(name: String, isRemoved: Bool, isKept: Bool, _ fence: AddedFence?, to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: "FENCE")

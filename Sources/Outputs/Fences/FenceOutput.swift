@@ -3,7 +3,7 @@ import NMEA
 import Publishing
 import ServiceLifecycle
 
-/// Has the fences of the board file watched, and those that are added to them, and writes to the journal what happens to them.
+/// Watches the fences of the board file and the added ones, and writes their events to the journal.
 public final class FenceOutput: Service {
   private let host: HubHost
   private let sink: JournalSink
@@ -11,8 +11,8 @@ public final class FenceOutput: Service {
   private let file: AddedFenceFile?
 
   /// - Parameters:
-  ///   - memory: where the board was in other runs
-  ///   - file: where fences are kept that are added while the hub runs
+  ///   - memory: the board's sides in earlier runs
+  ///   - file: the fences that were added while the hub ran
   public init(host: HubHost, sink: JournalSink, memory: FenceMemory? = nil, file: AddedFenceFile? = nil) {
     self.file = file
     self.host = host
@@ -51,7 +51,7 @@ public final class FenceOutput: Service {
     sink.write(FenceOutput.priority(of: event), FenceOutput.text(event, status), fields: fields)
   }
 
-  /// A board that drifts away, and a watch without fixes, are the events for which a fence exists.
+  /// A board that drifts away and a watch without fixes are the most important events of a fence.
   static func priority(of event: FenceStatus.Event) -> JournalSink.Priority {
     switch event {
     case .lost: .error

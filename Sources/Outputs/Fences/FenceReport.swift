@@ -2,9 +2,9 @@ import Hub
 import MonotonicTime
 import NMEA
 
-/// On which side of its fences the board is, as JSON: degrees, metres, and seconds before now.
+/// The board's side of each fence as JSON: degrees, metres, and seconds before now.
 enum FenceReport {
-  /// All of them, by their names.
+  /// Writes all fences, by name.
   static func write(_ statuses: [FenceStatus], at now: MonotonicInstant, to json: inout JSONWriter) {
     begin(&json)
     for status in statuses {
@@ -16,9 +16,9 @@ enum FenceReport {
     end(&json)
   }
 
-  /// The same, with where they are and when there is more to be known: for whoever looks now.
+  /// Writes all fences with their shapes and the time of the next fix, for a client that looks now.
   ///
-  /// - Parameter added: the names of those that were added while the hub ran
+  /// - Parameter added: the names of the fences that were added while the hub ran
   static func write(
     _ fences: [FenceOutlook], added: [String] = [], at now: MonotonicInstant, to json: inout JSONWriter
   ) {
@@ -36,7 +36,7 @@ enum FenceReport {
     end(&json)
   }
 
-  /// One of them.
+  /// Writes one fence.
   static func write(_ status: FenceStatus, at now: MonotonicInstant, to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: "FENCE")
@@ -59,7 +59,7 @@ enum FenceReport {
     json.endLine()
   }
 
-  /// As the board file has it.
+  /// Writes a shape in the form of the board file.
   private static func write(_ shape: FenceArea.Shape, to json: inout JSONWriter) {
     switch shape {
     case .circle(let centre, let radius):
@@ -80,7 +80,7 @@ enum FenceReport {
     }
   }
 
-  /// Two elements of an array.
+  /// Writes a place as two elements of an array.
   private static func writePlace(_ place: Coordinate, to json: inout JSONWriter) {
     json.number(place.latitudeDegrees, decimals: 7)
     json.number(place.longitudeDegrees, decimals: 7)

@@ -3,12 +3,12 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// The fences of the board file in service, and those that were added while the hub runs. Each is a subscription; looking at what they
-/// have found wakes nothing.
+/// The fences of the board file and those that were added while the hub runs. Each is a subscription; reading their
+/// status wakes nothing.
 ///
-/// Which there are is decided under the lock. What watches them begins and ends without it, as fixes wait for the lock.
+/// The lock protects the list of fences. Watches begin and end outside the lock, because fixes wait for it.
 public final class Fences: Sendable {
-  /// What the service of the fences brings.
+  /// The objects that the service of the fences provides.
   private final class Service: Sendable {
     let memory: FenceMemory?
     let file: AddedFenceFile?
@@ -21,7 +21,7 @@ public final class Fences: Sendable {
 
   private struct State {
     var list = FenceList()
-    /// In the order of the list.
+    /// The watches, in the order of the list.
     var lookouts: [FenceLookout] = []
     var hub: Hub?
     var service: Service?
@@ -29,27 +29,27 @@ public final class Fences: Sendable {
 
   private let clock: any MonotonicTimeSource
   private let state = Guarded(State())
-  /// Of several that add or remove at once, one after the other writes the disk.
+  /// Serializes the disk writes of concurrent additions and removals.
   private let disk = Guarded(())
   private let latest = MutableProperty<[FenceStatus]>([])
 
   init(clock: any MonotonicTimeSource) { self.clock = clock }
 
-  /// Of all fences, with each change of a state: the fixes between two changes tell nothing new.
+  /// The status of all fences. It changes only with a fence's state: the fixes between two changes tell nothing new.
   var changes: Property<[FenceStatus]> { latest.readOnly }
 
-  /// The same with the last fix of each, and when the next one is due.
+  /// The status of all fences, with the last fix and the time of the next fix.
   var outlooks: [FenceOutlook] { state.withLock { $0.lookouts }.map(\.outlook) }
 
-  /// Those that were added while the hub runs, or in a run before.
+  /// The names of the fences that were added, in this run or an earlier one.
   var addedNames: [String] { state.withLock { $0.list.addedNames } }
 
-  /// Watches the fences of a board, those that were added, and no others from now on. Those that have not changed go on as they are.
+  /// Watches exactly the fences of a board and the added ones from now on. Unchanged fences continue.
   ///
   /// - Parameters:
-  ///   - memory: of other runs
-  ///   - file: where added ones are kept; read with the first board
-  ///   - report: told of each change of a state, with its event
+  ///   - memory: the board's sides in earlier runs
+  ///   - file: the added fences; read with the first board
+  ///   - report: called with each change of a state and its event
   func follow(
     _ hub: Hub, memory: FenceMemory?, file: AddedFenceFile? = nil,
     report: @escaping @Sendable (FenceStatus) -> Void
@@ -65,18 +65,18 @@ public final class Fences: Sendable {
     watch()
   }
 
-  /// Adds a fence, or moves the one that was added under its name.
+  /// Adds a fence, or moves an added one of the same name.
   ///
-  /// - Returns: whether it is kept over a restart of the hub
+  /// - Returns: whether the fence survives a restart of the hub
   func add(_ fence: AddedFence) throws(FenceRefusal) -> Bool {
     let board = state.withLock { $0.hub?.board }
     guard let board, !Set([StatePart.position]).kinds(on: board).isEmpty else { throw .noReceiver }
     return try change { (list) throws(FenceRefusal) in try list.add(fence) }
   }
 
-  /// Removes a fence that was added.
+  /// Removes an added fence.
   ///
-  /// - Returns: whether it is forgotten for a restart of the hub too
+  /// - Returns: whether it stays removed after a restart of the hub
   func remove(_ name: String) throws(FenceRefusal) -> Bool {
     try change { (list) throws(FenceRefusal) in try list.remove(name) }
   }
@@ -87,17 +87,17 @@ public final class Fences: Sendable {
       return state.service
     }
     watch()
-    // What the list has by then: of two changes at once the later one counts.
+    // It saves the current list: of two changes at once the later one counts.
     return disk.withLock { _ in
       let fences = state.withLock { $0.list.added.map(\.fence) }
       return service?.file?.keep(fences) ?? false
     }
   }
 
-  /// Brings about what the list says.
+  /// Starts and ends watches so that they match the list.
   private func watch() {
     let (settings, memory) = state.withLock { ($0.list.all, $0.service?.memory) }
-    // Not under the lock, which fixes wait for.
+    // This is outside the lock, because fixes wait for it.
     let sides = memory?.sides(of: settings) ?? [:]
     let (gone, new, hub) = state.withLock { state -> ([FenceLookout], [FenceLookout], Hub?) in
       guard let service = state.service else { return ([], [], nil) }
@@ -135,7 +135,7 @@ public final class Fences: Sendable {
   }
 
   private func tell() {
-    // Under the lock: of two reports at once the later one is the last.
+    // This is under the lock, so that of two reports at once the later one is delivered last.
     let mustDeliver = state.withLock { latest.stage($0.lookouts.map(\.status)) }
     if mustDeliver { latest.deliver() }
   }

@@ -2,22 +2,22 @@ import Guarding
 import Hub
 import MonotonicTime
 
-/// The present hubs at a broker. Wakes none.
+/// The present hubs at a broker. Reading them wakes no hub.
 ///
-/// Each change has a number, and a repeated request names the last one that it knows: a thousand sleeping hubs are not
-/// sent twice.
+/// Each change has a number, and a repeated request names the last one that it knows, so a thousand sleeping hubs are
+/// not sent twice.
 final class FleetDirectory: Sendable {
-  /// By then every present hub has published again what a restarted broker has lost.
+  /// After a broker restarts, every present hub publishes its lost messages again within this time.
   static let patience = Duration.seconds(120)
 
   private struct State {
     var listing: FleetListing
-    /// The latest news of each hub.
+    /// The number of the latest change of each hub.
     var numbers: [String: Int] = [:]
     var number = 0
     /// When the broker was reached; `nil` while it is not.
     var reachedAt: MonotonicInstant?
-    /// The hubs without a message since then.
+    /// The hubs that have sent no message since then.
     var unheard: Set<String> = []
     /// The reason why the broker is not reached; `nil` if it is.
     var obstacle: String? = "not reached yet"
@@ -27,7 +27,7 @@ final class FleetDirectory: Sendable {
       numbers[hub] = number
     }
 
-    /// Messages that were removed during the disconnection are gone at the broker.
+    /// Removes the hubs that sent nothing after the reconnection: their messages were removed during the disconnection.
     mutating func forgetUnheard(at now: MonotonicInstant) {
       guard let reachedAt, now - reachedAt >= FleetDirectory.patience else { return }
       for hub in unheard {
@@ -38,7 +38,7 @@ final class FleetDirectory: Sendable {
     }
   }
 
-  /// The numbers of another run say nothing.
+  /// Identifies this run, because the numbers of another run mean nothing here.
   private let run = String(UInt32.random(in: .min ... .max), radix: 36)
   private let broker: BrokerAddress
   private let connection: MQTTConnection
@@ -47,8 +47,8 @@ final class FleetDirectory: Sendable {
   private let state: Guarded<State>
 
   /// - Parameters:
-  ///   - options: without subscriptions
-  ///   - hub: the only one that is wanted; `nil` for all
+  ///   - options: the way to the broker; its subscriptions are replaced
+  ///   - hub: the name of the only hub to list; `nil` for all
   init(
     _ options: MQTTOptions, topic: String, hub: String?, sink: JournalSink,
     clock: any MonotonicTimeSource = MonotonicClock()
@@ -105,9 +105,9 @@ final class FleetDirectory: Sendable {
 
   func knows(_ hub: String) -> Bool { state.withLock { $0.listing.hubs[hub]?.isGone == false } }
 
-  /// The changes of the hubs, as one JSON object; `whole` if it contains all of them.
+  /// Writes the changes of the hubs as one JSON object. Its member `whole` is true if it contains all hubs.
   ///
-  /// - Parameter news: the `news` of an earlier one
+  /// - Parameter news: the member `news` of an earlier answer
   func write(since news: String?, to json: inout JSONWriter) {
     let state = state.withLock { state in
       state.forgetUnheard(at: clock.now)

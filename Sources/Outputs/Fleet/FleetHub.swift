@@ -2,8 +2,7 @@ import FoundationEssentials
 import Fusion
 import Hub
 
-/// A hub's retained messages at its broker, as far as they are valid: every client that the broker admits may write
-/// there.
+/// A hub's retained messages at its broker, if they are valid: every client that the broker admits can write there.
 public struct FleetHub: Sendable {
   public struct Health: Decodable, Sendable {
     public var version: String?
@@ -11,24 +10,25 @@ public struct FleetHub: Sendable {
     public var viewers: [String]?
     public var lostValues: Int?
     public var refusedValues: Int?
-    /// Its dashboard, as it says.
+    /// The address of its dashboard, as the hub states it.
     public var page: String?
 
-    /// - Parameter payload: the retained health of a hub; `nil` for anything else
+    /// - Parameter payload: the retained health of a hub
+    /// - Returns: `nil` if the payload is invalid
     public static func read(_ payload: [UInt8]) -> Health? {
       try? JSONDecoder().decode(Health.self, from: Data(payload))
     }
   }
 
-  /// A fence as its hub has said it last.
+  /// A fence as the hub last reported it.
   public struct Fence: Decodable, Sendable {
     public var state: String
     public var event: String?
-    /// Since when, before it was said.
+    /// The age of the fence's state when the hub reported it.
     public var seconds: Double?
     public var beyond: Double?
 
-    /// What people must be told: that the board has left, or that nobody knows where it is; `nil` otherwise.
+    /// The fence's problem in words: the board has left it, or the board's side is unknown. `nil` without a problem.
     public var alarm: String? {
       switch (state, event) {
       case ("outside", "leave"): "left" + (beyond.map { ", \(Text.fixed(max(0, $0), 0)) m beyond the edge" } ?? "")
@@ -54,7 +54,7 @@ public struct FleetHub: Sendable {
   public enum Report: String, CaseIterable, Sendable {
     case health, devices, fences, last
 
-    /// Whether a hub may have said so, and it can be handed on as it is.
+    /// Whether the payload can come from a hub and can be passed on unchanged.
     public func isSound(_ payload: [UInt8]) -> Bool {
       guard StrictJSON.isObject(payload) else { return false }
       switch self {
@@ -66,34 +66,36 @@ public struct FleetHub: Sendable {
     }
   }
 
-  /// Longer than any hub's: a longer message is none.
+  /// The longest accepted report. No hub sends a longer one.
   static let mostReportBytes = 1 << 18
 
-  /// What its reports take up.
+  /// The size of its reports.
   var byteCount: Int { reports.values.reduce(0) { $0 + $1.count } }
 
-  /// The names of the topics other than reports.
+  /// The names of the topics that hold no report.
   static let status = "status"
 
   private var isOnlineSaid: Bool?
-  /// As they were said, each a JSON object in one line.
+  /// The reports as received, each a JSON object in one line.
   public private(set) var reports: [Report: [UInt8]] = [:]
 
   public var isOnline: Bool { isOnlineSaid == true }
-  /// It has removed its messages, as a renamed hub does.
+  /// Whether the hub has removed its messages, as a renamed hub does.
   public var isGone: Bool { isOnlineSaid == nil && reports.isEmpty }
   public var status: String { isOnline ? "online" : isGone ? "gone" : "offline" }
   public var health: Health? { reports[.health].flatMap(Health.read) }
-  /// By their names.
+  /// The fences, by name.
   public var fences: [(name: String, fence: Fence)] {
     let report = reports[.fences].flatMap { try? JSONDecoder().decode(Fences.self, from: Data($0)) }
     return (report?.fences ?? [:]).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
-  /// Its dashboard, if that is an address that a browser may be sent to.
+  /// The address of its dashboard, if a browser may follow it.
   public var page: String? { health?.page.flatMap { TileOrigin(of: $0) == nil ? nil : $0 } }
   public var last: FusedState? { reports[.last].flatMap { StateReport.read($0) } }
 
-  /// Returns whether it is news.
+  /// Takes a report.
+  ///
+  /// - Returns: whether the report changes anything
   mutating func take(_ kind: Substring, _ payload: [UInt8]) -> Bool {
     if kind == FleetHub.status {
       let said = payload.isEmpty ? nil : payload == Array("online".utf8)
@@ -103,13 +105,13 @@ public struct FleetHub: Sendable {
     guard let report = Report(rawValue: String(kind)), payload.count <= FleetHub.mostReportBytes,
       payload.isEmpty || report.isSound(payload)
     else { return false }
-    // The parsed text is JSON; a line end in it would end the line of this report.
+    // The text is valid JSON. A line break in it would end this report's line.
     let text = payload.isEmpty ? nil : payload.filter { $0 >= 0x20 }
     defer { reports[report] = text }
     return text != reports[report]
   }
 
-  /// As one JSON object.
+  /// Writes the hub as one JSON object.
   public func write(_ name: String, to json: inout JSONWriter) {
     json.beginObject()
     json.member("hub", name)

@@ -1,6 +1,6 @@
 import Hub
 
-/// The hubs at a broker, by their retained messages.
+/// The hubs at a broker, built from their retained messages.
 public struct FleetListing: Sendable {
   /// More than any real fleet; a client that may publish there could invent any number.
   private static let limit = 100_000
@@ -15,15 +15,15 @@ public struct FleetListing: Sendable {
   /// - Parameter topic: the first part of the topics of all hubs
   public init(topic: String) { self.init(topic: topic, mostBytes: FleetListing.usualBytes) }
 
-  /// - Parameter mostBytes: the maximum size of all reports; further ones are not taken
+  /// - Parameter mostBytes: the maximum size of all reports; the listing ignores further ones
   init(topic: String, mostBytes: Int) {
     self.topic = topic
     self.mostBytes = mostBytes
   }
 
-  /// Where it hears of them.
+  /// The topics to subscribe to.
   ///
-  /// - Parameter hub: the one that is wanted; `nil` for all
+  /// - Parameter hub: the name of the only hub to list; `nil` for all
   public func subscriptions(hub: String?) -> [String] {
     ([FleetHub.status] + FleetHub.Report.allCases.map(\.rawValue)).map { "\(topic)/\(hub ?? "+")/\($0)" }
   }
@@ -44,14 +44,14 @@ public struct FleetListing: Sendable {
     return isNews ? name : nil
   }
 
-  /// A hub, and the kind of its report under the topic; `nil` if that is no hub's.
+  /// Splits a topic into the hub and the kind of report; `nil` if the topic belongs to no hub.
   func parts(of topic: String) -> (hub: String, kind: Substring)? {
     guard topic.hasPrefix(self.topic + "/") else { return nil }
     let levels = topic.dropFirst(self.topic.count + 1).split(separator: "/", omittingEmptySubsequences: false)
     return levels.count == 2 && FleetSettings.isName(levels[0]) ? (String(levels[0]), levels[1]) : nil
   }
 
-  /// As if it had removed its messages.
+  /// Forgets a hub, as if it had removed its messages.
   mutating func forget(_ hub: String) {
     byteCount -= hubs[hub]?.byteCount ?? 0
     hubs[hub] = FleetHub()

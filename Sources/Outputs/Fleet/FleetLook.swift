@@ -1,19 +1,19 @@
 import MonotonicTime
 import Publishing
 
-/// A viewer's interest in one hub at a broker, and the hub's messages for it. The broker removes the interest when its
-/// connection is gone, in order or not: so each has its own connection.
+/// A viewer's request to one hub at a broker, and the hub's messages for it. Each request has its own connection,
+/// because the broker removes the request when that connection ends, however it ends.
 final class FleetLook: Sendable {
   enum News: Sendable {
-    /// As the hub says it, in one line of JSON, and when it came.
+    /// A state as the hub sent it, in one line of JSON, and the time of its arrival.
     case state([UInt8], MonotonicInstant)
-    /// Why there are none.
+    /// The reason why there are no states.
     case obstacle(String)
   }
 
-  /// The parts that a map needs: no hub wakes more for it.
+  /// The parts that a map needs, so that the hub wakes no other devices.
   private static let interest = #"{"rateHz":1,"parts":["position","motion"],"name":"fleet"}"#
-  /// How long the broker keeps the interest without another word.
+  /// How long the broker keeps the request if the viewer does not renew it.
   private static let expiry = Duration.seconds(120)
 
   private let topics: HubTopics
@@ -21,8 +21,8 @@ final class FleetLook: Sendable {
   private let connection: MQTTConnection
 
   /// - Parameters:
-  ///   - options: the will, the subscriptions and the identifier are replaced
-  ///   - viewer: its name at the hub; another one for each
+  ///   - options: the way to the broker; the will, the subscriptions and the identifier are replaced
+  ///   - viewer: the viewer's name at the hub, different for each viewer
   init(_ options: MQTTOptions, _ topics: HubTopics, viewer: String) {
     var options = options
     topic = topics.interest(of: viewer)
@@ -33,13 +33,13 @@ final class FleetLook: Sendable {
     connection = MQTTConnection(options)
   }
 
-  /// Looks until the returned lease is cancelled. Called once.
+  /// Requests states until the returned lease is cancelled. Call this once.
   func begin(_ receive: @escaping @Sendable (News) -> Void) -> Subscription {
     do throws(MQTTError) {
       try connection.start { [topics] event in
         switch event {
         case .received(topics.states, let payload, _, _):
-          // Others may publish there, and others' fixes are theirs.
+          // Other clients may publish on this topic, and other viewers' fixes are not for this one.
           guard FleetHub.Report.last.isSound(payload), ScheduledFixReport.outcome(payload) == nil else { return }
           receive(.state(payload.filter { $0 >= 0x20 }, MonotonicClock().now))
         case .disconnected(let reason): receive(.obstacle("the broker is not reached: \(reason)"))

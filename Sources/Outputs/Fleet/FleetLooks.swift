@@ -1,9 +1,9 @@
 import Guarding
 import Publishing
 
-/// The hubs with viewers in this program: each is awake as long as it has at least one.
+/// The hubs that have viewers in this program. A hub is awake as long as it has at least one viewer.
 final class FleetLooks: Sendable {
-  /// How many hubs there may be at once: each takes a connection to the broker.
+  /// The maximum number of hubs, because each takes a connection to the broker.
   static let limit = 64
 
   private struct State {
@@ -17,18 +17,18 @@ final class FleetLooks: Sendable {
   private let state = Guarded(State())
 
   /// - Parameters:
-  ///   - options: each connection's way to the broker
+  ///   - options: the way to the broker, for each connection
   ///   - topic: the first part of the topics of all hubs
-  ///   - user: the broker's user in whose name requests are made; `nil` without one
+  ///   - user: the user at the broker that makes the requests; `nil` without one
   init(_ options: MQTTOptions, topic: String, user: String?) {
     self.options = options
     self.topic = topic
     self.user = user
   }
 
-  /// A hub's states. Subscribing wakes it.
+  /// A hub's states. A subscription wakes the hub.
   ///
-  /// - Parameter hub: a known one, so that there are no more of these than of those
+  /// - Parameter hub: a known hub; this limits the number of publishers
   func news(of hub: String) -> LazyPublisher<FleetLook.News, Never> {
     state.withLock { state in
       if let publisher = state.publishers[hub] { return publisher }

@@ -3,16 +3,16 @@ import MonotonicTime
 import NIOPosix
 import ServiceLifecycle
 
-/// A page of all hubs at a broker, each asleep until it is opened there. The broker removes the requests as soon as
-/// this process is gone, in order or not.
+/// A page of all hubs at a broker. Each hub sleeps until a viewer opens it on the page. The broker removes the requests
+/// as soon as this process ends, however it ends.
 public final class FleetPage: Service {
-  /// Why there is none.
+  /// The reason why the page cannot be served.
   public enum Failure: Error, Equatable {
-    /// Others than this machine may connect, and there is no token.
+    /// Other machines may connect, and there is no token.
     case noToken
     case unreadableToken(String)
     case noClient(MQTTError)
-    /// The log says why.
+    /// The port cannot be served; the log says why.
     case notServed
   }
 
@@ -26,8 +26,8 @@ public final class FleetPage: Service {
   /// - Parameters:
   ///   - options: the way to the broker; the will, the subscriptions and the identifier are replaced
   ///   - topic: the first part of the topics of all hubs
-  ///   - user: the broker's user in whose name requests are made; `nil` without one
-  ///   - hub: the only one that is shown; `nil` for all
+  ///   - user: the user at the broker that makes the requests; `nil` without one
+  ///   - hub: the name of the only hub to show; `nil` for all
   public init(
     at port: Board.HTTPPort, _ options: MQTTOptions, topic: String, user: String?, hub: String?, sink: JournalSink,
     budget: DescriptorBudget

@@ -7,12 +7,12 @@ import Publishing
 
 /// The page of a fleet, and its requests.
 struct FleetRoutes {
-  /// How many hubs one page may have open.
+  /// The maximum number of hubs that one page opens.
   private static let mostOpen = 16
 
   let directory: FleetDirectory
   let looks: FleetLooks
-  /// As people know it.
+  /// The broker's address, for people.
   let broker: String
   let streams: EventStreams
 
@@ -33,7 +33,7 @@ struct FleetRoutes {
       },
       HTTPRoute(.get, "events", asking: ["hubs"]) { request, context in
         let hubs = try hubs(of: request)
-        // Each may have one that waits, and one that comes.
+        // Each hub may have one value that waits and one that arrives.
         return try streams.response(to: request, context, valueLimit: 2 * FleetRoutes.mostOpen) { holder, queue in
           let lifetime = Lifetime()
           for hub in hubs {
@@ -46,7 +46,7 @@ struct FleetRoutes {
     ]
   }
 
-  /// `hubs=boat-7,boat-8`
+  /// Reads the hubs from the query: `hubs=boat-7,boat-8`
   private func hubs(of request: Request) throws -> [String] {
     let names = (try HTTPQuery.text("hubs", of: request) ?? "").split(separator: ",").map(String.init)
     guard (1...FleetRoutes.mostOpen).contains(names.count), Set(names).count == names.count else {
@@ -66,7 +66,7 @@ struct FleetRoutes {
     case .state(let text, let at):
       json.key("state")
       json.value(text)
-      // A later viewer gets the last one first, which may be old.
+      // A later viewer first gets the last state, which may be old.
       json.member("age", (MonotonicClock().now - at).inSeconds, decimals: 3)
     case .obstacle(let reason): json.member("obstacle", Text.printable(reason))
     }

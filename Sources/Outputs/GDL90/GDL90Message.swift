@@ -1,11 +1,11 @@
 import Glibc
 
-/// Messages of GDL 90, as tablets in cockpits read them (Garmin 560-1058-00 Rev A, "GDL 90 Data Interface Specification").
+/// Messages of GDL 90 for tablets in cockpits (Garmin 560-1058-00 Rev A, "GDL 90 Data Interface Specification").
 struct GDL90Message: Equatable {
-  /// Identifier and data, before the frame.
+  /// The identifier and the data, without the frame.
   var bytes: [UInt8]
 
-  /// With flags, checksum and escapes, as it is sent (section 2.2).
+  /// The message as sent, with flags, checksum and escapes (section 2.2).
   var frame: [UInt8] {
     let flag: UInt8 = 0x7E
     let escape: UInt8 = 0x7D
@@ -21,7 +21,7 @@ struct GDL90Message: Equatable {
     return frame + [flag]
   }
 
-  /// CRC-CCITT as section 2.2.3 computes it: the data comes in after the table's value.
+  /// CRC-CCITT as in section 2.2.3: the data is combined after the table look-up.
   static func checksum(_ bytes: [UInt8]) -> UInt16 {
     var sum: UInt16 = 0
     for byte in bytes {
@@ -35,8 +35,8 @@ struct GDL90Message: Equatable {
   private init(_ bytes: [UInt8]) { self.bytes = bytes }
 
   /// - Parameters:
-  ///   - hasPosition: it is known now
-  ///   - second: of the UTC day; `nil` before the receiver has stated a time
+  ///   - hasPosition: the position is known now
+  ///   - second: the second of the UTC day; `nil` before the receiver has stated a time
   static func heartbeat(hasPosition: Bool, second: Int?, counts: (UInt8, UInt8) = (0, 0)) -> GDL90Message {
     let time = second ?? 0
     let status: UInt8 = hasPosition ? 0x81 : 0x01
@@ -45,24 +45,24 @@ struct GDL90Message: Equatable {
     return GDL90Message([0, status, clock] + low + [counts.0, counts.1])
   }
 
-  /// What is reported of the aircraft itself.
+  /// The aircraft's own report.
   struct Ownship: Equatable {
     var latitudeDegrees = 0.0
     var longitudeDegrees = 0.0
-    /// Of the standard atmosphere; `nil` without a barometer.
+    /// The pressure altitude in the standard atmosphere; `nil` without a barometer.
     var pressureAltitudeFeet: Double?
-    /// The radius that has 95 of 100 positions in it.
+    /// The radius of a circle that contains 95 of 100 positions.
     var radiusMetres: Double?
     var knots: Double?
     var feetPerMinute: Double?
     var trackDegrees: Double?
-    /// Eight letters or digits.
+    /// The call sign, eight letters or digits.
     var callsign = "SENSORHB"
   }
 
   static func ownship(_ own: Ownship) -> GDL90Message {
     var bytes: [UInt8] = [10, 0x01]
-    // An address that nobody has given out: it is a self-assigned one.
+    // The address is a self-assigned one, which no authority has issued.
     bytes += [0xF0, 0x00, 0x00]
     for degrees in [own.latitudeDegrees, own.longitudeDegrees] {
       let value = Int32((degrees * 0x80_0000 / 180).rounded())
@@ -82,7 +82,7 @@ struct GDL90Message: Equatable {
     return GDL90Message(bytes + [0])
   }
 
-  /// - Parameter sigmaMetres: of the height; `nil` if nobody knows
+  /// - Parameter sigmaMetres: the sigma of the height; `nil` if unknown
   static func geometricAltitude(feetHAE: Double, sigmaMetres: Double?) -> GDL90Message {
     let altitude = Int16(clamping: Int((feetHAE / 5).rounded()))
     let merit = sigmaMetres.map { clamped(2 * $0, 0...0x7FFE) } ?? 0x7FFF
@@ -99,13 +99,13 @@ struct GDL90Message: Equatable {
     }
     let heading = headingDegrees.map { tenths($0) & 0x7FFF } ?? 0xFFFF
     var bytes: [UInt8] = [0x65, 1]
-    // The last two are speeds, which are unknown.
+    // The last two values are speeds, which are unknown.
     let values: [UInt32] = [tenths(rollDegrees), tenths(pitchDegrees), heading, 0xFFFF, 0xFFFF]
     for value in values { bytes += big(value, 2) }
     return GDL90Message(bytes)
   }
 
-  /// NIC and NACp (sections 3.5.1.7): the integrity that a certified receiver would vouch for is unknown.
+  /// NIC and NACp (section 3.5.1.7). The integrity, which only a certified receiver can vouch for, is unknown.
   private static func accuracy(_ radius: Double?) -> UInt8 {
     guard let radius else { return 0 }
     let limits = [3, 10, 30, 92.6, 185.2, 555.6, 926, 1852]
@@ -117,7 +117,7 @@ struct GDL90Message: Equatable {
     UInt32(min(max(value, range.lowerBound), range.upperBound).rounded())
   }
 
-  /// The lowest bytes of a number, the highest of them first.
+  /// The lowest bytes of a number, the most significant first.
   private static func big(_ value: UInt32, _ count: Int) -> [UInt8] {
     (0..<count).reversed().map { UInt8(truncatingIfNeeded: value >> UInt32(8 * $0)) }
   }

@@ -7,15 +7,15 @@ import ServiceLifecycle
 
 /// GDL 90 in datagrams, for tablets in cockpits.
 ///
-/// Whether a tablet listens is unknown, so that the datagrams are no reason to power a device: they are sent while the devices
-/// are awake for others, unless the board file says `keepsAwake`.
+/// The hub cannot know whether a tablet listens, so datagrams are no reason to power a device. They are sent while
+/// other clients keep the devices awake, unless the board file says `keepsAwake`.
 public final class GDL90Output: Service {
   private struct Pace {
     var nextPosition: MonotonicInstant?
     var nextAttitude: MonotonicInstant?
   }
 
-  /// States a second; tablets draw the horizon with each.
+  /// The rate of states; tablets draw the horizon with each.
   private static let rateHz = 5.0
 
   private let host: HubHost
@@ -49,7 +49,7 @@ public final class GDL90Output: Service {
       to: target, traffic: host.traffic.nmea, sink: sink, title: "GDL 90", things: "messages")
     let pace = Guarded(Pace())
     let send = { @Sendable (state: FusedState) in
-      // What is left once the devices sleep is no position of now.
+      // After the devices have gone to sleep, the last position is not the present one.
       guard state.mode != .asleep else { return }
       let bytes = pace.withLock { GDL90Output.due(state, &$0) }.flatMap(\.frame)
       if !bytes.isEmpty { bytes.withUnsafeBufferPointer(datagrams.sendTogether) }
@@ -67,7 +67,7 @@ public final class GDL90Output: Service {
   private static func due(_ state: FusedState, _ pace: inout Pace) -> [GDL90Message] {
     var messages: [GDL90Message] = []
     if pace.nextPosition.map({ state.at >= $0 }) ?? true {
-      // A state that comes a little early is not left for the next one.
+      // A state that comes slightly early is sent too.
       pace.nextPosition = state.at + .milliseconds(950)
       messages += GDL90Report.position(of: state)
     }

@@ -7,7 +7,7 @@ enum GDL90Report {
   private static let feet = 1 / 0.3048
   private static let degrees = 180 / Double.pi
 
-  /// A heartbeat, and where the board is if that is known: once a second.
+  /// A heartbeat, and the position if known. They are sent once a second.
   static func position(of state: FusedState) -> [GDL90Message] {
     let second = state.position.flatMap { state.utc(at: $0.at) }.map {
       Int($0.nanosecondsSince1970 / 1_000_000_000 % 86_400)
@@ -31,7 +31,7 @@ enum GDL90Report {
     return messages
   }
 
-  /// Roll, pitch and heading: with each state.
+  /// Roll, pitch and heading. They are sent with each state.
   static func attitude(of state: FusedState) -> GDL90Message? {
     guard let attitude = state.attitude?.value else { return nil }
     let heading = attitude.headingSigmaRadians == nil ? nil : attitude.quaternion.yaw * degrees
@@ -40,7 +40,7 @@ enum GDL90Report {
       headingDegrees: heading.map { $0 < 0 ? $0 + 360 : $0 })
   }
 
-  /// In the standard atmosphere (ICAO 7488), below 11 km.
+  /// The altitude in the standard atmosphere (ICAO 7488), below 11 km.
   static func pressureAltitudeFeet(_ pascals: Double) -> Double {
     (1 - pow(pascals / 101_325, 0.190_263)) * 44_330.8 * feet
   }

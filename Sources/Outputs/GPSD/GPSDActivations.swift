@@ -5,26 +5,27 @@ import MonotonicTime
 import NMEA
 import Publishing
 
-/// Since when each device of the hub in service has been active, and who the receivers are. Observes alone: it wakes nothing.
+/// The time since which each device of the hub in service has been active, and the identities of the receivers. It only
+/// observes, and wakes nothing.
 final class GPSDActivations: Sendable {
   struct Activity: Sendable {
-    /// Counts the hubs that have been in service: a new one has new devices, whatever their names.
+    /// The number of hubs that have been in service. A new hub has new devices, even if their names are the same.
     var hub = 0
-    /// Of the active devices alone, by the device's ID.
+    /// When each active device became active, by device ID.
     var since: [String: UTCTime] = [:]
-    /// Of the receivers that have shown who they are, by the device's ID.
+    /// The identities of receivers that have reported one, by device ID.
     var identities: [String: ReceiverIdentity] = [:]
   }
 
   private struct Following {
     var lifetime: Lifetime?
-    /// By the device's ID.
+    /// The monitors, by device ID.
     var monitors: [String: DeviceMonitor] = [:]
   }
 
   private let property = MutableProperty(Activity())
   private let lifetime = Lifetime()
-  /// Follows the devices of the present hub.
+  /// The subscriptions to the devices of the present hub.
   private let present = Guarded(Following())
   private let activity = Guarded(Activity())
 
@@ -43,7 +44,7 @@ final class GPSDActivations: Sendable {
       return present
     }
     old.lifetime?.end()
-    // Devices that both boards have in the same way go on as they are, and so has their time.
+    // Devices that are the same on both boards continue, and so does their time.
     change { activity in
       activity.hub += 1
       func goesOn(_ id: String) -> Bool { old.monitors[id].map { $0 === monitors[id] } ?? false }
@@ -67,7 +68,7 @@ final class GPSDActivations: Sendable {
     let isActive = status.power.isActive
     change { activity in
       if isActive == (activity.since[status.id] != nil) { return }
-      // It may be told of late.
+      // The report may arrive late.
       let age = max((machine.clock.now - status.since).inNanoseconds, 0)
       activity.since[status.id] = isActive ? UTCTime(nanosecondsSince1970: machine.systemTime() - age) : nil
     }
@@ -89,7 +90,7 @@ final class GPSDActivations: Sendable {
 }
 
 extension DeviceStatus.Power {
-  /// It is open and being read. One that cannot be opened is tried again and again, and not active in between.
+  /// Whether the device is open and being read. A device that cannot be opened is not active between the attempts.
   var isActive: Bool {
     switch self {
     case .acquiring, .tracking, .lingering: true

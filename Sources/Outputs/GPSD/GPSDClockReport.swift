@@ -1,8 +1,8 @@
 import Hub
 
-/// The clocks side by side, in the gpsd protocol's objects.
+/// Clock comparisons in the gpsd protocol's objects.
 extension GPSDReport {
-  /// Writes a `PPS` where a pulse tells, and a `TOFF` where the arrival of an epoch does.
+  /// Writes a `PPS` if the offset comes from a pulse, and a `TOFF` if it comes from the arrival of an epoch.
   static func write(_ offset: ClockOffset, device: String, to json: inout JSONWriter) {
     let second: Int64 = 1_000_000_000
     json.beginObject()
@@ -13,7 +13,8 @@ extension GPSDReport {
     json.member("real_nsec", Int(offset.receiverNanosecondsSince1970 % second))
     json.member("clock_sec", Int(offset.systemNanosecondsSince1970 / second))
     json.member("clock_nsec", Int(offset.systemNanosecondsSince1970 % second))
-    // Powers of two, in seconds: a microsecond, and what gpsd says of a serial line, half a second.
+    // The precision is a power of two, in seconds: a microsecond for a pulse, and half a second for a serial line, as
+    // in gpsd.
     json.member("precision", offset.source == .pulse ? -20 : -1)
     json.endObject()
     json.endLine()

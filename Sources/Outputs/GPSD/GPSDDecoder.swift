@@ -1,7 +1,7 @@
 import NMEA
 import UBX
 
-/// Turns a receiver's bytes into objects of the gpsd protocol, a line each.
+/// Turns a receiver's bytes into objects of the gpsd protocol, one per line.
 public struct GPSDDecoder: ~Copyable {
   private var framer = ReceiverFramer()
   private var assembler = EpochAssembler(promptness: .certain)
@@ -11,7 +11,7 @@ public struct GPSDDecoder: ~Copyable {
 
   public init() {}
 
-  /// Takes the next bytes, cut anywhere.
+  /// Takes the next bytes, which may be cut anywhere.
   public mutating func decode(_ bytes: UnsafeBufferPointer<UInt8>) {
     framer.push(bytes) { frame in
       let outcome =
@@ -29,7 +29,7 @@ public struct GPSDDecoder: ~Copyable {
     }
   }
 
-  /// Reports the last epoch, which no further one ends.
+  /// Reports the last epoch, which no further epoch ends.
   public mutating func finish() {
     assembler.finish { GPSDReport.write($0, to: &output) }
   }
@@ -42,11 +42,11 @@ public struct GPSDDecoder: ~Copyable {
     output.removeAll()
   }
 
-  /// Whether no bytes so far gave an object.
+  /// Whether the bytes so far gave no object.
   public var isEmpty: Bool { assembler.epochCount == 0 && attitudeCount == 0 }
 
-  /// The counts: `sentences=… messages=… bad_checksum=… unknown=… epochs=… implausible=…`, of which those of messages
-  /// and of sentences with values that cannot be true appear only above 0.
+  /// The counts: `sentences=… messages=… bad_checksum=… unknown=… epochs=… implausible=…`. The counts of messages and
+  /// of implausible values appear only above 0.
   public var summary: String {
     let (sentences, messages) = (framer.sentences, framer.messages)
     return "sentences=\(sentences.sentences) " + (messages.messages > 0 ? "messages=\(messages.messages) " : "")

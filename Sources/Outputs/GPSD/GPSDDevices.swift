@@ -4,20 +4,20 @@ import Hub
 import NMEA
 import Publishing
 
-/// One device of a board as the gpsd protocol sees it.
+/// A device of a board in the gpsd protocol.
 struct GPSDDevice {
-  /// Its ID in the hub.
+  /// The device's ID in the hub.
   var id: String
-  /// Its name in the protocol: the receiver's tty, or the IMU's bus.
+  /// The device's name in the protocol: the receiver's tty, or the IMU's bus.
   var path: String
-  /// It is a receiver, and not the IMU.
+  /// Whether the device is a receiver; otherwise it is the IMU.
   var isReceiver: Bool
-  /// Of the receiver's line, where the board file says it or it has been found out.
+  /// The speed of the receiver's line, if the board file states it or the hub has found it.
   var speed: BaudRate?
-  /// Of the receiver, if it is known.
+  /// The identity of the receiver, if known.
   var identity: ReceiverIdentity?
 
-  /// Whether it reports in messages of its maker's.
+  /// Whether the receiver reports in its maker's messages.
   var isNative: Bool { identity?.reportsInMessages == true }
 
   /// The receivers that are fused, or one if none is, and the preferred IMU: the protocol has no place for the
@@ -32,13 +32,13 @@ struct GPSDDevice {
 }
 
 extension Hub {
-  /// What the gpsd protocol calls the device of the fused state.
+  /// The gpsd protocol's name for the device of the fused state.
   var gpsdDevice: String { GPSDLimits.path(mainDevice) }
 }
 
 /// The devices in the gpsd protocol.
 extension GPSDReport {
-  /// Writes a `DEVICES` with all devices, the sleeping ones too: some clients give up on an empty list.
+  /// Writes a `DEVICES` with all devices, including sleeping ones, because some clients give up on an empty list.
   static func writeDevices(_ hub: Hub, _ activity: GPSDActivity, to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: "DEVICES")
@@ -68,7 +68,7 @@ extension GPSDReport {
     }
     json.member("activated", time: since.map(JSONTime.init))
     if device.isReceiver {
-      // Positions are being seen.
+      // The flag says that the device has produced positions.
       if since != nil { json.member("flags", 1) }
       json.member("native", device.isNative ? 1 : 0)
       json.member("bps", device.speed.map { Int($0.rawValue) })
@@ -96,15 +96,15 @@ extension GPSDReport {
 
 /// The known facts about the devices in addition to the board file.
 struct GPSDActivity {
-  /// Of the active devices alone, by the device's ID.
+  /// When each active device became active, by device ID.
   var since: [String: UTCTime]
-  /// From one of the receiver's epochs to the next.
+  /// The time from one of the receiver's epochs to the next.
   var cycleSeconds: Double?
 }
 
 extension ReceiverIdentity {
-  /// What gpsd calls its own driver for such a receiver (`type_name` in gpsd 3.25's drivers, of CASIC since 3.26). For Airoha's
-  /// it has none.
+  /// The name of gpsd's own driver for such a receiver (`type_name` in the drivers of gpsd 3.25; for CASIC since 3.26).
+  /// gpsd has no driver for Airoha.
   fileprivate var gpsdDriver: StaticString {
     switch driver {
     case .ublox: "u-blox"
@@ -114,7 +114,7 @@ extension ReceiverIdentity {
     }
   }
 
-  /// As gpsd makes it of MON-VER and PMTK705.
+  /// The subtype in gpsd's form, from MON-VER and PMTK705.
   fileprivate var gpsdSubtype: String? {
     guard let software else { return nil }
     switch driver {

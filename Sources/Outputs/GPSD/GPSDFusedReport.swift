@@ -6,18 +6,18 @@ import NMEA
 
 /// The fused state in the gpsd protocol's objects.
 extension GPSDReport {
-  /// gpsd's word for a position that dead reckoning carries on.
+  /// gpsd's status code for dead reckoning.
   private static let deadReckoning = 5
-  /// What gpsd says of the times that NMEA states, seconds.
+  /// The error that gpsd reports for NMEA times, in seconds.
   private static let timeError = 0.005
   private static let degrees = 180 / Double.pi
 
-  /// Writes a `TPV`: mode, position and motion are the fused ones, with the UTC of the instant that they describe.
+  /// Writes a `TPV` with the fused mode, position and motion, and their UTC time.
   ///
   /// Errors are 95 % values: `epx`, `epy` and `epv` along an axis, `eph` in the plane, `sep` in space, `eps` of the
   /// speed, `epc` of the climb, `epd` of the course.
   ///
-  /// - Parameter reception: the receiver's last epoch, for values that only the receiver has
+  /// - Parameter reception: the receiver's last epoch, for values that are not fused
   static func writePositionObject(
     _ state: FusedState, reception: GNSSObservation? = nil, device: String, to json: inout JSONWriter
   ) {
@@ -26,7 +26,7 @@ extension GPSDReport {
     json.member("class", literal: "TPV")
     json.member("device", device)
     let status = state.isReckoned ? deadReckoning : state.fix?.value.status ?? 0
-    // gpsd leaves out the two ordinary ones, and one without a position says nothing.
+    // gpsd omits the two usual statuses, and any status without a position.
     if mode >= 2, status > 1 { json.member("status", status) }
     json.member("mode", mode)
     if let time = state.positionTime {
@@ -47,7 +47,7 @@ extension GPSDReport {
     json.member("altHAE", position.altitudeHAEMetres, decimals: 4)
     json.member("altMSL", position.altitudeMSLMetres, decimals: 4)
     json.member("alt", position.altitudeMSLMetres ?? position.altitudeHAEMetres, decimals: 4)
-    // As far to the east as to the north.
+    // The error to the east equals the error to the north.
     let axis = position.horizontalSigmaMetres.map { $0 * Confidence.axis }
     json.member("epx", axis, decimals: 3)
     json.member("epy", axis, decimals: 3)
@@ -99,7 +99,7 @@ extension GPSDReport {
     json.member("wtemp", fix.waterTemperatureCelsius, decimals: 3)
   }
 
-  /// From the fused velocity if there is one, otherwise the receiver's own.
+  /// Writes the errors of the fused velocity if there is one, otherwise the receiver's own.
   private static func writeMotionErrors(_ motion: FusedState.Motion, _ fix: GNSSFix?, to json: inout JSONWriter) {
     guard let sigma = motion.horizontalSigmaMetresPerSecond else {
       json.member("epd", fix?.trackErrorDegrees, decimals: 4)
@@ -116,9 +116,9 @@ extension GPSDReport {
     }
   }
 
-  /// Writes an `ATT` and an `IMU`, if there are values for them, with the UTC of the instant that they describe.
+  /// Writes an `ATT` and an `IMU`, if there are values for them, with their UTC time.
   ///
-  /// Both name the IMU, and are in its vehicle's axes: x forward, y right, z down.
+  /// Both name the IMU, and use the vehicle's axes: x forward, y right, z down.
   static func writeAttitude(_ state: FusedState, device: String, to json: inout JSONWriter) {
     if let attitude = state.attitude {
       let quaternion = attitude.value.quaternion
@@ -137,7 +137,7 @@ extension GPSDReport {
       }
       json.member("pitch", quaternion.pitch * degrees, decimals: 3)
       json.member("roll", quaternion.roll * degrees, decimals: 3)
-      // About the vertical, whichever way the board is tilted.
+      // The rate of turn is about the vertical, even if the board is tilted.
       json.member("rot", state.rates.map { quaternion.rotate($0.value).z * degrees * 60 }, decimals: 3)
       writeVectors(state, to: &json)
       json.endObject()
@@ -167,7 +167,7 @@ extension GPSDReport {
       json.member("gyro_y", rates.y * degrees, decimals: 4)
       json.member("gyro_z", rates.z * degrees, decimals: 4)
     }
-    // Microtesla; gpsd itself gives what its receivers do.
+    // The unit is microtesla; gpsd itself passes on the unit of its receivers.
     if let field = state.magneticField?.value {
       let length = (field * field).sum().squareRoot()
       if let attitude = state.attitude?.value, length > 0 {
@@ -182,6 +182,6 @@ extension GPSDReport {
 }
 
 extension FusedState {
-  /// UTC of a `TPV`'s instant: that of the position, or of the epoch without one.
+  /// The UTC time of a `TPV`: that of the position, or of the epoch if there is no position.
   var positionTime: UTCTime? { (position?.at ?? fix?.at).flatMap { utc(at: $0) } }
 }

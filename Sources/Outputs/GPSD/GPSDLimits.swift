@@ -1,22 +1,23 @@
 import Devices
 import NMEA
 
-/// What libgps has room for (`gps.h` and `gps_json.h` of gpsd 3.22): of a longer line or list its clients end the connection.
+/// The limits of libgps (`gps.h` and `gps_json.h` of gpsd 3.22). Its clients end the connection at a longer line or
+/// list.
 enum GPSDLimits {
-  /// The longest line, its end included (GPS_JSON_RESPONSE_MAX).
+  /// The longest line, including its end (GPS_JSON_RESPONSE_MAX).
   static let lineBytes = 10_240
-  /// In a SKY (MAXCHANNELS); gpsd stops there as well.
+  /// The maximum number of satellites in a SKY (MAXCHANNELS); gpsd has the same limit.
   static let satellites = 140
-  /// In a DEVICES (MAXUSERDEVS).
+  /// The maximum number of devices in a DEVICES (MAXUSERDEVS).
   static let devices = 4
-  /// Of a subtype, and of a device's path (GPS_PATH_MAX).
+  /// The longest subtype or device path (GPS_PATH_MAX).
   private static let textBytes = 127
 
-  /// The part of a text for which there is room.
+  /// A text, cut to the limit.
   static func shortened(_ text: String) -> String { head(of: text, bytes: textBytes) }
 
-  /// What stands for a device: its path, from the middle of which is left out what clients have no room for. A link below
-  /// /dev/serial/by-id may be longer, and differs from others' at its end.
+  /// The name of a device: its path, shortened in the middle if it is too long for clients. A link below
+  /// /dev/serial/by-id may be longer, and its end distinguishes it from others.
   static func path(_ path: String) -> String {
     guard path.utf8.count > textBytes else { return path }
     let mark = "..."
@@ -32,7 +33,7 @@ enum GPSDLimits {
     return String(head)
   }
 
-  /// Which satellites are listed where not all can be: those in use first, and then those that are received best; `nil` for all.
+  /// The satellites to list if there is no room for all: first the used ones, then the strongest; `nil` for all.
   ///
   /// - Parameter room: the bytes that the list may take
   static func listed(_ sky: Sky, room: Int, byteCount: (Int) -> Int) -> [Int]? {
@@ -45,7 +46,7 @@ enum GPSDLimits {
     }
     var (chosen, taken): ([Int], Int) = ([], 0)
     for index in ranked.prefix(satellites) {
-      // And its comma.
+      // The additional byte is the comma.
       taken += byteCount(index) + 1
       if taken > room { break }
       chosen.append(index)

@@ -1,9 +1,10 @@
-/// The members of a request's object, read as gpsd's own parser reads them, which takes more than JSON: clients exist that
-/// send `{"raw",2}`, or leave the closing brace out.
+/// The members of a request's object. They are read as gpsd's own parser reads them, which accepts more than JSON: some
+/// clients send `{"raw",2}`, or omit the closing brace.
 ///
-/// A value counts once a comma or the closing brace follows it. `true` alone is true, and a word is no number but 0.
+/// A value counts once a comma or the closing brace follows it. Only `true` is true; any other word counts as the
+/// number 0.
 struct GPSDMembers {
-  /// The value is in quotes where none belong, or lacks them: gpsd's words.
+  /// A value has wrong quotes or lacks them. The raw value is gpsd's message.
   enum Refusal: String, Error {
     case quoted = "saw quoted value when expecting nonstring"
     case unquoted = "didn't see quoted value when expecting string"
@@ -66,7 +67,7 @@ struct GPSDMembers {
 
   private static func isBlank(_ byte: UInt8) -> Bool { byte == 32 || 9...13 ~= byte }
 
-  /// Takes up to the closing quote, which is not there where this is `nil`.
+  /// Takes a string up to its closing quote; `nil` if the quote is missing.
   private static func takeString(_ rest: inout ArraySlice<UInt8>) -> String? {
     var text: [UInt8] = []
     while let byte = rest.popFirst() {
@@ -100,7 +101,7 @@ struct GPSDMembers {
     case UInt8(ascii: "{"), UInt8(ascii: "["):
       return skipNested(&rest) ? .nested : nil
     default:
-      // The first byte belongs to it in any case.
+      // The first byte always belongs to the value.
       let end = rest.dropFirst().firstIndex { isBlank($0) || $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "}") }
       guard let end else { return nil }
       defer { rest = rest[end...] }

@@ -9,34 +9,34 @@ import Publishing
 /// The objects of one moment, in one piece and encoded once for all clients: the position first, then the receiver's
 /// errors, the attitude and the satellites.
 ///
-/// Some clients look five times a second and keep the first line of those that wait for them, such as the one that Home
-/// Assistant has (gps3). So the other objects of an epoch follow its position; and occasionally, out of step with any
-/// interval of theirs, the satellites come first. The errors never do: that client has one `lat` for a `TPV`'s degrees
-/// and for a `GST`'s metres.
+/// Some clients look five times a second and read only the first waiting line, such as Home Assistant's (gps3).
+/// Therefore the other objects of an epoch follow its position. Occasionally, at an interval that differs from those of
+/// such clients, the satellites come first. The errors never come first: that client uses one `lat` for the degrees of
+/// a `TPV` and the metres of a `GST`.
 final class GPSDMoments: Sendable {
   private struct State {
-    /// How many clients are told.
+    /// The number of clients that receive these objects.
     var listeners = 0
-    /// Which states are told: the same ones to all, whenever each of them came.
+    /// Decides which states are sent: the same ones for all clients, whenever they connected.
     var pace = EpochPace()
-    /// The last written object has a position, or says that there is none.
+    /// Whether the last written object has a position, or says that there is none.
     var statesPosition = false
     var positionTime = GrowingTime()
-    /// When the position was valid that was last told of. An epoch without one does not repeat it.
+    /// The time of the last sent position. An epoch without a position does not repeat it.
     var lastPosition: MonotonicInstant?
     var errorsTime = GrowingTime()
     var skyTime = GrowingTime()
     var attitudeTime = GrowingTime()
-    /// The receiver's epoch that was last told of.
+    /// The time of the last sent epoch.
     var lastEpoch: MonotonicInstant?
-    /// When the satellites last went first.
+    /// When the satellites last came first.
     var lastLead: MonotonicInstant?
     var cycle = Cycle()
   }
 
-  /// The receiver's interval, by its own times.
+  /// The receiver's interval, measured by its own times.
   private struct Cycle {
-    /// When the receiver's present run began, and the last time that it stated.
+    /// The start of the receiver's present run, and its last stated time.
     private var last: (run: MonotonicInstant, nanoseconds: Int64)?
     private(set) var seconds: Double?
 
@@ -51,8 +51,8 @@ final class GPSDMoments: Sendable {
     }
   }
 
-  /// A little more than two seconds: an epoch of any rate from 25 a second down comes at another place among such looks
-  /// each time.
+  /// The interval is a little more than two seconds, so that at all usual rates an epoch falls at a different point of
+  /// the client's interval each time.
   private static let leadInterval = Duration.milliseconds(2020)
 
   private let host: HubHost
@@ -65,11 +65,10 @@ final class GPSDMoments: Sendable {
     self.includesAttitude = includesAttitude
   }
 
-  /// From one of the receiver's epochs to the next; `nil` before there have been two.
+  /// The time from one of the receiver's epochs to the next; `nil` before the second epoch.
   var cycleSeconds: Double? { state.withLock { $0.cycle.seconds } }
 
-  /// A client starts to listen. The first one has been sent `present`, or will be: the next object need not come with
-  /// an epoch.
+  /// Adds a client. The first one receives `present` separately, so the next object need not come with an epoch.
   func enter(after present: FusedState?) {
     state.withLock { state in
       if state.listeners == 0 {
@@ -82,7 +81,7 @@ final class GPSDMoments: Sendable {
 
   func leave() { state.withLock { $0.listeners -= 1 } }
 
-  /// Passes the lines of a state to `body`, if it should be sent and has anything new.
+  /// Passes the lines of a state to `body`, if the state is due and has anything new.
   func withBytes(of fused: FusedState, _ body: (UnsafeBufferPointer<UInt8>, _ statesPosition: Bool) -> Void) {
     encoding.withBytes(
       at: fused.at,
@@ -116,7 +115,7 @@ final class GPSDMoments: Sendable {
       state.lastPosition = fused.position?.at
       GPSDReport.writePositionObject(fused, reception: latest, device: device, to: &json)
       json.endLine()
-      // Behind a position alone: it must never go first.
+      // The errors follow a position only, because they must never come first.
       if let errors = epoch?.errorStatistics, state.errorsTime.take(errors.time) {
         GPSDReport.writeErrorsObject(errors, device: device, to: &json)
         json.endLine()

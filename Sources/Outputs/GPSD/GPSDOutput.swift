@@ -2,7 +2,7 @@ import Guarding
 import Hub
 import Publishing
 
-/// The gpsd protocol, version 3: what talks to gpsd talks to the hub.
+/// The gpsd protocol, version 3: clients of gpsd work with the hub.
 ///
 /// `?WATCH` subscribes, and so powers the devices until it is switched off or its client leaves. A connection alone,
 /// `?POLL`, `?DEVICES`, `?DEVICE` and `?VERSION` observe.
@@ -11,15 +11,14 @@ final class GPSDOutput: StreamOutput {
   let activations: GPSDActivations
   /// All objects of one moment, for clients without special requests.
   let moments: GPSDMoments
-  /// The same without the attitude, for clients that get it at another rate, or watch only the receiver.
+  /// The objects without the attitude, for clients that get it at another rate, or that watch only the receiver.
   let momentsOfReceiver: GPSDMoments
   /// Each attitude is encoded once for all clients.
   let attitude = SharedEncoding(lineEnd: "\r\n")
 
-  /// A time without a position that is no pause between two, which one and a half of the receiver's intervals are not
-  /// either.
+  /// A receiver without a position for this time, and for one and a half of its intervals, is silent.
   static let silence = Duration.seconds(5)
-  /// Longer than that nothing is a pause: a receiver's time may leap, and it may have slept since its last epoch.
+  /// After this time a receiver is always silent: its time may jump, and it may have slept since its last epoch.
   static let longestSilence = Duration.seconds(30)
   var silence: Duration {
     max(GPSDOutput.silence, min(.seconds(1.5 * (cycleSeconds ?? 0)), GPSDOutput.longestSilence))
@@ -34,14 +33,14 @@ final class GPSDOutput: StreamOutput {
 
   func serve(_ connection: StreamConnection) -> (any StreamSession)? {
     let session = GPSDSession(connection, output: self)
-    // Some clients wait for it before they say anything.
+    // Some clients wait for the version before they send anything.
     session.answerVersion()
     return session
   }
 
   var hub: Hub { host.hub.value }
   var board: Board { hub.board }
-  /// From one of the receiver's epochs to the next, as the clients have seen them.
+  /// The time from one of the receiver's epochs to the next, as clients see it.
   var cycleSeconds: Double? { moments.cycleSeconds ?? momentsOfReceiver.cycleSeconds }
   var device: String { hub.gpsdDevice }
 }

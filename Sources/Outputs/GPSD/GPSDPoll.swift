@@ -5,24 +5,24 @@ import MonotonicTime
 import NMEA
 import Publishing
 
-/// The answer of the gpsd protocol to an occasional request: the fused objects of a watch, as of the request.
+/// The answer to `?POLL`: the fused objects of a watch, at the time of the request.
 extension GPSDReport {
-  /// Older values are not sent any more.
+  /// Older values are not sent.
   private static let lifetime = Duration.seconds(5)
 
   /// The values of a device.
   private struct Entry {
     var path: String
-    /// `nil` if only the receiver's epoch gives the values.
+    /// The fused state; `nil` if the values come only from the receiver's epoch.
     var state: FusedState?
     var epoch: GNSSObservation?
   }
 
-  /// Writes a `POLL`; it wakes nothing. While all devices sleep its lists are empty, and none is active.
+  /// Writes a `POLL`. It wakes nothing: while all devices sleep, its lists are empty and no device is active.
   ///
-  /// Each of its lists has one entry for each active device, as in gpsd: clients take the last of a list (gpsd-py3) or
-  /// the first, without checking that it exists. The fusion of the IMU and the selected receiver is presented as one
-  /// device's values, the last.
+  /// Each of its lists has one entry for each active device, as in gpsd. Clients take the last entry of a list
+  /// (gpsd-py3) or the first, without checking that it exists. The fusion of the IMU and the selected receiver is
+  /// presented as one device's values, the last.
   static func writePoll(_ host: HubHost, at now: MonotonicInstant, to json: inout JSONWriter) {
     let hub = host.hub.value
     let entries = entries(of: hub, at: now)
@@ -38,7 +38,7 @@ extension GPSDReport {
       if let state = entry.state {
         writePositionObject(state, reception: entry.epoch, device: entry.path, to: &json)
       } else if let epoch = entry.epoch {
-        // No client wants the fused state: the receiver is awake for its own sentences or its time.
+        // No client uses the fused state: the receiver is awake for its own sentences or its time.
         writePositionObject(epoch.fix, device: entry.path, to: &json)
       }
     }
@@ -60,7 +60,7 @@ extension GPSDReport {
         writeEmptyObject("SKY", of: entry, to: &json)
         continue
       }
-      // All satellites have to go into one line.
+      // All satellites must fit into one line.
       let left = GPSDLimits.lineBytes - (json.count - start)
       writeSkyObject(epoch, device: entry.path, lineBytes: left / (entries.count - index), to: &json)
     }
@@ -69,7 +69,7 @@ extension GPSDReport {
     json.endLine()
   }
 
-  /// The active devices, which have sent something recently. The one for the fused state comes last.
+  /// The active devices that have sent something recently. The device of the fused state comes last.
   private static func entries(of hub: Hub, at now: MonotonicInstant) -> [Entry] {
     let state = hub.presentState(at: now, within: lifetime)
     let taken = hub.receivers.taken
@@ -87,7 +87,7 @@ extension GPSDReport {
     return entries
   }
 
-  /// For objects that a device has not sent.
+  /// Writes an object without values, because the device has sent none.
   private static func writeEmptyObject(_ name: StaticString, of entry: Entry, to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: name)

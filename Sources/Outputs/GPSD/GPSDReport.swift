@@ -1,6 +1,6 @@
 import NMEA
 
-/// Objects of the gpsd protocol (gpsd_json(5), release 3.27): the same keys, units and counts of decimals.
+/// Objects of the gpsd protocol (gpsd_json(5), release 3.27), with the same keys, units and numbers of decimals.
 public enum GPSDReport {
   /// Writes the objects of an epoch: a `TPV`, and a `SKY` and a `GST` if the receiver sent their values.
   public static func write(_ epoch: borrowing GNSSEpoch, to json: inout JSONWriter) {
@@ -14,12 +14,12 @@ public enum GPSDReport {
     json.endLine()
   }
 
-  /// - Parameter device: the path to name; `nil` for none
+  /// - Parameter device: the path of the device; `nil` omits it
   static func writePositionObject(_ fix: borrowing GNSSFix, device: String?, to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: "TPV")
     json.member("device", device)
-    // gpsd leaves out the two ordinary ones.
+    // gpsd omits the two usual statuses.
     if fix.status != .unknown, fix.status != .gnss { json.member("status", Int(fix.status.rawValue)) }
     json.member("mode", Int(fix.mode.rawValue))
     json.member("time", time: fix.time.map(JSONTime.init))
@@ -71,7 +71,7 @@ public enum GPSDReport {
     json.member("hdop", fix.hdop, decimals: 2)
     json.member("pdop", fix.pdop, decimals: 2)
     json.member("vdop", fix.vdop, decimals: 2)
-    // The parts after the list, and before it: the counts.
+    // The 64 bytes are for the members after the list, and the counts before it.
     let room = GPSDLimits.lineBytes - (json.count - start) - 64
     let listed = GPSDLimits.listed(sky, room: room) { index in
       var scratch = JSONWriter(capacity: 128)
@@ -89,8 +89,7 @@ public enum GPSDReport {
     json.endObject()
   }
 
-  /// Satellites are most of the written bytes, so their keys are written in one piece with the punctuation between
-  /// them.
+  /// Most of the written bytes are satellites, so a key and its punctuation are written in one piece.
   @inline(__always)
   private static func write(_ satellite: Satellite, isFirst: Bool, to json: inout JSONWriter) {
     json.fragment(isFirst ? #"{"PRN":"# : #",{"PRN":"#, then: Int(satellite.number.extended))
@@ -144,7 +143,7 @@ public enum GPSDReport {
 
 /// gpsd's error estimates: the receiver's own, or the product of the dilution of precision and a usual range error.
 extension GNSSFix {
-  /// Range errors that turn a dilution of precision into metres at 95 %, as gpsd assumes them.
+  /// The range errors by which gpsd turns a dilution of precision into metres at 95 %.
   private enum UserRangeError {
     static let position = 19.0
     static let vertical = 23.0

@@ -1,19 +1,19 @@
-/// Divides a client's bytes into requests: `?POLL;`, `?WATCH={…}`, with or without semicolon, line end or blanks, and
-/// several of them in one packet or one in several. An object without its closing brace ends with a line that ends the
-/// packet, or that a request follows: gpsd answers those too.
+/// Divides a client's bytes into requests: `?POLL;`, `?WATCH={…}`, with or without semicolon, line end or blanks, in
+/// any division into packets. An object without its closing brace ends at a line end that ends the packet or precedes
+/// another request, because gpsd answers those too.
 struct GPSDRequests {
   struct Request: Equatable {
-    /// `WATCH`; empty if this is no request.
+    /// The name, for example `WATCH`; empty if this is not a request.
     var name: String
     /// The object after the equals sign.
     var object: [UInt8]?
   }
 
-  /// gpsd takes no longer ones either.
+  /// The longest request; gpsd has the same limit.
   static let maximumLength = 4096
 
   private var pending: [UInt8] = []
-  /// How far the object has been looked at that is pending: each byte once, in however small pieces it comes.
+  /// The scan of an incomplete object. It looks at each byte once, even if the bytes arrive in small pieces.
   private var scan: ObjectScan?
 
   /// Takes the next bytes; returns the requests that they complete.
@@ -44,7 +44,7 @@ struct GPSDRequests {
     bytes = bytes.drop { separators.contains($0) }
     guard let first = bytes.first else { return nil }
     guard first == UInt8(ascii: "?") else {
-      // Not a request: everything up to the possible beginning of one.
+      // This is not a request, so skip everything up to the possible beginning of one.
       guard let end = bytes.firstIndex(where: { $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: "\n") }) else {
         return nil
       }
@@ -72,7 +72,7 @@ struct GPSDRequests {
     return Request(name: name, object: Array(object[..<end]))
   }
 
-  /// From its brace on, where a request for one begins `bytes`.
+  /// The object of a request that begins `bytes`, from its brace on.
   private static func object(of bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
     guard bytes.first == UInt8(ascii: "?") else { return nil }
     let afterName = bytes.dropFirst().drop { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 & 0xdf }
@@ -81,9 +81,9 @@ struct GPSDRequests {
     return object.first == UInt8(ascii: "{") ? object : nil
   }
 
-  /// Looks for an object's end.
+  /// Finds the end of an object.
   private struct ObjectScan {
-    /// Of the next byte to look at.
+    /// The index of the next byte to look at.
     var index: Int
     private var depth = 0
     private var isInString = false
@@ -91,9 +91,8 @@ struct GPSDRequests {
 
     init(index: Int) { self.index = index }
 
-    /// The index after the brace that closes the first, or of the request on a new line that shows that none will;
-    /// braces in strings do not count. `nil` if neither is among the bytes, which may be passed again with more after
-    /// them.
+    /// The index after the closing brace, or of the request on a new line that shows that no brace will come. Braces in
+    /// strings do not count. `nil` if neither is among the bytes; call again with more bytes after them.
     mutating func end(in bytes: ArraySlice<UInt8>) -> Int? {
       while index < bytes.endIndex {
         let byte = bytes[index]

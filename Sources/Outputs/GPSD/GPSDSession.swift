@@ -6,11 +6,11 @@ import MonotonicTime
 import NMEA
 import Publishing
 
-/// One client of the gpsd protocol.
+/// A client of the gpsd protocol.
 final class GPSDSession: StreamSession {
-  /// How the attitudes are subscribed.
+  /// The pace at which the attitude is subscribed.
   private struct AttitudePace: Equatable {
-    /// `nil` for the board's own.
+    /// The rate; `nil` for the board's own.
     var rateHz: Double?
     var isForIMUAlone: Bool
   }
@@ -18,28 +18,28 @@ final class GPSDSession: StreamSession {
   private struct State {
     var requests = GPSDRequests()
     var watch = GPSDWatch()
-    /// The leases of the watch.
+    /// The lease of the devices that the watch needs.
     var devices: Subscription?
     var states: Subscription?
     var attitudes: Subscription?
     var attitudePace: AttitudePace?
-    /// For the one receiver that the client watches, if there are several.
+    /// The subscription to the one receiver that the client watches, if there are several.
     var epochs: Subscription?
     var epochsOf: GPSDDevice?
     var epochTime = GrowingTime()
     var sentences: Subscription?
     var feed = ReceiverFeed()
-    /// Their receiver; empty for the selected one.
+    /// The receiver of the sentences; empty for the selected one.
     var sentencesOf: String?
     var offsets: Subscription?
     var reminder: ScheduledAction?
     /// The client's view of the state; `nil` if it wants no positions.
     var moments: GPSDMoments?
-    /// Of the positions that it has been told.
+    /// Rejects positions that the client already has.
     var positionTime = GrowingTime()
     var attitudeTime = GrowingTime()
     var lastReport: MonotonicInstant?
-    /// The devices that the client has been sent.
+    /// The devices as last sent to the client.
     var activity: GPSDActivations.Activity?
   }
 
@@ -92,7 +92,7 @@ final class GPSDSession: StreamSession {
     if object != nil { follow(watch) }
   }
 
-  /// The board file decides about devices: clients cannot change them.
+  /// Answers a `?DEVICE`. Clients cannot change devices, because the board file decides about them.
   private func serveDevice(_ object: [UInt8]?) {
     var devices = GPSDDevice.all(of: output.hub)
     if devices.isEmpty { return answerError("Can't perform DEVICE configuration, no devices attached.") }
@@ -163,10 +163,10 @@ final class GPSDSession: StreamSession {
 
   // MARK: Watching
 
-  /// Brings the leases in line with the watch; on the server's thread, like `end`.
+  /// Adjusts the leases to the watch. Runs on the server's thread, like `end`.
   private func follow(_ watch: GPSDWatch) {
     let subject = subject(of: watch)
-    // Before anything wakes, so that the client is told of it.
+    // This comes before anything wakes, so that the client is told about it.
     hold(\.devices, watch.wantsReports) {
       output.activations.changes.subscribe(as: holder, receiveValue: { [weak self] in self?.receive($0) })
     }
@@ -194,7 +194,7 @@ final class GPSDSession: StreamSession {
     if !isSilenceTold { reminder?.cancel() }
   }
 
-  /// Takes a place among those who are told the same, and leaves another.
+  /// Joins the group of clients that receive the same objects, and leaves the previous one.
   private func followMoments(_ watch: GPSDWatch) {
     var new: GPSDMoments?
     if subject(of: watch).wantsPositions {
@@ -209,15 +209,15 @@ final class GPSDSession: StreamSession {
     present?.leave()
   }
 
-  /// Unless it is so old that its position would be no present one.
+  /// The present state; `nil` if its position is too old.
   private var presentState: FusedState? {
     output.hub.presentState(at: output.host.now, within: output.silence)
   }
 
-  /// A new client gets the present state at once: the next epoch may be seconds away, which is no loss of the fix. If
-  /// nothing is known yet, nothing is sent.
+  /// A new client gets the present state at once: the next epoch may be seconds away, and that is no loss of the fix.
+  /// If nothing is known yet, nothing is sent.
   private func greet(_ watch: GPSDWatch) {
-    // Objects from before the watch say nothing about the present.
+    // Objects from before the watch are outdated.
     state.withLock { $0.lastReport = nil }
     var json = JSONWriter(capacity: 1024)
     json.lineEnd = "\r\n"
@@ -234,7 +234,7 @@ final class GPSDSession: StreamSession {
       json.endLine()
       greet(json.bytes, \.positionTime, fused.positionTime, of: fused.at)
     } else if let epoch {
-      // Until now it was awake only for its sentences, without the fused state.
+      // Until now the receiver was awake only for its sentences, without the fused state.
       GPSDReport.writePositionObject(epoch.fix, device: device, to: &json)
       json.endLine()
       greet(json.bytes, \.positionTime, epoch.fix.time, of: epoch.at)
@@ -246,7 +246,7 @@ final class GPSDSession: StreamSession {
     of instant: MonotonicInstant
   ) {
     state.withLock { state in
-      // Under the lock: an event at the same time goes before or after it, and never twice.
+      // This is under the lock, so that a concurrent event goes before or after it, and never twice.
       let isNew = state.lastReport == nil && state[keyPath: times].take(time, of: instant)
       state.lastReport = MonotonicClock().now
       if isNew { connection.send(bytes) }
@@ -259,7 +259,7 @@ final class GPSDSession: StreamSession {
     return receiver?.reader.device.source.latest.flatMap { output.host.now - $0.at < output.silence ? $0 : nil }
   }
 
-  /// A client that watches one of several receivers gets that receiver's values, whichever is selected for the state.
+  /// Sends a client that watches one of several receivers that receiver's values, whichever receiver the state uses.
   private func followReceiver(_ watch: GPSDWatch) {
     let receiver = subject(of: watch).oneReceiver
     let present = state.withLock { $0.epochsOf }
@@ -275,9 +275,9 @@ final class GPSDSession: StreamSession {
     old?.cancel()
   }
 
-  /// Likewise its sentences.
+  /// Sends a client that watches one of several receivers that receiver's sentences.
   private func followSentences(_ watch: GPSDWatch) {
-    // An IMU has none, and is no reason to wake the receiver for its.
+    // An IMU has no sentences, so a watch of it must not wake the receiver.
     let subject = subject(of: watch)
     let source = watch.wantsSentences && !subject.isOfIMU ? subject.namedReceiver?.id ?? "" : nil
     if source == state.withLock({ $0.sentencesOf }) { return }
@@ -292,8 +292,8 @@ final class GPSDSession: StreamSession {
     old?.cancel()
   }
 
-  /// Attitudes at a pace of their own: where the client asks for one, or for the IMU alone, or where the board has no
-  /// receiver to set the pace. Otherwise they come with the receiver's epochs.
+  /// Subscribes to attitudes at their own pace if the client requests one, watches only the IMU, or the board has no
+  /// receiver. Otherwise they come with the receiver's epochs.
   private func followAttitudes(_ watch: GPSDWatch) {
     let isOfIMU = subject(of: watch).isOfIMU
     let isWanted = watch.wantsReports && (watch.device == nil || isOfIMU)
@@ -304,7 +304,7 @@ final class GPSDSession: StreamSession {
       output.host.attitudes(rateHz: pace.rateHz, besideReceiver: pace.rateHz != nil || pace.isForIMUAlone).subscribe(
         as: holder, receiveValue: { [weak self] in self?.sendAttitude($0) })
     }
-    // The new subscription stands before the old one goes: changing the pace is no reason for a power cycle.
+    // The new subscription begins before the old one ends: a new pace is no reason for a power cycle.
     let old = state.withLock { state in
       defer { (state.attitudes, state.attitudePace) = (new, pace) }
       return state.attitudes
@@ -314,7 +314,7 @@ final class GPSDSession: StreamSession {
 
   private func subject(of watch: GPSDWatch) -> GPSDSubject { GPSDSubject(of: watch, on: output.hub, output.board) }
 
-  /// Subscribes or leaves, outside of the lock: either may power a device.
+  /// Subscribes or unsubscribes outside the lock, because either may power a device.
   private func hold(
     _ lease: WritableKeyPath<State, Subscription?>, _ isWanted: Bool, _ subscribe: () -> Subscription
   ) {
@@ -336,7 +336,7 @@ final class GPSDSession: StreamSession {
     guard let moments = state.withLock({ $0.moments }) else { return }
     moments.withBytes(of: fused) { bytes, statesPosition in
       state.withLock { state in
-        // A new client may have been sent this sample already.
+        // A new client may already have this sample.
         if statesPosition, !state.positionTime.take(fused.positionTime, of: fused.at) { return }
         state.lastReport = MonotonicClock().now
         connection.send(bytes)
@@ -388,23 +388,24 @@ final class GPSDSession: StreamSession {
     connection.send(json.bytes)
   }
 
-  /// A `DEVICE` for each that has woken, fallen asleep or said who it is, and for all of a new board.
+  /// Sends a `DEVICE` for each device that woke, fell asleep or reported its identity, and for all devices of a new
+  /// board.
   private func receive(_ activity: GPSDActivations.Activity) {
     let (told, watch) = state.withLock { state in
       defer { state.activity = activity }
       return (state.activity, state.watch)
     }
-    // The first is the one that the client has just been sent with its watch.
+    // The client has just received the first one with its watch.
     guard let told else { return }
     if activity.hub != told.hub, let device = watch.device,
       !GPSDDevice.all(of: output.hub).contains(where: { $0.path == device })
     {
-      // The watched device is gone, so nothing is kept awake for the client.
+      // The watched device is gone, so nothing stays awake for the client.
       state.withLock { $0.watch = GPSDWatch() }
       answerError("The board has no \(device.prefix(80)) any more: the watch has ended")
       return follow(GPSDWatch())
     }
-    // The same path may stand for another device now, and for one of several.
+    // The same path may now belong to another device, or to one of several.
     if activity.hub != told.hub { follow(watch) }
     guard watch.wantsReports else { return }
     var json = JSONWriter(capacity: 512)
@@ -422,8 +423,8 @@ final class GPSDSession: StreamSession {
     if json.count > 0 { connection.send(json.bytes) }
   }
 
-  /// A word a second while there is nothing to report: clients take a connection without data for a dead one. Receivers
-  /// that find no position say so themselves; this is for those that say nothing.
+  /// Sends a message every second while there is nothing to report, because clients treat a silent connection as dead.
+  /// Receivers without a position report that themselves; this is for receivers that send nothing.
   private func remind() {
     let now = MonotonicClock().now
     let isSilent = state.withLock { $0.lastReport.map { now - $0 >= output.silence } ?? true }
@@ -446,7 +447,7 @@ final class GPSDSession: StreamSession {
       defer { state.reminder = next }
       return (state.reminder, true)
     }
-    // A watch that was switched off and on in the meantime has its own reminder: one of them is enough.
+    // A watch that was switched off and on in the meantime has its own reminder, and one is enough.
     overtaken?.cancel()
     if !isWanted { next.cancel() }
   }

@@ -1,10 +1,10 @@
 import Devices
 import NMEA
 
-/// What only the receiver knows of an epoch, in the gpsd protocol's objects.
+/// Values that only the receiver knows, in the gpsd protocol's objects.
 extension GPSDReport {
-  /// Writes a `SKY` with all dilutions: the receiver's own, and missing ones computed from the positions of its
-  /// satellites. Unknown values of a satellite are left out.
+  /// Writes a `SKY` with all dilutions: the receiver's own, and otherwise values computed from the directions of its
+  /// satellites. Unknown values of a satellite are omitted.
   ///
   /// - Parameter lineBytes: the maximum length of the line that contains the object, counted from the beginning of the
   ///   object
@@ -27,7 +27,7 @@ extension GPSDReport {
       json.member("ydop", computed?.y, decimals: 2)
       json.member("vdop", known(fix.vdop) ?? computed?.vertical, decimals: 2)
       var scratch = JSONWriter(capacity: 128)
-      // The parts after the list, and before it: the counts.
+      // The 64 bytes are for the members after the list, and the counts before it.
       let room = lineBytes - (json.count - start) - 64
       let listed = GPSDLimits.listed(sky, room: room) { index in
         scratch.removeAll()
@@ -45,7 +45,7 @@ extension GPSDReport {
     }
   }
 
-  /// Receivers without a fix fill in 99.99, and some 0.
+  /// A known dilution. Receivers without a fix report 99.99, and some 0.
   private static func known(_ dilution: Double?) -> Double? { dilution.flatMap { $0 > 0 && $0 < 99 ? $0 : nil } }
 
   private static func write(_ satellite: Satellite, to json: inout JSONWriter) {
@@ -58,7 +58,7 @@ extension GPSDReport {
       json.member("az", Double(satellite.azimuthDegrees), decimals: 1)
       json.member("el", Double(satellite.elevationDegrees), decimals: 1)
     }
-    // The decoder's 0 is that of a satellite that is not tracked.
+    // The decoder uses 0 for a satellite that is not tracked.
     if satellite.signalStrength != 0 { json.member("ss", Double(satellite.signalStrength), decimals: 1) }
     json.member("used", satellite.isUsed)
     json.endObject()

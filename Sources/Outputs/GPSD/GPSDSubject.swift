@@ -10,20 +10,20 @@ struct GPSDSubject {
     (self.watch, self.hub, self.board) = (watch, hub, board)
   }
 
-  /// Whether the client is told of the state's positions.
+  /// Whether the client receives the state's positions.
   var wantsPositions: Bool { watch.wantsReports && !isOfIMU && oneReceiver == nil }
 
-  /// Whether the client is told of positions, and so of their lack.
+  /// Whether the client receives positions, and is therefore told if there are none.
   var isPositionTold: Bool { wantsPositions || oneReceiver != nil }
 
-  /// Whose positions the client is told in place of the state's.
+  /// The receiver whose positions replace those of the state.
   var oneReceiver: GPSDDevice? { watch.wantsReports ? namedReceiver : nil }
 
   /// The receiver that a watch names, if its values differ from those of the state.
   var namedReceiver: GPSDDevice? {
     guard let path = watch.device else { return nil }
     let receivers = GPSDDevice.all(of: hub).filter(\.isReceiver)
-    // Of a single one that is fused the state says more.
+    // If a single receiver is fused, the state contains more than its values.
     let isState = receivers.count == 1 && receivers.allSatisfy { board.fusedDevices.contains($0.id) }
     return isState ? nil : receivers.first { $0.path == path }
   }

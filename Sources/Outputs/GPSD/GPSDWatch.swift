@@ -3,25 +3,25 @@ struct GPSDWatch: Equatable {
   var isEnabled = false
   var wantsJSON = false
   var wantsNMEA = false
-  /// 0 none; 1 sentences, and messages in hexadecimal digits; 2 bytes as they came.
+  /// 0: no raw data; 1: sentences, and messages in hexadecimal digits; 2: bytes as received.
   var raw = 0
   var isScaled = false
   var wantsPPS = false
-  /// Nothing of other devices.
+  /// The path of the only device to report.
   var device: String?
-  /// How many `ATT` and `IMU` a second; `nil` for one with each of the receiver's epochs. Not gpsd's: it has no sensor that
-  /// is quicker than its receivers.
+  /// The number of `ATT` and `IMU` a second; `nil` for one with each of the receiver's epochs. gpsd has no such member,
+  /// because it has no sensor that is faster than its receivers.
   var attitudeRateHz: Double?
 
   var wantsSentences: Bool { isEnabled && (wantsNMEA || raw > 0) }
   var wantsReports: Bool { isEnabled && wantsJSON }
   var wantsOffsets: Bool { isEnabled && wantsPPS }
-  /// A watch by itself keeps the devices awake, for clients that poll.
+  /// Whether the watch only keeps the devices awake, for clients that poll.
   var isForPolling: Bool { isEnabled && !wantsJSON && !wantsSentences && !wantsPPS }
 
   private static let attitudeRates = 0.1...100.0
 
-  /// Changes the members that the object names. Defaults: a watch enables, without the pulse and without scaling, and
+  /// Changes the members that the object names. By default, a watch enables, without the pulse and without scaling, and
   /// applies to all devices.
   mutating func change(by object: [UInt8]) throws(GPSDMembers.Refusal) {
     let members = try GPSDMembers(object)
@@ -33,7 +33,7 @@ struct GPSDWatch: Equatable {
     watch.isScaled = try members.boolean("scaled") ?? false
     watch.wantsPPS = try members.boolean("pps") ?? false
     watch.device = try members.string("device").map { GPSDLimits.path($0) }
-    // gpsd sends an empty one for all.
+    // In gpsd, an empty path means all devices.
     if watch.device?.isEmpty == true { watch.device = nil }
     if let rate = try members.number("attitudeRate") {
       let range = GPSDWatch.attitudeRates

@@ -3,8 +3,8 @@ import HTTPTypes
 import Hub
 import Hummingbird
 
-/// Refuses unintended requests: from pages of other sites in a browser, under names that others have pointed at this
-/// machine (DNS rebinding), and without the token.
+/// Refuses unwanted requests: requests without the token, from other sites' pages in a browser, and under foreign names
+/// that point at this machine (DNS rebinding).
 struct AccessMiddleware: RouterMiddleware {
   typealias Context = HTTPContext
 
@@ -31,7 +31,8 @@ struct AccessMiddleware: RouterMiddleware {
     guard let host = request.head.authority else {
       throw HTTPError(.badRequest, message: "the request names no host")
     }
-    // The library takes the first as the authority and leaves the others where they are. A proxy may have looked at another.
+    // The library uses the first Host field as the authority and keeps the others, and a proxy may have checked another
+    // one.
     guard request.headers[AccessMiddleware.host] == nil else {
       throw HTTPError(.badRequest, message: "the request names more than one host")
     }
@@ -46,9 +47,8 @@ struct AccessMiddleware: RouterMiddleware {
         .forbidden,
         message: "pages of other sites may not talk to this hub; a proxy before it has to pass the Host header on")
     }
-    // An image or a link of another site's page asks without an origin, and would wake the devices as well. Browsers say
-    // where such a request comes from, if the connection is encrypted or does not leave the machine; a link to the page
-    // itself is welcome.
+    // An image or a link on another site's page sends no origin, and would wake the devices as well. Browsers name the
+    // source of such a request if the connection is encrypted or local. A link to the page itself is allowed.
     let site = request.headers[AccessMiddleware.site] ?? "none"
     guard ["none", "same-origin"].contains(site) || request.uri.path == "/" else {
       throw HTTPError(.forbidden, message: "pages of other sites may not talk to this hub")
@@ -64,7 +64,8 @@ struct AccessMiddleware: RouterMiddleware {
     return try await next(request, context)
   }
 
-  /// An address is no name: a client that uses one has not been directed here by a foreign name.
+  /// Whether an authority is this machine's. Addresses are allowed, because a foreign name cannot have led a client to
+  /// them.
   private func isOwn(_ authority: String) -> Bool {
     if authority.hasPrefix("[") {
       return IPAddress(String(authority.dropFirst().prefix { $0 != "]" })) != nil

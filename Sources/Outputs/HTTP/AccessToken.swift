@@ -2,7 +2,8 @@ import FoundationEssentials
 import HTTPTypes
 import Hub
 
-/// The password of the programming interface. Lives in a file, so that it is in no list of processes and in no history.
+/// The password of the programming interface. It is stored in a file, so that no list of processes and no history shows
+/// it.
 struct AccessToken: Equatable {
   enum Failure: Error, CustomStringConvertible {
     case missing
@@ -27,7 +28,7 @@ struct AccessToken: Equatable {
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// The token that a port needs; `nil` where it needs none. Others than this machine may not connect without.
+  /// The token that a port needs; `nil` if it needs none. Other machines may not connect without a token.
   static func load(for port: Board.HTTPPort) throws(Failure) -> AccessToken? {
     let token = try load(from: port.tokenFile)
     guard token != nil || port.endpoint.isLoopback else { throw .missing }
@@ -47,8 +48,8 @@ struct AccessToken: Equatable {
     return AccessToken(found.secret)
   }
 
-  /// Whether a request brings the token, as a bearer or as the password of any user: browsers ask people for that, and
-  /// send it along with their event streams too.
+  /// Whether a request contains the token, as a bearer token or as the password of any user. Browsers ask people for a
+  /// password, and also send it with their event streams.
   func isBrought(by fields: HTTPFields) -> Bool {
     guard let value = fields[.authorization] else { return false }
     let words = value.split(separator: " ", maxSplits: 1)
@@ -63,7 +64,7 @@ struct AccessToken: Equatable {
     }
   }
 
-  /// Takes as long for a nearly right guess as for a wrong one.
+  /// Compares in constant time, so that a nearly right guess takes as long as a wrong one.
   private func isEqual(_ guess: [UInt8]) -> Bool {
     var difference = guess.count ^ bytes.count
     for index in bytes.indices { difference |= Int(bytes[index] ^ (guess.isEmpty ? 0 : guess[index % guess.count])) }

@@ -1,12 +1,13 @@
-/// Which bytes of a file a request wants (RFC 9110, section 14.1.2): one range, as browsers ask for it.
+/// The bytes of a file that a request wants (RFC 9110, section 14.1.2): one range, the form that browsers use.
 struct ByteRange: Equatable {
   let first: UInt64
-  /// The last byte, which belongs to it; `nil` for the end of the file.
+  /// The last byte, inclusive; `nil` for the end of the file.
   let last: UInt64?
-  /// Counted from the end of the file: `first` is the number of bytes.
+  /// Whether the range counts from the end of the file. Then `first` is the number of bytes.
   let isSuffix: Bool
 
-  /// - Parameter field: `bytes=0-16383`, `bytes=100-` or `bytes=-100`; `nil` for anything else, several ranges too
+  /// - Parameter field: `bytes=0-16383`, `bytes=100-` or `bytes=-100`
+  /// - Returns: `nil` for anything else, including several ranges
   init?(_ field: String) {
     let unit = "bytes="
     guard field.lowercased().hasPrefix(unit) else { return nil }
@@ -24,7 +25,7 @@ struct ByteRange: Equatable {
     }
   }
 
-  /// The bytes of a file of that size, `limit` of them at most; `nil` if it has none of them.
+  /// The bytes of a file of this size, at most `limit`; `nil` if the file has none of them.
   func bytes(of size: UInt64, limit: UInt64) -> Range<UInt64>? {
     let start = isSuffix ? size - min(first, size) : first
     guard start < size else { return nil }

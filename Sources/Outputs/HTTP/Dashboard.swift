@@ -3,13 +3,13 @@ import HTTPTypes
 import Hummingbird
 import Publishing
 
-/// The page for people: one document, its styles and its scripts, all of them in the executable.
+/// The page for people. The executable contains its document, styles and scripts.
 struct Dashboard {
-  /// Where the page finds the map of a board whose map is a file.
+  /// The path of the map if the board's map is a file.
   private static let mapPath = "tiles.pmtiles"
 
   let host: HubHost
-  /// What reads the map.
+  /// The threads that read the map.
   private let threads = ReadingThreads()
 
   init(host: HubHost) { self.host = host }
@@ -26,7 +26,7 @@ struct Dashboard {
     ("anchor.js", PackageResources.anchor_js),
   ]
 
-  /// Changes with each of the page's documents: a page that is open for months finds out that the hub has another one.
+  /// A digest of the page's documents. A page that stays open for months notices by it that the hub has a new version.
   private static let digest: String = {
     let documents = [PackageResources.dashboard_html] + styles.map(\.bytes) + scripts.map(\.bytes)
     return HTTPDocument.digest(of: documents.joined())

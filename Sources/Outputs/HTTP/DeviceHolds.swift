@@ -3,17 +3,17 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// Devices that callers have requested to be kept awake for some time. Each hold belongs to its caller: its identifier
-/// permits prolonging or releasing it, and requests of others never shorten it.
+/// Devices that clients keep awake for a requested time. Each hold belongs to its client: its identifier permits
+/// extending or releasing it, and no other request shortens it.
 final class DeviceHolds: Sendable {
-  /// How many there may be at once.
+  /// The maximum number of holds.
   static let limit = 256
-  /// How long one may last in seconds: a day for root, the hub's own user, the service's group, and those who have the port's token;
-  /// an hour for others. Prolonging one is no longer.
+  /// The longest hold in seconds: a day for root, the hub's own user, the service's group, and clients with the port's
+  /// token; an hour for others. The limit also applies to each extension.
   static let longest = 86_400.0
   static let longestOfOthers = 3600.0
 
-  /// A hold as its caller knows it.
+  /// A hold, as its client sees it.
   struct Hold: Equatable, Sendable {
     var id: String
     var device: String
@@ -21,7 +21,7 @@ final class DeviceHolds: Sendable {
     var remaining: Duration
   }
 
-  /// The reason why there is none for a caller.
+  /// The reason why a client gets no hold.
   struct Refusal: Error {
     var reason: String
   }
@@ -47,7 +47,7 @@ final class DeviceHolds: Sendable {
     clock.onResume { [weak self] in self?.resume(after: $0) }.store(in: lifetime)
   }
 
-  /// Every hold, the next to end first.
+  /// All holds, sorted by their end.
   var all: [Hold] {
     let now = clock.now
     return entries.withLock { entries in
@@ -55,11 +55,12 @@ final class DeviceHolds: Sendable {
     }.sorted { ($0.remaining, $0.id) < ($1.remaining, $1.id) }
   }
 
-  /// Keeps a device awake, where its user may have one more.
+  /// Keeps a device awake, if its user may have another hold.
   func hold(
     _ device: String, for duration: Duration, as holder: String, of user: PlaceUser
   ) throws(Refusal) -> Hold {
-    // Checked before as well as after: a refused request must not have woken the device.
+    // This check comes before the device wakes, and is repeated afterwards, because a refused request must not wake a
+    // device.
     if let reason = entries.withLock({ DeviceHolds.refusal(of: user, $0) }) { throw Refusal(reason: reason) }
     let id = DeviceHolds.newIdentifier()
     let lease = host.wakefulness(of: device).subscribe(as: Holder(holder), receiveValue: { _ in })
@@ -83,7 +84,7 @@ final class DeviceHolds: Sendable {
     user.refusal(to: limit, among: entries.values.lazy.map(\.user))
   }
 
-  /// Makes a hold last for a time from now; `nil` if it is over, or another device's.
+  /// Extends a hold from now; `nil` if it is over, or belongs to another device.
   func renew(_ id: String, of device: String, for duration: Duration) -> Hold? {
     let end = clock.now + duration
     let timer = clock.schedule(at: end) { [weak self] in self?.isOver(id) }
@@ -100,7 +101,7 @@ final class DeviceHolds: Sendable {
     return hold
   }
 
-  /// The machine was suspended, which counts for the time of a hold.
+  /// Advances the ends of holds after the machine was suspended.
   private func resume(after slept: Duration) {
     let ends = entries.withLock { entries in
       for id in entries.keys { entries[id]?.end.moveBack(by: slept) }
@@ -117,11 +118,13 @@ final class DeviceHolds: Sendable {
     }
   }
 
-  /// If the time was over before the hold was entered, for example because the machine was stopped, its timer has found
+  /// Ends a hold whose time was over before it was stored, for example because the machine was stopped. Its timer found
   /// nothing to end.
   private func endIfOver(_ id: String, _ end: MonotonicInstant) { if end <= clock.now { isOver(id) } }
 
-  /// Ends a hold; returns whether there was one of that device.
+  /// Ends a hold.
+  ///
+  /// - Returns: whether the device had this hold
   func release(_ id: String, of device: String) -> Bool {
     let entry = entries.withLock { entries in
       entries[id]?.device == device ? entries.removeValue(forKey: id) : nil
@@ -131,11 +134,11 @@ final class DeviceHolds: Sendable {
     return entry != nil
   }
 
-  /// Ends every hold: the hub ends, or root requests it.
+  /// Ends every hold, because the hub ends or root requests it.
   @discardableResult
   func releaseAll() -> Int { all.count { release($0.id, of: $0.device) } }
 
-  /// The time of a hold is over, unless it has been prolonged while the timer fired.
+  /// Ends a hold whose time is over, unless it was extended while the timer fired.
   private func isOver(_ id: String) {
     let entry = entries.withLock { entries in
       entries[id].map { $0.end <= clock.now } == true ? entries.removeValue(forKey: id) : nil
@@ -143,7 +146,7 @@ final class DeviceHolds: Sendable {
     entry?.lease.cancel()
   }
 
-  /// It cannot be guessed: its knowledge is the right to end the hold.
+  /// A random identifier. It cannot be guessed, because it gives the right to end the hold.
   private static func newIdentifier() -> String {
     var random = SystemRandomNumberGenerator()
     return String(UInt64.random(in: .min ... .max, using: &random), radix: 36)

@@ -7,19 +7,19 @@ final class EventEncoding: Sendable {
   private struct State: ~Copyable {
     var at: MonotonicInstant?
     var json = JSONWriter(capacity: 2048)
-    /// The latest event; clients that have not sent theirs yet share its memory.
+    /// The latest event. Clients that have not sent it yet share its memory.
     var event = ByteBuffer()
   }
 
   private let name: String?
   private let state = Guarded(State())
 
-  /// - Parameter name: the event's name; one without a name is a browser's `message`
+  /// - Parameter name: the event's name; without a name, browsers call it `message`
   init(named name: String? = nil) { self.name = name }
 
   /// The event for the value of one instant.
   ///
-  /// - Parameter encode: writes the value as one line; not called where this instant's has been written
+  /// - Parameter encode: writes the value as one line; not called if this instant's event exists
   func event(at instant: MonotonicInstant, encode: (inout JSONWriter) -> Void) -> ByteBuffer {
     state.withLock { state in
       if state.at == instant { return state.event }
@@ -30,7 +30,7 @@ final class EventEncoding: Sendable {
       if let name { event.writeString("event: \(name)\n") }
       event.writeString("id: \(instant.nanoseconds)\ndata: ")
       event.writeBytes(state.json.bytes)
-      // The value's own line end is the field's; an empty line ends the event.
+      // The value's line end also ends the field, and an empty line ends the event.
       event.writeString("\n")
       state.at = instant
       state.event = event

@@ -3,21 +3,21 @@ import Guarding
 import MonotonicTime
 import NIOCore
 
-/// Runs tasks on the thread of an event loop: serving a connection then never waits for another thread, and Swift's own
-/// thread pool, whose housekeeping wakes a process once a second for ever, is not started.
+/// Runs tasks on the thread of an event loop. Serving a connection then never waits for another thread. It also avoids
+/// Swift's own thread pool, whose housekeeping wakes a process once a second for ever.
 ///
-/// An event loop looks at its sockets only when it has nothing else to do. Tasks that come faster than it completes
-/// them would prevent that for ever: no other client could connect, and a client that has left would not be noticed. So
-/// they get the loop for a slice of time, after which the sockets have their turn.
+/// An event loop looks at its sockets only when it has nothing else to do. Tasks that arrive faster than it completes
+/// them would prevent that for ever: no other client could connect, and the hub would not notice a client that left.
+/// Therefore tasks get the loop only for a slice of time before the sockets get their turn.
 final class EventLoopTasks: TaskExecutor {
-  /// Long compared with the cost of a look at the sockets, short for a client that waits to connect.
+  /// The slice is long compared with the cost of checking the sockets, and short for a client that waits to connect.
   private static let slice = Duration.milliseconds(5)
-  /// The loop's sockets have their turn where its next work lies ahead, however little.
+  /// The loop checks its sockets only if its next work is in the future, so this short delay is enough.
   private static let pause = TimeAmount.microseconds(50)
 
   private struct State {
     var jobs = Deque<UnownedJob>()
-    /// The loop has been asked to run them, or is at it.
+    /// Whether the loop will run the tasks, or is running them.
     var isScheduled = false
   }
 

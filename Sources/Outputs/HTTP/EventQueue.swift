@@ -2,7 +2,7 @@ import Guarding
 import NIOCore
 
 /// The waiting events of one client of an event stream. A value is worth less with each newer one, so the newest values
-/// are kept; news are not repeated by any later event, and come before all values.
+/// are kept. News, which no later event repeats, come before all values.
 final class EventQueue: Sendable {
   static let usualValueLimit = 8
   private static let newsLimit = 256
@@ -10,7 +10,9 @@ final class EventQueue: Sendable {
   private struct Line {
     var events: [ByteBuffer] = []
 
-    /// Returns whether the oldest had to make room.
+    /// Adds an event.
+    ///
+    /// - Returns: whether the oldest was dropped for it
     mutating func add(_ event: ByteBuffer, atMost limit: Int) -> Bool {
       events.append(event)
       guard events.count > limit else { return false }
@@ -29,13 +31,13 @@ final class EventQueue: Sendable {
   private let valueLimit: Int
   private let traffic: OutputTraffic.Kind
   private let state = Guarded(State())
-  /// One after something has been sent, however much that is.
+  /// Yields once after something was sent, however many events that is.
   let signals: AsyncStream<Void>
   private let signal: AsyncStream<Void>.Continuation
 
   /// - Parameters:
   ///   - valueLimit: the number of values by which a client may fall behind
-  ///   - traffic: counts those that it does not get
+  ///   - traffic: counts the events that the client does not get
   init(valueLimit: Int, traffic: OutputTraffic.Kind) {
     self.valueLimit = valueLimit
     self.traffic = traffic
@@ -53,7 +55,7 @@ final class EventQueue: Sendable {
     signal.yield()
   }
 
-  /// The next to be written; `nil` where nothing waits.
+  /// The next event to write; `nil` if none waits.
   func next() -> ByteBuffer? { state.withLock { $0.news.next() ?? $0.values.next() } }
 
   /// Ends the signals once the sent bytes are written.

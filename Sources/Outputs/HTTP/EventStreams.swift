@@ -6,7 +6,8 @@ import Publishing
 
 /// Server-sent events. The open connection is the subscription.
 final class EventStreams: Sendable {
-  /// Proxies take a connection on which nothing happens for dead, and a client that has vanished shows when it is written to.
+  /// The interval of comments, because proxies treat a silent connection as dead, and because only writing reveals that
+  /// a client has vanished.
   private static let keepAlive = TimeAmount.seconds(15)
   /// The time after which a refused client may ask again.
   private static let retrySeconds = "10"
@@ -59,7 +60,7 @@ final class EventStreams: Sendable {
     let place = try place(for: context)
     return Response(
       status: .ok,
-      // The last one is nginx's: it is not to collect events until they are worth sending.
+      // The last header tells nginx not to collect events before it sends them.
       headers: [
         .contentType: "text/event-stream", .cacheControl: "no-store", HTTPField.Name("X-Accel-Buffering")!: "no",
       ],
@@ -78,11 +79,11 @@ final class EventStreams: Sendable {
     }
   }
 
-  /// Answers with one value, for which it waits as long as the client does. While it waits it has a place as a stream has: it keeps
-  /// devices awake as well.
+  /// Answers with one value, and waits for it as long as the client does. While it waits it takes a place, as a stream
+  /// does, because it keeps devices awake too.
   ///
   /// - Parameters:
-  ///   - values: is subscribed to as the client; the first value, or the end without one, is the answer
+  ///   - values: subscribed to in the client's name; its first value, or its end without a value, is the answer
   ///   - document: makes the answer
   func response<Value: Sendable>(
     to request: Request, _ context: HTTPContext, of values: Deferred<Value, Never>,

@@ -1,16 +1,16 @@
 import Hub
 import Hummingbird
 
-/// What a client wants of the event stream.
+/// A client's choice of events.
 enum EventWish {
   case values(ViewRequest)
-  /// What happens to the fences, and nothing else. Wakes nothing.
+  /// Only the events of the fences. Wakes nothing.
   case fences
 
   /// The permitted parameters.
   static let words = ViewRequest.Values.names + ["only"]
 
-  /// - Throws: where the query says what no client can want
+  /// - Throws: if the query is invalid
   init(_ request: Request) throws {
     guard let only = try HTTPQuery.text("only", of: request) else {
       self = .values(try HTTPQuery.view(of: request))

@@ -8,8 +8,8 @@ import Publishing
 
 /// Fences that are added and removed while the hub runs.
 ///
-/// A fence watches for as long as nobody removes it, and has receivers woken for that. So it takes what a hold of more than an hour
-/// takes: an account that is trusted, or the port's token.
+/// A fence watches until it is removed, and wakes receivers for that. Adding one therefore takes the same rights as a
+/// hold of more than an hour: a trusted account, or the port's token.
 enum FenceRoutes {
   private static let longestBody = 4096
 
@@ -63,7 +63,7 @@ enum FenceRoutes {
     return response
   }
 
-  /// Waits for the board's position, if the fence is about that.
+  /// Adds a fence. Waits for the board's position, if the fence is about that.
   private static func add(
     _ order: FenceOrder, to host: HubHost, as holder: Holder
   ) async throws -> AddedFenceOutcome {

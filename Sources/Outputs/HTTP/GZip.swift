@@ -4,16 +4,16 @@ import NIOEmbedded
 import NIOHTTP1
 import NIOHTTPCompression
 
-/// Compresses whole answers, and tells who takes them so.
+/// Compresses whole answers for clients that accept gzip.
 enum GZip {
-  /// An answer that fits into one packet gains nothing from compression.
+  /// The smallest answer to compress. A smaller one fits into one packet anyway.
   static let leastSize = 1400
 
-  /// The bytes in gzip's format; `nil` where that saves nothing.
+  /// The bytes in gzip's format; `nil` if that saves nothing.
   static func compressed(_ bytes: ByteBuffer) -> ByteBuffer? {
     guard bytes.readableBytes >= leastSize else { return nil }
-    // The library compresses everything that passes through a connection. Event streams, which are most of it, do not
-    // need that and would pay for it with each event, so it gets a separate connection that leads nowhere.
+    // The library compresses everything that passes through a connection. Event streams are most of that, do not need
+    // it, and would pay for it with each event. The compression therefore has its own connection, which leads nowhere.
     let channel = EmbeddedChannel()
     defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
     var compressed = ByteBuffer()
@@ -35,7 +35,7 @@ enum GZip {
     return compressed.readableBytes > 0 && compressed.readableBytes < bytes.readableBytes ? compressed : nil
   }
 
-  /// Whether a client takes answers in this format (RFC 9110, section 12.5.3).
+  /// Whether a client accepts answers in this format (RFC 9110, section 12.5.3).
   static func isAccepted(by fields: HTTPFields) -> Bool {
     var anything = false
     for choice in fields[values: .acceptEncoding].joined(separator: ",").lowercased().split(separator: ",") {

@@ -4,14 +4,14 @@ import Hub
 import NIOCore
 import NIOHTTPTypes
 
-/// Prepares a connection, and ends it if it is not admitted, sends more than any client needs to, or is idle.
+/// Prepares a connection, and closes it if it is not admitted, is idle, or sends more than any client needs to.
 final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
   typealias InboundOut = HTTPRequestPart
   typealias OutboundIn = HTTPResponsePart
   typealias OutboundOut = HTTPResponsePart
 
-  /// Nothing that is served here takes more than a few parameters.
+  /// The longest request body. No route here needs more than a few parameters.
   private static let bodyLimit = 64 * 1024
 
   private let port: Board.HTTPPort
@@ -19,7 +19,7 @@ final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
   private let sent = SentBytes()
   private var patience: ConnectionPatience
   private var bodySize = 0
-  /// When the connection is looked at again.
+  /// The next check of the connection.
   private var nextLook: (at: NIODeadline, task: Scheduled<Void>)?
 
   init(_ port: Board.HTTPPort, connections: HTTPConnections) {
@@ -35,7 +35,7 @@ final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
   }
 
   func handlerAdded(context: ChannelHandlerContext) {
-    // Between all that makes bytes of an answer and the socket.
+    // The handler sits between everything that makes bytes of an answer and the socket.
     try? context.pipeline.syncOperations.addHandler(sent, position: .first)
     guard let options = context.channel.syncOptions else { return }
     try? options.setOption(.writeBufferWaterMark, value: .init(low: 4096, high: 16384))
@@ -49,7 +49,7 @@ final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
 
   func channelActive(context: ChannelHandlerContext) {
     let text = context.channel.remoteAddress?.ipAddress ?? ""
-    // A link-local address comes with the interface that it is local to.
+    // A link-local address has its interface appended.
     guard let address = IPAddress(String(text.prefix { $0 != "%" })), port.admits(address) else {
       connections.refused()
       context.close(promise: nil)
@@ -96,7 +96,7 @@ final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
 
   // MARK: Progress
 
-  /// Looks whether anything moves, and when to look again.
+  /// Checks whether the connection makes progress, and schedules the next check.
   private func look(_ context: ChannelHandlerContext) {
     guard let waiting = try? context.channel.syncOptions?.getOption(.bufferedWritableBytes) else { return }
     let outgoing = ConnectionPatience.Outgoing(
@@ -112,7 +112,7 @@ final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
 
   private func lookAgain(at end: NIODeadline?, _ context: ChannelHandlerContext) {
     guard let end else { return stopLooking() }
-    // One that is too early only looks once more.
+    // An early check only schedules the next one.
     if let nextLook, nextLook.at <= end { return }
     stopLooking()
     let task = context.eventLoop.assumeIsolatedUnsafeUnchecked().scheduleTask(deadline: end) { [self] in

@@ -4,17 +4,17 @@ import NIOCore
 
 /// The connections of one server.
 ///
-/// Event streams may last; everything else is short. Where there are too many, the one that has asked for nothing for the
-/// longest time makes room for the next: connections on which nothing comes cannot keep others out.
+/// Event streams may last; everything else is short. If there are too many connections, the one whose last request is
+/// the oldest is closed for the next. Connections without requests therefore cannot keep other clients out.
 final class HTTPConnections: Sendable {
-  /// Those that are kept from event streams, for everything else.
+  /// The number of connections that are reserved for everything but event streams.
   private static let reserve = 64
-  /// How many make a crowd.
+  /// The number of connections that counts as a crowd.
   private static let crowd = 64
 
   private struct Connection {
     var channel: any Channel
-    /// Counts requests of all connections: the lower, the longer ago was the last.
+    /// The number of the connection's last request, counted over all connections: the lowest is the oldest.
     var lastAsked: Int
     var isStream = false
   }
@@ -22,9 +22,9 @@ final class HTTPConnections: Sendable {
   private struct State {
     var open: [ObjectIdentifier: Connection] = [:]
     var asked = 0
-    /// That one had to make room has been reported, until there is room again.
+    /// Whether the first closed connection was reported. Reset when there is room again.
     var isReported = false
-    /// How many have gone since memory was last given back.
+    /// The number of closed connections since memory was last returned.
     var gone = 0
   }
 
@@ -33,18 +33,18 @@ final class HTTPConnections: Sendable {
   private let report: @Sendable (_ limit: Int) -> Void
   private let reportStalled: @Sendable (_ peer: String, _ waitingCount: Int) -> Void
 
-  /// For how long nothing may move on one of them.
+  /// The permitted idle times of a connection.
   let patience: ConnectionPatience.Limits
-  /// How many there may be at once.
+  /// The maximum number of connections.
   let limit: Int
-  /// How many of them may be event streams.
+  /// The maximum number of event streams among them.
   let streamLimit: Int
 
   /// - Parameters:
-  ///   - places: how many the process has descriptors for
-  ///   - traffic: counts those who are here, and those who were sent away
-  ///   - report: called with the first connection of many that had to make room
-  ///   - reportStalled: called with each that is ended as it takes nothing of its answer
+  ///   - places: the number of connections for which there are descriptors
+  ///   - traffic: counts the present clients, and the refused ones
+  ///   - report: called with the first of many connections that were closed for others
+  ///   - reportStalled: called with each connection that is closed because its client takes nothing of its answer
   init(
     places: Int, patience: ConnectionPatience.Limits, traffic: OutputTraffic.Kind,
     report: @escaping @Sendable (_ limit: Int) -> Void,
@@ -78,7 +78,7 @@ final class HTTPConnections: Sendable {
   /// A client without permission has tried to connect.
   func refused() { traffic.clientRefused() }
 
-  /// A request has come.
+  /// Records a request.
   func asked(_ channel: any Channel) {
     state.withLock { state in
       state.asked += 1
@@ -86,7 +86,7 @@ final class HTTPConnections: Sendable {
     }
   }
 
-  /// The answer is an event stream, or was one.
+  /// Records whether the answer is an event stream.
   func streams(_ channel: any Channel, _ isStream: Bool) {
     state.withLock { $0.open[ObjectIdentifier(channel)]?.isStream = isStream }
   }
@@ -96,7 +96,7 @@ final class HTTPConnections: Sendable {
     state.withLock { $0.open[ObjectIdentifier(channel)]?.isStream == true }
   }
 
-  /// It is ended, as it takes nothing of its answer.
+  /// Reports a connection that is closed because its client takes nothing of its answer.
   func stalled(_ channel: any Channel, waiting count: Int) { reportStalled("\(ClientPeer(of: channel))", count) }
 
   func closed(_ channel: any Channel) {
@@ -110,15 +110,15 @@ final class HTTPConnections: Sendable {
     if isCrowd { returnMemory(by: channel.eventLoop) }
   }
 
-  /// Ends all open connections, whatever waits to be sent.
+  /// Closes all connections, even if bytes wait to be sent.
   func closeAll() {
     for connection in state.withLock({ Array($0.open.values) }) { connection.channel.close(promise: nil) }
   }
 
-  /// Gives memory back to the system once a crowd has left: the allocator would keep it for the next one, and a small board
-  /// has others who need it.
+  /// Returns memory to the system after a crowd has left. The allocator would keep it for the next crowd, but a small
+  /// board needs it for other programs.
   private func returnMemory(by loop: any EventLoop) {
-    // A second later what belonged to them has been freed; that it wakes an idle process once more is worth it.
+    // The connections' memory is free a second later. Waking an idle process once more is worth it.
     loop.scheduleTask(in: .seconds(1)) { [self] in
       state.withLock { $0.gone = 0 }
       clinux_return_memory()

@@ -14,11 +14,11 @@ struct HTTPContext: RequestContext {
 
   /// The client's address.
   var address: IPAddress? {
-    // A link-local address comes with the interface that it is local to.
+    // A link-local address has its interface appended.
     channel.remoteAddress?.ipAddress.flatMap { IPAddress(String($0.prefix { $0 != "%" })) }
   }
 
-  /// Whose a place is that is asked for: an account, if this machine can tell, or another machine's.
+  /// The user that a place is counted for: an account, if this machine can tell, or another machine.
   var user: PlaceUser {
     guard let address else { return .machine([]) }
     if let client = HTTPContext.end(channel.remoteAddress), let server = HTTPContext.end(channel.localAddress),
@@ -36,7 +36,7 @@ struct HTTPContext: RequestContext {
     return TCPAddress(address: address, port: UInt16(port))
   }
 
-  /// The client.
+  /// The client at the other end.
   var peer: ClientPeer { ClientPeer(of: channel) }
 }
 

@@ -2,17 +2,18 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// A whole body of one type, given in the form that suits the request: compressed, or not at all where the client has it.
+/// A whole body of one type, in the form that suits the request: compressed, uncompressed, or omitted if the client
+/// already has it.
 struct HTTPDocument: Sendable {
   private let type: String
   private let plain: ByteBuffer
   private let compressed: ByteBuffer?
-  /// `nil` for a document that is different each time.
+  /// The entity tag; `nil` for a document that is different each time.
   private let tag: String?
 
   private static let compressedMark = "-gzip"
 
-  /// What stays as it is until the executable or the board file is another one.
+  /// A document that stays the same until the executable or the board file changes.
   init(lasting bytes: ByteBuffer, type: String) {
     self.type = type
     plain = bytes
@@ -20,13 +21,13 @@ struct HTTPDocument: Sendable {
     tag = HTTPDocument.digest(of: bytes.readableBytesView)
   }
 
-  /// A short name of some bytes (FNV-1a), against mistakes and not against malice.
+  /// A short digest of bytes (FNV-1a). It detects mistakes, not malice.
   static func digest(of bytes: some Sequence<UInt8>) -> String {
     let digest = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     return String(digest, radix: 36)
   }
 
-  /// A document of the present.
+  /// A document that is different each time.
   init(current bytes: ByteBuffer, type: String, for request: Request) {
     self.type = type
     plain = bytes
@@ -58,7 +59,7 @@ struct HTTPDocument: Sendable {
       .response(to: request)
   }
 
-  /// Whether the client has the document, in whichever form (RFC 9110, section 13.1.2: the comparison is the weak one).
+  /// Whether the client has the document, in any form (RFC 9110, section 13.1.2, weak comparison).
   private func isKnown(_ tag: String, to request: Request) -> Bool {
     let known = request.headers[values: .ifNoneMatch].joined(separator: ",").split(separator: ",")
     return known.contains { entry in

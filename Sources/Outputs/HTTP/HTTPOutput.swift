@@ -4,12 +4,12 @@ import NIOPosix
 import Publishing
 import ServiceLifecycle
 
-/// Serves the dashboard and the programming interface to browsers and programs, on one thread that exists where the board
-/// file asks for it.
+/// Serves the dashboard and the programming interface to browsers and programs. It uses one thread, which exists only
+/// if the board file has a web port.
 ///
-/// The port is that of the board file in service; if it cannot be opened that is reported, and everything else goes on.
+/// The port is that of the board file in service. If the port cannot be opened, the hub reports it and continues.
 public final class HTTPOutput: Service {
-  /// What decides whether a server has to make room for another.
+  /// The settings that require a new server if they change.
   struct Offer: Equatable {
     var port: Board.HTTPPort
     var token: AccessToken?
@@ -18,7 +18,7 @@ public final class HTTPOutput: Service {
   private let host: HubHost
   private let sink: JournalSink
   private let budget: DescriptorBudget
-  /// They stay while there is a port at which they can be ended, whatever else the board file changes.
+  /// The holds. They outlive a change of the board file as long as there is a web port to end them.
   private let holds: DeviceHolds
 
   public init(host: HubHost, sink: JournalSink, budget: DescriptorBudget) {
@@ -32,18 +32,19 @@ public final class HTTPOutput: Service {
     let (hubs, queue) = AsyncStream.makeStream(of: Hub.self)
     let subscription = host.hub.subscribe(as: "http", receiveValue: { queue.yield($0) })
     await withGracefulShutdownHandler {
-      // Made for the first port and kept: to end an event loop takes Dispatch, which would wake an idle hub from then on.
+      // The group is made for the first port and kept. Ending an event loop takes Dispatch, which would wake an idle
+      // hub from then on.
       lazy var group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
       var present: HTTPServing?
       for await hub in hubs {
         let offer = offer(of: hub.board)
         if let present, present.offer == offer {
-          // An address that could not be opened may be free by now.
+          // An address that failed before may be free now.
           present.reopen()
           continue
         }
         await present?.end()
-        // Only now: a client may have asked for one while it was told to go.
+        // This comes last, because a client may have requested a hold while it was being disconnected.
         if offer == nil { holds.releaseAll() }
         present = offer.map { offer in
           HTTPServing("dashboard", offer, places: budget.http, traffic: host.traffic, sink: sink, on: group) {
@@ -59,7 +60,7 @@ public final class HTTPOutput: Service {
     subscription.cancel()
   }
 
-  /// The board file's settings, or `nil`; if they cannot be used the reason is reported.
+  /// The board file's settings; `nil` without a port, or if they cannot be used, which is reported.
   private func offer(of board: Board) -> Offer? {
     guard let port = board.http else { return nil }
     do throws(AccessToken.Failure) {

@@ -1,7 +1,7 @@
 import Hub
 import Hummingbird
 
-/// The parameters of a request: each once, numbers in plain decimal notation.
+/// The parameters of a request. Each may appear once; numbers are in plain decimal notation.
 enum HTTPQuery {
   static func number(_ name: Substring, of request: Request, in range: ClosedRange<Double>) throws -> Double? {
     guard let text = try text(name, of: request) else { return nil }
@@ -13,13 +13,13 @@ enum HTTPQuery {
     return number
   }
 
-  /// What is wanted of the state: `every=60&accuracy=10`, `parts=attitude,rates`.
+  /// The request for states: `every=60&accuracy=10`, `parts=attitude,rates`.
   static func view(of request: Request) throws -> ViewRequest {
     var values = ViewRequest.Values()
     for key in ViewRequest.Key.allCases where key != .parts {
       values.numbers[key] = try number(Substring(key.rawValue), of: request, in: key.range)
     }
-    // One thing under two names: `rateHz` as elsewhere, and what the path of events has called it before.
+    // The rate has two names: `rateHz` as on other ports, and the former name on this path.
     if let rate = try number("rate", of: request, in: ViewRequest.ratesHz) {
       guard values.numbers.updateValue(rate, forKey: .rateHz) == nil else {
         throw HTTPError(.badRequest, message: "'rateHz' and 'rate' are the same: give one of them")
@@ -34,8 +34,7 @@ enum HTTPQuery {
     }
   }
 
-  /// An unknown word is refused: otherwise its intention would be ignored, and a stream for the IMU alone would wake
-  /// everything.
+  /// An unknown word is refused: if it were ignored, a stream for the IMU alone might wake everything.
   static func require(_ known: [String], of request: Request) throws {
     for (name, _) in request.uri.queryParameters where !name.isEmpty && !known.contains(String(name)) {
       let guess = NearestWord.guess(String(name), among: known).map { "did you mean '\($0)'?" }
@@ -53,7 +52,7 @@ enum HTTPQuery {
     return values.first
   }
 
-  /// `12` or `0.5`: no sign, no exponent, nothing hexadecimal or infinite.
+  /// Parses `12` or `0.5`: no sign, no exponent, no hexadecimal digits, no infinity.
   static func decimal(_ text: Substring) -> Double? {
     let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     let digits = UInt8(ascii: "0")...UInt8(ascii: "9")

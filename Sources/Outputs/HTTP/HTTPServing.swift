@@ -7,9 +7,9 @@ import NIOCore
 import NIOPosix
 import Publishing
 
-/// One port while it is open, at all its addresses.
+/// An open web port, at all its addresses.
 final class HTTPServing: Sendable {
-  /// Connections above those that make each other close: only those whose end is under way are in between.
+  /// The number of connections above the limit, for those that are being closed.
   private static let slack = 12
   /// The time that a client has to close its connection.
   private static let farewell = TimeAmount.milliseconds(250)
@@ -20,13 +20,13 @@ final class HTTPServing: Sendable {
   private let sink: JournalSink
   private let listeners: Guarded<[Listener]>
   private let missing: MissingPorts
-  /// The reports about ports that could not be opened.
+  /// The reported problems with ports that could not be opened.
   private let said = Guarded<Set<String>>([])
   private let isEnding = Guarded(false)
   private let connections: HTTPConnections
   private let group: MultiThreadedEventLoopGroup
 
-  /// The one whose ports are missing, from when it is made.
+  /// The last server that was made. Its closed ports are tried again.
   private final class Present: Sendable {
     private let weak = Guarded(WeakServing())
 
@@ -48,8 +48,8 @@ final class HTTPServing: Sendable {
     var phase: MutableProperty<Phase>
   }
 
-  /// Tries again to open the port at the failed addresses, and reports the results. Clients of the other addresses
-  /// stay.
+  /// Tries again to open the port at the failed addresses, and reports the results. Clients at the other addresses stay
+  /// connected.
   func reopen() {
     said.withLock { $0 = [] }
     retry()
@@ -65,7 +65,7 @@ final class HTTPServing: Sendable {
   }
 
   /// - Parameters:
-  ///   - name: its name for people: `dashboard`
+  ///   - name: the name in the log, for example `dashboard`
   ///   - places: the number of connections for which there are descriptors
   ///   - patience: the permitted idle times of a connection
   ///   - routes: the served routes, given the source of event streams
@@ -105,7 +105,7 @@ final class HTTPServing: Sendable {
     listeners.withLock { $0 = opened }
   }
 
-  /// One line a minute, whatever number of clients stop reading.
+  /// Logs at most one line a minute, however many clients stop reading.
   private static func stalledLines(_ name: String, to sink: JournalSink) -> RepeatedLines {
     RepeatedLines(limit: 1, within: .seconds(60), clock: MonotonicClock()) { count in
       sink.write(.warning, "\(name): \(count) more are cut off within 60 s (they had stopped reading)")
@@ -134,7 +134,7 @@ final class HTTPServing: Sendable {
     return Listener(socket: socket, server: server, task: task, phase: phase)
   }
 
-  /// Once, however often it is tried.
+  /// Logs a text once, however often the port is tried.
   private func say(_ text: String) {
     if said.withLock({ $0.insert(text).inserted }) { sink.write(.warning, text) }
   }
@@ -159,14 +159,14 @@ final class HTTPServing: Sendable {
     }
   }
 
-  /// Says goodbye, and closes the port. Cancelling the server instead would drop connections that it has accepted and not
-  /// looked at yet, which its library takes for a mistake and ends the process.
+  /// Closes the port after its clients had time to leave. Cancelling the server would drop connections that it has
+  /// accepted and not yet handled; its library treats that as a mistake and ends the process.
   func end() async {
     isEnding.withLock { $0 = true }
     missing.set(isMissing: false)
     site.endStreams()
     let listeners = listeners.withLock { $0 }
-    // A server that is asked to stop while it opens its port would drop that in the same way.
+    // A server that is stopped while it opens its port would drop it in the same way.
     _ = await isOpen
     let rest = group.next().scheduleTask(in: HTTPServing.farewell) { [connections] in connections.closeAll() }
     for listener in listeners { try? await listener.server.shutdownGracefully() }

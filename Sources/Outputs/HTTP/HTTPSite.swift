@@ -34,7 +34,8 @@ struct HTTPSite {
   ) -> Server<HTTP1Channel> {
     let (port, responder) = (port, responder)
     let logger = Logger(label: "http") { _ in SwiftLogNoOpLogHandler() }
-    // No time limit of the library's: it counts from when an answer is written, whatever of it has not been sent by then.
+    // The library's time limit is off, because it counts from the writing of an answer, even if the answer has not been
+    // sent yet.
     var channel = HTTP1Channel.Configuration(
       additionalChannelHandlers: [HTTPConnection(port, connections: connections)])
     channel.httpDecoder = .init(maxHeaderFieldSize: 8192, maxHeaderListSize: 16384, maxHeaderFieldCount: 100)

@@ -5,8 +5,8 @@ import Hub
 import Hummingbird
 import NIOCore
 
-/// Adds to every answer its time, and the permissions of a browser: it may load nothing from other servers except a map
-/// that the board file names.
+/// Adds to each answer its date, and the permissions for browsers: a page may load nothing from other servers except a
+/// map that the board file names.
 struct HeaderMiddleware: RouterMiddleware {
   typealias Context = HTTPContext
 
@@ -14,7 +14,7 @@ struct HeaderMiddleware: RouterMiddleware {
   private let referrer: String
 
   init(tiles: String?) {
-    // OpenStreetMap's servers refuse requests without their origin; no other server gets it.
+    // OpenStreetMap's servers refuse requests without a referrer. No other server gets it.
     let origin = tiles.flatMap(TileOrigin.init(of:))
     referrer = origin == nil ? "no-referrer" : "strict-origin-when-cross-origin"
     let map = origin.map { " \($0)" } ?? ""
@@ -41,7 +41,7 @@ struct HeaderMiddleware: RouterMiddleware {
     return response
   }
 
-  /// As the library's own has it, and with a line end, for people who read it in a terminal.
+  /// An error in the library's own format, with a line end for people who read it in a terminal.
   private static func refusal(_ error: HTTPError) -> Response {
     guard let message = error.body else { return Response(status: error.status, headers: error.headers) }
     var json = JSONWriter(capacity: 256)
@@ -58,13 +58,13 @@ struct HeaderMiddleware: RouterMiddleware {
       status: error.status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: json.bytes)))
   }
 
-  /// `Sat, 21 Nov 2026 13:45:00 GMT`
+  /// The present date, for example `Sat, 21 Nov 2026 13:45:00 GMT`.
   private static var date: String {
     var now = time(nil)
     var parts = tm()
     gmtime_r(&now, &parts)
     return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
-      // The process never leaves the C locale, whose names of days and months are the ones that HTTP wants.
+      // The process stays in the C locale, which has the names that HTTP requires.
       strftime(buffer.baseAddress!, buffer.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
       return String(cString: buffer.baseAddress!)
     }

@@ -2,7 +2,7 @@ import MonotonicTime
 
 /// Holds as JSON objects.
 enum HoldsReport {
-  /// One hold, for its caller.
+  /// Writes a hold for its own client.
   static func write(_ hold: DeviceHolds.Hold, to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: "HOLD")
@@ -13,7 +13,7 @@ enum HoldsReport {
     json.endLine()
   }
 
-  /// All of them, for every client: without the identifiers, which belong to their callers.
+  /// Writes all holds, for every client, without their identifiers: these belong to the holds' clients.
   static func write(_ holds: [DeviceHolds.Hold], to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: "HOLDS")

@@ -8,7 +8,7 @@ import NIOCore
 import NMEA
 import Publishing
 
-/// The fused state, the satellites in view and what happens to the fences, as events.
+/// The fused state, the satellites in view and the events of fences, as server-sent events.
 final class HubEvents: Sendable {
   private let host: HubHost
   private let streams: EventStreams
@@ -29,12 +29,12 @@ final class HubEvents: Sendable {
       }
     }
     if view.asksForFixes, let lack = host.lackOfFixes { throw HTTPError(.notFound, message: lack) }
-    // A batch comes at once, and is no sign of a client that does not read.
+    // A batch arrives at once, and does not mean that the client stopped reading.
     let limit = view.batch == nil ? EventQueue.usualValueLimit : 2 * ViewRequest.mostInBatch
     return try streams.response(to: request, context, valueLimit: limit) { [self] holder, queue in
       let lifetime = Lifetime()
       subscribeToFences(as: holder, lifetime, queue)
-      // What each is told of a fix is its own: it says how late it comes.
+      // Each client has its own encoding of fixes, because a fix says how late it is for the client.
       let fixes = EventEncoding()
       host.subscribe(
         to: view, as: holder,
@@ -50,7 +50,7 @@ final class HubEvents: Sendable {
     }
   }
 
-  /// One state that is fresh enough: the last one if it is, else one that devices are woken for.
+  /// Answers with one state that is fresh enough: the last one, or else one that devices wake for.
   func response(to request: Request, _ context: HTTPContext, _ current: CurrentValue) throws -> Response {
     try streams.response(to: request, context, of: host.current(current)) { [host] state in
       var json = JSONWriter()
@@ -59,7 +59,7 @@ final class HubEvents: Sendable {
     }
   }
 
-  /// Each as it is, and then those whose state has changed. Wakes nothing.
+  /// Sends the present state of each fence, and later each changed one. Wakes nothing.
   private func subscribeToFences(as holder: Holder, _ lifetime: Lifetime, _ queue: EventQueue) {
     let told = Guarded<[FenceStatus]>([])
     host.fences.changes.subscribe(
@@ -84,7 +84,7 @@ final class HubEvents: Sendable {
   private func subscribeToSkies(
     as holder: Holder, rateHz: Double?, parts: Set<StatePart>, _ lifetime: Lifetime, _ queue: EventQueue
   ) {
-    // An epoch without satellites must not take the place of one with them.
+    // An epoch without satellites must not replace one with satellites.
     let epochs = parts.kinds(on: host.hub.value.board).contains(.receiver) ? host.epochs : host.overheardEpochs
     epochs.compactMap { $0.sky.isEmpty ? nil : $0 }.throttled(
       to: .nanoseconds(Int64(1e9 / (rateHz ?? host.hub.value.board.stateRateHz)))
@@ -102,7 +102,7 @@ final class HubEvents: Sendable {
 }
 
 extension StateReport {
-  /// A state that was asked for by itself, with what is known of the pulse.
+  /// Writes a requested state, with the known facts about the pulse.
   static func write(_ state: FusedState, of host: HubHost, to json: inout JSONWriter) {
     let pulse = host.hub.value.lastPulse.value
     let now = host.now

@@ -6,7 +6,7 @@ import Hummingbird
 import MonotonicTime
 import Publishing
 
-/// The routes of a hub for reading and for actions.
+/// The routes of a hub that read, and those that act.
 enum HubRoutes {
   /// - Parameter hasToken: whether clients have proved that they know the port's token
   static func all(
@@ -17,7 +17,7 @@ enum HubRoutes {
       + HistoryRoutes(history: RecordedHistory(host: host)).routes + ReplayRoutes.routes(host.replay)
   }
 
-  /// The routes that read the present state, and follow it.
+  /// The routes that read or follow the present state.
   private static func reading(_ host: HubHost, _ events: HubEvents) -> [HTTPRoute] {
     [
       HTTPRoute(.get, "healthz") { request, _ in HTTPDocument.text("ok\n", to: request) },
@@ -43,10 +43,10 @@ enum HubRoutes {
     ]
   }
 
-  /// What may be asked of the last state.
+  /// The permitted parameters for the last state.
   private static let stateWords = [ViewRequest.Key.maxAge, .parts, .accuracy, .within].map(\.rawValue)
 
-  /// How old the state may be that is wanted; `nil` for the last one, however old.
+  /// The maximum age of the state; `nil` for the last state, however old.
   private static func current(_ request: Request) throws -> CurrentValue? {
     let view = try HTTPQuery.view(of: request)
     if case .current(let value) = view.form { return value }
@@ -56,7 +56,7 @@ enum HubRoutes {
     return nil
   }
 
-  /// Who keeps a device awake without listening to it.
+  /// The routes for holds, which keep a device awake without listening to it.
   private static func holding(_ holds: DeviceHolds, _ host: HubHost, hasToken: Bool) -> [HTTPRoute] {
     [
       HTTPRoute(.get, "holds") { request, _ in HTTPDocument.json(to: request) { HoldsReport.write(holds.all, to: &$0) }
@@ -87,7 +87,7 @@ enum HubRoutes {
       },
       HTTPRoute(.post, "devices/:id/release", asking: ["hold"]) { request, context in
         let id = try HTTPQuery.text("hold", of: request)
-        // A hold may outlive its device, which another board file took away.
+        // A hold may outlive its device, which a new board file may have removed.
         let name = PathEncoding.decoded(try context.parameters.require("id"))
         if let id, holds.release(String(id), of: name) {
           return HTTPDocument.json(to: request) { json in

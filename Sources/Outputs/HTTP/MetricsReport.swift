@@ -9,12 +9,12 @@ import Publishing
 import Recording
 
 /// The hub in Prometheus' text format: each device's activity and costs, the known state of the board, and the clients.
-/// Observes; a scrape wakes nothing.
+/// It only observes: a scrape wakes nothing.
 ///
-/// Instants are given instead of ages, which are wrong by the time that they are read, and values that are not known
-/// any more are left out: a constant line would be taken for a board that stands still.
+/// The metrics contain instants instead of ages, because an age is wrong by the time it is read. They omit values that
+/// are not known any more, because a constant line would look like a board that stands still.
 enum MetricsReport {
-  /// For how long a measurement says how things are; receivers that report every ten seconds are the slowest.
+  /// How long a measurement describes the present. The slowest receivers report every ten seconds.
   private static let validity = Duration.seconds(12)
 
   static func text(_ host: HubHost) -> String {
@@ -107,7 +107,7 @@ enum MetricsReport {
     family(
       "device_time_to_first_fix_seconds", "gauge", "From power to the first fix, in the last run that got so far.",
       perDevice { $0.timeToFirstFix.map { Text.fixed($0.inSeconds, 3) } })
-    // Each kind of thing that is counted has a name of its own: sentences and samples do not add up.
+    // Each kind of counter has its own name, because sentences and samples do not add up.
     let kinds = devices.flatMap(\.counters).map(\.name).reduce(into: [String]()) { kinds, kind in
       if !kinds.contains(kind) { kinds.append(kind) }
     }

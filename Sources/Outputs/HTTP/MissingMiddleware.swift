@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 
-/// Says why there is nothing: no such path, or one that another method is for.
+/// Explains why nothing was found: the path does not exist, or it needs another method.
 struct MissingMiddleware: RouterMiddleware {
   typealias Context = HTTPContext
 

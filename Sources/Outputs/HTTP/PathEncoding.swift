@@ -1,14 +1,14 @@
-/// Paths as they are compared.
+/// Normalizes paths, so that they can be compared.
 enum PathEncoding {
   /// A request's target without unnecessary encoding in its path (RFC 3986, section 6.2.2.2). Necessary encoding stays:
-  /// `%2F` is not the end of a part.
+  /// `%2F` does not separate parts.
   static func normalized(_ target: String) -> String {
     let end = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
     guard target[..<end].utf8.contains(UInt8(ascii: "%")) else { return target }
     return String(decoding: decode(target[..<end], where: isUnreserved), as: UTF8.self) + target[end...]
   }
 
-  /// One part of a path with everything spelled out.
+  /// One part of a path, decoded.
   static func decoded(_ part: String) -> String { String(decoding: decode(part[...]) { _ in true }, as: UTF8.self) }
 
   private static func decode(_ text: Substring, where isWanted: (UInt8) -> Bool) -> [UInt8] {

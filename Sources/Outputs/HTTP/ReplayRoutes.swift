@@ -4,7 +4,7 @@ import NIOCore
 import NMEA
 import Recording
 
-/// The routes of a replay: its state, and its pause, steps and jumps.
+/// The routes of a replay. They show its state, pause it, step and jump.
 enum ReplayRoutes {
   static func routes(_ session: ReplaySession?) -> [HTTPRoute] {
     @Sendable func replayed() throws -> ReplaySession {
@@ -23,7 +23,7 @@ enum ReplayRoutes {
     ]
   }
 
-  /// Everything that is asked for is looked at before anything is done.
+  /// Changes the replay. It checks the whole request before it changes anything.
   private static func change(_ session: ReplaySession, _ request: Request) throws {
     let rate = try HTTPQuery.number("rate", of: request, in: 0.01...1000)
     let step = try HTTPQuery.number("step", of: request, in: 0.001...86_400)
@@ -45,7 +45,7 @@ enum ReplayRoutes {
       rate: rate, to: time, isPaused: paused.map { $0 == "true" }, step: step.map { .nanoseconds(Int64($0 * 1e9)) })
   }
 
-  /// Nanoseconds since 1970.
+  /// Parses an instant to nanoseconds since 1970.
   private static func instant(_ text: Substring) -> Int64? {
     if let seconds = HTTPQuery.decimal(text) { return seconds < 9e9 ? Int64(seconds * 1e9) : nil }
     var text = String(text)

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Counts the bytes written to a connection, as they will be sent.
+/// Counts the bytes that are written to a connection, in their final form.
 final class SentBytes: ChannelOutboundHandler {
   typealias OutboundIn = IOData
   typealias OutboundOut = IOData

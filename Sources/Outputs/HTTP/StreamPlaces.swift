@@ -1,12 +1,13 @@
 import Guarding
 import Hub
 
-/// The maximum number of event streams, and their users. They may not take all the connections: a request for the hub's
-/// health must always be possible.
+/// The maximum number of event streams, and their users. Streams may not take all connections, because a request for
+/// the hub's health must always be possible.
 final class StreamPlaces: Sendable {
-  /// Where the process may open as many files as it likes.
+  /// The limit if the process may open any number of files.
   static let most = 1024
-  /// Of one machine; a browser has six. This machine itself may have them all: a proxy on it speaks for many.
+  /// The limit for one machine; a browser has six streams. This machine may have all places, because a proxy on it
+  /// serves many clients.
   static let peerLimit = 64
 
   enum Refusal: Error, Equatable, CustomStringConvertible {
@@ -24,7 +25,7 @@ final class StreamPlaces: Sendable {
   private struct State {
     var count = 0
     var perPeer: [String: Int] = [:]
-    /// Refusals that have been reported, until there is room again.
+    /// The refusals that were reported. Reset when there is room again.
     var reported: Set<String> = []
   }
 
@@ -33,14 +34,14 @@ final class StreamPlaces: Sendable {
   private let report: @Sendable (Refusal) -> Void
 
   /// - Parameters:
-  ///   - limit: below the port's limit of connections
+  ///   - limit: the maximum number of streams, below the port's limit of connections
   ///   - report: called with the first refusal of many
   init(limit: Int, report: @escaping @Sendable (Refusal) -> Void) {
     self.limit = limit
     self.report = report
   }
 
-  /// A place, for as long as this value is kept.
+  /// Takes a place, which lasts as long as the value.
   func take(for address: IPAddress?) throws(Refusal) -> StreamPlace {
     let peer = address.flatMap { $0.isLoopback ? nil : $0 }
     let (refusal, isFirst) = state.withLock { state -> (Refusal?, Bool) in
@@ -64,7 +65,7 @@ final class StreamPlaces: Sendable {
   fileprivate func giveBack(_ peer: String?) {
     state.withLock { state in
       state.count -= 1
-      // A place that comes and goes at the limit is still the same crowd.
+      // Streams that come and go at the limit are still the same crowd.
       if state.count < limit / 2 { state.reported.remove("") }
       guard let peer, let count = state.perPeer[peer] else { return }
       state.perPeer[peer] = count > 1 ? count - 1 : nil
@@ -73,7 +74,7 @@ final class StreamPlaces: Sendable {
   }
 }
 
-/// One event stream's place.
+/// The place of one event stream.
 final class StreamPlace: Sendable {
   private let places: StreamPlaces
   private let peer: String?
@@ -83,6 +84,6 @@ final class StreamPlace: Sendable {
     self.peer = peer
   }
 
-  // However the request ends, before its first byte or after its last, its handler releases the place.
+  // The handler releases the place however the request ends, before its first byte or after its last.
   deinit { places.giveBack(peer) }
 }

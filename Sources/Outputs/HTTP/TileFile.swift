@@ -5,25 +5,26 @@ import HardwareIO
 import Hummingbird
 import NIOCore
 
-/// A map in one file, in PMTiles' version 3: the page asks for its directories and pictures by ranges of bytes, and reads them itself.
+/// A map in one file, in version 3 of PMTiles. The page requests ranges of bytes, and reads the map's directories and
+/// pictures itself.
 ///
-/// The file is opened for each range, so that a new map takes effect without a restart. It is a regular file and no link, as all
-/// files that the hub opens in folders of others, and it begins as such a map does: a board file makes no other file readable
-/// over HTTP.
+/// The file is opened for each range, so that a new map takes effect without a restart. It must be a regular file and
+/// no link, like all files that the hub opens in other users' folders, and it must begin as a PMTiles map does. A board
+/// file therefore makes no other file readable over HTTP.
 struct TileFile: Sendable {
-  /// A picture is some ten thousand bytes, a directory a hundred thousand at most.
+  /// The longest range. A picture has some ten thousand bytes, a directory at most a hundred thousand.
   static let longestRange: UInt64 = 1 << 20
-  /// In memory for each client: one that reads slowly, or not at all, must not hold a whole range there.
+  /// The part of a range that is in memory for one client. A slow client must not hold a whole range there.
   static let longestPiece: UInt64 = 32 << 10
   private static let beginning = Array("PMTiles\u{3}".utf8)
 
   let path: String
 
-  /// Some of its bytes.
+  /// A piece of the file.
   struct Piece: Sendable {
-    /// The first of the range.
+    /// The first bytes of the range.
     var bytes: [UInt8]
-    /// Of the whole answer.
+    /// The range of the whole answer.
     var range: Range<UInt64>
     var size: UInt64
     var tag: String
@@ -31,7 +32,7 @@ struct TileFile: Sendable {
 
   enum Failure: Error {
     case unreadable(String)
-    /// It is another file than the client's, whose directories say nothing about it.
+    /// The file has changed since the client read its directories.
     case changed
     case outside(size: UInt64)
   }
@@ -85,7 +86,7 @@ struct TileFile: Sendable {
     return Response(status: .partialContent, headers: headers, body: body)
   }
 
-  /// Reads the first of a range. It waits for the disk.
+  /// Reads the first piece of a range. Waits for the disk.
   func piece(_ range: ByteRange, ifMatch known: String?) throws(Failure) -> Piece {
     let (file, size, tag) = try map(ifMatch: known)
     defer { close(file) }
@@ -93,14 +94,14 @@ struct TileFile: Sendable {
     return Piece(bytes: try TileFile.first(of: wanted, in: file), range: wanted, size: size, tag: tag)
   }
 
-  /// Reads more of a range, of the same file as before. It waits for the disk.
+  /// Reads more of a range from the same version of the file. Waits for the disk.
   func bytes(from range: Range<UInt64>, tag: String) throws(Failure) -> [UInt8] {
     let file = try map(ifMatch: tag).file
     defer { close(file) }
     return try TileFile.first(of: range, in: file)
   }
 
-  /// Opens the file, if it is a map and the one that the client knows. The caller closes it.
+  /// Opens the file, if it is a map in the version that the client knows. The caller closes it.
   private func map(ifMatch known: String?) throws(Failure) -> (file: Int32, size: UInt64, tag: String) {
     let file = try open()
     do throws(Failure) {
@@ -141,7 +142,7 @@ struct TileFile: Sendable {
     }
   }
 
-  /// As many of the bytes as there are.
+  /// Reads as many of the bytes as the file has.
   private static func read(_ range: Range<UInt64>, of file: Int32) -> [UInt8] {
     Array(unsafeUninitializedCapacity: range.count) { buffer, count in
       while count < range.count {

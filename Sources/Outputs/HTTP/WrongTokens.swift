@@ -3,10 +3,10 @@ import Hub
 import MonotonicTime
 import NIOCore
 
-/// Delays the answers to requests with a wrong token, so that guessing takes long, and logs them, though not each one.
+/// Delays the answers to requests with a wrong token, so that guessing takes long, and logs them at a limited rate.
 ///
-/// The right token is never delayed: guesses from the same address lock no other client out. Without any token there is
-/// nothing to guess, and a browser must be told at once that one is required.
+/// The right token is never delayed, so guesses from the same address lock no client out. A request without a token is
+/// not delayed either: it is no guess, and a browser must be told at once that it needs a token.
 final class WrongTokens: Sendable {
   static let pause = TimeAmount.seconds(1)
   private static let window = Duration.seconds(60)
@@ -34,7 +34,7 @@ final class WrongTokens: Sendable {
     }
   }
 
-  /// Takes notice of one, and returns when it may be answered.
+  /// Logs a request with a wrong token, and returns when it may be answered.
   func refuse(_ peer: String, on channel: any Channel) async throws {
     if lines.admit() { sink.write(.warning, "\(name): \(peer) has sent a wrong token") }
     try await wait(channel)

@@ -4,18 +4,18 @@ import HardwareIO
 import Hub
 import MonotonicTime
 
-/// Posts JSON by curl(1), in a process of its own.
+/// Posts JSON with curl(1), in a separate process.
 ///
-/// The hub has no TLS of its own: libmosquitto brings its own for brokers alone. curl knows TLS, the system's authorities and
-/// proxies, it is kept up to date by the system, and what a server sends reaches no memory of the hub's. The address and the token
-/// go to it on its standard input, so that they are in no list of processes.
+/// The hub has no TLS: libmosquitto brings its own, for brokers only. curl supports TLS, the system's certificate
+/// authorities and proxies, and the system keeps it up to date. A server's answer never reaches the hub's memory. curl
+/// reads the address and the token from its standard input, so no list of processes shows them.
 public struct Curl: Sendable {
   private static let paths = ["/usr/bin/curl", "/bin/curl", "/usr/local/bin/curl"]
   private static let seconds = 20
 
   public static let missing = "there is no curl, which posts for hooks: sudo apt-get install curl"
 
-  /// `nil` if it is not installed.
+  /// The path of curl; `nil` if it is not installed.
   public static var path: String? { paths.first { access($0, X_OK) == 0 } }
 
   private let webhook: HookSettings.Webhook
@@ -34,20 +34,20 @@ public struct Curl: Sendable {
       }
     }
     let input = Curl.configuration(of: webhook, token: token, notice)
-    // -q comes first: nothing of a user's own settings.
+    // -q comes first, so that curl ignores the user's own settings.
     let command = HookCommand(
       words: [path, "-q", "--config", "-"], input: Array(input.utf8), limit: .seconds(Int64(Curl.seconds + 5)))
     return outcome(command.run(stop: stop))
   }
 
-  /// What curl reads from its standard input (curl(1), "--config").
+  /// The configuration that curl reads from its standard input (curl(1), "--config").
   static func configuration(of webhook: HookSettings.Webhook, token: String?, _ notice: HookNotice) -> String {
     var lines = [
       "url = \(quoted(webhook.url))", "request = \"POST\"", "header = \"Content-Type: application/json\"",
-      // Some servers are asked whether they would take a body, and never answer.
+      // Without this, curl asks first whether the server accepts a body, and some servers never answer.
       "header = \"Expect:\"", "user-agent = \"SensorHub\"",
     ]
-    // Both ntfy and Gotify take it so.
+    // Both ntfy and Gotify accept the token in this header.
     if let token { lines.append("header = \(quoted("Authorization: Bearer \(token)"))") }
     let json = String(decoding: notice.json(topic: webhook.topic), as: UTF8.self)
     lines += [
@@ -57,7 +57,7 @@ public struct Curl: Sendable {
     return lines.map { "\($0)\n" }.joined()
   }
 
-  /// In double quotes, as curl reads it: nothing in it begins another option.
+  /// Quotes a text for curl, so that nothing in it can begin another option.
   private static func quoted(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "\"") { quoted, scalar in
       switch scalar {

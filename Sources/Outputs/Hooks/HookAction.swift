@@ -4,24 +4,24 @@ import HardwareIO
 import Hub
 import MonotonicTime
 
-/// What has become of one try to deliver a notice.
+/// The result of one attempt to deliver a notice.
 enum HookOutcome: Equatable, Sendable {
   case taken
-  /// It is tried again.
+  /// The delivery is tried again.
   ///
-  /// - isRefusal: the receiver is there, and does not take it
+  /// - isRefusal: the receiver answered and refused the notice
   case failed(String, isRefusal: Bool)
-  /// Another try would end the same way, or do twice what is to be done once.
+  /// The delivery is not tried again, because it would fail the same way or act twice.
   case givenUp(String)
-  /// The hub ends: it is delivered in its next run.
+  /// The hub ends; its next run delivers the notice.
   case stopped
 }
 
 extension HookSettings.Action {
-  /// How a program says that it could not do it, and asks to be run again (EX_TEMPFAIL of sysexits.h).
+  /// The exit status by which a program asks to be run again (EX_TEMPFAIL of sysexits.h).
   private static let tryAgain: Int32 = 75
 
-  /// Waits for the program, or for the server.
+  /// Delivers a notice. It waits for the program or the server.
   func deliver(_ notice: HookNotice, at link: FleetLink?, stop: StopSignal) -> HookOutcome {
     switch self {
     case .run(let words, let limit):
@@ -49,7 +49,7 @@ extension HookSettings.Action {
     case .stopped: return .stopped
     case .notStarted(let error):
       let reason = "\(program) cannot be run: \(String(cString: strerror(error)))"
-      // No process or no memory to be had now.
+      // The system has no process or memory to spare now.
       if error == EAGAIN || error == ENOMEM { return .failed(reason, isRefusal: false) }
       let step =
         switch error {

@@ -1,10 +1,10 @@
 import Hub
 import MonotonicTime
 
-/// Decides when people are told that something is wrong, and when that it is over: each once, over runs of the hub too.
+/// Decides when people are told that something is wrong, and that it is over: each once, across runs of the hub too.
 ///
-/// Trouble of devices comes and goes: a failure counts once it has lasted for a while, and the end of any once it has stayed away
-/// for a while. What is not known, as of a device that rests, changes nothing.
+/// Trouble of devices comes and goes. A failure counts after it has lasted for a while, and the end of any trouble
+/// after it has stayed away for a while. An unknown condition, such as that of a sleeping device, changes nothing.
 struct HookAlarms: Sendable {
   struct Key: Hashable, Codable, Comparable, Sendable {
     var event: HookEvent
@@ -20,32 +20,34 @@ struct HookAlarms: Sendable {
 
   struct Change: Equatable, Sendable {
     var key: Key
-    /// `nil` that it is over.
+    /// The trouble; `nil` if it is over.
     var trouble: Trouble?
   }
 
-  /// All devices at one instant.
+  /// The condition of all devices at one instant.
   struct Look: Sendable {
     var troubles: [Key: Trouble] = [:]
-    /// What is known not to be so.
+    /// The troubles that are known to be over.
     var over: Set<Key> = []
   }
 
-  /// A new trouble may be gone with the next try.
+  /// The time that trouble must last, because the next attempt may end it.
   static let patience = Duration.seconds(10)
   static let calm = Duration.seconds(30)
 
-  /// What people were told of, and not yet that it is over.
+  /// The troubles that were reported, and whose end was not reported yet.
   private(set) var raised: Set<Key>
-  /// Since when something is otherwise than people were told.
+  /// Since when a condition has differed from the last report.
   private var otherwiseSince: [Key: MonotonicInstant] = [:]
 
   init(raised: Set<Key> = []) { self.raised = raised }
 
-  /// - Returns: what people must be told, and when to look again though nothing changes
+  /// Compares the present condition with the reported one.
+  ///
+  /// - Returns: the changes to report, and when to look again even if nothing changes
   mutating func look(_ look: Look, at now: MonotonicInstant) -> (changes: [Change], next: MonotonicInstant?) {
     let new = look.troubles.keys.filter { !raised.contains($0) }
-    // Once it was seen to be over, a device that rests is no news.
+    // Once the trouble was seen to be over, a sleeping device does not renew it.
     let gone = raised.filter { look.troubles[$0] == nil && (look.over.contains($0) || otherwiseSince[$0] != nil) }
     let otherwise = Set(new).union(gone)
     otherwiseSince = otherwiseSince.filter { otherwise.contains($0.key) }
@@ -67,13 +69,13 @@ struct HookAlarms: Sendable {
     return (changes, next)
   }
 
-  /// Tells at once.
+  /// Reports trouble at once.
   ///
-  /// - Returns: whether that is news
+  /// - Returns: whether it is new
   mutating func raise(_ key: Key) -> Bool { raised.insert(key).inserted }
   mutating func clear(_ key: Key) -> Bool { raised.remove(key) != nil }
 
-  /// Forgets what is no more.
+  /// Forgets the troubles whose subject does not exist any more.
   mutating func keep(_ isThere: (Key) -> Bool) { raised = raised.filter(isThere) }
 }
 
@@ -97,7 +99,7 @@ extension HookAlarms.Look {
 }
 
 extension HookEvent {
-  /// How long it must last before people are told.
+  /// How long this trouble must last before it is reported.
   fileprivate var patience: Duration {
     switch self {
     case .device, .jamming, .spoofing: HookAlarms.patience

@@ -4,45 +4,47 @@ import Guarding
 import HardwareIO
 import MonotonicTime
 
-/// Runs a program once, without a shell, with an input of its own, and waits for it: for a thread that may wait.
+/// Runs a program once, without a shell, with its own input, and waits for it. Use it on a thread that may wait.
 ///
-/// The program gets a process group and a small environment, in which nothing is the hub's: not its credentials, nor the socket by
-/// which it tells systemd how it is. Its memory is limited. When it ends, or has run for the limit, its whole group is killed.
+/// The program gets a process group and a small environment without the hub's variables: neither its credentials nor
+/// the socket of systemd's notifications. Its memory is limited. When the program ends or reaches the time limit, its
+/// whole group is killed.
 struct HookCommand: Sendable {
   enum End: Equatable, Sendable {
     case exited(Int32)
     case killed(signal: Int32)
     case late
-    /// The hub ends.
+    /// The program was killed because the hub ends.
     case stopped
     case notStarted(Int32)
   }
 
   struct Result: Sendable {
     var end: End
-    /// The beginning of what it wrote.
+    /// The beginning of the program's output.
     var output: String
   }
 
-  /// Private writable memory of each of its processes.
+  /// The limit of private writable memory of each of its processes.
   static let memoryByteLimit = UInt64(128 << 20)
   private static let mostOutput = 4096
   private static let environment = ["PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "HOME=/"]
 
-  /// The program's path, and its arguments.
+  /// The path of the program, and its arguments.
   var words: [String]
-  /// What it reads, at most what a pipe holds, 64 kB.
+  /// The program's standard input, at most 64 kB, the capacity of a pipe.
   var input: [UInt8]
   var limit: Duration
 
-  /// - Parameter stop: ends the program before its time
+  /// - Parameter stop: ends the program early
   func run(stop: StopSignal) -> Result {
     var (input, output): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
     guard clinux_pipe(&input) == 0 else { return Result(end: .notStarted(errno), output: "") }
     defer { for end in input where end >= 0 { close(end) } }
     guard clinux_pipe(&output) == 0 else { return Result(end: .notStarted(errno), output: "") }
     defer { for end in output where end >= 0 { close(end) } }
-    // A pipe that nothing has read from takes this without a wait, and there is a reader: this process.
+    // The write cannot block: the pipe is empty and takes this much. It cannot fail either, because this process holds
+    // the read end.
     _ = self.input.withUnsafeBytes { write(input[1], $0.baseAddress, min($0.count, 1 << 16)) }
     close(input[1])
     input[1] = -1
@@ -70,13 +72,14 @@ struct HookCommand: Sendable {
         end = .late
         break
       }
-      // Kernels before 5.3 have no descriptor of a process: the end of its output stands for its own.
+      // Kernels before 5.3 have no descriptor of a process. There the end of its output stands for the end of the
+      // process.
       let event = poller.wait(for: process >= 0 ? process : output, or: isOpen ? output : nil, atMost: left)
       if event == .stopped { end = .stopped }
       if isOpen { isOpen = HookCommand.read(output, &text) }
       if process >= 0 ? HookCommand.hasEnded(process) : !isOpen { break }
     }
-    // Before it is waited for, so that the number is no other group's.
+    // The group is killed before the wait, while its number cannot belong to another group.
     kill(-pid, SIGKILL)
     var status: Int32 = 0
     while waitpid(pid, &status, 0) < 0, errno == EINTR {}
@@ -91,8 +94,8 @@ struct HookCommand: Sendable {
     return poll(&descriptor, 1, 0) > 0
   }
 
-  /// Takes what waits, up to what a pipe holds: a program that writes without a pause must not keep its reader from the
-  /// clock and from the request to stop.
+  /// Reads the waiting output, up to the capacity of a pipe. A program that writes without a pause must not keep this
+  /// thread from the time limit and from the request to stop.
   ///
   /// - Returns: `false` at the end of the output
   private static func read(_ descriptor: Int32, _ text: inout [UInt8]) -> Bool {

@@ -4,25 +4,25 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// Delivers the notices of one hook, one after the other and in order. While there is one to deliver it has a thread; while it
-/// waits for the next try it has a timer, and otherwise nothing.
+/// Delivers the notices of one hook, one after the other and in order. It has a thread while it delivers, a timer while
+/// it waits for the next attempt, and otherwise neither.
 final class HookDelivery: Sendable {
   private struct State {
     var settings: HookSettings
     var queue: HookQueue
     var isDelivering = false
     var isOver = false
-    /// What was last said of it in the log.
+    /// The last log message about the delivery.
     var said: String?
     var whenIdle: [Callback] = []
   }
 
-  /// What the delivery needs of the hub.
+  /// The hub's objects that a delivery uses.
   struct Surroundings: Sendable {
     var sink: JournalSink
     var clock: any MonotonicTimeSource
     var link: @Sendable () -> FleetLink?
-    /// What waits is another than it was; must not wait.
+    /// Called when the waiting notices have changed; must not wait.
     var changed: @Sendable () -> Void
   }
 
@@ -32,7 +32,7 @@ final class HookDelivery: Sendable {
   private let alarm: Alarm
   private let state: Guarded<State>
 
-  /// - Parameter waiting: from other runs
+  /// - Parameter waiting: the undelivered notices of earlier runs
   init(_ settings: HookSettings, waiting: [HookNotice], _ surroundings: Surroundings) {
     key = settings.key
     self.surroundings = surroundings
@@ -40,13 +40,13 @@ final class HookDelivery: Sendable {
     state = Guarded(State(settings: settings, queue: HookQueue(waiting)))
   }
 
-  /// What has not been delivered.
+  /// The undelivered notices.
   var waiting: [HookNotice] { state.withLock { $0.queue.waiting } }
 
-  /// Does from here on what these say.
+  /// Uses these settings from now on.
   func follow(_ settings: HookSettings) { state.withLock { $0.settings = settings } }
 
-  /// Does not wait.
+  /// Adds a notice. Does not wait.
   func add(_ notice: HookNotice) {
     let lost = state.withLock { state -> Int? in
       guard state.settings.events.contains(notice.event) else { return nil }
@@ -59,7 +59,7 @@ final class HookDelivery: Sendable {
     go()
   }
 
-  /// Begins the next delivery, if it is time.
+  /// Begins the next delivery if it is due.
   func go() {
     let now = surroundings.clock.now
     enum Step {
@@ -132,16 +132,16 @@ final class HookDelivery: Sendable {
       priority, "hook \(key): \(text)", fields: [.init("SENSORHUB_EVENT", "hook"), .init("SENSORHUB_HOOK", key)])
   }
 
-  /// Begins no further delivery. What waits stays.
+  /// Begins no further delivery. Waiting notices stay.
   func end() {
     state.withLock { $0.isOver = true }
     alarm.end()
   }
 
-  /// Ends the delivery under way.
+  /// Stops the running delivery.
   func interrupt() { stop.set() }
 
-  /// Calls back once nothing is under way; at once if nothing is.
+  /// Calls back once no delivery is running; at once if none is.
   func whenIdle(_ action: @escaping @Sendable () -> Void) {
     let isIdle = state.withLock { state in
       if state.isDelivering { state.whenIdle.append(Callback(action)) }

@@ -2,9 +2,9 @@ import CLinux
 import Hub
 import NMEA
 
-/// One thing that happened, as hooks are told of it. A notice is kept, over restarts too, until each of its hooks has it.
+/// An event for hooks. The hub keeps a notice, across restarts too, until each hook has received it.
 struct HookNotice: Codable, Equatable, Sendable {
-  /// What has become of the event. Each is also the word for it.
+  /// The kind of change. The raw value is the word in the notice.
   enum Change: String, Codable, Sendable {
     case left, returned
     case lost, found
@@ -20,29 +20,29 @@ struct HookNotice: Codable, Equatable, Sendable {
     var sigmaMetres: Double
   }
 
-  /// No other notice of any run has it: a receiver that gets one twice can tell.
+  /// An identifier that is unique across runs. A receiver that gets a notice twice can recognise it.
   var id: String
   var event: HookEvent
   var change: Change
-  /// The fence or the device.
+  /// The name of the fence or the device.
   var subject: String
   /// One sentence for a person.
   var message: String
   var nextStep: String?
   /// The board's name.
   var hub: String
-  /// `SIMULATED` or `REPLAY`; `nil` of real devices.
+  /// `SIMULATED` or `REPLAY`; `nil` for real devices.
   var mark: String?
-  /// By the system's clock.
+  /// The time by the system's clock.
   var nanosecondsSince1970: Int64
   var place: Place?
-  /// How far that lies beyond the edge of the fence; negative within it.
+  /// The distance beyond the fence's edge; negative inside the fence.
   var metresBeyond: Double?
 
-  /// Whether it is bad news, and not the all-clear.
+  /// Whether trouble begins; `false` if it ends.
   var isRaised: Bool { change.isRaised }
 
-  /// `boat: fence anchor left`
+  /// The title, for example `boat: fence anchor left`.
   var title: String {
     let what =
       switch event {
@@ -57,7 +57,7 @@ struct HookNotice: Codable, Equatable, Sendable {
     return "\(mark.map { "\($0): " } ?? "")\(hub): \(what)"
   }
 
-  /// From 3, usual, to 5, urgent: the numbers of ntfy, of which Gotify makes a sound from 4 on.
+  /// The priority in ntfy's numbers, from 3 (default) to 5 (urgent). Gotify plays a sound from 4 on.
   var priority: Int {
     guard isRaised else { return 3 }
     return switch event {
@@ -66,10 +66,10 @@ struct HookNotice: Codable, Equatable, Sendable {
     }
   }
 
-  /// The JSON that a program reads, a server is sent and a broker publishes. `title`, `message` and `priority` are the members
-  /// that Gotify takes, with `tags` and `topic` those that ntfy takes; both ignore the others.
+  /// The JSON for programs, servers and brokers. Gotify uses `title`, `message` and `priority`; ntfy also uses `tags`
+  /// and `topic`. Both ignore the other members.
   ///
-  /// - Parameter topic: what ntfy is told where it belongs
+  /// - Parameter topic: the topic for ntfy
   func json(topic: String? = nil) -> [UInt8] {
     var json = JSONWriter(capacity: 1024)
     json.beginObject()
@@ -114,7 +114,7 @@ extension HookNotice.Change {
 }
 
 extension HookEvent {
-  /// What begins it, and what ends it.
+  /// The change that begins this trouble, or the one that ends it.
   func change(isRaised: Bool) -> HookNotice.Change {
     switch self {
     case .fence: isRaised ? .left : .returned

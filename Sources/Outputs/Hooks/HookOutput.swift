@@ -7,11 +7,11 @@ import NMEA
 import Publishing
 import ServiceLifecycle
 
-/// Runs the hooks of the board file: notices what happens to fences and devices, and has each hook told once that it began and
-/// once that it is over.
+/// Runs the hooks of the board file: it watches fences and devices, and tells each hook once when trouble begins and
+/// once when it ends.
 ///
-/// Devices are looked at when one changes, and when a trouble has lasted, or has stayed away, for long enough. A board without
-/// hooks costs nothing.
+/// It looks at devices when one changes, and when trouble has lasted or stayed away long enough. A board without hooks
+/// costs nothing.
 public final class HookOutput: Service {
   private struct State {
     var hooks: [HookDelivery] = []
@@ -19,15 +19,15 @@ public final class HookOutput: Service {
     var board = ""
     var mark: String?
     var count = 0
-    /// The fences there are.
+    /// The names of the present fences.
     var fences: Set<String> = []
-    /// The memory of other runs was read.
+    /// Whether the memory of earlier runs was read.
     var isLoaded = false
   }
 
-  /// How long deliveries that are under way may take when the hub ends: its devices have to be off in time too.
+  /// How long running deliveries may take when the hub ends. The devices must be off in time too.
   private static let farewell = Duration.milliseconds(400)
-  /// Changes come in company.
+  /// The delay after a change, because changes come in groups.
   private static let delay = Duration.milliseconds(50)
 
   private let host: HubHost
@@ -36,12 +36,12 @@ public final class HookOutput: Service {
   private let isRoot: Bool
   private let present = Guarded<Lifetime?>(nil)
   private let state = Guarded(State())
-  /// The notices of another run have other numbers.
+  /// Identifies this run, because the notices of other runs have other numbers.
   private let run = String(UInt64.random(in: .min ... .max), radix: 36)
 
   /// - Parameters:
-  ///   - memory: of other runs
-  ///   - isRoot: whether the hub runs as root, for which no board file may have anything run
+  ///   - memory: the state of earlier runs
+  ///   - isRoot: whether the hub runs as root; then hooks may not run programs
   public init(host: HubHost, sink: JournalSink, memory: HookMemory? = nil, isRoot: Bool = geteuid() == 0) {
     self.host = host
     self.sink = sink
@@ -106,7 +106,7 @@ public final class HookOutput: Service {
           + "service does: sudo systemctl start sensorhub")
       return false
     }
-    // Not under the lock, which fixes wait for.
+    // This is outside the lock, because fixes wait for it.
     let isFirst = state.withLock { state in
       defer { state.isLoaded = state.isLoaded || !wanted.isEmpty }
       return !state.isLoaded && !wanted.isEmpty
@@ -166,7 +166,7 @@ public final class HookOutput: Service {
 
   // MARK: What happens
 
-  /// On the timer's thread.
+  /// Looks at the devices. Runs on the timer's thread.
   private func look(at monitors: [DeviceMonitor], _ alarm: Alarm) {
     let look = HookAlarms.Look(monitors)
     let now = host.now
@@ -182,7 +182,7 @@ public final class HookOutput: Service {
     if let next { alarm.set(at: next) { [weak self] in self?.look(at: monitors, alarm) } }
   }
 
-  /// On the thread of the fix.
+  /// Takes the status of a fence. Runs on the thread of the fix.
   private func heard(_ status: FenceStatus) {
     guard let event = status.event, state.withLock({ !$0.hooks.isEmpty }) else { return }
     func tell(_ hookEvent: HookEvent, _ change: HookNotice.Change) {
@@ -205,7 +205,8 @@ public final class HookOutput: Service {
     if event == .enter { tell(.fence, .returned) }
   }
 
-  /// A fence that is taken away is not blind any more; the next one of its name is another.
+  /// Forgets removed fences: a removed fence is not blind any more, and a later one of the same name is a different
+  /// fence.
   private func forgetFences(but present: [FenceStatus]) {
     let names = Set(present.map(\.name))
     let isNews = state.withLock { state in

@@ -1,7 +1,7 @@
 import MonotonicTime
 
-/// What one hook has yet to deliver, in order, and when the next try is due: after a failure by the pace of all clients, and never
-/// faster than its rate.
+/// The undelivered notices of one hook, in order, and the time of the next attempt. After a failure it follows the
+/// reconnection pace of all clients, and it never exceeds the hook's rate.
 struct HookQueue: Sendable {
   enum Next: Equatable {
     case deliver(HookNotice)
@@ -9,24 +9,24 @@ struct HookQueue: Sendable {
     case nothing
   }
 
-  /// More than these are not kept: the oldest go first.
+  /// The maximum number of notices; the oldest are dropped first.
   static let most = 64
-  /// So many are delivered within the window.
+  /// The maximum number of deliveries within the window.
   static let rate = 20
   static let window = Duration.seconds(600)
 
   private(set) var waiting: [HookNotice]
   private(set) var lostCount = 0
-  /// Tries of the first one that failed.
+  /// The number of failed attempts for the first notice.
   private(set) var failures = 0
   private var pace = ReconnectPace()
   private var retryAt: MonotonicInstant?
-  /// When the last ones were delivered.
+  /// The times of the last deliveries.
   private var deliveries: [MonotonicInstant] = []
 
   init(_ waiting: [HookNotice] = []) { self.waiting = Array(waiting.suffix(HookQueue.most)) }
 
-  /// - Returns: whether another one was lost for it
+  /// - Returns: whether an older notice was dropped
   mutating func add(_ notice: HookNotice) -> Bool {
     waiting.append(notice)
     guard waiting.count > HookQueue.most else { return false }
@@ -45,7 +45,7 @@ struct HookQueue: Sendable {
     return .deliver(first)
   }
 
-  /// It was delivered, or is given up.
+  /// Removes a notice that was delivered or is given up.
   mutating func done(_ notice: HookNotice, at now: MonotonicInstant) {
     waiting.removeAll { $0.id == notice.id }
     deliveries.append(now)
@@ -53,7 +53,7 @@ struct HookQueue: Sendable {
     (retryAt, failures) = (nil, 0)
   }
 
-  /// - Parameter isRefusal: the receiver is there, and does not take it
+  /// - Parameter isRefusal: the receiver answered and refused the notice
   mutating func failed(at now: MonotonicInstant, isRefusal: Bool) {
     failures += 1
     retryAt = now + (isRefusal ? pace.afterRefusal() : pace.next())

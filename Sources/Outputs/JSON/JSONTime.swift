@@ -1,6 +1,6 @@
 import NMEA
 
-/// An instant divided into the parts of an ISO 8601 stamp.
+/// A time divided into the parts of an ISO 8601 stamp.
 public struct JSONTime: Sendable {
   var year: Int
   var month: Int
@@ -11,7 +11,7 @@ public struct JSONTime: Sendable {
   var millisecond: Int
 
   public init(_ time: UTCTime) {
-    // Receivers that send two decimals mean them; rounding keeps .25 from becoming .249.
+    // Receivers state two exact decimals; rounding keeps .25 from becoming .249.
     let rounded = UTCTime(nanosecondsSince1970: time.nanosecondsSince1970 &+ 500_000)
     let parts = rounded.components
     year = Int(parts.date.year)

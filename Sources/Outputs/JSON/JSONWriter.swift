@@ -1,17 +1,17 @@
 import NMEA
 
-/// Writes JSON into a byte buffer that is used again and again, so that a steady stream of objects allocates nothing.
+/// Writes JSON into a byte buffer that is reused, so that a steady stream of objects allocates nothing.
 ///
-/// Numbers are written with a fixed count of decimals, as the protocols have them, or exactly, and a value that is not finite
-/// is left out: JSON cannot say it and clients do not expect `null`.
+/// Numbers have a fixed count of decimals, as in the protocols, or are exact. A value that is not finite is omitted:
+/// JSON cannot express it, and clients do not expect `null`.
 public struct JSONWriter: ~Copyable, @unchecked Sendable {
-  // Unchecked, and safe: the memory belongs to this value alone, which cannot be copied, so there is only one user of
-  // the memory.
+  // This is unchecked, and safe: the memory belongs to this value alone, which cannot be copied, so the memory has only
+  // one user.
   private var base: UnsafeMutablePointer<UInt8>
   private var capacity: Int
   public private(set) var count = 0
   private var needsComma = false
-  /// What `endLine` writes.
+  /// The text that `endLine` writes.
   public var lineEnd: StaticString = "\n"
 
   public init(capacity: Int = 4096) {
@@ -32,7 +32,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     needsComma = false
   }
 
-  /// Ends a line: between objects of a stream.
+  /// Ends a line between the objects of a stream.
   public mutating func endLine() {
     append(lineEnd)
     needsComma = false
@@ -91,7 +91,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     needsComma = true
   }
 
-  /// Inlined, where its length is known, a key is a few moves.
+  /// This is inlined because, with a known length, a key takes only a few moves.
   @inline(__always)
   public mutating func key(_ key: StaticString) {
     let length = key.utf8CodeUnitCount
@@ -109,19 +109,19 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     needsComma = false
   }
 
-  /// Text as it is, with its own commas and brackets, followed by a number.
+  /// Writes text without changes, with its own commas and brackets, followed by a number.
   @inline(__always)
   public mutating func fragment(_ text: StaticString, then value: Int) {
     fragment(text)
     appendInteger(value)
   }
 
-  /// Text as it stands.
+  /// Writes text without changes.
   public mutating func text(_ text: String) {
     for byte in text.utf8 { append(byte) }
   }
 
-  /// A value that is JSON already, as it stands.
+  /// Writes a value that is JSON already.
   public mutating func value(_ json: [UInt8]) {
     separate()
     reserve(json.count)
@@ -131,7 +131,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     count += json.count
   }
 
-  /// A number as it stands, with nothing before it.
+  /// Writes a number without anything before it.
   public mutating func fragment(_ value: Double, decimals: Int) { appendNumber(value, decimals: decimals) }
 
   @inline(__always)
@@ -142,7 +142,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     count &+= length
   }
 
-  /// Keys are a few bytes long: two words that overlap are copied before a call to copy them has begun.
+  /// Copies a key with two overlapping words. Keys are a few bytes long, and this is faster than a call.
   @inline(__always)
   private static func copy(_ letters: UnsafePointer<UInt8>, _ length: Int, to place: UnsafeMutablePointer<UInt8>) {
     let from = UnsafeRawPointer(letters)
@@ -156,7 +156,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     }
   }
 
-  /// A key that is not known before the program runs.
+  /// Writes a key that is known only at run time.
   public mutating func key(dynamic key: String) {
     string(key)
     append(UInt8(ascii: ":"))
@@ -174,7 +174,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     append(UInt8(ascii: "\""))
   }
 
-  /// Invisible characters are escaped, which means the same to a parser: the text may be shown on a terminal as it is.
+  /// Escapes an invisible character. A parser reads the same text, and a terminal can show it safely.
   private mutating func appendEscaped(_ scalar: Unicode.Scalar) {
     if scalar.value < 0x7F {
       appendEscaped(UInt8(truncatingIfNeeded: scalar.value))
@@ -221,7 +221,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
 
   @inline(__always)
   private mutating func appendInteger(_ value: Int) {
-    // Most are of one or two digits.
+    // Most numbers have one or two digits.
     if value >= 0, value < 100 {
       reserve(2)
       let pair = JSONWriter.digitPairs.utf8Start + 2 &* value
@@ -243,14 +243,15 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
   private mutating func appendNumber(_ value: Double, decimals: Int) {
     let magnitude = value.magnitude
     guard magnitude < 9e18 else {
-      // Far outside what any field holds; the shortest exact form is still valid JSON.
+      // The value is far outside of any field's range; the shortest exact form is still valid JSON.
       for byte in value.description.utf8 { append(byte) }
       return
     }
     let scale = JSONWriter.powersOfTen[decimals]
     let scaled = magnitude * Double(scale)
     var whole = Int(magnitude)
-    // The digits are those of the product, so that 1.0005 is 1.001 as people expect, while a double holds it exactly.
+    // The digits are those of the product, so that 1.0005 becomes 1.001 as people expect, although the double is
+    // slightly smaller.
     var fraction =
       scaled < 9e15
       ? Int(scaled + 0.5) &- whole &* scale : Int((magnitude - Double(whole)) * Double(scale) + 0.5)
@@ -267,10 +268,10 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     count &+= JSONWriter.write(fraction, digits: decimals, to: base + count)
   }
 
-  /// A sign, a point, and nineteen digits on either side of it.
+  /// The longest number: a sign, a point, and nineteen digits on either side.
   private static let longestNumber = 40
 
-  /// Writes at least `minimum` digits of a number that is not negative.
+  /// Writes at least `minimum` digits of a non-negative number.
   @inline(__always)
   private mutating func appendDigits(_ value: Int, minimum: Int) {
     let digits = max(minimum, JSONWriter.digitCount(value))
@@ -286,7 +287,9 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     return digits
   }
 
-  /// From the last digit backwards, two at a time; returns how many there are.
+  /// Writes digits from the last one backwards, two at a time.
+  ///
+  /// - Returns: the number of digits
   @inline(__always)
   private static func write(_ value: Int, digits: Int, to place: UnsafeMutablePointer<UInt8>) -> Int {
     let pairs = digitPairs.utf8Start
@@ -326,7 +329,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     number(value, decimals: decimals)
   }
 
-  /// A direction in degrees, 0 up to 360.
+  /// Writes a direction in degrees, from 0 to less than 360.
   @inline(__always)
   public mutating func member(_ key: StaticString, bearing degrees: Double?, decimals: Int) {
     guard let degrees, degrees.isFinite else { return }
@@ -334,7 +337,8 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     number(Angle.bearing(degrees, decimals: decimals), decimals: decimals)
   }
 
-  /// The shortest number that is read back as this very value. One of more than fifteen characters is allocated for a moment.
+  /// Writes the shortest number that reads back as this value. More than fifteen characters take a short-lived
+  /// allocation.
   public mutating func member<Value: FloatingPoint & CustomStringConvertible>(
     _ key: StaticString, exactly value: Value?
   ) {
@@ -366,14 +370,14 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     boolean(value)
   }
 
-  /// A time as `2026-11-21T03:07:19.000Z`.
+  /// Writes a time as `2026-11-21T03:07:19.000Z`.
   public mutating func member(_ key: StaticString, time: JSONTime?) {
     guard let time else { return }
     self.key(key)
     self.time(time)
   }
 
-  /// A time as a value.
+  /// Writes a time as a value.
   public mutating func time(_ time: JSONTime) {
     separate()
     append(UInt8(ascii: "\""))

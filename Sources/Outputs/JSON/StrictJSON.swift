@@ -1,13 +1,13 @@
 /// Whether a text is JSON for every parser (RFC 8259). Foundation's decoder skips parts that it does not look for, and
-/// accepts invalid commas, numbers, escapes and encodings: text that becomes a part of another document must be
-/// stricter.
+/// accepts invalid commas, numbers, escapes and encodings. Text that becomes part of another document must be stricter.
 struct StrictJSON {
   private static let mostDepth = 64
 
   private var rest: ArraySlice<UInt8>
   private var depth = 0
 
-  /// An object, alone, in which no key stands twice: readers differ in which of two counts.
+  /// Whether the text is one object in which each key is unique, because readers differ in their choice between two
+  /// equal keys.
   static func isObject(_ text: [UInt8]) -> Bool {
     guard String(validating: text, as: UTF8.self) != nil else { return false }
     var reader = StrictJSON(rest: text[...])
@@ -42,7 +42,7 @@ struct StrictJSON {
   private mutating func takeObject() -> Bool {
     var keys: Set<ArraySlice<UInt8>> = []
     return takeList(until: "}") { reader in
-      // A key that is written otherwise may be the same.
+      // An escaped key may equal another key.
       guard let key = reader.takeString(), !key.contains(UInt8(ascii: "\\")), keys.insert(key).inserted else {
         return false
       }
@@ -53,7 +53,7 @@ struct StrictJSON {
     }
   }
 
-  /// The contents between a bracket and its counterpart, separated by commas.
+  /// Takes the contents between a bracket and its counterpart, separated by commas.
   private mutating func takeList(until end: StaticString, _ takeElement: (inout StrictJSON) -> Bool) -> Bool {
     rest = rest.dropFirst()
     skipBlanks()
@@ -66,7 +66,7 @@ struct StrictJSON {
     return take(end)
   }
 
-  /// The contents between the quotes.
+  /// Takes the contents between the quotes.
   private mutating func takeString() -> ArraySlice<UInt8>? {
     guard take("\"") else { return nil }
     let begin = rest

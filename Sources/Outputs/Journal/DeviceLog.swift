@@ -2,31 +2,31 @@ import Guarding
 import Hub
 import MonotonicTime
 
-/// Turns one device's changes of status into log lines; a fault that repeats is reported once and then summarised, and a
-/// device that is switched on and off without an end is summed up. Faults are always written.
+/// Turns the status changes of one device into log lines. It reports a repeated fault once and then summarises it, and
+/// it sums up a device that switches on and off without end. Faults are always written.
 final class DeviceLog: Sendable {
   private struct State {
     var previous: DeviceStatus?
     var fault: String?
     var repetitions = 0
-    /// The wake in which it has tracked already.
+    /// The wake in which the device has tracked already.
     var trackedWake: Int?
   }
 
-  /// The subject of a summary, which may be due after the log itself has gone.
+  /// The latest status, for a summary that may be due after the log has gone.
   private final class LatestStatus: Sendable {
     let value = Guarded<DeviceStatus?>(nil)
   }
 
-  /// After this number of repetitions of one fault a line gives their number.
+  /// The number of repetitions of one fault after which a line gives their count.
   private static let summaryEvery = 60
 
-  /// The maximum number of lines of one device within `window`, enough for two visits; the rest is summarized.
+  /// The maximum number of lines of one device within `window`, enough for two visits; further lines are summarised.
   static let lineLimit = 12
   static let window = Duration.seconds(10)
 
-  /// The maximum number of remarks for the owner within `remarkWindow`: some of them come and go each second, as
-  /// interference does.
+  /// The maximum number of warnings for the owner within `remarkWindow`. Some warnings, such as interference, come and
+  /// go each second.
   static let remarkLimit = 6
   static let remarkWindow = Duration.seconds(60)
 
@@ -94,7 +94,7 @@ final class DeviceLog: Sendable {
     _ status: DeviceStatus, since previous: DeviceStatus?, _ state: inout State
   ) -> (JournalSink.Priority, String)? {
     guard let previous, previous.power != status.power else { return nil }
-    // Its supply is switched for others, which have lines of their own.
+    // Other devices switch this supply, and have their own log lines.
     if previous.power.isRest, status.power.isRest { return nil }
     switch status.power {
     case .failed:
@@ -107,7 +107,7 @@ final class DeviceLog: Sendable {
       state.repetitions = 0
       return (.warning, "\(status.id): failed: \(status.reason); trying again while it has subscribers")
     case .off, .asleep, .awake, .settling, .acquiring:
-      // While a fault lasts these only are the retries.
+      // While a fault lasts, these changes are only retries.
       if state.fault != nil, !status.power.isRest || !status.holders.isEmpty { return nil }
       if status.power.isRest { state.fault = nil }
       return (.notice, "\(status.id): \(status.power.rawValue) (\(detail(status)))")
@@ -118,7 +118,7 @@ final class DeviceLog: Sendable {
         let holders = status.holders.isEmpty ? "" : " (for \(status.holders.joined(separator: ", ")))"
         return (.notice, "\(status.id): tracking on\(holders)")
       }
-      // In between, it had lost its fix.
+      // The receiver lost its fix in between.
       if state.trackedWake == status.wakes {
         return (
           .notice,

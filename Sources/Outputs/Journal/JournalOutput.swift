@@ -6,15 +6,15 @@ import NMEA
 import Publishing
 import ServiceLifecycle
 
-/// Writes every power and device event to the journal, and the fused state once a second if that was requested.
+/// Writes every power and device event to the journal, and, if requested, the fused state once a second.
 ///
-/// Events only observe. The state is a subscription like any other: it keeps the devices awake.
+/// For events it only observes. The state is a subscription, so it keeps the devices awake.
 public final class JournalOutput: Service {
   private let host: HubHost
   private let sink: JournalSink
   private let writesState: Bool?
 
-  /// - Parameter writesState: whether to write the state; `nil` to do as the board file says
+  /// - Parameter writesState: whether to write the state; `nil` follows the board file
   public init(host: HubHost, sink: JournalSink, writesState: Bool?) {
     self.host = host
     self.sink = sink
@@ -27,7 +27,7 @@ public final class JournalOutput: Service {
       as: "journal",
       receiveValue: { [self] hub in
         let perHub = Lifetime()
-        // What is being switched off has its end noted.
+        // The end of devices that are being switched off is logged too.
         for monitor in hub.leavingMonitors + hub.monitors {
           let log = DeviceLog(sink: sink)
           monitor.changes.subscribe(as: "journal", receiveValue: { log.receive($0) }).store(in: perHub)
@@ -66,7 +66,7 @@ public final class JournalOutput: Service {
       let degrees = 180 / Double.pi
       add("ROLL", attitude.quaternion.roll * degrees, 2)
       add("PITCH", attitude.quaternion.pitch * degrees, 2)
-      // Without a heading there is no yaw: a number would be taken for one.
+      // Without a heading the yaw is omitted, because a number would look valid.
       if attitude.headingSigmaRadians != nil { add("YAW", attitude.quaternion.yaw * degrees, 2) }
     }
     if let fix = state.fix?.value {

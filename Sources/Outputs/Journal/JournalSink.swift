@@ -2,11 +2,11 @@ import CLinux
 import Glibc
 import Publishing
 
-/// Takes log lines and passes them to a writer: to the journal with their fields when the process runs under it, as
+/// Takes log lines and passes them to a writer: to the journal with their fields if the process runs under it, as
 /// readable lines otherwise.
 ///
-/// Callers never wait. Lines that are not taken are kept, up to `LogQueue`'s limits; a line reports those that were
-/// lost beyond them once lines are taken again.
+/// Callers never wait. Unwritten lines are kept, up to the limits of `LogQueue`. When lines are written again, one of
+/// them reports the number of lost lines.
 public struct JournalSink: Sendable {
   public enum Priority: Int32, Sendable {
     case error = 3
@@ -15,13 +15,13 @@ public struct JournalSink: Sendable {
     case info = 6
     case debug = 7
 
-    /// Something is wrong: the last to be dropped.
+    /// Whether the line reports a fault. Such lines are dropped last.
     var isFault: Bool { rawValue <= Priority.warning.rawValue }
   }
 
-  /// One of the journal's own fields.
+  /// A field of the journal.
   public struct Field: Sendable {
-    /// Upper case, without a leading underscore: `SENSORHUB_DEVICE`.
+    /// The name in upper case, without a leading underscore: `SENSORHUB_DEVICE`.
     public var name: String
     public var value: String
 
@@ -34,7 +34,7 @@ public struct JournalSink: Sendable {
   private let writer: LogWriter
   private let tap = LogTap()
 
-  /// The journal only where systemd connected standard error to it; a terminal or a file gets lines.
+  /// Uses the journal only if systemd connected standard error to it; a terminal or a file gets lines.
   public init() {
     self.init(to: JournalSink.standardErrorIsJournal ? SystemJournal() : LogLines(descriptor: STDERR_FILENO))
   }
@@ -50,13 +50,14 @@ public struct JournalSink: Sendable {
   /// Sends each line to an observer when it is logged, on the thread that logs it.
   func observe(_ receive: @escaping @Sendable (LogEntry) -> Void) -> Subscription { tap.observe(receive) }
 
-  /// Waits until all lines have been written, but no longer than `limit`: for a process that is about to end.
+  /// Waits until all lines have been written, but no longer than `limit`. Use it before a process ends.
   ///
-  /// - Returns: whether they were
+  /// - Returns: whether all lines have been written
   @discardableResult
   public func flush(within limit: Duration) -> Bool { writer.flush(within: limit) }
 
-  /// `JOURNAL_STREAM` names the device and inode of the stream that systemd gave the service.
+  /// Whether standard error is the journal. `JOURNAL_STREAM` names the device and inode of the stream that systemd gave
+  /// the service.
   private static var standardErrorIsJournal: Bool {
     guard let stream = getenv("JOURNAL_STREAM") else { return false }
     var status = stat()

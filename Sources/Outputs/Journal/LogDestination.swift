@@ -2,12 +2,12 @@ import CLinux
 import CSystemd
 import Glibc
 
-/// Where lines of the log are written. May take its time: only the log's own thread waits for it.
+/// The destination of log lines. Writing may block: only the log's own thread waits for it.
 protocol LogDestination: Sendable {
   func write(_ entry: LogEntry)
 }
 
-/// The system's journal, with its fields.
+/// The system's journal, which keeps the fields.
 struct SystemJournal: LogDestination {
   func write(_ entry: LogEntry) {
     let texts =
@@ -29,7 +29,7 @@ struct SystemJournal: LogDestination {
   }
 }
 
-/// A terminal, a pipe or a file, in lines for people.
+/// A terminal, a pipe or a file, which gets lines for people.
 struct LogLines: LogDestination {
   let descriptor: Int32
 
@@ -46,7 +46,7 @@ struct LogLines: LogDestination {
       if count >= 0 {
         rest = rest.dropFirst(count)
       } else if errno == EAGAIN {
-        // Other users of the terminal must not wait for it, and this thread has no other work.
+        // Blocking the descriptor would affect other users of the terminal, so this thread waits; it has no other work.
         var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         poll(&wait, 1, -1)
       } else if errno != EINTR {
@@ -55,7 +55,7 @@ struct LogLines: LogDestination {
     }
   }
 
-  /// Local time, as people read a terminal.
+  /// The local time of day, for a terminal.
   private static func timeOfDay(_ time: time_t) -> String {
     var time = time
     var parts = tm()

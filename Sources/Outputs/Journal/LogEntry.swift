@@ -1,6 +1,6 @@
 import Glibc
 
-/// A line of the log on its way, with the time at which it was said.
+/// A log line with its time, on the way to the destination.
 struct LogEntry: Sendable {
   var at: time_t
   var priority: JournalSink.Priority
@@ -14,6 +14,6 @@ struct LogEntry: Sendable {
     self.fields = fields
   }
 
-  /// Its size while it waits, in bytes.
+  /// The estimated size of the waiting line, in bytes.
   var size: Int { fields.reduce(message.utf8.count + 64) { $0 + $1.name.utf8.count + $1.value.utf8.count } }
 }

@@ -1,12 +1,12 @@
-/// Lines that wait to be written, up to a maximum number. Without room for another the oldest are dropped, faults last,
-/// and counted.
+/// The lines that wait to be written, up to a maximum number. Without room for another line, the oldest are dropped and
+/// counted, faults last.
 struct LogQueue {
   static let lineLimit = 1024
   static let byteLimit = 256 * 1024
 
   private var entries: [LogEntry] = []
   private var size = 0
-  /// How many have been dropped since the last were taken.
+  /// The number of dropped lines since the last call of `take`.
   private var lost = 0
 
   var isEmpty: Bool { entries.isEmpty }
@@ -14,7 +14,7 @@ struct LogQueue {
   mutating func append(_ entry: LogEntry) {
     entries.append(entry)
     size += entry.size
-    // The newest stays, however long it is.
+    // The newest line stays, however long it is.
     while entries.count > 1, entries.count > LogQueue.lineLimit || size > LogQueue.byteLimit { drop() }
   }
 
@@ -25,7 +25,7 @@ struct LogQueue {
     lost += 1
   }
 
-  /// All waiting lines, after a line with the number of missing ones; `nil` if there are none.
+  /// Takes all waiting lines, after a line with the number of lost ones; `nil` if there are none.
   mutating func take() -> [LogEntry]? {
     guard !entries.isEmpty else { return nil }
     var taken = entries

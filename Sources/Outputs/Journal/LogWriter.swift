@@ -3,8 +3,8 @@ import Glibc
 import Guarding
 import MonotonicTime
 
-/// Writes the log on a thread of its own, which sleeps while there is nothing to write: callers never wait for a
-/// reader, such as a stopped terminal, a full pipe, or a stuck journal.
+/// Writes the log on its own thread, which sleeps while there is nothing to write. Callers never wait for a slow
+/// destination, such as a stopped terminal, a full pipe, or a stuck journal.
 final class LogWriter: Sendable {
   private struct State {
     var queue = LogQueue()
@@ -15,7 +15,7 @@ final class LogWriter: Sendable {
   private let destination: any LogDestination
   private let state = Guarded(State())
   private let wake = WakeSignal()
-  /// Raised each time that everything has been written.
+  /// Raised each time all lines have been written.
   private let rest = WakeSignal()
 
   init(to destination: any LogDestination) { self.destination = destination }
@@ -26,12 +26,14 @@ final class LogWriter: Sendable {
       defer { state.isRunning = true }
       return !state.isRunning
     }
-    // Without a thread to give now there may be one for the next line; this one waits for it.
+    // If no thread can be started now, this line waits for the next attempt.
     if mustStart, DetachedThread.start("log", { self.run() }) != 0 { state.withLock { $0.isRunning = false } }
     wake.raise()
   }
 
-  /// Waits until everything has been written, but no longer than `limit`; returns whether it was.
+  /// Waits until everything has been written, but no longer than `limit`.
+  ///
+  /// - Returns: whether everything has been written
   func flush(within limit: Duration) -> Bool {
     let clock = MonotonicClock()
     let deadline = clock.now + limit

@@ -1,10 +1,10 @@
 import Guarding
 import MonotonicTime
 
-/// Passes the first lines of a period and counts the rest; at its end, the rest is summarized.
+/// Passes the first lines of a period, counts the others, and summarises them at its end.
 final class RepeatedLines: Sendable {
   private struct State {
-    /// When the present while began.
+    /// When the present period began.
     var since: MonotonicInstant?
     var admitted = 0
     var heldBack = 0
@@ -17,9 +17,9 @@ final class RepeatedLines: Sendable {
   private let state = Guarded(State())
 
   /// - Parameters:
-  ///   - limit: how many lines may be written
-  ///   - window: within which time, from the first of them on
-  ///   - sumUp: told at its end how many more there were; not called where there were none
+  ///   - limit: the maximum number of lines in a period
+  ///   - window: the length of a period, from its first line
+  ///   - sumUp: called at the end of a period with the number of further lines; not called if there were none
   init(
     limit: Int, within window: Duration, clock: any MonotonicTimeSource,
     sumUp: @escaping @Sendable (_ count: Int) -> Void
@@ -30,12 +30,12 @@ final class RepeatedLines: Sendable {
     self.sumUp = sumUp
   }
 
-  /// Whether a line is written now; otherwise it has been counted.
+  /// Whether to write a line now; otherwise it is counted.
   func admit() -> Bool {
     let now = clock.now
     let (isAdmitted, deadline): (Bool, MonotonicInstant?) = state.withLock { state in
       let since = state.since ?? now
-      // The counted lines are summarized before another period begins, however late the clock is.
+      // The counted lines are summarised before another period begins, even if the timer is late.
       if state.heldBack == 0, now - since >= window {
         state = State(since: now)
       } else {

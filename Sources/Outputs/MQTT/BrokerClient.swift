@@ -3,8 +3,8 @@ import CMosquitto
 import Glibc
 import MonotonicTime
 
-/// The process at the other end of a `BrokerProcess`: libmosquitto with one connection to a broker, and nothing else. It ends with
-/// the connection or with its hub, whichever is first.
+/// The process at the other end of a `BrokerProcess`: libmosquitto with one connection to a broker, and nothing else.
+/// It ends when the connection or its hub ends.
 public final class BrokerClient {
   /// How long the broker may take to answer.
   private static let patience = Duration.seconds(20)
@@ -16,9 +16,9 @@ public final class BrokerClient {
 
   /// A message that the broker has not acknowledged.
   private struct Underway {
-    /// The library's.
+    /// The library's number of the message.
     var identifier: Int32
-    /// The hub's.
+    /// The hub's number of the message.
     var number: UInt32
   }
 
@@ -32,7 +32,7 @@ public final class BrokerClient {
   private var underway: [Underway] = []
   private var lastHeard: MonotonicInstant
   private var lastSaid: MonotonicInstant
-  /// Time of the request that has no answer yet.
+  /// When the unanswered request was sent.
   private var askedAt: MonotonicInstant
 
   /// Call this first in `main`. A program that uses `MQTTConnection` starts itself again for each connection; this call recognises
@@ -40,9 +40,10 @@ public final class BrokerClient {
   public static func runIfAsked() {
     guard CommandLine.arguments.dropFirst().first == BrokerProcess.argument else { return }
     clinux_end_with_parent()
-    // A terminal or systemd signals all processes of a hub. The hub takes its leave of the broker first, then this one ends.
+    // A terminal and systemd signal all processes of a hub. The hub disconnects from the broker first, then this
+    // process ends.
     for number in [SIGHUP, SIGINT, SIGTERM, SIGPIPE] { signal(number, SIG_IGN) }
-    // Swift's crash report takes longer than a new start.
+    // Without this, Swift's crash report would take longer than a new start.
     for number in [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGQUIT, SIGSEGV, SIGTRAP] { signal(number, SIG_DFL) }
     clinux_name_thread("sensorhub-mqtt")
     exit(run())
@@ -96,7 +97,7 @@ public final class BrokerClient {
         let error = cmosquitto_write(client)
         guard error == 0 else { return words(of: error) }
       }
-      // During the TLS handshake the library always wants to write, but first has to read.
+      // During the TLS handshake the library always wants to write, but must read first.
       let writes = isConnected && cmosquitto_wants_write(client)
       let deadline = deadline
       let ready = wait(for: cmosquitto_socket(client), writes: writes, until: deadline)
@@ -117,10 +118,10 @@ public final class BrokerClient {
     }
   }
 
-  /// Whether the broker owes an answer.
+  /// Whether an answer of the broker is outstanding.
   private var isAwaiting: Bool { !isConnected || isAsking || !underway.isEmpty }
 
-  /// Until when the broker has to answer, or has to be pinged.
+  /// When the broker must have answered, or a ping is due.
   private var deadline: MonotonicInstant {
     // The library counts whole seconds.
     isAwaiting
@@ -146,7 +147,9 @@ public final class BrokerClient {
     return (descriptors.0.revents & ready != 0, descriptors.1.revents & ready != 0)
   }
 
-  /// Carries out the hub's orders. Returns why the connection is over, or `nil`.
+  /// Carries out the hub's orders.
+  ///
+  /// - Returns: why the connection is over; `nil` if it continues
   private func obey(_ client: OpaquePointer) -> String? {
     var ordered: [BrokerOrder] = []
     hub.read { ordered.append($0) }
@@ -197,7 +200,7 @@ public final class BrokerClient {
 extension BrokerClient {
   /// Returns why the client could not be made, or `nil`.
   private func makeClient() -> String? {
-    // The library copies them.
+    // The library copies these strings.
     var copies: [UnsafeMutablePointer<CChar>?] = []
     defer { for copy in copies { free(copy) } }
     func text(_ text: String?) -> UnsafePointer<CChar>? {
@@ -259,7 +262,7 @@ extension BrokerClient {
   private func received(
     _ topic: UnsafePointer<CChar>, _ payload: UnsafeRawBufferPointer, isRetained: Bool, _ expiry: Int64
   ) {
-    // The library sends the acknowledgement.
+    // The library sends the acknowledgement, so the time of the last message is now.
     lastSaid = clock.now
     let byteCount = strlen(topic) + payload.count
     guard byteCount <= access.maximumPacketByteCount else {

@@ -2,7 +2,7 @@
 enum BrokerOrder: Equatable, Sendable {
   /// The first order, once.
   case connect(BrokerAccess)
-  /// Publish a message at QoS 1. The report about it carries its number.
+  /// Publish a message at QoS 1. The report about the message has this number.
   case publish(number: UInt32, Outbox.Message)
   /// Disconnect so that the broker publishes the will, and end.
   case leave
@@ -29,7 +29,7 @@ enum BrokerOrder: Equatable, Sendable {
     }
   }
 
-  /// - Parameter record: without its length
+  /// - Parameter record: the record without its length
   init(_ record: ArraySlice<UInt8>) throws(MalformedBrokerRecord) {
     var fields = try BrokerFields(record)
     switch fields.kind {

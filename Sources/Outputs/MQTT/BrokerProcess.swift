@@ -17,23 +17,23 @@ final class BrokerProcess {
   static let longestMessage = 1 << 20
   private static let pieceByteCount = 1 << 16
 
-  /// Readable when the process has sent a report, or has ended.
+  /// A descriptor that is readable when the process has sent a report or has ended.
   let socket: Int32
   private let pid: pid_t
-  /// From waitpid(2); `nil` until then.
+  /// The status from waitpid(2); `nil` until the process has ended.
   private var status: Int32?
   private var orders: [UInt8] = []
   private var reports: BrokerRecords
   private var piece = [UInt8](repeating: 0, count: BrokerProcess.pieceByteCount)
 
-  /// Why the process did not start, or is of no use any more.
+  /// Why the process did not start or cannot be used any more.
   struct Failure: Error, Equatable {
     var reason: String
   }
 
   /// - Parameter program: the executable; `/proc/self/exe` works even after a deployment replaced or deleted the file
   init(_ access: BrokerAccess, program: String = "/proc/self/exe") throws(Failure) {
-    // A program that starts itself without looking at its arguments would do so for ever.
+    // A program that ignores its arguments would start itself for ever.
     if CommandLine.arguments.dropFirst().first == BrokerProcess.argument {
       throw Failure(reason: "this program does not begin with BrokerClient.runIfAsked()")
     }
@@ -53,7 +53,7 @@ final class BrokerProcess {
     order(.connect(access))
   }
 
-  /// Kills the process, whatever its activity.
+  /// Kills the process, even if it is busy.
   deinit {
     close(socket)
     end()
@@ -78,7 +78,7 @@ final class BrokerProcess {
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
-    // The library's last words before it aborts do not belong in a log.
+    // The library prints a message before it aborts, and that does not belong in a log.
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
     _ = clinux_spawn_close_from(&actions, STDERR_FILENO + 1)
@@ -98,7 +98,7 @@ final class BrokerProcess {
     return (pid, error)
   }
 
-  /// Sends an order, and keeps the part that the socket does not take now. The caller limits the number of unanswered
+  /// Sends an order, and keeps the part that the socket does not accept now. The caller limits the number of unanswered
   /// orders.
   func order(_ order: BrokerOrder) {
     orders += order.bytes
@@ -132,7 +132,7 @@ final class BrokerProcess {
     }
   }
 
-  /// The process has closed its end of the socket.
+  /// Describes how the process ended, after it has closed its end of the socket.
   private func howItEnded() -> String {
     let signal = end()
     if signal == 0 { return "the broker's process has ended" }

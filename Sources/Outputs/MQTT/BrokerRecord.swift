@@ -1,5 +1,6 @@
-/// A message between a hub and its `BrokerProcess`, as bytes on their socket: a length of four bytes, a kind of one byte, and the
-/// fields. A number has four bytes, least significant first; a text or a payload is its length and its bytes.
+/// A message between a hub and its `BrokerProcess`, as bytes on their socket. It has a length of four bytes, a kind of
+/// one byte, and the fields. A number has four bytes, least significant first; a text or a payload is a length and its
+/// bytes.
 struct BrokerRecord {
   private var rest: [UInt8]
 
@@ -16,7 +17,7 @@ struct BrokerRecord {
 
   mutating func add(_ text: String) { add(Array(text.utf8)) }
 
-  /// `nil` is not the same as an empty text.
+  /// Adds an optional text. `nil` differs from an empty text.
   mutating func add(optional text: String?) {
     add(text != nil)
     if let text { add(text) }
@@ -27,15 +28,15 @@ struct BrokerRecord {
   private static func bytes(of number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.littleEndian, Array.init) }
 }
 
-/// The bytes are no record. The other end cannot be trusted any more.
+/// The bytes are not a valid record. The other end cannot be trusted any more.
 struct MalformedBrokerRecord: Error, Equatable {}
 
-/// Reads the fields of a record in their order.
+/// Reads the fields of a record in order.
 struct BrokerFields {
   let kind: UInt8
   private var rest: ArraySlice<UInt8>
 
-  /// - Parameter record: without its length
+  /// - Parameter record: the record without its length
   init(_ record: ArraySlice<UInt8>) throws(MalformedBrokerRecord) {
     guard let kind = record.first else { throw MalformedBrokerRecord() }
     self.kind = kind
@@ -67,6 +68,6 @@ struct BrokerFields {
 
   mutating func optionalText() throws(MalformedBrokerRecord) -> String? { try flag() ? try text() : nil }
 
-  /// Requires that nothing follows the last field.
+  /// Throws if bytes follow the last field.
   func end() throws(MalformedBrokerRecord) { if !rest.isEmpty { throw MalformedBrokerRecord() } }
 }

@@ -1,4 +1,4 @@
-/// Cuts the bytes of a socket into records, however they arrive. It never holds more than one record and one piece.
+/// Cuts the bytes of a socket into records, in whatever pieces they arrive. It holds at most one record and one piece.
 struct BrokerRecords {
   private static let lengthByteCount = 4
 

@@ -1,5 +1,5 @@
-/// A message from a `BrokerProcess` to its hub. An attacker at the broker or on the line may have taken over that
-/// process: the hub must bear any report at any time.
+/// A message from a `BrokerProcess` to its hub. An attacker at the broker or on the line may control that process, so
+/// the hub must tolerate any report at any time.
 enum BrokerReport: Equatable, Sendable {
   /// A reason code of MQTT 5 (2.4) and its name.
   struct Reason: Equatable, Sendable {
@@ -7,20 +7,21 @@ enum BrokerReport: Equatable, Sendable {
     var words: String
   }
 
-  /// The broker's answer to CONNECT: code 0 accepts. `byteLimit` is the longest packet that it takes, 0 if it does not say.
+  /// The broker's answer to CONNECT; code 0 accepts. `byteLimit` is the longest packet that the broker accepts, 0 if it
+  /// does not say.
   case answered(Reason, byteLimit: UInt32)
-  /// The broker's answer to a subscription: from 128 on it refuses.
+  /// The broker's answer to a subscription; codes from 128 on refuse it.
   case subscribed(Reason)
   case received(topic: String, payload: [UInt8], isRetained: Bool, expirySeconds: UInt32?)
-  /// The broker sent a message that is longer than it was told to. The process dropped it.
+  /// The broker sent a message that is longer than the agreed maximum. The process dropped it.
   case leftOut(byteCount: UInt32)
-  /// The broker has received a message: from 128 on it refuses.
+  /// The broker's answer to a message; codes from 128 on refuse it.
   case acknowledged(number: UInt32, Reason)
   /// The library did not send a message, because the broker would refuse it.
   case unsent(number: UInt32, isTooLong: Bool, words: String)
   /// The broker ended the connection, with a reason.
   case closed(Reason)
-  /// The connection is over or could not be made. The last report.
+  /// The connection is over or could not be made. This is the last report.
   case ended(words: String)
 
   /// The longest report without the payload: a topic, which MQTT limits to 64 kB, or words.
@@ -65,7 +66,7 @@ enum BrokerReport: Equatable, Sendable {
     }
   }
 
-  /// - Parameter record: without its length
+  /// - Parameter record: the record without its length
   init(_ record: ArraySlice<UInt8>) throws(MalformedBrokerRecord) {
     var fields = try BrokerFields(record)
     switch fields.kind {

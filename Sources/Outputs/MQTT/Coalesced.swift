@@ -1,7 +1,7 @@
 import Guarding
 import MonotonicTime
 
-/// Something that is done a while after it was first asked for, once, however often that was.
+/// An action that runs once, some time after the first request, however many requests come in between.
 final class Coalesced: Sendable {
   private struct State {
     var timer: ScheduledAction?

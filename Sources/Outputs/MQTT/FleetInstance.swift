@@ -1,13 +1,14 @@
 import FoundationEssentials
 
-/// Which hub's run has said how that hub is: two of one name find each other by it, also at brokers that end the connection of one
-/// for the other without a word.
+/// Identifies the run of a hub that published a health message. Two hubs of one name detect each other by it, even if
+/// the broker silently ends the connection of one when the other connects.
 enum FleetInstance {
   private struct Said: Decodable {
     var instance: String?
   }
 
-  /// - Parameter health: the retained health of a hub; `nil` if it names none
+  /// - Parameter health: the retained health of a hub
+  /// - Returns: `nil` if the health names no run
   static func read(_ health: [UInt8]) -> String? {
     (try? JSONDecoder().decode(Said.self, from: Data(health)))?.instance
   }

@@ -1,15 +1,15 @@
 import Hub
 
-/// A hub's earlier places at brokers: its retained messages under an earlier name remain there.
+/// A hub's earlier names at brokers. Its retained messages under an earlier name are still there.
 public final class FleetMemory: Sendable {
   /// The hub's name at a broker.
   struct Place: Codable, Equatable, Sendable {
     var broker: String
     var topic: String
     var hub: String
-    /// Whether Home Assistant was told of it.
+    /// Whether the hub announced itself to Home Assistant.
     var homeAssistant: Bool
-    /// The published components; `nil` from a version of the hub that did not note them.
+    /// The published components; `nil` from an old version of the hub, which did not record them.
     var discovery: Discovery?
 
     init(_ settings: FleetSettings, hub: String) {
@@ -19,7 +19,7 @@ public final class FleetMemory: Sendable {
       homeAssistant = settings.homeAssistant
     }
 
-    /// Where Home Assistant was told of it.
+    /// The topic of the announcement to Home Assistant.
     var discoveryTopic: String { discovery?.topic ?? HomeAssistantDiscovery.topicOfOldVersions(hub: hub) }
 
     var topics: HubTopics { HubTopics(topic: topic, hub: hub) }
@@ -27,14 +27,14 @@ public final class FleetMemory: Sendable {
     func isSame(as other: Place) -> Bool { broker == other.broker && topic == other.topic && hub == other.hub }
   }
 
-  /// What Home Assistant was told of a hub.
+  /// A hub's announcement to Home Assistant.
   struct Discovery: Codable, Equatable, Sendable {
     var topic: String
-    /// The platforms of its components, by their keys.
+    /// The platforms of the components, by component key.
     var components: [String: String]
   }
 
-  /// The oldest are forgotten first.
+  /// The maximum number of places; the oldest are forgotten first.
   private static let mostPlaces = 16
 
   private let file: StateFile<[StateEntry<Place>]>
@@ -46,10 +46,10 @@ public final class FleetMemory: Sendable {
     file = StateFile(path: path, mostBytes: 64 << 10, nothing: [], makeFolder: makeFolder)
   }
 
-  /// Reads the disk.
+  /// The stored places. Reads the disk.
   var places: [Place] { file.content.compactMap(\.value) }
 
-  /// Takes down where the hub is. Waits for the disk.
+  /// Records the hub's present place. Waits for the disk.
   func enter(_ place: Place) {
     file.change { places in
       places.removeAll { $0.value?.isSame(as: place) ?? true }
@@ -58,6 +58,6 @@ public final class FleetMemory: Sendable {
     }
   }
 
-  /// Forgets a place from which everything of the hub has been removed. Waits for the disk.
+  /// Forgets a place from which all messages of the hub have been removed. Waits for the disk.
   func forget(_ place: Place) { file.change { places in places.removeAll { $0.value?.isSame(as: place) ?? true } } }
 }

@@ -17,7 +17,7 @@ public enum FleetObstacle: Error, Equatable, CustomStringConvertible {
     }
   }
 
-  /// - Parameter isElsewhere: the file is checked, and not run: credentials are only there for the service
+  /// - Parameter isElsewhere: the file is checked for another machine; credentials exist only in the service
   public static func find(for settings: FleetSettings, isElsewhere: Bool = false) -> FleetObstacle? {
     let files = [
       ("caFile", settings.caFile), ("certificateFile", settings.certificateFile), ("keyFile", settings.keyFile),
@@ -38,7 +38,7 @@ public enum FleetObstacle: Error, Equatable, CustomStringConvertible {
     }
   }
 
-  /// - Returns: `nil` if none is needed
+  /// - Returns: the password; `nil` if none is needed
   static func password(of username: String?, in file: String?) throws(FleetObstacle) -> String? {
     guard username != nil else { return nil }
     let found: (file: String, secret: [UInt8])?
@@ -53,7 +53,7 @@ public enum FleetObstacle: Error, Equatable, CustomStringConvertible {
 }
 
 extension MQTTOptions {
-  /// The way to a broker by the settings.
+  /// The connection options that follow from the settings.
   public init(_ settings: FleetSettings, identifier: String, subscriptions: [String]) throws(FleetObstacle) {
     if let obstacle = FleetObstacle.find(for: settings) { throw obstacle }
     self.init(broker: settings.broker, identifier: identifier, subscriptions: subscriptions)

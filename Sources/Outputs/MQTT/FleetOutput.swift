@@ -6,15 +6,15 @@ import ServiceLifecycle
 
 /// The hub at the broker that its board file names. An unreachable broker affects nothing else.
 public final class FleetOutput: Service {
-  /// The time for saying goodbye to the broker.
+  /// The time to disconnect from the broker.
   private static let farewell = Duration.milliseconds(500)
 
   private struct State {
-    /// As the board file in service has it.
+    /// The session of the board file in service.
     var session: FleetSession?
-    /// Else it waits for those at its broker that go.
+    /// Whether the session has begun. Otherwise it waits until earlier sessions at its broker have ended.
     var hasBegun = false
-    /// Connections that are ending: a name look-up, or a network without an answer, may keep one for minutes.
+    /// Sessions that are ending. A name look-up or a network without an answer may take minutes.
     var leaving: [FleetSession] = []
     var isOver = false
   }
@@ -24,7 +24,7 @@ public final class FleetOutput: Service {
   private let memory: FleetMemory?
   private let state = Guarded(State())
 
-  /// - Parameter memory: where the hub has been in other runs
+  /// - Parameter memory: the hub's places in earlier runs
   public init(host: HubHost, sink: JournalSink, memory: FleetMemory? = nil) {
     self.host = host
     self.memory = memory
@@ -42,7 +42,7 @@ public final class FleetOutput: Service {
     guard let session else { return }
     let isJoined = session.isJoined
     session.end()
-    // A thread that is looking for its broker ends with the process.
+    // A thread that is still connecting ends with the process.
     guard isJoined else { return }
     let (end, signal) = AsyncStream.makeStream(of: Void.self)
     let clock = MonotonicClock()
@@ -76,7 +76,7 @@ public final class FleetOutput: Service {
     beginIfAlone()
   }
 
-  /// At one broker they are one hub: the one is gone before the other comes.
+  /// Begins the session once no other one is left at its broker, because both use the same identity.
   private func beginIfAlone() {
     let next = state.withLock { state -> FleetSession? in
       guard let session = state.session, !state.hasBegun, !state.isOver,

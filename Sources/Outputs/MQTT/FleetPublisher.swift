@@ -6,7 +6,7 @@ import MonotonicTime
 import NMEA
 import Publishing
 
-/// The hub at its broker, for others of its outputs that publish there.
+/// The hub's connection to its broker, for other outputs that publish there.
 struct FleetLink: Sendable {
   var connection: MQTTConnection
   var topics: HubTopics
@@ -15,14 +15,14 @@ struct FleetLink: Sendable {
 /// Publishes the hub's status at the broker: retained messages, which wake nothing, and the states that viewers have
 /// requested.
 final class FleetPublisher: Sendable {
-  /// The interval of the last state while the devices are awake for others.
+  /// The interval of the last state while other clients keep the devices awake.
   private static let interval = Duration.seconds(60)
 
   private struct Encoding: ~Copyable {
     var json = JSONWriter(capacity: 2048)
-    /// How many values each stream has had.
+    /// The number of values in each stream.
     var counts: [Interest.Stream: Int] = [:]
-    /// Of the states that each has had.
+    /// The newest time of the states in each stream.
     var newest: [Interest.Stream: NewestInstant] = [:]
   }
 
@@ -35,14 +35,15 @@ final class FleetPublisher: Sendable {
   private let host: HubHost
   private let connection: MQTTConnection
   private let topics: HubTopics
-  /// How often the fastest viewer wants a state; 0 without any.
+  /// The highest rate that a viewer wants; 0 without viewers.
   private let rateHz = Guarded(0.0)
   private let viewers = MutableProperty<[String]>([])
   private let encoding = Guarded(Encoding())
   private let last = Guarded(Last())
   private let present = Guarded<Lifetime?>(nil)
   private let clock: any MonotonicTimeSource
-  /// Where a value's identifier begins, which goes on with its stream and its number there: another for each run of the program.
+  /// The first part of a value's identifier, different for each run of the program. The stream and the value's number
+  /// follow.
   let run = String(UInt32.random(in: .min ... .max), radix: 36)
 
   init(
@@ -55,16 +56,16 @@ final class FleetPublisher: Sendable {
     self.clock = clock
   }
 
-  /// Tells of a hub, and of no other from now on.
+  /// Publishes the status of this hub, and of no other from now on.
   func follow(_ hub: Hub) {
     let lifetime = Lifetime()
-    // Changes come in company: a device settles as soon as it is powered.
+    // Changes come in groups: a device settles as soon as it is powered.
     let devices = Coalesced(.milliseconds(300), clock: clock) { [weak self] in self?.tellDevices(of: hub) }
     Subscription { devices.end() }.store(in: lifetime)
     for monitor in hub.monitors {
       monitor.changes.subscribe(as: "mqtt", receiveValue: { _ in devices.request() }).store(in: lifetime)
     }
-    // Values that change with time alone are described without their duration.
+    // The description leaves out durations, which change with time alone.
     let told = Guarded<[String]>([])
     host.conditions.changes.subscribe(
       as: "mqtt",
@@ -115,20 +116,21 @@ final class FleetPublisher: Sendable {
     self.viewers.value = viewers
   }
 
-  /// Publishes a requested state. If another viewer is the fastest now, a state for the previous one may be older than
-  /// the last one of the stream.
+  /// Publishes a requested state. If the fastest viewer has changed, a state for the previous one may be older than the
+  /// stream's last state; it is not published.
   func send(_ state: FusedState, _ stream: Interest.Stream) {
     publish(stream, at: state.at) { StateReport.write(state.of(stream), to: &$0) }
   }
 
-  /// Publishes a fix for the viewer that requested it, in addition to the states for others: it names its viewer.
+  /// Publishes a fix for the viewer that requested it, in addition to the states for others. The message names the
+  /// viewer.
   func send(_ fix: ScheduledFix, for key: Interest.Key) {
     var fix = fix
     fix.state = fix.state.of(key.stream)
     publish(key.stream) { ScheduledFixReport.write(fix, for: key.viewer, to: &$0) }
   }
 
-  /// - Parameter instant: of a state; a state that is earlier than the last one is outdated, and not published
+  /// - Parameter instant: the time of a state; a state that is earlier than the last one is not published
   private func publish(
     _ stream: Interest.Stream, at instant: MonotonicInstant? = nil, _ write: (inout JSONWriter) -> Void
   ) {
@@ -138,14 +140,14 @@ final class FleetPublisher: Sendable {
       encoding.counts[stream] = count
       encoding.json.removeAll()
       write(&encoding.json)
-      // Under the lock, so that they leave in their order.
+      // The message is queued under the lock to keep the order.
       connection.publish(
         topics.state(stream),
         FleetPublisher.object(encoding.json.bytes, beginningWith: "\"id\":\"\(run)-\(stream.name)-\(count)\""))
     }
   }
 
-  /// How many values a stream has had.
+  /// The number of values in a stream.
   func count(of stream: Interest.Stream) -> Int { encoding.withLock { $0.counts[stream, default: 0] } }
 
   private func tellLast(_ state: FusedState) {
@@ -154,7 +156,7 @@ final class FleetPublisher: Sendable {
       rateHz > 0 ? Duration.nanoseconds(Int64(1e9 * max(1, 1 / rateHz))) : FleetPublisher.interval
     let isDue = last.withLock { last in
       let isDue = last.at.map { state.at - $0 >= interval } ?? true
-      // The position, as soon as it is known; after the last viewer has left nothing else is published.
+      // The first position is published at once; after the last viewer has left, no other message would carry it.
       let isFirst = state.position != nil && !last.hasPosition
       guard isDue || isFirst || state.mode == .asleep && last.mode != .asleep else { return false }
       last = Last(at: state.at, mode: state.mode, hasPosition: state.position != nil)
@@ -175,14 +177,14 @@ final class FleetPublisher: Sendable {
     connection.retain(topics.devices, FleetPublisher.object(json.bytes, beginningWith: FleetPublisher.said()))
   }
 
-  /// Also if there are none, because another run may have published some.
+  /// Publishes the fences, even if there are none, because an earlier run may have published some.
   private func tell(_ fences: [FenceStatus]) {
     var json = JSONWriter()
     FenceReport.write(fences, at: host.now, to: &json)
     connection.retain(topics.fences, FleetPublisher.object(json.bytes, beginningWith: FleetPublisher.said()))
   }
 
-  /// Several threads publish it: the lock makes sure that the broker keeps the latest one.
+  /// Publishes the health. Several threads do so, and the lock ensures that the broker keeps the latest one.
   func tellHealth() { encoding.withLock { writeHealth(&$0.json) } }
 
   private func writeHealth(_ json: inout JSONWriter) {
@@ -215,7 +217,7 @@ final class FleetPublisher: Sendable {
     return String(decoding: json.bytes, as: UTF8.self)
   }
 
-  /// A JSON object with one member more, and no line's end.
+  /// Adds one member to a JSON object, and removes line breaks.
   private static func object(_ json: UnsafeBufferPointer<UInt8>, beginningWith member: String) -> [UInt8] {
     var bytes = [UInt8(ascii: "{")]
     bytes.reserveCapacity(json.count + member.utf8.count + 1)
@@ -228,7 +230,7 @@ final class FleetPublisher: Sendable {
 }
 
 extension FusedState {
-  /// The parts of a state for a stream. Its fix is always included: it dates the others.
+  /// The parts of a state for a stream. The fix is always included, because it dates the others.
   fileprivate func of(_ stream: Interest.Stream) -> FusedState {
     guard case .part(let part) = stream else { return self }
     var state = self

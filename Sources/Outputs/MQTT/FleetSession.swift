@@ -3,7 +3,7 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// The hub at one broker, from when its board file says so until that says otherwise.
+/// The hub's session at one broker. It lasts until the board file changes.
 final class FleetSession: Sendable {
   private struct Refusal: Hashable {
     var topic: String
@@ -11,43 +11,43 @@ final class FleetSession: Sendable {
   }
 
   private enum FormerName {
-    /// The broker says that it is there, since this was first heard: it may not have missed this hub's last run yet.
+    /// The broker says `online`, since this time. It may not have noticed yet that the hub's last run ended.
     case online(since: MonotonicInstant)
-    /// It is another hub's, or nothing is left under it.
+    /// The name belongs to another hub, or nothing is left under it.
     case givenUp
   }
 
-  /// The time after which Home Assistant is told of a renamed hub: the earlier name is removed in this time, unless
-  /// another hub has that name now.
+  /// The delay before a renamed hub announces itself to Home Assistant. In this time the earlier name is removed,
+  /// unless another hub uses it now.
   private static let clearing = Duration.seconds(2)
 
-  /// A broker that goes says so in the name of each client, and has closed the connection by then.
+  /// A broker that shuts down publishes the will of each client and closes the connection within this time.
   private static let lastWord = Duration.seconds(5)
 
-  /// Different refusals that are said; viewers make up topics.
+  /// The maximum number of different refusals that are logged, because viewers choose topics.
   private static let mostRefusals = 32
 
   private struct State {
-    /// The stored knowledge about the hub at this place.
+    /// The stored place of the hub.
     var known: FleetMemory.Place?
     /// The last report about the connection.
     var said: String?
     var lostCount = 0
     /// The topics that the broker refuses, if reported.
     var refusals: Set<Refusal> = []
-    /// The retained health at the broker is this hub's own.
+    /// Whether the retained health at the broker is this hub's own.
     var hasHeardItself = false
     var hasSaidTwin = false
-    /// It will soon say again that it is there.
+    /// Whether the hub will soon publish `online` again.
     var correctsStatus = false
     var hasSaidLeftOut = false
-    /// Of this hub.
+    /// The description of this hub for Home Assistant.
     var discovery: HomeAssistantDiscovery?
-    /// Home Assistant is told of this hub once its entities of an earlier name have been removed.
+    /// Whether the announcement waits until Home Assistant has removed the entities of an earlier name.
     var holdsDiscovery = false
-    /// The memory contains this place.
+    /// Whether the memory contains this place.
     var hasEntered = false
-    /// What becomes of the names that it had before.
+    /// The state of each earlier name.
     var formerNames: [String: FormerName] = [:]
     var isOver = false
     var whenOver: [Callback] = []
@@ -63,12 +63,12 @@ final class FleetSession: Sendable {
   private let interests: InterestLeases
   private let ownTracks: OwnTracksFeed?
   private let watching: Subscription
-  /// `nil` if subscribers must publish their requests.
+  /// The probe for subscribers; `nil` if subscribers must publish their requests.
   private let probe: SubscriberProbe?
   private let traffic: OutputTraffic.Kind
   private let memory: FleetMemory?
   private let place: FleetMemory.Place
-  /// The hub's earlier name at this broker.
+  /// The hub's earlier places at this broker.
   private let formerPlaces: [FleetMemory.Place]
   private let clock = MonotonicClock()
   private let state: Guarded<State>
@@ -87,7 +87,7 @@ final class FleetSession: Sendable {
     let interests = InterestLeases(
       host: host, send: { [weak publisher] in publisher?.send($0, $1) },
       sendFix: { [weak publisher] in publisher?.send($0, for: $1) },
-      // Later clients of the broker find nothing that is over.
+      // The broker's later clients must not find an expired request.
       expired: { [weak connection] in connection?.retain(topics.interest($0), []) })
     ownTracks = settings.ownTracks.map { settings in
       OwnTracksFeed(settings, of: options.name, host: host) { [weak connection] in connection?.publish($0, $1) }
@@ -121,7 +121,7 @@ final class FleetSession: Sendable {
     state = Guarded(State(known: knownPlaces.first { $0.isSame(as: place) }))
   }
 
-  /// Who the hub is at the broker, and how it comes there.
+  /// The connection options with the hub's identity at the broker.
   private static func options(
     _ settings: FleetSettings
   ) throws(FleetObstacle) -> (name: String, options: MQTTOptions) {
@@ -130,7 +130,7 @@ final class FleetSession: Sendable {
     var options = try MQTTOptions(
       settings, identifier: "sensorhub-\(name)", subscriptions: topics.allInterest + [topics.health, topics.status])
     options.will = MQTTOptions.Will(topic: topics.status, text: "offline")
-    // Interest is retained: messages that a broker would queue for an absent hub could only be outdated.
+    // Requests are retained. Messages that a broker queues for an absent hub would only be outdated.
     options.sessionExpiry = .zero
     // Requests are short.
     options.maximumPacketByteCount = 8 << 10
@@ -149,7 +149,7 @@ final class FleetSession: Sendable {
     }
   }
 
-  /// Tells of this hub from now on.
+  /// Reports this hub from now on.
   func follow(_ hub: Hub) {
     publisher.follow(hub)
     guard settings.homeAssistant else { return }
@@ -163,7 +163,8 @@ final class FleetSession: Sendable {
     if hasEntered, connection.isConnected { enter() }
   }
 
-  /// Whether Home Assistant knows this hub by an earlier name, which goes first: entities of one name get numbers there.
+  /// Whether Home Assistant knows this hub by an earlier name. The earlier entities must go first, because Home
+  /// Assistant numbers entities of the same name.
   private func hasToClear(_ discovery: HomeAssistantDiscovery, known: FleetMemory.Place?) -> Bool {
     let topic = HomeAssistantDiscovery.topic(of: name)
     if let known, isOutdated(known, discovery) { return true }
@@ -171,12 +172,12 @@ final class FleetSession: Sendable {
     return places.contains { $0.homeAssistant && $0.discoveryTopic != topic }
   }
 
-  /// Whether an old version of the hub has named things otherwise at Home Assistant.
+  /// Whether an old version of the hub named its entities differently at Home Assistant.
   private func isOutdated(_ known: FleetMemory.Place, _ discovery: HomeAssistantDiscovery) -> Bool {
     known.homeAssistant && known.discovery == nil && discovery.differsFromOldVersions
   }
 
-  /// On the connection's thread.
+  /// Takes an event. Runs on the connection's thread.
   private func receive(_ event: MQTTConnection.Event) {
     switch event {
     case .connected:
@@ -200,7 +201,7 @@ final class FleetSession: Sendable {
     case .received(let topic, let payload, let isRetained, let expirySeconds):
       if topic == topics.health { return heard(payload) }
       if topic == topics.status {
-        // A broker that goes says that to one that is there, as its last word in the name of each of its clients.
+        // A broker that shuts down publishes the will of each of its clients last.
         if payload == Array("offline".utf8), !isRetained {
           interests.brokerLeaves()
           correctStatus()
@@ -227,7 +228,7 @@ final class FleetSession: Sendable {
     }
   }
 
-  /// Once for each change, not once for each try.
+  /// Logs a text once for each change, not once for each attempt.
   private func say(_ priority: JournalSink.Priority, _ text: String) {
     let isNew = state.withLock { state in
       defer { state.said = text }
@@ -236,7 +237,7 @@ final class FleetSession: Sendable {
     if isNew { sink.write(priority, text) }
   }
 
-  /// Notes the hub's place and its topics, and removes those that are not valid any more.
+  /// Records the hub's place and its topics, and removes obsolete topics.
   private func enter() {
     let topic = HomeAssistantDiscovery.topic(of: name)
     let (known, discovery, isFirst) = state.withLock { state in
@@ -249,7 +250,7 @@ final class FleetSession: Sendable {
     let message = discovery?.message()
     if let message, settings.homeAssistant {
       place.discovery = FleetMemory.Discovery(topic: topic, components: message.components)
-      // Under another topic of the fleet it was told of at the same place.
+      // Under another first part of the topics, the hub may have announced itself at the same place.
       let told = ([known] + formerPlaces).compactMap { place in place?.discovery }
       let before = told.first { $0.topic == topic }
       removed = (before?.components ?? [:]).filter { message.components[$0.key] == nil }
@@ -260,7 +261,7 @@ final class FleetSession: Sendable {
       if !settings.homeAssistant || known.discoveryTopic != topic {
         connection.retain(known.discoveryTopic, [])
       } else if isFirst, let discovery, isOutdated(known, discovery) {
-        // It is told again in a moment.
+        // The announcement is published again in a moment.
         connection.publish(topic, [])
       }
     }
@@ -289,7 +290,8 @@ final class FleetSession: Sendable {
         return (false, false)
       }
       state.formerNames[former.hub] = .givenUp
-      // A hub that appears now, or that leaves long after the end of this hub's last run was noticed, is another one.
+      // A hub that appears now, or that leaves long after the broker noticed the end of this hub's last run, is another
+      // hub.
       if case .online(let since) = known, now - since > absence { return (true, false) }
       return (isOnline || status.isEmpty, status == Array("offline".utf8))
     }
@@ -300,17 +302,18 @@ final class FleetSession: Sendable {
   /// The time for which a broker keeps a silent client (MQTT 5, 3.1.2.10), and a little more.
   private var absence: Duration { connection.options.keepAlive * 2 }
 
-  /// Once its status is empty too it is forgotten.
+  /// Removes the messages of an earlier name. Once the status is empty too, the place is forgotten.
   private func clear(_ former: FleetMemory.Place) {
     say(.notice, "what '\(former.hub)', as this hub was called, has left at \(settings.broker) is cleared")
-    // Its present place may be under another topic of the fleet.
+    // The present place may be under another first part of the topics.
     if former.homeAssistant, former.discoveryTopic != HomeAssistantDiscovery.topic(of: name) {
       connection.retain(former.discoveryTopic, [])
     }
     for topic in former.topics.retained { connection.retain(topic, []) }
   }
 
-  /// Where the broker stays, another client has said that the hub is offline, which would stand there for as long as it is not.
+  /// Publishes `online` again. If another client has published `offline`, the retained message would otherwise stay
+  /// wrong.
   private func correctStatus() {
     let isDue = state.withLock { state in
       defer { state.correctsStatus = true }
@@ -332,7 +335,8 @@ final class FleetSession: Sendable {
       "another client at \(settings.broker) has said that '\(name)' is offline (\(topics.status)): it is corrected")
   }
 
-  /// Its own health message comes back to it. The messages of the previous run come first.
+  /// Takes a health message at the hub's own topic. The hub's own message comes back, after the messages of the
+  /// previous run.
   private func heard(_ health: [UInt8]) {
     guard let instance = FleetInstance.read(health) else { return }
     let isTwin = state.withLock { state in
@@ -348,7 +352,7 @@ final class FleetSession: Sendable {
         + "its own (mqtt.hub)")
   }
 
-  /// Once for each topic and reason: a value that is not taken is followed by others.
+  /// Logs a refusal once for each topic and reason, because more refused values follow.
   private func say(_ refusal: MQTTRefusal) {
     traffic.valuesDropped(1)
     let isNew = state.withLock { state in
@@ -389,7 +393,7 @@ final class FleetSession: Sendable {
   /// Whether there is a connection to close.
   var isJoined: Bool { connection.isConnected }
 
-  /// Ends all leases, and takes its leave of the broker without waiting for it.
+  /// Ends all leases, and disconnects from the broker without waiting.
   func end() {
     probe?.disconnected()
     interests.end()

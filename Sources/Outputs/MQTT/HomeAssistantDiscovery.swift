@@ -3,21 +3,21 @@ import Hub
 /// The retained description of a hub for Home Assistant: a device with a tracker, its measurements, the state of its
 /// devices, and a switch that keeps the receiver awake.
 ///
-/// By the device discovery of Home Assistant's MQTT integration, as of 2026: state topics are in each component,
-/// because the tracker would inherit a common one and take its text for a place; `default_entity_id` was formerly
-/// `object_id`.
+/// It follows the device discovery of Home Assistant's MQTT integration, as of 2026. Each component has its own state
+/// topic, because the tracker would inherit a common one and take its text for a place. `default_entity_id` was
+/// formerly `object_id`.
 struct HomeAssistantDiscovery {
-  /// After this time without news a measurement is unavailable there: three times the interval while the devices are
-  /// awake for others.
+  /// Home Assistant shows a measurement as unavailable after this time without news. It is three times the interval
+  /// that applies while other clients keep the devices awake.
   private static let expirySeconds = 180
-  /// The viewer's name and duration of the switch: it goes off by itself if Home Assistant is gone.
+  /// The switch's name as a viewer. Its request has a duration, so it ends if Home Assistant is gone.
   private static let viewer = "homeassistant"
   private static let lookSeconds = 3600
 
   /// The published message.
   struct Message {
     var json: [UInt8]
-    /// The platforms of its components, by their keys.
+    /// The platforms of the components, by component key.
     var components: [String: String]
   }
 
@@ -33,47 +33,47 @@ struct HomeAssistantDiscovery {
     self.version = version
   }
 
-  /// Home Assistant's form of the hub's name, which stays recognizable for a broker's access list. A name with other
-  /// letters has a number appended: `boat.8` is not `boat_8`.
+  /// The hub's name in a form that Home Assistant accepts and that a broker's access list can match. A changed name
+  /// gets a number appended, so that `boat.8` differs from `boat_8`.
   static func topic(of hub: String) -> String {
     let taken = topicOfOldVersions(hub: hub)
     guard hub.contains(where: { $0 == "." || $0 == "@" }) else { return taken }
     return taken.dropLast("/config".count) + "-\(checksum(of: hub))/config"
   }
 
-  /// Where hubs have told of themselves that have not noted it in their `FleetMemory`.
+  /// The topic that hubs of old versions used; they did not record it in their `FleetMemory`.
   static func topicOfOldVersions(hub: String) -> String {
     let name = String(hub.map { $0 == "." || $0 == "@" ? "_" : $0 })
     return "homeassistant/device/sensorhub-\(name)/config"
   }
 
-  /// A number that other names do not have (FNV-1a, 32 bits).
+  /// A checksum that distinguishes similar names (FNV-1a, 32 bits).
   private static func checksum(of name: String) -> String {
     var hash: UInt32 = 2_166_136_261
     for byte in name.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
     return String(hash, radix: 16)
   }
 
-  /// What names a hub or a component there, other for each name. The hyphens of names are underscores there as in all other
-  /// integrations, and so that `home-1` is not `home_1`, their underscores are hyphens.
+  /// A unique identifier for a hub or a component. As in other integrations, hyphens become underscores; underscores
+  /// become hyphens, so that `home-1` differs from `home_1`.
   static func identifier(_ text: String) -> String {
     String(text.map { $0 == "-" ? "_" : $0 == "_" ? "-" : $0 })
   }
 
-  /// An entity's name, as the user sees it. Home Assistant numbers those that are alike.
+  /// The form of an entity's name that users see. Home Assistant numbers equal ones.
   private static func slug(_ text: String) -> String {
     String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }).lowercased()
   }
 
-  /// Whether a hub that has not noted in its `FleetMemory` how it names things has named them otherwise.
+  /// Whether an old version, which recorded nothing in its `FleetMemory`, used other names.
   var differsFromOldVersions: Bool {
     ([name] + hub.board.fences.map(\.name) + hub.devices.map(\.id)).contains {
       HomeAssistantDiscovery.identifier($0) != HomeAssistantDiscovery.slug($0)
     }
   }
 
-  /// - Parameter removed: former components of the hub, with their platforms: Home Assistant removes a component that
-  ///   has nothing but a platform, and keeps one that is only left out
+  /// - Parameter removed: former components of the hub, with their platforms. Home Assistant removes a component that
+  ///   has only a platform, and keeps one that is missing
   func message(removing removed: [String: String] = [:]) -> Message {
     var components: [String: String] = [:]
     let json = write(removing: removed, &components)
@@ -108,7 +108,7 @@ struct HomeAssistantDiscovery {
       writeSwitch(to: &json, &components)
       sensor(
         "last_fix", "Last fix", topics.last,
-        // Once it sleeps its states have no time of the receiver's; where they have no position it keeps the one it had.
+        // The states of a sleeping hub have no receiver time. If they have no position, the tracker keeps its last one.
         "{% if value_json.position is defined %}{{ (as_datetime(value_json.time | default(value_json.said)) - "
           + "timedelta(seconds=value_json.position.age)).isoformat() }}"
           + "{% else %}{{ this.state if as_datetime(this.state, none) else none }}{% endif %}",
@@ -185,7 +185,7 @@ struct HomeAssistantDiscovery {
     begin("position", "device_tracker", "Position", to: &json, &components)
     json.member("source_type", literal: "gps")
     json.member("json_attributes_topic", topics.last)
-    // Its accuracy is a radius: that of a circle with 95 of 100 positions in it.
+    // Home Assistant's accuracy is the radius of a circle that contains 95 of 100 positions.
     json.member(
       "json_attributes_template",
       "{% if value_json.position is defined %}{{ {'latitude': value_json.position.lat, "
@@ -203,7 +203,7 @@ struct HomeAssistantDiscovery {
     json.member("payload_off", #"{"rateHz":0}"#)
     json.member("retain", true)
     json.member("qos", 1)
-    // The hub's own statement, which it may have lost.
+    // This is the hub's own statement, which it may have lost.
     json.member("state_topic", topics.health)
     json.member("value_template", "{{ 'ON' if '\(HomeAssistantDiscovery.viewer)' in value_json.viewers else 'OFF' }}")
     json.member("state_on", literal: "ON")
@@ -211,7 +211,7 @@ struct HomeAssistantDiscovery {
     json.endObject()
   }
 
-  /// Whether a device does not work, with the reason and the next step as attributes.
+  /// Writes an entity that says whether a device has a problem, with the reason and the next step as attributes.
   private func writeProblem(
     _ id: String, _ identifier: String, to json: inout JSONWriter, _ components: inout [String: String]
   ) {
@@ -233,8 +233,8 @@ struct HomeAssistantDiscovery {
   }
 
   /// - Parameters:
-  ///   - condition: must be present for the template to give a value
-  ///   - isMeasured: whether it becomes outdated
+  ///   - condition: the member that must be present for a value
+  ///   - isMeasured: whether the value expires
   private func sensor(
     _ key: String, _ title: String, _ topic: String, _ template: String, if condition: String? = nil,
     deviceClass: String? = nil, unit: String? = nil, isMeasured: Bool = true, isDiagnostic: Bool = false,
@@ -242,8 +242,8 @@ struct HomeAssistantDiscovery {
   ) {
     begin(key, "sensor", title, to: &json, &components)
     json.member("state_topic", topic)
-    // Each message restarts its expiry. So a value that is not measured any more becomes unknown while the hub
-    // publishes for others; the last message before all devices sleep leaves it unchanged, until it expires.
+    // Each message restarts the expiry. A value that is not measured any more therefore becomes unknown while the hub
+    // publishes for others. The last message before all devices sleep leaves the value unchanged until it expires.
     json.member(
       "value_template",
       condition.map {

@@ -12,7 +12,7 @@ struct HubSocket: ~Copyable {
     return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
   }
 
-  /// Blocks until the hub has taken the report: the broker waits with it.
+  /// Sends a report. Blocks until the hub has taken it; the broker waits in the meantime.
   func report(_ report: BrokerReport) {
     var rest = report.bytes[...]
     while !rest.isEmpty {
@@ -32,7 +32,7 @@ struct HubSocket: ~Copyable {
     do throws(MalformedBrokerRecord) {
       try orders.take(piece[..<count]) { record throws(MalformedBrokerRecord) in take(try BrokerOrder(record)) }
     } catch {
-      // This is another version of the program than the hub's.
+      // The hub runs another version of this program.
       exit(76)
     }
   }

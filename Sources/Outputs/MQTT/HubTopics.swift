@@ -1,38 +1,39 @@
 import Hub
 
-/// Where a hub's things are at its broker. All but the states are retained.
+/// The topics of a hub at its broker. All messages except the states are retained.
 public struct HubTopics: Equatable, Sendable {
-  /// What all of them begin with: `sensorhub/boat-7`
+  /// The first part of all topics, for example `sensorhub/boat-7`.
   public let root: String
 
   /// - Parameters:
-  ///   - topic: what all hubs' begin with
-  ///   - hub: the name of one, or `+` for all
+  ///   - topic: the first part of the topics of all hubs
+  ///   - hub: the name of a hub, or `+` for all
   public init(topic: String, hub: String) { root = "\(topic)/\(hub)" }
 
-  /// `online`, or `offline` if it is gone, in order or not.
+  /// The topic of the status: `online`, or `offline` after the hub has gone, however it went.
   public var status: String { root + "/status" }
-  /// Version, board, viewers and counts of losses.
+  /// The topic of the version, the board, the viewers and the counts of losses.
   public var health: String { root + "/health" }
-  /// The devices as of the last change.
+  /// The topic of the devices as of the last change.
   public var devices: String { root + "/devices" }
-  /// The last state that is known.
+  /// The topic of the last known state.
   public var last: String { root + "/last" }
-  /// The fences as of the last change of one.
+  /// The topic of the fences as of the last change.
   public var fences: String { root + "/fences" }
-  /// The retained messages of the hub, its status last.
+  /// The topics of the hub's retained messages, the status last.
   var retained: [String] { [health, devices, last, fences, status] }
-  /// The states for viewers, one after the other.
+  /// The topic of a stream of states for viewers.
   func state(_ stream: Interest.Stream) -> String { stream == .state ? states : "\(states)/\(stream.name)" }
-  /// The states for viewers of the whole state.
+  /// The topic of the states for viewers of the whole state.
   public var states: String { root + "/state" }
-  /// The requests of viewers: those with chosen names, and those of a user of the broker, whose names are protected.
+  /// The filters for the requests of viewers: one for chosen names, and one for names below a user of the broker, which
+  /// are protected.
   var allInterest: [String] { [root + "/interest/+/+", root + "/interest/+/+/+"] }
-  /// Where a viewer asks for the whole state, or for some parts of it.
+  /// The topic of a viewer's requests for the whole state, or for some parts of it.
   ///
-  /// - Parameter viewer: its name, or its user's, a slash, and its name
+  /// - Parameter viewer: the viewer's name, or its user, a slash, and its name
   public func interest(of viewer: String) -> String { "\(root)/interest/\(viewer)/state" }
-  /// The viewer that asks for something there; `nil` for a topic of another kind.
+  /// The viewer of a request topic; `nil` for a topic of another kind.
   public func viewer(ofInterest topic: String) -> String? { interest(of: topic)?.viewer }
   func interest(_ key: Interest.Key) -> String { "\(root)/interest/\(key.viewer)/\(key.stream.name)" }
 

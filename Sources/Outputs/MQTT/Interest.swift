@@ -2,12 +2,12 @@ import FoundationEssentials
 import Hub
 import MonotonicTime
 
-/// What a viewer at the other end of a broker asks a hub for: states, `{"rateHz": 2, "parts": ["position"], "for": 60}`, a fix
-/// now and then, `{"rateHz": 0, "every": 60, "accuracy": 10, "within": 45}`, or one state, `{"rateHz": 0, "maxAge": 30}`.
+/// A viewer's request to a hub through a broker: states, `{"rateHz": 2, "parts": ["position"], "for": 60}`, fixes on a
+/// schedule, `{"rateHz": 0, "every": 60, "accuracy": 10, "within": 45}`, or one state, `{"rateHz": 0, "maxAge": 30}`.
 struct Interest: Equatable, Sendable {
-  /// The messages that are published for it.
+  /// The stream of messages that answers a request.
   enum Stream: Hashable, Sendable {
-    /// The whole state, whatever of it has been asked for.
+    /// The whole state, for viewers that request any parts of it.
     case state
     case part(StatePart)
 
@@ -29,9 +29,9 @@ struct Interest: Equatable, Sendable {
     }
   }
 
-  /// Each viewer asks once for each stream.
+  /// Identifies a request: each viewer has one per stream.
   struct Key: Hashable, Sendable {
-    /// With its user's name and a slash before it, where the topic has one.
+    /// The viewer's name, after its user and a slash if the topic has a user.
     var viewer: String
     var stream: Stream
   }
@@ -42,28 +42,30 @@ struct Interest: Equatable, Sendable {
 
     private enum CodingKeys: String, CodingKey, CaseIterable {
       case `for`
-      /// How a viewer calls itself, which its topic says already.
+      /// The viewer's own name, which the topic contains already.
       case name
     }
 
     init(from decoder: any Decoder) throws {
-      // Whose number is null has meant one: without the key the same words would ask for something else.
+      // A member whose number is null has meant a request. Without the member, the same words would request something
+      // else.
       values = try ViewRequest.Values(
         from: decoder, besides: CodingKeys.allCases.map(\.rawValue), isNullRefused: true)
       let others = try decoder.container(keyedBy: CodingKeys.self)
       `for` = others.contains(.for) ? try others.decode(Double.self, forKey: .for) : nil
     }
 
-    /// Whether it asks for anything but states.
+    /// Whether the request is for anything but states.
     var asksForMore: Bool { values.numbers.keys.contains { ![.rateHz, .distance, .batch].contains($0) } }
 
-    /// `nil` for what there cannot be. `"rateHz": 0` beside other keys lets hubs sleep that do not know these.
+    /// The request for a stream; `nil` if it is invalid. `"rateHz": 0` next to other keys lets old hubs, which do not
+    /// know these keys, sleep.
     func request(of stream: Stream) -> ViewRequest? {
       var values = values
       if values.numbers[.rateHz] == 0 { values.numbers[.rateHz] = nil }
       guard var request = try? ViewRequest(values, rates: Interest.ratesHz) else { return nil }
       if case .part(let part) = stream {
-        // The topic says it already.
+        // The topic names the part already.
         guard request.parts == nil else { return nil }
         let isOfPosition = request.asksForFixes || request.distanceMetres != nil
         guard !isOfPosition || part == .position else { return nil }
@@ -77,24 +79,24 @@ struct Interest: Equatable, Sendable {
     }
   }
 
-  /// How a viewer's values go to the topic, which all viewers share.
+  /// How a viewer's values reach the topic, which all viewers share.
   enum Kind: Equatable, Sendable {
-    /// States, of which the fastest viewer's are enough for all.
+    /// States. The fastest viewer's states serve all viewers.
     case states
-    /// States of which some are left out, or come later: only where there are no others.
+    /// States of which some are left out or delayed. They are published only if no viewer needs all states.
     case someStates
     /// One state.
     case oneState
-    /// Each with the name of its viewer.
+    /// Fixes, each with the name of its viewer.
     case fixes
   }
 
-  /// A longer message is no request.
+  /// The longest valid request.
   static let byteLimit = 1024
   private static let ratesHz = 0.001...100.0
 
   var request: ViewRequest
-  /// For how long it lasts, whether the broker can be reached or not; `nil` for as long as the broker says so.
+  /// The duration of the request, even if the broker cannot be reached; `nil` if the broker ends it.
   var duration: Duration?
 
   init(_ request: ViewRequest, duration: Duration? = nil) {
@@ -102,7 +104,7 @@ struct Interest: Equatable, Sendable {
     self.duration = duration
   }
 
-  /// Of states; 0 if something else is wanted in their place.
+  /// The rate of states; 0 if the viewer wants something else.
   var rateHz: Double { if case .states(let rateHz, _) = request.form { rateHz ?? 1 } else { 0 } }
 
   var kind: Kind {

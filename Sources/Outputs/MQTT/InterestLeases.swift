@@ -4,26 +4,27 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// The requests of viewers through a broker, each as a lease of its own.
+/// The requests of viewers through a broker. Each holds a lease.
 ///
-/// A lease lasts until its viewer, the broker in the viewer's name, or its own time ends it. Without a connection no
-/// viewer can end its lease: after a while all end except those with a stated duration. A broker that shuts down ends
-/// the requests of all its clients, as if each had left; this only counts as the broker's absence.
+/// A lease lasts until its viewer ends it, the broker ends it in the viewer's name, or its own time is over. Without a
+/// connection no viewer can end its lease, so after a while all leases end except those with a stated duration. A
+/// broker that shuts down ends the requests of all its clients, as if each had left; the hub treats this as the
+/// broker's absence.
 final class InterestLeases: Sendable {
-  /// How many there may be at once; half of them for one user of the broker's.
+  /// The maximum number of requests; one user of the broker may have half of them.
   static let limit = 256
   /// The broker's absence after which all viewers count as gone.
   static let grace = Duration.seconds(10)
-  /// The time in which a broker must send its retained messages, after a connection.
+  /// The time in which a broker must send its retained messages after a connection.
   static let settlement = Duration.seconds(5)
-  /// Within which time a broker that goes says so in the name of all its clients.
+  /// The time in which a broker that shuts down publishes the wills of all its clients.
   static let farewell = Duration.milliseconds(250)
 
   /// The present viewers.
   struct Audience: Equatable, Sendable {
-    /// Sorted.
+    /// The names of the viewers, sorted.
     var viewers: [String] = []
-    /// The highest rate that they request; 0 without any.
+    /// The highest requested rate; 0 without viewers.
     var rateHz = 0.0
   }
 
@@ -55,7 +56,7 @@ final class InterestLeases: Sendable {
     }
   }
 
-  /// The request that a viewer had until now.
+  /// A request that its viewer has withdrawn.
   private struct TakenBack {
     var key: Interest.Key
     var wish: Wish
@@ -66,29 +67,29 @@ final class InterestLeases: Sendable {
     var wish: Wish
     var lease: Subscription
     var timer: ScheduledAction?
-    /// Since the last connection, and since the broker has said that it goes.
+    /// Whether the request has been confirmed since the last connection, and since the broker announced its end.
     var isConfirmed = true
-    /// It has been taken back, by its viewer or by the broker that goes.
+    /// Whether the viewer, or the broker that shuts down, has withdrawn the request.
     var isTakenBack = false
   }
 
   private struct State {
     var entries: [Interest.Key: Entry] = [:]
-    /// Those whose own time is over, until the broker has forgotten them too.
+    /// The requests whose time is over, until the broker has forgotten them too.
     var over: [Interest.Key: Wish] = [:]
-    /// Of each stream the one whose values are published: there need be no others.
+    /// For each stream, the request whose values are published. They serve all viewers.
     var fastest: [Interest.Stream: Interest.Key] = [:]
     var isConnected = false
-    /// When the broker has said that it goes, since the last connection.
+    /// When the broker announced its end, since the last connection.
     var brokerLeftAt: MonotonicInstant?
     var takenBack: [TakenBack] = []
-    /// The end of unconfirmed requests.
+    /// The timer that ends unconfirmed requests.
     var review: ScheduledAction?
     var isOver = false
 
     mutating func chooseFastest() {
       fastest = [:]
-      // In an order that stays the same.
+      // The sorting keeps the order stable.
       for (key, entry) in entries.sorted(by: { $0.key.viewer < $1.key.viewer })
       where entry.wish.interest.kind == .states {
         let present = fastest[key.stream].flatMap { entries[$0]?.wish.interest.rateHz } ?? 0
@@ -147,7 +148,7 @@ final class InterestLeases: Sendable {
         (state.entries[key]?.wish ?? state.over[key], state.over[key] != nil)
       }
       if let known, !wish.isNewer(than: known) {
-        // It ended while the broker could not be told.
+        // The request ended while the hub could not tell the broker.
         if isOver { return expired(key) }
         wish.end = known.end
       }
@@ -157,7 +158,7 @@ final class InterestLeases: Sendable {
   }
 
   private func take(_ wish: Wish, from key: Interest.Key, isSaidNow: Bool = false) {
-    // A viewer that asks for one state again wants another one.
+    // A viewer that repeats a request for one state wants another state.
     if !(isSaidNow && wish.interest.kind == .oneState), renew(key, wish) { return }
     guard state.withLock({ !$0.isOver && ($0.entries[key] != nil || InterestLeases.hasPlace(for: key, in: $0)) }) else {
       return host.traffic.mqtt.clientRefused()
@@ -170,7 +171,7 @@ final class InterestLeases: Sendable {
       return (old, old == nil)
     }
     if isNew { host.traffic.mqtt.clientCame() }
-    // The new lease stands before the old one goes: another rate is no reason for a power cycle.
+    // The new lease begins before the old one ends: a new rate is no reason for a power cycle.
     old?.timer?.cancel()
     old?.lease.cancel()
     _ = renew(key, wish)
@@ -207,8 +208,8 @@ final class InterestLeases: Sendable {
       receiveFix: { [sendFix] fix in sendFix(fix, key) })
   }
 
-  /// The holder of a lease: `mqtt phone 2 Hz`, or `mqtt phone` next to its schedule. All viewers at a broker are one
-  /// payer, because they choose a name for each visit.
+  /// The holder of a lease: `mqtt phone 2 Hz`, or `mqtt phone` next to its schedule. The energy of all viewers at a
+  /// broker goes to one account, because viewers choose a name for each visit.
   static func holder(_ viewer: String, _ interest: Interest) -> Holder {
     let (name, payer) = ("mqtt \(viewer)", Payer("mqtt"))
     let id = HolderID(named: name)
@@ -219,7 +220,7 @@ final class InterestLeases: Sendable {
     return Holder("\(name) \(rate) Hz", id: id, payer: payer)
   }
 
-  /// Makes a lease last until the end of a request, if it is for the same.
+  /// Extends a lease to the end of a new request, if both requests want the same.
   private func renew(_ key: Interest.Key, _ wish: Wish) -> Bool {
     let timer = wish.end.map { clock.schedule(at: $0) { [weak self] in self?.isOver(key) } }
     let (isSame, old): (Bool, ScheduledAction?) = state.withLock { state in
@@ -232,12 +233,12 @@ final class InterestLeases: Sendable {
       return (true, old)
     }
     old?.cancel()
-    // Where that was over before it stood there, its timer has found nothing to end.
+    // If the request was over before it was stored, its timer found nothing to end.
     if isSame, let end = wish.end, end <= clock.now { isOver(key) }
     return isSame
   }
 
-  /// The machine was suspended, which counts for the time of a wish.
+  /// Advances the times of requests after the machine was suspended.
   private func resume(after slept: Duration) {
     let ends = state.withLock { state in
       for key in state.entries.keys { state.entries[key]?.wish.goBack(by: slept) }
@@ -266,7 +267,7 @@ final class InterestLeases: Sendable {
     if isToGo { send(value, key.stream) }
   }
 
-  /// The time of one is over, unless it has been prolonged while the timer fired.
+  /// Ends a request whose time is over, unless it was extended while the timer fired.
   private func isOver(_ key: Interest.Key) {
     let now = clock.now
     let isOver = end { state in state.entries[key]?.wish.end.map { $0 <= now } == true ? [key] : [] }
@@ -279,7 +280,9 @@ final class InterestLeases: Sendable {
 
   func end(_ key: Interest.Key) { end { _ in [key] } }
 
-  /// Returns whether there was one.
+  /// Ends a request.
+  ///
+  /// - Returns: whether it existed
   @discardableResult
   private func end(_ choose: (State) -> [Interest.Key]) -> Bool {
     let now = clock.now
@@ -305,8 +308,8 @@ final class InterestLeases: Sendable {
     return true
   }
 
-  /// The broker now sends its retained messages again. A missing one was removed while the hub was disconnected, or its
-  /// viewer must come back itself to a broker that was away.
+  /// The broker now sends its retained messages again. If a request is missing, it was removed while the hub was
+  /// disconnected, or the broker restarted and the viewer must send it again.
   func connected() {
     let hasBrokerLeft = state.withLock { state in
       state.isConnected = true
@@ -318,12 +321,12 @@ final class InterestLeases: Sendable {
     review(in: hasBrokerLeft ? InterestLeases.grace : InterestLeases.settlement) { !$0.isConfirmed }
   }
 
-  /// The broker shuts down. Requests that it ends now, and has ended just before, stay until their viewers have had
-  /// time to come back, and no longer, whatever their duration. This counts once per connection.
+  /// The broker shuts down. Requests that it ends now, or ended just before, stay until their viewers have had time to
+  /// come back, whatever their duration. This counts once per connection.
   func brokerLeaves() {
     let now = clock.now
     let takenBack: [TakenBack]? = state.withLock { state in
-      // A broker shuts down once. Repeated announcements would keep all viewers for ever.
+      // A broker shuts down once. Repeated announcements would otherwise keep all viewers for ever.
       guard state.brokerLeftAt == nil else { return nil }
       state.brokerLeftAt = now
       defer { state.takenBack = [] }
@@ -334,11 +337,11 @@ final class InterestLeases: Sendable {
       take(one.wish, from: one.key)
       state.withLock { $0.entries[one.key]?.isTakenBack = true }
     }
-    // It may stay after all.
+    // The broker may stay after all.
     review(in: InterestLeases.grace) { !$0.isConfirmed }
   }
 
-  /// Told with each failure to connect as well.
+  /// Ends the connection. Called for each failed attempt to connect, too.
   func disconnected() {
     let wasConnected = state.withLock { state in
       defer { state.isConnected = false }
@@ -362,7 +365,7 @@ final class InterestLeases: Sendable {
   }
 
   private func tellChange() {
-    // Staged under the lock: of two threads that report changes the later one is the last.
+    // The change is staged under the lock, so that of two threads the later one is delivered last.
     let mustDeliver = state.withLock { state in
       let audience = Audience(
         viewers: Set(state.entries.keys.map(\.viewer)).sorted(),
@@ -372,7 +375,7 @@ final class InterestLeases: Sendable {
     if mustDeliver { latestAudience.deliver() }
   }
 
-  /// Ends all of them, those to come included.
+  /// Ends all requests, and refuses later ones.
   func end() {
     let review = state.withLock { state in
       state.isOver = true
@@ -386,7 +389,7 @@ final class InterestLeases: Sendable {
 extension InterestLeases: PlaceHolding {
   var placeKind: String { "interests" }
 
-  /// The broker forgets them too.
+  /// Ends all requests, and makes the broker forget them too.
   func releaseAll() -> Int {
     let keys = state.withLock { Array($0.entries.keys) }
     for key in keys {

@@ -1,6 +1,6 @@
 import CMosquitto
 
-/// Why there is no client of a broker.
+/// The reason why a client of a broker cannot be made.
 public enum MQTTError: Error, Equatable, CustomStringConvertible {
   case missingLibrary
   case noThread(reason: String)

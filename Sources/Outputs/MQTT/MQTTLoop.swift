@@ -5,7 +5,7 @@ import Hub
 import MonotonicTime
 
 /// The work of a connection's thread: it starts a process that connects, gives it messages to publish, takes its
-/// reports, and after its end waits and starts another one. It is used on that thread alone.
+/// reports, and after its end waits and starts another one. Use it only on that thread.
 final class MQTTLoop {
   private struct Underway {
     var number: UInt32
@@ -20,9 +20,9 @@ final class MQTTLoop {
   private static let arrival = Duration.seconds(600)
   /// How long the process may take to report about a message; it gives the broker 20 s.
   private static let patience = Duration.seconds(40)
-  /// A reason of MQTT 5's (3.4.2.1): the broker has the message, which has no subscribers.
+  /// A reason code of MQTT 5 (3.4.2.1): the broker has the message, and the topic has no subscribers.
   private static let noSubscribers: UInt32 = 0x10
-  /// How many messages may be on their way.
+  /// The maximum number of unacknowledged messages.
   private static let window = 16
   /// The delay before a refused message is tried again: some brokers end the connection for it each time (mosquitto 2.0
   /// with `max_queued_messages 0`).
@@ -33,18 +33,18 @@ final class MQTTLoop {
   private let receive: @Sendable (MQTTConnection.Event) -> Void
   private let clock = MonotonicClock()
   private var isConnected = false
-  /// Why the broker lets the client not in, or go.
+  /// Why the broker refused or ended the connection.
   private var refusal: String?
-  /// Another client is called the same, and would have this one's place taken again and again.
+  /// Another client has the same identifier. The two would end each other's connections again and again.
   private var isTakenOver = false
   /// The broker's maximum message size, if stated.
   private var maximumPacketByteCount: Int?
-  /// Topics under which the broker lets the client say nothing, and until when it is not tried.
+  /// The topics on which the broker refuses messages, and the end of the pause for each.
   private var forbidden: [String: MonotonicInstant] = [:]
-  /// The messages on their way, in their order.
+  /// The unacknowledged messages, in order.
   private var underway: [Underway] = []
   private var number: UInt32 = 0
-  /// When the process started, got the first of its messages, or last reported.
+  /// When the process started, got its first message, or last reported.
   private var lastNews: MonotonicInstant
 
   init(_ connection: MQTTConnection, _ receive: @escaping @Sendable (MQTTConnection.Event) -> Void) {
@@ -73,8 +73,10 @@ final class MQTTLoop {
     }
   }
 
-  /// Starts a process that connects, and serves it until the connection is lost or must end. Returns the reason. The process is
-  /// gone then, and so is the client for the broker.
+  /// Starts a process that connects, and serves it until the connection is lost or must end. At the end the process is
+  /// gone, and the broker has lost the client.
+  ///
+  /// - Returns: the reason
   private func attend() -> String {
     refusal = nil
     isTakenOver = false
@@ -82,7 +84,7 @@ final class MQTTLoop {
     lastNews = clock.now
     let process: BrokerProcess
     do {
-      // A new one for each connection, so that renewed passwords and certificates count.
+      // The options are read again for each connection, so that new passwords and certificates apply.
       process = try BrokerProcess(BrokerAccess(connection.options), program: connection.options.program)
     } catch let failure as BrokerProcess.Failure {
       return failure.reason
@@ -108,13 +110,13 @@ final class MQTTLoop {
     }
   }
 
-  /// Until when the process has to report; `nil` while it owes no report.
+  /// The time by which the process must report; `nil` if no report is due.
   private var deadline: MonotonicInstant? {
     if !isConnected { return lastNews + MQTTLoop.arrival }
     return underway.isEmpty ? nil : lastNews + MQTTLoop.patience
   }
 
-  /// Publishes waiting messages, as many as may be on their way.
+  /// Publishes waiting messages, up to the maximum number of unacknowledged ones.
   private func say(_ process: BrokerProcess) {
     while underway.count < MQTTLoop.window, let message = connection.nextMessage() {
       if let until = forbidden[message.topic] {
@@ -152,8 +154,9 @@ final class MQTTLoop {
     wait(for: process.socket, process.hasOrders ? [POLLIN, POLLOUT] : [POLLIN], until: deadline)
   }
 
-  /// Sleeps until the socket is ready, the connection is woken, or an action is due. Returns whether the socket has
-  /// something to read.
+  /// Sleeps until the socket is ready, the connection is woken, or an action is due.
+  ///
+  /// - Returns: whether the socket has something to read
   @discardableResult
   private func wait(for socket: Int32, _ events: [Int32], until deadline: MonotonicInstant?) -> Bool {
     var descriptors = [
@@ -168,7 +171,7 @@ final class MQTTLoop {
 }
 
 extension MQTTLoop {
-  /// Takes a report, which may be any: see `BrokerReport`.
+  /// Takes a report. Tolerates any report: see `BrokerReport`.
   private func take(_ report: BrokerReport) {
     // The connection is over already.
     guard refusal == nil else { return }
@@ -178,7 +181,7 @@ extension MQTTLoop {
     case .closed(let reason): closed(reason)
     case _ where !isConnected: refusal = "the broker sent something before it accepted the connection"
     case .subscribed(let reason):
-      // A broker that answers again and again fills no log.
+      // A broker that answers again and again must not fill the log.
       if connection.subscribed(), reason.code >= 128 { receive(.refused(reason: MQTTLoop.printable(reason.words))) }
     case .received(let topic, let payload, let isRetained, let expirySeconds):
       receive(.received(topic: topic, payload: payload, isRetained: isRetained, expirySeconds: expirySeconds))
@@ -190,7 +193,7 @@ extension MQTTLoop {
     }
   }
 
-  /// The library's words, which are short, for a log.
+  /// The library's words, shortened for a log.
   private static func printable(_ words: String) -> String { Text.printable(String(words.unicodeScalars.prefix(256))) }
 
   private func answered(_ reason: BrokerReport.Reason, byteLimit: UInt32) {
@@ -208,7 +211,7 @@ extension MQTTLoop {
     receive(.connected)
   }
 
-  /// Removes the message of this number from those on their way.
+  /// Removes the message with this number from the unacknowledged ones.
   private func answered(_ number: UInt32) -> Outbox.Message? {
     underway.firstIndex { $0.number == number }.map { underway.remove(at: $0).message }
   }
@@ -226,14 +229,14 @@ extension MQTTLoop {
   private func refused(_ message: Outbox.Message, _ reason: MQTTRefusal.Reason) {
     connection.messageRefused()
     if reason == .notAllowed {
-      // Viewers make topics up.
+      // The table is bounded, because viewers choose topics.
       if forbidden.count >= MQTTLoop.mostForbidden { forbidden = [:] }
       forbidden[message.topic] = clock.now + MQTTLoop.forbearance
     }
     receive(.notTaken(MQTTRefusal(topic: message.topic, byteCount: message.payload.count, reason: reason)))
   }
 
-  /// With a reason of the broker's, which are above those of the library.
+  /// Handles the broker's reason for the end of a connection. Its codes are above those of the library.
   private func closed(_ reason: BrokerReport.Reason) {
     guard reason.code >= 128 else { return }
     isTakenOver = reason.code == 0x8e
@@ -242,7 +245,7 @@ extension MQTTLoop {
       ? "another client has the name '\(connection.options.identifier)' too, and has replaced it: each hub needs a name of "
         + "its own (mqtt.hub)"
       : "the broker ends it: \(MQTTLoop.printable(reason.words))"
-    // It would end the next one for the same message.
+    // The same message would end the next connection too.
     let largest = underway.indices.max { underway[$0].message.payload.count < underway[$1].message.payload.count }
     if MQTTRefusal.Reason(code: reason.code, words: "") == .tooLarge(byteLimit: nil), let largest {
       refused(underway.remove(at: largest).message, .tooLarge(byteLimit: nil))

@@ -1,6 +1,6 @@
 import Hub
 
-/// The broker, the client's identity, and its proof.
+/// The connection options: the broker, the client's identity, and its credentials.
 public struct MQTTOptions: Equatable, Sendable {
   /// A retained message that the broker publishes once the client is gone.
   public struct Will: Equatable, Sendable {
@@ -14,13 +14,13 @@ public struct MQTTOptions: Equatable, Sendable {
   }
 
   public var broker: BrokerAddress
-  /// Two clients with one identifier end each other's connections.
+  /// The client's identifier. Two clients with one identifier end each other's connections.
   public var identifier: String
   public var username: String?
   /// The file with the password; by default, systemd's credential `mqtt-password`. This and the other files are read
-  /// for each attempt to connect: new contents apply from then on.
+  /// for each attempt to connect, so new contents apply from then on.
   public var passwordFile: String?
-  /// The authorities that may vouch for the broker; `nil` for those that the system trusts.
+  /// The file with the certificate authorities for the broker; `nil` for the system's.
   public var caFile: String?
   public var certificateFile: String?
   public var keyFile: String?
@@ -29,7 +29,7 @@ public struct MQTTOptions: Equatable, Sendable {
   public var subscriptions: [String]
   /// The time for which the broker keeps the client's messages while it is not connected; zero for none.
   public var sessionExpiry: Duration = .zero
-  /// How long nothing is said before one of the two ends asks for the other.
+  /// The silence after which the client and the broker check each other.
   public var keepAlive: Duration = .seconds(60)
   /// The longest message that the broker may send, at most 1 MB. Longer ones are dropped and counted.
   public var maximumPacketByteCount = 256 << 10

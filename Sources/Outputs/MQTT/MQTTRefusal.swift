@@ -1,15 +1,15 @@
-/// A message that a broker does not take, though it takes others.
+/// A message that the broker refuses, although it accepts others.
 public struct MQTTRefusal: Equatable, Sendable {
   public enum Reason: Hashable, Sendable {
     case notAllowed
-    /// `nil` where the broker does not say how much it takes.
+    /// The message is too large; `nil` if the broker does not state its limit.
     case tooLarge(byteLimit: Int?)
     case quotaExceeded
     case other(String)
 
     /// - Parameters:
-    ///   - code: a reason of MQTT 5's (2.4), from 128 on
-    ///   - words: its name
+    ///   - code: a reason code of MQTT 5 (2.4), from 128 on
+    ///   - words: the name of the code
     init(code: UInt32, words: String) {
       switch code {
       case 0x87: self = .notAllowed
@@ -21,13 +21,13 @@ public struct MQTTRefusal: Equatable, Sendable {
   }
 
   public var topic: String
-  /// Of the payload.
+  /// The size of the payload.
   public var byteCount: Int
   public var reason: Reason
 }
 
 extension MQTTRefusal: CustomStringConvertible {
-  /// With what to do.
+  /// The refusal, with the next step.
   public var description: String {
     switch reason {
     case .notAllowed: "\(topic): its access list must let this user write there"

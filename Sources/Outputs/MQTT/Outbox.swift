@@ -1,14 +1,14 @@
 import DequeModule
 
-/// The messages to be published. It keeps the latest message of each retained topic, and the others in their order, as
-/// many as there is room for: the oldest are lost first, and counted.
+/// The messages that wait to be published. It keeps the latest message of each retained topic, and the others in order,
+/// up to a size. The oldest are lost first, and counted.
 struct Outbox {
   struct Message: Equatable, Sendable {
     var topic: String
     var payload: [UInt8]
     var isRetained = false
     var expirySeconds: UInt32 = 0
-    /// Only its answer matters.
+    /// Whether only the broker's answer matters.
     var isProbe = false
 
     /// Its approximate size in memory.
@@ -17,14 +17,14 @@ struct Outbox {
 
   let byteLimit: Int
   private(set) var lostCount = 0
-  /// The messages that the broker should have, whatever it has lost.
+  /// The messages that the broker should have, even after it has lost them.
   private var retained: [String: Message] = [:]
-  /// Topics whose latest message it does not have yet, in the order of their changes.
+  /// The topics whose latest message the broker does not have yet, in the order of their changes.
   private var changed: Deque<String> = []
   private var values: Deque<Message> = []
   private var byteCount = 0
 
-  /// - Parameter byteLimit: what messages that are not retained may take up together
+  /// - Parameter byteLimit: the maximum size of all messages that are not retained
   init(byteLimit: Int = 4 << 20) { self.byteLimit = byteLimit }
 
   var isEmpty: Bool { changed.isEmpty && values.isEmpty }
@@ -48,10 +48,10 @@ struct Outbox {
     if !changed.contains(message.topic) { changed.append(message.topic) }
   }
 
-  /// The next to be published.
+  /// Removes the next message to publish.
   mutating func next() -> Message? {
     if let topic = changed.popFirst() {
-      // Taking a message back is not to be said again and again.
+      // An empty message, which clears a topic, is sent only once.
       return retained[topic]?.payload.isEmpty ?? true ? retained.removeValue(forKey: topic) : retained[topic]
     }
     guard let value = values.popFirst() else { return nil }
@@ -59,8 +59,8 @@ struct Outbox {
     return value
   }
 
-  /// Takes back the messages on their way when a connection was lost, in their order: they are published again before
-  /// the others.
+  /// Takes back the unacknowledged messages after a connection was lost, in order. They are published again before the
+  /// others.
   mutating func putBack(_ messages: [Message]) {
     for message in messages.reversed() {
       if message.isProbe { continue }
@@ -68,13 +68,13 @@ struct Outbox {
         values.prepend(message)
         byteCount += message.byteCount
       } else if message.payload.isEmpty, retained[message.topic] == nil {
-        // Other retained messages are published again with each connection.
+        // All other retained messages are published again with each connection.
         keep(message)
       }
     }
     dropOldest()
   }
 
-  /// With a new connection, to a broker that may have restarted: all retained messages are published again.
+  /// Marks all retained messages for publication, because the broker of a new connection may have restarted.
   mutating func restart() { changed = Deque(retained.keys.sorted()) }
 }

@@ -4,24 +4,26 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// Sends the board's positions to OwnTracks' programs at the broker: Home Assistant, OwnTracks Recorder, Node-RED.
+/// Sends the board's positions to programs at the broker that read OwnTracks' format: Home Assistant, OwnTracks
+/// Recorder, Node-RED.
 ///
-/// Each position carries the time at which it was measured. Positions that could not be sent wait, up to the limit of the
-/// connection, and arrive later in their order: the way while the board was out of reach is not lost.
+/// Each position carries the time at which it was measured. Positions that could not be sent wait, up to the limit of
+/// the connection, and arrive later in order. The track of an unreachable board is therefore complete.
 final class OwnTracksFeed: Sendable {
-  /// Between two positions of devices that others keep awake.
+  /// The interval of positions while other clients keep the devices awake.
   private static let interval = Duration.seconds(10)
-  /// The same if only positions that have moved are sent.
+  /// The interval if only moved positions are sent.
   private static let shortInterval = Duration.seconds(1)
 
-  /// A clock that is set back by at least this much is followed: one that was wrong by years would silence the feed for years.
+  /// If the clock is set back by at least this much, the feed follows it. Otherwise a clock that was wrong by years
+  /// would silence the feed for years.
   private static let setBackSeconds: Int64 = 60
 
   private struct State: ~Copyable {
     var json = JSONWriter(capacity: 256)
     var lastSeconds: Int64?
     var lastSent: MonotonicInstant?
-    /// The last position to be sent, which is not sent again once the devices sleep.
+    /// The time of the last sent position. It is not sent again once the devices sleep.
     var lastMeasured: MonotonicInstant?
   }
 
@@ -34,8 +36,8 @@ final class OwnTracksFeed: Sendable {
   private let state = Guarded(State())
 
   /// - Parameters:
-  ///   - hub: what the hub is called at the broker
-  ///   - send: publishes, and keeps what cannot be published yet
+  ///   - hub: the hub's name at the broker
+  ///   - send: publishes, and keeps unsent messages
   init(
     _ settings: OwnTracksSettings, of hub: String, host: HubHost,
     send: @escaping @Sendable (_ topic: String, _ payload: [UInt8]) -> Void
@@ -68,7 +70,7 @@ final class OwnTracksFeed: Sendable {
 
   private func send(_ fix: ScheduledFix) { publish(fix.state, isStill: fix.isStill, isScheduled: true) }
 
-  /// Sends what others have the devices awake for.
+  /// Sends the positions of devices that other clients keep awake.
   private func relay(_ fused: FusedState) {
     guard fused.mode != .asleep, let position = fused.position else { return }
     let interval =
@@ -87,12 +89,13 @@ final class OwnTracksFeed: Sendable {
   private func publish(_ fused: FusedState, isStill: Bool, isScheduled: Bool) {
     guard let seconds = OwnTracksReport.seconds(of: fused, isStill: isStill) else { return }
     state.withLock { state in
-      // One second has one position, and time only grows: programs draw the way in the order of the times.
+      // Each second has at most one position, and time only increases, because programs draw the track in the order of
+      // time.
       if let last = state.lastSeconds, seconds <= last, last - seconds < OwnTracksFeed.setBackSeconds { return }
       state.lastSeconds = seconds
       state.json.removeAll()
       OwnTracksReport.write(fused, at: seconds, trackerID: trackerID, isScheduled: isScheduled, to: &state.json)
-      // Under the lock, so that they leave in their order.
+      // The message is queued under the lock to keep the order.
       send(topic, Array(state.json.bytes))
     }
   }

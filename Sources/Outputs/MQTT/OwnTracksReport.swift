@@ -3,18 +3,18 @@ import Fusion
 import MonotonicTime
 import NMEA
 
-/// A position as OwnTracks' programs read it: a JSON object whose `_type` is `location` (owntracks.org/booklet/tech/json).
+/// A position in OwnTracks' format: a JSON object whose `_type` is `location` (owntracks.org/booklet/tech/json).
 ///
-/// `lat` and `lon` are in degrees, `alt` (above sea level), `acc` and `vac` in metres, `vel` in km/h, `cog` in degrees, `p` in
-/// kilopascals, and `tst` is when the position was measured, in seconds since 1970. `acc` is the radius that has 95 of 100 such
-/// positions in it, as Home Assistant's tracker of the hub has it.
+/// `lat` and `lon` are in degrees, `alt` (above sea level), `acc` and `vac` in metres, `vel` in km/h, `cog` in degrees,
+/// `p` in kilopascals, and `tst` is the time of the measurement in seconds since 1970. `acc` is the radius that
+/// contains 95 of 100 positions, as in Home Assistant's tracker of the hub.
 enum OwnTracksReport {
-  /// The system's clock was never set if it shows an earlier time: 2020-01-01.
+  /// A system clock that shows an earlier time was never set: 2020-01-01.
   private static let earliest: Int64 = 1_577_836_800
 
-  /// When a state's position was measured, in seconds since 1970: by the receiver, or else by the system's clock.
+  /// The time of a state's position in seconds since 1970, by the receiver or else by the system's clock.
   ///
-  /// - Parameter isStill: nothing has moved since, so that the board is there now
+  /// - Parameter isStill: nothing has moved since the measurement, so the position is valid now
   static func seconds(
     of state: FusedState, isStill: Bool = false, systemNanoseconds: Int64 = clinux_realtime_ns()
   ) -> Int64? {
@@ -28,7 +28,7 @@ enum OwnTracksReport {
 
   /// - Parameters:
   ///   - seconds: when the position was measured
-  ///   - isScheduled: it was measured because it was due
+  ///   - isScheduled: whether the position is a scheduled fix
   static func write(
     _ state: FusedState, at seconds: Int64, trackerID: String, isScheduled: Bool, to json: inout JSONWriter
   ) {

@@ -4,24 +4,24 @@ import MonotonicTime
 
 /// Keeps the devices awake for subscribers of the hub's states that publish no request.
 ///
-/// A broker that speaks MQTT 5 answers a message of QoS 1 with whether its topic has subscribers (reason 0x10: none).
-/// So a few bytes are published on the topic of the states, at the interval of the status message and in its place.
-/// Some brokers always give the same answer. With each connection a random topic is probed first: if that has a
-/// subscriber, which subscribes to everything, the answer means nothing, and no further probe is made.
+/// An MQTT 5 broker answers a message of QoS 1 with a reason code that says whether the topic has subscribers (0x10:
+/// none). The probe therefore publishes a few bytes on the topic of the states, at the interval of the status message
+/// and in its place. Some brokers always give the same answer. With each connection a random topic is probed first: if
+/// it has a subscriber, that client subscribes to everything, the answers mean nothing, and the probe ends.
 final class SubscriberProbe: Sendable {
-  /// As often as a connection asks for its other end.
+  /// The interval of probes, the same as the keep-alive of a connection.
   static let interval = Duration.seconds(60)
-  /// No topic of an interest can name it.
+  /// The name of the viewer. No topic of a request can contain it.
   static let viewer = "(subscribers)"
-  /// What there is for them.
+  /// The request that is made for these subscribers.
   private static let interest = #"{"rateHz":1}"#
 
   private struct State {
-    /// A topic without intentional subscribers; another one for each connection.
+    /// A random topic that no client knows; another one for each connection.
     var canary = ""
     var isTruthful = false
     var isConnected = false
-    /// At the last probe.
+    /// The number of published states at the last probe.
     var sentCount = 0
     var next: ScheduledAction?
     var hasSaid = false
@@ -38,7 +38,7 @@ final class SubscriberProbe: Sendable {
 
   /// - Parameters:
   ///   - sentCount: the number of published states so far
-  ///   - send: publishes a short message there, whose answer goes to `answered`
+  ///   - send: publishes a short message, whose answer goes to `answered`
   ///   - say: called once with the reason why there is no probe
   init(
     topics: HubTopics, interests: InterestLeases, clock: any MonotonicTimeSource = MonotonicClock(),
@@ -65,7 +65,7 @@ final class SubscriberProbe: Sendable {
     send(canary)
   }
 
-  /// Told with each failure to connect as well, and at the end.
+  /// Ends the requests. Called for each failed attempt to connect, and at the end.
   func disconnected() {
     let next = state.withLock { state in
       state.isConnected = false
@@ -91,14 +91,14 @@ final class SubscriberProbe: Sendable {
     }
   }
 
-  /// Viewers that publish a request are served, and nothing is awake for others.
+  /// Ends the request for unnamed subscribers if another viewer requests the whole state.
   func reviewed() { if isAskedFor { interests.end(key) } }
 
   private var isAskedFor: Bool { interests.isAskedFor(.state, byOthersThan: SubscriberProbe.viewer) }
 
   private func probe() {
     guard state.withLock({ $0.isConnected && $0.isTruthful }) else { return }
-    // Where states are published their own answers tell.
+    // While states are published, their own answers show whether there are subscribers.
     let count = sentCount()
     let isQuiet = state.withLock { state in
       defer { state.sentCount = count }

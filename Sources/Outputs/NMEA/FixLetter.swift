@@ -1,6 +1,7 @@
-/// The source of a fix in the letters of sentences. The numbers of `status` are the gpsd protocol's.
+/// The letters and digits by which sentences state the source of a fix. The numbers of `status` are the gpsd
+/// protocol's.
 enum FixLetter {
-  /// GGA's quality.
+  /// The quality in GGA.
   static func quality(ofStatus status: Int) -> Int {
     switch status {
     case 2: 2

@@ -5,34 +5,34 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// The fused state's sentences as they are due, written once for all who get the same.
+/// The sentences of the fused state when they are due, written once for all clients with the same choice.
 final class FusedFeed: Sendable {
   private struct State {
     var pace = EpochPace()
-    /// When the next ones are due, at a rate of their own.
+    /// When the next sentences are due at a fixed rate.
     var due: MonotonicInstant?
     var lastPosition: MonotonicInstant?
-    // An epoch that comes late sets the receiver's time back by that, and neither repeats a time for it.
+    // A late epoch sets the receiver's time back; neither the position nor the attitude may repeat a time.
     var positionTime = GrowingTime()
     var attitudeTime = GrowingTime()
-    /// The fix of the state before, whose epoch has been looked at.
+    /// The fix of the previous state, whose epoch has been handled.
     var lastFix: MonotonicInstant?
-    /// The receiver's last list of satellites, until it has been sent.
+    /// The receiver's last list of satellites, if it is still unsent.
     var sky: GNSSObservation?
     var lastSky: MonotonicInstant?
-    /// The last sentence states the board's position, or that it is unknown.
+    /// Whether the last sentence states the board's position, or that it is unknown.
     var statesPosition = false
   }
 
-  /// Satellites move slowly: a list takes as much room as everything else. A little less than a second, so that none of a
-  /// receiver's is left out because it came early.
+  /// The interval of satellite lists. Satellites move slowly, and a list takes as much room as all other sentences. It
+  /// is a little less than a second, so that an early list of a receiver is not dropped.
   private static let skyInterval = Duration.milliseconds(900)
-  /// A list that could not be sent for this time is outdated.
+  /// The time after which an unsent list is outdated.
   private static let skyLifetime = Duration.seconds(5)
 
   private let host: HubHost
   private let choice: SentenceChoice
-  /// `nil` for with each of the receiver's epochs, and once a second without.
+  /// The interval; `nil` sends with each of the receiver's epochs, and once a second without epochs.
   private let interval: Duration?
   private let encoding = SharedEncoding(lineEnd: "\r\n")
   private let state = Guarded(State())
@@ -43,7 +43,7 @@ final class FusedFeed: Sendable {
     interval = feed.interval
   }
 
-  /// Lends the sentences of a state to `body`, if any are due. A position that has been sent is not sent again.
+  /// Passes the sentences of a state to `body`, if any are due. A position is sent only once.
   func withBytes(of fused: FusedState, _ body: (UnsafeBufferPointer<UInt8>, _ statesPosition: Bool) -> Void) {
     encoding.withBytes(at: fused.at, encode: { $0.text(state.withLock { write(fused, &$0) }) }) { bytes in
       if !bytes.isEmpty { body(bytes, state.withLock { $0.statesPosition }) }
@@ -74,7 +74,8 @@ final class FusedFeed: Sendable {
     guard let interval else { return state.pace.take(fused) }
     if let due = state.due {
       guard fused.at >= due else { return false }
-      // States come at instants of their own: one that was late does not delay those after it, nor do two come as if they were one.
+      // States do not arrive exactly on time. A late state does not delay those after it, and two late states do not
+      // come in quick succession.
       let next = due + interval > fused.at ? due + interval : fused.at + interval
       state.due = max(next, fused.at + interval / 4)
     } else {

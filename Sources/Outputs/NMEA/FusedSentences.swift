@@ -4,14 +4,14 @@ import Glibc
 import Hub
 import NMEA
 
-/// The fused state as sentences: RMC, GGA, VTG, GST, HDT, HDG, ROT, XDR and PASHR, each if there are values for it; and
-/// the receiver's satellites as GSA and GSV, which are not fused.
+/// The fused state as sentences: RMC, GGA, VTG, GST, HDT, HDG, ROT, XDR and PASHR, each if there are values for it. The
+/// receiver's satellites follow as GSA and GSV; they are not fused.
 enum FusedSentences {
   private static let degrees = 180 / Double.pi
-  /// The status of the gpsd protocol.
+  /// The gpsd protocol's status for dead reckoning.
   private static let deadReckoning = 5
 
-  /// The sentences of a choice, one after the other.
+  /// Collects the chosen sentences.
   private struct Chosen {
     let choice: SentenceChoice
     var text = ""
@@ -21,23 +21,23 @@ enum FusedSentences {
     }
   }
 
-  /// An RMC that says there is none.
+  /// An RMC that says there is no position.
   static let noPosition = SentenceWriter.make("GPRMC,,V,,,,,,,,,,N")
 
-  /// Mode and position are the fused ones: A, with the mode indicator E and the quality 6 during dead reckoning, and V
-  /// only without any position. The time is that of the position.
+  /// Writes the fused mode and position. The status is A, and V only without any position; dead reckoning has the mode
+  /// indicator E and the quality 6. The time is that of the position.
   ///
   /// - Parameters:
   ///   - choice: the requested kinds of sentences
   ///   - listing: the receiver's epoch whose satellites are due
-  ///   - repeatsPosition: whether the position has been sent already, or another of its time, and is left out
-  ///   - repeatsAttitudeTime: the same for the attitude, of which one sentence has a time
+  ///   - repeatsPosition: whether the position, or another one of its time, was sent already, so that it is omitted
+  ///   - repeatsAttitudeTime: the same for the attitude; one of its sentences has a time
   static func make(
     of state: FusedState, only choice: SentenceChoice = .all, listing epoch: GNSSObservation? = nil,
     repeatsPosition: Bool = false, repeatsAttitudeTime: Bool = false
   ) -> String {
-    // PASHR goes first: gpsd (3.22, for example) takes the last sentence with a time for the end of an epoch, and makes
-    // no report of this one.
+    // PASHR comes first: gpsd (3.22, for example) takes the last sentence with a time as the end of an epoch, and
+    // reports nothing for this one.
     var chosen = Chosen(choice: choice)
     if !repeatsAttitudeTime, let attitude = state.attitude { addPASHR(of: state, attitude, to: &chosen) }
     if !repeatsPosition {
@@ -64,7 +64,7 @@ enum FusedSentences {
     let quaternion = attitude.quaternion
     if let heading = attitude.headingDegrees {
       chosen.add("HE", "HDT", "\(SentenceText.bearing(heading, 1)),T")
-      // The reading of a compass; its deviation has been removed.
+      // HDG states the reading of a compass without its deviation.
       if let place = state.position?.value {
         let variation = state.magneticVariationDegrees(at: place)
         let magnetic = SentenceText.bearing(heading - variation, 1)
@@ -72,7 +72,7 @@ enum FusedSentences {
       }
     }
     if let rates = state.rates?.value {
-      // About the vertical, whichever way the board is tilted.
+      // The rate of turn is about the vertical, even if the board is tilted.
       let turn = quaternion.rotate(rates).z * degrees * 60
       chosen.add("TI", "ROT", "\(SentenceField.fixed(turn, 1)),A")
     }
@@ -81,7 +81,7 @@ enum FusedSentences {
     chosen.add("YX", "XDR", "A,\(pitch),D,PTCH,A,\(roll),D,ROLL")
   }
 
-  /// By the names that chart plotters know.
+  /// Adds the air by names that chart plotters know.
   private static func addAir(_ air: FusedState.Air, to chosen: inout Chosen) {
     var fields = ["P,\(SentenceField.fixed(air.pressurePascals / 1e5, 5)),B,Barometer"]
     fields.append("C,\(SentenceField.fixed(air.temperatureCelsius, 1)),C,TempAir")
@@ -89,7 +89,8 @@ enum FusedSentences {
     chosen.add("WI", "XDR", fields.joined(separator: ","))
   }
 
-  /// By its first field it is told from Ashtech's other sentences of that name: without a time there is none.
+  /// Adds a PASHR. Its first field distinguishes it from Ashtech's other sentences of that name, so there is none
+  /// without a time.
   private static func addPASHR(
     of state: FusedState, _ part: Dated<FusedState.Attitude>, to chosen: inout Chosen
   ) {
@@ -107,7 +108,7 @@ enum FusedSentences {
     chosen.add("", "PASHR", fields.joined(separator: ","))
   }
 
-  /// 0 without a position, 2 where the receiver counts whole waves, 1 otherwise.
+  /// The quality in PASHR: 0 without a position, 2 if the receiver counts carrier cycles, 1 otherwise.
   private static func pashrQuality(_ state: FusedState) -> Int {
     if state.position == nil { return 0 }
     return !state.isReckoned && state.fix?.value.status == 3 ? 2 : 1
@@ -124,7 +125,7 @@ enum FusedSentences {
     let place = SentenceField.coordinate(position.latitudeDegrees, position.longitudeDegrees)
     let knots = motion.map { SentenceText.knots($0.speedMetresPerSecond) } ?? ""
     let track = motion?.trackDegrees.map { SentenceText.bearing($0, 1) } ?? ""
-    // The receiver's source of its fix, so that a simulated one is marked as such; or dead reckoning.
+    // The status is the receiver's, so that a simulated fix is marked as such, or dead reckoning.
     let status = state.isReckoned ? FusedSentences.deadReckoning : state.fix?.value.status ?? 1
     let indicator = FixLetter.mode(ofStatus: status)
     let variation = state.magneticVariationDegrees(at: position)
@@ -145,8 +146,8 @@ enum FusedSentences {
       chosen.add("GP", "VTG", "\(track),T,\(magnetic),M,\(knots),N,\(kilometres),K,\(indicator)")
     }
     if let axis = position.horizontalSigmaMetres.map({ SentenceText.sigma($0, 2) }) {
-      // The state has one sigma for north and east, so the ellipse is a circle, which has no orientation. The errors of
-      // the ranges are unknown: they are the receiver's.
+      // The state has one sigma for north and east, so the ellipse is a circle without an orientation. The range errors
+      // stay empty, because only the receiver knows them.
       let vertical = position.verticalSigmaMetres.map { SentenceText.sigma($0, 2) } ?? ""
       chosen.add("GP", "GST", "\(time),,\(axis),\(axis),0.0,\(axis),\(axis),\(vertical)")
     }
@@ -154,6 +155,6 @@ enum FusedSentences {
 }
 
 extension FusedState.Attitude {
-  /// From true north; `nil` while the heading is unknown.
+  /// The heading from true north; `nil` while it is unknown.
   fileprivate var headingDegrees: Double? { headingSigmaRadians == nil ? nil : quaternion.yaw * 180 / .pi }
 }

@@ -6,12 +6,12 @@ import ServiceLifecycle
 
 /// NMEA 0183 in datagrams, for programs that listen on UDP.
 ///
-/// It is unknown whether any program listens, so datagrams are no reason to power a device: they are sent while the
-/// devices are awake for others, unless the board file says `keepsAwake`.
+/// The hub cannot know whether any program listens, so datagrams are no reason to power a device. They are sent while
+/// other clients keep the devices awake, unless the board file says `keepsAwake`.
 public final class NMEADatagramOutput: Service {
   private let host: HubHost
   private let sink: JournalSink
-  /// The sentences of the hub in service.
+  /// The lifetime of the output for the hub in service.
   private let present = Guarded<Lifetime?>(nil)
 
   public init(host: HubHost, sink: JournalSink) {

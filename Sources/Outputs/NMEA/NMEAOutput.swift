@@ -6,17 +6,17 @@ import MonotonicTime
 import NMEA
 import Publishing
 
-/// NMEA 0183 over TCP, as chart plotters read it. Connecting subscribes, and so powers the devices.
+/// NMEA 0183 over TCP, as chart plotters read it. A connection is a subscription, so it powers the devices.
 final class NMEAOutput: StreamOutput {
   let host: HubHost
   /// The sentences to send.
   let feed: Board.NMEAFeed
   let fused: FusedFeed
-  /// A time without a position that is no pause between two.
+  /// A receiver without a position for this time is silent.
   let silence: Duration
 
   private struct Epochs {
-    /// When the receiver's last one began, and how long that was after the one before it.
+    /// When the receiver's last epoch began, and how long that was after the previous one.
     var last: MonotonicInstant?
     var interval = Duration.zero
   }
@@ -30,7 +30,7 @@ final class NMEAOutput: StreamOutput {
     silence = max(GPSDOutput.silence, (feed.interval ?? .zero) * 2)
   }
 
-  /// The time after which a quiet receiver is silent: one and a half of its intervals are a pause.
+  /// The time after which a quiet receiver is silent. One and a half of its intervals are only a pause.
   ///
   /// - Parameter epoch: the beginning of its last epoch, if there is one; called about once a second
   func silence(since epoch: MonotonicInstant?) -> Duration {
@@ -50,18 +50,18 @@ final class NMEAOutput: StreamOutput {
   }
 }
 
-/// One client that reads sentences.
+/// A client that reads sentences.
 private final class NMEASession: StreamSession {
   private struct State {
     var lastSentence: MonotonicInstant?
     var feed = ReceiverFeed()
-    /// Of the positions that it has been told.
+    /// Rejects positions that the client already has.
     var positionTime = GrowingTime()
     var reminder: ScheduledAction?
     var isOver = false
   }
 
-  /// Between two sentences that say that there is no position, and before the first.
+  /// The interval of sentences that say there is no position, and the delay before the first.
   private static let pause = Duration.seconds(1)
 
   private let connection: StreamConnection
@@ -86,11 +86,11 @@ private final class NMEASession: StreamSession {
       .store(in: lifetime)
       greet()
     }
-    // A client without the sentence that says so is sent nothing.
+    // A client whose choice excludes this sentence gets none.
     if output.feed.sentences.contains("RMC") { remind(after: NMEASession.pause) }
   }
 
-  /// A new client gets the present state at once: the next epoch may be seconds away, which is no loss of the fix.
+  /// A new client gets the present state at once: the next epoch may be seconds away, and that is no loss of the fix.
   private func greet() {
     let silence = output.silence(since: latest?.at)
     guard let fused = output.host.hub.value.presentState(at: output.host.now, within: silence),
@@ -98,7 +98,7 @@ private final class NMEASession: StreamSession {
     else { return }
     let sentences = Array(FusedSentences.make(of: fused, only: output.feed.sentences).utf8)
     state.withLock { state in
-      // Under the lock: an event at the same time goes before or after it, and never twice.
+      // This is under the lock, so that a concurrent event goes before or after it, and never twice.
       guard state.lastSentence == nil else { return }
       if let position = fused.position {
         state.lastSentence = MonotonicClock().now
@@ -111,12 +111,12 @@ private final class NMEASession: StreamSession {
   /// The receiver's last epoch.
   private var latest: GNSSObservation? { output.host.hub.value.receivers.taken?.reader.device.source.latest }
 
-  /// Nothing has come for this long, so there is no position.
+  /// Whether nothing has arrived for so long that there is no position.
   private func isSilent(_ now: MonotonicInstant) -> Bool {
     let latest = latest
     var heard = state.withLock { $0.lastSentence }
-    // A client that has just joined may have to wait for the next epoch. Of the receiver's sentences nothing is made up
-    // while it speaks for itself.
+    // A client that has just joined may have to wait for the next epoch. While the receiver sends its own sentences,
+    // the hub adds none.
     if output.feed.source == .receiver, let latest { heard = max(heard ?? latest.receivedAt, latest.receivedAt) }
     let silence = output.silence(since: latest?.at)
     return heard.map { now - $0 >= silence } ?? true
@@ -136,7 +136,7 @@ private final class NMEASession: StreamSession {
     output.fused.withBytes(of: fused) { bytes, statesPosition in
       state.withLock { state in
         if statesPosition {
-          // A new client may have been sent this state, or a later one, already.
+          // A new client may already have this state, or a later one.
           if let position = fused.position,
             !state.positionTime.take(fused.sentenceTime(at: position.at), of: position.at)
           {
@@ -149,7 +149,7 @@ private final class NMEASession: StreamSession {
     }
   }
 
-  /// A sentence a second that says there is no position yet: plotters take a port without data for a dead one.
+  /// Sends a sentence a second that says there is no position yet, because plotters treat a silent port as dead.
   private func remind() {
     let now = MonotonicClock().now
     if isSilent(now) {
@@ -168,7 +168,7 @@ private final class NMEASession: StreamSession {
     if isTooLate { next.cancel() }
   }
 
-  /// Plotters send their own sentences; the hub does not use them.
+  /// Ignores sentences from plotters; the hub does not use them.
   func receive(_ bytes: UnsafeBufferPointer<UInt8>) {}
 
   func end() {
@@ -182,7 +182,7 @@ private final class NMEASession: StreamSession {
 }
 
 extension SentenceChoice {
-  /// Those of some whole sentences that are among the chosen, line ends included.
+  /// Filters complete sentences by the choice, line ends included.
   func filter(_ sentences: [UInt8]) -> [UInt8] {
     if names == nil { return sentences }
     var chosen: [UInt8] = []

@@ -8,7 +8,7 @@ import UBX
 ///
 /// A receiver may send both. As long as its own sentences state positions, none are made.
 struct ReceiverFeed {
-  /// After this number of epochs without a sentence of its own the receiver sends none.
+  /// After this number of epochs without its own sentence, the receiver counts as sending none.
   private static let patience = 3
 
   private var hasMessages = false
@@ -16,7 +16,7 @@ struct ReceiverFeed {
 
   /// - Parameters:
   ///   - sentences: whether sentences are wanted
-  ///   - raw: 1 for sentences, and messages in digits, a line each; 2 for all bytes as they came
+  ///   - raw: 1 for sentences, and messages in digits, one per line; 2 for all bytes as received
   mutating func bytes(of output: ReceiverOutput, sentences: Bool = true, raw: Int = 0) -> [UInt8] {
     switch output {
     case .bytes(let received):
@@ -33,7 +33,7 @@ struct ReceiverFeed {
     }
   }
 
-  /// Whether one of some complete sentences is of the kinds that every receiver sends at least once an epoch.
+  /// Whether the complete sentences include a kind that every receiver sends at least once an epoch.
   private static func statePosition(_ sentences: [UInt8]) -> Bool {
     sentences.split(separator: UInt8(ascii: "\n")).contains { line in
       guard line.count > 6, line.first == UInt8(ascii: "$") else { return false }
@@ -42,7 +42,7 @@ struct ReceiverFeed {
     }
   }
 
-  /// A line of digits for each message, as gpsd has them.
+  /// Writes each message as a line of digits, as gpsd does.
   private static func digits(_ messages: [UInt8]) -> [UInt8] {
     let hexadecimal = Array("0123456789abcdef".utf8)
     var lines: [UInt8] = []

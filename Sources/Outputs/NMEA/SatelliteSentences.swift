@@ -1,9 +1,10 @@
 import Devices
 import NMEA
 
-/// The satellites that the receiver last listed: GSA says which are used and how well they stand, GSV where each is.
+/// The satellites that the receiver last listed: GSA names the used ones and their dilution of precision, GSV gives the
+/// direction of each.
 enum SatelliteSentences {
-  /// Those of one system ID, each once, whatever its signals.
+  /// The satellites of one system ID, each once, whatever its signals.
   private struct System {
     var id: Int
     var satellites: [Satellite] = []
@@ -19,12 +20,13 @@ enum SatelliteSentences {
 
   private static let numbersInGSA = 12
   private static let satellitesInGSV = 4
-  /// A list has at most nine sentences: the count has one digit.
+  /// A list has at most nine sentences, because the count has one digit.
   private static let satellitesInList = 36
 
-  /// One for each system with satellites in use, or one that names none. More than twelve take another sentence.
+  /// One GSA for each system with used satellites, or one without satellites. More than twelve satellites take another
+  /// sentence.
   ///
-  /// - Parameter mode: of the position that the other sentences state, from 1 to 3
+  /// - Parameter mode: the mode of the position in the other sentences, from 1 to 3
   static func used(_ epoch: GNSSObservation, mode: Int) -> String {
     var computed: SkyDilution?
     epoch.sky.withSky { computed = SkyDilution($0) }
@@ -51,7 +53,7 @@ enum SatelliteSentences {
     return text.isEmpty ? sentence([], systems.first?.id ?? 1) : text
   }
 
-  /// A list for each system. It has no signal ID: it is that of all signals.
+  /// A list for each system. It covers all signals, so it has no signal ID.
   static func inView(_ sky: [Satellite]) -> String {
     systems(of: sky).map { system in
       let satellites = system.satellites.prefix(satellitesInList)
@@ -69,7 +71,7 @@ enum SatelliteSentences {
     let number = SentenceField.padded(satellite.number.nmeaNumber, 2)
     let elevation = satellite.hasDirection ? SentenceField.padded(Int(satellite.elevationDegrees), 2) : ""
     let azimuth = satellite.hasDirection ? SentenceField.padded(Int(satellite.azimuthDegrees), 3) : ""
-    // One that is not tracked has none.
+    // A satellite that is not tracked has no signal strength.
     let strength = satellite.signalStrength > 0 ? SentenceField.padded(min(Int(satellite.signalStrength), 99), 2) : ""
     return ",\(number),\(elevation),\(azimuth),\(strength)"
   }

@@ -3,24 +3,24 @@ import Glibc
 import Guarding
 import Hub
 
-/// Sends sentences to one target, complete ones in each datagram. It never waits: datagrams that the system does not
-/// take at once are lost, and counted.
+/// Sends sentences to one target. Each datagram has complete sentences. It never waits: datagrams that the system does
+/// not accept at once are lost, and counted.
 final class SentenceDatagrams: Sendable {
   private struct State {
     var descriptor: Int32 = -1
     var interface: UInt32 = 0
-    /// 0 where the last datagram went out; `nil` before the first.
+    /// The error of the last datagram, 0 if it was sent; `nil` before the first.
     var lastError: Int32?
     var isOver = false
   }
 
-  /// What passes every network in one piece, with room for a tunnel's headers.
+  /// The size that passes every network in one piece, with room for a tunnel's headers.
   static let size = 1400
 
   private let target: UDPTarget
   private let traffic: OutputTraffic.Kind
   private let sink: JournalSink
-  /// What is sent, as the log calls it.
+  /// The words for the output and its content in the log.
   private let title, things: String
   private let state = Guarded(State())
 
@@ -35,7 +35,7 @@ final class SentenceDatagrams: Sendable {
     self.sink = sink
   }
 
-  /// Sends whole sentences, line ends included, in as few datagrams as they fit into.
+  /// Sends complete sentences, line ends included, in as few datagrams as possible.
   func send(_ sentences: UnsafeBufferPointer<UInt8>) {
     var rest = sentences[...]
     while !rest.isEmpty {
@@ -45,7 +45,7 @@ final class SentenceDatagrams: Sendable {
     }
   }
 
-  /// As many complete sentences as fit; one that does not fit alone is cut, because no real sentence is that long.
+  /// Takes as many complete sentences as fit. A sentence that does not fit alone is cut; no real sentence is that long.
   private static func piece(_ sentences: Slice<UnsafeBufferPointer<UInt8>>) -> Slice<UnsafeBufferPointer<UInt8>> {
     if sentences.count <= size { return sentences }
     let most = sentences.prefix(size)
@@ -69,11 +69,13 @@ final class SentenceDatagrams: Sendable {
     if let change { report(change) }
   }
 
-  /// Returns 0 or what went wrong.
+  /// Sends bytes.
+  ///
+  /// - Returns: 0 or the error number
   private func send(_ bytes: UnsafeBufferPointer<UInt8>, _ state: inout State) -> Int32 {
     let address = target.address.bytes
     if state.descriptor < 0 {
-      // An interface may come later than the hub, and come again as another one.
+      // An interface may appear after the hub starts, and may reappear with another index.
       state.interface = target.interface.map { if_nametoindex($0) } ?? 0
       if target.interface != nil, state.interface == 0 { return ENODEV }
       state.descriptor = clinux_udp_socket(address.count, state.interface)

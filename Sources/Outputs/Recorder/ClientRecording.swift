@@ -5,11 +5,11 @@ import MCAP
 import Publishing
 import Recording
 
-/// A recording for one client, from its request until the client has the end of the file, or is gone.
+/// A recording for one client. It lasts from the request until the client has the end of the file, or has left.
 final class ClientRecording: Sendable {
   private struct State {
     var recorder: SegmentRecorder?
-    /// The hubs that are in service one after the other.
+    /// The subscription to the hub in service.
     var hubs: Subscription?
     /// The recording of the present hub.
     var listening: RecordingFeed.Listening?
@@ -18,15 +18,15 @@ final class ClientRecording: Sendable {
 
   private let host: HubHost
   private let sink: JournalSink
-  /// `record[812]`.
+  /// The holder, for example `record[812]`.
   private let holder: Holder
   private let descriptor: Int32
   private let whenOver: @Sendable (ClientRecording) -> Void
   private let state = Guarded(State())
 
   /// - Parameters:
-  ///   - descriptor: of the connection; this recording's own, which it closes in the end
-  ///   - whenOver: called once, when that is so
+  ///   - descriptor: the connection; this recording owns it and closes it in the end
+  ///   - whenOver: called once after that
   init(
     host: HubHost, sink: JournalSink, holder: Holder, descriptor: Int32,
     whenOver: @escaping @Sendable (ClientRecording) -> Void
@@ -39,7 +39,7 @@ final class ClientRecording: Sendable {
   }
 
   func begin(_ request: RecordRequest) {
-    // By the system's clock of now: since the hub's start that may have been set.
+    // The recording uses the system clock's present time, because the clock may have been set since the hub's start.
     let time = RecordingTime()
     let feed = RecordingFeed(host: host, sink: sink, time: time, holder: holder, demand: request.demand)
     let recorder = SegmentRecorder(
@@ -53,7 +53,7 @@ final class ClientRecording: Sendable {
     recorder.start()
   }
 
-  /// Called for one hub at a time.
+  /// Records a hub; called for one hub at a time.
   private func listen(to hub: Hub, by feed: RecordingFeed, for inbox: RecordInbox) {
     let before = state.withLock { state in
       defer { state.listening = nil }
@@ -67,7 +67,7 @@ final class ClientRecording: Sendable {
     if isTooLate { listening.end() }
   }
 
-  /// Sends the client the remaining data and the file's end, at the client's pace. A second call does nothing.
+  /// Sends the client the remaining data and the end of the file, at the client's pace. A second call does nothing.
   func end() {
     let last = state.withLock { state in
       let last = state
@@ -75,7 +75,7 @@ final class ClientRecording: Sendable {
       return last
     }
     guard !last.isEnding else { return }
-    // Devices that were woken for this may sleep now, whatever the client does.
+    // Devices that woke for this recording may sleep now, even if the client is slow.
     last.hubs?.cancel()
     last.listening?.end()
     guard let recorder = last.recorder else { return isOver() }
@@ -99,7 +99,7 @@ final class ClientRecording: Sendable {
     case .lacksThread(let errno):
       write(.error, "no thread for it: \(String(cString: strerror(errno)))")
       end()
-    // Of a client that has left there is nothing more to say.
+    // Nothing needs to be reported about a client that has left.
     case .losing where !isEnding: write(.warning, "records are lost: it does not read as fast as they come")
     case .lost(let count):
       host.traffic.record.valuesDropped(count)

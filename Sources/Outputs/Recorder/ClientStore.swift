@@ -5,16 +5,16 @@ import MCAP
 import MonotonicTime
 import Recording
 
-/// A client's socket in the place of a folder: it takes one segment, which is the file that the client gets.
+/// Sends a recording to a client's socket instead of a folder. It accepts one segment, which is the client's file.
 final class ClientStore: SegmentStore {
-  /// How long a client may take nothing at all while something waits for it.
+  /// How long a client may accept nothing while bytes wait for it.
   static let usualPatience = Duration.seconds(60)
 
   private let descriptor: Int32
   private let patience: Duration
   private let hasBegun = Guarded(false)
 
-  /// - Parameter descriptor: the caller's, who closes it once the recorder has ended
+  /// - Parameter descriptor: the socket, which the caller closes after the recorder has ended
   init(_ descriptor: Int32, patience: Duration = ClientStore.usualPatience) {
     self.descriptor = descriptor
     self.patience = patience
@@ -27,7 +27,7 @@ final class ClientStore: SegmentStore {
       defer { hasBegun = true }
       return !hasBegun
     }
-    // A file of which a client has a part is not started again.
+    // A file that a client has partly received cannot start again.
     guard isFirst else { throw ClientFile.failure(EPIPE) }
     return ClientFile(descriptor, patience)
   }
@@ -37,14 +37,14 @@ final class ClientStore: SegmentStore {
   func repair(_ name: String) throws(MCAPError) -> MCAPRepair { throw ClientFile.failure(EPIPE) }
 }
 
-/// Sends bytes over the socket. Only the recorder's own thread waits here for the client.
+/// Sends bytes over the socket. Only the recorder's thread waits for the client.
 private final class ClientFile: SegmentFile {
-  /// A socket is only said to take something again when it is nearly empty; until then it is asked.
+  /// The interval of attempts to write. A socket reports that it is writable only when it is nearly empty.
   private static let pause = Duration.milliseconds(500)
 
   private let descriptor: Int32
   private let patience: Duration
-  /// The client may have received a part of the bytes: nothing can follow.
+  /// Whether the client can be sent more. After a partial write nothing can follow.
   private(set) var isThere = true
 
   init(_ descriptor: Int32, _ patience: Duration) {
@@ -79,6 +79,6 @@ private final class ClientFile: SegmentFile {
     }
   }
 
-  /// The disk is the client's affair.
+  /// Does nothing: the client is responsible for its disk.
   func synchronize() {}
 }

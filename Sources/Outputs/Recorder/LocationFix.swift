@@ -1,11 +1,11 @@
 import Fusion
 
-/// A position as Foxglove's schema of that name has it.
+/// A position in the form of Foxglove's schema `LocationFix`.
 enum LocationFix {
-  /// The known part of the covariance.
+  /// How much of the covariance is known.
   private enum Covariance: Int {
     case unknown = 0
-    /// The height's is missing.
+    /// The variance of the height is missing.
     case approximated = 1
     case diagonalKnown = 2
   }
@@ -23,7 +23,7 @@ enum LocationFix {
     json.member("altitude", position.altitudeHAEMetres ?? position.altitudeMSLMetres, decimals: 3)
     json.key("position_covariance")
     json.beginArray()
-    // East, north, up, by rows.
+    // The order is east, north, up, by rows.
     for index in 0..<9 {
       let variance = index == 8 ? vertical : index % 4 == 0 ? horizontal : 0
       json.number(variance ?? 0, decimals: 6)

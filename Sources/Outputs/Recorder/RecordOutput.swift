@@ -3,10 +3,10 @@ import Guarding
 import HardwareIO
 import MonotonicTime
 
-/// Recordings for those who ask for one: a line of JSON brings a whole MCAP file, which ends when the client says that it will
-/// send nothing more, or leaves.
+/// Recordings for clients that request one. The request is a line of JSON, and the answer is a whole MCAP file. The
+/// file ends when the client closes its sending side, or leaves.
 final class RecordOutput: StreamOutput {
-  /// The maximum number at a time. Each has a thread, and a megabyte of waiting data.
+  /// The maximum number of recordings. Each has a thread and a megabyte of waiting data.
   static let places = 4
   /// The time for which an ending hub waits for clients to take the ends of their files.
   private static let lastChance = Duration.seconds(5)
@@ -24,7 +24,7 @@ final class RecordOutput: StreamOutput {
   private let host: HubHost
   private let sink: JournalSink
   private let recordings = Guarded<[Place]>([])
-  /// Raised when one of them is over.
+  /// Raised when a recording is over.
   private let change = WakeSignal()
 
   init(host: HubHost, sink: JournalSink) {
@@ -35,12 +35,12 @@ final class RecordOutput: StreamOutput {
 
   func serve(_ connection: StreamConnection) -> (any StreamSession)? { RecordSession(connection, of: self) }
 
-  /// Begins to record for the client of a connection, which stays the server's: the recorder's thread, which may wait for the
-  /// client, has a descriptor of its own.
+  /// Begins to record for the client of a connection. The connection stays the server's: the recorder's thread, which
+  /// may wait for the client, has its own descriptor.
   fileprivate func begin(_ request: RecordRequest, for connection: StreamConnection) throws(Refusal) -> ClientRecording
   {
     if host.replay != nil {
-      // Recorded data has the clocks of its own time.
+      // Recorded data carries the clocks of its own time.
       throw Refusal(reason: "a replay is not recorded: sensorhub export --format mcap takes a piece of a recording")
     }
     let descriptor = fcntl(connection.descriptor, F_DUPFD_CLOEXEC, 0)
@@ -72,7 +72,7 @@ final class RecordOutput: StreamOutput {
     change.raise()
   }
 
-  /// Returns once all clients have their files, or have had time enough. All must have been ended.
+  /// Returns once all clients have their files, or their time is over. Call this after all recordings have ended.
   func waitForEnds() {
     let clock = MonotonicClock()
     let deadline = clock.now + RecordOutput.lastChance
@@ -86,7 +86,7 @@ final class RecordOutput: StreamOutput {
 extension RecordOutput: PlaceHolding {
   var placeKind: String { "recordings" }
 
-  /// Their clients get whole files.
+  /// Ends all recordings; the clients still get whole files.
   func releaseAll() -> Int {
     let recordings = recordings.withLock { $0.map(\.recording) }
     for recording in recordings { recording.end() }
@@ -94,7 +94,7 @@ extension RecordOutput: PlaceHolding {
   }
 }
 
-/// A client: it sends one request, and later bytes are ignored.
+/// A client of `record.sock`. It sends one request; later bytes are ignored.
 private final class RecordSession: StreamSession {
   private struct State {
     var pending: [UInt8] = []
@@ -128,7 +128,7 @@ private final class RecordSession: StreamSession {
     }
   }
 
-  /// Returns the request once all of it is there.
+  /// Takes bytes, and returns the request once it is complete.
   private static func take(_ bytes: UnsafeBufferPointer<UInt8>, _ state: inout State) -> [UInt8]? {
     guard !state.hasAsked else { return nil }
     state.pending += bytes

@@ -4,18 +4,18 @@ import Hub
 /// A request of a client of `record.sock`, a JSON object in one line: `{"name": "record", "wakes": true, "syncSeconds":
 /// 1}`.
 struct RecordRequest: Decodable {
-  /// A request is short; what grows without an end is none.
+  /// The longest request.
   static let maximumLength = 4096
-  /// As it is told whose request was none.
+  /// The text for a client whose request is invalid.
   static let help =
     #"send one line: {"name": "who you are", "wakes": false to observe only, "parts": some of [\#(Set<StatePart>.all.names)] "#
     + #"to wake no more than they take, "syncSeconds": 0.1 to 60}"#
 
   var name: String?
-  /// Whether to power the devices for this.
+  /// Whether the recording powers the devices.
   var wakes: Bool?
   var parts: [String]?
-  /// How long something may wait before it is sent.
+  /// The longest time that data may wait before it is sent.
   var syncSeconds: Double?
 
   private enum CodingKeys: String, CodingKey, CaseIterable { case name, wakes, parts, syncSeconds }
@@ -29,9 +29,10 @@ struct RecordRequest: Decodable {
     syncSeconds = try values.decodeIfPresent(Double.self, forKey: .syncSeconds)
   }
 
-  /// `nil` if a line is no request.
+  /// Reads a request.
   ///
-  /// - Throws: if it has an unknown key
+  /// - Returns: `nil` if the line is no request
+  /// - Throws: if the request has an unknown key
   static func read(_ line: some Collection<UInt8>) throws(RequestKey.Unknown) -> RecordRequest? {
     let request: RecordRequest
     do {

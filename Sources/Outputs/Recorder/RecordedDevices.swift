@@ -4,10 +4,10 @@ import Hub
 import MonotonicTime
 import Recording
 
-/// The output of the receivers, byte for byte, each in a channel of its own from its first byte on.
+/// The output of the receivers, byte for byte. Each receiver has its own channel.
 struct RecordedDevices: HubRecorder {
-  /// Bytes are recorded as of this long before they were read, so that they come before the epoch that they end: in a replay the
-  /// satellites of an epoch are known by the time that it is fused.
+  /// Bytes are recorded with a time this much before they were read, so that they precede the epoch that they end. In a
+  /// replay, the satellites of an epoch are therefore known when the epoch is fused.
   private static let lead = Duration.microseconds(1)
 
   let inbox: RecordInbox

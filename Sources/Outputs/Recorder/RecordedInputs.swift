@@ -5,16 +5,15 @@ import Hub
 import MonotonicTime
 import Recording
 
-/// The inputs of the fusion: those of each device in a channel of its own, and the begins and ends of runs in
-/// `/fusion`. Their log time is the exact instant at which they were fused, and no two have the same: a replay in this
-/// order fuses the same.
+/// The inputs of the fusion. Each device has its own channel, and `/fusion` has the beginnings and ends of runs. The
+/// log time of an input is the exact instant at which it was fused, and no two inputs share one. A replay in this order
+/// gives the same states.
 ///
-/// Measurements are exact: a value half way between two numbers would be rounded the other way in a replay if it lost a
-/// bit.
+/// Measurements are exact, because a lost bit could round a value differently in a replay.
 final class RecordedInputs: Sendable {
-  /// Where a device's inputs go.
+  /// The destination of a device's inputs.
   private enum Channel: Sendable {
-    /// Of binary messages, by its number in the inbox.
+    /// A channel of binary messages, by its number in the inbox.
     case bytes(Int)
     case json(RecordedJSON)
   }
@@ -23,9 +22,9 @@ final class RecordedInputs: Sendable {
   private let names: DeviceNames
   private let runs: RecordedJSON
   private let devices: [DeviceDescription]
-  /// By place in the board's list, as the devices are.
+  /// The channels, by the device's place in the board's list.
   private let channels: [Channel]
-  /// Memory for binary messages that is used again.
+  /// Reused memory for binary messages.
   private let buffer = Guarded<[UInt8]>([])
 
   init(of board: Board, in inbox: RecordInbox) {
@@ -84,7 +83,7 @@ final class RecordedInputs: Sendable {
   }
 
   private func append(isUnderWay: Bool, _ knowledge: FusionKnowledge?, at instant: MonotonicInstant) {
-    // Devices that are woken for it, or are awake, say enough to write.
+    // A run alone does not start a file: devices that are awake give enough to write.
     runs.append(at: instant, receivedAt: instant, isWritten: false) { json in
       json.beginObject()
       json.member("underWay", isUnderWay)

@@ -4,9 +4,9 @@ import Recording
 
 /// A channel of JSON objects.
 ///
-/// They are encoded on the thread that has them, into memory that is used again: two microseconds for a state ten times a second.
-/// The writer's thread would have to be handed the values themselves, in a second queue of another kind, and the values hold on
-/// to objects that are counted.
+/// The objects are encoded on the thread that has them, into reused memory. This costs two microseconds for a state,
+/// ten times a second. Otherwise the writer's thread would need a second queue for the values themselves, and the
+/// values hold reference-counted objects.
 final class RecordedJSON: Sendable {
   private let json: Guarded<JSONWriter>
   private let inbox: RecordInbox
@@ -21,7 +21,7 @@ final class RecordedJSON: Sendable {
   }
 
   /// - Parameters:
-  ///   - receivedAt, isWritten: as the inbox's
+  ///   - receivedAt, isWritten: see `RecordInbox`
   func append(
     at stamp: MonotonicInstant, receivedAt: MonotonicInstant? = nil, isWritten: Bool = true,
     _ encode: (inout JSONWriter) -> Void
@@ -36,7 +36,7 @@ final class RecordedJSON: Sendable {
 }
 
 extension JSONWriter {
-  /// An instant as Foxglove's schemas have it.
+  /// Writes a time as Foxglove's schemas do.
   mutating func timestamp(nanosecondsSince1970 time: UInt64) {
     key("timestamp")
     beginObject()
@@ -45,7 +45,7 @@ extension JSONWriter {
     endObject()
   }
 
-  /// The stamp of a sample, in seconds.
+  /// Writes the stamp of a sample, in seconds.
   mutating func monotonic(_ instant: MonotonicInstant) {
     member("monotonic", Double(instant.nanoseconds) / 1e9, decimals: 9)
   }

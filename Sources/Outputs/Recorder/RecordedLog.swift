@@ -2,7 +2,7 @@ import CLinux
 import MonotonicTime
 import Recording
 
-/// Lines of the log. They are no reason to make a file: they wait for something else that is written.
+/// The lines of the log. They do not start a file: they wait until other data is written.
 struct RecordedLog {
   private let channel: RecordedJSON
   private let clock: any MonotonicTimeSource

@@ -2,9 +2,9 @@ import Hub
 import MCAP
 import Recording
 
-/// A recording's statement of its origin.
+/// A recording's metadata about its origin.
 enum RecordedMetadata {
-  /// - Parameter boardText: of the board file; `nil` without one
+  /// - Parameter boardText: the text of the board file; `nil` without one
   static func records(_ board: Board, boardText: [UInt8]?, version: String, time: RecordingTime) -> [MCAPMetadata] {
     var records = [
       MCAPMetadata(
@@ -13,7 +13,7 @@ enum RecordedMetadata {
           "version": version,
           RecordingFormat.key: "\(RecordingFormat.current)",
           "started": UTCStamp(nanosecondsSince1970: time.beganNanosecondsSince1970).extended,
-          // The offset of log times from the monotonic clock, which stamps measurements.
+          // The offset from the monotonic clock, which stamps measurements, to log times.
           "logTimeOffsetNanoseconds": "\(time.offsetNanoseconds)",
         ])
     ]

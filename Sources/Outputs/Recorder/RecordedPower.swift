@@ -21,7 +21,7 @@ struct RecordedPower {
       monitor.changes.subscribe(
         as: "recorder",
         receiveValue: { [self] status in
-          // How things stand is no change, and no reason to make a file.
+          // The present state is not a change, so it does not start a file.
           let isChange = isFirst.withLock { isFirst in
             defer { isFirst = false }
             return !isFirst

@@ -1,6 +1,6 @@
 import Recording
 
-/// The formats of a recording's messages.
+/// The schemas of a recording's messages.
 extension RecordedChannel.Schema {
   static let imuBatch = RecordedChannel.Schema(
     name: "sensorhub.IMUBatch", encoding: "text/plain",

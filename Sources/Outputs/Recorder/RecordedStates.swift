@@ -4,7 +4,7 @@ import MonotonicTime
 import NMEA
 import Recording
 
-/// The fused state as its socket sends it, and its position as programs with a map know it.
+/// The fused state in the form of its socket, and its position in the form that map programs read.
 final class RecordedStates: Sendable {
   private let states: RecordedJSON
   private let fixes: RecordedJSON

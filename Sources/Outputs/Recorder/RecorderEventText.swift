@@ -3,9 +3,9 @@ import MCAP
 import Recording
 
 extension RecorderEvent {
-  /// As the log has it.
+  /// The log line for an event.
   ///
-  /// - Parameter folder: with the segments
+  /// - Parameter folder: the folder of the segments
   func line(_ folder: String) -> (priority: JournalSink.Priority, text: String) {
     switch self {
     case .began(let segment): return (.notice, "recording to \(folder)/\(segment)")
@@ -46,7 +46,7 @@ extension RecorderEvent {
     case ENOSPC, EDQUOT: "; make room on that disk, or record less: 'record.maximumMegabytes'"
     case EACCES, EPERM: "; let the hub's user write there: chown, and ReadWritePaths= in its unit"
     case EROFS: "; the disk is read-only, for the hub at least: mount, and ReadWritePaths= in its unit"
-    // After a segment was removed the next one is begun by itself, and its folder is made.
+    // After a segment was removed, the recorder begins the next one and makes its folder.
     case ENOENT where !action.hasPrefix("making the folder"): ""
     case ENOENT, ENOTDIR: "; only the last folder of 'record.path' is made, those above it have to be there"
     default: ""

@@ -5,9 +5,9 @@ import Publishing
 import Recording
 import ServiceLifecycle
 
-/// Records the hub's activity, if the board file says `record`.
+/// Records the hub's activity, if the board file has `record`.
 ///
-/// It only observes devices that others have woken, unless the board file says that it `wakes`.
+/// It only observes devices that other clients keep awake, unless the board file says `wakes`.
 public final class RecorderOutput: Service {
   /// The present recording.
   private struct Present {
@@ -17,7 +17,7 @@ public final class RecorderOutput: Service {
     var listening: RecordingFeed.Listening
   }
 
-  /// A recorder that writes its remaining data.
+  /// A recorder that still writes its remaining data.
   private struct Leaving {
     var path: String
     var recorder: SegmentRecorder
@@ -27,16 +27,16 @@ public final class RecorderOutput: Service {
     var hubs: Subscription?
     var present: Present?
     var leaving: [Leaving] = []
-    /// What begins from now on would never end.
+    /// Whether the output has ended. Anything that begins later would never end.
     var isOver = false
   }
 
-  /// The time for which an ending hub waits for a disk; data that it has not taken by then is lost.
+  /// The time for which an ending hub waits for a disk. Unwritten data is lost after it.
   private static let lastChance = Duration.seconds(5)
 
   private let host: HubHost
   private let sink: JournalSink
-  /// The process's, so that the times of its recordings follow each other.
+  /// The clock of all recordings of this process, so that their times follow each other.
   private let time = RecordingTime()
   private let state = Guarded(State())
 
@@ -45,7 +45,7 @@ public final class RecorderOutput: Service {
     self.sink = sink
   }
 
-  /// Listens from now on. Called before others start that wake devices: a replay would not know earlier inputs of the
+  /// Records from now on. Call this before other services wake devices: a replay would lack earlier inputs of the
   /// fusion.
   public func begin() {
     let hubs = host.hub.subscribe(as: "recorder", receiveValue: { [self] in serve($0) })
@@ -74,7 +74,7 @@ public final class RecorderOutput: Service {
     for recorder in recorders { recorder.giveUp() }
   }
 
-  /// Called for one hub at a time.
+  /// Records a hub; called for one hub at a time.
   private func serve(_ hub: Hub) {
     let before = state.withLock { $0.present }
     let next = hub.board.record.map { settings in
@@ -89,7 +89,7 @@ public final class RecorderOutput: Service {
     }
     if next == nil { before?.listening.end() }
     let isInTime = state.withLock { state in
-      // The end has taken everything from before, and would not come back for this.
+      // `end` has handled everything before, and would not handle this.
       guard !state.isOver else { return false }
       state.present = next
       if let before, before.recorder !== next?.recorder {
@@ -102,7 +102,7 @@ public final class RecorderOutput: Service {
       return
     }
     guard before?.recorder !== next?.recorder else { return }
-    // It is waited for first, and then only told to end.
+    // The next recorder must be waiting for the previous one before that one is told to end.
     if let next { start(next) }
     if let before { end(before.recorder) }
   }
@@ -111,7 +111,8 @@ public final class RecorderOutput: Service {
     recorder.end { [self] in state.withLock { $0.leaving.removeAll { $0.recorder === recorder } } }
   }
 
-  /// At once, unless an older one is still at the same folder; what another disk does is no reason to wait.
+  /// Starts the recorder at once, unless an older one still uses the same folder. A slow disk elsewhere does not
+  /// matter.
   private func start(_ next: Present) {
     let before = state.withLock { $0.leaving.last { $0.path == next.settings.path }?.recorder }
     if let before { next.recorder.start(after: before) } else { next.recorder.start() }
@@ -128,7 +129,7 @@ public final class RecorderOutput: Service {
   }
 }
 
-/// Makes a task wait until all have ended, or the time is over.
+/// Makes a task wait until all recorders have ended, or the time is over.
 private final class LastWait: Sendable {
   private struct State {
     var count: Int

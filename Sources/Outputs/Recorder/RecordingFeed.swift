@@ -4,27 +4,27 @@ import MonotonicTime
 import Publishing
 import Recording
 
-/// The data of a hub in a recording: its origin, the log, each device's power, the fused state, and the devices'
+/// The data that a recording contains: its origin, the log, the power of each device, the fused state, and the devices'
 /// measurements.
 struct RecordingFeed: Sendable {
-  /// Which devices a recording is a reason to power.
+  /// The devices that a recording powers.
   enum Demand: Equatable, Sendable {
-    /// Devices that others have woken are recorded.
+    /// None: devices that other clients keep awake are recorded.
     case nothing
-    /// The devices that measure these parts of the state; others that are awake are included.
+    /// The devices that measure these parts of the state; other awake devices are included.
     case parts(Set<StatePart>)
-    /// All existing ones, fused or not.
+    /// All devices, fused or not.
     case everything
   }
 
   let host: HubHost
   let sink: JournalSink
   let time: RecordingTime
-  /// As whom it holds devices.
+  /// The holder that the recording uses for devices.
   let holder: Holder
   let demand: Demand
 
-  /// What of a hub is put into an inbox, until it ends.
+  /// The subscriptions that put a hub's data into an inbox.
   struct Listening: Sendable {
     fileprivate let lifetime: Lifetime
     fileprivate let devices: HubRecording
@@ -35,10 +35,10 @@ struct RecordingFeed: Sendable {
     }
   }
 
-  /// Puts all of it into an inbox, for one hub: with two hubs at once the inbox would get the shared devices twice.
+  /// Puts a hub's data into an inbox. An inbox gets one hub at a time: with two, it would get shared devices twice.
   ///
-  /// - Parameter before: the previous hub's feed for the same inbox, which this ends; the output of shared receivers is
-  ///   not interrupted
+  /// - Parameter before: the previous hub's feed for the same inbox, which this ends; the output of shared receivers
+  ///   continues without a gap
   func listen(to hub: Hub, for inbox: RecordInbox, continuing before: Listening? = nil) -> Listening {
     before?.lifetime.end()
     before?.devices.endButSentences()
@@ -51,7 +51,7 @@ struct RecordingFeed: Sendable {
     let devices = hub.record(
       to: RecordedDevices(inbox: inbox, systemClock: RecordedSystemClock(in: inbox, time: time)), as: holder,
       wakes: demand == .everything, continuing: before?.devices)
-    // Last: it may start the fusion, of which the recording must not miss any input.
+    // This comes last, because it may start the fusion, and the recording must not miss any of its inputs.
     followState(of: hub, for: inbox).store(in: lifetime)
     return Listening(lifetime: lifetime, devices: devices)
   }
@@ -59,7 +59,7 @@ struct RecordingFeed: Sendable {
   private func followState(of hub: Hub, for inbox: RecordInbox) -> Subscription {
     let states = RecordedStates(in: inbox, time: time)
     let receive = { @Sendable (state: FusedState) in
-      // The state after the last client has left does not describe the present.
+      // After the last client has left, the state does not describe the present.
       if state.mode != .asleep { states.append(state) }
     }
     let rateHz = hub.board.stateRateHz

@@ -3,11 +3,11 @@ import Hub
 import Publishing
 import ServiceLifecycle
 
-/// The standing requests of the board file in service. Each is a subscription of its own; looking at what they bring wakes nothing.
+/// The standing requests of the board file in service. Each is a subscription; reading their results wakes nothing.
 ///
-/// The recorder records what is measured for them as for any client. Outputs that pass fixes on subscribe to `values`.
+/// The recorder records their measurements like those of any client. Outputs that pass on fixes subscribe to `values`.
 public final class StandingRequests: Sendable {
-  /// A fix, and whose it is.
+  /// A fix and its request.
   public struct Value: Sendable {
     public var name: String
     public var fix: ScheduledFix
@@ -23,7 +23,7 @@ public final class StandingRequests: Sendable {
 
   public init() {}
 
-  /// Makes the requests of a board, and no others from now on. Those that have not changed go on as they are.
+  /// Makes exactly the requests of a board from now on. Unchanged requests continue.
   func follow(_ board: Board, on host: HubHost) {
     let isPossible = host.lackOfFixes == nil
     let wanted = isPossible ? board.requests : []
@@ -31,7 +31,7 @@ public final class StandingRequests: Sendable {
       defer { leases.removeAll { !wanted.contains($0.request) } }
       return (leases.map(\.request), leases.filter { !wanted.contains($0.request) })
     }
-    // The new ones stand before the old ones go: other words are no reason for a power cycle.
+    // New requests begin before old ones end: a change is no reason for a power cycle.
     for request in wanted where !kept.contains(request) { begin(request, on: host) }
     for lease in gone { lease.subscription.cancel() }
   }
@@ -53,7 +53,7 @@ public final class StandingRequests: Sendable {
   }
 }
 
-/// Makes the standing requests of the board file for as long as the hub runs.
+/// Makes the standing requests of the board file while the hub runs.
 public final class StandingRequestOutput: Service {
   private let host: HubHost
 

@@ -5,10 +5,10 @@ import NMEA
 
 /// Signal K's messages: the hello, and deltas with values and with meta (Signal K specification 1.7, delta format).
 enum SignalKDelta {
-  /// Of the specification whose paths and units these are.
+  /// The version of the specification that defines these paths and units.
   private static let specification: StaticString = "1.7.0"
 
-  /// - Parameter context: the vessel: `vessels.urn:mrn:signalk:uuid:…`
+  /// - Parameter context: the vessel, for example `vessels.urn:mrn:signalk:uuid:…`
   static func writeHello(
     version: String, context: String, now: UTCTime = UTCTime(nanosecondsSince1970: clinux_realtime_ns()),
     to json: inout JSONWriter
@@ -48,9 +48,10 @@ enum SignalKDelta {
     end(&json)
   }
 
-  /// An update for each instant and source.
+  /// Writes an update for each instant and source.
   ///
-  /// - Parameter systemNanoseconds: of 1970; dates what is measured before the receiver has stated a time
+  /// - Parameter systemNanoseconds: the system's time since 1970, which dates values from before the receiver's first
+  ///   time
   static func write(
     _ values: [(path: SignalKPath, value: SignalKValue)], of state: FusedState, context: String,
     systemNanoseconds: Int64 = clinux_realtime_ns(), to json: inout JSONWriter
@@ -93,7 +94,7 @@ enum SignalKDelta {
     json.endLine()
   }
 
-  /// `sensorhub.gps`, `sensorhub.gps-imu`: letters, digits, points and hyphens.
+  /// The name of a source, such as `sensorhub.gps` or `sensorhub.gps-imu`, in letters, digits, points and hyphens.
   private static func source(_ devices: String) -> String {
     var text = "sensorhub."
     for scalar in devices.unicodeScalars {

@@ -3,8 +3,8 @@ import Guarding
 import Hub
 import Publishing
 
-/// Signal K's deltas over TCP. A client is greeted with a hello. Connecting wakes nothing; a subscription powers the devices that
-/// its paths need, until it is ended or the client leaves.
+/// Signal K's deltas over TCP. The hub greets a client with a hello. A connection wakes nothing. A subscription powers
+/// the devices that its paths need, until it is ended or the client leaves.
 struct SignalKOutput: StreamOutput {
   let host: HubHost
 
@@ -17,7 +17,7 @@ struct SignalKOutput: StreamOutput {
   }
 }
 
-/// One client of Signal K.
+/// A client of Signal K.
 private final class SignalKSession: StreamSession {
   private struct State {
     var subscriptions = SignalKSubscriptions()
@@ -25,7 +25,7 @@ private final class SignalKSession: StreamSession {
     var isOver = false
   }
 
-  /// What the lease was taken for.
+  /// The needs that the lease covers.
   private struct Need: Equatable {
     var parts: Set<StatePart>
     var rateHz: Double?
@@ -73,7 +73,7 @@ private final class SignalKSession: StreamSession {
     renew()
   }
 
-  /// Whether a message is about the board's own vessel; the hub knows no other.
+  /// Whether a message is about the board's own vessel, the only one that the hub knows.
   private func isOwn(_ wanted: String) -> Bool {
     ["vessels.self", "self", "vessels.*", "*", context].contains(wanted)
   }
@@ -90,7 +90,7 @@ private final class SignalKSession: StreamSession {
     }
     guard isNews else { return }
     let new = wanted.map { wanted in
-      // Without a rate each state is looked at: what changes is sent.
+      // Without a rate, each state is compared with the last one, and changes are sent.
       let states =
         wanted.rateHz.map { host.state(rateHz: $0, parts: wanted.parts) } ?? host.states(parts: wanted.parts)
       return states.subscribe(
@@ -101,7 +101,7 @@ private final class SignalKSession: StreamSession {
       defer { state.lease = new }
       return state.lease
     }
-    // The new lease stands before the old one goes: another period is no reason for a power cycle.
+    // The new lease begins before the old one ends: a new period is no reason for a power cycle.
     old?.cancel()
   }
 
@@ -113,7 +113,7 @@ private final class SignalKSession: StreamSession {
       var json = JSONWriter(capacity: 1024)
       json.lineEnd = "\r\n"
       SignalKDelta.write(values, of: fused, context: context, to: &json)
-      // Under the lock, so that they leave in their order.
+      // The message is queued under the lock to keep the order.
       connection.send(json.bytes)
     }
   }

@@ -3,7 +3,8 @@ import Hub
 import MonotonicTime
 import NMEA
 
-/// A value of Signal K's model that the hub has, by its path under the vessel (Signal K specification 1.7, vessels branch).
+/// A value of Signal K's model that the hub provides, by its path under the vessel (Signal K specification 1.7, vessels
+/// branch).
 enum SignalKPath: String, CaseIterable, Sendable {
   case position = "navigation.position"
   case speedOverGround = "navigation.speedOverGround"
@@ -24,7 +25,7 @@ enum SignalKPath: String, CaseIterable, Sendable {
   case temperature = "environment.inside.temperature"
   case humidity = "environment.inside.relativeHumidity"
 
-  /// What has to be awake for it.
+  /// The parts of the state that it needs.
   var parts: Set<StatePart> {
     switch self {
     case .position, .magneticVariation: [.position]
@@ -40,7 +41,7 @@ enum SignalKPath: String, CaseIterable, Sendable {
     }
   }
 
-  /// The unit of its `meta`; `nil` for what has none.
+  /// The unit in its `meta`; `nil` if it has none.
   var units: StaticString? {
     switch self {
     case .speedOverGround: "m/s"
@@ -55,7 +56,7 @@ enum SignalKPath: String, CaseIterable, Sendable {
     }
   }
 
-  /// The description of its `meta`.
+  /// The description in its `meta`.
   var words: StaticString {
     switch self {
     case .position: "Position in degrees, with the height above sea level in metres"
@@ -79,11 +80,11 @@ enum SignalKPath: String, CaseIterable, Sendable {
     }
   }
 
-  /// Whether a subscription's path means this one; `*` stands for any text.
+  /// Whether a subscription's pattern matches this path; `*` stands for any text.
   func matches(_ pattern: String) -> Bool { SignalKPath.matches(Array(rawValue.utf8)[...], Array(pattern.utf8)[...]) }
 
   private static func matches(_ path: ArraySlice<UInt8>, _ pattern: ArraySlice<UInt8>) -> Bool {
-    // Goes back only to the last star: a pattern with many of them takes no longer.
+    // The search goes back only to the last star, so that a pattern with many stars takes no longer.
     var (path, pattern) = (path, pattern)
     var retry: (path: ArraySlice<UInt8>, pattern: ArraySlice<UInt8>)?
     while let byte = path.first {
@@ -137,7 +138,7 @@ struct SignalKValue: Sendable {
 }
 
 extension SignalKPath {
-  /// `nil` while it is not known.
+  /// The value in a state; `nil` while it is unknown.
   func value(of state: FusedState) -> SignalKValue? {
     switch self {
     case .position: return state.position.map { SignalKValue(.place($0.value), of: $0) }
@@ -172,7 +173,7 @@ extension SignalKPath {
       guard let heading, let place = state.position?.value else { return nil }
       return SignalKValue(bearing: heading - state.magneticVariationDegrees(at: place), of: attitude)
     case .rateOfTurn:
-      // About the vertical, whichever way the board is tilted.
+      // The rate of turn is about the vertical, even if the board is tilted.
       return state.rates.flatMap { SignalKValue(quaternion.rotate($0.value).z, 5, of: $0) }
     default:
       let yaw = heading == nil ? nil : quaternion.yaw
@@ -190,7 +191,7 @@ extension SignalKPath {
     }
   }
 
-  /// As the specification names the qualities of GGA.
+  /// The method of the fix in the specification's words for the qualities of GGA.
   private static func method(_ state: FusedState) -> StaticString {
     guard state.position != nil else { return "no GPS" }
     if state.isReckoned { return "Estimated (DR) mode" }

@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-/// Cuts what a client of Signal K sends into messages, a JSON object to a line, and reads its subscriptions:
+/// Cuts the bytes of a Signal K client into messages, one JSON object per line, and reads its subscriptions:
 /// `{"context": "vessels.self", "subscribe": [{"path": "navigation.*", "period": 1000}]}`.
 struct SignalKRequests {
-  /// When a value is sent. `ideal` and `fixed` say it once a period; `instant` says each change.
+  /// When a value is sent: `ideal` and `fixed` send it once a period, `instant` with each change.
   enum Policy: String, Decodable { case instant, ideal, fixed }
 
   struct Subscription: Decodable, Equatable {
@@ -24,16 +24,18 @@ struct SignalKRequests {
 
   enum Line {
     case message(Message)
-    /// What is wrong with it.
+    /// The message is wrong; the text says why.
     case refused(String)
   }
 
-  /// A message with many paths is long; what grows without an end is none.
+  /// The longest message, which has room for many paths.
   static let maximumLength = 16 << 10
 
   private var pending: [UInt8] = []
 
-  /// Takes the next bytes; returns the messages that they complete.
+  /// Takes the next bytes.
+  ///
+  /// - Returns: the messages that they complete
   mutating func take(_ bytes: UnsafeBufferPointer<UInt8>) -> [Line] {
     pending += bytes
     var lines = pending.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

@@ -2,22 +2,22 @@ import Fusion
 import Hub
 import MonotonicTime
 
-/// What one client has subscribed to, and which values are due. It decides, and holds nothing awake.
+/// The subscriptions of one client. It decides which values are due, and keeps nothing awake.
 struct SignalKSubscriptions {
   private struct Entry {
     var pattern: String
     var paths: [SignalKPath]
-    /// From one value of a path to the next; of `instant` at least that.
+    /// The time between two values of a path; for `instant`, the shortest time.
     var period: Duration
     var isInstant: Bool
-    /// For each of the paths.
+    /// The due time of each path.
     var due: [MonotonicInstant?]
     var sent: [MonotonicInstant?]
   }
 
-  /// No client has more subscriptions.
+  /// The maximum number of a client's subscriptions.
   static let limit = 64
-  /// What a client may ask for, milliseconds: what is more often, or more rarely, is served as these.
+  /// The accepted range of periods, in milliseconds. Values outside are clamped.
   private static let periods = 10.0...100_000.0
   private static let usualPeriod = 1000.0
 
@@ -25,10 +25,10 @@ struct SignalKSubscriptions {
 
   var isEmpty: Bool { entries.allSatisfy(\.paths.isEmpty) }
 
-  /// What has to be awake.
+  /// The parts of the state that the subscriptions need.
   var parts: Set<StatePart> { entries.reduce(into: []) { $0.formUnion($1.paths.flatMap(\.parts)) } }
 
-  /// How often the state is looked at; `nil` for with each change, if some value is wanted with each.
+  /// The rate at which the state is checked; `nil` for each change, if a subscription needs that.
   var rateHz: Double? {
     let wanted = entries.filter { !$0.paths.isEmpty }
     if wanted.contains(where: { $0.isInstant && $0.period == .zero }) { return nil }
@@ -54,10 +54,10 @@ struct SignalKSubscriptions {
     return paths.filter { !known.contains($0) }
   }
 
-  /// - Parameter pattern: of a subscription, or `*` for all
+  /// - Parameter pattern: a subscription's pattern, or `*` for all
   mutating func remove(_ pattern: String) { entries.removeAll { pattern == "*" || $0.pattern == pattern } }
 
-  /// The values of a state that are due, each path once.
+  /// Takes the due values of a state, each path once.
   mutating func take(_ state: FusedState) -> [(path: SignalKPath, value: SignalKValue)] {
     var values: [(path: SignalKPath, value: SignalKValue)] = []
     for index in entries.indices { SignalKSubscriptions.take(state, &entries[index], &values) }
@@ -72,7 +72,7 @@ struct SignalKSubscriptions {
       if entry.isInstant, value.at == entry.sent[index] { continue }
       entry.sent[index] = value.at
       if entry.period > .zero {
-        // States come at instants of their own: one that was late does not delay those after it.
+        // States do not arrive exactly on time. A late state does not delay those after it.
         let grid = (entry.due[index] ?? state.at) + entry.period
         let next = grid > state.at ? grid : state.at + entry.period
         entry.due[index] = max(next, state.at + entry.period / 4)

@@ -2,7 +2,7 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// The status of the devices, sent once to each client that connects. Observes; wakes nothing.
+/// Sends the status of the devices once to each client that connects. It only observes, and wakes nothing.
 struct DevicesOutput: StreamOutput {
   let host: HubHost
 

@@ -1,17 +1,19 @@
 import Fusion
 import MonotonicTime
 
-/// Picks the states that protocols of receivers report: one with each of the receiver's epochs, and one a second while the
-/// receiver is silent and the state goes on without it.
+/// Selects the states that receiver protocols report: one with each of the receiver's epochs, and one a second while
+/// the receiver is silent and the state continues without it.
 struct EpochPace {
-  /// A receiver that has sent nothing for this time has missed an epoch.
+  /// A receiver without data for this time has missed an epoch.
   private static let silence = Duration.milliseconds(1500)
 
   private var lastFix: MonotonicInstant?
   private var lastEpoch: MonotonicInstant?
   private var lastReport: MonotonicInstant?
 
-  /// Takes the next state; returns whether it is one to report.
+  /// Takes the next state.
+  ///
+  /// - Returns: whether to report it
   mutating func take(_ state: FusedState) -> Bool {
     let isEpoch = state.fix != nil && state.fix?.at != lastFix
     if isEpoch {

@@ -1,15 +1,18 @@
 import MonotonicTime
 import NMEA
 
-/// The times of the objects of one class: no two alike, each later than the one before.
+/// The times of objects of one class. Each time is later than the previous one.
 struct GrowingTime {
-  /// A receiver's clock that is set back by at least this much is followed; less is the jitter of its epochs' arrival.
+  /// If the receiver's clock is set back by at least this much, the times follow it. Smaller steps are jitter in the
+  /// arrival of epochs.
   private static let setBackMilliseconds: Int64 = 1000
 
   private var lastMilliseconds: Int64?
   private var newest = NewestInstant()
 
-  /// Takes a time as it will be printed; returns whether an object may carry it. One without a time may come at any time.
+  /// Takes a time in its printed precision. A value without a time is always accepted.
+  ///
+  /// - Returns: whether an object may carry the time
   mutating func take(_ time: UTCTime?) -> Bool {
     guard let time else { return true }
     let milliseconds = (time.nanosecondsSince1970 + 500_000) / 1_000_000
@@ -20,7 +23,7 @@ struct GrowingTime {
     return true
   }
 
-  /// The same for values that arrived out of order: an earlier instant is outdated, and does not mean that a clock was
-  /// set back.
+  /// Takes the time of a value that may have arrived out of order. An earlier instant is outdated, and does not mean
+  /// that a clock was set back.
   mutating func take(_ time: UTCTime?, of instant: MonotonicInstant) -> Bool { newest.take(instant) && take(time) }
 }

@@ -1,11 +1,13 @@
 import MonotonicTime
 
-/// Distinguishes new values from those that were on their way, for a client with two sources: the present value and the
-/// following ones; or one rate, and then another.
+/// Recognises new values for a client with two sources, such as the present value and the following ones, or one rate
+/// and then another.
 struct NewestInstant: Equatable, Sendable {
   private var last: MonotonicInstant?
 
-  /// Takes the instant of a value; returns whether it is later than all earlier ones.
+  /// Takes the instant of a value.
+  ///
+  /// - Returns: whether it is later than all earlier ones
   mutating func take(_ instant: MonotonicInstant) -> Bool {
     if let last, instant <= last { return false }
     last = instant

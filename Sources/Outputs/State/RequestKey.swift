@@ -1,9 +1,8 @@
 import Hub
 
-/// Any key of a client's request.
+/// A key of a client's request, known or unknown.
 struct RequestKey: CodingKey {
-  /// An unknown key, which is refused: otherwise its intention would be ignored, and a client that wanted only the IMU
-  /// would wake everything.
+  /// An unknown key, which is refused. If it were ignored, a client that wanted only the IMU might wake everything.
   struct Unknown: Error, CustomStringConvertible {
     var key: String
     var known: [String]
@@ -15,7 +14,7 @@ struct RequestKey: CodingKey {
     }
   }
 
-  /// One thing under two names was given by both.
+  /// A request used both names of one key.
   struct Ambiguous: Error {}
 
   var stringValue: String
@@ -24,14 +23,14 @@ struct RequestKey: CodingKey {
   init(stringValue: String) { self.stringValue = stringValue }
   init?(intValue: Int) { nil }
 
-  /// - Throws: `Unknown` for the first key, by name, that is not among the known ones
+  /// - Throws: `Unknown` for the first unknown key, in order of the names
   static func require(_ known: [String], in decoder: any Decoder) throws {
     let keys = try decoder.container(keyedBy: RequestKey.self).allKeys.map(\.stringValue)
     let unknown = keys.filter { !known.contains($0) }.min()
     if let unknown { throw Unknown(key: unknown, known: known) }
   }
 
-  /// What goes by two names: `rateHz`, which is `rate` to people who type it.
+  /// The value of a key with two names: `rateHz`, and `rate` for people who type it.
   static func either<Value>(_ one: Value?, _ other: Value?) throws -> Value? {
     if one != nil, other != nil { throw Ambiguous() }
     return one ?? other

@@ -3,9 +3,9 @@ import Hub
 import MonotonicTime
 
 extension ViewRequest.Values {
-  /// Reads the keys that say what is wanted from a JSON object; `rate` is another name of `rateHz`.
+  /// Reads the keys of a view request from a JSON object; `rate` is another name of `rateHz`.
   ///
-  /// - Parameter isNullRefused: a number that is null is a mistake, rather than nothing
+  /// - Parameter isNullRefused: whether a number that is null is an error, instead of a missing number
   /// - Throws: `RequestKey.Unknown` for a key that is neither one of these nor among `others`
   init(from decoder: any Decoder, besides others: [String], isNullRefused: Bool = false) throws {
     self.init()
@@ -13,7 +13,7 @@ extension ViewRequest.Values {
     let values = try decoder.container(keyedBy: RequestKey.self)
     func number(_ name: String) throws -> Double? {
       let key = RequestKey(stringValue: name)
-      // Without the key the same words would ask for something else.
+      // Without the key, the same words would request something else.
       if isNullRefused { return values.contains(key) ? try values.decode(Double.self, forKey: key) : nil }
       return try values.decodeIfPresent(Double.self, forKey: key)
     }
@@ -22,12 +22,12 @@ extension ViewRequest.Values {
     parts = try values.decodeIfPresent([String].self, forKey: RequestKey(stringValue: "parts"))
   }
 
-  /// All keys, with the other name of the rate after its own.
+  /// All keys; the other name of the rate follows its own.
   static let names = ViewRequest.Key.allCases.flatMap { $0 == .rateHz ? ["rateHz", "rate"] : [$0.rawValue] }
 }
 
 extension ViewRequest {
-  /// The members of a JSON object that asks for this, with a comma after each: `"every": 60, "accuracy": 10, `.
+  /// The members of a JSON object for this request, with a comma after each: `"every": 60, "accuracy": 10, `.
   public var members: String {
     let numbers: [(Key, Double?)] = [
       (.rateHz, rateHz), (.every, every?.inSeconds), (.accuracy, accuracyMetres), (.within, within?.inSeconds),

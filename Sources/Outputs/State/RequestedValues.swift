@@ -3,12 +3,12 @@ import Hub
 import Publishing
 
 extension HubHost {
-  /// Delivers what a request asks for, until the subscription ends. One value, which was asked for by its age, may have come before
+  /// Delivers the requested values until the subscription ends. The first value of a request by age may arrive before
   /// this returns.
   ///
   /// - Parameters:
-  ///   - receiveState: given states
-  ///   - receiveFix: given the fixes of a request for fixes
+  ///   - receiveState: called with states
+  ///   - receiveFix: called with the fixes of a request for fixes
   func subscribe(
     to request: ViewRequest, as holder: Holder, receiveState: @escaping @Sendable (FusedState) -> Void,
     receiveFix: @escaping @Sendable (ScheduledFix) -> Void
@@ -28,7 +28,7 @@ extension HubHost {
     }
   }
 
-  /// One state that is fresh enough, of the hub in service when it is subscribed to.
+  /// One state that is fresh enough, from the hub in service at the time of the subscription.
   func current(_ request: CurrentValue) -> Deferred<FusedState, Never> {
     Deferred { [hub] _ in hub.value.current(request) }
   }

@@ -3,31 +3,31 @@ import Fusion
 import Hub
 import MonotonicTime
 
-/// A fix on a schedule as one JSON object: a state with what became of the wish in its member `schedule`.
+/// A scheduled fix as one JSON object: a state whose member `schedule` has the outcome of the request.
 public enum ScheduledFixReport {
-  /// What became of it.
+  /// The outcome of a request for a fix.
   public struct Outcome: Decodable, Sendable {
-    /// It is as good as was asked for; else time ran out.
+    /// Whether the fix is as good as requested; `false` if time ran out.
     public var met: Bool
-    /// Within which 95 % of such positions are, metres; `nil` without a position, or if unknown.
+    /// The radius that contains 95 % of such positions, metres; `nil` without a position, or if unknown.
     public var radius: Double?
-    /// Seconds after its time.
+    /// The delay after the due time, seconds.
     public var late: Double
-    /// Whose wish it was, where others hear the same.
+    /// The viewer that requested the fix, if others hear the same message.
     public var viewer: String?
-    /// Nothing has moved since its position was measured: the last one once more.
+    /// Whether nothing has moved since the position was measured, so that the last fix is repeated.
     public var still: Bool
-    /// The form relaxed by the receivers' budgets; `nil` if it is not relaxed.
+    /// The request after the receivers' budgets relaxed it; `nil` if they did not.
     public var relaxed: Wish?
   }
 
-  /// Seconds and metres.
+  /// A request's time and accuracy, in seconds and metres.
   public struct Wish: Decodable, Sendable {
     public var every: Double
     public var accuracy: Double?
   }
 
-  /// - Parameter viewer: whose wish it is, where others hear the same
+  /// - Parameter viewer: the viewer that requested the fix, if others hear the same message
   public static func write(_ fix: ScheduledFix, for viewer: String? = nil, to json: inout JSONWriter) {
     StateReport.write(fix.state, to: &json) { json in
       json.key("schedule")
@@ -58,7 +58,7 @@ public enum ScheduledFixReport {
     var schedule: Outcome
   }
 
-  /// Reads the outcome of the request from the output of `write`; `nil` for anything else.
+  /// Reads the outcome from the output of `write`; `nil` for anything else.
   public static func outcome(_ line: [UInt8]) -> Outcome? {
     try? JSONDecoder().decode(Message.self, from: Data(line)).schedule
   }

@@ -4,8 +4,8 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// The fused state, a JSON object to a line. Connecting subscribes, and so powers the devices: all of them, unless a request
-/// comes with the connection that names the parts of the state which are wanted.
+/// The fused state, one JSON object per line. A connection is a subscription, so it powers the devices: all of them,
+/// unless the client's first request names parts.
 struct StateOutput: StreamOutput {
   let host: HubHost
   private let encoding = SharedEncoding()
@@ -19,9 +19,10 @@ struct StateOutput: StreamOutput {
   }
 }
 
-/// A client of the state: it may ask for a rate and for parts, and give its name.
+/// A client of the state. It may request a rate and parts, and state its name.
 private final class StateSession: StreamSession {
-  /// A client with a request sends it at once, and a client without one should not wait.
+  /// The time to wait for a request. A client with a request sends it at once, and a client without one should not wait
+  /// long.
   private static let requestTime = Duration.milliseconds(25)
 
   private struct State {
@@ -29,25 +30,25 @@ private final class StateSession: StreamSession {
     var timer: ScheduledAction?
     var hasRequested = false
     var isOver = false
-    // The last request; a request leaves everything unchanged that it does not name.
+    // The last request. A new request leaves unchanged the members that it does not name.
     var client: ClientPeer?
     var request = ViewRequest()
-    /// For clients that came for that instead of states.
+    /// The calibration, for a client that requested one instead of states.
     var calibration: HubCalibration?
-    /// Of whoever adds a fence about where the board is.
+    /// The search for the board's position, for a client that adds a fence there.
     var search: Subscription?
   }
 
   private let connection: StreamConnection
   private let host: HubHost
   private let encoding: SharedEncoding
-  /// The wait for a request before everything is woken. On a busy machine other processes run between a client's
-  /// connection and its first bytes: a client that has named its end of the connection thereby announces a request, and
-  /// is given time.
+  /// The time to wait for a request before everything wakes. On a busy machine, other processes run between a client's
+  /// connection and its first bytes. A client that has named its end of the connection announces a request that way,
+  /// and gets more time.
   private let patience: Duration
   private let state = Guarded(State())
   private let requests = Guarded(StateRequests())
-  /// Of the states that were sent.
+  /// The newest sent state.
   private let sent = Guarded(NewestInstant())
 
   init(_ connection: StreamConnection, host: HubHost, encoding: SharedEncoding) {
@@ -61,7 +62,7 @@ private final class StateSession: StreamSession {
     let clock = MonotonicClock()
     let timer = clock.schedule(at: clock.now + patience) { [weak self] in
       guard let self, !state.withLock({ $0.hasRequested || $0.isOver }) else { return }
-      // It has come in time, and this machine had other things to do than to read it.
+      // The request arrived in time, but this busy machine has not read it yet.
       if connection.hasUnread { return waitForRequest() }
       subscribe(as: connection.peer.holder(), to: ViewRequest(), isRequested: false)
     }
@@ -83,8 +84,8 @@ private final class StateSession: StreamSession {
     take(new, isRequested: isRequested)
   }
 
-  /// After a request for another rate there are two streams for a moment: the first one may still deliver older or
-  /// equal states.
+  /// Sends a state. After a request for another rate there are two streams for a moment, and the old one may still
+  /// deliver older or equal states.
   private func send(_ state: FusedState) {
     encoding.withBytes(at: state.at, encode: { StateReport.write(state, to: &$0) }) { bytes in
       sent.withLock { if $0.take(state.at) { connection.send(bytes) } }
@@ -97,7 +98,7 @@ private final class StateSession: StreamSession {
       defer { state.subscription = new }
       return state.subscription
     }
-    // The new subscription stands before the old one goes: changing the rate is no reason for a power cycle.
+    // The new subscription begins before the old one ends: a new rate is no reason for a power cycle.
     old?.cancel()
   }
 
@@ -106,7 +107,7 @@ private final class StateSession: StreamSession {
   }
 
   private func serve(_ line: StateRequests.Line) {
-    // In any case, it is no client that silently wants everything.
+    // A client that has sent anything does not silently want everything.
     let timer = state.withLock { state in
       state.hasRequested = true
       return state.timer
@@ -144,7 +145,7 @@ private final class StateSession: StreamSession {
     subscribe(as: wish.holder, to: wish.request)
   }
 
-  /// Ends the places of others in the hub, for privileged users.
+  /// Ends the places of other users, for privileged users.
   private func releaseAll() {
     var json = JSONWriter(capacity: 512)
     json.beginObject()
@@ -166,7 +167,7 @@ private final class StateSession: StreamSession {
     connection.hangUp()
   }
 
-  /// Lists fences, or adds or removes one for who may.
+  /// Lists fences, or adds or removes one for a client with that right.
   private func serveFences(_ request: StateRequests.Request) {
     func send(_ write: (inout JSONWriter) -> Void) {
       var json = JSONWriter(capacity: 512)
@@ -230,7 +231,7 @@ private final class StateSession: StreamSession {
   }
 
   private func calibrate(_ kind: CalibrationKind, _ request: StateRequests.Request) {
-    // One at a time, and without states.
+    // A client runs one calibration at a time, and gets no states.
     let (isFirst, subscription) = state.withLock { state in
       defer { state.subscription = nil }
       return (state.calibration == nil, state.subscription)

@@ -2,14 +2,14 @@ import Fusion
 import MonotonicTime
 import NMEA
 
-/// The fused state as one JSON object. Angles are in degrees here, ages and the monotonic stamp in seconds,
-/// temperatures in degrees Celsius, the magnetic field in microtesla and the humidity in percent, everything else in SI
-/// units.
+/// The fused state as one JSON object. Angles are in degrees, ages and the monotonic stamp in seconds, temperatures in
+/// degrees Celsius, the magnetic field in microtesla and the humidity in percent. Everything else is in SI units.
 ///
-/// `time` is the UTC of `monotonic`, that is of the state; a part with an age was measured that long before.
-/// `sigmaHorizontal` is one standard deviation along one axis, `sigmaVertical` along the vertical: 95 of 100 positions
-/// lie within 2.45 times the one in the plane, and 1.96 times the other in height.
+/// `time` is the UTC of `monotonic`, the time of the state. A part with an age was measured that long before.
+/// `sigmaHorizontal` is one standard deviation along one axis, `sigmaVertical` along the vertical. 95 of 100 positions
+/// are within 2.45 times the first in the plane, and within 1.96 times the second in height.
 public enum StateReport {
+  /// Writes a state.
   ///
   /// - Parameter extra: writes members in addition to those of the state
   public static func write(
@@ -77,7 +77,7 @@ public enum StateReport {
     json.endLine()
   }
 
-  /// Values that a receiver does not state are left out.
+  /// Writes the receiver's values, without unknown ones.
   private static func writeReception(_ reception: Reception, to json: inout JSONWriter) {
     if reception.jamming != .unknown {
       json.key("jamming")
@@ -124,7 +124,7 @@ public enum StateReport {
       json.beginObject()
       json.member("roll", quaternion.roll * degrees, decimals: 3)
       json.member("pitch", quaternion.pitch * degrees, decimals: 3)
-      // Without a heading the yaw is left out: a number would be taken for one.
+      // Without a heading the yaw is omitted, because a number would look valid.
       if let sigma = attitude.value.headingSigmaRadians {
         json.member("yaw", bearing: quaternion.yaw * degrees, decimals: 3)
         json.member("sigmaYaw", sigma * degrees, decimals: 3)

@@ -5,19 +5,19 @@ import Hub
 /// ["attitude"], "name": "watch"}`.
 struct StateRequests {
   struct Request: Decodable {
-    /// What is wanted of the state; empty if the line says nothing of it.
+    /// The requested view of the state; empty if the line says nothing about it.
     var view = ViewRequest()
     var name: String?
     /// The calibration to run instead of sending states, and its device.
     var calibrate: String?
     var device: String?
-    /// `all`: ends everything that others keep in the hub.
+    /// `all` ends all places that other users keep in the hub.
     var release: String?
-    /// A fence to be added.
+    /// The fence to add.
     var fence: FenceOrder?
-    /// The name of a fence to be removed.
+    /// The name of the fence to remove.
     var removeFence: String?
-    /// `list`: all fences, as of now.
+    /// `list` requests all fences as of now.
     var fences: String?
 
     var asksForFences: Bool { fence != nil || removeFence != nil || fences != nil }
@@ -40,15 +40,15 @@ struct StateRequests {
     }
   }
 
-  /// A request is short; what grows without an end is none.
+  /// The longest request.
   static let maximumLength = 4096
 
   private var pending: [UInt8] = []
 
-  /// The request of a line.
+  /// The result of reading a line.
   enum Line {
     case request(Request)
-    /// It asks for something that there is not: what is wrong with it.
+    /// The request is invalid; the text says why.
     case refused(String)
     case none
 
@@ -57,7 +57,9 @@ struct StateRequests {
     }
   }
 
-  /// Takes the next bytes; returns the requests of the lines that they complete.
+  /// Takes the next bytes.
+  ///
+  /// - Returns: the requests of the lines that they complete
   mutating func take(_ bytes: UnsafeBufferPointer<UInt8>) -> [Line] {
     pending += bytes
     var lines = pending.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

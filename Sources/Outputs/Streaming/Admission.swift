@@ -1,28 +1,28 @@
 import Hub
 
-/// Decides which clients are admitted: an output has a number of places, and one machine has a share of them.
+/// Decides which clients are admitted. An output has a number of places, and each machine has a share of them.
 enum Admission: Equatable {
   case welcome
-  /// In place of the client at this index, which has never sent a request.
+  /// Admitted in place of the client at this index, which has never sent a request.
   case inPlace(of: Int)
-  /// With the reason, as the rest of a sentence after "is refused: ".
+  /// Refused, with the reason as the rest of a sentence after "is refused: ".
   case refused(String)
 
-  /// A present client, in the properties that matter.
+  /// A present client.
   struct Guest {
-    /// Its machine: `IPAddress.machine`.
+    /// The client's machine: `IPAddress.machine`.
     var machine: [UInt8]
     var isBare: Bool
   }
 
-  /// What one machine may have of an output's places: half of them the board's own programs, a quarter another one.
+  /// The share of one machine: half of the places for the board's own programs, a quarter for another machine.
   static func share(of address: IPAddress, among places: Int) -> Int { max(1, places / (address.isLoopback ? 2 : 4)) }
 
-  /// Clients that have never sent a request make room, the oldest of them first.
+  /// Decides about a newcomer. Clients that have never sent a request make room, the oldest of them first.
   ///
   /// - Parameters:
-  ///   - guests: those of the same output, in the order of their arrival
-  ///   - places: the maximum number
+  ///   - guests: the clients of the same output, in the order of their arrival
+  ///   - places: the maximum number of clients
   init(of newcomer: IPAddress, to places: Int, among guests: [Guest]) {
     let machine = newcomer.machine
     let share = Admission.share(of: newcomer, among: places)

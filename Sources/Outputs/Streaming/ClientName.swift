@@ -1,19 +1,19 @@
 /// A client's name, stated by itself or taken from its process, in a form that cannot be mistaken for another one.
 ///
 /// The hub's own names for holders contain a blank (`gpsd 127.0.0.1:40022`, `held for 127.0.0.1`) or have no number
-/// after them (`journal`). A client's name has the number of its process after it, and is in quotes if it is more than
-/// a word, or one of the hub's own names, because bills leave the numbers out.
+/// after them (`journal`). A client's name is followed by the number of its process. It is in quotes if it is more than
+/// a word or equals one of the hub's own names, because energy accounts omit the numbers.
 enum ClientName {
   /// The maximum length of a shown name, including quotes.
   static let byteLimit = 40
 
-  /// What holds devices for the hub itself.
+  /// The names under which the hub itself holds devices.
   private static let own: Set = [
     "chrony", "clock", "epochs", "fixes", "journal", "mqtt", "recorder", "reload", "replay", "sentences", "state",
   ]
 
-  /// A name as it is shown: at most `byteLimit` bytes, cut between characters, with invisible characters and those that
-  /// move the cursor escaped; `nil` if nothing remains.
+  /// The shown form of a name: at most `byteLimit` bytes, cut between characters, with escaped control and invisible
+  /// characters; `nil` if nothing remains.
   static func shown(_ name: String) -> String? {
     let isWord = name.unicodeScalars.allSatisfy(isPlain) && !own.contains(name)
     var room = byteLimit - (isWord ? 0 : 2)

@@ -2,20 +2,21 @@ import Glibc
 
 /// Divides the file descriptors of the process among its outputs, so that no output takes those of another.
 ///
-/// Each client needs a descriptor. The usual limit of a process is 1024, for the sake of old programs, and can be
-/// raised.
+/// Each client needs a descriptor. The usual limit of a process is 1024, for old programs, and can be raised.
 public struct DescriptorBudget: Equatable, Sendable {
-  /// Enough for every port at its usual limit.
+  /// The wanted number, enough for every port at its usual limit.
   private static let wanted = 4096
-  /// The descriptors of the hub itself: devices, timers, ports, and one connection more than permitted of each kind.
+  /// The descriptors of the hub itself: devices, timers, ports, and one more connection of each kind than permitted.
   private static let own = 96
 
-  /// How many the process may open.
+  /// The number of descriptors that the process may open.
   let total: Int
 
   init(total: Int) { self.total = total }
 
-  /// Raises the limit of the process as far as it is useful, and returns it.
+  /// Raises the limit of the process as far as it is useful.
+  ///
+  /// - Returns: the new budget
   public static func raised() -> DescriptorBudget {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
@@ -27,13 +28,13 @@ public struct DescriptorBudget: Equatable, Sendable {
     return DescriptorBudget(total: Int(clamping: isRaised ? limit.rlim_cur : present))
   }
 
-  /// For the clients of the Unix sockets, whatever the ports use.
+  /// The number for the clients of the Unix sockets, which does not depend on the ports.
   var unixSockets: Int { min(256, max(8, total / 8)) }
 
-  /// For the clients of one stream port. Half of the rest is for HTTP, which has the most streams.
+  /// The number for the clients of one stream port. Half of the rest is for HTTP, which has the most streams.
   var streamPort: Int { max(4, left / 4) }
 
-  /// For the connections of the web port, event streams included.
+  /// The number for the connections of the web port, event streams included.
   var http: Int { max(8, left / 2) }
 
   private var left: Int { total - DescriptorBudget.own - unixSockets }

@@ -1,33 +1,33 @@
-/// Recognizes by its first line a protocol that does not belong on a port: an HTTP request, TLS, or a binary protocol
+/// Recognises by its first line a protocol that does not belong on a port: an HTTP request, TLS, or a binary protocol
 /// such as STUN.
 ///
-/// A web page can make its browser send an HTTP request or TLS to any port of this machine or network, with requests of
-/// the page's own further down in it, and with a method of the page's choice if it takes the port for its own site's.
-/// By WebRTC it can make it ask any port for a relay (TURN over TCP, RFC 8656), which begins with STUN's header: a byte
-/// below 4 (RFC 8489, section 5). No page can make it begin with anything else.
+/// A web page can make its browser send an HTTP request or TLS to any port of this machine or network. The request's
+/// later lines are the page's choice, and so is its method if the browser considers the port part of the page's own
+/// site. By WebRTC, a page can make the browser ask any port for a relay (TURN over TCP, RFC 8656). That begins with
+/// STUN's header, a byte below 4 (RFC 8489, section 5). No page can make a browser begin with anything else.
 enum ForeignProtocol {
   enum Verdict: Equatable {
     /// More bytes are needed.
     case undecided
     case foreign
-    /// None of these.
+    /// The bytes are not foreign.
     case other
   }
 
-  /// The first bytes of a request of HTTP/1 (RFC 9110, section 9.3; RFC 5789) or of a connection of HTTP/2 (RFC 9113,
-  /// section 3.4).
+  /// The first bytes of an HTTP/1 request (RFC 9110, section 9.3; RFC 5789) or an HTTP/2 connection (RFC 9113, section
+  /// 3.4).
   private static let beginnings =
     ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "PRI"].map { Array("\($0) ".utf8) }
 
   private static let blanks = Array("\r\n \t".utf8)
 
-  /// - Parameter letters: the permitted first bytes of text, after blanks; `nil` for any printable one
+  /// - Parameter letters: the permitted first bytes of text after blanks; `nil` for any printable byte
   static func verdict(on bytes: some Collection<UInt8>, textBeginsWith letters: [UInt8]? = nil) -> Verdict {
-    // Servers put up with empty lines before a request, and some with blanks.
+    // Servers tolerate empty lines before a request, and some tolerate blanks.
     let bytes = bytes.drop { blanks.contains($0) }
     guard let first = bytes.first else { return .undecided }
     if let letters { return letters.contains(first) ? .other : .foreign }
-    // TLS begins with 22, STUN with less than 4: no binary protocol is spoken here.
+    // TLS begins with 22, and STUN with less than 4. No port here uses a binary protocol.
     guard 0x21...0x7E ~= first else { return .foreign }
     if beginnings.contains(where: { bytes.starts(with: $0) }) { return .foreign }
     guard let afterMethod = bytes.firstIndex(where: { !isOfToken($0) }) else { return .undecided }
@@ -36,7 +36,7 @@ enum ForeignProtocol {
     return namesVersion(bytes[..<end]) ? .foreign : .other
   }
 
-  /// The characters of a method (RFC 9110, section 5.6.2).
+  /// Whether a byte may be part of a method (RFC 9110, section 5.6.2).
   private static func isOfToken(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -48,7 +48,7 @@ enum ForeignProtocol {
 
   private static let marks = Array("!#$%&'*+-.^_`|~".utf8)
 
-  /// Whether a line ends in a protocol and its version: `HTTP/1.1`, or one of the same form, such as `RTSP/1.0`.
+  /// Whether a line ends in a protocol and its version: `HTTP/1.1`, or the same form such as `RTSP/1.0`.
   private static func namesVersion(_ line: some Collection<UInt8>) -> Bool {
     var word: [UInt8] = []
     for byte in line where byte != UInt8(ascii: "\r") {

@@ -1,7 +1,7 @@
-/// Decides which clients are admitted at the Unix sockets: one program never has all their places, and some are
-/// reserved for root and for the hub's own user.
+/// Decides which clients are admitted at the Unix sockets. One program never gets all places, and some are reserved for
+/// root and the hub's own user.
 enum LocalAdmission {
-  /// A client, as the kernel knows it.
+  /// A client, as identified by the kernel.
   struct Guest: Equatable, Sendable {
     var process: Int32
     var user: UInt32
@@ -10,7 +10,7 @@ enum LocalAdmission {
   /// The reason why there is no place, as the rest of a sentence after "is refused: "; `nil` if there is one.
   ///
   /// - Parameters:
-  ///   - places: the maximum number
+  ///   - places: the maximum number of clients
   ///   - guests: the present clients
   ///   - own: the hub's user
   static func refusal(of newcomer: Guest, to places: Int, among guests: [Guest], own: UInt32) -> String? {

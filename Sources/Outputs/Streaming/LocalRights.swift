@@ -7,20 +7,21 @@ enum LocalRights {
   private static let overflow: UInt32 = 65534
 
   /// - Parameters:
-  ///   - groups: those that the kernel names for the client's connection
-  ///   - own: who the hub runs as
-  ///   - group: the service's; `nil` if there is none on this machine
+  ///   - groups: the groups of the client's connection, from the kernel
+  ///   - own: the hub's user
+  ///   - group: the service's group; `nil` if this machine has none
   static func mayChange(user: UInt32, groups: [UInt32], own: UInt32 = geteuid(), group: UInt32?) -> Bool {
     user == 0 || user == own || group.map(groups.contains) == true
   }
 
-  /// Whether the client of a Unix socket may. The kernel tells who it was when it connected.
+  /// Whether the client of a Unix socket may make lasting changes. The kernel reports the user at the time of the
+  /// connection.
   static func mayChange(_ descriptor: Int32) -> Bool {
     let user = UnixSocket.guest(descriptor).user
     return mayChange(user: user, groups: UnixSocket.groups(descriptor), group: Accounts.serviceGroup)
   }
 
-  /// The missing right.
+  /// The missing right in words.
   static var lack: String {
     let own = geteuid() == 0 ? "" : ", the account that the hub runs as (\(Accounts.title(ofUser: geteuid())))"
     return "it takes root\(own) or the group \(Accounts.service)"
@@ -36,11 +37,11 @@ enum LocalRights {
     return "sudo \(command)\(group)"
   }
 
-  /// Who a client is, for those who meet it: `calibrate[812] of mallory`. In the service's sandbox only root's name and the hub's own
-  /// are known.
+  /// The title of a client for others, for example `calibrate[812] of mallory`. In the service's sandbox only root's
+  /// name and the hub's own are known.
   static func title(_ holder: String, _ descriptor: Int32) -> String {
     let user = UnixSocket.guest(descriptor).user
-    // Whom a sandbox does not know has this number in it, and is not that account.
+    // A sandbox shows unknown users under this number, so it does not identify that account.
     return user == overflow ? holder : Accounts.name(ofUser: user).map { "\(holder) of \($0)" } ?? holder
   }
 }

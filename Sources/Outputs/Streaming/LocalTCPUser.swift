@@ -1,18 +1,19 @@
 import HardwareIO
 import Hub
 
-/// Whose the other end of a TCP connection is, if that is on this machine: the kernel's table of sockets names the account.
+/// Finds the user at the other end of a TCP connection, if it is on this machine. The kernel's table of sockets names
+/// the account.
 enum LocalTCPUser {
-  /// Some megabytes have room for every connection that a board can have.
+  /// The longest table that is read, enough for every connection that a board can have.
   private static let mostBytes = 32 << 20
 
   /// - Parameters:
   ///   - client: the other end
   ///   - server: this end
-  /// - Returns: `nil` for another machine's, and where the table does not say
+  /// - Returns: `nil` for another machine, or if the table does not say
   static func find(of client: TCPAddress, to server: TCPAddress) -> UInt32? {
-    // A socket that is being closed is shown as root's: the answer counts only if it is the same twice, with the
-    // connection open.
+    // The kernel shows a closing socket as root's. The answer therefore counts only if it is the same twice while the
+    // connection is open.
     guard let first = look(client, server), look(client, server) == first else { return nil }
     return first
   }
@@ -20,7 +21,7 @@ enum LocalTCPUser {
   private static func look(_ client: TCPAddress, _ server: TCPAddress) -> UInt32? {
     var users: Set<UInt32> = []
     for name in ["tcp", "tcp6"] {
-      // This process's own: in the service's sandbox /proc has nothing else.
+      // The path is this process's own, because /proc has nothing else in the service's sandbox.
       guard let table = try? Files.bytes(of: "/proc/self/net/\(name)", limit: mostBytes) else { continue }
       users.formUnion(LocalTCPUser.users(in: table, of: client, to: server, isIPv6: name == "tcp6"))
     }
@@ -29,11 +30,11 @@ enum LocalTCPUser {
 
   /// The users of a table's open connections between two addresses.
   ///
-  /// - Parameter table: as proc(5) has `/proc/net/tcp`
+  /// - Parameter table: the contents of `/proc/net/tcp` (proc(5))
   static func users(in table: [UInt8], of client: TCPAddress, to server: TCPAddress, isIPv6: Bool) -> [UInt32] {
     let ends = [client, server].map { text($0, isIPv6: isIPv6) }
     guard let from = ends[0], let to = ends[1] else { return [] }
-    // `01` is ESTABLISHED: others may have lost their process, and would be root's.
+    // `01` is ESTABLISHED. In other states a socket may have lost its process, and would count as root's.
     let wanted = Array("\(from) \(to) 01 ".utf8)
     return table.split(separator: UInt8(ascii: "\n")).compactMap { line in
       guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
@@ -44,10 +45,11 @@ enum LocalTCPUser {
     }
   }
 
-  /// An address as the table has it, each 32 bits of it as the processor has a number; `nil` for one that is in another table.
+  /// An address in the table's form, in which each 32 bits are a number in the processor's byte order; `nil` for an
+  /// address of the other table.
   private static func text(_ end: TCPAddress, isIPv6: Bool) -> String? {
     var bytes = end.address.bytes
-    // An IPv4 address at a socket for both.
+    // A socket for both families shows an IPv4 address in this form.
     if isIPv6, bytes.count == 4 { bytes = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF] + bytes }
     guard bytes.count == (isIPv6 ? 16 : 4) else { return nil }
     var text = ""

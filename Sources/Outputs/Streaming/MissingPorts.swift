@@ -3,15 +3,15 @@ import Glibc
 import Guarding
 import MonotonicTime
 
-/// Has ports opened later that cannot be opened yet: when an address of this machine's comes, and, for ports that another program
-/// has, again and again, ever less often.
+/// Opens missing ports later: when this machine gets an address, and, for ports that another program uses, at growing
+/// intervals.
 ///
-/// It has a thread for as long as a port is missing, and costs nothing else.
+/// It has a thread while a port is missing, and costs nothing otherwise.
 final class MissingPorts: Sendable {
   private let retry: Callback
   private let watching = Guarded<StopSignal?>(nil)
 
-  /// - Parameter retry: tries to open the ports that are missing; called on the thread
+  /// - Parameter retry: tries to open the missing ports; called on the thread
   init(retry: @escaping @Sendable () -> Void) { self.retry = Callback(retry) }
 
   /// Whether any port is missing.
@@ -24,7 +24,7 @@ final class MissingPorts: Sendable {
     }
     old?.set()
     guard let new else { return }
-    // Without a thread they wait for the next reload.
+    // Without a thread, the ports stay closed until the next reload.
     _ = DetachedThread.start("ports") { [retry] in MissingPorts.watch(until: new, retry) }
   }
 

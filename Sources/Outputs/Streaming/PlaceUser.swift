@@ -2,23 +2,23 @@ import Glibc
 import HardwareIO
 import Hub
 
-/// The user of a place, where places are few and outlive a request: holds, recordings, downloads, requests of viewers
-/// at a broker. One user gets at most half of them.
+/// The user of a place, for services whose places are few and outlive a request: holds, recordings, downloads, requests
+/// of viewers at a broker. One user gets at most half of them.
 enum PlaceUser: Hashable, Sendable {
   /// Root, or the user that the hub runs as.
   case keeper
   /// Another account of this machine.
   case account(UInt32)
-  /// What asks over the network: `IPAddress.machine`.
+  /// A machine on the network: `IPAddress.machine`.
   case machine([UInt8])
-  /// A user of the broker's; all viewers that the broker does not tell apart are one.
+  /// A user of the broker. Viewers that the broker does not distinguish are one user.
   case broker(String)
 
   init(account: UInt32, own: UInt32 = geteuid()) {
     self = account == 0 || account == own ? .keeper : .account(account)
   }
 
-  /// The viewer of an interest, which has its user's name before a slash if the broker sees to that.
+  /// The user of a viewer. If the broker protects names, the viewer's name begins with its user and a slash.
   init(viewer: String) {
     self = .broker(
       viewer.split(separator: "/", maxSplits: 1).first.map { viewer.contains("/") ? String($0) : "" } ?? "")
@@ -27,8 +27,8 @@ enum PlaceUser: Hashable, Sendable {
   /// The reason why there is no place for this user, as the rest of a sentence after "…: "; `nil` if there is one.
   ///
   /// - Parameters:
-  ///   - places: the maximum number
-  ///   - users: the users of the occupied ones
+  ///   - places: the maximum number of places
+  ///   - users: the users of the occupied places
   func refusal(to places: Int, among users: some Sequence<PlaceUser>) -> String? {
     var (all, ofOthers, own) = (0, 0, 0)
     for user in users {
@@ -39,7 +39,7 @@ enum PlaceUser: Hashable, Sendable {
     if self != .keeper {
       let share = max(1, places / 2)
       if own >= share { return "\(title) has \(own) of \(places), which is the share of one" }
-      // Some are reserved for root and the hub's own user. At a broker there are neither.
+      // Some places are reserved for root and the hub's own user; a broker has neither.
       if !isOfBroker, ofOthers >= places - max(1, places / 4) {
         return "other users have \(ofOthers) of \(places), which is their share"
       }
@@ -59,7 +59,7 @@ enum PlaceUser: Hashable, Sendable {
     }
   }
 
-  /// The users that may have long-lasting places: root, the hub's own user, and members of the service's group.
+  /// Whether the user may have long-lasting places: root, the hub's own user, and members of the service's group may.
   var isTrusted: Bool {
     switch self {
     case .keeper: true

@@ -1,10 +1,11 @@
 import MonotonicTime
 
-/// The rate at which one client may change its leases: some changes at once, and then a steady rate (a token bucket).
+/// The rate at which one client may change its leases: a burst of changes at once, and then a steady rate (a token
+/// bucket).
 struct RequestPace {
-  /// The number of changes at once.
+  /// The number of changes that are allowed at once.
   static let burst = 20.0
-  /// The number per second after that.
+  /// The number of changes per second after that.
   static let perSecond = 4.0
 
   private var left = RequestPace.burst
@@ -21,6 +22,6 @@ struct RequestPace {
     return true
   }
 
-  /// When the next change is due, after one that had to wait.
+  /// When the next change is allowed, after one that had to wait.
   var next: MonotonicInstant { at + .nanoseconds(Int64((1 - left) / RequestPace.perSecond * 1e9) + 1) }
 }

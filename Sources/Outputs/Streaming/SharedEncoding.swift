@@ -5,7 +5,7 @@ import MonotonicTime
 final class SharedEncoding: Sendable {
   private struct State: ~Copyable {
     var at: MonotonicInstant?
-    /// The latest value; its memory is used again for the next.
+    /// The latest value; its memory is reused for the next one.
     var json = JSONWriter(capacity: 2048)
   }
 
@@ -17,9 +17,9 @@ final class SharedEncoding: Sendable {
     self.state = Guarded(state)
   }
 
-  /// Lends the bytes of the value of one instant to `body`.
+  /// Passes the bytes of the value of one instant to `body`.
   ///
-  /// - Parameter encode: writes the value; not called where this instant's has been written
+  /// - Parameter encode: writes the value; not called if this instant's value is already written
   func withBytes(
     at instant: MonotonicInstant, encode: (inout JSONWriter) -> Void, _ body: (UnsafeBufferPointer<UInt8>) -> Void
   ) {

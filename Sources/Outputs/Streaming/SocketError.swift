@@ -1,15 +1,15 @@
 import Glibc
 import HardwareIO
 
-/// What goes wrong with the hub's sockets.
+/// An error of the hub's sockets.
 public enum SocketError: Error, Equatable, Sendable {
-  /// Another hub answers on it.
+  /// Another hub answers on this path.
   case inUse(path: String)
-  /// Another program listens there.
+  /// Another program listens on this port.
   case portInUse(address: String)
   case notRunning(path: String)
   case noPermission(path: String)
-  /// Another user could have made or changed the existing file.
+  /// Another user may have made or changed the existing file.
   case untrusted(FolderError)
   case system(path: String, doing: String, errno: Int32)
 }
@@ -24,7 +24,7 @@ extension SocketError: CustomStringConvertible {
     case .noPermission(let path): "no permission for \(path)"
     case .untrusted(let error): "\(error)"
     case .system(let path, let doing, EAFNOSUPPORT):
-      // The kernel's limits for a process are fixed at its start.
+      // The kernel fixes a process's limits at its start.
       "\(doing) \(path): this machine has no such network, or the service had no port when it started and lets none be "
         + "opened; then: sudo systemctl restart sensorhub"
     case .system(let path, "listening on", EADDRNOTAVAIL):

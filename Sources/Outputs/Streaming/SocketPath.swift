@@ -3,42 +3,42 @@ import HardwareIO
 
 /// The places of the hub's sockets.
 ///
-/// There are three, distinguished by their names alone: connecting to `hub.sock` subscribes to the fused state and so
-/// powers the devices; connecting to `devices.sock` next to it returns the known status and wakes nothing; a request on
-/// `record.sock` returns a recording.
+/// There are three in one folder. Connecting to `hub.sock` subscribes to the fused state, and so powers the devices.
+/// Connecting to `devices.sock` returns the known status, and wakes nothing. A request on `record.sock` returns a
+/// recording.
 public struct SocketPath: Equatable, Sendable {
-  /// Streams the fused state.
+  /// The socket that streams the fused state.
   public var state: String
 
   public init(_ state: String) { self.state = state }
 
-  /// Tells the status of the devices.
+  /// The socket that sends the status of the devices.
   public var devices: String { directory + "devices.sock" }
 
-  /// Streams a recording.
+  /// The socket that streams a recording.
   public var record: String { directory + "record.sock" }
 
   private var directory: String { state.lastIndex(of: "/").map { String(state[...$0]) } ?? "" }
 
-  /// The folder that they are in.
+  /// The folder of the sockets.
   public var folder: String {
     guard let slash = state.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
     return slash == state.startIndex ? "/" : String(state[..<slash])
   }
 
-  /// The file in the folder under one of the paths.
+  /// The name of a path's file in the folder.
   static func name(of path: String) -> String {
     path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
   }
 
-  /// The mode of a folder that a hub makes: a user's own is private, and for others the umask decides.
+  /// The mode of a new folder: a user's own folder is private, and the umask decides about others.
   private var mode: UInt32 {
     let runtime = SocketPath.environment("XDG_RUNTIME_DIR").map { "\($0)/sensorhub" }
     return folder == runtime || folder == SocketPath.ownTemporary ? 0o700 : 0o755
   }
 
-  /// Opens the folder for a hub: it is made if it is missing, and must belong to this user or root, and be writable by
-  /// no others.
+  /// Opens the folder for a hub. It is made if it is missing. It must belong to this user or root, and no other user
+  /// may write to it.
   func openOwnFolder() throws(SocketError) -> Folder {
     do throws(FolderError) {
       return try Folder(folder, of: .own, makingWith: mode)
@@ -47,7 +47,8 @@ public struct SocketPath: Equatable, Sendable {
     }
   }
 
-  /// Opens the folder for a client: it must belong to this user, root or the service, and be writable by no others.
+  /// Opens the folder for a client. It must belong to this user, root or the service, and no other user may write to
+  /// it.
   public func openTrustedFolder() throws(SocketError) -> Folder {
     do throws(FolderError) {
       return try Folder(folder, of: .trusted)
@@ -64,10 +65,10 @@ public struct SocketPath: Equatable, Sendable {
     return SocketPath("\(ownTemporary)/hub.sock")
   }
 
-  /// Where a user's hub is who has no runtime folder: others can make one of this name first, so whose it is is always checked.
+  /// The path for a user without a runtime folder. Another user may have made it first, so its owner is always checked.
   private static var ownTemporary: String { "/tmp/sensorhub-\(getuid())" }
 
-  /// Where a client looks: the user's own hub first, then the system's.
+  /// The paths that a client tries: the user's own hub first, then the system's.
   public static var candidates: [SocketPath] {
     [standard, SocketPath("/run/sensorhub/hub.sock")]
   }

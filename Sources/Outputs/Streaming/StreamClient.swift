@@ -1,36 +1,36 @@
 import Hub
 import MonotonicTime
 
-/// The server's view of a client, which decides when its session gets the received bytes. For one thread alone.
+/// The server's view of a client. It decides when the session gets the received bytes. Use it on one thread.
 ///
-/// An HTTP request reaches no session. A client that changes its leases repeatedly is served at a steady rate, and one
-/// that does not read its answers only after it has read; until then it is not read itself, and no other client waits
-/// for it.
+/// An HTTP request reaches no session. A client that changes its leases repeatedly is served at a steady rate. A client
+/// that does not read its answers is served only after it has read them. Until then the server does not read its
+/// requests, and no other client waits for it.
 final class StreamClient {
-  /// How long is listened for the first word of who should have one, before everything is served: a browser speaks at once, and
-  /// must wake nothing.
+  /// How long the server waits for the first line of a client that need not send one, before it serves everything. A
+  /// browser sends at once, and must wake nothing.
   static let hearing = Duration.milliseconds(250)
   /// The maximum stay of a client that never sends a request.
   static let silence = Duration.seconds(300)
 
-  /// No first line is longer, including blanks before it; a browser's may contain a long address.
+  /// The longest first line, including blanks before it. A browser's line may contain a long address.
   private static let beginning = 4096
 
   let connection: StreamConnection
   let kind: StreamKind
-  /// `nil` on a Unix socket.
+  /// The client's address; `nil` on a Unix socket.
   let address: IPAddress?
-  /// Where it connected, or what that has become since; `nil` on a Unix socket.
+  /// The port where it connected, or its successor after a reload; `nil` on a Unix socket.
   var port: StreamPort?
-  /// `nil` at a port.
+  /// The client of a Unix socket; `nil` at a port.
   var guest: LocalAdmission.Guest?
   private let output: any StreamOutput
   private let since: MonotonicInstant
   private var session: (any StreamSession)?
-  /// Something else than HTTP has been heard; or nothing need be, where no browser gets to.
+  /// Whether the client is known not to be a browser, or no browser can reach the socket.
   private var isRecognised: Bool
   private(set) var hasSpoken = false
-  /// The bytes that the session has not been given yet.
+  /// The bytes that the session has not received yet.
   private var pending: ArraySlice<UInt8> = []
   private var pace: RequestPace
 
@@ -47,13 +47,13 @@ final class StreamClient {
     pace = RequestPace(from: now)
   }
 
-  /// Has never asked for anything.
+  /// Whether the client has never requested anything.
   var isBare: Bool { !kind.servesWhoeverConnects && !hasSpoken }
 
-  /// Whether to read it.
+  /// Whether to read from the client.
   var isHeard: Bool { !isRecognised || pending.isEmpty && !connection.isCongested }
 
-  /// When the client has to be looked at again, if nothing happens before.
+  /// When the client must be checked again if nothing happens before.
   var deadline: MonotonicInstant? {
     var earliest = connection.deadline
     func consider(_ deadline: MonotonicInstant) { earliest = min(earliest ?? deadline, deadline) }
@@ -63,7 +63,9 @@ final class StreamClient {
     return earliest
   }
 
-  /// Takes the client's bytes, for `proceed` to pass on; returns whether it may stay.
+  /// Takes the client's bytes, which `proceed` passes on.
+  ///
+  /// - Returns: whether the client may stay
   func receive(_ bytes: some Collection<UInt8>, now: MonotonicInstant) -> Bool {
     pending += bytes
     if !isRecognised {
@@ -78,7 +80,9 @@ final class StreamClient {
     return true
   }
 
-  /// Performs due actions; returns whether the client is still served.
+  /// Performs due actions.
+  ///
+  /// - Returns: whether the client is still served
   func proceed(now: MonotonicInstant) -> Bool {
     if session == nil, isRecognised || !kind.servesWhoeverConnects || now >= since + StreamClient.hearing {
       session = output.serve(connection)
@@ -90,7 +94,7 @@ final class StreamClient {
     return true
   }
 
-  /// Gives the session the permitted bytes, request by request if one changes something.
+  /// Passes the permitted bytes to the session, one request at a time if a request changes leases.
   private func handOver(now: MonotonicInstant) {
     guard let session else { return }
     while !pending.isEmpty {
@@ -104,7 +108,7 @@ final class StreamClient {
     pending = []
   }
 
-  /// The connection is over, and so is every lease.
+  /// Ends all leases after the connection is over.
   func end() {
     session?.end()
     connection.close()

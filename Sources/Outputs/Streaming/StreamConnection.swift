@@ -5,13 +5,13 @@ import MonotonicTime
 
 /// One client's end of a stream socket. It never waits.
 ///
-/// Values are written by the thread that brings them, without waiting. Values that do not fit are queued, at most
-/// `valueLimit` of them, the newest kept: a client that does not read loses values and delays no other. Answers to
+/// The thread that brings a value writes it, without waiting. Values that do not fit are queued; the newest
+/// `valueLimit` are kept. A client that does not read therefore loses values and delays no other client. Answers to
 /// requests are never dropped; a client that sends requests without reading is closed.
 final class StreamConnection: Sendable {
   private static let valueLimit = 8
   private static let answerLimit = 64
-  /// How long a client may read nothing at all while something waits for it.
+  /// How long a client may read nothing while bytes wait for it.
   static let patience = Duration.seconds(180)
 
   private struct Waiting {
@@ -20,10 +20,10 @@ final class StreamConnection: Sendable {
   }
 
   private struct State {
-    /// The rest of a partly written value: it must follow, whatever is dropped.
+    /// The rest of a partly written value. It must follow, whatever is dropped.
     var partial: [UInt8] = []
     var queue: [Waiting] = []
-    /// The client's last read since it has fallen behind.
+    /// When the client last read after it fell behind.
     var behindSince: MonotonicInstant?
     var isClosed = false
   }
@@ -35,7 +35,7 @@ final class StreamConnection: Sendable {
   private let wantsToWrite: @Sendable () -> Void
   private let state = Guarded(State())
 
-  /// - Parameter wantsToWrite: called when something waits that could not be written at once
+  /// - Parameter wantsToWrite: called when bytes wait because they could not be written at once
   init(
     descriptor: Int32, peer: ClientPeer, traffic: OutputTraffic.Kind, wantsToWrite: @escaping @Sendable () -> Void
   ) {
@@ -46,7 +46,7 @@ final class StreamConnection: Sendable {
     self.wantsToWrite = wantsToWrite
   }
 
-  /// When the client has to have read something; `nil` while it keeps up.
+  /// The time by which the client must have read; `nil` while it keeps up.
   var deadline: MonotonicInstant? { state.withLock { $0.behindSince.map { $0 + StreamConnection.patience } } }
 
   /// With this number of waiting answers no further requests are accepted until the client has read some.
@@ -56,7 +56,7 @@ final class StreamConnection: Sendable {
     }
   }
 
-  /// The client has sent bytes that are still unread.
+  /// Whether the client has sent bytes that are still unread.
   var hasUnread: Bool {
     state.withLock { state in
       var count: Int32 = 0
@@ -64,7 +64,7 @@ final class StreamConnection: Sendable {
     }
   }
 
-  /// Sends a value, or drops an older one that still waits.
+  /// Sends a value, or drops an older waiting one.
   func send(_ bytes: UnsafeBufferPointer<UInt8>) { write(bytes, isAnswer: false) }
 
   /// Sends an answer to a request.
@@ -82,7 +82,7 @@ final class StreamConnection: Sendable {
       }
       let alike = state.queue.count { $0.isAnswer == isAnswer }
       if isAnswer, alike >= StreamConnection.answerLimit {
-        // The server's thread sees the end and takes the client down.
+        // The server's thread notices the end and removes the client.
         shutdown(descriptor, Int32(SHUT_RDWR))
         return false
       }
@@ -96,7 +96,9 @@ final class StreamConnection: Sendable {
     if mustWait { wantsToWrite() }
   }
 
-  /// The socket takes bytes again; returns whether the client is still there.
+  /// Writes waiting bytes when the socket accepts bytes again.
+  ///
+  /// - Returns: whether the client is still there
   func writeWaiting() -> Bool {
     state.withLock { state in
       while !state.isClosed {
@@ -108,7 +110,7 @@ final class StreamConnection: Sendable {
           state.partial = state.queue.removeFirst().bytes
         }
         let count = state.partial.withUnsafeBytes { clinux_send_now(descriptor, $0.baseAddress, $0.count) }
-        // A client that has shut down its reading end only shows here.
+        // Only this shows that a client has shut down its reading end.
         if count < 0 { return errno == EAGAIN || errno == EINTR }
         state.behindSince = MonotonicClock().now
         state.partial.removeFirst(count)
@@ -120,7 +122,7 @@ final class StreamConnection: Sendable {
   /// Signals the end to the other end; the server's thread then removes the client.
   func hangUp() { state.withLock { if !$0.isClosed { shutdown(descriptor, Int32(SHUT_RDWR)) } } }
 
-  /// Closes the socket. Nothing is sent from here on.
+  /// Closes the socket. Nothing is sent after that.
   func close() {
     state.withLock { state in
       guard !state.isClosed else { return }

@@ -2,7 +2,7 @@
 enum StreamKind: CaseIterable {
   case devices, state, record, gpsd, nmea, signalK
 
-  /// As it stands in the log.
+  /// The title in the log.
   var title: String {
     switch self {
     case .devices: "devices.sock"
@@ -25,24 +25,24 @@ enum StreamKind: CaseIterable {
     }
   }
 
-  /// Connecting is a request by itself: a silent client is a client all the same.
+  /// Whether a connection is a request by itself, so that a silent client is served.
   var servesWhoeverConnects: Bool { self != .gpsd && self != .record && self != .signalK }
 
-  /// What clients may begin with; `nil` for any letter.
+  /// The permitted first bytes of clients; `nil` for any letter.
   var firstLetters: [UInt8]? {
     switch self {
-    // Sentences of a receiver's, of AIS, and with a tag block before them (NMEA 0183, section 5.3).
+    // Clients send sentences of receivers or of AIS, possibly with a tag block before them (NMEA 0183, section 5.3).
     case .nmea: Array("$!\\".utf8)
     case .signalK: Array("{".utf8)
     case .devices, .state, .record, .gpsd: nil
     }
   }
 
-  /// The index after a possible request, or after all bytes: no two requests are in one piece.
+  /// The index after a possible request, or after all bytes. No piece contains two requests.
   func endOfRequest(in bytes: ArraySlice<UInt8>) -> Int {
     let end =
       switch self {
-      // An object may go on over several lines.
+      // An object may span several lines.
       case .gpsd:
         bytes.indices.first { index in
           switch bytes[index] {
@@ -56,13 +56,13 @@ enum StreamKind: CaseIterable {
     return end.map { $0 + 1 } ?? bytes.endIndex
   }
 
-  /// Whether a request may change what its client holds; others only ask.
+  /// Whether a request may change its client's leases; other requests only ask.
   func mayChangeLeases(_ request: ArraySlice<UInt8>) -> Bool {
     switch self {
     // `?WATCH={…}` sets, `?WATCH;` asks.
     case .gpsd: request.contains(UInt8(ascii: "="))
     case .state, .signalK: request.contains(UInt8(ascii: "\n"))
-    // It asks once.
+    // A client asks only once.
     case .devices, .record, .nmea: false
     }
   }

@@ -1,13 +1,15 @@
 /// A service for clients that connect.
 protocol StreamOutput: Sendable {
-  /// Begins to serve a client; returns `nil` where everything has been said already.
+  /// Begins to serve a client.
+  ///
+  /// - Returns: `nil` if everything has been sent already
   func serve(_ connection: StreamConnection) -> (any StreamSession)?
 }
 
-/// What one client is served, for as long as its connection lives.
+/// The service for one client, for the lifetime of its connection.
 protocol StreamSession: AnyObject, Sendable {
   /// Takes a client's bytes.
   func receive(_ bytes: UnsafeBufferPointer<UInt8>)
-  /// The connection is over: every lease it held ends here.
+  /// Ends every lease after the connection is over.
   func end()
 }

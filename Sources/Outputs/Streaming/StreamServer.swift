@@ -10,15 +10,15 @@ import ServiceLifecycle
 /// Accepts the clients of all stream sockets and moves their bytes, on one thread that sleeps until a client connects,
 /// sends or leaves.
 ///
-/// The Unix sockets are permanent. The TCP ports are those of the board file in service; one that cannot be opened is
-/// reported, everything else continues, and it is opened once its address or its port is available. Each has its own
-/// share of the possible connections, and so has each machine of those of a port: no port or machine can take them from
-/// the others, and the Unix sockets always answer.
+/// The Unix sockets are permanent. The TCP ports are those of the board file in service. If a port cannot be opened,
+/// the server reports it, continues with everything else, and opens the port once its address or number is available.
+/// Each port has its share of the possible connections, and each machine has its share of a port's. No port or machine
+/// can take all of them, and the Unix sockets always answer.
 public final class StreamServer: Service {
   private struct Listener {
     var descriptor: Int32
     var kind: StreamKind
-    /// `nil` for a Unix socket.
+    /// Whether the same socket can serve this port. The permission is checked again for each client.
     var port: StreamPort?
 
     /// The same socket serves this too; the permission is checked anew for each client.
@@ -29,13 +29,13 @@ public final class StreamServer: Service {
   private struct Ports {
     var hub: Hub
     var listeners: [Listener]
-    /// The reports about the new ones.
+    /// The problems of newly opened ports.
     var reports: [(priority: JournalSink.Priority, text: String)] = []
-    /// Some could not be opened.
+    /// Whether some ports could not be opened.
     var isIncomplete = false
   }
 
-  /// The event that shows that a client which is not read has left. `POLLRDHUP`, which the overlay lacks.
+  /// `POLLRDHUP`, which the overlay lacks. It shows that a client has left even if the server does not read from it.
   private static let hasLeft: Int32 = 0x2000
   private static let noFiles = "the process may open no more files"
   /// The interval of lines about refused clients.
@@ -43,7 +43,7 @@ public final class StreamServer: Service {
 
   private let host: HubHost
   private let path: SocketPath
-  /// That of the Unix sockets, as it was checked at the start.
+  /// The folder of the Unix sockets, as checked at the start.
   public let folder: Folder
   private let sink: JournalSink
   private let fixed: [Listener]
@@ -53,15 +53,15 @@ public final class StreamServer: Service {
   private let budget: DescriptorBudget
   private let refusals: [StreamKind: RepeatedLines]
   private let stop = StopSignal()
-  /// Makes the thread look at its clients and ports again.
+  /// Makes the thread check its clients and ports again.
   private let wake = WakeSignal()
-  /// The ports that could not be opened are tried again.
+  /// Makes the thread try the missing ports again.
   private let retry = WakeSignal()
   private let missing: MissingPorts
   private let hasEnded = MutableProperty(false)
   private let reserve = Guarded(open("/dev/null", O_RDONLY | O_CLOEXEC))
 
-  /// Listens at once, so that an error is known before anything else starts.
+  /// Listens at once, so that an error is known before other services start.
   public init(host: HubHost, path: SocketPath, sink: JournalSink, budget: DescriptorBudget) throws(SocketError) {
     self.host = host
     self.path = path
@@ -88,7 +88,7 @@ public final class StreamServer: Service {
     do throws(SocketError) {
       return try path.openOwnFolder()
     } catch {
-      // The service's folder is not this user's, and where it runs that is the better reason.
+      // The service's folder does not belong to this user. If the service runs there, that is the better reason.
       if let trusted = try? path.openTrustedFolder(), let other = try? UnixSocket.connect(path.devices, in: trusted) {
         close(other)
         throw .inUse(path: path.state)
@@ -97,10 +97,10 @@ public final class StreamServer: Service {
     }
   }
 
-  /// Opens the Unix sockets, or else none.
+  /// Opens all Unix sockets, or none.
   private static func listen(_ path: SocketPath, in folder: Folder) throws(SocketError) -> [Listener] {
     var listeners: [Listener] = []
-    // The state's socket comes last: when it exists, everything is ready.
+    // The state's socket comes last, so that everything is ready when it exists.
     let wanted: [(kind: StreamKind, path: String)] = [
       (.devices, path.devices), (.record, path.record), (.state, path.state),
     ]
@@ -128,7 +128,7 @@ public final class StreamServer: Service {
     try? await gracefulShutdown()
     ports.cancel()
     stop.set()
-    // In a task of its own: the sockets have to be closed and gone even if this one is cancelled.
+    // This is a separate task, because the sockets must be closed and removed even if this one is cancelled.
     await Task { [hasEnded] in for await ended in hasEnded.readOnly.values(as: "clients") where ended { break } }.value
   }
 
@@ -199,7 +199,9 @@ public final class StreamServer: Service {
     }
   }
 
-  /// Moves a client's bytes; returns whether it is still there.
+  /// Moves a client's bytes.
+  ///
+  /// - Returns: whether the client is still there
   private func serve(_ client: StreamClient, _ events: Int32, _ now: MonotonicInstant) -> Bool {
     if events & (POLLHUP | POLLERR | StreamServer.hasLeft) != 0 { return false }
     if events & POLLOUT != 0, !client.connection.writeWaiting() { return false }
@@ -214,13 +216,13 @@ public final class StreamServer: Service {
     }
   }
 
-  /// - Parameter said: the report of the previous try
+  /// - Parameter said: the reports of the previous attempt
   private func report(_ ports: Ports, unless said: Set<String> = []) {
     for report in ports.reports where !said.contains(report.text) { sink.write(report.priority, report.text) }
   }
 
-  /// Opens the ports that a board file asks for. Those that are open already stay open; the others are closed first, as one
-  /// may stand where another is wanted.
+  /// Opens the ports of a board file. Unchanged ports stay open. The others are closed first, because one may occupy
+  /// the address of a new one.
   private static func openPorts(of hub: Hub, _ host: HubHost, replacing present: [Listener]) -> Ports {
     var ports = Ports(hub: hub, listeners: [])
     let wanted = StreamServer.ports(of: hub.board, host, replacing: present.compactMap(\.port))
@@ -281,7 +283,7 @@ public final class StreamServer: Service {
         result.admitted.append(client)
         continue
       }
-      // The port where it connected, or to which its service has moved.
+      // This is the port where the client connected, or the port that now has its service.
       let open = ports.filter { $0.kind == client.kind }.compactMap(\.port).filter {
         $0.nmea === present.nmea && $0.parts == present.parts && $0.endpoint.admits(address)
       }
@@ -317,7 +319,7 @@ public final class StreamServer: Service {
       address = nil
       let newcomer = UnixSocket.guest(descriptor)
       guest = newcomer
-      // A request for the devices is answered and closed: there is always room for that.
+      // A request for the devices is answered and closed, so there is always room for it.
       if listener.kind != .devices,
         let reason = isLast
           ? StreamServer.noFiles
@@ -342,7 +344,9 @@ public final class StreamServer: Service {
     if client.proceed(now: now) { clients.append(client) } else { client.end() }
   }
 
-  /// Makes sure that there is a place at a port; otherwise returns the reason.
+  /// Makes room for a client at a port.
+  ///
+  /// - Returns: the reason if that is impossible
   private func makeRoom(
     for address: IPAddress, at port: StreamPort, _ kind: StreamKind, _ clients: inout [StreamClient]
   ) -> String? {
@@ -366,7 +370,7 @@ public final class StreamServer: Service {
     }
   }
 
-  /// Tells a program on this machine why it is sent away.
+  /// Tells a program on this machine why it is refused.
   private static func tell(_ descriptor: Int32, _ reason: String) {
     var json = JSONWriter(capacity: 256)
     json.beginObject()
@@ -377,7 +381,7 @@ public final class StreamServer: Service {
     _ = clinux_send_now(descriptor, json.bytes.baseAddress, json.count)
   }
 
-  /// Counts a client that has been sent away, and says so, if not for each.
+  /// Counts a refused client, and logs refusals at a limited rate.
   private func refuse(_ kind: StreamKind, _ peer: ClientPeer, _ reason: String) {
     kind.counted(in: host.traffic).clientRefused()
     if refusals[kind]?.admit() == true { sink.write(.warning, "\(kind.title): \(peer) is refused: \(reason)") }
@@ -394,8 +398,8 @@ public final class StreamServer: Service {
       })
   }
 
-  /// Accepts a connection, with whether it has taken the last descriptor, which is kept for that: left waiting it would keep the
-  /// thread awake.
+  /// Accepts a connection, and reports whether it has taken the last descriptor. That one is reserved for this, because
+  /// a waiting connection would keep the thread awake.
   private func accept(_ listener: Int32) -> (descriptor: Int32, isLast: Bool)? {
     let descriptor = clinux_accept(listener)
     if descriptor >= 0 { return (descriptor, false) }

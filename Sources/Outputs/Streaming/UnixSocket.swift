@@ -2,28 +2,29 @@ import CLinux
 import Glibc
 import HardwareIO
 
-/// The few calls that Unix stream sockets take.
+/// The calls for Unix stream sockets.
 public enum UnixSocket {
-  /// Listens on a path; a socket left by a dead hub is replaced, one on which a hub answers is not.
+  /// Listens on a path. A socket that a dead hub left is replaced; a socket of a running hub is not.
   ///
-  /// - Parameter folder: of the path, checked by the hub; no other user can change its contents
+  /// - Parameter folder: the folder of the path, checked by the hub; no other user can change its contents
   static func listen(_ path: String, in folder: Folder) throws(SocketError) -> Int32 {
     let name = SocketPath.name(of: path)
     if let other = try? connect(path, in: folder) {
       close(other)
       throw .inUse(path: path)
     }
-    // It has another name until a hub listens: a client that sees the socket can connect to it.
+    // The socket has another name until a hub listens, so that a client that sees the socket can connect to it.
     let unfinished = name + "~"
     folder.remove(unfinished)
     let descriptor = try open(path)
     let result = withAddress(folder.path(to: unfinished)) { bind(descriptor, $0, $1) }
-    // A client that has left between the report and the accept must not delay the others.
+    // A client that leaves between the report and the accept must not delay the others.
     _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
     var number = result == 0 && Glibc.listen(descriptor, 64) == 0 ? 0 : errno
     if number == 0 {
       do throws(Files.Errno) {
-        // Every user who can reach the folder may connect: positions are no secret between users of one board.
+        // Every user who can reach the folder may connect, because users of one board need not hide positions from each
+        // other.
         try folder.openToAll(socket: unfinished)
         try folder.rename(unfinished, to: name)
       } catch {
@@ -43,7 +44,7 @@ public enum UnixSocket {
 
   /// Connects to a hub, as a client that will send a request.
   ///
-  /// - Parameter folder: of the path, with a checked owner; `nil` for a path that the user has given
+  /// - Parameter folder: the folder of the path, with a checked owner; `nil` for a path that the user has given
   public static func connect(_ path: String, in folder: Folder? = nil) throws(SocketError) -> Int32 {
     let descriptor = try open(path)
     nameEnd(of: descriptor)
@@ -68,16 +69,16 @@ public enum UnixSocket {
     return descriptor
   }
 
-  /// Gives a client's end a name before it connects, the kernel's choice (unix(7), "autobind"). It goes with the connection, so
-  /// that the hub knows at once that a request will follow, however late this machine comes to sending it.
+  /// Gives a client's end a name before it connects, chosen by the kernel (unix(7), "autobind"). The name arrives with
+  /// the connection, so the hub knows at once that a request will follow, even if this machine is slow to send it.
   private static func nameEnd(of descriptor: Int32) {
     var family = sockaddr()
     family.sa_family = sa_family_t(AF_UNIX)
-    // Where that fails the client has less time for its first word, and nothing else changes.
+    // If that fails, the client only has less time for its request.
     _ = bind(descriptor, &family, socklen_t(MemoryLayout<sa_family_t>.size))
   }
 
-  /// The client has given its end a name.
+  /// Whether the client has named its end.
   static func isNamed(_ descriptor: Int32) -> Bool {
     var address = sockaddr_un()
     var size = socklen_t(MemoryLayout<sockaddr_un>.size)
@@ -111,7 +112,7 @@ public enum UnixSocket {
     return [peer.gid] + groups[..<max(0, Int(count))]
   }
 
-  /// The process at the other end: `gpsd[812]`.
+  /// The process at the other end, for example `gpsd[812]`.
   static func peer(_ descriptor: Int32) -> ClientPeer {
     var peer = clinux_peer()
     guard clinux_socket_peer(descriptor, &peer) == 0 else { return ClientPeer(by: "socket client") }

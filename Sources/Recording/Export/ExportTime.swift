@@ -1,17 +1,17 @@
 import NMEA
 
-/// A time of a recording as people give it: an instant, a day, or a time of the recording's first day.
+/// A time of a recording in a person's words: an instant, a day, or a time of the recording's first day.
 public enum ExportTime: Equatable, Sendable {
   case instant(UTCTime)
   case day(CalendarDate)
   case timeOfDay(TimeOfDay)
 
-  /// What people may write, for those who wrote something else.
+  /// The permitted forms, for error messages.
   public static let forms =
     "2026-11-22T10:00:00Z, 2026-11-22T11:00:00+01:00, 2026-11-22 for a day, or 10:00 or 10:00:00 of the recording's first "
     + "day, the last three in UTC"
 
-  /// One of the forms; `nil` for anything else.
+  /// Reads one of the forms; `nil` for anything else.
   public init?(_ text: String) {
     var text = text
     let parsed = text.withUTF8 { bytes in
@@ -22,7 +22,7 @@ public enum ExportTime: Equatable, Sendable {
     self = parsed
   }
 
-  /// As a beginning.
+  /// The time as a beginning.
   ///
   /// - Parameter start: an instant of the recording's first day
   public func start(inRecordingFrom start: UTCTime) -> UTCTime {
@@ -33,7 +33,7 @@ public enum ExportTime: Equatable, Sendable {
     }
   }
 
-  /// As an end: a day includes all of it.
+  /// The time as an end; a day includes all of it.
   ///
   /// - Parameter start: an instant of the recording's first day
   public func end(inRecordingFrom start: UTCTime) -> UTCTime {

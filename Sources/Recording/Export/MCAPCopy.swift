@@ -1,7 +1,7 @@
 import MCAP
 
-/// Copies messages of several files into one new, complete one. Channels and schemas are numbered anew, and equal ones
-/// of several files are merged.
+/// Copies messages of several files into one new, complete one. Channels and schemas get new numbers, and equal ones
+/// from several files are merged.
 public struct MCAPCopy<Sink: MCAPSink & ~Copyable>: ~Copyable {
   private struct SchemaKey: Hashable {
     var name: String
@@ -20,22 +20,22 @@ public struct MCAPCopy<Sink: MCAPSink & ~Copyable>: ~Copyable {
   private var schemas: [SchemaKey: UInt16] = [:]
   private var channels: [ChannelKey: UInt16] = [:]
   private var metadata: [MCAPMetadata] = []
-  /// The numbers of the present file's channels in the new one.
+  /// The new numbers of the present file's channels.
   private var numbers: [UInt16: UInt16] = [:]
   private var summary = MCAPSummary()
 
   public var messageCount: UInt64 { writer.messageCount }
 
-  /// - Parameter writer: of the new file, which has only been begun
+  /// - Parameter writer: the writer of the new file, which has only been begun
   public init(_ writer: consuming MCAPWriter<Sink>) { self.writer = writer }
 
-  /// The messages that follow are of a file with this summary.
+  /// Begins the messages of a file with this summary.
   public mutating func beginFile(_ summary: MCAPSummary) {
     self.summary = summary
     numbers = [:]
   }
 
-  /// Takes facts about a recording, unless another of its files has had the same.
+  /// Adds facts about a recording, unless another of its files had the same.
   public mutating func add(_ metadata: MCAPMetadata) throws(MCAPError) {
     if self.metadata.contains(metadata) { return }
     try writer.add(metadata)

@@ -1,6 +1,6 @@
-/// How regularly a channel's messages came, in one file or in several.
+/// The regularity of a channel's messages, in one file or in several.
 public struct MessageIntervals: Sendable {
-  /// Shorter ones are no pauses, however often messages come otherwise.
+  /// The shortest pause. Shorter intervals are no pauses, however frequent messages usually are.
   public static let shortestPauseNanoseconds: UInt64 = 2_000_000_000
   /// A pause is longer than this number of usual intervals.
   public static let pauseFactor = 10.0
@@ -9,18 +9,18 @@ public struct MessageIntervals: Sendable {
   public private(set) var firstNanoseconds: UInt64?
   public private(set) var lastNanoseconds: UInt64?
   private var longestNanoseconds: UInt64 = 0
-  /// From the first to the last message of each of the files before, and how many intervals there are in that.
+  /// The total time from the first to the last message of the previous files, and the number of intervals in it.
   private var before = (nanoseconds: UInt64(0), intervalCount: UInt64(0))
-  /// Of the present file.
+  /// The first message, the last message and the count of the present file.
   private var present: (first: UInt64, last: UInt64, count: UInt64)?
-  /// Those that may be pauses; there are no more than seconds in the recording.
+  /// The intervals that may be pauses. There are no more than seconds in the recording.
   private var long: [UInt64] = []
-  /// Intervals by their size, eight steps to each power of two: enough to tell the usual one.
+  /// A histogram of intervals with eight steps per power of two, which is enough to find the usual one.
   private var histogram = [UInt32](repeating: 0, count: 64 * 8)
 
   public init() {}
 
-  /// The messages that follow are of another file, which may be of the same time, or of another.
+  /// Begins the messages of another file, which may cover the same time or another.
   public mutating func beginFile() {
     before = covered
     present = nil
@@ -40,10 +40,10 @@ public struct MessageIntervals: Sendable {
     histogram[Self.step(interval)] &+= 1
   }
 
-  /// Fewer intervals have no rate worth telling.
+  /// The minimum number of intervals for a rate.
   private static let leastIntervalCount = 4
 
-  /// Messages a second in the period of the files; `nil` if there are too few of them.
+  /// The messages per second in the period of the files; `nil` if there are too few.
   public var meanRateHz: Double? {
     let covered = covered
     guard covered.nanoseconds > 0, covered.intervalCount >= Self.leastIntervalCount else { return nil }
@@ -57,13 +57,13 @@ public struct MessageIntervals: Sendable {
 
   public var longestPauseSeconds: Double { Double(longestNanoseconds) / 1e9 }
 
-  /// How often nothing came for longer than two seconds and than ten usual intervals.
+  /// The number of intervals longer than two seconds and than ten usual intervals.
   public var pauseCount: Int {
     let limit = usualNanoseconds * Self.pauseFactor
     return long.count { Double($0) > limit }
   }
 
-  /// The median, to a sixteenth.
+  /// The median interval, accurate to a sixteenth.
   private var usualNanoseconds: Double {
     let total = histogram.reduce(0) { $0 + UInt64($1) }
     var below: UInt64 = 0
@@ -76,7 +76,7 @@ public struct MessageIntervals: Sendable {
 
   private static func step(_ interval: UInt64) -> Int {
     let exponent = 63 - interval.leadingZeroBitCount
-    // The three bits after the first one.
+    // These are the three bits after the first one.
     let fraction = exponent >= 3 ? Int(interval >> UInt64(exponent - 3)) & 7 : 0
     return exponent * 8 + fraction
   }

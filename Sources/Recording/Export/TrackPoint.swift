@@ -1,23 +1,23 @@
 import NMEA
 
-/// One place of a track.
+/// A point of a track.
 public struct TrackPoint: Equatable, Sendable {
   /// When the board was there.
   public var time: UTCTime
-  /// WGS 84, -90 to 90 and -180 to 180.
+  /// The latitude in WGS 84, -90 to 90; the longitude is from -180 to 180.
   public var latitudeDegrees: Double
   public var longitudeDegrees: Double
-  /// Above mean sea level.
+  /// The height above mean sea level.
   public var altitudeMSLMetres: Double?
-  /// Above the ellipsoid.
+  /// The height above the ellipsoid.
   public var altitudeHAEMetres: Double?
-  /// One standard deviation along one horizontal axis.
+  /// The standard deviation along one horizontal axis.
   public var horizontalSigmaMetres: Double?
-  /// Carried on without satellites.
+  /// Whether the position is dead-reckoned.
   public var isReckoned = false
   /// The dimensions of its fix, 2 or 3; `nil` without a fix.
   public var fixMode: Int?
-  /// As in the gpsd protocol: 1 autonomous, 2 differential, 3 RTK fixed, 4 RTK float.
+  /// The status in the gpsd protocol: 1 autonomous, 2 differential, 3 RTK fixed, 4 RTK float.
   public var fixStatus: Int?
   public var satellitesUsed: Int?
   public var hdop: Double?

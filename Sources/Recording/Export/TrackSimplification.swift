@@ -1,17 +1,19 @@
 import Fusion
 
-/// Leaves out points of a track that lie near the line between those that stay (Ramer, 1972; Douglas and Peucker, 1973).
+/// Removes points of a track that are near the line between the remaining ones (Ramer, 1972; Douglas and Peucker,
+/// 1973).
 public enum TrackSimplification {
-  /// The time of this method grows with the square of the points if the track is a ball of noise, so long tracks are
-  /// divided into pieces of this number, whose ends stay.
+  /// The number of points in a piece. The time of this method grows with the square of the points if the track is a
+  /// ball of noise, so long tracks are divided into pieces, whose ends remain.
   private static let pieceCount = 8192
 
-  /// The points that stay. Each of the others is no farther than the tolerance from the line between the two that enclose
-  /// it, on the plane that touches the earth there; heights do not count.
+  /// The remaining points. A removed point is within the tolerance of the line between the two that enclose it, on the
+  /// plane that touches the earth there; heights do not count.
   public static func simplified(_ points: [TrackPoint], toleranceMetres: Double) -> [TrackPoint] {
     guard points.count > 2 else { return points }
     var stays = [Bool](repeating: false, count: points.count)
-    // The ranges that remain to be examined. No recursion: a track of a day has a million points.
+    // These are the ranges that remain to be examined. There is no recursion, because a track of a day has a million
+    // points.
     var open: [(first: Int, last: Int)] = []
     var first = 0
     while first < points.count - 1 {
@@ -30,7 +32,7 @@ public enum TrackSimplification {
     return zip(points, stays).lazy.filter(\.1).map(\.0)
   }
 
-  /// The point between two that is farthest from the line between them.
+  /// The point between two others that is farthest from their line.
   private static func farthest(_ points: [TrackPoint], _ first: Int, _ last: Int) -> (index: Int, metres: Double)? {
     guard last - first > 1 else { return nil }
     let origin = position(points[first])
@@ -39,7 +41,7 @@ public enum TrackSimplification {
     var found = (index: first + 1, squared: -1.0)
     for index in first + 1..<last {
       let point = position(points[index]).offset(from: origin)
-      // To the piece of the line, not beyond its ends: tracks turn back.
+      // The distance is to the segment and not to the infinite line, because tracks turn back.
       let along = lengthSquared > 0 ? max(0, min(1, (point.x * end.x + point.y * end.y) / lengthSquared)) : 0
       let north = point.x - along * end.x
       let east = point.y - along * end.y

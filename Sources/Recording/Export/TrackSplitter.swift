@@ -1,25 +1,27 @@
 import NMEA
 
-/// Decides where a track is interrupted: the way between two points that are far apart in time is unknown, and no line
+/// Decides where a track is interrupted. The way between two points that are far apart in time is unknown, so no line
 /// should be drawn there.
 public struct TrackSplitter: Sendable {
-  /// A longer time without a position is a pause, whatever the reason.
+  /// The longest time without a position that is not a pause.
   public static let longestPauseNanoseconds: Int64 = 10_000_000_000
-  /// The time after a receiver was switched off: another receiver may continue the track.
+  /// The longest pause after a receiver was switched off, because another receiver may continue the track.
   static let longestPauseAtRestNanoseconds: Int64 = 2_000_000_000
 
-  /// The interval between two points without a gap.
+  /// The expected interval between two points.
   private let intervalNanoseconds: Int64
   private var last: UTCTime?
   private var hasRested = false
 
-  /// - Parameter everySeconds: how far apart the points are meant to be, where some are left out
+  /// - Parameter everySeconds: the intended interval of points, if some are left out
   public init(everySeconds: Double = 0) { intervalNanoseconds = Int64(everySeconds * 1e9) }
 
-  /// Since the last point a receiver has had no power, or the hub was asleep.
+  /// Records that a receiver has had no power since the last point, or that the hub was asleep.
   public mutating func noteRest() { hasRested = true }
 
-  /// Takes the next point's time; returns whether a new part of the track begins there.
+  /// Takes the next point's time.
+  ///
+  /// - Returns: whether a new part of the track begins there
   public mutating func beginsSegment(at time: UTCTime) -> Bool {
     defer {
       last = time
@@ -27,7 +29,7 @@ public struct TrackSplitter: Sendable {
     }
     guard let last else { return true }
     let (pause, overflows) = time.nanosecondsSince1970.subtractingReportingOverflow(last.nanosecondsSince1970)
-    // Time that goes back is another recording's.
+    // A time that goes back belongs to another recording.
     guard !overflows, pause >= 0 else { return true }
     let longest = hasRested ? Self.longestPauseAtRestNanoseconds : Self.longestPauseNanoseconds
     return pause > longest + intervalNanoseconds

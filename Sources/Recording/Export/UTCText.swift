@@ -1,8 +1,8 @@
 import NMEA
 
-/// Instants in ISO 8601: `2026-11-22T10:00:00.000Z`. The output is always in UTC.
+/// Times in ISO 8601: `2026-11-22T10:00:00.000Z`. The output is always in UTC.
 public enum UTCText {
-  /// To the millisecond.
+  /// A text with milliseconds.
   public static func make(_ time: UTCTime) -> String {
     let parts = UTCTime(nanosecondsSince1970: rounded(time.nanosecondsSince1970)).components
     let (year, month, day) = (Int(parts.date.year), Int(parts.date.month), Int(parts.date.day))
@@ -11,8 +11,8 @@ public enum UTCText {
     return "\(date)T\(clock).\(padded(parts.nanosecond / 1_000_000, 3))Z"
   }
 
-  /// Reads `2026-11-22T10:00Z`, `2026-11-22T10:00:00Z`, and that with a fraction of a second or with an offset such as `+01:00` in
-  /// place of the Z; `nil` for anything else.
+  /// Reads `2026-11-22T10:00Z` and `2026-11-22T10:00:00Z`, also with a fraction of a second, or with an offset such as
+  /// `+01:00` instead of the Z; `nil` for anything else.
   public static func read(_ text: UnsafeBufferPointer<UInt8>) -> UTCTime? {
     var fields = Fields(text)
     guard let date = fields.date(), fields.take("T"), let time = fields.timeOfDay(),
@@ -22,14 +22,14 @@ public enum UTCText {
     return UTCTime(nanosecondsSince1970: instant.clampedSum(offset * -1_000_000_000))
   }
 
-  /// Reads `2026-11-22`.
+  /// Reads a date such as `2026-11-22`.
   static func readDate(_ text: UnsafeBufferPointer<UInt8>) -> CalendarDate? {
     var fields = Fields(text)
     guard let date = fields.date(), fields.isAtEnd else { return nil }
     return date
   }
 
-  /// Reads `10:00`, `10:00:00`, and that with a fraction of a second.
+  /// Reads `10:00` and `10:00:00`, also with a fraction of a second.
   static func readTimeOfDay(_ text: UnsafeBufferPointer<UInt8>) -> TimeOfDay? {
     var fields = Fields(text)
     guard let time = fields.timeOfDay(), fields.isAtEnd else { return nil }
@@ -75,11 +75,11 @@ public enum UTCText {
       guard let year = digits(4), take("-"), let month = digits(2), take("-"), let day = digits(2),
         let date = CalendarDate(year: year, month: month, day: day)
       else { return nil }
-      // The 31st of a month that has none would be a day of the next one.
+      // A day that the month does not have would become a day of the next month.
       return UTCTime(date: date, time: TimeOfDay(second: 0, nanosecond: 0)).components.date == date ? date : nil
     }
 
-    /// By which it is ahead of UTC.
+    /// The offset from UTC, positive to the east.
     mutating func offsetSeconds() -> Int64? {
       if take("Z") { return 0 }
       let isAhead = take("+")

@@ -1,14 +1,15 @@
 import MCAP
 import NMEA
 
-/// By how much the clock of a recording was wrong.
+/// The error of a recording's clock.
 ///
-/// Log times follow the system clock of when the recording began, which on a board without a clock of its own may be hours
-/// off. Where a receiver has told the time they are corrected by it: the times that people give, and get, are right.
+/// Log times follow the system clock at the beginning of the recording. On a board without a real-time clock, that may
+/// be wrong by hours. If a receiver has stated the time, log times are corrected by it, so that the times in options
+/// and output are right.
 public enum ClockCorrection {
-  /// A smaller difference is the delay of a state between the receiver and the recording.
+  /// The smallest correction. A smaller difference is the delay of a state between the receiver and the recording.
   private static let leastNanoseconds: UInt64 = 1_000_000_000
-  /// States at the beginning of a file among which a look finds the time that a receiver has told: half a minute's.
+  /// The number of states at the beginning of a file among which a time from a receiver is searched: half a minute.
   private static let stateCountOfLook = 300
 
   /// The difference between a receiver's time and the log times; `nil` if no receiver has stated the time.
@@ -28,8 +29,8 @@ public enum ClockCorrection {
     }
   }
 
-  /// The same, by the beginning and the end of a file: if no receiver has stated the time, the whole file would be read
-  /// without result.
+  /// The difference, found from only the beginning and the end of a file. Without a time from a receiver, reading the
+  /// whole file would be useless.
   static func glimpsed(in reader: MCAPReader<MCAPFileSource>) -> Int64? {
     let channels = reader.summary.channelIDs(ofTopics: ["/state"])
     guard !channels.isEmpty else { return nil }
@@ -54,7 +55,7 @@ public enum ClockCorrection {
   private static func nanoseconds(by message: MCAPMessage) -> Int64? {
     guard let state = RecordedState(message.data), state.isTimeConfirmed, let time = state.time else { return nil }
     let difference = time.nanosecondsSince1970.clampedSum(-Int64(clamping: message.logTimeNanoseconds))
-    // No clock is a century off.
+    // No clock is wrong by a century.
     guard difference.magnitude < 3_000_000_000_000_000_000 else { return nil }
     return difference.magnitude < leastNanoseconds ? 0 : difference
   }

@@ -1,6 +1,6 @@
-/// Numbers as CSV and JSON have them, read without a string in between: a recording of a day has many millions.
+/// Reads numbers in CSV and JSON without making a string, because a recording of a day has many millions.
 public enum DecimalNumber {
-  /// A decimal number, correctly rounded; blanks around it are ignored.
+  /// Reads a decimal number, correctly rounded, and ignores blanks around it.
   public static func read(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
     var index = 0
     var end = text.count
@@ -29,7 +29,7 @@ public enum DecimalNumber {
       }
       index += 1
     }
-    // Both operands are exact, so that one division rounds once.
+    // Both operands are exact, so the division rounds only once.
     if index == end, index > start, digits <= 15, decimals <= 22 {
       guard text[end - 1] != UInt8(ascii: "-"), text[end - 1] != UInt8(ascii: "+"), !(sawPoint && end - start == 1)
       else {

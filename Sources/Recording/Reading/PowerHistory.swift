@@ -4,7 +4,7 @@ import NMEA
 /// A change of a device's power, as it was recorded.
 public struct PowerChange: Equatable, Sendable {
   public var id: String
-  /// As the status of devices has it; `unknown` from where a recording ends on, if the device was on.
+  /// The power in the words of a device's status; `unknown` after the end of a recording, if the device was on.
   public var power: String
   public var time: UTCTime
   public var reason: String?
@@ -13,21 +13,21 @@ public struct PowerChange: Equatable, Sendable {
 
 /// The power of devices in a period.
 public struct PowerPage: Equatable, Sendable {
-  /// The first ones may be older: how it stood when that time began, as of when it was last told.
+  /// The changes. The first ones may be older: they give the state at the beginning of the period, as last reported.
   public var changes: [PowerChange] = []
   /// The time of the next page; `nil` if there is none.
   public var next: UTCTime?
 }
 
 extension SegmentCatalogue {
-  /// The maximum number of chunks that are searched for the state before.
+  /// The maximum number of chunks to search for the earlier state.
   private static let chunkCountBefore = 32
 
-  /// The changes of a time.
+  /// The changes in a period.
   ///
   /// - Parameters:
-  ///   - ids: the devices whose state before that time is looked for
-  ///   - isStopped: asked again and again; once it says so the page ends
+  ///   - ids: the devices whose state before the period is searched
+  ///   - isStopped: called repeatedly; the page ends when it returns true
   public func power(
     of ids: Set<String>, in times: Range<UTCTime>, limit: Int, isStopped: () -> Bool = { false }
   ) -> PowerPage {
@@ -50,7 +50,7 @@ extension SegmentCatalogue {
       while let message = try? messages.next() {
         guard let change = RecordedPowerState(message.data)?.change(at: messages.time(of: message)) else { continue }
         if present[change.id] == change.power { continue }
-        // Events of one instant stay together: the next page begins with an instant.
+        // Events of one instant stay together, because the next page begins at an instant.
         if change.time > lastTime, page.changes.count >= limit || isStopped() {
           page.next = change.time
           return page
@@ -64,7 +64,7 @@ extension SegmentCatalogue {
     return page
   }
 
-  /// A recording has ended, and the later state of its devices is unknown.
+  /// Records that a recording has ended, so that the later state of its devices is unknown.
   private func note(
     endOf segment: Segment, in times: Range<UTCTime>, _ present: inout [String: String], _ page: inout PowerPage
   ) {
@@ -75,7 +75,7 @@ extension SegmentCatalogue {
     }
   }
 
-  /// How it stood at an instant, as far as the recording that was under way then tells.
+  /// The state at an instant, as far as the recording in progress then shows it.
   private func standing(of ids: Set<String>, at instant: UTCTime, _ segments: [Segment]) -> [PowerChange] {
     let earlier = segments.filter { ($0.times?.lowerBound).map { $0 < instant } ?? false }
     guard let started = earlier.last?.started else { return [] }
@@ -111,7 +111,7 @@ extension SegmentCatalogue {
 }
 
 extension MCAPChunkIndex {
-  /// Whether it may contain messages of these channels.
+  /// Whether a chunk may contain messages of these channels.
   fileprivate func mayHave(_ ids: Set<UInt16>) -> Bool {
     channels.isEmpty || channels.contains { ids.contains($0.channelID) }
   }

@@ -1,9 +1,9 @@
 /// An observer of the progress of reading a recording.
 public protocol ReadingProgress: AnyObject, Sendable {
-  /// One more message has been read.
+  /// Counts one more message.
   func advance()
-  /// There are no more.
+  /// Ends the progress.
   ///
-  /// - Parameter vanishedFileCount: files of a folder that were removed before they were read
+  /// - Parameter vanishedFileCount: the number of files of a folder that were removed before they were read
   func finish(vanishedFileCount: Int)
 }

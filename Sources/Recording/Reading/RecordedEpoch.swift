@@ -1,13 +1,15 @@
 import Fusion
 import MonotonicTime
 
-/// A receiver's epoch as it was fused, as recordings have it: `sensorhub.Epoch`, little-endian, without gaps.
+/// A receiver's epoch as it was fused, in a recording: `sensorhub.Epoch`, little-endian, without gaps.
 ///
-/// UInt32 presence, whose bits tell which of the values below that may be unknown are known, from the lowest on in this order, then
-/// the position and the motion; Int64 CLOCK_MONOTONIC of the epoch's first byte, in nanoseconds; UInt8 mode, status, whether the time
-/// is confirmed, jamming, spoofing, receiver's own fusion; Int32 satellites used, jamming indicator; Int64 nanoseconds since 1970;
-/// Float64 HDOP, sigma of the time, age of the corrections; latitude, longitude, heights above the ellipsoid and above mean sea
-/// level, horizontal and vertical sigma; speed, track, climb, horizontal and vertical sigma of the velocity; stated heading and its sigma, degrees. Values are exact.
+/// The first field is a UInt32 of presence bits. They say which of the optional values below are known, in this order
+/// from the lowest bit, and then whether the position and the motion are known. Then follow: Int64 CLOCK_MONOTONIC of
+/// the epoch's first byte, in nanoseconds; UInt8 mode, status, whether the time is confirmed, jamming, spoofing,
+/// receiver's own fusion; Int32 satellites used, jamming indicator; Int64 nanoseconds since 1970; Float64 HDOP, sigma
+/// of the time, age of the corrections; latitude, longitude, heights above the ellipsoid and above mean sea level,
+/// horizontal and vertical sigma; speed, track, climb, horizontal and vertical sigma of the velocity; stated heading
+/// and its sigma, degrees. Values are exact.
 public enum RecordedEpoch {
   public static let byteCount = 4 + 8 + 6 + 8 + 8 + 16 * 8
 
@@ -48,7 +50,7 @@ public enum RecordedEpoch {
     bytes = writer.bytes
   }
 
-  /// `nil` if it is no epoch.
+  /// Reads an epoch; `nil` if the data is invalid.
   public static func read(_ data: ArraySlice<UInt8>) -> ReceiverEpoch? {
     guard data.count == byteCount else { return nil }
     return data.withUnsafeBytes { bytes in
@@ -150,7 +152,7 @@ public enum RecordedEpoch {
   }
 }
 
-// By these numbers recordings have them.
+// Recordings use these numbers.
 
 extension Reception.Jamming {
   fileprivate var number: UInt8 {

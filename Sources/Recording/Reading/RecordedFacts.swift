@@ -1,11 +1,11 @@
 import MCAP
 
-/// A recording's statements of its origin, with the time from which they apply: the board file may change during a
-/// recording. Metadata of the format have no time; each of these records has it among its entries.
+/// A recording's statements about its origin, with the time from which they apply, because the board file may change
+/// during a recording. The format's metadata records have no time; here each of them has it among its entries.
 public struct RecordedFacts: Equatable, Sendable {
   private static let since = "sinceLogTimeNanoseconds"
 
-  /// In log time; `nil` for recordings without it, in which the last statement applies throughout.
+  /// The log time; `nil` for recordings without it, in which the last statement always applies.
   public var sinceNanoseconds: UInt64?
   private var entries: [String: [String: String]] = [:]
 
@@ -20,7 +20,7 @@ public struct RecordedFacts: Equatable, Sendable {
     for index in reader.summary.metadata {
       guard var record = try? reader.metadata(index) else { continue }
       let time = record.entries.removeValue(forKey: since).flatMap { UInt64($0) }
-      // Statements of one time belong together: one that is not repeated does not apply any more.
+      // Statements of one time belong together. A statement that is not repeated no longer applies.
       if all.last.map({ $0.sinceNanoseconds != time }) ?? true {
         all.append(RecordedFacts())
         all[all.count - 1].sinceNanoseconds = time
@@ -30,7 +30,7 @@ public struct RecordedFacts: Equatable, Sendable {
     return all
   }
 
-  /// Records that say since when they hold.
+  /// Metadata records with the time from which they apply.
   static func records(_ facts: [MCAPMetadata], sinceNanoseconds time: UInt64) -> [MCAPMetadata] {
     facts.map { record in
       var record = record
@@ -41,7 +41,7 @@ public struct RecordedFacts: Equatable, Sendable {
 }
 
 extension [RecordedFacts] {
-  /// Those that hold at a log time, the first where none had been said yet; and the log time of those that come next.
+  /// The facts at a log time, or the first ones if none apply yet, and the log time of the next ones.
   public func holding(atNanoseconds logTime: UInt64) -> (facts: RecordedFacts, until: UInt64) {
     let holding = lastIndex { $0.sinceNanoseconds.map { $0 <= logTime } ?? true } ?? 0
     let next = dropFirst(holding + 1).first?.sinceNanoseconds

@@ -1,37 +1,37 @@
 import MCAP
 import NMEA
 
-/// The messages of some topics in some time, one file after the other, by times that are corrected (`ClockCorrection`).
+/// The messages of some topics in a period, file after file, in corrected times (`ClockCorrection`).
 public struct RecordedMessages: Sendable {
   private let files: [RecordingFiles.File]
   private let isWanted: @Sendable (String) -> Bool
   private let times: Range<UTCTime>?
-  /// The messages that have been read already.
+  /// The end of the messages that have been read before.
   private let place: RecordingPlace?
-  /// Whether a file that cannot be read, or not any more, is no reason to give up the others.
+  /// Whether to continue with the other files if one cannot be read.
   private let isLenient: Bool
   private let progress: (any ReadingProgress)?
   private var nextFile = 0
   private var messages: MCAPMessages<MCAPFileSource>?
 
-  /// Of the file that the last message came from.
+  /// The reader of the last message's file.
   public private(set) var reader: MCAPReader<MCAPFileSource>?
-  /// Its name, without the folder.
+  /// The name of the last message's file, without the folder.
   private(set) var fileName = ""
-  /// The offset from a log time of that file to UTC.
+  /// The offset from that file's log times to UTC.
   public private(set) var correctionNanoseconds: Int64 = 0
-  /// When that file's recording began, by its own account: files of one recording are corrected alike.
+  /// When that file's recording began, as the file states it. Files of one recording get the same correction.
   private var started: String?
-  /// Counts the files.
+  /// The number of files so far.
   public private(set) var fileCount = 0
-  /// Chunks that could not be read.
+  /// The number of unreadable chunks.
   public private(set) var badChunkCount = 0
   private var vanishedFileCount = 0
 
   /// - Parameters:
-  ///   - from, to: the end does not belong to it
-  ///   - progress: told how far it has come
-  ///   - isWanted: whether messages of a topic are
+  ///   - from, to: the period; the end is excluded
+  ///   - progress: told about each message
+  ///   - isWanted: whether a topic's messages are included
   public init(
     _ recordings: RecordingFiles, from: ExportTime?, to: ExportTime?, progress: (any ReadingProgress)?,
     isWanted: @escaping @Sendable (String) -> Bool
@@ -51,7 +51,7 @@ public struct RecordedMessages: Sendable {
     times = lower..<upper
   }
 
-  /// The first message's time.
+  /// The time of the first message.
   private static func start(of files: [RecordingFiles.File]) throws(RecordingError) -> UTCTime? {
     for file in files where file.messageCount > 0 {
       guard let reader = try file.openIfThere() else { continue }
@@ -63,7 +63,7 @@ public struct RecordedMessages: Sendable {
 
   /// The messages of a ring of segments, some of which may be removed during the reading.
   ///
-  /// - Parameter place: in the first of the files, the end of the messages that have been read already
+  /// - Parameter place: the end of the messages that have been read before, in the first of the files
   init(
     _ files: [RecordingFiles.File], in times: Range<UTCTime>, after place: RecordingPlace? = nil,
     isWanted: @escaping @Sendable (String) -> Bool
@@ -76,12 +76,12 @@ public struct RecordedMessages: Sendable {
     progress = nil
   }
 
-  /// The next message; `nil` after the last one. Chunks that are damaged are counted and left out.
+  /// The next message; `nil` after the last one. Damaged chunks are counted and left out.
   public mutating func next() throws(RecordingError) -> MCAPMessage? {
     while true {
       if messages == nil, try !openNext() {
         progress?.finish(vanishedFileCount: vanishedFileCount)
-        // That is said once.
+        // The number is reported once.
         vanishedFileCount = 0
         return nil
       }
@@ -94,7 +94,7 @@ public struct RecordedMessages: Sendable {
         messages = nil
       } catch {
         badChunkCount += 1
-        // A disk that fails does so again.
+        // A disk error would repeat, so it ends the reading.
         guard case .system = error else { continue }
         if !isLenient { throw .unreadable(path: files[nextFile - 1].path, error) }
         messages = nil
@@ -102,8 +102,8 @@ public struct RecordedMessages: Sendable {
     }
   }
 
-  /// States before a log time are of no use: chunks of the present file that have nothing else are not read. Some may come all the
-  /// same.
+  /// Skips states before a log time: chunks of the present file that contain nothing else are not read. Some of these
+  /// states may still be returned.
   mutating func skipStates(beforeNanoseconds logTime: UInt64) {
     guard let reader else { return }
     messages?.skip(reader.summary.channelIDs(ofTopics: ["/state"]), beforeNanoseconds: logTime)
@@ -116,7 +116,9 @@ public struct RecordedMessages: Sendable {
 
   public func topic(of message: MCAPMessage) -> String { reader?.summary.channels[message.channelID]?.topic ?? "" }
 
-  /// Returns whether there was another file.
+  /// Opens the next file.
+  ///
+  /// - Returns: whether there was one
   private mutating func openNext() throws(RecordingError) -> Bool {
     guard nextFile < files.count else { return false }
     let file = files[nextFile]
@@ -155,7 +157,7 @@ public struct RecordedMessages: Sendable {
     return try ClockCorrection.nanoseconds(of: reader, path: file.path)
   }
 
-  /// The entries of the last metadata record of a name; none without a readable one.
+  /// The entries of the last metadata record of this name; empty without a readable one.
   public static func facts(named name: String, of reader: MCAPReader<MCAPFileSource>) -> [String: String] {
     guard let index = reader.summary.metadata.last(where: { $0.name == name }) else { return [:] }
     return (try? reader.metadata(index))?.entries ?? [:]
@@ -163,7 +165,7 @@ public struct RecordedMessages: Sendable {
 
   private func logTimes(_ times: Range<UTCTime>) -> Range<UInt64> {
     func logTime(_ time: UTCTime) -> UInt64 {
-      // The ends of time are no instants to be corrected.
+      // The limits of time are not instants, so they are not corrected.
       if time.nanosecondsSince1970 == .max { return .max }
       return UInt64(clamping: time.nanosecondsSince1970.clampedSum(-correctionNanoseconds))
     }

@@ -1,9 +1,9 @@
 import FoundationEssentials
 import NMEA
 
-/// The part of a message of the topic `/power` that is used here.
+/// The used part of a message on the topic `/power`.
 struct RecordedPowerState: Decodable {
-  /// Powers that cost nothing, or nearly so.
+  /// The power states that cost nothing, or nearly so.
   static let rests: Set<String> = ["off", "asleep", "failed", "unknown"]
 
   var id: String
@@ -11,7 +11,7 @@ struct RecordedPowerState: Decodable {
   var reason: String?
   var holders: [String]?
 
-  /// `nil` for anything else.
+  /// `nil` if the data is invalid.
   init?(_ data: ArraySlice<UInt8>) {
     guard let power = try? JSONDecoder().decode(RecordedPowerState.self, from: Data(data)) else { return nil }
     self = power

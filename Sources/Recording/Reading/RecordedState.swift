@@ -1,12 +1,13 @@
 import Fusion
 import NMEA
 
-/// The values of a state that an export and the history need, read from the output of the state's report. An unknown
-/// number is NaN.
+/// The values of a state that an export and the history need. They are read from the state's report; an unknown number
+/// is NaN.
 ///
-/// It has its own scanner: a `JSONDecoder` decodes all of the state, and a recording of a day has a million of them.
+/// It has its own scanner, because a `JSONDecoder` decodes all of the state, and a recording of a day has a million
+/// states.
 public struct RecordedState: Sendable {
-  /// Numbers, in the units of the report.
+  /// The numbers, in the units of the report.
   public enum Field: Int, CaseIterable, Sendable {
     case monotonic
     case latitude, longitude, altitudeHAE, altitudeMSL, sigmaHorizontal, sigmaVertical, positionAge
@@ -18,21 +19,21 @@ public struct RecordedState: Sendable {
   }
 
   public private(set) var mode = FusedState.Mode.none
-  /// Of the state, by the receiver.
+  /// The time of the state by the receiver.
   public private(set) var time: UTCTime?
-  /// The receiver has shown that it knows the date.
+  /// Whether the receiver has shown that it knows the date.
   public private(set) var isTimeConfirmed = false
-  /// Where in the text its time stands, counted from the text's first byte.
+  /// The range of the time in the text, from the text's first byte.
   private(set) var timeRange: Range<Int>?
   private var numbers = [Double](repeating: .nan, count: Field.allCases.count)
 
-  /// `nil` if it is no state.
+  /// `nil` if the data is no state.
   public init?(_ data: ArraySlice<UInt8>) {
     let isRead = data.withUnsafeBufferPointer { bytes in
       var cursor = JSONCursor(bytes)
       return readObject(RecordedState.parts[0], &cursor) && cursor.isAtEnd
     }
-    // No clock has counted beyond these times.
+    // No clock has counted beyond these values.
     guard isRead, hasMode, (-1e9...1e9).contains(self[.monotonic]) else { return nil }
     if hasPosition {
       guard (-90...90).contains(self[.latitude]), (-180...180).contains(self[.longitude]),
@@ -43,14 +44,14 @@ public struct RecordedState: Sendable {
 
   public subscript(_ field: Field) -> Double { numbers[field.rawValue] }
 
-  /// `nil` if it is not known.
+  /// A number; `nil` if it is unknown.
   public func known(_ field: Field) -> Double? { self[field].isNaN ? nil : self[field] }
 
   public func whole(_ field: Field) -> Int? { known(field).flatMap { Int(exactly: $0.rounded()) } }
 
   public var hasPosition: Bool { !self[.latitude].isNaN || !self[.longitude].isNaN }
 
-  /// Carried on without satellites: by the IMU where the receiver's last epoch has none, or by the receiver.
+  /// Whether the position is dead-reckoned: by the IMU if the receiver's last epoch has no fix, or by the receiver.
   public var isReckoned: Bool {
     switch mode {
     case .deadReckoning: true
@@ -61,13 +62,13 @@ public struct RecordedState: Sendable {
 
   private var hasMode = false
 
-  /// An object of the report, with the numbers in it that count.
+  /// An object of the report, with the numbers that are read from it.
   private struct Part {
     var name: StaticString
     var fields: [(key: StaticString, field: Field)]
   }
 
-  /// The state itself, and what lies in it.
+  /// The state itself, and the objects in it.
   private static let parts = [
     Part(name: "", fields: [("monotonic", .monotonic)]),
     Part(
@@ -87,7 +88,7 @@ public struct RecordedState: Sendable {
       fields: [("mode", .fixMode), ("status", .fixStatus), ("satellites", .satellites), ("hdop", .hdop)]),
   ]
 
-  /// Parts are one level deep; deeper values, and lists, are not needed.
+  /// Reads one level of an object. Deeper values and lists are not needed.
   private mutating func readObject(_ part: Part, _ cursor: inout JSONCursor) -> Bool {
     guard cursor.take("{") else { return false }
     if cursor.take("}") { return true }
@@ -129,14 +130,14 @@ public struct RecordedState: Sendable {
   }
 }
 
-/// Scans JSON from left to right. Its results are views into the given bytes.
+/// Scans JSON from left to right. Its results are views of the given bytes.
 private struct JSONCursor {
   private let bytes: UnsafeBufferPointer<UInt8>
   private(set) var position = 0
 
   init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
-  /// The next byte that is no blank; `nil` at the end.
+  /// The next byte that is not blank; `nil` at the end.
   var next: UInt8? {
     mutating get {
       while position < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[position]) { position += 1 }
@@ -152,7 +153,7 @@ private struct JSONCursor {
     return true
   }
 
-  /// The text between quotes, with unchanged escapes: none of the needed keys and values has any.
+  /// The text between quotes, without resolving escapes: none of the needed keys and values has any.
   mutating func string() -> UnsafeBufferPointer<UInt8>? {
     guard take("\"") else { return nil }
     let start = position
@@ -175,7 +176,7 @@ private struct JSONCursor {
     return position > start ? UnsafeBufferPointer(rebasing: bytes[start..<position]) : nil
   }
 
-  /// Steps over a list or an object, however deep.
+  /// Skips a list or an object of any depth.
   mutating func skipNested() -> Bool {
     var depth = 0
     while let byte = next {

@@ -3,26 +3,25 @@ import Glibc
 import HardwareIO
 import MCAP
 
-/// The files of recordings, in the order of their times. None stays open: there may be thousands.
+/// The files of recordings, in the order of their times. None stays open, because there may be thousands.
 public struct RecordingFiles: Sendable {
   public struct File: Sendable {
     public var path: String
     public var byteCount: UInt64
-    /// Log times; both 0 if there are no messages.
+    /// The first and last log times; both are 0 without messages.
     public var startNanoseconds: UInt64
     public var endNanoseconds: UInt64
     public var messageCount: UInt64
     public var topics: Set<String>
-    /// `nil` for a file in order.
+    /// The damage; `nil` for an intact file.
     public var damage: MCAPError?
     /// The offset from its log times to UTC; `nil` until it is determined.
     var correctionNanoseconds: Int64?
-    /// As far as a file without an end has been gone through.
+    /// The scan of a file without an end.
     var scan: MCAPScan?
-    /// The damaged bytes in it that are followed by more; in a file with an end, they are only known once all of it is
-    /// read.
+    /// The number of damaged bytes before more data. In a file with an end, it is known only after all of it is read.
     public var leftOutByteCount: UInt64 = 0
-    /// Found in a folder: from a ring the oldest go at any time.
+    /// Whether the file was found in a folder. The oldest files of a ring may be removed at any time.
     var isListed = false
 
     public func open() throws(RecordingError) -> MCAPReader<MCAPFileSource> {
@@ -35,12 +34,12 @@ public struct RecordingFiles: Sendable {
   }
 
   public private(set) var files: [File] = []
-  /// Of a folder, those in which nothing is whole yet: one that is being recorded just now, say.
+  /// The files of a folder without a complete message, such as one that is being recorded.
   public private(set) var emptyPaths: [String] = []
 
   /// - Parameters:
-  ///   - paths: of files, and of folders whose `.mcap` files are meant
-  ///   - leftOut: told of each of a folder's files that cannot be read
+  ///   - paths: files, and folders with `.mcap` files
+  ///   - leftOut: called for each file of a folder that cannot be read
   public init(_ paths: [String], leftOut: (RecordingError) -> Void) throws(RecordingError) {
     var known: Set<String> = []
     for given in paths {
@@ -55,7 +54,7 @@ public struct RecordingFiles: Sendable {
           guard isFolder else { throw .unreadable(path: path, error) }
           switch error {
           case .cut: emptyPaths.append(path)
-          // The oldest may be removed during the search.
+          // The oldest file may be removed during the search.
           case .system(_, ENOENT): break
           default: leftOut(.unreadable(path: path, error))
           }
@@ -82,7 +81,7 @@ public struct RecordingFiles: Sendable {
 }
 
 extension RecordingFiles.File {
-  /// - Throws: if its chunks are compressed, and the library for that is missing
+  /// - Throws: if its chunks are compressed and the library is missing
   init(path: String, _ reader: MCAPReader<MCAPFileSource>) throws(MCAPError) {
     if let error = reader.missingDecompression { throw error }
     let statistics = reader.summary.statistics
@@ -93,7 +92,7 @@ extension RecordingFiles.File {
       leftOutByteCount: reader.leftOutByteCount)
   }
 
-  /// Opens it; `nil` if it has been removed since it was found in its folder.
+  /// Opens a file; `nil` if it has been removed since it was found in its folder.
   public func openIfThere() throws(RecordingError) -> MCAPReader<MCAPFileSource>? {
     do throws(RecordingError) {
       return try open()

@@ -1,16 +1,16 @@
 import MCAP
 
-/// What a recording has for a replay. The number is among the metadata `sensorhub`, and grows when a replay needs something that
-/// older recordings lack.
+/// The format of recordings for a replay. The number is in the metadata `sensorhub`, and grows when a replay needs
+/// something that older recordings lack.
 ///
-/// 2: the inputs of the fusion with their instants; 3: with stated headings. Recordings without a number have the measurements alone, from which it does not
-/// follow in which order they were fused.
+/// 2 added the inputs of the fusion with their instants; 3 added stated headings. Recordings without a number have only
+/// the measurements, which do not show the order in which they were fused.
 public enum RecordingFormat {
   public static let current = 3
-  /// The name of the entry.
+  /// The name of the metadata entry.
   public static let key = "format"
 
-  /// Whether a recording is of an older format, or of a program that says nothing of it.
+  /// Whether a recording has an older format, or states none.
   public static func isOlder(_ reader: MCAPReader<MCAPFileSource>) -> Bool {
     let number = RecordedMessages.facts(named: "sensorhub", of: reader)[key].flatMap { Int($0) }
     return (number ?? 1) < current

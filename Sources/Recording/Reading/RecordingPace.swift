@@ -1,17 +1,17 @@
-/// How fast a recording grows while something is recorded, measured by what there is of it.
+/// The rate at which a recording grows, measured from its files.
 public struct RecordingPace: Sendable {
-  /// A smaller amount says nothing: a file's head is larger than the rest.
+  /// The minimum duration. In a shorter recording, the file's head is larger than the rest.
   static let leastSeconds = 30.0
 
   public let bytesPerSecond: Double
 
-  /// `nil` where too little was recorded to tell.
+  /// `nil` if too little was recorded.
   public init?(bytes: UInt64, seconds: Double) {
     guard seconds >= RecordingPace.leastSeconds, bytes > 0 else { return nil }
     bytesPerSecond = Double(bytes) / seconds
   }
 
-  /// The time between two files does not count: nothing was recorded in it.
+  /// Measures the files. The time between two files does not count, because nothing was recorded in it.
   public init?(of files: [RecordingFiles.File]) {
     let seconds = files.reduce(0) { sum, file in
       sum + Double(file.endNanoseconds - min(file.startNanoseconds, file.endNanoseconds)) / 1e9
@@ -19,10 +19,10 @@ public struct RecordingPace: Sendable {
     self.init(bytes: files.reduce(0) { $0 + $1.byteCount }, seconds: seconds)
   }
 
-  /// The duration of this number of millions of bytes.
+  /// The duration that this number of megabytes lasts.
   public func seconds(for megabytes: Int) -> Double { Double(megabytes) * 1e6 / bytesPerSecond }
 
-  /// `about 19 hours`
+  /// A text such as `about 19 hours`.
   public static func text(seconds: Double) -> String {
     let (value, unit): (Double, String) =
       seconds < 7200

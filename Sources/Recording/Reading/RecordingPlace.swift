@@ -1,18 +1,18 @@
 import MCAP
 
-/// The end of a page of states in a ring of segments: the next page begins after it, whatever has been recorded or
+/// The end of a page of states in a ring of segments. The next page begins after it, even if more has been recorded or
 /// removed in the meantime.
 public struct RecordingPlace: Equatable, Sendable {
   /// The segment's name.
   var file: String
-  /// Of the last state that was looked at.
+  /// The log time of the last examined state.
   var logTimeNanoseconds: UInt64
   var sequence: UInt32
-  /// Before this log time no other state is wanted.
+  /// The log time before which no other state is wanted.
   var dueNanoseconds: UInt64
-  /// Before this log time no other state without a point is wanted.
+  /// The log time before which no other state without a point is wanted.
   var givenNanoseconds: UInt64
-  /// When the last point was measured, by the monotonic clock of its recording.
+  /// When the last point was measured, by the recording's monotonic clock.
   var stampSeconds: Double?
 
   init(
@@ -27,7 +27,7 @@ public struct RecordingPlace: Equatable, Sendable {
     self.stampSeconds = stampSeconds
   }
 
-  /// Reads what `text` wrote; `nil` for anything else.
+  /// Reads the output of `text`; `nil` for anything else.
   public init?(_ text: some StringProtocol) {
     let parts = text.split(separator: "~", omittingEmptySubsequences: false)
     guard parts.count == 6, SegmentName.isOne(String(parts[0])), let time = UInt64(parts[1]),
@@ -39,13 +39,13 @@ public struct RecordingPlace: Equatable, Sendable {
       givenNanoseconds: given, stampSeconds: stamp.isNaN ? nil : stamp)
   }
 
-  /// In letters that mean nothing in an address.
+  /// A text whose characters need no escapes in an address.
   public var text: String {
     let stamp = (stampSeconds ?? .nan).bitPattern
     return "\(file)~\(logTimeNanoseconds)~\(sequence)~\(dueNanoseconds)~\(givenNanoseconds)~\(stamp)"
   }
 
-  /// Whether a message of that segment has been looked at already.
+  /// Whether a message of that segment has been examined already.
   func covers(_ message: MCAPMessage) -> Bool {
     (message.logTimeNanoseconds, message.sequence) <= (logTimeNanoseconds, sequence)
   }

@@ -5,26 +5,26 @@ import HardwareIO
 import MCAP
 import NMEA
 
-/// The contents of a folder of segments, for repeated requests: an unchanged segment is not read again, and of the one
-/// that is being written only the new part.
+/// The contents of a folder of segments, for repeated requests. An unchanged segment is not read again, and only the
+/// new part of a growing segment is read.
 ///
 /// It waits for the disk, so it must not run on an event loop. No file stays open.
 public final class SegmentCatalogue: Sendable {
-  /// A segment as it lies there.
+  /// A segment and its present state.
   public struct Segment: Sendable {
     public var name: String
     public var byteCount: UInt64
-    /// A hub is at it just now.
+    /// Whether a hub is writing it.
     public var isBeingWritten: Bool
     /// The times of the first and the last message; `nil` without a complete one.
     public var times: ClosedRange<UTCTime>?
-    /// `nil` without a complete message.
+    /// The file's description; `nil` without a complete message.
     var file: RecordingFiles.File?
-    /// When its recording began, by its own account.
+    /// When its recording began, as the file states it.
     var started: String?
   }
 
-  /// Which file it is, and which content it has.
+  /// The identity of a file and its content.
   private struct Identity: Equatable {
     var device: UInt64
     var number: UInt64
@@ -47,19 +47,19 @@ public final class SegmentCatalogue: Sendable {
     var identity: Identity
     var file: RecordingFiles.File?
     var started: String?
-    /// By its own states; `nil` where no receiver has told the time in it.
+    /// The correction by the file's own states; `nil` if no receiver has stated the time in it.
     var correction: Int64?
   }
 
   private let folder: SegmentFolder
   private let known = Guarded<[String: Known]>([:])
 
-  /// - Parameter path: of the folder
+  /// - Parameter path: the path of the folder
   public init(path: String) { folder = SegmentFolder(path: path) }
 
   public var path: String { folder.path }
 
-  /// Those that are there, in the order of their names.
+  /// The present segments, in the order of their names.
   public var segments: [Segment] {
     var before: Segment?
     var present: Set<String> = []
@@ -74,7 +74,7 @@ public final class SegmentCatalogue: Sendable {
     return segments
   }
 
-  /// The segment of a requested path: `nil` if it is no segment of this folder.
+  /// The segment of a requested name; `nil` if the folder has no such segment.
   public func content(of name: String) throws(MCAPError) -> SegmentContent? {
     guard SegmentName.isOne(name), Identity("\(path)/\(name)") != nil else { return nil }
     do throws(MCAPError) {
@@ -85,7 +85,7 @@ public final class SegmentCatalogue: Sendable {
     }
   }
 
-  /// Those in which something of a time may be, ready to be read.
+  /// The files that may contain messages of a period, ready to be read.
   func files(in times: Range<UTCTime>, after place: RecordingPlace? = nil) -> [RecordingFiles.File] {
     segments.compactMap { segment in
       guard let file = segment.file, file.messageCount > 0, let recorded = segment.times,
@@ -102,7 +102,7 @@ public final class SegmentCatalogue: Sendable {
     let old = known.withLock { $0[name] }
     if let old, old.identity == identity { return old }
     var new = Known(identity: identity)
-    // Unreadable ones are listed too.
+    // Unreadable files are listed too.
     if let reader = try? MCAPReader(MCAPFileSource(ofFolder: path), after: old?.file?.scan),
       let file = try? RecordingFiles.File(path: path, reader)
     {
@@ -118,7 +118,7 @@ public final class SegmentCatalogue: Sendable {
   private func describe(_ name: String, _ known: Known, after before: Segment?) -> Segment {
     var segment = Segment(
       name: name, byteCount: known.identity.byteCount, isBeingWritten: false, file: known.file, started: known.started)
-    // An empty one is left alone: the hub that makes it may not have locked it yet.
+    // An empty file is left alone, because the hub that makes it may not have locked it yet.
     if known.file?.damage != nil || known.file == nil, known.identity.byteCount > 0 {
       segment.isBeingWritten = folder.isHeld(name)
     }

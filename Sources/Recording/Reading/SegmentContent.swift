@@ -1,7 +1,7 @@
 import MCAP
 
-/// A segment as clients get it: complete, also while it is being written. It stays open, so it can be read to its end
-/// even if it is removed in the meantime.
+/// A segment for clients. It is complete, even while it is being written. It stays open, so that it can be read to its
+/// end even if it is removed in the meantime.
 public final class SegmentContent: Sendable {
   private let source: RepairedSource<MCAPFileSource>
 
@@ -12,7 +12,7 @@ public final class SegmentContent: Sendable {
 
   public var byteCount: UInt64 { source.byteCount }
 
-  /// Reads some bytes; none after the end.
+  /// Reads some bytes; empty after the end.
   public func bytes(at offset: UInt64, limit: Int) throws(MCAPError) -> [UInt8] {
     guard offset < byteCount else { return [] }
     var bytes = [UInt8](repeating: 0, count: Int(min(UInt64(limit), byteCount - offset)))

@@ -1,18 +1,19 @@
 import NMEA
 
-/// Some states of a ring of segments, in the order in which they were recorded.
+/// A page of states from a ring of segments, in the order of recording.
 public struct StatePage: Sendable {
-  /// Each as its report, JSON, with its time.
+  /// The reports of the states, as JSON with their times.
   public var reports: [[UInt8]] = []
   /// The beginning of the next page; `nil` if there is none.
   public var next: RecordingPlace?
 }
 
 extension SegmentCatalogue {
-  /// The states of a period, as many as a page may have.
+  /// The states of a period, up to the limit of a page.
   ///
   /// - Parameters:
-  ///   - everySeconds: at most one state in this time, the first with a new position if there is one; 0 for all
+  ///   - everySeconds: the interval that contains at most one state, the first with a new position if there is one; 0
+  ///     for all states
   ///   - place: the end of the previous page
   ///   - isStopped: called repeatedly; the page ends when it returns true
   public func states(
@@ -22,7 +23,7 @@ extension SegmentCatalogue {
     let messages = RecordedMessages(files(in: times, after: place), in: times, after: place) { $0 == "/state" }
     var states = StatesOfRecording(messages, wanted: .states, everySeconds: everySeconds, after: place)
     var page = StatePage()
-    // What lies in a ring is read leniently: nothing is thrown.
+    // A ring is read leniently, so nothing is thrown.
     while let entry = try? states.next(isStopped: isStopped) {
       if page.reports.count == limit { return page }
       page.reports.append(entry.report)

@@ -3,25 +3,25 @@ import Fusion
 import MCAP
 import NMEA
 
-/// The states of a recording, and what of them makes a track.
+/// The states of a recording, and the points of a track among them.
 public struct StatesOfRecording: Sendable {
   public struct Entry: Sendable {
     public var state: RecordedState
-    /// Of the state.
+    /// The time of the state.
     public var time: UTCTime
-    /// Where the position is one that no entry before has had.
+    /// The point; `nil` unless the position differs from all earlier entries.
     public var point: TrackPoint?
-    /// Since the entry before a receiver was off, or the hub asleep.
+    /// Whether a receiver was off, or the hub asleep, since the previous entry.
     public var hasRested: Bool
-    /// The state's report, as it was recorded.
+    /// The recorded report of the state.
     var data: ArraySlice<UInt8>
   }
 
-  /// The requested states, of which there is one in each interval.
+  /// The wanted states, one in each interval.
   public enum Wanted: Sendable {
-    /// States that have a point.
+    /// States with a point.
     case points
-    /// States: in each interval the first that has a point or, if none has, the first of all.
+    /// States: in each interval the first with a point, or else the first.
     case states
   }
 
@@ -30,32 +30,33 @@ public struct StatesOfRecording: Sendable {
     var power: String
   }
 
-  /// Stamps of the same position differ by what rounding takes.
+  /// The largest difference between stamps of the same position, from rounding.
   private static let leastBetweenStampsSeconds = 1e-5
 
   private var messages: RecordedMessages
   private let wanted: Wanted
   private let everyNanoseconds: UInt64
   private var dueNanoseconds: UInt64 = 0
-  /// A state without a point, and the end of its interval: it is given unless one with a point comes in that interval.
+  /// A state without a point, and the end of its interval. It is returned unless a state with a point follows in that
+  /// interval.
   private var held: (entry: Entry, endNanoseconds: UInt64)?
-  /// Up to this log time a state without a point has been given.
+  /// The log time up to which a state without a point has been returned.
   private var givenNanoseconds: UInt64 = 0
-  /// The message that ended the interval of a state that was held. It has not been looked at yet.
+  /// The message that ended the interval of a held state. It has not been examined yet.
   private var waiting: MCAPMessage?
   private var lastLogTimeNanoseconds: UInt64 = 0
   private var lastStampSeconds: Double?
   private var hasRested = false
   private var badMessageCount = 0
-  /// Of the last state that was looked at; none before the first one.
+  /// The file of the last examined state; empty before the first.
   private var lastFileName = ""
   private var lastSequence: UInt32 = 0
   /// Whether the last `next` ended before the recording did.
   private(set) var isPaused = false
 
   /// - Parameters:
-  ///   - wanted: the kind of states of which one is taken in each interval; for points, all other states are left out
-  ///   - everySeconds: the interval; 0 for all
+  ///   - wanted: the kind of states, of which one is taken in each interval; for points, all other states are left out
+  ///   - everySeconds: the interval; 0 for all states
   ///   - place: the end of the previous reading
   public init(
     _ messages: RecordedMessages, wanted: Wanted, everySeconds: Double, after place: RecordingPlace? = nil
@@ -70,7 +71,7 @@ public struct StatesOfRecording: Sendable {
     lastStampSeconds = place.stampSeconds
   }
 
-  /// Behind the last state that was looked at; `nil` before the first one.
+  /// The place after the last examined state; `nil` before the first.
   var place: RecordingPlace? {
     guard !lastFileName.isEmpty else { return nil }
     return RecordingPlace(
@@ -78,18 +79,18 @@ public struct StatesOfRecording: Sendable {
       dueNanoseconds: dueNanoseconds, givenNanoseconds: givenNanoseconds, stampSeconds: lastStampSeconds)
   }
 
-  /// Topics that these are made of.
+  /// Whether a topic is needed for states.
   public static func isWanted(_ topic: String) -> Bool { topic == "/state" || topic == "/power" }
 
-  /// Messages that could not be read, and chunks of them.
+  /// The numbers of unreadable messages and chunks.
   public var badCount: (messages: Int, chunks: Int) { (badMessageCount, messages.badChunkCount) }
 
-  /// Of the file that the last state came from.
+  /// The reader of the last state's file.
   public var reader: MCAPReader<MCAPFileSource>? { messages.reader }
 
-  /// The next state; `nil` after the last one, or when it is to stop.
+  /// The next state; `nil` after the last one, or when told to stop.
   ///
-  /// - Parameter isStopped: asked between states that are left out, so that looking for the next one does not take for ever
+  /// - Parameter isStopped: called between states that are left out, so that the search for the next one can be ended
   public mutating func next(isStopped: () -> Bool = { false }) throws(RecordingError) -> Entry? {
     isPaused = false
     while let message = try nextMessage() {
@@ -115,7 +116,7 @@ public struct StatesOfRecording: Sendable {
     return waiting
   }
 
-  /// Whether a state belongs to a later interval than the one that is held, or to another recording.
+  /// Whether a state belongs to a later interval than the held one, or to another recording.
   private func endsInterval(_ message: MCAPMessage) -> Bool {
     guard let held else { return false }
     let logTime = message.logTimeNanoseconds
@@ -125,14 +126,14 @@ public struct StatesOfRecording: Sendable {
   private mutating func giveHeld() -> Entry? {
     guard let held else { return nil }
     self.held = nil
-    // A point may still come in the interval, on the next page.
+    // A point may still follow in the interval, on the next page.
     givenNanoseconds = held.endNanoseconds
     return held.entry
   }
 
   private mutating func take(_ message: MCAPMessage) -> Entry? {
     let logTime = message.logTimeNanoseconds
-    // Another recording, by a clock that was wrong.
+    // This is another recording, or its clock was wrong.
     if logTime < lastLogTimeNanoseconds {
       dueNanoseconds = 0
       givenNanoseconds = 0
@@ -162,8 +163,8 @@ public struct StatesOfRecording: Sendable {
     return entry
   }
 
-  /// The end of the interval that a log time lies in. Intervals are a grid of times that begins with the first state, so that
-  /// states that come a little early or late stay as many.
+  /// The end of the interval around a log time. Intervals form a grid that begins with the first state, so that early
+  /// or late states do not change their number.
   private mutating func intervalEnd(around logTime: UInt64) -> UInt64 {
     guard everyNanoseconds > 0 else { return logTime }
     if dueNanoseconds == 0 { dueNanoseconds = logTime }
@@ -222,7 +223,8 @@ public struct StatesOfRecording: Sendable {
 }
 
 extension StatesOfRecording.Entry {
-  /// The state's report as JSON, with its time: where the receiver had not confirmed one that of the recording.
+  /// The state's report as JSON with its time. If the receiver had not confirmed one, the time is that of the
+  /// recording.
   var report: [UInt8] {
     if state.isTimeConfirmed, state.time != nil { return Array(data) }
     let text = UTCText.make(time).utf8

@@ -1,15 +1,15 @@
 import NMEA
 
-/// The track of a time, from a ring of segments, read piece by piece.
+/// The track of a period from a ring of segments, read piece by piece.
 public struct TrackReading: Sendable {
-  /// A piece of it.
+  /// A piece of a track.
   public struct Piece: Sendable {
     public var points: [Point] = []
-    /// Nothing follows.
+    /// Whether this is the last piece.
     public var isLast = false
 
-    /// Leaves out points near the line, as `TrackSimplification` does. Both ends of the piece stay, and those of dead
-    /// reckoning.
+    /// The piece without points near the line; see `TrackSimplification`. Both ends of the piece and dead-reckoned
+    /// points remain.
     public func simplified(toleranceMetres: Double) -> Piece {
       guard toleranceMetres > 0 else { return self }
       var piece = Piece(isLast: isLast)
@@ -30,14 +30,14 @@ public struct TrackReading: Sendable {
 
   public struct Point: Sendable {
     public var point: TrackPoint
-    /// The track is interrupted before it.
+    /// Whether the track is interrupted before this point.
     public var beginsSegment: Bool
   }
 
   private var states: StatesOfRecording
   private var splitter: TrackSplitter
 
-  /// - Parameter everySeconds: no more than one point in this time; 0 for all
+  /// - Parameter everySeconds: the interval that contains at most one point; 0 for all points
   public init(_ catalogue: SegmentCatalogue, in times: Range<UTCTime>, everySeconds: Double) {
     let messages = RecordedMessages(
       catalogue.files(in: times), in: times, isWanted: StatesOfRecording.isWanted)
@@ -45,13 +45,13 @@ public struct TrackReading: Sendable {
     splitter = TrackSplitter(everySeconds: everySeconds)
   }
 
-  /// Reads on; there may be no points in a piece, and others in the next one.
+  /// Reads the next piece. It may have no points, even if later pieces have some.
   ///
-  /// - Parameter isStopped: asked again and again; once it says so the piece ends
+  /// - Parameter isStopped: called repeatedly; the piece ends when it returns true
   public mutating func next(limit: Int, isStopped: () -> Bool = { false }) -> Piece {
     var piece = Piece()
     while piece.points.count < limit {
-      // What lies in a ring is read leniently: nothing is thrown.
+      // A ring is read leniently, so nothing is thrown.
       guard let entry = try? states.next(isStopped: isStopped) else {
         piece.isLast = !states.isPaused
         return piece

@@ -1,8 +1,8 @@
 import MonotonicTime
 
-/// How much of the recording's time real time has given leave to play.
+/// The part of the recording that may be played by now, by real time.
 struct ReplayPace {
-  /// A machine that was stopped for a while does not make up for more.
+  /// The maximum backlog, so that a machine that was stopped for a while does not catch up more.
   private static let mostOwed = Duration.seconds(1)
 
   private var last: MonotonicInstant
@@ -10,13 +10,13 @@ struct ReplayPace {
 
   init(at now: MonotonicInstant) { last = now }
 
-  /// - Parameter rate: 0 while it is halted
+  /// - Parameter rate: recorded seconds per second; 0 while paused
   mutating func advance(to now: MonotonicInstant, rate: Double) {
     owed = rate > 0 ? min(owed + (now - last) * rate, ReplayPace.mostOwed * max(rate, 1)) : .zero
     last = now
   }
 
-  /// The part of the available time that may be played now.
+  /// The part of a duration that may be played now.
   mutating func take(_ duration: Duration) -> Duration {
     let taken = max(.zero, min(owed, duration))
     owed -= taken

@@ -4,26 +4,26 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// Plays recorded messages to a hub as if they came about now: sets its clocks to each message's time and hands it over. The inputs of
-/// the fusion go to the hub's `FusionLog` with the instants that they had.
+/// Plays recorded messages to a hub as if they happened now. It sets the hub's clocks to each message's time and
+/// delivers the message. The inputs of the fusion go to the hub's `FusionLog` with their original instants.
 ///
-/// Everything runs on the caller's thread, also the clock's scheduled actions: the same messages give the same states, byte for
-/// byte.
+/// Everything runs on the caller's thread, including the clock's scheduled actions, so the same messages give the same
+/// states, byte for byte.
 public struct ReplayPlayer {
   private struct Device {
     var kind: DeviceStatus.Kind
     var isSupplied: Bool
     var isHeld: Bool
 
-    /// A client may hold a supply monitor only for the energy of other devices.
+    /// A client may hold a supply monitor only to measure the energy of other devices.
     var isReasonToFuse: Bool { isHeld && kind != .supplyMonitor }
   }
 
-  /// Which run of the fusion is under way.
+  /// The present run of the fusion.
   private enum Run {
     case none
     case recorded
-    /// Of measurements that no client wanted fused at the time: a replay fuses and shows them all the same.
+    /// A run for measurements that no client wanted fused at the time. A replay fuses and shows them anyway.
     case own
   }
 
@@ -31,12 +31,12 @@ public struct ReplayPlayer {
   private static let pause = Duration.seconds(1)
 
   private let stage: ReplayStage
-  /// Is added to a message's time. The hub's clock only goes forward, the times of recordings do not: each start of
-  /// a board has its own, and nothing tells how long it was between them.
+  /// The offset from message times to the hub's clock. That clock only goes forward, but the times of recordings do
+  /// not: each start of a board has its own, and the time between two starts is unknown.
   private var shiftNanoseconds: Int64 = 0
-  /// Is added to a message's time for the time of the system's clock.
+  /// The offset from message times to the system clock.
   private var systemAheadNanoseconds: Int64 = 0
-  /// By ID, the devices that have occurred so far.
+  /// The devices so far, by ID.
   private var devices: [String: Device] = [:]
   private var run = Run.none
   private var lastRunEndedAt: MonotonicInstant?
@@ -46,20 +46,20 @@ public struct ReplayPlayer {
   private var clock: ManualClock { stage.clock }
   private var feed: ReplayFeed { stage.feed }
 
-  /// How long it is until a message's time, by the hub's clock.
+  /// The time until a message by the hub's clock.
   public func time(until message: ReplayedMessage) -> Duration { instant(of: message) - clock.now }
 
-  /// Lets time pass in which nothing comes, up to a message's time.
+  /// Lets time pass without messages, up to a message's time.
   public func pass(_ duration: Duration, before message: ReplayedMessage) {
     clock.run(until: min(clock.now + duration, instant(of: message)))
   }
 
   private func instant(of message: ReplayedMessage) -> MonotonicInstant {
-    // What lies between two recordings is not waited for.
+    // The time between two recordings is skipped.
     message.beginsRecording ? clock.now : message.at + .nanoseconds(shiftNanoseconds)
   }
 
-  /// Sets the clocks to a message's time and hands it over.
+  /// Sets the clocks to a message's time and delivers the message.
   public mutating func play(_ message: ReplayedMessage) {
     if message.beginsRecording { begin(at: message) }
     clock.run(until: instant(of: message))
@@ -73,8 +73,8 @@ public struct ReplayPlayer {
     case .clock: break
     case .begin, .end: fuse(message, content)
     default:
-      // A device that was on before the recording began has no message until it changes, and the message that a device is
-      // supplied may come a little after its first measurement.
+      // A device that was on before the recording began has no message until it changes. The message that a device is
+      // supplied may also follow its first measurement.
       if devices[message.device]?.isSupplied != true, let kind = message.content.kind {
         note(Device(kind: kind, isSupplied: true, isHeld: true), message.device)
       }
@@ -113,7 +113,7 @@ public struct ReplayPlayer {
     feed.log?.apply(input, at: instant)
   }
 
-  /// `nil` for a message that is no input, and for a device that the board does not have.
+  /// The input in a message; `nil` for a message that is no input, or for a device that the board does not have.
   private func input(of message: ReplayedMessage, _ content: ReplayedMessage.Content) -> FusionInput? {
     let board = stage.board.value
     let place = board.devices.firstIndex { $0.id == message.device }
@@ -147,7 +147,7 @@ public struct ReplayPlayer {
 
   /// Ends the replay: all devices are off.
   public mutating func end() {
-    // A subscriber that gathers values up to the end of an interval still gets them.
+    // A subscriber that collects values until the end of an interval still gets them.
     clock.run(until: clock.now + .seconds(1))
     switchOff()
   }
@@ -160,9 +160,9 @@ public struct ReplayPlayer {
     func isOffset(_ other: Int64) -> Bool { (offset &- other).magnitude < 1_000_000_000 }
     let before = stage.systemTimeOffsetNanoseconds
     let isSame = isOffset(before &- systemAheadNanoseconds)
-    // A hub that was started again begins with the clock as it had been set.
+    // A restarted hub begins with the clock as it was set then.
     if !isSame { systemAheadNanoseconds = 0 }
-    // That, or what comes later in the same recording: its clock has gone on in the meantime.
+    // This is the same or a later message of the same recording; the clock has advanced in the meantime.
     if instant >= clock.now, isSame || isOffset(before) {
       clock.run(until: instant)
     } else {

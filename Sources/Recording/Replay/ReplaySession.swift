@@ -2,33 +2,33 @@ import CLinux
 import Guarding
 import MonotonicTime
 
-/// A replay at the pace of people: it can be halted, gone through step by step and be put to another time.
+/// A replay for people: it can be paused, played step by step, and moved to another time.
 ///
-/// On a thread of its own, which plays to the hub and lets its clock run in between.
+/// A separate thread plays to the hub, and lets the hub's clock run in between.
 public final class ReplaySession: Sendable {
   public enum Event: Sendable {
-    /// Nothing was recorded for this time, which is skipped.
+    /// A period without recorded data, which is skipped.
     case skipped(Duration)
-    /// All has been played.
+    /// The end of the recording.
     case over
-    /// Reading the recording has failed.
+    /// Reading the recording failed.
     case failed(String)
   }
 
   public struct Status: Equatable, Sendable {
-    /// UTC of the last played message, nanoseconds since 1970.
+    /// The UTC of the last played message, nanoseconds since 1970.
     public var nanosecondsSince1970: Int64
     /// The times that can be played.
     public var times: ClosedRange<Int64>
     public var rate: Double
     public var isPaused: Bool
-    /// It has come to the end, and stands there.
+    /// Whether the replay has reached the end, and waits there.
     public var isOver: Bool
   }
 
   private struct State {
     var status: Status
-    /// Played on to this time although it is halted.
+    /// The time up to which a paused replay is played.
     var stepsUntil: Int64?
     var seeksTo: Int64?
     var isEnding = false
@@ -48,10 +48,10 @@ public final class ReplaySession: Sendable {
 
   private struct Report: Sendable { let send: @Sendable (Event) -> Void }
 
-  /// Longer silences are shortened to this.
+  /// The longest silence that is played; longer ones are shortened.
   private static let longestSilence = Duration.seconds(5)
   private static let restOfSilence = Duration.seconds(1)
-  /// The interval at which the hub's clock advances while nothing comes.
+  /// The interval at which the hub's clock advances while there are no messages.
   private static let tick = Duration.milliseconds(50)
 
   private let stage: ReplayStage
@@ -64,8 +64,8 @@ public final class ReplaySession: Sendable {
 
   /// - Parameters:
   ///   - times: the recorded period, nanoseconds since 1970
-  ///   - staysAtEnd: whether it waits there for a jump to another time
-  ///   - open: opens the recording, from a time on, or from its beginning
+  ///   - staysAtEnd: whether it waits at the end for a jump to another time
+  ///   - open: opens the recording from a time on, or from its beginning
   ///   - report: called on the thread that plays
   public init(
     on stage: ReplayStage, times: ClosedRange<Int64>, rate: Double, staysAtEnd: Bool,
@@ -83,18 +83,20 @@ public final class ReplaySession: Sendable {
 
   public var status: Status { state.withLock { $0.status } }
 
-  /// Returns 0, or the error number where the system has no thread to give.
+  /// Starts the thread.
+  ///
+  /// - Returns: 0, or the error number if the system cannot start one
   public func start() -> Int32 { DetachedThread.start("replay") { self.run() } }
 
   // MARK: What people do
 
-  /// Changes in one call take effect together: nothing is played between them.
+  /// Changes the replay. Changes in one call take effect together.
   ///
   /// - Parameters:
   ///   - rate: recorded seconds per second
-  ///   - time: the time to jump to, nanoseconds since 1970: the hub starts again there
-  ///   - isPaused: whether it stands still
-  ///   - step: pauses, and plays this much further
+  ///   - time: the time to jump to, nanoseconds since 1970; the hub starts again there
+  ///   - isPaused: whether the replay pauses
+  ///   - step: plays this much further, and pauses
   public func change(rate: Double? = nil, to time: Int64? = nil, isPaused: Bool? = nil, step: Duration? = nil) {
     change { state in
       if let rate { state.status.rate = rate }
@@ -110,7 +112,7 @@ public final class ReplaySession: Sendable {
     }
   }
 
-  /// Stops for good.
+  /// Stops permanently.
   public func end() { change { $0.isEnding = true } }
 
   private func change(_ change: (inout State) -> Void) {
@@ -131,7 +133,9 @@ public final class ReplaySession: Sendable {
     player.end()
   }
 
-  /// Plays until a jump to another time, which it returns; `nil` at the end.
+  /// Plays until a jump.
+  ///
+  /// - Returns: the time of the jump; `nil` at the end
   private func play(from start: Int64?, _ player: inout ReplayPlayer) -> Int64? {
     do {
       var source = try opening.open(start)
@@ -162,7 +166,9 @@ public final class ReplaySession: Sendable {
     return staysAtEnd ? waitForSeek() : nil
   }
 
-  /// Reading up to a time may take long; returns a value in it if something else is requested in the meantime.
+  /// Checks for a new request while reading up to a time, which may take long.
+  ///
+  /// - Returns: a value if there is one
   private func interruption() -> Int64?? {
     state.withLock { state in
       if state.isEnding { return .some(nil) }
@@ -200,13 +206,13 @@ public final class ReplaySession: Sendable {
     if state.status.isPaused {
       guard let until = state.stepsUntil else { return .wait(.seconds(3600)) }
       guard message.utcNanosecondsSince1970 <= until else {
-        // The next step goes on from there, however long nothing comes.
+        // The next step continues from here, even if there are no messages for long.
         state.status.nanosecondsSince1970 = max(state.status.nanosecondsSince1970, until)
         state.stepsUntil = nil
         return .wait(.seconds(3600))
       }
     }
-    // A distant time is not awaited.
+    // A distant time is not waited for.
     if left <= .zero || left > ReplaySession.longestSilence { return .play }
     return .wait(min(left / state.status.rate, ReplaySession.tick))
   }
@@ -225,7 +231,7 @@ public final class ReplaySession: Sendable {
 
   private func wait(atMost duration: Duration) {
     var wait = pollfd(fd: wake.fileDescriptor, events: Int16(POLLIN), revents: 0)
-    // Rounded up: a wait of nothing would be a busy one.
+    // The wait is rounded up, because a wait of zero would be a busy loop.
     if poll(&wait, 1, Int32(clamping: Int64(duration.inSeconds * 1000) + 1)) > 0 { wake.clear() }
   }
 }

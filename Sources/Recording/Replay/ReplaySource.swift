@@ -1,5 +1,5 @@
 /// The source of a replay: measurements in the order of their times.
 public protocol ReplaySource {
-  /// The next; `nil` at the end.
+  /// The next message; `nil` at the end.
   mutating func next() throws -> ReplayedMessage?
 }

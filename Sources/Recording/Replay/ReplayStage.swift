@@ -3,9 +3,9 @@ import MonotonicTime
 import Publishing
 import Synchronization
 
-/// Where a hub is that recordings are played to: with their clocks, and without devices.
+/// The environment of a hub that recordings are played to: it has their clocks, and no devices.
 public final class ReplayStage: Sendable {
-  /// For the hub: its clocks show the time of the played message.
+  /// The hub's machine, whose clocks show the time of the played message.
   public let machine: Machine
   let clock: ManualClock
   let feed: ReplayFeed
@@ -13,14 +13,14 @@ public final class ReplayStage: Sendable {
   private let system: SystemTime
 
   private final class SystemTime: Sendable {
-    /// By how much it is ahead of the hub's clock.
+    /// The offset from the hub's clock to the system time.
     let offsetNanoseconds = Atomic<Int64>(0)
   }
 
   /// - Parameters:
   ///   - first: the message that will be played first
-  ///   - board: to begin on
-  ///   - isLog: whether it is a log of a receiver, which lacks the inputs of the fusion
+  ///   - board: the first board
+  ///   - isLog: whether the source is a log of a receiver, which lacks the inputs of the fusion
   public init(first: ReplayedMessage, board: Board, isLog: Bool = false) {
     let clock = ManualClock(now: first.at)
     let feed = ReplayFeed(hasInputs: !isLog)
@@ -34,7 +34,7 @@ public final class ReplayStage: Sendable {
       systemTime: { clock.now.nanoseconds &+ system.offsetNanoseconds.load(ordering: .relaxed) })
   }
 
-  /// The board of the played time: the hub must have it before anything else is played.
+  /// The board at the played time. The hub must have it before anything else is played.
   public var boards: Property<Board> { board.readOnly }
 
   var systemTimeOffsetNanoseconds: Int64 { system.offsetNanoseconds.load(ordering: .relaxed) }

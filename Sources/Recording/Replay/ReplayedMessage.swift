@@ -3,30 +3,30 @@ import Fusion
 import Hub
 import MonotonicTime
 
-/// Something that was recorded of a board's devices.
+/// A recorded message about a board's devices.
 public struct ReplayedMessage: Sendable {
   public enum Content: Sendable {
     case sentences(ReceivedBytes)
-    /// Not in place: a batch has four kilobytes.
+    /// A batch, stored indirectly because it has four kilobytes.
     indirect case batch(IMUBatch)
     case magneticField(MagnetometerSample)
     case air(BarometerSample)
     case supply(SupplySample)
     /// - Parameters:
     ///   - isSupplied: whether the device was at work
-    ///   - isHeld: whether a client wanted it
+    ///   - isHeld: whether a client needed it
     case power(DeviceStatus.Kind, isSupplied: Bool, isHeld: Bool)
-    /// Not in place, as it is large.
+    /// An epoch, stored indirectly because it is large.
     indirect case epoch(ReceiverEpoch)
-    /// Of no device: a run of the fusion began.
+    /// The beginning of a fusion run; it belongs to no device.
     ///
-    /// - Parameter positionSource: the IDs of the devices that the known position is of, as `DeviceNames` writes them
+    /// - Parameter positionSource: the IDs of the devices behind the known position, in the form of `DeviceNames`
     indirect case begin(FusionKnowledge, positionSource: String)
-    /// Of no device: it ended.
+    /// The end of a fusion run; it belongs to no device.
     case end
-    /// Of no device: by how much the system's clock was ahead of the recording's from here on.
+    /// The offset of the system clock from the recording's clock from here on; it belongs to no device.
     case clock(aheadNanoseconds: Int64)
-    /// Of no device: the board that was in service from here on. Not in place, as it is large.
+    /// The board in service from here on; it belongs to no device. It is stored indirectly because it is large.
     indirect case board(Board)
 
     var kind: DeviceStatus.Kind? {
@@ -43,18 +43,18 @@ public struct ReplayedMessage: Sendable {
     }
   }
 
-  /// When it was there, on the monotonic clock of the recording.
+  /// The time on the recording's monotonic clock.
   public var at: MonotonicInstant
-  /// The same by the system's clock, nanoseconds since 1970.
+  /// The time by the system clock, nanoseconds since 1970.
   public var systemNanosecondsSince1970: Int64
-  /// The true time, as far as a receiver has told it.
+  /// The true time, if a receiver has stated it.
   public var utcNanosecondsSince1970: Int64
   public var device: String
   public var content: Content
-  /// It is of another recording than the one before, with a monotonic clock of its own and devices that are off.
+  /// Whether a new recording begins, with another monotonic clock and with devices that are off.
   public var beginsRecording: Bool
 
-  /// - Parameter clockCorrectionNanoseconds: by which the system's clock was slow
+  /// - Parameter clockCorrectionNanoseconds: how far the system clock was behind
   public init(
     at: MonotonicInstant, systemNanosecondsSince1970: Int64, clockCorrectionNanoseconds: Int64 = 0, device: String,
     content: Content, beginsRecording: Bool = false
@@ -67,7 +67,7 @@ public struct ReplayedMessage: Sendable {
     self.beginsRecording = beginsRecording
   }
 
-  /// Puts it to another instant of the same recording.
+  /// Moves the message to another instant of the same recording.
   public mutating func move(to instant: MonotonicInstant) {
     let nanoseconds = (instant - at).inNanoseconds
     at = instant
@@ -77,7 +77,7 @@ public struct ReplayedMessage: Sendable {
 }
 
 extension ReplayedMessage.Content {
-  /// The same with later instants.
+  /// The same content with later instants.
   func shifted(by duration: Duration) -> Self {
     switch self {
     case .sentences(var sentences):

@@ -15,7 +15,7 @@ struct BinaryMessage: Sendable {
   mutating func r8(_ value: Double) { integer(value.bitPattern) }
   mutating func zeros(_ count: Int) { payload += [UInt8](repeating: 0, count: count) }
 
-  /// Rounded to the nearest integer and limited to the range of the field.
+  /// Appends a value, rounded to the nearest integer and limited to the range of the field.
   mutating func i4(_ value: Double) { i4(Int32(max(-2_147_483_648, min(2_147_483_647, value.rounded())))) }
   mutating func u4(_ value: Double) { u4(UInt32(max(0, min(4_294_967_295, value.rounded())))) }
 

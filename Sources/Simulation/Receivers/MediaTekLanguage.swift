@@ -183,7 +183,7 @@ struct MediaTekLanguage: ReceiverLanguage {
     acknowledge(740, .done, &body)
   }
 
-  /// Latitude, longitude, altitude and time.
+  /// Takes latitude, longitude, altitude and time.
   private func takePlace(_ fields: [String], _ body: inout ReceiverBody) {
     let place = fields.prefix(3).compactMap { Double($0) }
     guard fields.count == 9, place.count == 3, place[0].magnitude <= 90, place[1].magnitude <= 180,

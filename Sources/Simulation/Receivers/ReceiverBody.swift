@@ -100,8 +100,8 @@ struct ReceiverBody: Sendable {
     if phase != .searching, phase != .tracking { nextEpoch = nil }
   }
 
-  /// Renews the ephemerides every two hours while tracking. Each renewal takes as long as a satellite needs to
-  /// transmit one.
+  /// Renews the ephemerides every two hours while tracking. A renewal takes the time in which a satellite transmits
+  /// one.
   private mutating func keepEphemerides() {
     guard let since = trackingSince, now - since >= NavigationMemory.ephemerisTime else { return }
     if let received = navigation.ephemeridesAt, now - received > .seconds(7200) { navigation.ephemeridesAt = now }

@@ -6,12 +6,12 @@ struct ReceiverCharacter: Sendable {
   struct Currents: Sendable {
     var searching: Double
     var tracking: Double
-    /// Tracking in its power save mode.
+    /// The current while tracking in power save mode.
     var saving: Double
-    /// Processor and UART on, radio off.
+    /// The current with processor and UART on, and the radio off.
     var stopped: Double
     var standby: Double
-    /// Asleep by command, with only the clock running.
+    /// The current while asleep by command, with only the clock running.
     var backup: Double
     /// The current into V_BCKP while the main supply is off.
     var memory: Double

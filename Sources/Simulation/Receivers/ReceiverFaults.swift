@@ -14,9 +14,9 @@ public enum CommandName: Hashable, Sendable {
 public struct ReceiverFaults: Sendable {
   /// The interference that it reports.
   public struct Jamming: Sendable {
-    /// 1 for no jamming, 2 for a warning, 3 for critical, as in MON-RF.
+    /// The state of jamming as in MON-RF: 1 for none, 2 for a warning, 3 for critical.
     public var state: UInt8
-    /// 0 to 255.
+    /// The jamming indicator, 0 to 255.
     public var indicator: UInt8
 
     public init(state: UInt8, indicator: UInt8) {

@@ -1,23 +1,24 @@
 /// The protocol of a maker's receivers. Each call receives the `ReceiverBody`, which contains the parts that all
 /// receivers share.
 protocol ReceiverLanguage: Sendable {
-  /// The receiver has booted, after its supply came on, after a reset, or after a sleep that loses its settings.
+  /// Called when the receiver has booted, after its supply came on, after a reset, or after a sleep that loses its
+  /// settings.
   mutating func begin(_ body: inout ReceiverBody)
-  /// A complete command has arrived.
+  /// Called when a complete command has arrived.
   mutating func take(_ command: ReceivedCommand, _ body: inout ReceiverBody)
   /// Rejects a command in the manner of the protocol.
   func refuse(_ command: ReceivedCommand, _ body: inout ReceiverBody)
   /// Sends the messages of an epoch.
   mutating func report(_ solution: Solution, _ body: inout ReceiverBody)
-  /// Bytes have arrived during a sleep.
+  /// Called when bytes have arrived during a sleep.
   mutating func wake(_ body: inout ReceiverBody)
   /// Whether a receiver of this kind ignores its input after this number of frame errors.
   func isDeafened(by frameErrors: Int) -> Bool
   /// The message with which it announces that.
   func deafNote() -> [UInt8]
-  /// The main supply has failed, and the backup supply too unless `isBackedUp`.
+  /// Called when the main supply has failed, and the backup supply too unless `isBackedUp`.
   mutating func lostPower(isBackedUp: Bool)
-  /// Another program has permanently changed the speed of the port.
+  /// Called when another program has permanently changed the speed of the port.
   mutating func leave(at speed: Int, _ body: inout ReceiverBody)
 }
 

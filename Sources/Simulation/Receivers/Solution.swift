@@ -13,7 +13,7 @@ struct Solution: Sendable {
   var altitudeHAEMetres: Double
   /// The height of mean sea level above the ellipsoid.
   var separationMetres: Double
-  /// North, east, down.
+  /// The velocity: north, east, down.
   var velocityMetresPerSecond: SIMD3<Double>
   /// The horizontal standard deviation.
   var sigmaMetres: Double
@@ -53,7 +53,7 @@ struct Solution: Sendable {
     return (velocity.x * velocity.x + velocity.y * velocity.y).squareRoot()
   }
 
-  /// 0 to 360 degrees.
+  /// The course, 0 to 360 degrees.
   var trackDegrees: Double {
     let track = atan2(velocityMetresPerSecond.y, velocityMetresPerSecond.x) * 180 / .pi
     return track < 0 ? track + 360 : track

@@ -1,8 +1,8 @@
-/// A message to a CASIC receiver (CASIC protocol specification 4.2, 2.2). `bytes` is what goes over the line.
+/// A message to a CASIC receiver (CASIC protocol specification 4.2, 2.2). `bytes` is the message on the line.
 public struct CASICMessage: Equatable, Sendable {
-  /// Class and identifier, the class in the upper byte.
+  /// The class in the upper byte, and the identifier in the lower one.
   public var kind: UInt16
-  /// Whole words.
+  /// The payload, a multiple of four bytes.
   public var payload: [UInt8]
 
   init(_ kind: UInt16, _ payload: [UInt8]) {
@@ -10,7 +10,7 @@ public struct CASICMessage: Equatable, Sendable {
     self.payload = payload
   }
 
-  /// With sync characters, length and checksum.
+  /// The message with sync characters, length and checksum.
   public var bytes: [UInt8] {
     var frame: [UInt8] = [0xBA, 0xCE]
     frame.append(littleEndian: UInt16(payload.count))
@@ -27,10 +27,10 @@ public struct CASICMessage: Equatable, Sendable {
     CASICMessage(0x0604, [UInt8(milliseconds & 0xFF), UInt8(milliseconds >> 8), 0, 0])
   }
 
-  /// CFG-NAVX, the dynamic model alone.
+  /// CFG-NAVX with only the dynamic model.
   public static func dynamicModel(_ model: UInt8) -> CASICMessage { navigation(mask: 1, model: model, systems: 0) }
 
-  /// CFG-NAVX, the constellations alone.
+  /// CFG-NAVX with only the constellations.
   ///
   /// - Parameter systems: bit 0 GPS, bit 1 BeiDou, bit 2 GLONASS
   public static func systems(_ systems: UInt8) -> CASICMessage { navigation(mask: 1 << 8, model: 0, systems: systems) }
@@ -43,14 +43,14 @@ public struct CASICMessage: Equatable, Sendable {
     return CASICMessage(0x0607, payload)
   }
 
-  /// CFG-CFG: keeps all of the present configuration.
+  /// CFG-CFG that saves the whole present configuration.
   public static let save = CASICMessage(0x0605, [0xFF, 0xFF, 1, 0])
 
-  /// When and where a receiver is, as AID-INI has it.
+  /// The time and position of a receiver for AID-INI.
   public struct Assistance: Sendable {
-    /// Of GPS: weeks since 1980-01-06 and seconds in the week, when the message arrives.
+    /// The GPS time when the message arrives: weeks since 1980-01-06, and seconds in the week.
     public var time: (week: UInt16, seconds: Double, sigmaSeconds: Double)?
-    /// Above the ellipsoid; the altitude is `nil` if it is not known.
+    /// The position; the altitude is above the ellipsoid, and `nil` if unknown.
     public var place: (latitudeDegrees: Double, longitudeDegrees: Double, altitudeMetres: Double?, sigmaMetres: Double)?
 
     public init() {}
@@ -58,7 +58,7 @@ public struct CASICMessage: Equatable, Sendable {
 
   /// AID-INI.
   public static func assistance(_ known: Assistance) -> CASICMessage {
-    // The position is in degrees; the known values follow.
+    // The position is in degrees. The flags of the known values follow.
     var flags: UInt8 = 0x20
     var payload: [UInt8] = []
     let place = known.place
@@ -68,7 +68,7 @@ public struct CASICMessage: Equatable, Sendable {
     for value in [place?.latitudeDegrees, place?.longitudeDegrees, place?.altitudeMetres, known.time?.seconds] {
       payload.append(littleEndian: (value ?? 0).bitPattern)
     }
-    // Nothing is said of its clock's frequency. The others are variances.
+    // The frequency of its clock is not stated. The others are variances.
     let variances = [0, square(place?.sigmaMetres), square(known.time?.sigmaSeconds), 0]
     for value in variances { payload.append(littleEndian: Float(value).bitPattern) }
     payload += [0, 0, 0, 0]
@@ -82,7 +82,7 @@ public struct CASICMessage: Equatable, Sendable {
 /// ACK-ACK or ACK-NACK of the CASIC protocol.
 public struct CASICAcknowledgement: Equatable, Sendable {
   public let isAccepted: Bool
-  /// Of the message that is answered.
+  /// The kind of the answered message.
   public let kind: UInt16
 
   /// `nil` for other messages.

@@ -1,7 +1,7 @@
-/// ACK-ACK or ACK-NAK: what became of a setting (u-blox M8 protocol description, 32.8).
+/// ACK-ACK or ACK-NAK: the result of a setting (u-blox M8 protocol description, 32.8).
 public struct UBXAcknowledgement: Equatable, Sendable {
   public let isAccepted: Bool
-  /// Of the message that is answered.
+  /// The kind of the answered message.
   public let kind: UInt16
 
   /// `nil` for other messages.
@@ -15,6 +15,6 @@ public struct UBXAcknowledgement: Equatable, Sendable {
 }
 
 extension BinaryFrame {
-  /// A copy of the payload, to be kept. It allocates, so it is not meant for messages of every epoch.
+  /// A copy of the payload that can be kept. It allocates, so do not use it for messages of every epoch.
   public var payloadCopy: [UInt8] { (0..<payload.count).map { payload.uint8($0) } }
 }

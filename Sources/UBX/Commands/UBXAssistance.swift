@@ -1,9 +1,9 @@
-/// Time and position for a receiver, and the receiver's report of its own knowledge (u-blox M8 protocol description,
-/// 32.16 and 32.21; F9 and M10 have the same).
+/// Sends time and position to a receiver, and requests the receiver's own data (u-blox M8 protocol description, 32.16
+/// and 32.21; F9 and M10 have the same).
 extension UBXMessage {
-  /// MGA-INI-TIME_UTC: the time at which this message arrives. How many leap seconds there are is left to the receiver.
+  /// MGA-INI-TIME_UTC: the time at which this message arrives. The receiver itself decides about leap seconds.
   ///
-  /// - Parameter accuracyNanoseconds: one standard deviation; whole seconds beyond 65535 are cut to that
+  /// - Parameter accuracyNanoseconds: the standard deviation; at most 65535 whole seconds
   public static func time(
     year: UInt16, month: UInt8, day: UInt8, hour: UInt8, minute: UInt8, second: UInt8, nanosecond: UInt32,
     accuracyNanoseconds: Int64
@@ -19,11 +19,11 @@ extension UBXMessage {
     return UBXMessage(UBXCommandKind.mgaINI, payload)
   }
 
-  /// MGA-INI-POS_LLH.
+  /// MGA-INI-POS_LLH: the position.
   ///
   /// - Parameters:
-  ///   - altitudeMetres: above the ellipsoid
-  ///   - accuracyMetres: one standard deviation
+  ///   - altitudeMetres: the height above the ellipsoid
+  ///   - accuracyMetres: the standard deviation
   public static func place(
     latitudeDegrees: Double, longitudeDegrees: Double, altitudeMetres: Double, accuracyMetres: Double
   ) -> UBXMessage {
@@ -40,47 +40,49 @@ extension UBXMessage {
     return scaled.magnitude < 2e9 ? Int32(scaled) : 0
   }
 
-  /// MGA-DBD, asked for: each thing that the receiver knows comes in a message, in a form that the receiver alone understands.
+  /// The request for MGA-DBD. The receiver sends each item of its data in a message that only the receiver understands.
   public static let databaseRequest = UBXMessage(UBXCommandKind.mgaDBD)
 
-  /// MGA-DBD, given back: a payload as it came.
+  /// MGA-DBD with a payload that the receiver sent earlier.
   public static func database(_ payload: [UInt8]) -> UBXMessage { UBXMessage(UBXCommandKind.mgaDBD, payload) }
 
-  /// CFG-NAVX5 of protocols below 27: assistance is acknowledged, and nothing else is changed.
+  /// CFG-NAVX5 for protocols below 27. It makes the receiver acknowledge assistance, and changes nothing else.
   ///
-  /// - Parameter version: of the message: 0 for protocols before 18, then 2
+  /// - Parameter version: the version of the message: 0 for protocols before 18, then 2
   public static func acknowledgesAiding(version: UInt8) -> UBXMessage {
     var payload = [UInt8](repeating: 0, count: 40)
     payload[0] = version
-    // Bit 10 of the first mask.
+    // This is bit 10 of the first mask.
     payload[3] = 0x04
     payload[17] = 1
     return UBXMessage(UBXCommandKind.cfgNAVX5, payload)
   }
 
-  /// The actions of UPD-SOS on the receiver's saved knowledge. The receiver must be stopped before it saves.
+  /// The actions of UPD-SOS on the receiver's saved data. The receiver must be stopped before it saves.
   public enum ShutdownBackup: UInt8, Sendable {
     case create = 0
     case clear = 1
   }
 
-  /// UPD-SOS: in the receiver's flash. `create` is answered by a message that begins with `createdBackup`.
+  /// UPD-SOS about the backup in the receiver's flash. The answer to `create` is a message that begins with
+  /// `createdBackup`.
   public static func shutdownBackup(_ action: ShutdownBackup) -> UBXMessage {
     UBXMessage(UBXCommandKind.updSOS, [action.rawValue, 0, 0, 0])
   }
 
   public static let createdBackup: [UInt8] = [2]
 
-  /// UPD-SOS, asked what became of the backup at the last start: answered by a message that begins with `restoredBackup`.
+  /// UPD-SOS that asks for the result of the backup at the last start. The answer is a message that begins with
+  /// `restoredBackup`.
   public static let shutdownBackupRequest = UBXMessage(UBXCommandKind.updSOS)
 
   public static let restoredBackup: [UInt8] = [3]
 }
 
-/// MGA-ACK-DATA0: what became of a message of assistance.
+/// MGA-ACK-DATA0: the result of an assistance message.
 public struct UBXAidingAcknowledgement: Equatable, Sendable {
   public let isUsed: Bool
-  /// Of the message that is answered; of the answer to `databaseRequest` it is the last message.
+  /// The kind of the answered message. For `databaseRequest`, this is the last message of the answer.
   public let kind: UInt16
 
   /// `nil` for other messages.

@@ -1,4 +1,4 @@
-/// Messages by which a receiver is asked and set, class and identifier.
+/// The messages that query and configure a receiver, by class and identifier.
 public enum UBXCommandKind {
   public static let rxmPMREQ: UInt16 = 0x0241
   public static let ackNAK: UInt16 = 0x0500

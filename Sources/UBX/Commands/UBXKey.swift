@@ -4,7 +4,7 @@ public struct UBXKey: Hashable, Sendable, RawRepresentable {
 
   public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// The size of the value, encoded in the key itself; `nil` if this is no key.
+  /// The size of the value, encoded in the key itself; `nil` for an invalid key.
   public var byteCount: Int? {
     switch rawValue >> 28 & 0x7 {
     // A bit takes a byte.
@@ -30,18 +30,18 @@ public struct UBXKey: Hashable, Sendable, RawRepresentable {
   public static let glonass = UBXKey(rawValue: 0x1031_0025)
 }
 
-/// The ports of a receiver over which a host may speak to it.
+/// The ports of a receiver that a host can use.
 public enum UBXPort: Sendable {
   case uart1
   case usb
 
-  /// Whether UBX goes out of it.
+  /// The key that enables UBX output.
   public var sendsUBX: UBXKey { UBXKey(rawValue: self == .uart1 ? 0x1074_0001 : 0x1078_0001) }
   public var sendsNMEA: UBXKey { UBXKey(rawValue: self == .uart1 ? 0x1074_0002 : 0x1078_0002) }
 
-  /// How often a message goes out of it, in epochs; 0 for never.
+  /// The key of a message's rate in epochs; 0 means never.
   public func rate(of output: UBXOutput) -> UBXKey? {
-    // The keys of one message follow each other: I2C, UART1, UART2, USB, SPI.
+    // The keys of one message are consecutive: I2C, UART1, UART2, USB, SPI.
     output.uart1Rate.map { UBXKey(rawValue: $0 + (self == .uart1 ? 0 : 2)) }
   }
 }
@@ -72,9 +72,9 @@ public struct UBXOutput: Equatable, Sendable {
   public static let rmc = UBXOutput(kind: 0xF004, uart1Rate: 0x2091_00AC)
   public static let gst = UBXOutput(kind: 0xF007, uart1Rate: 0x2091_00D4)
 
-  /// The solution, its errors and its satellites in messages, as a version of the protocol has them.
+  /// The messages with the solution, its errors and its satellites in a protocol version.
   ///
-  /// - Parameter version: in hundredths
+  /// - Parameter version: the protocol version in hundredths
   public static func solution(version: Int) -> [UBXOutput] {
     switch version {
     case ..<1400: [.navSOL, .navPOSLLH, .navVELNED, .navTIMEUTC, .navDOP, .navSVINFO]
@@ -85,6 +85,6 @@ public struct UBXOutput: Equatable, Sendable {
     }
   }
 
-  /// The same in sentences.
+  /// The sentences with the same content.
   public static let sentences: [UBXOutput] = [.gga, .gsa, .gsv, .rmc, .gst]
 }

@@ -1,6 +1,7 @@
-/// The messages that set receivers up to protocol 23, one for each subject (u-blox M8 protocol description, 32.10).
+/// The messages that configure receivers up to protocol 23, one for each subject (u-blox M8 protocol description,
+/// 32.10).
 extension UBXMessage {
-  /// CFG-RATE.
+  /// CFG-RATE: the rate of measurements.
   ///
   /// - Parameter timeReference: 0 for UTC, 1 for GPS
   public static func rate(milliseconds: UInt16, timeReference: UInt16) -> UBXMessage {
@@ -11,29 +12,29 @@ extension UBXMessage {
     return UBXMessage(UBXCommandKind.cfgRATE, payload)
   }
 
-  /// CFG-MSG: how often something is sent over the port that this goes to, in epochs; 0 for never.
+  /// CFG-MSG: the rate of a message on the present port, in epochs; 0 means never.
   public static func rate(of output: UBXOutput, _ rate: UInt8) -> UBXMessage {
     UBXMessage(UBXCommandKind.cfgMSG, [UInt8(output.kind >> 8), UInt8(output.kind & 0xFF), rate])
   }
 
-  /// CFG-NAV5, the dynamic model alone.
+  /// CFG-NAV5 with only the dynamic model.
   public static func dynamicModel(_ model: UInt8) -> UBXMessage {
     UBXMessage(UBXCommandKind.cfgNAV5, [1, 0, model] + [UInt8](repeating: 0, count: 33))
   }
 
-  /// CFG-RXM, up to protocol 17.
+  /// CFG-RXM: the power mode up to protocol 17.
   ///
   /// - Parameter mode: 0 full power, 1 saving, 4 eco
   public static func lowPowerMode(_ mode: UInt8) -> UBXMessage { UBXMessage(UBXCommandKind.cfgRXM, [0, mode]) }
 
-  /// CFG-PMS, from protocol 18 on.
+  /// CFG-PMS: the power setup from protocol 18 on.
   ///
   /// - Parameter setup: 0 full power, 1 balanced, 3 aggressive with a fix a second
   public static func powerSetup(_ setup: UInt8) -> UBXMessage {
     UBXMessage(UBXCommandKind.cfgPMS, [0, setup, 0, 0, 0, 0, 0, 0])
   }
 
-  /// CFG-CFG: saves the present configuration in the receiver's permanent memory of any kind.
+  /// CFG-CFG: saves the present configuration in all permanent memories of the receiver.
   public static let save = UBXMessage(
     UBXCommandKind.cfgCFG, [0, 0, 0, 0, 0x1F, 0x1F, 0, 0, 0, 0, 0, 0, 0x07])
 }
@@ -43,7 +44,7 @@ extension UBXMessage {
 public struct UBXPortConfiguration: Equatable, Sendable {
   private var payload: [UInt8]
 
-  /// Asks for the port that this goes to.
+  /// The request for the settings of the present port.
   public static let request = UBXMessage(UBXCommandKind.cfgPRT)
 
   /// `nil` for another payload.
@@ -52,10 +53,10 @@ public struct UBXPortConfiguration: Equatable, Sendable {
     self.payload = payload
   }
 
-  /// 0 I2C, 1 and 2 UARTs, 3 USB, 4 SPI.
+  /// The number of the port: 0 I2C, 1 and 2 UARTs, 3 USB, 4 SPI.
   public var number: UInt8 { payload[0] }
 
-  /// Whether it is UART 1 or 2: others have no speed.
+  /// Whether the port is UART 1 or 2. Others have no speed.
   public var isUART: Bool { payload[0] == 1 || payload[0] == 2 }
 
   public var baudRate: Int {
@@ -82,9 +83,9 @@ public struct UBXPortConfiguration: Equatable, Sendable {
   }
 }
 
-/// CFG-GNSS: which constellations are received, with the channels that the receiver gave them.
+/// CFG-GNSS: the enabled constellations, with the channels that the receiver assigned.
 public struct UBXConstellations: Equatable, Sendable {
-  /// As they are numbered in messages.
+  /// The constellations by their numbers in messages.
   public enum System: UInt8, Sendable {
     case gps = 0
     case sbas = 1
@@ -106,7 +107,7 @@ public struct UBXConstellations: Equatable, Sendable {
 
   private var blocks: StrideTo<Int> { stride(from: 4, to: payload.count, by: 8) }
 
-  /// Those that it knows.
+  /// The constellations that the receiver knows.
   public var known: [System] { blocks.compactMap { System(rawValue: payload[$0]) } }
 
   public var enabled: [System] {

@@ -1,6 +1,6 @@
-/// A message to a u-blox receiver. `bytes` is what goes over the line.
+/// A message to a u-blox receiver. `bytes` is the message on the line.
 public struct UBXMessage: Equatable, Sendable {
-  /// Class and identifier, the class in the upper byte.
+  /// The class in the upper byte, and the identifier in the lower one.
   public var kind: UInt16
   public var payload: [UInt8]
 
@@ -9,7 +9,7 @@ public struct UBXMessage: Equatable, Sendable {
     self.payload = payload
   }
 
-  /// With sync characters, length and checksum.
+  /// The message with sync characters, length and checksum.
   public var bytes: [UInt8] {
     var frame: [UInt8] = [0xB5, 0x62, UInt8(kind >> 8), UInt8(kind & 0xFF)]
     frame.append(littleEndian: UInt16(payload.count))
@@ -20,7 +20,7 @@ public struct UBXMessage: Equatable, Sendable {
 }
 
 extension UBXMessage: CustomStringConvertible {
-  /// `06 08 (6 bytes)`
+  /// A description such as `06 08 (6 bytes)`.
   public var description: String { "\(hex(kind >> 8)) \(hex(kind & 0xFF)) (\(payload.count) bytes)" }
 
   private func hex(_ byte: UInt16) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true) }
@@ -32,7 +32,7 @@ extension [UInt8] {
     Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
   }
 
-  /// A number inside a message; zero after its end.
+  /// Reads a number inside a message; zero after its end.
   func littleEndian<Number: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: Number.Type) -> Number {
     guard offset >= 0, offset + MemoryLayout<Number>.size <= count else { return 0 }
     return withUnsafeBytes { Number(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: type)) }

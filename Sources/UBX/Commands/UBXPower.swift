@@ -1,4 +1,4 @@
-/// How a receiver is put to sleep and started (u-blox M8 protocol description, 32.10.24 and 32.18.3).
+/// Puts a receiver to sleep, and restarts it (u-blox M8 protocol description, 32.10.24 and 32.18.3).
 extension UBXMessage {
   /// RXM-PMREQ in its first form, up to the eighth generation: backup until a byte arrives on its UART, or at the
   /// latest for this duration.
@@ -19,19 +19,19 @@ extension UBXMessage {
     return UBXMessage(UBXCommandKind.rxmPMREQ, payload)
   }
 
-  /// What CFG-RST does. It is not acknowledged.
+  /// The actions of CFG-RST, which is not acknowledged.
   public enum Reset: UInt8, Sendable {
     /// The receiver stays powered and configured, and receives nothing.
     case stop = 8
     case start = 9
   }
 
-  /// CFG-RST which forgets nothing.
+  /// CFG-RST that keeps all data.
   public static func reset(_ reset: Reset) -> UBXMessage {
     UBXMessage(UBXCommandKind.cfgRST, [0, 0, reset.rawValue, 0])
   }
 
-  /// The receiver restarts with a part of its knowledge: the mask of CFG-RST names the part that it forgets.
+  /// A restart with a part of the receiver's data. The mask of CFG-RST names the part to forget.
   public enum Start: UInt16, Sendable {
     case hot = 0
     /// Without its ephemerides.
@@ -47,6 +47,6 @@ extension UBXMessage {
     return UBXMessage(UBXCommandKind.cfgRST, payload + [start == .cold ? 1 : 2, 0])
   }
 
-  /// What wakes a sleeping UART: bytes that are no message.
+  /// Bytes that wake a sleeping UART, and are not a message.
   public static let wakingBytes = [UInt8](repeating: 0xFF, count: 8)
 }

@@ -1,17 +1,17 @@
-/// Where a receiver keeps its configuration.
+/// The memories of a receiver's configuration.
 public struct UBXLayers: OptionSet, Sendable {
   public let rawValue: UInt8
 
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// Until it is reset, or its supply goes, or it is put into backup.
+  /// RAM, which a reset, backup mode, or the loss of the supply clears.
   public static let ram = UBXLayers(rawValue: 1)
-  /// For as long as its backup supply holds.
+  /// Battery-backed RAM, which lasts as long as the backup supply.
   public static let battery = UBXLayers(rawValue: 2)
   public static let flash = UBXLayers(rawValue: 4)
 }
 
-/// A key with its value, as wide as the key says.
+/// A key and its value, in the size of the key.
 public struct UBXSetting: Equatable, Sendable {
   public let key: UBXKey
   public let value: UInt64
@@ -38,7 +38,7 @@ extension UBXMessage {
     return UBXMessage(UBXCommandKind.cfgVALSET, payload)
   }
 
-  /// CFG-VALGET: asks for the present values of up to 64 keys. A receiver refuses all where it lacks one.
+  /// CFG-VALGET: requests the present values of up to 64 keys. A receiver that lacks one of them refuses all.
   public static func get(_ keys: [UBXKey]) -> UBXMessage {
     var payload: [UInt8] = [0, 0, 0, 0]
     for key in keys.prefix(64) { payload.append(littleEndian: key.rawValue) }

@@ -1,4 +1,4 @@
-/// MON-VER: who a u-blox receiver is (30 characters of software, 10 of hardware, then extensions of 30 each).
+/// MON-VER: the identity of a u-blox receiver (30 characters of software, 10 of hardware, then extensions of 30 each).
 public struct UBXVersion: Equatable, Sendable {
   public let software: String
   /// `00080000`
@@ -7,7 +7,7 @@ public struct UBXVersion: Equatable, Sendable {
 
   public static let request = UBXMessage(UBXKind.monVER)
 
-  /// `nil` if it is too short.
+  /// `nil` if the payload is too short.
   public init?(payload: [UInt8]) {
     guard payload.count >= 40 else { return nil }
     software = UBXVersion.text(payload[..<30])
@@ -22,10 +22,10 @@ public struct UBXVersion: Equatable, Sendable {
       decoding: bytes.prefix { $0 != 0 }.map { (0x20..<0x7F).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
   }
 
-  /// `NEO-M8N`, of receivers that say so.
+  /// The model, for example `NEO-M8N`, if the receiver states it.
   public var model: String? { value("MOD") }
 
-  /// The protocol's version in hundredths, 1800 for 18.00: as it is stated, and else the least that goes with the hardware.
+  /// The protocol version in hundredths, 1800 for 18.00. It is the stated one, or the lowest for the hardware.
   public var protocolVersion: Int {
     if let stated = value("PROTVER") {
       let parts = stated.split(separator: ".")
@@ -39,12 +39,12 @@ public struct UBXVersion: Equatable, Sendable {
     case "00080000": 1500
     case "00190000": 2700
     case "000A0000": 3400
-    // Of the sixth generation and before.
+    // This is for the sixth generation and earlier.
     default: 1300
     }
   }
 
-  /// `PROTVER=18.00` of the newer ones, `PROTVER 14.00` of the older.
+  /// The value of an extension: `PROTVER=18.00` in newer receivers, `PROTVER 14.00` in older ones.
   private func value(_ name: String) -> String? {
     for text in extensions where text.hasPrefix(name) {
       let rest = text.dropFirst(name.count)

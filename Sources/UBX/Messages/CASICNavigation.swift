@@ -12,7 +12,7 @@ public struct CASICNavigation {
     case combined = 8
   }
 
-  /// Since the receiver began: the same in all messages of a solution.
+  /// The time since the receiver started, the same in all messages of a solution.
   public let runTimeMilliseconds: UInt32
   public let position: Validity
   public let velocity: Validity
@@ -21,11 +21,11 @@ public struct CASICNavigation {
   public let longitudeDegrees: Double
   public let latitudeDegrees: Double
   public let altitudeHAEMetres: Double
-  /// Of the geoid above the ellipsoid.
+  /// The height of the geoid above the ellipsoid.
   public let geoidSeparationMetres: Double
   public let horizontalVarianceSquareMetres: Double
   public let verticalVarianceSquareMetres: Double
-  /// North, east, up.
+  /// The velocity: north, east, up.
   public let velocityMetresPerSecond: SIMD3<Double>
   public let groundSpeedMetresPerSecond: Double
   public let trackDegrees: Double
@@ -56,7 +56,7 @@ public struct CASICNavigation {
 /// CASIC's NAV-TIMEUTC; 24 bytes.
 public struct CASICTime {
   public let runTimeMilliseconds: UInt32
-  /// `nil` where the receiver does not vouch for it.
+  /// The date; `nil` if the receiver does not mark it as valid.
   public let date: NavigationDate?
 
   public init?(_ message: borrowing BinaryFrame) {
@@ -100,7 +100,7 @@ public struct CASICSatellites {
   public struct Entry: Equatable, Sendable {
     public let number: UInt8
     public let signalStrength: UInt8
-    /// `nil` outside -90 to 90.
+    /// The elevation; `nil` outside -90 to 90.
     public let elevationDegrees: Int8?
     public let azimuthDegrees: Int16
     public let isUsed: Bool

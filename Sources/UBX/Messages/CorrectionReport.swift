@@ -2,16 +2,16 @@
 /// receivers that accept corrections (u-blox F9 interface description, UBX-RXM-RTCM).
 public struct CorrectionReport: Equatable, Sendable {
   public enum Outcome: Sendable {
-    /// Its checksum was wrong.
+    /// The message had a wrong checksum.
     case damaged
-    /// It was read, and the receiver does not say what for: a NEO-M8P never does.
+    /// The message was read, and the receiver does not say whether it used it; a NEO-M8P never does.
     case unknown
     case unused
     case used
   }
 
   public let outcome: Outcome
-  /// RTCM 3's number.
+  /// The number of the RTCM 3 message.
   public let messageNumber: UInt16
 
   public init?(_ message: borrowing BinaryFrame) {

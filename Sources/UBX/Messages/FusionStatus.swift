@@ -1,8 +1,8 @@
 /// The state of a receiver's own inertial fusion, numbered as u-blox does.
 public enum FusionMode: UInt8, Sendable {
-  /// It finds out how it is mounted and what its sensors are worth.
+  /// The receiver is determining its mounting and the quality of its sensors.
   case initializing = 0
-  /// They are part of the solution.
+  /// The sensors are part of the solution.
   case fusing = 1
   /// Suspended, because the sensors contradict the satellites: the vehicle is on a ferry, for example.
   case suspended = 2
@@ -10,8 +10,8 @@ public enum FusionMode: UInt8, Sendable {
   case disabled = 3
 }
 
-/// ESF-STATUS: the same, and the state of each sensor; 16 bytes, and 4 for each sensor (interface descriptions of
-/// NEO-M8U and ZED-F9R, UBX-ESF-STATUS). Other messages carry the measurements of the sensors (ESF-MEAS, ESF-INS).
+/// ESF-STATUS: the fusion mode, and the state of each sensor; 16 bytes, and 4 for each sensor (interface descriptions
+/// of NEO-M8U and ZED-F9R, UBX-ESF-STATUS). Other messages carry the measurements of the sensors (ESF-MEAS, ESF-INS).
 public struct FusionStatus {
   public let mode: FusionMode
 

@@ -1,6 +1,6 @@
-/// What GPS counts since 1980-01-06.
+/// GPS weeks, counted since 1980-01-06.
 enum GPSWeek {
-  /// A right checksum does not make a number right: one that no receiver has lived to see is none.
+  /// A plausible week; a correct checksum does not make a number correct.
   static func plausible(_ week: Int16, timeOfWeekMilliseconds: UInt32, fractionNanoseconds: Int32) -> Int16? {
     let isPlausible =
       (1..<8000).contains(week) && timeOfWeekMilliseconds < 604_800_000

@@ -1,11 +1,11 @@
 /// A receiver's report of jamming, numbered as u-blox and Airoha do.
 public enum JammingReport: UInt8, Equatable, Sendable {
-  /// Not looked for, or not found out yet.
+  /// Detection is off, or has no result yet.
   case unknown = 0
   case none = 1
   /// There is interference, and still a fix.
   case warning = 2
-  /// There is interference, and no fix for it.
+  /// There is interference, and therefore no fix.
   case critical = 3
 }
 
@@ -14,7 +14,7 @@ public enum SpoofingReport: UInt8, Equatable, Sendable {
   case unknown = 0
   case none = 1
   case indicated = 2
-  /// By several signs, or affirmed.
+  /// Several signs indicate spoofing, or it is confirmed.
   case multiple = 3
 }
 
@@ -22,14 +22,14 @@ public enum SpoofingReport: UInt8, Equatable, Sendable {
 public struct RadioStatus {
   public struct Band: Equatable, Sendable {
     public let jamming: JammingReport
-    /// 0 initial, 1 unknown, 2 right, 3 short circuit, 4 open.
+    /// The status of the antenna: 0 initial, 1 unknown, 2 good, 3 short circuit, 4 open.
     public let antennaStatus: UInt8
-    /// 0 off, 1 on, 2 unknown.
+    /// The power of the antenna: 0 off, 1 on, 2 unknown.
     public let antennaPower: UInt8
     public let noisePerMillisecond: UInt16
-    /// Of the automatic gain control, 0 to 8191.
+    /// The automatic gain control, 0 to 8191.
     public let gain: UInt16
-    /// Continuous waves: 0 none to 255 strong.
+    /// Continuous-wave interference, from 0 for none to 255 for strong.
     public let jammingIndicator: UInt8
   }
 
@@ -53,7 +53,8 @@ public struct RadioStatus {
   }
 }
 
-/// MON-HW: the same of receivers with one band, up to protocol 23: 60 bytes, and 68 of generation 6, with more pins.
+/// MON-HW: the radio's state of receivers with one band, up to protocol 23: 60 bytes, and 68 in generation 6, with more
+/// pins.
 public struct HardwareStatus {
   public let band: RadioStatus.Band
 
@@ -67,8 +68,8 @@ public struct HardwareStatus {
   }
 }
 
-/// SEC-SIG: jamming and spoofing as firmware of F9 and X20 from 2023 on judges them: where it comes, MON-RF's state is not kept up.
-/// Version 1 has 12 bytes, version 2 has 4 and one word for each frequency.
+/// SEC-SIG: jamming and spoofing in the judgement of firmware of F9 and X20 from 2023 on. Where it is sent, MON-RF's
+/// state is not updated. Version 1 has 12 bytes, version 2 has 4 and one word for each frequency.
 public struct SecurityStatus {
   public let jamming: JammingReport
   public let spoofing: SpoofingReport
@@ -82,7 +83,7 @@ public struct SecurityStatus {
     case 2 where payload.count >= 4: flags = (payload.uint8(1), payload.uint8(1) >> 3)
     default: return nil
     }
-    // The first bit says whether it is looked for at all.
+    // The first bit says whether detection is on.
     jamming = flags.jamming & 1 == 0 ? .unknown : JammingReport(rawValue: flags.jamming >> 1 & 3) ?? .unknown
     spoofing = flags.spoofing & 1 == 0 ? .unknown : SpoofingReport(rawValue: flags.spoofing >> 1 & 7) ?? .unknown
   }

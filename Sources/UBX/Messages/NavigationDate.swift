@@ -1,16 +1,17 @@
-/// UTC as a message states it in fields.
+/// A UTC time in fields of a message.
 public struct NavigationDate: Equatable, Sendable {
   public let year: Int
   public let month: Int
   public let day: Int
   public let hour: Int
   public let minute: Int
-  /// 60 in a leap second.
+  /// The second, 60 in a leap second.
   public let second: Int
-  /// To be added, -1e9 to 1e9: the receiver rounds to its nearest hundredth.
+  /// The nanoseconds to add, -1e9 to 1e9, because the receiver rounds to the nearest hundredth.
   public let nanosecond: Int
 
-  /// Year, month, day, hour, minute and second in seven bytes; `nil` unless both date and time are said to be valid.
+  /// Reads year, month, day, hour, minute and second in seven bytes; `nil` unless both date and time are marked as
+  /// valid.
   init?(_ payload: LittleEndianBytes, year: Int, validity: UInt8, nanoseconds: Int) {
     guard validity & 3 == 3 else { return nil }
     self.init(

@@ -15,12 +15,12 @@ public struct NavigationDilution {
   }
 }
 
-/// NAV-COV: how the errors of position and velocity go together; 64 bytes.
+/// NAV-COV: the covariances of the errors of position and velocity; 64 bytes.
 public struct NavigationCovariance {
   public let timeOfWeekMilliseconds: UInt32
-  /// North, east, down, in square metres; `nil` if it is not known.
+  /// The variances north, east, down in square metres; `nil` if unknown.
   public let positionVariances: SIMD3<Double>?
-  /// The same in m²/s².
+  /// The variances of the velocity in m²/s².
   public let velocityVariances: SIMD3<Double>?
 
   public init?(_ message: borrowing BinaryFrame) {
@@ -31,7 +31,7 @@ public struct NavigationCovariance {
     velocityVariances = payload.uint8(6) == 1 ? NavigationCovariance.diagonal(payload, at: 40) : nil
   }
 
-  /// Six numbers, row by row; `nil` for a value that cannot be a variance.
+  /// Reads the diagonal of six numbers, row by row; `nil` for a value that cannot be a variance.
   private static func diagonal(_ payload: LittleEndianBytes, at start: Int) -> SIMD3<Double>? {
     let values = SIMD3(
       Double(payload.float(start)), Double(payload.float(start + 12)), Double(payload.float(start + 20)))

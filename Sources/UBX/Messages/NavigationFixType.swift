@@ -5,7 +5,7 @@ public enum NavigationFixType: UInt8, Equatable, Sendable {
   case twoDimensional = 2
   case threeDimensional = 3
   case combined = 4
-  /// The position is a surveyed one, given to the receiver.
+  /// The position was surveyed, and is an input of the receiver.
   case timeOnly = 5
 
   /// An unknown kind counts as no fix.

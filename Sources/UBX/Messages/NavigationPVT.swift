@@ -1,5 +1,5 @@
-/// NAV-PVT: position, velocity and time of one solution, 84 bytes at protocol 14 and 92 from 15 on. HNR-PVT, the same between two
-/// solutions by inertial sensors, has most of it in other places.
+/// NAV-PVT: position, velocity and time of one solution, 84 bytes at protocol 14 and 92 from 15 on. HNR-PVT has the
+/// same values between two solutions, from inertial sensors, but most of them in other places.
 public struct NavigationPVT {
   public enum Carrier: UInt8, Sendable {
     case none = 0
@@ -8,17 +8,17 @@ public struct NavigationPVT {
   }
 
   public let timeOfWeekMilliseconds: UInt32
-  /// `nil` where the receiver does not vouch for it.
+  /// The date; `nil` if the receiver does not mark it as valid.
   public let date: NavigationDate?
   public let timeAccuracyNanoseconds: UInt32
   public let fixType: NavigationFixType
-  /// Within the limits for accuracy that are configured.
+  /// Whether the fix is within the configured limits of accuracy.
   public let isFixOK: Bool
-  /// The receiver does not say that longitude, latitude and heights are invalid.
+  /// Whether the receiver does not mark longitude, latitude and heights as invalid.
   public let isPositionValid: Bool
   public let isDifferential: Bool
   public let carrier: Carrier
-  /// `nil` where the message has none.
+  /// The number of used satellites; `nil` if the message has none.
   public let satellitesUsed: UInt8?
   public let longitudeDegrees: Double
   public let latitudeDegrees: Double
@@ -26,15 +26,15 @@ public struct NavigationPVT {
   public let altitudeMSLMetres: Double
   public let horizontalAccuracyMetres: Double
   public let verticalAccuracyMetres: Double
-  /// North, east, down; `nil` in HNR-PVT.
+  /// The velocity: north, east, down; `nil` in HNR-PVT.
   public let velocityMetresPerSecond: SIMD3<Double>?
   public let groundSpeedMetresPerSecond: Double
-  /// Of the motion, not of the vehicle.
+  /// The direction of the motion, not of the vehicle.
   public let trackDegrees: Double
   public let speedAccuracyMetresPerSecond: Double
   public let trackAccuracyDegrees: Double
   public let pdop: Double?
-  /// At most so old are the corrections that it is made with; `nil` where the message does not say.
+  /// The greatest possible age of the corrections; `nil` if the message does not state it.
   public let correctionAgeSeconds: Double?
 
   public init?(_ message: borrowing BinaryFrame) {
@@ -53,7 +53,7 @@ public struct NavigationPVT {
     fixType = NavigationFixType(payload.uint8(20))
     let flags = payload.uint8(21)
     isFixOK = flags & 1 != 0
-    // Before protocol 15 there are other things there.
+    // Before protocol 15 these bytes have another meaning.
     let moreFlags = payload.count >= 92 ? payload.uint8(78) : 0
     isPositionValid = moreFlags & 1 == 0
     isDifferential = flags & 2 != 0
@@ -75,7 +75,8 @@ public struct NavigationPVT {
     correctionAgeSeconds = NavigationPVT.correctionAge(moreFlags >> 1 & 0xF)
   }
 
-  /// In steps, each with its longest; of the last that is left out (u-blox F9 interface description, UBX-NAV-PVT, flags3).
+  /// The age of corrections by its step. Each step has a greatest age, except the last one, which is left out (u-blox
+  /// F9 interface description, UBX-NAV-PVT, flags3).
   private static func correctionAge(_ step: UInt8) -> Double? {
     step == 0 ? nil : longestAges[min(Int(step), longestAges.count) - 1]
   }

@@ -12,7 +12,7 @@ public struct NavigationPosition {
     let payload = message.payload
     switch message.kind {
     case UBXKind.navPOSLLH where payload.count >= 28: self.init(payload, at: 0)
-    // Its last flag says that all of it is invalid.
+    // Its last flag marks all values as invalid.
     case UBXKind.navHPPOSLLH where payload.count >= 36 && payload.uint8(3) & 1 == 0: self.init(highPrecision: payload)
     default: return nil
     }

@@ -1,12 +1,13 @@
-/// NAV-RELPOSNED, version 1: where the rover's antenna is as seen from the base's; 64 bytes. Version 0 has no heading.
+/// NAV-RELPOSNED, version 1: the position of the rover's antenna relative to the base's; 64 bytes. Version 0 has no
+/// heading.
 public struct NavigationRelativePosition {
   public let timeOfWeekMilliseconds: UInt32
-  /// Of the line from the base's antenna to the rover's, from true north, 0 to 360; `nil` unless both are on the same body, and
-  /// the ambiguities between them are fixed.
+  /// The direction of the line from the base's antenna to the rover's, from true north, 0 to 360; `nil` unless both are
+  /// on the same body, and the ambiguities between them are fixed.
   public let headingDegrees: Double?
   public let headingAccuracyDegrees: Double
 
-  // The flags' bits (u-blox F9 HPG interface description, UBX-NAV-RELPOSNED).
+  // The bits of the flags (u-blox F9 HPG interface description, UBX-NAV-RELPOSNED).
   private static let isFixOK: UInt32 = 1 << 0
   private static let isPositionValid: UInt32 = 1 << 2
   private static let carrierShift: UInt32 = 3

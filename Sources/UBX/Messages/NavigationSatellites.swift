@@ -1,11 +1,11 @@
-/// NAV-SAT and, of receivers up to protocol 13, NAV-SVINFO: the satellites in view.
+/// NAV-SAT and, for receivers up to protocol 13, NAV-SVINFO: the satellites in view.
 public struct NavigationSatellites {
   public struct Entry {
-    /// As u-blox numbers systems; `nil` in NAV-SVINFO, whose numbers say it.
+    /// u-blox's number of the system; `nil` in NAV-SVINFO, whose satellite numbers identify it.
     public let system: UInt8?
     public let number: UInt8
     public let signalStrength: UInt8
-    /// `nil` outside -90 to 90.
+    /// The elevation; `nil` outside -90 to 90.
     public let elevationDegrees: Int8?
     public let azimuthDegrees: Int16
     public let isUsed: Bool

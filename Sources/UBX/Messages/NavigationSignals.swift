@@ -1,15 +1,15 @@
-/// NAV-SIG: the signals in view, several of a satellite; from protocol 27 on. 8 bytes, and 16 for each.
+/// NAV-SIG: the signals in view, several per satellite; from protocol 27 on. 8 bytes, and 16 for each.
 public struct NavigationSignals {
   public struct Entry: Equatable, Sendable {
-    /// As u-blox numbers systems.
+    /// u-blox's number of the system.
     public let system: UInt8
-    /// Of the satellite, inside its system.
+    /// The number of the satellite inside its system.
     public let number: UInt8
-    /// As u-blox numbers the signals of a system; 0 is the first civil one.
+    /// u-blox's number of the signal inside the system; 0 is the first civil one.
     public let signal: UInt8
-    /// Carrier to noise density, dB-Hz; 0 while not tracked.
+    /// The carrier to noise density, dB-Hz; 0 while not tracked.
     public let signalStrength: UInt8
-    /// Its range, its carrier or its Doppler is part of the solution: what NAV-SAT calls used, signal by signal.
+    /// Whether the range, the carrier or the Doppler is part of the solution. NAV-SAT has the same flag per satellite.
     public let isUsed: Bool
   }
 

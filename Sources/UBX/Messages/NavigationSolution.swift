@@ -1,14 +1,14 @@
-/// NAV-SOL: a solution in earth-centred coordinates, of receivers up to protocol 13; 52 bytes.
+/// NAV-SOL: a solution in earth-centred coordinates, for receivers up to protocol 13; 52 bytes.
 public struct NavigationSolution {
   public let timeOfWeekMilliseconds: UInt32
-  /// To be added to the time of week.
+  /// The nanoseconds to add to the time of week.
   public let fractionNanoseconds: Int32
-  /// GPS weeks since 1980; `nil` unless week and time of week are known.
+  /// The GPS week since 1980; `nil` unless week and time of week are known.
   public let week: Int16?
   public let fixType: NavigationFixType
   public let isDifferential: Bool
   public let positionMetres: SIMD3<Double>
-  /// Of the position in space.
+  /// The accuracy of the position in space.
   public let positionAccuracyMetres: Double
   public let velocityMetresPerSecond: SIMD3<Double>
   public let speedAccuracyMetresPerSecond: Double

@@ -6,7 +6,7 @@ public struct NavigationStatus {
   public let isDifferential: Bool
   public let carrier: NavigationPVT.Carrier
   public let spoofing: SpoofingReport
-  /// From the start to the first fix; 0 before that.
+  /// The time from the start to the first fix; 0 before that.
   public let timeToFirstFixMilliseconds: UInt32
   public let runTimeMilliseconds: UInt32
 
@@ -17,7 +17,8 @@ public struct NavigationStatus {
     fixType = NavigationFixType(payload.uint8(4))
     isFixOK = payload.uint8(5) & 1 != 0
     isDifferential = payload.uint8(5) & 2 != 0
-    // Only where the second flag of fixStat says that the two bits hold (u-blox F9 interface description, UBX-NAV-STATUS).
+    // The two bits are valid only if the second flag of fixStat is set (u-blox F9 interface description,
+    // UBX-NAV-STATUS).
     let isCarrierKnown = payload.uint8(6) & 2 != 0
     carrier = isCarrierKnown ? NavigationPVT.Carrier(rawValue: payload.uint8(7) >> 6) ?? .none : .none
     spoofing = SpoofingReport(rawValue: payload.uint8(7) >> 3 & 3) ?? .unknown

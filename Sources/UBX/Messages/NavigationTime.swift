@@ -1,11 +1,11 @@
-/// NAV-TIMEGPS: the time of a solution by GPS, and by how much that is ahead of UTC; 16 bytes.
+/// NAV-TIMEGPS: the GPS time of a solution, and its offset from UTC; 16 bytes.
 public struct NavigationTime {
   public let timeOfWeekMilliseconds: UInt32
-  /// To be added to the time of week.
+  /// The nanoseconds to add to the time of week.
   public let fractionNanoseconds: Int32
-  /// GPS weeks since 1980; `nil` unless week and time of week are known.
+  /// The GPS week since 1980; `nil` unless week and time of week are known.
   public let week: Int16?
-  /// `nil` until the satellites have told.
+  /// The leap seconds; `nil` until the satellites have sent them.
   public let leapSeconds: Int8?
   public let timeAccuracyNanoseconds: UInt32
 
@@ -28,7 +28,7 @@ public struct NavigationTime {
 /// NAV-TIMEUTC: the time of a solution; 20 bytes.
 public struct NavigationUTC {
   public let timeOfWeekMilliseconds: UInt32
-  /// `nil` where the receiver does not vouch for it.
+  /// The date; `nil` if the receiver does not mark it as valid.
   public let date: NavigationDate?
   public let timeAccuracyNanoseconds: UInt32
 
@@ -37,7 +37,7 @@ public struct NavigationUTC {
     guard message.kind == UBXKind.navTIMEUTC, payload.count >= 20 else { return nil }
     timeOfWeekMilliseconds = payload.uint32(0)
     timeAccuracyNanoseconds = payload.uint32(4)
-    // The validity of time of week, week and UTC, in other bits than elsewhere.
+    // The validity of time of week, week and UTC is in other bits than elsewhere.
     date = NavigationDate(payload, year: 12, validity: payload.uint8(19) & 7 == 7 ? 3 : 0, nanoseconds: 8)
   }
 }

@@ -1,7 +1,7 @@
-/// NAV-VELNED: velocity over ground, of receivers up to protocol 13; 36 bytes.
+/// NAV-VELNED: the velocity over ground, for receivers up to protocol 13; 36 bytes.
 public struct NavigationVelocity {
   public let timeOfWeekMilliseconds: UInt32
-  /// North, east, down.
+  /// The velocity: north, east, down.
   public let velocityMetresPerSecond: SIMD3<Double>
   public let groundSpeedMetresPerSecond: Double
   public let trackDegrees: Double

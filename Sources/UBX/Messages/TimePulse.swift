@@ -1,11 +1,12 @@
-/// TIM-TP: when the next pulse comes, and by how much it is off because it is made of a clock's whole cycles; 16 bytes.
+/// TIM-TP: the time of the next pulse, and its error, which exists because a pulse consists of whole clock cycles; 16
+/// bytes.
 public struct TimePulse: Equatable, Sendable {
-  /// By the base below.
+  /// The time of week by the base that `isUTC` names.
   public let timeOfWeekMilliseconds: UInt32
-  /// Of that pulse against the time that it stands for, seconds; `nil` where the receiver does not know.
+  /// The error of that pulse relative to its stated time, seconds; `nil` if the receiver does not know it.
   public let quantisationErrorSeconds: Double?
   public let week: UInt16
-  /// The time is UTC, and otherwise that of a satellite system.
+  /// Whether the time is UTC; otherwise it is that of a satellite system.
   public let isUTC: Bool
 
   public init?(_ message: borrowing BinaryFrame) {

@@ -1,4 +1,4 @@
-/// Messages of u-blox's protocol, class and identifier.
+/// The messages of u-blox's protocol, by class and identifier.
 public enum UBXKind {
   public static let navPOSLLH: UInt16 = 0x0102
   public static let navSTATUS: UInt16 = 0x0103
@@ -30,7 +30,7 @@ public enum UBXKind {
   public static let hnrPVT: UInt16 = 0x2800
 }
 
-/// Messages of the CASIC protocol, class and identifier.
+/// The messages of the CASIC protocol, by class and identifier.
 public enum CASICKind {
   public static let navSTATUS: UInt16 = 0x0100
   public static let navDOP: UInt16 = 0x0101

@@ -5,7 +5,7 @@ import MonotonicTime
 import Outputs
 import Glibc
 
-/// A command's end of a connection to a broker, where messages are taken one by one.
+/// A command's connection to a broker, whose messages are taken one by one.
 final class BrokerConnection {
   struct Message: Sendable {
     var topic: String
@@ -15,11 +15,11 @@ final class BrokerConnection {
   enum Event: Sendable {
     case connected
     case message(Message)
-    /// None came in time.
+    /// No message arrived in time.
     case late
   }
 
-  /// A unique name.
+  /// A new unique name.
   static func newName() -> String { "watch-" + String(UInt32.random(in: .min ... .max), radix: 36) }
 
   private final class Inbox: Sendable {
@@ -52,9 +52,10 @@ final class BrokerConnection {
     connection.retain(topic, Array(text.utf8), expirySeconds: expirySeconds)
   }
 
-  /// What happens next. A broker that is not there at first is an error; one that is lost is said, and waited for.
+  /// The next event. A broker that is missing at first is an error; if it is lost later, this is reported, and the
+  /// command waits.
   ///
-  /// - Parameter deadline: until when to wait; `nil` for as long as it takes
+  /// - Parameter deadline: the end of the wait; `nil` for no limit
   func next(by deadline: MonotonicInstant?) throws -> Event {
     while true {
       let (event, lostCount) = inbox.state.withLock { $0.next() }
@@ -86,7 +87,9 @@ final class BrokerConnection {
     }
   }
 
-  /// Returns `false` where nothing came in time.
+  /// Waits for an event.
+  ///
+  /// - Returns: `false` if none arrived in time
   private func wait(until deadline: MonotonicInstant?) -> Bool {
     guard let deadline else {
       inbox.wake.wait()
@@ -99,10 +102,10 @@ final class BrokerConnection {
     return true
   }
 
-  /// Takes the broker's retained messages, once it is reached.
+  /// Takes the broker's retained messages, after the connection.
   func takeRetained(_ take: (Message) -> Void) throws {
     let clock = MonotonicClock()
-    // A broker that cannot be reached says so.
+    // An unreachable broker reports an error here.
     while case .message(let message) = try next(by: nil) { take(message) }
     var retained = RetainedWait(from: clock.now)
     while let deadline = retained.deadline(at: clock.now, hasSubscribed: connection.hasSubscribed) {
@@ -114,7 +117,7 @@ final class BrokerConnection {
     }
   }
 
-  /// Disconnects once the broker has all messages, or after a while.
+  /// Disconnects after the broker has accepted all messages, or after a time limit.
   func end() {
     let clock = MonotonicClock()
     let deadline = clock.now + .seconds(2)

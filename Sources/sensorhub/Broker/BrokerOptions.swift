@@ -2,7 +2,7 @@ import ArgumentParser
 import Hub
 import Outputs
 
-/// How a command comes into a broker.
+/// The options for a command's connection to a broker.
 struct BrokerOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The first part of the topics of all hubs.", valueName: "topic"))
   var topic = "sensorhub"
@@ -27,10 +27,10 @@ struct BrokerOptions: ParsableArguments {
     }
   }
 
-  /// - Parameter identifier: another for each run
+  /// - Parameter identifier: the client's identifier, different for each run
   func options(_ place: BrokerPlace, identifier: String, subscriptions: [String]) throws -> MQTTOptions {
     var settings = FleetSettings(broker: place.broker, topic: topic)
-    // By a certificate the broker knows the user already.
+    // With a certificate, the broker knows the user already.
     settings.username = certificateFile != nil && passwordFile == nil ? nil : place.username
     settings.passwordFile = passwordFile
     settings.caFile = caFile
@@ -38,7 +38,7 @@ struct BrokerOptions: ParsableArguments {
     settings.keyFile = keyFile
     do throws(FleetObstacle) {
       var options = try MQTTOptions(settings, identifier: identifier, subscriptions: subscriptions)
-      // The broker should notice soon that a viewer is gone.
+      // The broker should notice soon that a viewer has left.
       options.keepAlive = .seconds(10)
       return options
     } catch {

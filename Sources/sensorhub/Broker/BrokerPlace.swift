@@ -1,11 +1,11 @@
 import ArgumentParser
 import Hub
 
-/// A broker, or a hub at one, as the command line names it: `mqtts://user@broker.example:8883/boat-7`.
+/// A broker, or a hub at one, in the form of the command line: `mqtts://user@broker.example:8883/boat-7`.
 struct BrokerPlace: ExpressibleByArgument {
   var broker: BrokerAddress
   var username: String?
-  /// `nil` where the broker alone is meant.
+  /// The hub; `nil` for the broker alone.
   var hub: String?
 
   init?(argument: String) {
@@ -29,9 +29,9 @@ struct BrokerPlace: ExpressibleByArgument {
     self.broker = broker
   }
 
-  /// A program's name as a viewer there: under its user's name, if the broker lets no other user write there.
+  /// The name of this program as a viewer, below its user's name if the broker protects that.
   func viewer(_ name: String) -> String { userName.map { "\($0)/\(name)" } ?? name }
 
-  /// The user, where its name can be a part of a topic.
+  /// The user, if its name can be part of a topic.
   var userName: String? { username.flatMap { FleetSettings.isName($0) ? $0 : nil } }
 }

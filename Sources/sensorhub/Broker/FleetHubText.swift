@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import Outputs
 
-/// A hub at a broker as people read it.
+/// The text about a hub at a broker, for people.
 extension FleetHub {
   private struct Said: Decodable {
     var said: String
@@ -11,7 +11,7 @@ extension FleetHub {
 
   func text(_ name: String) -> String {
     let devices = reports[.devices].flatMap { try? DevicesOfHub.read($0) } ?? []
-    // The state of a hub at its departure may have changed.
+    // The devices of a hub that has gone may have changed since.
     let awake = isOnline ? devices.filter { $0.power != "off" && $0.power != "asleep" } : []
     let health = health
     var lines = ["\(name): \(status)"]
@@ -31,7 +31,7 @@ extension FleetHub {
       }
     }
     let fences = fences
-    // The last word of a hub that is away is all there is, and its alarm stays one.
+    // The last message of an absent hub is the only information, so its alarm remains.
     lines += fences.compactMap { name, fence in
       fence.alarm.map { "  trouble  fence \(Text.printable(name)): \($0)" }
     }
@@ -53,7 +53,7 @@ extension FleetHub {
     return lines.joined(separator: "\n")
   }
 
-  /// How long ago the last state was said.
+  /// The age of the last state.
   private var age: String {
     guard let text = reports[.last], let said = try? JSONDecoder().decode(Said.self, from: Data(text)),
       let date = try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(said.said)

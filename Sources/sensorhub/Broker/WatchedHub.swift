@@ -3,17 +3,17 @@ import Hub
 import MonotonicTime
 import Outputs
 
-/// A hub whose states are shown, here or elsewhere.
+/// A hub whose states are shown, on this machine or elsewhere.
 protocol WatchedHub: AnyObject {
   /// The next state, as JSON.
   func nextLine(by deadline: MonotonicInstant?) throws -> HubConnection.Line
-  /// What its devices do.
+  /// The present activity of its devices.
   func devices() throws -> [DevicesOfHub.Device]
-  /// The same if it is known without a wait; otherwise `nil`.
+  /// The report about its devices, if it is known without a wait; otherwise `nil`.
   func knownReport() -> DevicesOfHub.Report?
 }
 
-/// One on this machine.
+/// A hub on this machine.
 final class LocalHub: WatchedHub {
   private let socket: String?
   private var connection: HubConnection
@@ -23,7 +23,7 @@ final class LocalHub: WatchedHub {
     var `class`, message: String
   }
 
-  /// - Parameter request: in the socket's form
+  /// - Parameter request: the request in the socket's form
   init(_ socket: String?, request: String) throws {
     self.socket = socket
     connection = try HubConnection.open(socket) { $0.state }
@@ -32,7 +32,7 @@ final class LocalHub: WatchedHub {
 
   func nextLine(by deadline: MonotonicInstant?) throws -> HubConnection.Line {
     let line = connection.nextLine(by: deadline)
-    // In place of the first state: there may be too many clients.
+    // The refusal arrives instead of the first state, for example because there are too many clients.
     if isNew, case .text(let bytes) = line {
       isNew = false
       if let refusal = try? JSONDecoder().decode(Refusal.self, from: Data(bytes)), refusal.class == "ERROR" {
@@ -46,24 +46,24 @@ final class LocalHub: WatchedHub {
 
   func devices() throws -> [DevicesOfHub.Device] { try DevicesOfHub.read(socket) }
 
-  /// A hub that ends says so where its states come from.
+  /// If the hub has ended, the source of the states reports that.
   func knownReport() -> DevicesOfHub.Report? { try? DevicesOfHub.report(socket) }
 }
 
-/// One at a broker. The broker takes the interest back when this program is gone, however it ends.
+/// A hub at a broker. The broker removes the request when this program ends, however it ends.
 final class RemoteHub: WatchedHub {
-  /// How long the broker keeps the interest without another word.
+  /// How long the broker keeps the request if it is not renewed, seconds.
   private static let expiry = 120
   /// The maximum wait for the hub's retained messages at the broker.
   private static let patience = Duration.seconds(5)
 
-  /// How many hubs are named where another was meant.
+  /// The maximum number of hubs that an error suggests.
   private static let mostNames = 10
 
   private let hub: String
   private let topics: HubTopics
   private let interest: String
-  /// Its name there.
+  /// The viewer's name at the hub.
   private let viewer: String
   private let isOnSchedule: Bool
   private let broker: BrokerConnection
@@ -74,16 +74,17 @@ final class RemoteHub: WatchedHub {
   private var isOffline = false
   private let place: BrokerPlace
   private let options: BrokerOptions
-  /// Whether the hub has left anything at the broker.
+  /// Whether the hub has any message at the broker.
   private var isKnown = false
-  /// When it is said that it has not; `nil` before the broker is reached, and after that was said.
+  /// When a missing hub is reported; `nil` before the connection, and after the report.
   private var doubt: MonotonicInstant?
   private var hasDoubted = false
-  /// When it is said that the hub has not taken the schedule; `nil` once it has, after that was said, and without one.
+  /// When it is reported that the hub ignores the schedule; `nil` without a schedule, once the hub has accepted it, and
+  /// after the report.
   private var refusal: MonotonicInstant?
 
   /// - Parameters:
-  ///   - interest: the request in the hub's form; empty for one that needs no device
+  ///   - interest: the request in the hub's form; empty for a request that needs no device
   ///   - isOnSchedule: whether it is for scheduled fixes
   init(
     _ place: BrokerPlace, hub: String, _ options: BrokerOptions, interest: String, isOnSchedule: Bool = false
@@ -130,13 +131,13 @@ final class RemoteHub: WatchedHub {
           take(message)
           continue
         }
-        // Other clients may publish there: only a state may reach the terminal.
+        // Other clients may publish on this topic, and only a state may reach the terminal.
         if isMine(message.payload), FleetHub.Report.last.isSound(message.payload) { return .text(message.payload) }
       }
     }
   }
 
-  /// States that others have requested are published as well.
+  /// Whether a state answers this request; states for other viewers arrive too.
   private func isMine(_ state: [UInt8]) -> Bool {
     let fix = ScheduledFixReport.outcome(state)
     return isOnSchedule ? fix?.viewer == viewer : fix == nil
@@ -148,14 +149,14 @@ final class RemoteHub: WatchedHub {
     Terminal.standardError("\(hub) has not taken the wish for a fix now and then: it may be too old to know any")
   }
 
-  /// It may come yet, so it is waited for all the same.
+  /// Reports that the hub is unknown. It may still appear, so the wait continues.
   private func sayUnknown() {
     doubt = nil
     hasDoubted = true
     Terminal.standardError("no hub '\(hub)' is known at \(broker.broker), and waited for; \(others())")
   }
 
-  /// The hubs that are there instead.
+  /// The hubs that exist instead.
   private func others() -> String {
     var fleet = FleetListing(topic: options.topic)
     do {

@@ -10,7 +10,7 @@ import Outputs
 import Publishing
 import Simulation
 
-/// Calibrates the IMU or the magnetometer of a board, by its own measurements or by a recording of them.
+/// Calibrates the IMU or the magnetometer of a board, with its own measurements or with a recording.
 struct Calibrate: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Calibrate the IMU or the magnetometer: gyro, accel, mag or mount.",
@@ -63,7 +63,7 @@ struct Calibrate: ParsableCommand {
     if !(1...86_400).contains(timeout) { throw ValidationError("--timeout must be from 1 to 86400") }
   }
 
-  /// What `run` would be, if it did not have to wait for the power to end.
+  /// The work of `run`, which also waits until the power is off.
   func calibrate() async throws {
     do {
       let signals = imu == nil ? clinux_hear_signals() : 0
@@ -93,7 +93,7 @@ struct Calibrate: ParsableCommand {
     }
   }
 
-  /// `nil` where no hub runs.
+  /// The result of a running hub; `nil` if no hub runs.
   private func calibrateByHub(_ signals: Int32) throws -> StoredCalibration? {
     let connection: HubConnection
     do {
@@ -178,7 +178,7 @@ struct Calibrate: ParsableCommand {
     Terminal.standardError("0 %: \(latest.withLock { $0.instruction }); Ctrl-C gives up")
     let event = Poller(stop: end.fileDescriptor).wait(for: signals, atMost: .milliseconds(Int64(timeout * 1000)))
     subscription.cancel()
-    // The process must not end before the power has.
+    // The process must not end before the power is off.
     hub.shutDown()
     await hub.isOff()
     if let failure = failure.withLock({ $0 }) {

@@ -48,7 +48,7 @@ struct Chips: ParsableCommand {
 
   private static let gap = "  "
 
-  /// How many of the first columns have room; the first two have it always.
+  /// The number of columns that fit; the first two are always shown.
   private static func columnCount(of widths: [Int], within limit: Int) -> Int {
     var count = widths.count
     while count > 2, widths[..<count].reduce(0, +) + (count - 1) * gap.count > limit { count -= 1 }
@@ -69,7 +69,7 @@ struct Chips: ParsableCommand {
     ]
   }
 
-  /// `0x68, 0x69`, or `0x40 to 0x4f`
+  /// A text such as `0x68, 0x69` or `0x40 to 0x4f`.
   private static func addresses(_ addresses: [UInt8]) -> String {
     guard addresses.count > 3, let first = addresses.first, let last = addresses.last else {
       return addresses.map(hexadecimal).joined(separator: ", ")

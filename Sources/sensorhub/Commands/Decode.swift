@@ -37,7 +37,7 @@ struct Decode: ParsableCommand {
       decoder.finish()
       try flush(&decoder)
     } catch Errno.brokenPipe {
-      // The reader has seen enough.
+      // The reader has closed the output.
       return
     } catch Errno.isDirectory {
       throw CommandError(

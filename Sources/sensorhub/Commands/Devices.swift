@@ -15,7 +15,7 @@ struct Devices: ParsableCommand {
       Example: sensorhub devices --json | jq '.devices[] | {id, power, energyMilliwattHours}'
       """)
 
-  /// From when on.
+  /// The start of the shown period.
   enum Span: String, CaseIterable, ExpressibleByArgument {
     case day
     case week
@@ -84,15 +84,15 @@ struct Devices: ParsableCommand {
     if devices.isEmpty { say("the board file names no devices") }
   }
 
-  /// One line: the hub's text contains no line end.
+  /// Prints one line; a line end in the hub's text is escaped.
   private func say(_ line: String) { Terminal.standardOutput(Text.printable(line)) }
 
-  /// How much longer it lingers.
+  /// The remaining idle time.
   private func rest(_ device: DevicesOfHub.Device) -> String {
     device.lingersForSeconds.map { ", \(Text.duration(seconds: max(0, $0))) more" } ?? ""
   }
 
-  /// Its scheduled wakes, with their times and reasons.
+  /// Prints a device's scheduled wakes, with their times and reasons.
   private func write(_ schedule: DevicesOfHub.Schedule) {
     func wish(_ seconds: Double, _ metres: Double?) -> String {
       "every \(Text.duration(seconds: seconds))"
@@ -141,7 +141,7 @@ struct Devices: ParsableCommand {
     for line in table.lines { say("  \(line)") }
   }
 
-  /// How much of the energy a supply monitor measured; the rest is by the currents that the board file states.
+  /// The measured share of the energy; the rest follows from the currents in the board file.
   private func measured(_ device: DevicesOfHub.Device) -> String {
     guard device.energyMilliwattHours > 0, device.measuredMilliwattHours > 0 else { return "" }
     let percent = 100 * device.measuredMilliwattHours / device.energyMilliwattHours

@@ -6,7 +6,7 @@ import Outputs
 import Recording
 import SystemPackage
 
-/// Turns recordings into what other programs read.
+/// Converts recordings for other programs.
 struct Export: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Turn recordings into GPX, GeoJSON, KML, CSV, NMEA or one MCAP file.",
@@ -39,7 +39,7 @@ struct Export: ParsableCommand {
     help: ArgumentHelp("What to write; left out, what the ending of --output's file says.", valueName: "format"))
   var namedFormat: Format?
 
-  /// Once it has been validated there is one.
+  /// The format, which always exists after validation.
   private var format: Format { namedFormat ?? Export.format(ofFile: output) ?? .mcap }
 
   private static func format(ofFile path: String?) -> Format? {
@@ -104,13 +104,13 @@ struct Export: ParsableCommand {
   }
 
   func run() throws {
-    // Before a file is begun.
+    // This check precedes the creation of a file.
     if let compress, !compress.forWriter.isAvailable {
       let error = MCAPError.missingLibrary(compress.rawValue)
       throw CommandError(.unavailable, error.summary, nextStep: error.nextStep)
     }
     let recordings = try RecordingFiles(files)
-    // A copy of everything contains the replaced parts.
+    // A full copy contains the files that it replaces, so only other outputs are checked.
     if let output, output != "-", format != .mcap || from != nil || to != nil {
       try InputFiles.protect(recordings.files.map(\.path), from: output)
     }
@@ -126,7 +126,7 @@ struct Export: ParsableCommand {
       }
       try output.finish()
     } catch Errno.brokenPipe {
-      // The reader has seen enough.
+      // The reader has closed the output.
       return
     } catch MCAPError.system(_, EPIPE) {
       return
@@ -153,7 +153,7 @@ struct Export: ParsableCommand {
   private func writeTrack(of recordings: RecordingFiles, to output: ExportOutput) throws {
     var states = StatesOfRecording(
       try messages(recordings, StatesOfRecording.isWanted), wanted: .points, everySeconds: every ?? 0)
-    // The first line names the track.
+    // The first state names the track.
     guard let first = try states.next() else { throw nothing("position", states.badCount) }
     let name = states.reader.flatMap(BoardOfRecording.name) ?? "SensorHub"
     switch format {
@@ -174,7 +174,7 @@ struct Export: ParsableCommand {
     _ first: StatesOfRecording.Entry, _ states: inout StatesOfRecording, to writer: inout some TrackWriter & ~Copyable
   ) throws {
     var splitter = TrackSplitter(everySeconds: every ?? 0)
-    // With --simplify, the segment so far.
+    // With --simplify, this is the segment so far.
     var segment: [TrackPoint] = []
     var lonePoints = LonePoints()
     var entry: StatesOfRecording.Entry? = first
@@ -221,7 +221,7 @@ struct Export: ParsableCommand {
     report(states.badCount)
   }
 
-  /// Numbers that are read back as these very values.
+  /// Writes numbers with all digits, so that they read back as the same values.
   private func write(_ table: RecordedRows, to output: ExportOutput) throws {
     if table.isEmpty { throw nothing("measurement", (table.badCount, 0)) }
     var rows = table
@@ -258,7 +258,7 @@ struct Export: ParsableCommand {
     report((0, messages.badChunkCount))
   }
 
-  /// The receiver whose sentences are meant.
+  /// The receiver whose sentences are exported.
   private func receiver(of recordings: RecordingFiles) throws(CommandError) -> String {
     let topics = recordings.files.reduce(into: Set<String>()) { $0.formUnion($1.topics) }
     let ids = topics.filter { $0.hasPrefix("/receiver/") && $0.hasSuffix("/raw") }.map {
@@ -305,7 +305,9 @@ struct Export: ParsableCommand {
     report((badRecordCount, messages.badChunkCount))
   }
 
-  /// Takes a file's contents other than messages; returns the number of unreadable ones.
+  /// Takes a file's contents other than messages.
+  ///
+  /// - Returns: the number of unreadable ones
   private func begin(
     _ reader: MCAPReader<MCAPFileSource>, _ copy: inout MCAPCopy<ExportSink>
   ) throws(MCAPError) -> Int {

@@ -2,7 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import Outputs
 
-/// Fences of a running hub.
+/// The fences of a running hub.
 struct FenceCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "fence", abstract: "List, add and remove the fences of a running hub.",
@@ -47,13 +47,13 @@ private struct FenceAnswer: Decodable {
     return answer
   }
 
-  /// `40 m about 54.372100, 10.157300`.
+  /// A text such as `40 m about 54.372100, 10.157300`.
   static func text(circle: [Double]) -> String {
     guard circle.count == 3 else { return "a circle" }
     return "\(Text.fixed(circle[2], 0)) m about \(Text.fixed(circle[0], 6)), \(Text.fixed(circle[1], 6))"
   }
 
-  /// Says if a change is for this run only.
+  /// Warns if a change is for this run only.
   func warn() {
     if kept == false {
       Terminal.standardError("this counts until the hub is started again: it keeps nothing here, or could not write it")
@@ -61,7 +61,7 @@ private struct FenceAnswer: Decodable {
   }
 }
 
-/// All fences, and on which side of each the board is.
+/// Lists all fences, with the board's side of each.
 struct FenceListCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List the fences, and on which side of each the board is. Wakes nothing.")

@@ -6,7 +6,7 @@ import MonotonicTime
 import Outputs
 import ServiceLifecycle
 
-/// The hubs at a broker.
+/// Works with the hubs at a broker.
 struct Fleet: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the hubs at an MQTT broker, or keep one of them awake.",
@@ -170,10 +170,10 @@ struct FleetHold: ParsableCommand {
 
   private var seconds: Int { Int((time?.duration.inSeconds ?? 60).rounded()) }
 
-  /// The prefix of the names of a hub's holders.
+  /// The first word of a holder's name at the hub.
   private static let kind = "hold"
 
-  /// How long a hub may take to take notice.
+  /// How long a hub may take to react.
   private static let patience = Duration.seconds(5)
 
   func run() throws {
@@ -208,14 +208,14 @@ struct FleetHold: ParsableCommand {
   }
 
   private func takeBack(_ hub: String, _ topics: HubTopics, _ identifier: String) throws {
-    // Without a user's name those of all users too.
+    // Without a user's name, the holders of all users count too.
     let whose = place.userName == nil ? ["+", "+/+"] : [place.viewer("+")]
     let connection = try BrokerConnection(
       try broker.options(
         place, identifier: "sensorhub-\(identifier)",
         subscriptions: whose.map(topics.interest(of:)) + [topics.health]))
     var held: Set<String> = []
-    /// All holders that the hub names, including others than those.
+    /// All holders that the hub names, including others.
     var known: Set<String> = []
     func isHold(_ viewer: String) -> Bool {
       viewer.split(separator: "/").last?.hasPrefix("\(FleetHold.kind)-") == true
@@ -230,7 +230,7 @@ struct FleetHold: ParsableCommand {
     try connection.takeRetained(take)
     let released = held
     for viewer in held { connection.retain(topics.interest(of: viewer), "", expirySeconds: 0) }
-    // The removal of a message comes back like any other message.
+    // The broker sends the removal of a message back like any other message.
     let deadline = MonotonicClock().now + FleetHold.patience
     while !held.isDisjoint(with: released) {
       switch try connection.next(by: deadline) {

@@ -3,7 +3,7 @@ import Fusion
 import Hub
 import Outputs
 
-/// Runs the hub's filters over recorded measurements.
+/// Runs the hub's filters on recorded measurements.
 struct Fuse: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Fuse recorded measurements with the hub's own filters.",
@@ -68,7 +68,7 @@ struct Fuse: ParsableCommand {
 
   func run() throws {
     if let plot { try InputFiles.protect([imu, gnss, self.board].compactMap { $0 }, from: plot) }
-    // Obstacles are found before anything is computed.
+    // Problems with the output are found before the computation.
     let picture = try plot.map { try ExportOutput(path: $0, replaces: force) }
     let board = try board.map { try BoardSource(file: $0).load() }
     let chip = board?.imu
@@ -101,7 +101,7 @@ struct Fuse: ParsableCommand {
     var section = 0
     while output.isTaken || picture != nil, let sample = samples.next() {
       if sample.section != section {
-        // The clock has started again, and so does everything.
+        // The clock has restarted, so the fusion restarts too.
         section = sample.section
         filter = OrientationFilter(interval: samples.interval)
         last = nil
@@ -137,7 +137,7 @@ struct Fuse: ParsableCommand {
         filter = NavigationFilter(configuration)
       }
       while let stale = fix, stale.section < section {
-        // Behind the last sample of its section.
+        // The fix is later than the last sample of its section.
         refused += 1
         fix = fixes.next()
       }
@@ -158,13 +158,13 @@ struct Fuse: ParsableCommand {
     if let fault { Terminal.standardError("imu: \(fault)") }
   }
 
-  /// Reports rows that were left out, if there are any.
+  /// Reports rows that were left out, if any.
   private func summarize(bad: Int, refused: Int = 0) {
     if bad > 0 || refused > 0 { Terminal.standardError("bad_rows=\(bad) refused_fixes=\(refused)") }
   }
 }
 
-/// `x,y,z` in metres.
+/// A lever arm in the form `x,y,z`, in metres.
 struct LeverArm: ExpressibleByArgument {
   var metres: SIMD3<Double>
 

@@ -36,7 +36,7 @@ struct Info: ParsableCommand {
     var all = RecordingContents()
     let progress = RecordingProgress(total: recordings.messageCount)
     var before: (started: String?, correction: Int64) = (nil, 0)
-    // According to the last board file in service.
+    // The settings are those of the last board file in service.
     var settings: RecordSettings?
     var vanishedFileCount = 0
     for file in recordings.files {
@@ -119,7 +119,7 @@ struct Info: ParsableCommand {
     }
   }
 
-  /// One file.
+  /// The description of one file.
   private struct Description {
     var file: RecordingFiles.File
     var version: String?

@@ -39,7 +39,7 @@ struct Probe: ParsableCommand {
     if let write, access(write, F_OK) == 0 {
       throw CommandError(.noInput, "there is a file \(write) already", nextStep: "move it away, or name another one")
     }
-    // A user should not have to wait a minute for this.
+    // The user should not wait a minute to learn this.
     if let write, access(Probe.folder(of: write), W_OK) != 0 {
       throw Probe.isNotWritten(write, Errno(rawValue: errno))
     }
@@ -69,7 +69,7 @@ struct Probe: ParsableCommand {
       Terminal.standardOutput("\nfor a board file (--write makes a whole one):\n  \(board.snippet)")
     }
     if isEmpty, refusedCount > 0, refusedCount == ports.count + buses.count {
-      // The wiring there is unknown.
+      // The wiring is unknown on this machine.
       throw CommandError(
         .unavailable, "nothing could be looked at", nextStep: "see above")
     }
@@ -97,7 +97,7 @@ struct Probe: ParsableCommand {
     }
   }
 
-  /// Where a file is; `.` for a name alone.
+  /// The folder of a file; `.` for a bare name.
   private static func folder(of path: String) -> String {
     let folder = FilePath(path).removingLastComponent().string
     return folder.isEmpty ? "." : folder
@@ -108,7 +108,7 @@ struct Probe: ParsableCommand {
       .inputOutput, "\(path) cannot be written: \(error)", nextStep: "--write to another folder, or without it")
   }
 
-  /// Says why something was of no use: there is no board file yet that could be wrong.
+  /// Explains why a device could not be used. There is no board file yet that could be wrong.
   private func explain(_ path: String, _ error: HardwareError, seeing pattern: String) {
     let nextStep = if case .notFound = error { "see what there is: ls \(pattern)" } else { error.nextStep }
     Terminal.standardOutput("\(path): \(error.summary)\(nextStep.map { "; next: \($0)" } ?? "")")
@@ -117,7 +117,7 @@ struct Probe: ParsableCommand {
   private func probe(port path: String, _ refusedCount: inout Int) -> ProbedBoard.Receiver? {
     Terminal.standardError("listening on \(path) …")
     let machine = MachineFiles()
-    // The kernel's messages and a login's echo garble the receiver's output, and the other way round.
+    // The kernel's messages and a login's echo garble the receiver's output, and the receiver's output disturbs them.
     if let console = SerialConsole(port: path, on: machine) {
       Terminal.standardOutput("\(path): \(console); next: \(console.nextStep)")
     }

@@ -75,7 +75,7 @@ struct Record: ParsableCommand {
     try finish(target, ending, seconds: receiver.seconds)
   }
 
-  /// A line of JSON.
+  /// The request, as a line of JSON.
   private var request: String {
     let names = parts.flatMap(Record.parts)?.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
     let chosen = names.map { ", \"parts\": [\($0)]" } ?? ""
@@ -90,7 +90,7 @@ struct Record: ParsableCommand {
     do {
       return try HubConnection.open(socket) { $0.record }
     } catch let error as CommandError where error.code == .unavailable {
-      // Asking for the devices wakes nothing.
+      // A request for the devices wakes nothing.
       guard (try? HubConnection.open(socket) { $0.devices }) != nil else { throw error }
       throw CommandError(
         .unavailable, "the hub that is running has no record.sock: it is older than this program",
@@ -101,7 +101,7 @@ struct Record: ParsableCommand {
   // MARK: The end
 
   private func finish(_ target: RecordTarget, _ ending: RecordReceiver.Ending, seconds: Double) throws {
-    // The reader has seen enough.
+    // The reader has closed the output.
     if case .failed(.brokenPipe) = ending { return }
     if case .interrupted = ending {
       Terminal.standardError("\(target.name) is left as it is, without an end; sensorhub info reads its messages")
@@ -140,7 +140,9 @@ struct Record: ParsableCommand {
     if target.isFile { Terminal.standardOutput("  next: sensorhub info \(ShellText.word(path))") }
   }
 
-  /// Repairs a file without an end; returns whether it had one, and its present state in words.
+  /// Repairs a file without an end.
+  ///
+  /// - Returns: whether it had an end, and its present state in words
   private func mend(
     _ target: RecordTarget, after ending: RecordReceiver.Ending
   ) throws(CommandError) -> (isWhole: Bool, state: String) {

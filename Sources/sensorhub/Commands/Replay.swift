@@ -73,10 +73,10 @@ struct Replay: ParsableCommand {
     try print(first, input, board)
   }
 
-  /// Whether it is played to clients.
+  /// Whether clients can watch the replay.
   var isServed: Bool { if case .max = rate { false } else { true } }
 
-  /// Plays to clients at the pace that was asked for.
+  /// Plays to clients at the requested rate.
   func serve() async throws {
     guard case .times(let factor) = rate else { return }
     let (input, first, board) = try opened()
@@ -86,7 +86,7 @@ struct Replay: ParsableCommand {
       board, on: ReplayStage(first: first, board: board, isLog: input.isLog),
       times: input.times(from: first), rate: factor, staysAtEnd: stay, socket: socket,
       open: { start in
-        // A log is gone through to there.
+        // A log is always read from its beginning.
         let from = isOfHub ? start.map { ExportTime.instant(UTCTime(nanosecondsSince1970: $0)) } ?? from : nil
         return try ReplayInput(files, from: from, to: to, board: boardFile)
       })
@@ -94,7 +94,7 @@ struct Replay: ParsableCommand {
   }
 
   private func opened() throws -> (ReplayInput, first: ReplayedMessage, Board) {
-    // On a terminal the states show themselves how far it is.
+    // On a terminal the states themselves show the progress.
     let input = try ReplayInput(
       files, from: from, to: to, board: board, showsProgress: !isServed && isatty(STDOUT_FILENO) == 0)
     guard let first = try input.next() else {
@@ -114,14 +114,14 @@ struct Replay: ParsableCommand {
     )
   }
 
-  /// Prints the states as fast as they come.
+  /// Prints the states as fast as possible.
   private func print(_ first: ReplayedMessage, _ input: ReplayInput, _ board: Board) throws {
     let output = try ExportOutput(path: nil, replaces: false)
     let stage = ReplayStage(first: first, board: board, isLog: input.isLog)
     var player = ReplayPlayer(on: stage)
     let host = HubHost(Hub(board: board, on: stage.machine), version: SensorHub.version)
     let lines = StateLines()
-    // A recording has the inputs of the fusion, whatever its devices say; a log has its receiver's sentences alone.
+    // A recording has the inputs of the fusion. A log has only the sentences of its receiver.
     let parts: Set<StatePart> = input.isLog ? .all : []
     let states = (stateRate?.states(of: host, parts: parts) ?? host.state(rateHz: nil, parts: parts))
       .subscribe(as: "replay", receiveValue: { lines.append($0) })
@@ -137,7 +137,7 @@ struct Replay: ParsableCommand {
       player.end()
       try lines.flush(beyond: 0, to: output)
     } catch Errno.brokenPipe {
-      // The reader has seen enough.
+      // The reader has closed the output.
       return
     } catch let error as Errno {
       throw CommandError(

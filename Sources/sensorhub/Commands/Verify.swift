@@ -4,7 +4,7 @@ import Glibc
 import MonotonicTime
 import Outputs
 
-/// Proves the devices of a running hub, one after the other, and writes a report that can be filed.
+/// Tests the devices of a running hub one after the other, and writes a report.
 struct Verify: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Prove each device of a running hub: identity, measurements, errors, power cycles.",
@@ -49,7 +49,7 @@ struct Verify: ParsableCommand {
     if !(1...3600).contains(within) { throw ValidationError("--within must be from 1 to 3600") }
   }
 
-  /// What the hub says of a device, and no more than is needed.
+  /// The needed part of the hub's report about a device.
   private struct Device: Decodable {
     var id, kind, title, power: String
     var holders: [String]
@@ -75,7 +75,7 @@ struct Verify: ParsableCommand {
         .noInput, "the hub has no device '\(unknown)'",
         nextStep: "name one of \(all.map(\.id).joined(separator: ", "))")
     }
-    // Before the devices are woken: a file that cannot be made is known at once.
+    // The file is made before the devices wake, so that an error appears at once.
     let file = try report.map { try ExportOutput(path: $0, replaces: false) }
     var results: [DeviceVerification] = []
     for one in all where device.isEmpty || device.contains(one.id) {
@@ -140,7 +140,7 @@ struct Verify: ParsableCommand {
 
   private func current(_ id: String) throws -> Device? { try devices().first { $0.id == id } }
 
-  /// Wakes what measures the parts, and lets it go.
+  /// Wakes the devices for some parts of the state, and releases them.
   ///
   /// - Parameter time: how long to measure after the first value
   /// - Returns: the time until the first value; `nil` if there is none
@@ -157,7 +157,7 @@ struct Verify: ParsableCommand {
     var deadline = start + .milliseconds(Int64(within * 1000))
     while case .text(let line) = connection.nextLine(by: deadline) {
       guard let state = try? JSONDecoder().decode(VerifiedState.self, from: Data(line)) else { continue }
-      // What is older was measured for others.
+      // Older values were measured for other clients.
       guard result.has(state, since: Double(start.nanoseconds) / 1e9) else { continue }
       if time > 0 { result.take(state) }
       guard first == nil else { continue }
@@ -176,7 +176,7 @@ struct Verify: ParsableCommand {
       guard let device = try current(id) else { return false }
       if device.holders.contains(where: { !$0.hasPrefix("verify") }) { return nil }
       if ["off", "asleep", "awake"].contains(device.power) { return true }
-      // It lingers for as long as the board file says.
+      // The device stays on during its idle timeout.
       usleep(100_000)
     }
     return false
@@ -205,7 +205,7 @@ struct Verify: ParsableCommand {
     withUnsafeBytes(of: &field) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
   }
 
-  /// Of the board: `Raspberry Pi 4 Model B Rev 1.4`; `nil` on a machine without a device tree.
+  /// The board's model, for example `Raspberry Pi 4 Model B Rev 1.4`; `nil` on a machine without a device tree.
   private static var model: String? {
     guard let file = fopen("/proc/device-tree/model", "re") else { return nil }
     defer { fclose(file) }

@@ -90,7 +90,7 @@ struct Watch: ParsableCommand {
         + "good as it is. 120 with --once, 60 with --every.", valueName: "seconds"))
   var within: Double?
 
-  /// With --once.
+  /// The time limit of --once.
   private var patience: Double { within ?? 120 }
 
   @Flag(help: "Print the states as JSON, one a line.")
@@ -129,7 +129,7 @@ struct Watch: ParsableCommand {
     }
   }
 
-  /// What the hub is asked for.
+  /// The request to the hub.
   private func request() throws(ViewRequest.Mistake) -> ViewRequest {
     var values = ViewRequest.Values()
     // A user who wants one state wants it at once.
@@ -142,7 +142,7 @@ struct Watch: ParsableCommand {
     return try ViewRequest(values)
   }
 
-  /// Whether `--within` says how long the hub may take, rather than how long this program waits.
+  /// Whether `--within` limits the hub's time, instead of this program's wait.
   private var isWithinTheHubs: Bool { every != nil || maxAge != nil || error != nil }
 
   private func validateSchedule() throws {
@@ -179,12 +179,12 @@ struct Watch: ParsableCommand {
     try show(hub, on: panel)
   }
 
-  /// The interval at which it checks the devices' problems.
+  /// The interval at which the devices' problems are checked.
   private static let look = Duration.seconds(1)
 
-  /// Shows states as they come, and the devices' problems, also without any state.
+  /// Shows states as they arrive, and the devices' problems even without a state.
   ///
-  /// - Parameter panel: `nil` to print lines
+  /// - Parameter panel: the panel to draw; `nil` to print lines
   private func show(_ hub: any WatchedHub, on panel: StatePanel?) throws {
     let clock = MonotonicClock()
     var lines = ConditionLines()
@@ -193,7 +193,7 @@ struct Watch: ParsableCommand {
     while true {
       if clock.now >= nextLook {
         let report = hub.knownReport()
-        // After the report: a slow one must leave time for states.
+        // This is set after the report, so that a slow report leaves time for states.
         nextLook = clock.now + Watch.look
         if let report {
           mark = DevicesOfHub.mark(of: report.devices)
@@ -228,7 +228,7 @@ struct Watch: ParsableCommand {
   }
 
   private func printFixes(_ request: ViewRequest) throws {
-    // A hub elsewhere may be older and know no schedules: it takes this for nothing that is wanted, and sleeps on.
+    // An old hub elsewhere may not know schedules. It takes this as an empty request, and sleeps on.
     let states = place == nil ? "" : "\"rateHz\": 0, "
     let hub = try watchedHub("{\(states)\(request.members)\"name\": \"watch\"}")
     if Watch.awaited([.position], of: try hub.devices()).isEmpty {
@@ -238,10 +238,10 @@ struct Watch: ParsableCommand {
     try show(hub, on: nil)
   }
 
-  /// How much longer than the hub this waits for an answer.
+  /// How much longer than the hub this program waits for an answer.
   private static let answerTime = Duration.seconds(10)
 
-  /// Prints the one state that the hub sends: the last one if it is fresh enough, else a new one.
+  /// Prints the one state that the hub sends: the last one if it is fresh enough, or a new one.
   private func printCurrent(_ request: ViewRequest) throws {
     let start = MonotonicClock().now
     let states = place == nil ? "" : "\"rateHz\": 0, "
@@ -271,7 +271,7 @@ struct Watch: ParsableCommand {
     text.split(separator: ",", omittingEmptySubsequences: false).map { String($0.filter { $0 != " " }) }
   }
 
-  /// The time before it says for what it waits.
+  /// The time after which the program says what it waits for.
   private static let silence = Duration.seconds(5)
 
   private func printOne(from hub: any WatchedHub) throws {
@@ -311,10 +311,10 @@ struct Watch: ParsableCommand {
       nextStep: "sensorhub devices says what each device does; --within waits longer")
   }
 
-  /// The awaited contents of a state: the requested parts for which there are devices.
+  /// The expected contents of a state: the requested parts for which there are devices.
   private static func awaited(_ parts: Set<StatePart>?, of devices: [DevicesOfHub.Device]) -> [StatePart] {
     let kinds = Set(devices.map(\.kind))
-    // A receiver's other values come with its position, and those of an inertial sensor with its attitude.
+    // A receiver's other values arrive with its position, and those of an inertial sensor with its attitude.
     let wanted = (parts ?? [.position]).map { part -> (StatePart, String) in
       switch part {
       case .position, .altitude, .motion, .time, .satellites: (.position, "receiver")
@@ -327,21 +327,21 @@ struct Watch: ParsableCommand {
     return StatePart.allCases.filter { part in wanted.contains { $0.0 == part && kinds.contains($0.1) } }
   }
 
-  /// How good a fix on a schedule is.
+  /// A text about the quality of a scheduled fix.
   private func outcome(_ line: [UInt8]) -> String {
     guard every != nil || error != nil, let outcome = ScheduledFixReport.outcome(line) else { return "" }
     let radius = outcome.radius.map { "95 % within \(Text.fixed($0, 1)) m" }
     let found = outcome.still ? "still" + (radius.map { ", \($0)" } ?? "") : radius ?? "a fix"
-    // A fix that is as good as the budget has it is none that came too late.
+    // A fix that meets the budget's relaxed accuracy did not come too late.
     let isLess = outcome.relaxed?.accuracy.map { (outcome.radius ?? .infinity) <= $0 } ?? false
     let verdict = outcome.met || isLess ? found : "time ran out" + (radius.map { ": \($0)" } ?? "")
     return "  " + verdict + (outcome.relaxed.map(shortage) ?? "")
   }
 
-  /// The part of the request that is relaxed for lack of energy; unchanged parts are not mentioned.
+  /// The relaxed part of the request; unchanged parts are omitted.
   private func shortage(_ left: ScheduledFixReport.Wish) -> String {
     var parts: [String] = []
-    // Both are rounded in a message.
+    // Both values are rounded in a message.
     if let every, left.every > every + 0.001 { parts.append("every \(Text.duration(seconds: left.every))") }
     if let accuracy, let metres = left.accuracy, metres > accuracy + 0.01 {
       parts.append("\(Text.fixed(metres, metres < 10 ? 1 : 0)) m will do")
@@ -349,7 +349,9 @@ struct Watch: ParsableCommand {
     return parts.isEmpty ? "" : ", \(parts.joined(separator: ", ")) as energy is short"
   }
 
-  /// Returns whether the output is still read.
+  /// Prints a state.
+  ///
+  /// - Returns: whether the output is still read
   @discardableResult
   private func print(_ line: [UInt8], _ mark: String? = nil) -> Bool {
     if json { return Terminal.standardOutput(json: String(decoding: line, as: UTF8.self)) }
@@ -359,7 +361,7 @@ struct Watch: ParsableCommand {
 }
 
 extension StatePart {
-  /// Whether a state has the contents of this part, and not from before a sleep.
+  /// Whether a state contains this part, and not from before a sleep.
   fileprivate func isIn(_ state: FusedState) -> Bool {
     switch self {
     case .magneticField: state.magneticField != nil

@@ -2,10 +2,10 @@ import Devices
 import Glibc
 import HardwareIO
 
-/// The board file for the findings of `probe`.
+/// The board file that `probe` makes from its findings.
 struct ProbedBoard {
   struct Receiver {
-    /// By the name that lasts.
+    /// The port under its stable name.
     var port: String
     var speed: BaudRate
   }
@@ -88,7 +88,7 @@ struct ProbedBoard {
     return receivers + chips
   }
 
-  /// `gps`, then `gps2`.
+  /// An ID such as `gps`, then `gps2`.
   private static func id(_ kind: String, _ index: Int) -> String { index == 0 ? kind : "\(kind)\(index + 1)" }
 
   private static var hostName: String {
@@ -101,7 +101,7 @@ struct ProbedBoard {
 }
 
 extension ChipKind {
-  /// What most people would call such a device.
+  /// The usual ID of such a device.
   fileprivate var usualID: String {
     switch self {
     case .imu: "imu"

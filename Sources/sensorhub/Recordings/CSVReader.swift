@@ -2,25 +2,25 @@ import Glibc
 import HardwareIO
 import Recording
 
-/// Reads a table of numbers with a heading line: the wanted columns, in whatever order they stand, and none of the others.
+/// Reads the wanted columns of a table of numbers with a heading line, in any order.
 struct CSVReader {
-  /// A recording of days; an endless source, such as a device, is refused.
+  /// The largest file, a recording of days. The limit refuses an endless source, such as a device.
   private static let limit = 1 << 31
 
   private let bytes: [UInt8]
   private let firstRow: Int
   private var position = 0
-  /// For each column of the file, its place among the wanted ones.
+  /// For each column of the file, its place among the wanted columns.
   private var places: [Int?] = []
   private let requiredCount: Int
-  /// Values of the row read last, in the order they were asked for; NaN where an optional one is absent or empty.
+  /// The values of the last row, in the requested order; NaN if an optional value is missing or empty.
   private(set) var row: [Double]
-  /// Rows left out because a required value was missing or no number.
+  /// The number of rows that were left out because a required value was missing or no number.
   private(set) var badCount = 0
 
   /// - Parameters:
-  ///   - required: columns without which there is nothing to read
-  ///   - optional: columns that may be absent
+  ///   - required: the columns that must exist
+  ///   - optional: the columns that may be missing
   init(path: String, required: [String], optional: [String] = []) throws(CommandError) {
     do throws(Files.Errno) {
       bytes = try Files.bytes(of: path, limit: CSVReader.limit)
@@ -43,13 +43,15 @@ struct CSVReader {
     }
   }
 
-  /// Back to the first row.
+  /// Returns to the first row.
   mutating func rewind() {
     position = firstRow
     badCount = 0
   }
 
-  /// Reads the next good row; returns whether there was one.
+  /// Reads the next valid row.
+  ///
+  /// - Returns: whether there was one
   mutating func next() -> Bool {
     while position < bytes.count {
       for index in row.indices { row[index] = .nan }
@@ -63,7 +65,9 @@ struct CSVReader {
     return false
   }
 
-  /// Fills in `row`; returns where the line ends, and whether all that it holds are numbers.
+  /// Parses a line into `row`.
+  ///
+  /// - Returns: the end of the line, and whether all its values are numbers
   private mutating func parseLine(_ buffer: UnsafeBufferPointer<UInt8>) -> (end: Int, isGood: Bool) {
     var index = position
     var column = 0

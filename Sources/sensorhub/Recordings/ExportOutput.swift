@@ -4,11 +4,11 @@ import MCAP
 import Outputs
 import SystemPackage
 
-/// Where an export goes: standard output, or a file that is there only once it is whole.
+/// The destination of an export: standard output, or a file that appears only when it is complete.
 final class ExportOutput: TrackOutput {
-  /// `nil` for standard output.
+  /// The path of the file; `nil` for standard output.
   private let path: String?
-  /// The file that becomes the result at the end; `nil` if it is written in place.
+  /// The temporary file that becomes the result at the end; `nil` if the result is written in place.
   private let temporaryPath: String?
   private let file: FileDescriptor
   /// Whether to remove the written part if the export does not complete.
@@ -16,7 +16,7 @@ final class ExportOutput: TrackOutput {
   private let replaces: Bool
   private var isFinished = false
 
-  /// - Parameter replaces: whether a file that is there already may go
+  /// - Parameter replaces: whether an existing file may be replaced
   init(path: String?, replaces: Bool) throws(CommandError) {
     self.path = path
     guard let path else {
@@ -30,7 +30,7 @@ final class ExportOutput: TrackOutput {
     var status = stat()
     let isThere = stat(path, &status) == 0
     let isFile = status.st_mode & S_IFMT == S_IFREG
-    // With --force a pipe or a device is written to as it is.
+    // With --force, a pipe or a device is written to directly.
     let isBeside = !isThere || isFile
     let inPlace = isBeside || !replaces ? 0 : try OutputLink.flag(for: path)
     temporaryPath = isBeside ? "\(path).part-\(getpid())" : nil
@@ -64,13 +64,13 @@ final class ExportOutput: TrackOutput {
 
   var name: String { path.map { "'\($0)'" } ?? "standard output" }
 
-  /// Whether this would fill a terminal.
+  /// Whether the output is a terminal.
   let isTerminal: Bool
 
   func write(_ bytes: UnsafeRawBufferPointer) throws(Errno) {
     do {
       if isTerminal {
-        // A receiver's output may be any bytes.
+        // A receiver's output may contain any bytes.
         let text = String(decoding: bytes.filter { $0 != UInt8(ascii: "\r") }, as: UTF8.self)
         _ = try file.writeAll(Text.printableLines(text).utf8)
       } else {
@@ -81,7 +81,7 @@ final class ExportOutput: TrackOutput {
     }
   }
 
-  /// The file is whole.
+  /// Completes the file.
   func finish() throws(CommandError) {
     guard let path, !isFinished else { return }
     isFinished = true
@@ -97,7 +97,7 @@ final class ExportOutput: TrackOutput {
         unlink(temporaryPath)
         return
       }
-      // Not every disk knows links: a stick does not.
+      // Some file systems have no links, for example that of a memory stick.
       guard errno == EPERM || errno == EOPNOTSUPP, access(path, F_OK) != 0 else { return try fail(errno, path) }
     }
     if rename(temporaryPath, path) != 0 { try fail(errno, path) }
@@ -109,7 +109,7 @@ final class ExportOutput: TrackOutput {
   }
 }
 
-/// The same for an MCAP writer.
+/// An export's output for an MCAP writer.
 struct ExportSink: MCAPSink {
   let output: ExportOutput
 

@@ -2,7 +2,7 @@ import Fusion
 import Outputs
 import SystemPackage
 
-/// Draws the results of the fusion: the track, the attitude and the sigmas, as an SVG for any browser.
+/// Draws the results of the fusion as an SVG: the track, the attitude and the sigmas.
 struct FusedPlot {
   private struct Point {
     var time: Double
@@ -12,7 +12,7 @@ struct FusedPlot {
     var mode: FusedState.Mode
   }
 
-  /// More points than this no screen resolves: then every other one is left out, again and again.
+  /// The maximum number of points, which no screen exceeds. Beyond it, every other point is removed.
   private static let limit = 4000
   private static let width = 900.0
   private static let panelHeight = 260.0
@@ -86,7 +86,7 @@ struct FusedPlot {
       """
   }
 
-  /// East to the right, north up, one scale for both; dead reckoning in another colour.
+  /// The track: east to the right, north up, one scale for both; dead reckoning has another colour.
   private func trackPanel(_ path: [(x: Double, y: Double, isCoasting: Bool)]) -> String {
     let (left, right) = range(path.map(\.x))
     let (bottom, top) = range(path.map(\.y))
@@ -135,7 +135,7 @@ struct FusedPlot {
     return lines.joined(separator: "\n")
   }
 
-  /// Never empty, so that nothing is divided by zero.
+  /// The range of values. It is never empty, to avoid a division by zero.
   private func range(_ values: [Double]) -> (Double, Double) {
     let (low, high) = (values.min() ?? 0, values.max() ?? 0)
     return high - low < 1e-9 ? (low - 0.5, high + 0.5) : (low, high)

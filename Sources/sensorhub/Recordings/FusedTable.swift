@@ -2,7 +2,7 @@ import Fusion
 import Outputs
 import SystemPackage
 
-/// Writes fused measurements to standard output, a row each.
+/// Writes fused measurements to standard output, one per row.
 struct FusedTable: ~Copyable {
   private let frame: Fuse.Frame
   private var text = JSONWriter(capacity: 1 << 17)

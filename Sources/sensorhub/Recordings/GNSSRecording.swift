@@ -7,24 +7,23 @@ struct GNSSRecording {
   private let headingOffsetDegrees: Double
 
   /// - Parameters:
-  ///   - path: of a table, or of a recording
-  ///   - headingOffsetDegrees: what must be added to stated headings
+  ///   - path: the path of a table, or of a recording
+  ///   - headingOffsetDegrees: the offset that is added to stated headings
   init(path: String, headingOffsetDegrees: Double = 0) throws(CommandError) {
     table = try .fixes(path)
     self.headingOffsetDegrees = headingOffsetDegrees
   }
 
-  /// Rows left out, those among them whose time does not advance.
+  /// The number of rows that were left out, including those whose time does not advance.
   var badCount: Int { table.badCount + order.droppedCount }
 
-  /// The next fix in the order of their times, and after how many starts of the recorder's clock; rows of quality
-  /// 0 hold none.
+  /// The next fix in the order of time, and the number of clock restarts before it; rows of quality 0 contain no fix.
   mutating func next() -> (section: Int, fix: GNSSMeasurement)? {
     while let (section, row) = order.next(of: &table) {
       if row[15] == 0 { continue }
       func vector(_ first: Int, orElse missing: Double) -> SIMD3<Double> {
         let values = SIMD3(row[first], row[first + 1], row[first + 2])
-        // NaN differs from itself.
+        // NaN differs from itself, so this finds missing values.
         return values.replacing(with: missing, where: values .!= values)
       }
       let velocity = SIMD3(row[7], row[8], row[9])

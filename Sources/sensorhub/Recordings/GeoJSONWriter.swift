@@ -2,17 +2,16 @@ import Outputs
 import Recording
 import SystemPackage
 
-/// A track as GeoJSON (RFC 7946): one feature, a line for each segment, which is cut where it crosses the antimeridian
-/// (section 3.1.9). Heights are above the ellipsoid, as the RFC requires. A segment of one point is no line there, and
-/// left out.
+/// A track as GeoJSON (RFC 7946): one feature with a line for each segment. Lines are cut at the antimeridian (section
+/// 3.1.9). Heights are above the ellipsoid, as the RFC requires. A segment of one point is no line, and is left out.
 ///
-/// The times and the sigmas are in lists like those of the coordinates. They follow all of these, so they are kept
+/// The times and the sigmas are in lists like the coordinates. They follow after all coordinates, so they are kept
 /// until the end.
 struct GeoJSONWriter: TrackWriter, ~Copyable {
   private let output: ExportOutput
   private let name: String
   private var text = JSONWriter(capacity: 1 << 17)
-  /// The segment that has not ended: whether it is a line shows with its second point.
+  /// The open segment. Its second point shows that it is a line.
   private var coordinates = JSONWriter()
   private var lineTimes = JSONWriter()
   private var lineSigmas = JSONWriter()
@@ -20,7 +19,7 @@ struct GeoJSONWriter: TrackWriter, ~Copyable {
   private var times = JSONWriter()
   private var sigmas = JSONWriter()
   private var hasLines = false
-  /// The one before, of the same segment.
+  /// The previous point of the same segment.
   private var last: TrackPoint?
 
   init(_ output: ExportOutput, name: String) {

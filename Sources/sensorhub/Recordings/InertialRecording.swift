@@ -4,15 +4,15 @@ import Hub
 /// Recorded measurements of an IMU, in the body's axes.
 struct InertialRecording {
   struct Sample {
-    /// Of how many starts of the recorder's clock before it.
+    /// The number of clock restarts before the sample.
     var section: Int
-    /// Seconds.
+    /// The time in seconds.
     var time: Double
-    /// rad/s
+    /// The angular rate, rad/s.
     var gyroscope: SIMD3<Double>
-    /// Specific force, m/s²
+    /// The specific force, m/s².
     var accelerometer: SIMD3<Double>
-    /// Microtesla; `nil` where the row has none.
+    /// The field in microtesla; `nil` if the row has none.
     var magnetometer: SIMD3<Double>?
   }
 
@@ -24,9 +24,9 @@ struct InertialRecording {
   private var order = TimeOrder()
 
   /// - Parameters:
-  ///   - path: of a table, or of a recording
-  ///   - device: of a recording of several, the ID of the one that is wanted
-  ///   - mount, calibration: of the chip, where the recording is in its own axes
+  ///   - path: the path of a table, or of a recording
+  ///   - device: the ID of the wanted device, if a recording has several
+  ///   - mount, calibration: the chip's, if the recording is in the chip's axes
   init(
     path: String, device: String? = nil, mount: MountMatrix = .identity, calibration: InertialCalibration = .init()
   ) throws(CommandError) {
@@ -40,10 +40,10 @@ struct InertialRecording {
     table.rewind()
   }
 
-  /// Rows left out, those among them whose time does not advance.
+  /// The number of rows that were left out, including those whose time does not advance.
   var badCount: Int { table.badCount + order.droppedCount }
 
-  /// The next sample in the order of their times.
+  /// The next sample in the order of time.
   mutating func next() -> Sample? {
     guard let (section, row) = order.next(of: &table) else { return nil }
     let field = SIMD3(row[7], row[8], row[9])

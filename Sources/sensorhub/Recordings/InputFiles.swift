@@ -1,9 +1,9 @@
 import CLinux
 import Glibc
 
-/// The files that a command reads: its output must not replace them.
+/// The files that a command reads. Its output must not replace them.
 enum InputFiles {
-  /// Throws if a path leads to one of them, under any name.
+  /// Throws if the output path leads to one of the input files, under any name.
   static func protect(_ paths: [String], from output: String) throws(CommandError) {
     var target = stat()
     guard stat(output, &target) == 0, target.st_mode & S_IFMT == S_IFREG else { return }

@@ -2,10 +2,10 @@ import Outputs
 import Recording
 import SystemPackage
 
-/// A track as KML 2.2 with Google's extensions: a `gx:Track` for each segment, which Google Earth plays and GDAL reads as
-/// a line.
+/// A track as KML 2.2 with Google's extensions: a `gx:Track` for each segment, which Google Earth plays and GDAL reads
+/// as a line.
 ///
-/// In one all times come first, then all places, then what belongs to them: a segment is kept until it ends.
+/// In a `gx:Track` all times come first, then all places, then the other values, so a segment is kept until it ends.
 struct KMLWriter: TrackWriter, ~Copyable {
   private let output: ExportOutput
   private let name: String
@@ -65,7 +65,7 @@ struct KMLWriter: TrackWriter, ~Copyable {
     guard count > 0 else { return }
     segmentCount += 1
     text.text("<Placemark><name>\(segmentCount): \(firstTime)</name><styleUrl>#track</styleUrl>\n<gx:Track>\n")
-    // Above mean sea level; on the ground if the height is unknown, rather than at zero.
+    // Heights are above mean sea level. If they are unknown, the track is on the ground, and not at zero.
     text.text("<altitudeMode>\(hasHeights ? "absolute" : "clampToGround")</altitudeMode>\n")
     try flush()
     try output.write(UnsafeRawBufferPointer(times.bytes))

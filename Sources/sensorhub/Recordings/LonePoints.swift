@@ -1,4 +1,4 @@
-/// Counts the points of a track that no line is drawn through: each is a segment by itself.
+/// Counts the points of a track without a line, because each is a segment by itself.
 struct LonePoints {
   private(set) var count = 0
   private(set) var totalCount = 0
@@ -10,7 +10,7 @@ struct LonePoints {
     totalCount += 1
   }
 
-  /// After the last point.
+  /// Call this after the last point.
   mutating func finish() {
     if segmentCount == 1 { count += 1 }
     segmentCount = 0

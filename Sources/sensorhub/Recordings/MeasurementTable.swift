@@ -1,12 +1,14 @@
-/// Rows of numbers, whatever file they come from: the wanted columns in a fixed order, the time in seconds first.
+/// Rows of numbers from any file, with the wanted columns in a fixed order. The first column is the time in seconds.
 protocol MeasurementTable {
-  /// The row that was read last; NaN where a value is unknown.
+  /// The last row; NaN for unknown values.
   var row: [Double] { get }
-  /// Rows that were left out.
+  /// The number of rows that were left out.
   var badCount: Int { get }
-  /// Reads the next good row; returns whether there was one.
+  /// Reads the next valid row.
+  ///
+  /// - Returns: whether there was one
   mutating func next() -> Bool
-  /// Back to the first row.
+  /// Returns to the first row.
   mutating func rewind()
 }
 
@@ -17,9 +19,9 @@ enum MeasurementFile: MeasurementTable {
   case table(CSVReader)
   case recording(RecordedRows)
 
-  /// Of an inertial sensor: t,gx,gy,gz,ax,ay,az,mx,my,mz.
+  /// An inertial sensor's measurements: t,gx,gy,gz,ax,ay,az,mx,my,mz.
   ///
-  /// - Parameter device: of a recording of several, the ID of the one that is wanted
+  /// - Parameter device: the ID of the wanted device, if a recording has several
   static func inertial(_ path: String, device: String? = nil) throws(CommandError) -> MeasurementFile {
     if RecordedRows.isRecording(path) { return .recording(try RecordedRows(inertial: [path], device: device)) }
     let columns = RecordedRows.inertialColumns
@@ -27,7 +29,7 @@ enum MeasurementFile: MeasurementTable {
       try CSVReader(path: path, required: Array(columns.prefix(7)), optional: Array(columns.dropFirst(7))))
   }
 
-  /// Of a receiver: t,lat,lon,alt, the sigmas, the velocity and its sigmas, quality.
+  /// A receiver's fixes: t,lat,lon,alt, the sigmas, the velocity and its sigmas, quality.
   static func fixes(_ path: String, device: String? = nil) throws(CommandError) -> MeasurementFile {
     if RecordedRows.isRecording(path) { return .recording(try RecordedRows(fixes: [path], device: device)) }
     let columns = RecordedRows.fixColumns
@@ -53,7 +55,7 @@ enum MeasurementFile: MeasurementTable {
   mutating func next() -> Bool {
     switch self {
     case .table(var table):
-      // Taken out during the change, because it would be copied otherwise.
+      // The value is taken out during the change, because it would be copied otherwise.
       self = .recording(RecordedRows())
       defer { self = .table(table) }
       return table.next()

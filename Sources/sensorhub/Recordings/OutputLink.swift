@@ -2,12 +2,12 @@ import CLinux
 import Glibc
 import HardwareIO
 
-/// What a link stands for that is in the place of a file to be written.
+/// Checks a link in the place of an output file.
 enum OutputLink {
-  /// Refuses the link of another user, which could lead to any file that this user, root say, may write. The kernel does that only in
-  /// folders such as /tmp.
+  /// Refuses a link of another user, which could lead to any file that this user, for example root, may write. The
+  /// kernel checks this only in folders such as /tmp.
   ///
-  /// - Returns: the flag with which open(2) follows no link that is put there later
+  /// - Returns: the flag with which open(2) does not follow a link that appears later
   static func flag(for path: String) throws(CommandError) -> Int32 {
     var status = stat()
     guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return O_NOFOLLOW }

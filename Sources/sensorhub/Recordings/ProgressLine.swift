@@ -2,9 +2,9 @@ import CLinux
 import Glibc
 import SystemPackage
 
-/// A line on standard error that is drawn over itself, if that is a terminal. It never waits for a stopped terminal.
+/// A line on standard error that is redrawn in place, if that is a terminal. It never waits for a stopped terminal.
 struct ProgressLine {
-  /// Whether it is a terminal.
+  /// Whether standard error is a terminal.
   let isShown = isatty(STDERR_FILENO) == 1
   private var hasShown = false
 
@@ -14,7 +14,7 @@ struct ProgressLine {
     ProgressLine.write("\r\(text)\u{1b}[K")
   }
 
-  /// Takes the line away, before anything else is printed.
+  /// Removes the line before anything else is printed.
   mutating func finish() {
     if hasShown { ProgressLine.write("\r\u{1b}[K") }
     hasShown = false

@@ -5,30 +5,29 @@ import MonotonicTime
 import Outputs
 import SystemPackage
 
-/// Writes the hub's recording, until its end.
+/// Receives the hub's recording until its end.
 struct RecordReceiver: ~Copyable {
-  /// How a recording has come to its end.
+  /// How a recording ended.
   enum Ending {
-    /// As requested: the time is over, or the user has pressed Ctrl-C. The hub has ended the file.
+    /// As requested: the time is over, or the user pressed Ctrl-C. The hub has ended the file.
     case asked
     /// The hub has closed the connection by itself.
     case closed
-    /// The hub was asked for the end, and does not answer.
+    /// The hub was asked to end, and does not answer.
     case silent
     /// The user does not want to wait for the end.
     case interrupted
-    /// The reader of the output has stopped reading, and the user has requested the end: this number of received bytes
-    /// is lost.
+    /// The reader of the output has stopped reading, and the user asked to end. This number of received bytes is lost.
     case stalled(byteCount: Int)
-    /// The output takes no more.
+    /// The output accepts no more bytes.
     case failed(Errno)
   }
 
-  /// How long a hub that is asked for the end may say nothing.
+  /// How long the hub may be silent after it was asked to end.
   private static let patience = Duration.seconds(30)
-  /// The time for which a reader may take nothing after a request for the end.
+  /// How long a reader may accept nothing after the user asked to end.
   private static let readerPatience = Duration.seconds(1)
-  /// A second Ctrl-C that comes with the first is the same one: `timeout` signals twice.
+  /// A second Ctrl-C within this time counts as the same one, because `timeout` signals twice.
   private static let shortestReaction = Duration.milliseconds(300)
 
   private let connection: HubConnection
@@ -36,17 +35,17 @@ struct RecordReceiver: ~Copyable {
   private let signals: EndSignals
   private let clock = MonotonicClock()
   private let start: MonotonicInstant
-  /// The time at which to request the end from the hub; `nil` to wait for the user.
+  /// When to ask the hub to end; `nil` to wait for the user.
   private let endsAt: MonotonicInstant?
   private var askedAt: MonotonicInstant?
-  /// The time of the user's first request for the end.
+  /// When the user first asked to end.
   private var signalledAt: MonotonicInstant?
-  /// When the hub last said something, since it was asked.
+  /// When the hub last sent something after it was asked.
   private var heardAt: MonotonicInstant?
   private var progress = ProgressLine()
   private var progressAt: MonotonicInstant
   private var buffer = [UInt8](repeating: 0, count: 1 << 16)
-  /// The hub's answer in place of a recording.
+  /// The hub's refusal, which replaces a recording.
   private var refusal: [UInt8] = []
 
   init(_ connection: consuming HubConnection, to target: RecordTarget, for duration: Duration?, signals: EndSignals) {
@@ -58,10 +57,10 @@ struct RecordReceiver: ~Copyable {
     progressAt = start
   }
 
-  /// Since the beginning, as long as has been recorded.
+  /// The duration of the recording so far.
   var seconds: Double { ((askedAt ?? clock.now) - start).inSeconds }
 
-  /// - Throws: if the hub records nothing for this one
+  /// - Throws: if the hub refuses to record for this client
   mutating func run() throws(CommandError) -> Ending {
     defer { progress.finish() }
     while true {
@@ -84,7 +83,9 @@ struct RecordReceiver: ~Copyable {
     return askedAt == nil ? .closed : .asked
   }
 
-  /// Takes a received signal; returns whether the user does not want to wait for the end.
+  /// Takes a received signal.
+  ///
+  /// - Returns: whether the user does not want to wait for the end
   private mutating func hear() -> Bool {
     guard let number = signals.next() else { return false }
     if number == SIGINT, let askedAt, clock.now >= askedAt + RecordReceiver.shortestReaction { return true }
@@ -93,7 +94,7 @@ struct RecordReceiver: ~Copyable {
     return false
   }
 
-  /// Asks for the end of the file, once.
+  /// Asks the hub to end the file, once.
   private mutating func ask() {
     guard askedAt == nil else { return }
     connection.endSending()
@@ -123,22 +124,26 @@ struct RecordReceiver: ~Copyable {
     return (descriptors[0].revents != 0, descriptors[1].revents != 0)
   }
 
-  /// At most a day, and no shorter than the remaining time.
+  /// The time until the deadline, at most a day, and not shorter than the remaining time.
   private static func milliseconds(from now: MonotonicInstant, to deadline: MonotonicInstant?) -> Int32 {
     deadline.map { Int32(min(max(($0 - now).inSeconds, 0), 86_400) * 1000) + 1 } ?? -1
   }
 
-  /// Takes received bytes; returns their number, 0 at the end.
+  /// Takes received bytes.
+  ///
+  /// - Returns: their number; 0 at the end
   private mutating func receive() -> Int {
     let count = buffer.withUnsafeMutableBytes { connection.receive(into: $0) }
     if count > 0, heardAt != nil { heardAt = clock.now }
-    // No MCAP file begins so.
+    // No MCAP file begins with this.
     guard count > 0, target.byteCount == 0, !refusal.isEmpty || buffer[0] == UInt8(ascii: "{") else { return count }
     refusal += buffer[..<count]
     return refusal.count < 1 << 16 ? count : 0
   }
 
-  /// Writes received bytes; returns the outcome at the end.
+  /// Writes received bytes.
+  ///
+  /// - Returns: the ending, if the recording is over
   private mutating func passOn(_ count: Int) throws(Errno) -> Ending? {
     if !refusal.isEmpty { return nil }
     if target.isFile {

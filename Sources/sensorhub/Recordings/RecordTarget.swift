@@ -3,23 +3,23 @@ import Glibc
 import MCAP
 import SystemPackage
 
-/// The destination of a requested recording: a file, which is written in place, so that received data stays in any
-/// case; or a pipe or a device.
+/// The destination of a requested recording: a pipe, a device, or a file. A file is written in place, so that received
+/// data always stays.
 final class RecordTarget {
-  /// `nil` for standard output.
+  /// The path; `nil` for standard output.
   let path: String?
   private(set) var byteCount: UInt64 = 0
   private let file: FileDescriptor
-  /// Whether it is a file, which can be repaired.
+  /// Whether the destination is a file, which can be repaired.
   let isFile: Bool
   private let isNew: Bool
-  /// The first bytes of all, and the last.
+  /// The first bytes of the file, and the last ones.
   private var first: [UInt8] = []
   private var last: [UInt8] = []
 
   /// - Parameters:
-  ///   - path: `nil` for standard output
-  ///   - replaces: whether a file that is there already may go; it does with the first bytes
+  ///   - path: the path; `nil` for standard output
+  ///   - replaces: whether an existing file may be replaced, which happens with the first bytes
   init(path: String?, replaces: Bool) throws(CommandError) {
     self.path = path
     guard let path else {
@@ -50,10 +50,10 @@ final class RecordTarget {
 
   var name: String { path.map { "'\($0)'" } ?? "standard output" }
 
-  /// Whether this would fill a terminal.
+  /// Whether the output is a terminal.
   var isTerminal: Bool { isatty(file.rawValue) == 1 }
 
-  /// Wait for this if it is no file; `writeSome` then never waits.
+  /// The descriptor to wait for if this is no file; `writeSome` then never blocks.
   var descriptor: Int32 { file.rawValue }
 
   func write(_ bytes: UnsafeRawBufferPointer) throws(Errno) {
@@ -66,7 +66,9 @@ final class RecordTarget {
     }
   }
 
-  /// Writes as much as a pipe takes at once that has any room; returns how much that was.
+  /// Writes as many bytes as a pipe accepts at once, if it has any room.
+  ///
+  /// - Returns: the number of written bytes
   func writeSome(_ bytes: UnsafeRawBufferPointer) throws(Errno) -> Int {
     let piece = UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(PIPE_BUF)))
     do {
@@ -86,20 +88,20 @@ final class RecordTarget {
 
   private static let magicByteCount = 8
 
-  /// Nothing has come: the file made for it is removed.
+  /// Removes the file that was made, because nothing was received.
   func discard() {
     if let path, isNew, byteCount == 0 { unlink(path) }
   }
 
-  /// Whether the file's end has come: it is the same as its beginning.
+  /// Whether the end of the file has arrived, which equals its beginning.
   var hasEnd: Bool { byteCount > 2 * RecordTarget.magicByteCount && first == last }
 
-  /// Returns once all is on the disk.
+  /// Returns once everything is on the disk.
   func synchronize() throws(Errno) {
     if isFile, fsync(file.rawValue) != 0 { throw Errno(rawValue: errno) }
   }
 
-  /// Repairs the file if necessary. On a full disk its last messages make room for its end.
+  /// Repairs the file if necessary. On a full disk, its last messages make room for its end.
   ///
   /// - Precondition: `isFile`
   func repair() throws(MCAPError) -> MCAPRepair {

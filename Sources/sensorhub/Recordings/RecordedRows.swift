@@ -8,31 +8,31 @@ import MonotonicTime
 import Outputs
 import Recording
 
-/// The inputs of the fusion in a recording as rows of a table, in the chips' own axes, before calibration and mount.
+/// The inputs of the fusion in a recording as rows of a table, in the chips' own axes, without calibration and mount.
 ///
-/// All in memory: an hour of an inertial sensor at 100 Hz is 29 MB.
+/// They are all in memory: an hour of an inertial sensor at 100 Hz takes 29 MB.
 struct RecordedRows: MeasurementTable {
   static let inertialColumns = ["t", "gx", "gy", "gz", "ax", "ay", "az", "mx", "my", "mz"]
   static let fixColumns = [
     "t", "lat", "lon", "alt", "sn", "se", "sd", "vn", "ve", "vd", "svn", "sve", "svd", "heading", "sheading",
   ]
-  /// Where a receiver tells no height, metres; as the hub takes it.
+  /// The sigma of an unknown height, metres, as in the hub.
   private static let unknownHeightSigma = 5000.0
 
   private let columnCount: Int
   private var values: [Double] = []
   private var position = 0
   private(set) var row: [Double]
-  /// Messages that could not be read.
+  /// The number of unreadable messages.
   private(set) var badCount = 0
 
-  /// No rows.
+  /// Makes a table without rows.
   init() {
     columnCount = 1
     row = []
   }
 
-  /// Whether a path is that of a recording, or of a folder.
+  /// Whether a path is a recording, or a folder.
   static func isRecording(_ path: String) -> Bool {
     var status = stat()
     guard stat(path, &status) == 0 else { return false }
@@ -47,9 +47,10 @@ struct RecordedRows: MeasurementTable {
     }
   }
 
-  /// The samples of an inertial sensor, each with the newest magnetic field that there was by then, once.
+  /// Reads the samples of an inertial sensor. Each newest magnetic field is added to one of them.
   ///
-  /// - Parameter device: the ID of the inertial sensor or the magnetometer that is wanted; the others are the board's preferred ones
+  /// - Parameter device: the ID of the wanted inertial sensor or magnetometer; for the other, the board's preferred one
+  ///   is used
   init(
     inertial paths: [String], device: String?, from: ExportTime? = nil, to: ExportTime? = nil
   ) throws(CommandError) {
@@ -75,7 +76,7 @@ struct RecordedRows: MeasurementTable {
     }
   }
 
-  /// The fixes of a receiver.
+  /// Reads the fixes of a receiver.
   init(
     fixes paths: [String], device: String?, from: ExportTime? = nil, to: ExportTime? = nil
   ) throws(CommandError) {
@@ -87,7 +88,7 @@ struct RecordedRows: MeasurementTable {
     var last: MonotonicInstant?
     try read(source, [receiver.topic], from, to) { rows, content in
       guard case .epoch(let epoch) = content else { return }
-      // The epoch with which a run begins is there twice. An earlier one is that of another start of the board.
+      // The first epoch of a run is there twice. An earlier epoch belongs to another start of the board.
       if epoch.at == last { return }
       last = epoch.at
       rows.append(epoch, latency)
@@ -126,7 +127,7 @@ struct RecordedRows: MeasurementTable {
     values.append(epoch.motion?.verticalSigmaMetresPerSecond ?? .nan)
     values.append(epoch.heading?.degrees ?? .nan)
     values.append(epoch.heading?.sigmaDegrees ?? .nan)
-    // The quality, in which 0 would say that there is no fix.
+    // This is the quality; 0 would mean that there is no fix.
     values.append(.nan)
   }
 
@@ -161,11 +162,11 @@ struct RecordedRows: MeasurementTable {
 }
 
 extension RecordedRows {
-  /// The files, and which devices there are.
+  /// The files, and their devices.
   fileprivate struct Source {
     let files: RecordingFiles
     private let topics: Set<String>
-    /// Of the first file; `nil` if it does not state it.
+    /// The board of the first file; `nil` if the file does not state it.
     private let board: Board?
 
     init(_ paths: [String]) throws(CommandError) {
@@ -180,7 +181,7 @@ extension RecordedRows {
       }
     }
 
-    /// The device of a kind that is meant, with its topic.
+    /// The wanted device of a kind, with its topic.
     func preferred(_ prefix: String, _ suffix: String, _ wanted: String?) -> (id: String, topic: String)? {
       let own = topics.filter { $0.hasPrefix(prefix) && $0.hasSuffix(suffix) }
       let ids = own.map { String($0.dropFirst(prefix.count).dropLast(suffix.count)) }.sorted()
@@ -189,7 +190,7 @@ extension RecordedRows {
       return id.map { ($0, prefix + $0 + suffix) }
     }
 
-    /// How long a receiver's fixes are on their way.
+    /// The delay of a receiver's fixes.
     func latency(of id: String) -> Duration {
       for case .receiver(let receiver) in board?.devices ?? [] where receiver.id == id { return receiver.fixLatency }
       return .zero

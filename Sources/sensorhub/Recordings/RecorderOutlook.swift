@@ -2,9 +2,9 @@ import Hub
 import Outputs
 import Recording
 
-/// The duration of a recorder's budget, and the data that it does not record.
+/// How long a recorder's budget lasts, and which data it does not record.
 enum RecorderOutlook {
-  /// For people, without line ends. The rate is that of the files in the recorder's folder on this machine.
+  /// The lines for people, without line ends. The rate comes from the files in the recorder's folder on this machine.
   static func lines(_ record: RecordSettings) -> [String] {
     let files = (try? RecordingFiles([record.path], leftOut: { _ in }))?.files ?? []
     let lasting =

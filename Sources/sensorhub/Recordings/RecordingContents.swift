@@ -11,7 +11,7 @@ struct RecordingContents {
 
   }
 
-  /// Messages about events have no rate and no pauses.
+  /// Whether a topic's messages are events, which have no rate and no pauses.
   private static func isOfEvents(_ topic: String) -> Bool {
     ["/power", "/log", "/fusion", "/clock"].contains(topic)
   }
@@ -19,11 +19,11 @@ struct RecordingContents {
   var byteCount: UInt64 = 0
   var channels: [String: Channel] = [:]
   private(set) var messageCount: UInt64 = 0
-  /// UTC: corrected by the receiver's time, if there was one.
+  /// The start in UTC, corrected by the receiver's time if there was one.
   private(set) var start: UTCTime?
   private(set) var end: UTCTime?
 
-  /// The following messages are those of another file.
+  /// Begins the messages of another file.
   mutating func beginFile() {
     for topic in channels.keys { channels[topic]?.intervals.beginFile() }
   }
@@ -41,7 +41,7 @@ struct RecordingContents {
 
   var durationSeconds: Double {
     guard let start, let end else { return 0 }
-    // Not as integers: a damaged file may contain differences beyond their range.
+    // These values are not integers, because a damaged file may contain differences beyond their range.
     return (Double(end.nanosecondsSince1970) - Double(start.nanosecondsSince1970)) / 1e9
   }
 
@@ -63,7 +63,7 @@ struct RecordingContents {
     return lines
   }
 
-  /// UTC, which names and options go by, with the time on the wall.
+  /// A time in UTC, which names and options use, with the local time.
   private static func text(_ time: UTCTime?) -> String {
     guard let time else { return "" }
     return UTCText.make(time) + (LocalTime.text(time).map { " (here \($0))" } ?? "")
@@ -90,7 +90,7 @@ struct RecordingContents {
 
   // MARK: As JSON
 
-  /// Members of an object that has begun.
+  /// Writes the members of an object that has begun.
   func write(to json: inout JSONWriter) {
     json.member("from", start.map(UTCText.make))
     json.member("to", end.map(UTCText.make))

@@ -2,7 +2,7 @@ import Guarding
 import MonotonicTime
 import Recording
 
-/// Shows the progress of reading a recording on standard error, if that is a terminal and it takes long.
+/// Shows the progress of reading a recording on standard error, if that is a terminal and the reading takes long.
 final class RecordingProgress: ReadingProgress {
   private static let firstAfter = Duration.seconds(2)
   private static let interval = Duration.milliseconds(500)
@@ -30,14 +30,14 @@ final class RecordingProgress: ReadingProgress {
   func advance() {
     state.withLock { state in
       state.count += 1
-      // Asking the clock costs more than a message does.
+      // Reading the clock takes longer than reading a message.
       guard isShown, state.line.isShown, state.count & 1023 == 0, clock.now >= state.next else { return }
       state.next = clock.now + RecordingProgress.interval
       state.line.show("\(min(100, state.count * 100 / max(1, total))) % of \(total) messages")
     }
   }
 
-  /// Takes the line away, before anything else is printed.
+  /// Removes the line before anything else is printed.
   func finish() { state.withLock { $0.line.finish() } }
 
   func finish(vanishedFileCount: Int) {

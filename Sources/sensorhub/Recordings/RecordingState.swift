@@ -1,7 +1,7 @@
 import MCAP
 import Recording
 
-/// In what state a file is, in words.
+/// The state of a file in words.
 enum RecordingState {
   static func text(of file: RecordingFiles.File) -> String {
     guard let damage = file.damage else { return "whole" }

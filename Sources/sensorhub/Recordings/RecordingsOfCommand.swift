@@ -4,7 +4,7 @@ import Outputs
 import Recording
 
 extension CommandError {
-  /// Why recordings cannot be read, with the exit code of its kind.
+  /// Makes an error with the exit code of its kind.
   init(_ error: RecordingError) {
     let code: Code =
       switch error {
@@ -18,14 +18,14 @@ extension CommandError {
 }
 
 extension RecordingFiles {
-  /// The recordings of a command's arguments; those left out are reported.
+  /// The recordings of a command's arguments. Files that are left out are reported.
   init(_ paths: [String]) throws(RecordingError) {
     try self.init(paths) { Terminal.standardError("left out: \(CommandError($0))") }
   }
 }
 
 extension RecordingFiles {
-  /// - Throws: where one of them lacks the inputs of the fusion, so that it cannot be replayed
+  /// - Throws: if a recording lacks the inputs of the fusion, so that it cannot be replayed
   func requirePresentFormat() throws(CommandError) {
     for file in files where file.messageCount > 0 {
       let opened: MCAPReader<MCAPFileSource>?

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Recording
 
-/// What `--from` and `--to` take.
+/// Parses the values of `--from` and `--to`.
 enum TimeOption {
   static let help = """
     A TIME is 2026-11-22T10:00:00Z, or 2026-11-22T11:00:00+01:00 with an offset from UTC; or a day in UTC, 2026-11-22, \

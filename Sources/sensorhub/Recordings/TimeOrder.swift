@@ -1,7 +1,7 @@
-/// Puts recorded rows in the order of their times, and notices where their clock starts again.
+/// Sorts recorded rows by time, and detects restarts of their clock.
 ///
-/// Rows of one recorder arrive a little out of order, so some of them wait to be sorted. Where two rows in a
-/// row lie well before the newest one, the clock has started again, and a new section begins.
+/// Rows of one recorder arrive slightly out of order, so some of them wait to be sorted. If two consecutive rows are
+/// well before the newest one, the clock has restarted, and a new section begins.
 struct TimeOrder {
   private struct Entry {
     var time: Double
@@ -9,27 +9,27 @@ struct TimeOrder {
     var row: [Double]
   }
 
-  /// This many rows wait.
+  /// The number of rows that wait.
   private static let depth = 16
-  /// A row this much earlier than the newest is of another section, or wrong; seconds.
+  /// A row that is this many seconds before the newest belongs to another section, or is wrong.
   private static let longestDisorder = 1.5
 
-  /// Sorted, oldest first.
+  /// The waiting rows, the oldest first.
   private var waiting: [Entry] = []
-  /// Far before the newest row: the first of a new section, if another one follows it.
+  /// A row far before the newest one. It begins a new section if another such row follows.
   private var stray: (time: Double, row: [Double])?
   private var newest = -Double.infinity
   private var section = 0
-  /// Of the last row that was handed out.
+  /// The time of the last returned row.
   private var last = -Double.infinity
   private var lastSection = 0
   private var hasEnded = false
-  /// Rows that were left out: of a time that was handed out already, or of none that fits.
+  /// The number of rows that were left out, because their time was already returned or fits nowhere.
   private(set) var droppedCount = 0
 
-  /// The next row in order, with the number of its section.
+  /// The next row in order, and the number of its section.
   ///
-  /// - Parameter table: its first column is the time, in seconds
+  /// - Parameter table: the table, whose first column is the time in seconds
   mutating func next(of table: inout some MeasurementTable) -> (section: Int, row: [Double])? {
     while true {
       while !hasEnded, waiting.count < TimeOrder.depth {

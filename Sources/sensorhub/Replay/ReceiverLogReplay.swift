@@ -6,18 +6,18 @@ import Recording
 import SystemPackage
 import UBX
 
-/// A receiver's log as it is replayed: each sentence or message at the time that it states, those without a time with the one
-/// before.
+/// A receiver's log during its replay. Each sentence or message is played at the time that it states, and those without
+/// a time with the previous one.
 final class ReceiverLogReplay {
   /// The receiver's ID.
   static let device = "gps"
-  /// The maximum number of sentences before the first with a date.
+  /// The maximum number of sentences before the first one with a date.
   private static let mostUndated = 10_000
 
-  /// Of a message.
+  /// The maximum size of a message.
   private static let mostBytes = 1 << 16
 
-  /// Sentences and messages that state the same time.
+  /// The sentences and messages that state the same time.
   private struct Group {
     var nanoseconds: Int64
     var bytes: [UInt8]
@@ -31,11 +31,11 @@ final class ReceiverLogReplay {
   private let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
   private var framer = ReceiverFramer()
   private var clock = SentenceLogClock(date: nil)
-  /// Of the last sentence.
+  /// The time of the last sentence.
   private(set) var endNanosecondsSince1970: Int64 = 0
-  /// The next one first; the last one may not be whole yet.
+  /// The groups, the next one first. The last one may be incomplete.
   private var groups: [Group] = []
-  /// Sentences before the first that states a time: they go with it.
+  /// The sentences before the first stated time; they are played with it.
   private var undated: [UInt8] = []
   private var lastNanoseconds: Int64?
   private var isAtEnd = false
@@ -51,7 +51,7 @@ final class ReceiverLogReplay {
     }
     let date = try firstDate()
     clock = SentenceLogClock(date: date)
-    // Once through, for the end.
+    // The log is read once to find its end.
     var end: Int64?
     while try read({ stated, _ in end = clock.time(ofWhatStates: stated) ?? end }) {}
     endNanosecondsSince1970 = clock.midnightNanosecondsSince1970 + (end ?? 0)
@@ -64,7 +64,7 @@ final class ReceiverLogReplay {
     chunk.deallocate()
   }
 
-  /// Of the first sentences that tell one.
+  /// The date of the first sentences that state one.
   private func firstDate() throws(CommandError) -> CalendarDate? {
     var date: CalendarDate?
     var hasTime = false
@@ -94,7 +94,9 @@ final class ReceiverLogReplay {
     }
   }
 
-  /// Returns whether there was more.
+  /// Reads more of the log.
+  ///
+  /// - Returns: whether there was more
   private func read(_ receive: (StatedTime?, [UInt8]) -> Void) throws(CommandError) -> Bool {
     let count: Int
     do {
@@ -120,7 +122,7 @@ final class ReceiverLogReplay {
           undated += bytes
           return
         }
-        // A receiver without a fix may say the same time for hours.
+        // A receiver without a fix may state the same time for hours.
         if groups.last.map({ $0.nanoseconds != nanoseconds || $0.bytes.count > ReceiverLogReplay.mostBytes }) ?? true {
           groups.append(Group(nanoseconds: nanoseconds, bytes: undated))
           undated = []

@@ -52,7 +52,7 @@ enum RecordedContent {
         let position = FusedState.Position(
           latitudeDegrees: lat, longitudeDegrees: lon, altitudeHAEMetres: altHAE, altitudeMSLMetres: altMSL,
           horizontalSigmaMetres: sigmaH, verticalSigmaMetres: sigmaV)
-        // The devices that the board knows.
+        // These are the devices that the board knows.
         knowledge.position = Dated(position, at: MonotonicInstant(nanoseconds: positionNanoseconds), source: [])
       }
       if let utcNanoseconds, let utcAtNanoseconds {
@@ -67,9 +67,11 @@ enum RecordedContent {
     var aheadNanoseconds: Int64
   }
 
-  /// The device's ID and its output; `nil` if it cannot be read.
+  /// Reads a message.
+  ///
+  /// - Returns: the device's ID and its output; `nil` if the message cannot be read
   static func read(_ message: MCAPMessage, topic: String) -> (String, ReplayedMessage.Content)? {
-    // Of the sample, or of the first byte.
+    // This is the time of the sample, or of the first byte.
     let at = MonotonicInstant(nanoseconds: Int64(clamping: message.publishTimeNanoseconds))
     let parts = topic.split(separator: "/")
     switch (parts.first, parts.count) {
@@ -118,7 +120,7 @@ enum RecordedContent {
       let power = DeviceStatus.Power(rawValue: message.power)
     else { return nil }
     let isWorking = !power.isRest && power != .failed
-    // The departure of a holder from a failed device is not reported.
+    // A failed device does not report that a holder leaves.
     return (message.id, .power(kind, isSupplied: isWorking, isHeld: isWorking && !message.holders.isEmpty))
   }
 

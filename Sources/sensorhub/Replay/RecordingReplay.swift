@@ -6,36 +6,36 @@ import MonotonicTime
 import NMEA
 import Recording
 
-/// The recorded data of the devices, during its replay. A class, because its reader would be costly to copy.
+/// The recorded data of the devices during its replay. It is a class, because its reader would be costly to copy.
 final class RecordingReplay {
   private var messages: RecordedMessages
-  /// Of the file that is being read.
+  /// The number of the file that is being read.
   private var fileCount = 0
   private var clock = RecordingClock(started: nil, offsetNanoseconds: nil)
   private var beginsRecording = false
   private(set) var badMessageCount = 0
   private let boardFile: String?
-  /// Of the file that is being read.
+  /// The facts of the file that is being read.
   private var facts: [RecordedFacts] = []
-  /// What holds of it at the time of the last message, and the board of that.
+  /// The facts and the board at the time of the last message.
   private var present = RecordedFacts()
   private(set) var board: Board?
-  /// As log times are, until when that holds.
+  /// The log time until which these facts apply.
   private var presentUntil: UInt64 = 0
   /// The message that follows its board.
   private var waiting: ReplayedMessage?
   private var lastAt: MonotonicInstant?
 
-  /// Which clock a recording's times are by.
+  /// The clock of a recording's times.
   private struct RecordingClock: Equatable {
     /// When the hub began to record.
     var started: String?
-    /// By how much log times are ahead of the monotonic clock.
+    /// The offset from the monotonic clock to log times.
     var offsetNanoseconds: Int64?
   }
 
   /// - Parameters:
-  ///   - topics: of the recorded messages
+  ///   - topics: the topics of the recorded messages
   ///   - boardFile: replaces the recorded board files. The recorded calibrations stay.
   init(_ messages: RecordedMessages, topics: Set<String>, boardFile: String?) {
     self.messages = messages
@@ -46,7 +46,7 @@ final class RecordingReplay {
       })
   }
 
-  /// Topics that are not of one device.
+  /// The topics that belong to no single device.
   private static let common: Set<String> = ["/power", "/fusion", "/clock"]
 
   static func isWanted(_ topic: String) -> Bool {
@@ -57,11 +57,11 @@ final class RecordingReplay {
   /// The IDs of the recorded devices.
   let devices: Set<String>
 
-  /// By how much the present file's clock was slow.
+  /// How far the present file's clock was behind.
   var correctionNanoseconds: Int64 { messages.correctionNanoseconds }
   var badChunkCount: Int { messages.badChunkCount }
 
-  /// The next recorded message; before it its board, if that has changed.
+  /// The next recorded message. If the board has changed, the board comes first.
   func next() throws(CommandError) -> ReplayedMessage? {
     if let message = waiting {
       waiting = nil
@@ -74,19 +74,19 @@ final class RecordingReplay {
     waiting?.beginsRecording = false
     var change = message
     change.content = .board(board)
-    // It may have been put into service long before anything was woken.
+    // The board may have been put into service long before any device woke.
     if let lastAt, !message.beginsRecording { change.move(to: min(max(since ?? lastAt, lastAt), message.at)) }
     return change
   }
 
-  /// The board that a message is the first of, and from when on it was in service.
+  /// The board that changes before a message, and the time since which it was in service.
   private func newBoard(before message: ReplayedMessage) throws(CommandError) -> (Board, since: MonotonicInstant?)? {
     let logTime = UInt64(clamping: message.systemNanosecondsSince1970)
     guard logTime >= presentUntil else { return nil }
     let (facts, until) = self.facts.holding(atNanoseconds: logTime)
     presentUntil = until
     var said = facts
-    // The same in the next file.
+    // The same board continues in the next file.
     said.sinceNanoseconds = present.sinceNanoseconds
     guard board == nil || said != present else { return nil }
     present = facts
@@ -143,7 +143,8 @@ final class RecordingReplay {
     let hub = RecordedMessages.facts(named: "sensorhub", of: reader)
     var new = RecordingClock(
       started: hub["started"], offsetNanoseconds: hub["logTimeOffsetNanoseconds"].flatMap { Int64($0) })
-    // A recording of a hub that did not say: its first message was there when it was stamped, nearly.
+    // The hub of this recording did not state the offset. Its first message was recorded at about the time of its
+    // stamp.
     if new.offsetNanoseconds == nil {
       new.offsetNanoseconds =
         new.started != nil && new.started == clock.started
@@ -156,11 +157,11 @@ final class RecordingReplay {
 }
 
 extension ReplayedMessage.Content {
-  /// The same, with the message's own time at which it was read.
+  /// The content with the message's time as its reading time.
   fileprivate func read(at instant: MonotonicInstant) -> Self {
     switch self {
     case .sentences(var sentences):
-      // They are recorded a little before they were read.
+      // Sentences are recorded slightly before they were read.
       sentences.readAt = max(instant, sentences.beganAt)
       return .sentences(sentences)
     case .batch(var batch):

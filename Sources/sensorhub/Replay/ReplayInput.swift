@@ -11,9 +11,9 @@ enum ReplayInput: ReplaySource {
   case log(ReceiverLogReplay)
 
   /// - Parameters:
-  ///   - from, to: of recordings
+  ///   - from, to: the period, for recordings
   ///   - board: a board file that replaces the recorded ones
-  ///   - showsProgress: whether a user waits for all of it
+  ///   - showsProgress: whether a user waits for the whole input
   init(_ paths: [String], from: ExportTime?, to: ExportTime?, board: String?, showsProgress: Bool = false) throws {
     let logs = paths.filter(ReplayInput.isLog)
     guard let log = logs.first else {
@@ -44,15 +44,15 @@ enum ReplayInput: ReplaySource {
     }
   }
 
-  /// Whether it is a log of a receiver.
+  /// Whether the input is a log of a receiver.
   var isLog: Bool { if case .log = self { true } else { false } }
 
-  /// The unreadable parts.
+  /// The numbers of unreadable messages and chunks.
   var badCount: (messages: Int, chunks: Int) {
     if case .recording(let recording, _) = self { (recording.badMessageCount, recording.badChunkCount) } else { (0, 0) }
   }
 
-  /// From the first message to the last, nanoseconds since 1970.
+  /// The times from the first message to the last, nanoseconds since 1970.
   func times(from first: ReplayedMessage) -> ClosedRange<Int64> {
     let start = first.utcNanosecondsSince1970
     let end: Int64 =
@@ -71,9 +71,9 @@ enum ReplayInput: ReplaySource {
     }
   }
 
-  /// The board to begin on, as it is replayed.
+  /// The first board, in its form for a replay.
   ///
-  /// - Parameter file: of the board of a log
+  /// - Parameter file: the board file for a log
   func board(_ file: String?) throws -> Board {
     if case .recording(let recording, _) = self, let board = recording.board { return board }
     if let file { return try BoardSource(file: file).load().asReplayed }
@@ -81,7 +81,7 @@ enum ReplayInput: ReplaySource {
     return try Board(json5: Array(text.utf8), file: "the board of a log").asReplayed
   }
 
-  /// Whether a file does not begin as an MCAP file does. Other code reports a missing file, or a folder.
+  /// Whether a file does not begin like an MCAP file. A missing file, or a folder, is reported elsewhere.
   private static func isLog(_ path: String) -> Bool {
     var status = stat()
     guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR, status.st_size > 0 else { return false }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `10`, `0.5` or `max`.
+/// A rate such as `10`, `0.5` or `max`.
 enum ReplayRate: ExpressibleByArgument {
   case times(Double)
   case max

@@ -8,23 +8,23 @@ import Publishing
 import Recording
 import ServiceLifecycle
 
-/// The hub on a recording as a long-running process: its clients see the recorded data as if it happened now.
+/// The hub on a recording as a long-running process. Its clients see the recorded data as if it happened now.
 struct ReplayService: Sendable {
   private let sink = JournalSink()
   private let host: HubHost
   private let session: ReplaySession
-  /// The board of the time that is played.
+  /// The subscription to the board at the played time.
   private let boards: Subscription
   private let path: SocketPath
   private let budget = DescriptorBudget.raised()
   private let server: StreamServer
   private let group: ReplayedGroup
 
-  /// Opens the sockets, so that their errors are known before anything is played.
+  /// Opens the sockets, so that errors appear before anything is played.
   ///
   /// - Parameters:
   ///   - stage: the replay's hub and clocks
-  ///   - open: as the session's
+  ///   - open: see `ReplaySession`
   init(
     _ board: Board, on stage: ReplayStage, times: ClosedRange<Int64>, rate: Double, staysAtEnd: Bool, socket: String?,
     open: @escaping @Sendable (_ from: Int64?) throws -> any ReplaySource
@@ -74,7 +74,7 @@ struct ReplayService: Sendable {
   }
 }
 
-/// The services' group, for those who end it.
+/// The group of services, for code that ends it.
 private final class ReplayedGroup: Sendable {
   private struct State {
     var group: ServiceGroup?
@@ -92,7 +92,7 @@ private final class ReplayedGroup: Sendable {
     if isTooLate { end() }
   }
 
-  /// Why it has ended before its time.
+  /// Why the group ended early.
   var failure: String? { state.withLock { $0.failure } }
 
   func fail(_ failure: String) {

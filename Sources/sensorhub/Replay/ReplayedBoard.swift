@@ -1,8 +1,8 @@
 import Hub
 
 extension Board {
-  /// Without the parts that would act on the machine or on others: a replay must not set the clock, be recorded again, run hooks,
-  /// or reach a broker or a caster.
+  /// The board without the parts that would affect the machine or others. A replay must not set the clock, be recorded
+  /// again, run hooks, or connect to a broker or a caster.
   var asReplayed: Board {
     var board = self
     board.record = nil
@@ -22,7 +22,7 @@ extension Board {
     return board
   }
 
-  /// The same for a recording's own board, whose author may be anyone: it also names no file of this machine, directs
+  /// The form for a recording's own board, whose author may be anyone. It also names no file of this machine, directs
   /// no browser elsewhere, and lets only this machine connect.
   var asReplayedFromRecording: Board {
     var board = asReplayed
@@ -44,7 +44,7 @@ extension Board {
 }
 
 extension TCPEndpoint {
-  /// The same port for this machine alone.
+  /// The same port for this machine only.
   fileprivate var ofThisMachine: TCPEndpoint {
     var endpoint = self
     let own = addresses.filter(\.isLoopback)

@@ -3,12 +3,12 @@ import Guarding
 import Outputs
 import SystemPackage
 
-/// States as lines of JSON, until they are written.
+/// Collects states as lines of JSON until they are written.
 final class StateLines: Sendable {
   private let json = Guarded(JSONWriter(capacity: 1 << 17))
 
   func append(_ state: FusedState) {
-    // The state after the last client has left does not describe that time.
+    // After the last client has left, the state does not describe that time.
     if state.mode == .asleep { return }
     json.withLock { StateReport.write(state, to: &$0) }
   }

@@ -4,7 +4,7 @@ import Hub
 import Outputs
 import Publishing
 
-/// `5` or `all`.
+/// A rate such as `5` or `all`.
 enum StateRateOption: ExpressibleByArgument {
   case hertz(Double)
   case all
@@ -19,7 +19,7 @@ enum StateRateOption: ExpressibleByArgument {
     }
   }
 
-  /// - Parameter parts: the requested ones
+  /// - Parameter parts: the requested parts
   func states(of host: HubHost, parts: Set<StatePart>) -> Deferred<FusedState, Never> {
     switch self {
     case .hertz(let rate): host.state(rateHz: rate, parts: parts)

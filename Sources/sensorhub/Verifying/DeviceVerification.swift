@@ -1,15 +1,15 @@
 import Outputs
 
-/// What one device has shown: measurements, checks and power cycles.
+/// The results of one device: measurements, checks and power cycles.
 struct DeviceVerification {
   struct Check {
     var name: StaticString
-    /// `nil` if it could not be checked.
+    /// Whether the check passed; `nil` if it was impossible.
     var passed: Bool?
     var words: String
   }
 
-  /// A number of the report: `gravity`, m/s².
+  /// A number of the report, for example `gravity` in m/s².
   struct Measured {
     var name: StaticString
     var unit: StaticString
@@ -17,20 +17,20 @@ struct DeviceVerification {
   }
 
   let id, kind, title: String
-  /// `simulated` or `recorded`; `nil` of a real device.
+  /// `simulated` or `recorded`; `nil` for a real device.
   let origin: String?
   var measured: [Measured] = []
   var checks: [Check] = []
-  /// From its power to the first measurement of each cycle, seconds.
+  /// The times from power to the first measurement of each cycle, seconds.
   var firstValueSeconds: [Double] = []
   var satellites: Int?
   var sigmaMetres: Double?
-  /// Of the hub's counters, those that have grown.
+  /// The hub's counters that have grown.
   var counters: [String: Int] = [:]
 
   var failedCount: Int { checks.count { $0.passed == false } }
 
-  /// Which parts of the state wake it and no other device.
+  /// The parts of the state that wake this kind of device and no other.
   static func parts(of kind: String) -> [String] {
     switch kind {
     case "receiver": ["position"]
@@ -42,14 +42,14 @@ struct DeviceVerification {
     }
   }
 
-  /// What must lie where, whatever the board is about: not on a shaker, and on the Earth's surface.
+  /// The limits for values on the Earth's surface, whatever the board is used for, but not on a shaker.
   private static let bounds: [(kind: String, name: StaticString, check: StaticString, range: ClosedRange<Double>)] = [
     ("imu", "acceleration", "gravity", 9.3...10.3), ("imu", "rotation", "at rest", 0...0.2),
     ("magnetometer", "field", "field strength", 15...90), ("barometer", "pressure", "pressure", 30_000...110_000),
     ("supplyMonitor", "voltage", "voltage", 0.5...60),
   ]
 
-  /// A value as it is called here, with its unit, and when it was measured, seconds of the hub's clock.
+  /// A value with its name, its unit, and the time of its measurement in seconds of the hub's clock.
   struct Value {
     var name, unit: StaticString
     var value, at: Double
@@ -80,12 +80,12 @@ struct DeviceVerification {
     }
   }
 
-  /// Whether a state has something of the device that was measured since then, seconds of the hub's clock.
+  /// Whether a state contains a value of the device that was measured since then, in seconds of the hub's clock.
   func has(_ state: VerifiedState, since start: Double) -> Bool {
     DeviceVerification.values(of: state, kind: kind).contains { $0.at >= start }
   }
 
-  /// Takes what a state has of the device.
+  /// Takes the device's values from a state.
   mutating func take(_ state: VerifiedState) {
     for value in DeviceVerification.values(of: state, kind: kind) {
       let index = measured.firstIndex { "\($0.name)" == "\(value.name)" } ?? measured.count
@@ -100,7 +100,7 @@ struct DeviceVerification {
     }
   }
 
-  /// Adds the checks of what was measured.
+  /// Adds the checks of the measurements.
   mutating func judge() {
     for bound in DeviceVerification.bounds where bound.kind == kind {
       guard let found = measured.first(where: { "\($0.name)" == "\(bound.name)" }), let mean = found.values.mean else {
@@ -113,7 +113,7 @@ struct DeviceVerification {
           words: "\(Text.fixed(mean, 3)) \(found.unit), expected \(range)"))
     }
     if kind != "receiver", let values = measured.first?.values, let noise = values.noise, values.count >= 10 {
-      // A chip that is stuck repeats one value; a real one never does.
+      // A stuck chip repeats one value; a real one never does.
       checks.append(Check(name: "noise", passed: noise > 0, words: "\(Text.fixed(noise, 5)), one sigma"))
     }
   }

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What a state says that `verify` looks at. Where the board is it never reads.
+/// The part of a state that `verify` reads. It never reads the board's position.
 struct VerifiedState: Decodable {
   struct Vector: Decodable {
     var x, y, z, age: Double
@@ -29,7 +29,7 @@ struct VerifiedState: Decodable {
   var supply: Supply?
 }
 
-/// The measurements of one kind while a device was awake: how many, how often, their mean and their noise.
+/// The measurements of one kind while a device was awake: their number, rate, mean and noise.
 struct VerifiedValues {
   private(set) var count = 0
   private var sum = 0.0
@@ -37,12 +37,12 @@ struct VerifiedValues {
   private var first: Double?
   private var last: Double?
 
-  /// Takes a value. One of an instant that has been taken is the same measurement in another state.
+  /// Takes a value. A value of the same instant is the same measurement in another state, and is ignored.
   ///
-  /// - Parameter instant: when it was measured, seconds of the hub's clock
+  /// - Parameter instant: the time of the measurement, seconds of the hub's clock
   mutating func take(_ value: Double, at instant: Double) {
     if let last, instant <= last + 1e-5 { return }
-    // Sums about the first value keep the digits of what varies little.
+    // Sums relative to the first value keep the digits of values that vary little.
     let offset = value - reference(value)
     count += 1
     sum += offset
@@ -61,13 +61,13 @@ struct VerifiedValues {
 
   var mean: Double? { firstValue.map { $0 + sum / Double(count) } }
 
-  /// One standard deviation; `nil` of fewer than two values.
+  /// The standard deviation; `nil` for fewer than two values.
   var noise: Double? {
     guard count > 1 else { return nil }
     return max(0, (squares - sum * sum / Double(count)) / Double(count - 1)).squareRoot()
   }
 
-  /// Measurements a second; `nil` of fewer than two values.
+  /// The measurements per second; `nil` for fewer than two values.
   var rateHz: Double? {
     guard count > 1, let first, let last, last > first else { return nil }
     return Double(count - 1) / (last - first)

@@ -1,9 +1,10 @@
 import HardwareIO
 import NMEA
 
-/// A receiver with an Airoha chip (AG3335, AG3352; Quectel's LC76G, LC86G, LC29H): PAIR sentences, each acknowledged by a PAIR001.
+/// A receiver with an Airoha chip (AG3335, AG3352; Quectel's LC76G, LC86G, LC29H). It takes PAIR sentences, and
+/// acknowledges each with a PAIR001.
 struct AirohaReceiver: CommandedReceiver {
-  /// With all that it adds: `AG3335M_V2.5.0.AG3335_20220408,S,N`.
+  /// The firmware with all additions, for example `AG3335M_V2.5.0.AG3335_20220408,S,N`.
   let firmware: String
 
   var driver: ReceiverDriver { .airoha }
@@ -18,7 +19,7 @@ struct AirohaReceiver: CommandedReceiver {
     return AirohaReceiver(firmware: String(decoding: text, as: UTF8.self))
   }
 
-  /// A command and its result, of which 0 is success. Some first report, with 1, that they are working on it.
+  /// A command and its result; 0 is success. Some commands first report 1, which means that they are in progress.
   static func command(_ number: String, _ parameters: String = "") -> SentenceRequest {
     SentenceRequest("PAIR\(number)" + (parameters.isEmpty ? "" : ",\(parameters)")) { fields in
       guard fields.first == "PAIR001", fields.count > 2 else { return .nothing }
@@ -34,7 +35,7 @@ struct AirohaReceiver: CommandedReceiver {
   mutating func configure(
     _ settings: ReceiverSettings, _ dialogue: ReceiverDialogue, _ report: inout SettingReport
   ) throws(HardwareError) {
-    // After standby its receiving part is off; a receiver at work takes this as well.
+    // After standby the receiver's receiving part is off. A working receiver accepts the command too.
     _ = try dialogue.ask(AirohaReceiver.command("002"))
     if let speed = settings.speed, speed != dialogue.speed {
       let command = SentenceWriter.make("PAIR864,0,0,\(speed.rawValue)")
@@ -63,7 +64,7 @@ struct AirohaReceiver: CommandedReceiver {
     if settings.saves, !report.isHopeless { report.note("saves", try save(dialogue)) }
   }
 
-  /// Above 1 Hz it saves only while it receives nothing.
+  /// Saves the settings. Above 1 Hz the receiver saves only while it receives nothing.
   private func save(_ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
     var answer = try dialogue.ask(AirohaReceiver.command("382", "1"))
     if answer.isGood { answer = try dialogue.ask(AirohaReceiver.command("003")) }
@@ -77,7 +78,7 @@ struct AirohaReceiver: CommandedReceiver {
   mutating func restore(_ dialogue: ReceiverDialogue) {}
 
   func sleep(_ sleep: ReceiverSleep, _ dialogue: ReceiverDialogue) throws(HardwareError) {
-    // Silence is the answer that counts.
+    // The silence after the command is the real answer.
     if sleep == .standby {
       _ = try dialogue.ask(AirohaReceiver.command("003"))
     } else {
@@ -85,7 +86,7 @@ struct AirohaReceiver: CommandedReceiver {
     }
   }
 
-  /// On with the receiving part. Its backup leaves nothing on that could hear it.
+  /// Switches the receiving part on. In backup no part is on that could receive this.
   static let wakingBytes = Array(SentenceWriter.make("PAIR002").utf8)
 
   func wakingBytes(from sleep: ReceiverSleep) -> [UInt8]? {
@@ -101,7 +102,7 @@ struct AirohaReceiver: CommandedReceiver {
 }
 
 extension ReceiverSettings.DynamicModel {
-  /// As PAIR080 numbers it.
+  /// The number for PAIR080.
   fileprivate var airohaNumber: Int? {
     switch self {
     case .portable, .automotive: 0

@@ -3,16 +3,17 @@ import MonotonicTime
 import NMEA
 import UBX
 
-/// A receiver that speaks CASIC (AT6558: ATGM336H, L76K): messages that are acknowledged, and PCAS sentences, which are not.
+/// A receiver that uses CASIC (AT6558: ATGM336H, L76K): messages, which are acknowledged, and PCAS sentences, which are
+/// not.
 struct CASICReceiver: CommandedReceiver {
-  /// `URANUS5,V5.1.0.0`
+  /// The firmware, for example `URANUS5,V5.1.0.0`.
   let firmware: String
 
   var driver: ReceiverDriver { .casic }
   var name: String { "CASIC \(firmware)" }
   var identity: ReceiverIdentity { ReceiverIdentity(driver: .casic, software: firmware) }
 
-  /// Answered in a text: `$GPTXT,01,01,02,SW=URANUS5,V5.1.0.0*1F`.
+  /// A request for the version. The answer is a text: `$GPTXT,01,01,02,SW=URANUS5,V5.1.0.0*1F`.
   private static let version = SentenceRequest("PCAS06,0") { fields in
     guard let first = fields.first, first.hasSuffix("TXT"), fields.count > 4, fields[4].hasPrefix("SW=") else {
       return .nothing
@@ -63,7 +64,7 @@ struct CASICReceiver: CommandedReceiver {
 
   mutating func restore(_ dialogue: ReceiverDialogue) {}
 
-  /// The longest that it takes, 18 hours: then it wakes by itself.
+  /// The longest sleep, 18 hours. After it the receiver wakes by itself.
   private static let longestSleepSeconds = 65_535
 
   func sleep(_ sleep: ReceiverSleep, _ dialogue: ReceiverDialogue) throws(HardwareError) {
@@ -72,7 +73,7 @@ struct CASICReceiver: CommandedReceiver {
 
   func longestSleep(in sleep: ReceiverSleep) -> Duration? { .seconds(CASICReceiver.longestSleepSeconds) }
 
-  /// Its standby ends with its time, and hears nothing before.
+  /// No bytes wake it: its standby ends with its time, and ignores everything before.
   func wakingBytes(from sleep: ReceiverSleep) -> [UInt8]? { nil }
 
   func restart(_ restart: ReceiverRestart, _ dialogue: ReceiverDialogue) throws(HardwareError) {
@@ -82,11 +83,11 @@ struct CASICReceiver: CommandedReceiver {
 
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool { true }
 
-  /// GPS' time is ahead of UTC by that since 2017; one second more or less is within the accuracy that is stated.
+  /// The difference from GPS time to UTC since 2017. An error of one second is within the stated accuracy.
   private static let leapSeconds: Int64 = 18
   private static let gpsEpoch: Int64 = 315_964_800
 
-  /// Time and position, which it does not acknowledge. It cannot report its knowledge of the satellites.
+  /// Sends the time and the position, which the receiver does not acknowledge. It cannot report its satellite data.
   func giveBack(_ knowledge: GivenKnowledge, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
     var known = CASICMessage.Assistance()
     if let time = knowledge.time {
@@ -107,7 +108,7 @@ struct CASICReceiver: CommandedReceiver {
   }
 }
 
-/// A message that is acknowledged.
+/// A message that the receiver acknowledges.
 private struct CASICRequest: ReceiverRequest {
   let bytes: [UInt8]
   private let kind: UInt16
@@ -128,7 +129,7 @@ private struct CASICRequest: ReceiverRequest {
 }
 
 extension ReceiverSettings.DynamicModel {
-  /// As CFG-NAVX numbers it.
+  /// The number for CFG-NAVX.
   fileprivate var casicNumber: UInt8? {
     switch self {
     case .portable: 0

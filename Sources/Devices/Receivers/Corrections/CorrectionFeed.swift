@@ -1,20 +1,20 @@
 import HardwareIO
 
-/// Writes corrections to a receiver at the pace of its line. It never waits, and never has more than about one message
-/// on its way, because requests to the receiver and newer corrections would have to wait for the rest.
+/// Writes corrections to a receiver at the pace of its line. It never waits, and never has much more than one message
+/// on its way, because requests to the receiver and newer corrections would have to wait for it.
 struct CorrectionFeed {
-  /// So little may still be on its way when the next message is begun, bytes.
+  /// The number of bytes that may still be on their way when the next message begins.
   private static let mostUnsent = 64
 
   private let queue: CorrectionQueue
-  /// Of the message that has been begun.
+  /// The rest of the begun message.
   private var rest: ArraySlice<UInt8> = []
 
   init(_ queue: CorrectionQueue) { self.queue = queue }
 
-  /// Writes the bytes that the line takes now.
+  /// Writes the bytes that the line accepts now.
   ///
-  /// - Returns: when it takes more; `nil` if nothing waits
+  /// - Returns: when it accepts more; `nil` if nothing waits
   mutating func write(to port: any SerialPort, at speed: BaudRate) throws(HardwareError) -> Duration? {
     while true {
       if rest.isEmpty {
@@ -29,9 +29,9 @@ struct CorrectionFeed {
     }
   }
 
-  /// Completes the message in progress: otherwise the next request would be taken for the rest of it.
+  /// Completes the begun message. Otherwise the receiver would take the next request as the rest of it.
   mutating func finish(on port: any SerialPort) {
-    // The next request reports a line that takes nothing for a second.
+    // The next request reports a line that accepts nothing for a second.
     if !rest.isEmpty { try? port.write(Array(rest)) }
     rest = []
   }

@@ -1,17 +1,17 @@
 import UBX
 
-/// The numbers of correction messages that a receiver reports to have read, by their use.
+/// The numbers of correction messages that a receiver reports as read, by their use.
 public struct CorrectionOutcomes: Equatable, Sendable {
   public var used = 0
   public var unused = 0
-  /// Read, for an unstated use.
+  /// Read, with an unstated use.
   public var unknown = 0
-  /// With a wrong checksum, because the line has lost or added bytes.
+  /// Received with a wrong checksum, because the line has lost or added bytes.
   public var damaged = 0
 
   public init() {}
 
-  /// Nothing was said.
+  /// Whether the receiver has reported nothing.
   public var isEmpty: Bool { self == CorrectionOutcomes() }
 
   mutating func note(_ report: CorrectionReport) {

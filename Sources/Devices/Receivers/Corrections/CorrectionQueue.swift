@@ -2,10 +2,10 @@ import Guarding
 
 /// Corrections on their way to a receiver: their source adds them, and the reader's thread takes them. Neither waits.
 ///
-/// It holds complete messages, and drops the oldest if they come faster than the line carries them: each second makes a
-/// correction worth less.
+/// It holds complete messages. If they arrive faster than the line carries them, it drops the oldest, because a
+/// correction is worth less each second.
 public final class CorrectionQueue: Sendable {
-  /// A second's corrections of all constellations take about two kilobytes.
+  /// The capacity. The corrections of all constellations for a second take about two kilobytes.
   private static let mostBytes = 8192
 
   private struct State {
@@ -44,7 +44,7 @@ public final class CorrectionQueue: Sendable {
 
   var isEmpty: Bool { state.withLock { $0.messages.isEmpty } }
 
-  /// The rest will not be taken: the receiver is not read any more.
+  /// Drops the waiting messages, because the receiver is no longer read.
   public func clear() {
     state.withLock { state in
       state.messages = []
@@ -53,12 +53,12 @@ public final class CorrectionQueue: Sendable {
     signal.clear()
   }
 
-  /// Notes the receiver's report about the corrections since its last report.
+  /// Adds a receiver's report about the corrections since its last report.
   func note(_ outcomes: CorrectionOutcomes) { state.withLock { $0.outcomes += outcomes } }
 
-  /// The receiver's reports about all its corrections so far.
+  /// The sum of the receiver's reports about its corrections.
   public var outcomes: CorrectionOutcomes { state.withLock { $0.outcomes } }
 
-  /// How many messages the line was too slow for.
+  /// The number of messages that were lost because the line was too slow.
   public var lostCount: Int { state.withLock { $0.lostCount } }
 }

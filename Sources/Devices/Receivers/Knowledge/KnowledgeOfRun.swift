@@ -2,18 +2,18 @@ import HardwareIO
 import MonotonicTime
 import NMEA
 
-/// The work of one run of a receiver that avoids cold starts if nothing but its supply keeps its memory: it sends the
-/// receiver its earlier knowledge, and saves its knowledge before the supply is switched off.
+/// The work in one run of a receiver that avoids cold starts if only its supply keeps its memory. It sends the receiver
+/// its earlier data, and saves the receiver's data before the supply is switched off.
 ///
-/// The receiver works without any of this: failures are noted, and the receiver is read as usual.
+/// The receiver works without any of this, so failures are recorded, and the receiver is read as usual.
 final class KnowledgeOfRun {
-  /// The supply waits for no longer than that.
+  /// The longest time for which saving delays the end of the supply.
   static let savingTime = Duration.seconds(2)
-  /// Before that it has heard no satellite out.
+  /// The shortest time with fixes after which saving is worthwhile: before that no ephemeris is complete.
   private static let leastTracking = Duration.seconds(30)
-  /// A flash bears some ten thousand writes.
+  /// The shortest interval of writes to the flash, which tolerates about ten thousand.
   private static let leastBetweenWrites = Duration.seconds(3600)
-  /// After this number of missing answers the receiver is not asked any more.
+  /// The number of missing answers after which the receiver is not asked again.
   private static let mostInVain = 2
 
   private let keeping: KnowledgeKeeping
@@ -33,7 +33,7 @@ final class KnowledgeOfRun {
     self.suppliedSince = suppliedSince
   }
 
-  /// What its owner should know of it.
+  /// The problem for the owner of the receiver; `nil` if there is none.
   var problem: String? { memory.present.savingProblem ?? memory.present.givingProblem }
 
   func look(at observation: borrowing GNSSObservation) {
@@ -50,14 +50,15 @@ final class KnowledgeOfRun {
     if firstFixAt == nil { firstFixAt = observation.at }
   }
 
-  /// Its earlier knowledge may be the reason for its trouble, so it must not start with it again.
+  /// Forgets the earlier data. It may be the reason for the receiver's trouble, so the receiver must not start with it
+  /// again.
   func forget(of receiver: (any CommandedReceiver)?, _ dialogue: ReceiverDialogue?) throws(HardwareError) {
     guard let knowledge = keeping.present() else { return }
     keeping.keep(nil)
     if knowledge.isInFlash, let receiver, let dialogue { try receiver.clearBackup(dialogue) }
   }
 
-  /// Once for each time that its supply came on.
+  /// Sends the receiver its earlier data, once for each time that its supply came on.
   func giveBack(to receiver: any CommandedReceiver, _ dialogue: ReceiverDialogue) throws(HardwareError) {
     guard memory.present.givenSince != suppliedSince else { return }
     memory.present.givenSince = suppliedSince
@@ -75,11 +76,11 @@ final class KnowledgeOfRun {
     }
   }
 
-  /// Before its supply goes.
+  /// Saves the receiver's data before its supply goes.
   ///
-  /// - Parameter isAlone: whether it goes for sure: else the receiver must not be stopped for that
+  /// - Parameter isAlone: whether the supply goes for certain; otherwise the receiver must not be stopped for that
   func save(from receiver: any CommandedReceiver, _ dialogue: ReceiverDialogue, isAlone: Bool) throws(HardwareError) {
-    // Its earlier knowledge is kept until it has learnt something new.
+    // The earlier data is kept until the receiver has learned something new.
     guard let last, let firstFixAt else { return }
     let now = clock.now
     guard let place = last.place.aged(by: now - last.at) else { return }
@@ -87,7 +88,7 @@ final class KnowledgeOfRun {
     var knowledge = ReceiverKnowledge(
       receiver: receiver.name, uniqueID: receiver.identity.uniqueID, savedAt: time?.utc(at: now).nanosecondsSince1970,
       savedAtInstant: now, place: place)
-    // Its ephemerides are those that it was sent; it has received no newer ones since.
+    // Its ephemerides are those that it was sent, because it has received no newer ones since.
     let before = keeping.present()
     if now - firstFixAt < KnowledgeOfRun.leastTracking, let before, before.isOf(receiver),
       !before.database.isEmpty, let age = before.age(at: now, time), age < ReceiverKnowledge.databaseLife / 2
@@ -100,7 +101,7 @@ final class KnowledgeOfRun {
     let kept: KeptKnowledge
     do throws(HardwareError) {
       if mayWrite, receiver.driver == .ublox {
-        // Until its supply goes it may be stopped; should that stay on, the next run starts it.
+        // It may stay stopped until its supply goes. If the supply stays on, the next run starts the receiver.
         (memory.present.asleep, memory.present.asleepSince) = (.stop, now)
       }
       kept = try receiver.keepKnowledge(

@@ -1,12 +1,12 @@
 import MonotonicTime
 import NMEA
 
-/// The time as a host knows it, with how well.
+/// The time as a host knows it, and its accuracy.
 public struct KnownTime: Equatable, Sendable {
-  /// At an instant.
+  /// The time at the instant.
   public var utc: UTCTime
   public var at: MonotonicInstant
-  /// One standard deviation.
+  /// The standard deviation.
   public var sigma: Duration
 
   public init(utc: UTCTime, at: MonotonicInstant, sigma: Duration) {
@@ -15,7 +15,7 @@ public struct KnownTime: Equatable, Sendable {
     self.sigma = sigma
   }
 
-  /// At another instant, not long after.
+  /// The time at another instant, shortly after.
   func utc(at now: MonotonicInstant) -> UTCTime {
     let (sum, overflows) = utc.nanosecondsSince1970.addingReportingOverflow((now - at).inNanoseconds)
     return overflows ? utc : UTCTime(nanosecondsSince1970: sum)

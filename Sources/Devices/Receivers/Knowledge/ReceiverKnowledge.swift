@@ -1,25 +1,25 @@
 import MonotonicTime
 import NMEA
 
-/// The knowledge of a receiver without a backup supply before its supply was switched off, as stored by its host.
+/// The data of a receiver without a backup supply from before its supply was switched off, as stored by its host.
 public struct ReceiverKnowledge: Equatable, Sendable, Codable {
-  /// Where it was, as of when all of this was taken down.
+  /// The position at the time when the data was saved.
   public struct Place: Equatable, Sendable, Codable {
     public var latitudeDegrees: Double
     public var longitudeDegrees: Double
     public var altitudeHAEMetres: Double?
-    /// One standard deviation.
+    /// The standard deviation along one axis.
     public var sigmaMetres: Double
 
-    /// A board that is moved in the meantime usually goes by road.
+    /// The assumed speed of a board that is moved in the meantime, usually by road.
     private static let metresPerSecond = 20.0
-    /// With an error of this size it is useless for any receiver.
+    /// The error in metres from which a position is useless for any receiver.
     private static let mostMetres = 300_000.0
-    /// Where it did not say how sure it was: as good as most are, and never better than ten metres.
+    /// The sigma of a position without a stated one: that of most receivers, and never better than ten metres.
     static let usualSigmaMetres = 50.0
     static let leastSigmaMetres = 10.0
 
-    /// Its accuracy after this additional time; `nil` once it is useless.
+    /// The position after more time; `nil` once it is useless.
     func aged(by age: Duration) -> Place? {
       var place = self
       place.sigmaMetres += max(0, age.inSeconds) * Place.metresPerSecond
@@ -27,33 +27,33 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
     }
   }
 
-  /// Maker, model and version: what one has said no other understands.
+  /// The manufacturer, the model and the version. Other receivers do not understand the data.
   public var receiver: String
-  /// Who that was, of those that say so.
+  /// The unique number of the receiver, if it states one.
   public var uniqueID: String?
-  /// When it was taken down; `nil` where the host did not know the time.
+  /// When the data was saved; `nil` if the host did not know the time.
   public var savedAt: Int64?
-  /// The same by the clock of the process that took it down.
+  /// When the data was saved, by the clock of the process that saved it.
   var savedAtInstant: MonotonicInstant?
   public var place: Place
-  /// Its report about the satellites, in its own format.
+  /// The receiver's report about the satellites, in its own format.
   public var database: [[UInt8]] = []
-  /// It has kept that itself, in its flash.
+  /// Whether the receiver keeps the data itself, in its flash.
   public var isInFlash = false
 
   private enum CodingKeys: String, CodingKey { case receiver, uniqueID, savedAt, place, database, isInFlash }
 
-  /// Ephemerides are good for four hours about their time of reference (IS-GPS-200, 20.3.4.4).
+  /// The validity of ephemerides: four hours around their reference time (IS-GPS-200, 20.3.4.4).
   static let databaseLife = Duration.seconds(4 * 3600)
 
-  /// Whether it is this receiver's: what only another of its kind can say is not.
+  /// Whether the data is for this receiver; only a receiver of the same kind understands it.
   func isOf(_ receiver: any CommandedReceiver) -> Bool {
     guard self.receiver == receiver.name else { return false }
     guard let uniqueID, let other = receiver.identity.uniqueID else { return true }
     return uniqueID == other
   }
 
-  /// Whether it was taken down before another's. What another process has taken down is older than anything of this one's.
+  /// Whether the data was saved before other data. Data from another process is older than any data from this one.
   public func isOlder(than other: ReceiverKnowledge) -> Bool {
     switch (savedAtInstant, other.savedAtInstant) {
     case (let mine?, let others?): mine < others
@@ -62,10 +62,10 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
     }
   }
 
-  /// The machine was suspended since, so that it is older by that.
+  /// Adds the time for which the machine was suspended.
   public mutating func age(by slept: Duration) { savedAtInstant?.moveBack(by: slept) }
 
-  /// Its age; `nil` if that is not known, after the host has restarted and does not know the time.
+  /// The age of the data; `nil` if it is unknown, because the host has restarted and does not know the time.
   func age(at now: MonotonicInstant, _ time: KnownTime?) -> Duration? {
     if let savedAtInstant { return now - savedAtInstant }
     guard let savedAt, let time else { return nil }
@@ -75,13 +75,13 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
 }
 
 extension ReceiverKnowledge {
-  /// Nothing that a receiver says of itself is longer.
+  /// The longest name that a receiver states.
   private static let longestName = 256
-  /// A receiver's message has a length of 16 bits; no database message comes near.
+  /// The longest message. A receiver's message has a length of 16 bits, and database messages are far shorter.
   private static let longestMessage = 8192
   private static let mostDatabaseBytes = 1 << 16
 
-  /// A file may be damaged: values that no receiver can have reported are errors.
+  /// Reads stored data. The file may be damaged, so values that no receiver can have reported are errors.
   public init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     func require(_ isRight: Bool, _ key: CodingKeys) throws {
@@ -113,36 +113,36 @@ extension ReceiverKnowledge.Place {
   }
 }
 
-/// The knowledge that is sent back to a receiver: the part that is still valid.
+/// The still valid data that is sent back to a receiver.
 struct GivenKnowledge: Sendable {
-  /// `nil` where the host does not know it.
+  /// The time; `nil` if the host does not know it.
   var time: KnownTime?
   var place: ReceiverKnowledge.Place?
   var database: [[UInt8]] = []
-  /// The receiver has it from its flash.
+  /// Whether the receiver has the data in its flash.
   var isInFlash = false
 }
 
-/// The result of the request to report or store knowledge before the supply is switched off.
+/// The result of asking a receiver to report or store its data before its supply is switched off.
 enum KeptKnowledge: Equatable, Sendable {
   case database([[UInt8]])
   case inFlash
-  /// In its language there is no such thing, and time and place are all that it can be told.
+  /// The protocol has no such request; only time and position can be sent.
   case nothing
   case refused
   case unanswered
 }
 
-/// The store for a receiver's knowledge, and the host's own time and position.
+/// The store for a receiver's data, and the host's own time and position.
 public struct KnowledgeKeeping: Sendable {
   var present: @Sendable () -> ReceiverKnowledge?
   var keep: @Sendable (ReceiverKnowledge?) -> Void
   var time: @Sendable () -> KnownTime?
 
   /// - Parameters:
-  ///   - present: the stored knowledge of the receiver
-  ///   - keep: replaces it, without waiting for a disk
-  ///   - time: the host's time; `nil` if its clock is not confirmed
+  ///   - present: returns the stored data of the receiver
+  ///   - keep: replaces the stored data, without waiting for a disk
+  ///   - time: returns the host's time; `nil` if its clock is not confirmed
   public init(
     present: @escaping @Sendable () -> ReceiverKnowledge?, keep: @escaping @Sendable (ReceiverKnowledge?) -> Void,
     time: @escaping @Sendable () -> KnownTime?
@@ -152,6 +152,6 @@ public struct KnowledgeKeeping: Sendable {
     self.time = time
   }
 
-  /// Keeps nothing.
+  /// Stores nothing.
   public static let none = KnowledgeKeeping(present: { nil }, keep: { _ in }, time: { nil })
 }

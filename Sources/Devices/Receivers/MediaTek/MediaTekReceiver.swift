@@ -2,11 +2,12 @@ import HardwareIO
 import MonotonicTime
 import NMEA
 
-/// A receiver with a MediaTek chip (MT3329, 3333, 3339): PMTK sentences, each acknowledged by a PMTK001.
+/// A receiver with a MediaTek chip (MT3329, 3333, 3339).  It takes PMTK sentences, and acknowledges each with a
+/// PMTK001.
 ///
-/// Its settings are in RAM, and it has no memory for them.
+/// It has its settings only in RAM.
 struct MediaTekReceiver: CommandedReceiver {
-  /// With all that it adds: `AXN_5.1.6_3333_19010218,0007,Quectel-L76L,1.0`.
+  /// The firmware with all additions, for example `AXN_5.1.6_3333_19010218,0007,Quectel-L76L,1.0`.
   let firmware: String
 
   var driver: ReceiverDriver { .mediatek }
@@ -21,7 +22,7 @@ struct MediaTekReceiver: CommandedReceiver {
     return MediaTekReceiver(firmware: String(decoding: text, as: UTF8.self))
   }
 
-  /// A command whose flag tells: 0 invalid, 1 unsupported, 2 failed, 3 done.
+  /// A command whose result is a flag: 0 invalid, 1 unsupported, 2 failed, 3 done.
   static func command(_ number: String, _ parameters: String) -> SentenceRequest {
     SentenceRequest("PMTK\(number),\(parameters)") { fields in
       guard fields.first == "PMTK001", fields.count > 2 else { return .nothing }
@@ -39,7 +40,7 @@ struct MediaTekReceiver: CommandedReceiver {
         "setSpeed",
         try dialogue.changeSpeed(to: speed, saying: Array(command.utf8), asking: MediaTekReceiver.version))
     }
-    // It restarts with other constellations, so these come before settings that it might lose.
+    // Other constellations restart the receiver, so they come before settings that it might lose.
     if let constellations = settings.constellations, !report.isHopeless {
       report.note("constellations", try set(constellations, dialogue))
     }
@@ -62,12 +63,12 @@ struct MediaTekReceiver: CommandedReceiver {
     let order: [ReceiverSettings.Constellation?] = [.gps, .glonass, .galileo, nil, .beidou]
     let flags = order.map { $0.map(constellations.contains) == true ? "1" : "0" }.joined(separator: ",")
     var answer = try dialogue.ask(MediaTekReceiver.command("353", flags))
-    // It restarts.
+    // The receiver restarts.
     try dialogue.listen(for: .seconds(1))
     if answer.isGood, constellations.contains(.sbas) {
       answer = try dialogue.ask(MediaTekReceiver.command("313", "1"))
     }
-    // 0 is on.
+    // The value 0 means on.
     if answer.isGood, constellations.contains(.qzss) {
       answer = try dialogue.ask(MediaTekReceiver.command("352", "0"))
     }
@@ -80,7 +81,7 @@ struct MediaTekReceiver: CommandedReceiver {
     try dialogue.say(Array(SentenceWriter.make(sleep == .standby ? "PMTK161,0" : "PMTK225,4").utf8))
   }
 
-  /// Any byte. From backup its pin FORCE_ON wakes it, or its supply.
+  /// Any byte wakes it. From backup, only its pin FORCE_ON or its supply does.
   static let wakingBytes: [UInt8] = [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
 
   func wakingBytes(from sleep: ReceiverSleep) -> [UInt8]? {
@@ -94,13 +95,13 @@ struct MediaTekReceiver: CommandedReceiver {
 
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool { true }
 
-  /// So well a place has to be known to be of use (PMTK command packet, PMTK741).
+  /// The largest sigma at which a position is useful (PMTK command packet, PMTK741).
   private static let mostPlaceSigmaMetres = 30_000.0
 
-  /// The time, and the position if it is well known. It cannot report its knowledge of the satellites.
+  /// Sends the time, and the position if it is well known. The receiver cannot report its satellite data.
   func giveBack(_ knowledge: GivenKnowledge, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
     guard let time = knowledge.time else { return .accepted }
-    // To the nearest second.
+    // The time is rounded to the nearest second.
     let now = time.utc(at: dialogue.now + .milliseconds(500)).components
     let fields = [Int(now.date.month), Int(now.date.day), now.hour, now.minute, now.second]
     let date = "\(now.date.year)," + fields.map { SentenceField.padded($0, 2) }.joined(separator: ",")

@@ -1,23 +1,23 @@
 import NMEA
 import UBX
 
-/// A message to a u-blox receiver that is acknowledged, or answered with a message of its own kind.
+/// A message to a u-blox receiver that is acknowledged, or answered with a message of the same kind.
 struct UBXRequest: ReceiverRequest {
   let bytes: [UInt8]
   private let kind: UInt16
   var subject: String { "UBX \(kind)" }
   private let wantsMessage: Bool
-  /// The first bytes of the answer, if there are several of a kind.
+  /// The first bytes of the answer, if a kind has several answers.
   private let prefix: [UInt8]
   private var payload: [UInt8]?
   private var strange: String?
 
-  /// A setting.
+  /// A request that changes a setting.
   init(setting message: UBXMessage) { self.init(message, wantsMessage: false) }
 
   /// A request for a value.
   ///
-  /// - Parameter prefix: the first bytes of its answer, if there are several of a kind
+  /// - Parameter prefix: the first bytes of its answer, if a kind has several answers
   init(asking message: UBXMessage, prefix: [UInt8] = []) { self.init(message, wantsMessage: true, prefix: prefix) }
 
   private init(_ message: UBXMessage, wantsMessage: Bool, prefix: [UInt8] = []) {
@@ -32,10 +32,10 @@ struct UBXRequest: ReceiverRequest {
     if let acknowledgement = UBXAcknowledgement(message) { return take(acknowledgement) }
     guard wantsMessage, message.kind == kind else { return nil }
     let answer = message.payloadCopy
-    // An echo of the question is no answer to it.
+    // An echo of the question is not an answer.
     guard !answer.isEmpty, answer.starts(with: prefix) else { return nil }
     payload = answer
-    // An answer about settings is followed by an acknowledgement, which must not be taken for that of a later command.
+    // An acknowledgement follows an answer about settings, and must not count for a later command.
     return kind >> 8 == 0x06 ? nil : .answered(answer)
   }
 

@@ -1,12 +1,12 @@
 import HardwareIO
 import UBX
 
-/// Settings from protocol 27 on: keys with values.
+/// The settings from protocol 27 on: keys with values.
 struct UbloxKeyChanges: UbloxChanges {
   var keepsFound = false
   private let port: UBXPort
   private var found: [UBXSetting] = []
-  /// The changed settings, for saving them.
+  /// The changed settings, so that they can be saved.
   private var made: [UBXSetting] = []
   private var foundSpeed: BaudRate?
 
@@ -16,7 +16,7 @@ struct UbloxKeyChanges: UbloxChanges {
     try dialogue.ask(UBXRequest(setting: message))
   }
 
-  /// All or none of some settings.
+  /// Applies all of some settings, or none.
   private mutating func set(
     _ settings: [UBXSetting], _ dialogue: ReceiverDialogue
   ) throws(HardwareError) -> ReceiverAnswer {
@@ -38,7 +38,7 @@ struct UbloxKeyChanges: UbloxChanges {
 
   /// Applies some settings together, or one by one if the receiver does not know one of them.
   ///
-  /// - Parameter essential: the number of settings, from the first, that must be accepted
+  /// - Parameter essential: the number of leading settings that must be accepted
   private mutating func setEach(
     _ settings: [UBXSetting], essential: Int, _ dialogue: ReceiverDialogue
   ) throws(HardwareError) -> ReceiverAnswer {
@@ -107,7 +107,7 @@ struct UbloxKeyChanges: UbloxChanges {
     let wanted = constellations.map { UBXSetting($0.ubloxKey, true) }
     let whole = try set(wanted + others.map { UBXSetting($0.ubloxKey, false) }, dialogue)
     guard whole == .refused else { return whole }
-    // One that it has not cannot be switched off either, and it has no room for another until one is off.
+    // A missing constellation cannot be switched off, and the receiver has no room for another one until one is off.
     var result = try set(wanted, dialogue)
     var switchedOff: [UBXSetting] = []
     for other in others where result != .stopped {
@@ -117,7 +117,7 @@ struct UbloxKeyChanges: UbloxChanges {
       if isOn, answer.isGood { switchedOff.append(UBXSetting(other.ubloxKey, true)) }
     }
     if result == .refused { result = try set(wanted, dialogue) }
-    // Its previous setting is better than the one that would remain.
+    // The previous settings are better than the rest of the new ones.
     if result == .refused { for setting in switchedOff.reversed() { _ = try set([setting], dialogue) } }
     return result
   }
@@ -134,7 +134,7 @@ struct UbloxKeyChanges: UbloxChanges {
     switch mode {
     case .full: try set([UBXSetting(.operateMode, 0)], dialogue)
     case .balanced: .refused
-    // Cyclic tracking: it goes on reporting.
+    // This is cyclic tracking, in which the receiver continues to report.
     case .saving: try set([UBXSetting(.operateMode, 2)], dialogue)
     }
   }
@@ -143,7 +143,7 @@ struct UbloxKeyChanges: UbloxChanges {
     try set([UBXSetting(.measurementMilliseconds, milliseconds)], dialogue)
   }
 
-  /// In any memory that it has; a receiver without flash has at best a battery.
+  /// Saves the settings in all memories of the receiver; a receiver without flash has at best a battery.
   func save(_ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
     let battery = try save(in: .battery, dialogue)
     if battery == .stopped || battery == .unanswered { return battery }

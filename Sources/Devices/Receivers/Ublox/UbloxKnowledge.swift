@@ -3,10 +3,9 @@ import MonotonicTime
 import NMEA
 import UBX
 
-/// A u-blox receiver's knowledge of the satellites, in its own flash (UPD-SOS) or at its host (MGA-DBD), from protocol
-/// 15 on.
+/// The satellite data of a u-blox receiver, in its own flash (UPD-SOS) or at its host (MGA-DBD), from protocol 15 on.
 extension UbloxReceiver {
-  /// One whose firmware is not in its ROM has a flash.
+  /// Whether the receiver has a flash: its firmware is then not in ROM.
   private var hasFlash: Bool { version.software.hasPrefix("EXT") }
   private var isHelped: Bool { version.protocolVersion >= 1500 }
 
@@ -17,7 +16,7 @@ extension UbloxReceiver {
   ) throws(HardwareError) -> KeptKnowledge {
     guard isHelped else { return .nothing }
     if mayStop, hasFlash {
-      // Its knowledge must not change while it is written.
+      // The data must not change while it is written.
       try dialogue.say(UBXMessage.reset(.stop).bytes)
       try dialogue.listen(for: .milliseconds(100))
       let answer = try dialogue.ask(
@@ -30,7 +29,7 @@ extension UbloxReceiver {
       case .answered, .accepted, .refused: break
       }
     } else if hasBackup {
-      // It would be taken for new at the next start.
+      // At the next start, the old data would count as new.
       try clearBackup(dialogue)
     }
     return try database(dialogue)
@@ -40,11 +39,11 @@ extension UbloxReceiver {
     try dialogue.say(UBXMessage.shutdownBackup(.clear).bytes)
   }
 
-  /// The maximum number of bytes that are kept.
+  /// The maximum number of stored bytes.
   private static let mostDatabaseBytes = 32768
 
   private func database(_ dialogue: ReceiverDialogue) throws(HardwareError) -> KeptKnowledge {
-    // With that its last message is told.
+    // With this setting, the receiver marks its last message.
     _ = try haveAidingAcknowledged(dialogue)
     var messages: [[UInt8]] = []
     var byteCount = 0
@@ -62,7 +61,7 @@ extension UbloxReceiver {
       return end != nil
     }
     try dialogue.say(UBXMessage.databaseRequest.bytes, within: .milliseconds(800), take)
-    // Without a last message a silence ends it, or the time: each message is of use by itself.
+    // Without a last message, silence or the time limit ends it; each message is useful by itself.
     var before = 0
     while end == nil, messages.count > before {
       before = messages.count
@@ -83,22 +82,22 @@ extension UbloxReceiver {
 
   // MARK: After it has come on
 
-  /// The maximum time for all of it; the receiver is read in the meantime.
+  /// The time limit for all of it; the receiver is read in the meantime.
   private static let givingTime = Duration.seconds(5)
-  /// The maximum number of messages on their way at once: its input buffer holds about a kilobyte.
+  /// The maximum number of messages on their way, because the receiver's input buffer holds about a kilobyte.
   private static let mostOpen = 4
 
   func giveBack(_ knowledge: GivenKnowledge, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
     guard isHelped else { return .accepted }
     let deadline = dialogue.now + UbloxReceiver.givingTime
-    // First of all the time: by that the receiver judges all else.
+    // The time comes first, because the receiver judges everything else by it.
     if let time = knowledge.time { try dialogue.say(UbloxReceiver.message(time, dialogue).bytes) }
     if let place = knowledge.place {
       try dialogue.say(
         UBXMessage.place(
           latitudeDegrees: place.latitudeDegrees, longitudeDegrees: place.longitudeDegrees,
           altitudeMetres: place.altitudeHAEMetres ?? 0,
-          // Whose altitude is not known is off by kilometres at worst.
+          // A position without an altitude is wrong by kilometres at worst.
           accuracyMetres: max(place.sigmaMetres, place.altitudeHAEMetres == nil ? 3000 : 0)
         ).bytes)
     }
@@ -108,7 +107,7 @@ extension UbloxReceiver {
   }
 
   private static func message(_ time: KnownTime, _ dialogue: ReceiverDialogue) -> UBXMessage {
-    // When it has gone over the line.
+    // This is the time when the message has been sent.
     let parts = time.utc(at: dialogue.now + dialogue.speed.time(for: 32)).components
     return .time(
       year: UInt16(clamping: parts.date.year), month: UInt8(clamping: parts.date.month),
@@ -117,7 +116,7 @@ extension UbloxReceiver {
       accuracyNanoseconds: time.sigma.inNanoseconds)
   }
 
-  /// Whether it has started with the knowledge in its flash.
+  /// Whether the receiver has started with the data in its flash.
   private func restoration(_ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
     let answer = try dialogue.ask(
       UBXRequest(asking: UBXMessage.shutdownBackupRequest, prefix: UBXMessage.restoredBackup), tries: 1)
@@ -141,7 +140,7 @@ extension UbloxReceiver {
     for payload in database {
       guard !dialogue.isStopped, dialogue.now < deadline else { break }
       let bytes = UBXMessage.database(payload).bytes
-      // No faster than the line carries it, and than the receiver takes it.
+      // The messages are sent no faster than the line carries them and the receiver accepts them.
       try dialogue.say(bytes, for: dialogue.speed.time(for: bytes.count) + .milliseconds(3), { _ = take($0) })
       said += 1
       while isAcknowledged, said - used - unused - lost >= UbloxReceiver.mostOpen, !dialogue.isStopped {

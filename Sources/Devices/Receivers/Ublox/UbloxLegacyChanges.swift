@@ -1,12 +1,12 @@
 import HardwareIO
 import UBX
 
-/// Settings up to protocol 23: a message for each subject.
+/// The settings up to protocol 23: one message for each subject.
 struct UbloxLegacyChanges: UbloxChanges {
   var keepsFound = false
-  /// In hundredths.
+  /// The protocol version in hundredths.
   private let version: Int
-  /// The messages that restore the previous settings, the latest first; the port's comes last.
+  /// The messages that restore the previous settings, the latest first; the port's message comes last.
   private var found: [UBXMessage] = []
   private var foundPort: UBXPortConfiguration?
 
@@ -42,7 +42,7 @@ struct UbloxLegacyChanges: UbloxChanges {
       to: speed, saying: port.message.bytes, asking: UBXRequest(asking: UBXPortConfiguration.request))
   }
 
-  /// The port as it is now; as it was found it is kept.
+  /// The port's present settings. The original ones are kept.
   private mutating func port(_ dialogue: ReceiverDialogue) throws(HardwareError) -> UBXPortConfiguration? {
     guard let payload = try get(UBXPortConfiguration.request, dialogue),
       let port = UBXPortConfiguration(payload: payload)
@@ -60,10 +60,10 @@ struct UbloxLegacyChanges: UbloxChanges {
     for (index, output) in wanted.enumerated() {
       try keepRate(of: output, port, dialogue)
       let answer = try set(.rate(of: output, 1), dialogue)
-      // Without the first there is no position; the others are welcome.
+      // Without the first message there is no position; the others are optional.
       if !answer.isGood, index == 0 || answer == .stopped { return answer }
     }
-    // Acknowledgements are UBX too.
+    // Acknowledgements are UBX messages too.
     port.sendsUBX = true
     port.sendsNMEA = messages == .nmea
     let answer = try set(port.message, dialogue)
@@ -76,7 +76,7 @@ struct UbloxLegacyChanges: UbloxChanges {
   }
 
   mutating func setCorrectionReports(_ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
-    // NEO-M8P is the first that takes any.
+    // The NEO-M8P is the first receiver that accepts corrections.
     guard version >= 2000 else { return .accepted }
     if keepsFound, let port = try port(dialogue) { try keepRate(of: .rxmRTCM, port, dialogue) }
     return try set(.rate(of: .rxmRTCM, 1), dialogue)
@@ -87,7 +87,8 @@ struct UbloxLegacyChanges: UbloxChanges {
   ) throws(HardwareError) {
     guard keepsFound else { return }
     let question = UBXMessage(UBXCommandKind.cfgMSG, [UInt8(output.kind >> 8), UInt8(output.kind & 0xFF)])
-    // One rate for each port, after class and identifier; some answer with only that of the present port.
+    // The answer has a rate for each port after class and identifier; some receivers send only that of the present
+    // port.
     guard let rates = try get(question, dialogue), rates.count >= 3 else { return }
     let own = 2 + Int(port.number)
     keep(.rate(of: output, rates.count > own ? rates[own] : rates[2]))
@@ -136,7 +137,7 @@ struct UbloxLegacyChanges: UbloxChanges {
   }
 
   mutating func setRate(milliseconds: UInt16, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
-    // The time system to which measurements are aligned is not changed.
+    // The time system to which measurements are aligned stays.
     let old = try get(UBXMessage(UBXCommandKind.cfgRATE), dialogue)
     keep(old.map { UBXMessage(UBXCommandKind.cfgRATE, $0) })
     let reference = old.flatMap { $0.count == 6 ? UInt16($0[4]) | UInt16($0[5]) << 8 : nil }

@@ -3,8 +3,8 @@ import UBX
 
 /// A u-blox receiver of any generation from the sixth on.
 ///
-/// Up to protocol 23 there is a message for each subject, from 27 on there are keys with values (u-blox M8 protocol description and
-/// u-blox F9 interface description).
+/// Up to protocol 23 there is a message for each subject. From 27 on there are keys with values (u-blox M8 protocol
+/// description and u-blox F9 interface description).
 struct UbloxReceiver: CommandedReceiver {
   let version: UBXVersion
   private var uniqueID: UBXUniqueID?
@@ -22,7 +22,7 @@ struct UbloxReceiver: CommandedReceiver {
     guard case .answered(let payload) = try dialogue.ask(UBXRequest(asking: UBXVersion.request), tries: tries),
       let version = UBXVersion(payload: payload)
     else { return nil }
-    // A USB receiver is a modem to the kernel.
+    // The kernel presents a USB receiver as a modem.
     let device = Files.resolved(dialogue.portName) ?? dialogue.portName
     return UbloxReceiver(version, on: device.hasPrefix("/dev/ttyACM") ? .usb : .uart1)
   }
@@ -43,7 +43,7 @@ struct UbloxReceiver: CommandedReceiver {
 
   mutating func askForUniqueID(_ dialogue: ReceiverDialogue) throws(HardwareError) {
     guard version.protocolVersion >= UBXUniqueID.leastProtocolVersion else { return }
-    // A receiver that does not state this is used as before.
+    // A receiver without a unique number is used anyway.
     let answer = try dialogue.ask(UBXRequest(asking: UBXUniqueID.request))
     if case .answered(let payload) = answer { uniqueID = UBXUniqueID(payload: payload) }
   }
@@ -60,7 +60,7 @@ struct UbloxReceiver: CommandedReceiver {
       report.note("messages", try changes.setMessages(messages, version.protocolVersion, dialogue))
     }
     if settings.reportsCorrections, settings.messages == .ubx, !report.isHopeless {
-      // Most receivers take no corrections, and do not know the message: that is no fault of a board file's.
+      // Most receivers accept no corrections and do not know the message, so this is no mistake in a board file.
       let answer = try changes.setCorrectionReports(dialogue)
       report.note("messages", answer == .refused ? .accepted : answer)
     }
@@ -81,7 +81,7 @@ struct UbloxReceiver: CommandedReceiver {
 
   mutating func restore(_ dialogue: ReceiverDialogue) throws(HardwareError) { try changes.restore(dialogue) }
 
-  /// In case that nothing else wakes it. The longest that receivers take.
+  /// The longest sleep that receivers accept, in case nothing else wakes them.
   static let longestSleepMilliseconds: UInt32 = 12 * 86_400_000
 
   func sleep(_ sleep: ReceiverSleep, _ dialogue: ReceiverDialogue) throws(HardwareError) {
@@ -106,7 +106,7 @@ struct UbloxReceiver: CommandedReceiver {
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool { sleep != .stop }
 }
 
-/// How the settings of a board file are said to a generation of receivers.
+/// Applies the settings of a board file to receivers of one generation.
 protocol UbloxChanges: Sendable {
   /// Whether the previous settings are restored later.
   var keepsFound: Bool { get set }
@@ -117,7 +117,7 @@ protocol UbloxChanges: Sendable {
   mutating func setMessages(
     _ messages: ReceiverSettings.Messages, _ version: Int, _ dialogue: ReceiverDialogue
   ) throws(HardwareError) -> ReceiverAnswer
-  /// Makes it report the use of its corrections; a receiver that accepts none refuses.
+  /// Makes the receiver report the use of its corrections; a receiver that accepts none refuses.
   mutating func setCorrectionReports(_ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer
   mutating func setConstellations(
     _ constellations: [ReceiverSettings.Constellation], _ dialogue: ReceiverDialogue, _ report: inout SettingReport
@@ -134,7 +134,7 @@ protocol UbloxChanges: Sendable {
 }
 
 extension ReceiverSettings.DynamicModel {
-  /// As CFG-NAV5 and CFG-NAVSPG-DYNMODEL number it.
+  /// The number for CFG-NAV5 and CFG-NAVSPG-DYNMODEL.
   var ubloxNumber: UInt8 {
     switch self {
     case .portable: 0

@@ -4,19 +4,19 @@ import Hummingbird
 import NMEA
 import Recording
 
-/// Which time a request asks for, and how much of it.
+/// The time span of a request, and the amount of data that it wants.
 struct HistoryQuery {
   private static let hour: Int64 = 3_600_000_000_000
 
   var times: Range<UTCTime>
-  /// No more than one state in this time; 0 for all.
+  /// The shortest interval between two states; 0 for all states.
   var everySeconds: Double
-  /// Points of a track within this distance of its line are left out.
+  /// The track omits points within this distance of its line.
   var simplifyMetres: Double
   var limit: Int
-  /// Where the page before ended.
+  /// The place where the previous page ended.
   var after: RecordingPlace?
-  /// `everySeconds` as it was given.
+  /// `everySeconds` in the request's own words.
   private var every: Substring
 
   /// The permitted parameters.
@@ -24,8 +24,8 @@ struct HistoryQuery {
 
   /// - Parameters:
   ///   - now: nanoseconds since 1970
-  ///   - everySeconds: where the request does not say
-  ///   - limit: as much as there may be on a page
+  ///   - everySeconds: the default
+  ///   - limit: the maximum for a page
   init(_ request: Request, now: Int64, everySeconds: Substring, limit most: Int) throws {
     let to = try HTTPQuery.instant("to", of: request) ?? UTCTime(nanosecondsSince1970: now)
     let from =
@@ -46,7 +46,7 @@ struct HistoryQuery {
     }
   }
 
-  /// What asks for the page that begins there.
+  /// The query for the page that begins at this place.
   func query(after place: RecordingPlace) -> String {
     "from=\(HistoryQuery.text(times.lowerBound))&to=\(HistoryQuery.text(times.upperBound))&every=\(every)"
       + "&limit=\(limit)&after=\(place.text)"
@@ -56,7 +56,7 @@ struct HistoryQuery {
     "from=\(HistoryQuery.text(time))&to=\(HistoryQuery.text(times.upperBound))&limit=\(limit)"
   }
 
-  /// Seconds since 1970, to the last nanosecond: the next page is of exactly the same time.
+  /// Seconds since 1970 with all nanoseconds, so that the next page is about exactly the same time span.
   private static func text(_ time: UTCTime) -> String {
     let nanoseconds = String(time.nanosecondsSince1970 % 1_000_000_000)
     let padding = String(repeating: "0", count: 9 - nanoseconds.utf8.count)
@@ -65,7 +65,7 @@ struct HistoryQuery {
 }
 
 extension HTTPQuery {
-  /// `2026-11-22T10:00:00Z`, or seconds since 1970.
+  /// Parses `2026-11-22T10:00:00Z`, or seconds since 1970.
   static func instant(_ name: Substring, of request: Request) throws -> UTCTime? {
     guard let text = try text(name, of: request) else { return nil }
     var copy = String(text)
@@ -75,10 +75,10 @@ extension HTTPQuery {
       .badRequest, message: "'\(name)' must be a time in UTC, such as 2026-11-22T10:00:00Z, or seconds since 1970")
   }
 
-  /// The exact value, to a nanosecond: a `Double` would be off by some hundred.
+  /// Parses the exact value, to a nanosecond; a `Double` would be wrong by some hundred nanoseconds.
   private static func seconds(_ text: Substring) -> UTCTime? {
     let parts = text.split(separator: ".")
-    // Up to the year 2255.
+    // The limit is the year 2255.
     guard let whole = Int64(parts[0]), whole <= 9_000_000_000 else { return nil }
     let digits = parts.count > 1 ? parts[1].prefix(9) : ""
     guard let fraction = Int64(digits + String(repeating: "0", count: 9 - digits.count)) else { return nil }

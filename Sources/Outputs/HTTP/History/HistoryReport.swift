@@ -22,7 +22,7 @@ enum HistoryReport {
     json.endLine()
   }
 
-  /// - Parameter next: where the next page is
+  /// - Parameter next: the address of the next page
   static func write(_ page: StatePage, next: String?, to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: "HISTORY")
@@ -35,7 +35,7 @@ enum HistoryReport {
     json.endLine()
   }
 
-  /// - Parameter next: where the next page is
+  /// - Parameter next: the address of the next page
   static func write(_ page: PowerPage, next: String?, to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: "POWER")

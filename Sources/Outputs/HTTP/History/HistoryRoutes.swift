@@ -8,7 +8,7 @@ import Recording
 
 /// The routes of recorded data.
 struct HistoryRoutes {
-  /// States, or changes of power, on one page.
+  /// The number of states, or of changes of power, on one page.
   private static let pageLimit = 1000
 
   let history: RecordedHistory
@@ -52,7 +52,7 @@ struct HistoryRoutes {
   }
 
   private func query(_ request: Request, everySeconds: Substring) throws -> HistoryQuery {
-    // Recorded data has the receiver's dates, and so have requests, whatever the board's clock.
+    // Recorded data and requests use the receiver's dates, even if the board's clock is wrong.
     let offset = history.host.hub.value.lastClockOffset.value
     let behind = offset.map { $0.receiverNanosecondsSince1970.clampedSum(-$0.systemNanosecondsSince1970) } ?? 0
     return try HistoryQuery(
@@ -60,7 +60,7 @@ struct HistoryRoutes {
       limit: HistoryRoutes.pageLimit)
   }
 
-  /// Reads, writes and compresses it on a thread for which no other client waits.
+  /// Reads, writes and compresses a page on a separate thread, so that no other client waits for it.
   private func json(
     to request: Request, _ write: @escaping @Sendable (inout JSONWriter) -> Void
   ) async throws -> Response {

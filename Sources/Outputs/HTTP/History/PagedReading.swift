@@ -2,7 +2,7 @@ import Guarding
 import Hummingbird
 import Publishing
 
-/// A reading in pages for one client: the next page is read when the client has taken the last one. Releasing this
+/// A reading in pages for one client. The next page is read when the client has taken the last one. Releasing this
 /// value ends the reading.
 final class PagedReading<Page: Sendable, Failure: Error>: Sendable {
   private struct State {
@@ -17,8 +17,8 @@ final class PagedReading<Page: Sendable, Failure: Error>: Sendable {
   private let state = Guarded(State())
 
   /// - Parameters:
-  ///   - threads: on which it is read
-  ///   - first, fetch: as `Paginated` has them
+  ///   - threads: the threads that read
+  ///   - first, fetch: see `Paginated`
   init<Cursor: Sendable>(
     on threads: ReadingThreads, from first: Cursor,
     fetch: @escaping @Sendable (Cursor) throws(Failure) -> (page: Page, next: Cursor?)
@@ -31,7 +31,7 @@ final class PagedReading<Page: Sendable, Failure: Error>: Sendable {
 
   /// The next page; `nil` after the last one.
   func next() async throws -> Page? {
-    // A client that has been given the first page gets the others, however many clients come in the meantime.
+    // A client that has the first page gets the others, however many clients come in the meantime.
     let isUnderWay = state.withLock { $0.subscription != nil }
     try await threads.run(isUnderWay: isUnderWay) { [self] in turn() }
     let (page, failure) = state.withLock { state in

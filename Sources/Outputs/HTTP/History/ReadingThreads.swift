@@ -3,12 +3,12 @@ import Guarding
 import HTTPTypes
 import Hummingbird
 
-/// Does work that waits for a disk, so that the event loop need not. The threads are few and exist only while there is
-/// something to read; requests beyond their capacity wait, or are refused.
+/// Runs work that waits for a disk, so that the event loop does not wait. There are few threads, and only while there
+/// is something to read. Requests beyond their capacity wait, or are refused.
 final class ReadingThreads: Sendable {
-  /// How many files are read at once: a card is not faster for more.
+  /// The number of files that are read at once. More would not make a card faster.
   static let limit = 2
-  /// How much may wait for that.
+  /// The maximum number of waiting requests.
   private static let waitingLimit = 32
   private static let retrySeconds = "2"
 
@@ -56,7 +56,7 @@ final class ReadingThreads: Sendable {
     }
     if !isTaken { job.refuse() }
     guard mustStart, DetachedThread.start("history", { self.work() }) != 0 else { return }
-    // No thread could be created: another one, if there is any, does the waiting work.
+    // No thread could be created. If another one exists, it does the waiting work.
     let abandoned = state.withLock { state -> Deque<Job> in
       state.threadCount -= 1
       guard state.threadCount == 0 else { return [] }
@@ -83,7 +83,7 @@ final class ReadingThreads: Sendable {
 private final class Answer<Result: Sendable>: Sendable {
   private let result = Guarded<Result?>(nil)
 
-  /// The task continues once this is over: under a lock that it takes as well, so that everything done here comes
+  /// Delivers the result, after which the task continues. The task takes the same lock, so everything here happens
   /// before its next step.
   func give(_ result: Result?, to continuation: UnsafeContinuation<Void, Never>) {
     self.result.withLock { present in

@@ -9,10 +9,10 @@ import Recording
 
 /// The recordings of the board in service, for HTTP clients. Reading them wakes nothing.
 final class RecordedHistory: Sendable {
-  /// How many files may be on their way at once: each is open for as long.
+  /// The maximum number of files that are downloaded at once. Each is open in the meantime.
   static let downloadLimit = 8
-  /// A page that is not full by then is sent as it is: no client waits long for a slow card, or for another client that
-  /// does.
+  /// After this time a page is sent even if it is not full. No client waits long for a slow card, or for another
+  /// client.
   private static let patience = Duration.seconds(1)
   private static let retrySeconds = "10"
 
@@ -32,13 +32,12 @@ final class RecordedHistory: Sendable {
     host.placeHolders.add(self)
   }
 
-  /// The folder in which the board in service records; `nil` if it does not. A replay has none, whatever its board file
-  /// says.
+  /// The folder in which the board in service records; `nil` if it does not record. A replay never records.
   static func folder(of host: HubHost) -> String? {
     host.replay == nil ? host.hub.value.board.record?.path : nil
   }
 
-  /// - Throws: 404 where the board records nothing
+  /// - Throws: 404 if the board records nothing
   func catalogue() throws(HTTPError) -> SegmentCatalogue {
     guard let path = RecordedHistory.folder(of: host) else {
       throw HTTPError(.notFound, message: "this board records nothing; 'record' in its board file has it do so")
@@ -51,17 +50,17 @@ final class RecordedHistory: Sendable {
     }
   }
 
-  /// Whether the reading for a connection should end: it has taken long, or the client has gone.
+  /// Whether the reading for a connection should end, because it has taken long or the client has left.
   func stop(for channel: any Channel, after patience: Duration = RecordedHistory.patience) -> @Sendable () -> Bool {
     let clock = MonotonicClock()
     let end = clock.now + patience
     return { clock.now >= end || !channel.isActive }
   }
 
-  /// A place, for as long as it is kept. A client that takes nothing soon loses its connection (`ConnectionPatience`):
-  /// it would exclude others, and keep a removed segment's bytes on the disk.
+  /// Takes a place for a download, which lasts as long as the value. A client that stops reading soon loses its
+  /// connection (`ConnectionPatience`), because it would exclude others and keep a removed segment's bytes on the disk.
   ///
-  /// - Throws: 503 if there are too many, or too many of one user
+  /// - Throws: 503 if there are too many downloads, or too many of one user
   func takePlace(for context: HTTPContext) throws(HTTPError) -> DownloadPlace {
     let download = Download(id: HolderID(), user: context.user, channel: context.channel)
     let refusal = downloads.withLock { downloads -> String? in
@@ -83,7 +82,7 @@ final class RecordedHistory: Sendable {
 extension RecordedHistory: PlaceHolding {
   var placeKind: String { "downloads" }
 
-  /// Closes their connections, which gives their places back.
+  /// Closes the connections of all downloads, which returns their places.
   func releaseAll() -> Int {
     let channels = downloads.withLock { $0.map(\.channel) }
     for channel in channels { channel.close(promise: nil) }
@@ -91,7 +90,7 @@ extension RecordedHistory: PlaceHolding {
   }
 }
 
-/// One download's place.
+/// The place of one download.
 final class DownloadPlace: Sendable {
   private let history: RecordedHistory
   private let id: HolderID
@@ -101,6 +100,6 @@ final class DownloadPlace: Sendable {
     self.id = id
   }
 
-  // However the download ends, before its first byte or after its last, its handler releases the place.
+  // The handler releases the place however the download ends, before its first byte or after its last.
   deinit { history.giveBack(id) }
 }

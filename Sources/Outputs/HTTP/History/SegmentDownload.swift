@@ -4,7 +4,7 @@ import MCAP
 import NIOCore
 import Recording
 
-/// A segment as a file to take along.
+/// A segment of the recording as a download.
 struct SegmentDownload {
   private static let pieceByteCount = 256 << 10
 

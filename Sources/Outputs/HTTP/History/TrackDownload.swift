@@ -6,9 +6,9 @@ import NMEA
 import Publishing
 import Recording
 
-/// The track of a time as a GPX file, written while it is read.
+/// The track of a time span as a GPX file. It is written while it is read.
 struct TrackDownload {
-  /// The number of its points in one piece.
+  /// The number of points in one piece.
   private static let pieceCount = 500
   private static let patience = Duration.milliseconds(250)
 
@@ -58,19 +58,19 @@ struct TrackDownload {
     }
   }
 
-  /// `track-20261122T100000Z.gpx`
+  /// The name of the file, for example `track-20261122T100000Z.gpx`.
   private static func fileName(_ query: HistoryQuery) -> String {
     "track-\(UTCStamp(nanosecondsSince1970: query.times.lowerBound.nanosecondsSince1970).basic).gpx"
   }
 }
 
-/// Bytes on their way to a client.
+/// Collects bytes for a client.
 private final class CollectedBytes: TrackOutput {
   private var bytes = ByteBuffer()
 
   func write(_ bytes: UnsafeRawBufferPointer) { self.bytes.writeBytes(bytes) }
 
-  /// Those that have come since; `nil` for none.
+  /// Takes the bytes since the last call; `nil` if there are none.
   func take() -> ByteBuffer? {
     defer { bytes = ByteBuffer() }
     return bytes.readableBytes > 0 ? bytes : nil

@@ -15,7 +15,7 @@ extension UBXLanguage {
     }
   }
 
-  /// Only UART1 is connected.
+  /// Handles CFG-PRT. Only UART1 is connected.
   private mutating func takePort(_ payload: [UInt8], _ body: inout ReceiverBody) -> Bool {
     if payload.count <= 1 {
       guard payload.first ?? 1 == 1 else { return false }
@@ -49,7 +49,7 @@ extension UBXLanguage {
     keys.enumerated().reduce(0) { settings.isOn($1.element) ? $0 | 1 << UInt16($1.offset) : $0 }
   }
 
-  /// CFG-MSG: two bytes poll the rate, three set it for the port in use, eight for all ports.
+  /// Handles CFG-MSG: two bytes poll the rate, three set it for the port in use, eight for all ports.
   private mutating func takeRate(ofMessage payload: [UInt8], _ body: inout ReceiverBody) -> Bool {
     guard [2, 3, 8].contains(payload.count), let output = UBXOutput.find(payload[0], payload[1], in: generation) else {
       return false
@@ -171,7 +171,7 @@ extension UBXLanguage {
     return true
   }
 
-  /// CFG-NAV5: sets the fields that its mask selects.
+  /// Handles CFG-NAV5: sets the fields that its mask selects.
   private mutating func takeNavigation(_ payload: [UInt8], _ kept: inout [UInt8]) -> Bool {
     let mask = BinaryMessage.u2(payload, 0)
     if mask & 1 != 0 {
@@ -191,7 +191,7 @@ extension UBXLanguage {
     Set([0, 2, 3, 4, 5, 6, 7, 8]).union(generation.protocolVersion >= 18 ? [9] : [])
   }
 
-  /// CFG-CFG: clears, saves and loads, in this order.
+  /// Handles CFG-CFG: clears, saves and loads, in this order.
   private mutating func takeStorage(_ payload: [UInt8], _ body: inout ReceiverBody) -> Bool {
     guard payload.count == 12 || payload.count == 13 else { return false }
     var memories: Set<UBXSettings.Memory> = [.backup, .flash]

@@ -7,7 +7,7 @@ struct UBXGeneration: Sendable {
   let hardware: String
   let extensions: [String]
   let systems: Set<SatelliteSystem>
-  /// The factory setting.
+  /// The systems that are enabled in the factory.
   let enabledSystems: Set<SatelliteSystem>
   /// The number of systems among GPS, GLONASS, Galileo and BeiDou that can be enabled together.
   let mostMajorSystems: Int

@@ -140,7 +140,7 @@ struct UBXLanguage: ReceiverLanguage {
     body.answer(message.ubx(group, id))
   }
 
-  /// CFG-RST. It is not acknowledged.
+  /// Handles CFG-RST, which is not acknowledged.
   private mutating func reset(_ payload: [UInt8], _ body: inout ReceiverBody) {
     guard payload.count == 4 else { return }
     let forgotten = BinaryMessage.u2(payload, 0)
@@ -162,8 +162,8 @@ struct UBXLanguage: ReceiverLanguage {
     }
   }
 
-  /// RXM-PMREQ. It is not acknowledged. The receiver wakes after the duration or by bytes on its UART. Settings that
-  /// are only in RAM are lost.
+  /// Handles RXM-PMREQ, which is not acknowledged. The receiver wakes after the duration or by bytes on its UART.
+  /// Settings that are only in RAM are lost.
   private mutating func sleep(_ payload: [UInt8], _ body: inout ReceiverBody) {
     let isShort = payload.count == 8 && generation.hasShortSleep
     guard isShort || (payload.count == 16 && generation.hasLongSleep) else { return }
