@@ -35,7 +35,7 @@ public struct StateEstimator: Sendable {
   private var hasHeight = false
   private var receiverPosition: Dated<FusedState.Position>?
   private var receiverMotion: Dated<FusedState.Motion>?
-  private var receiverPace = ReceiverPace()
+  private var receiverRate = ReceiverRate()
   private var imuSource = DeviceSet()
   /// Magnetic fields that are not yet paired with an inertial sample, oldest first.
   private var fields: [(field: SIMD3<Double>, at: MonotonicInstant)] = []
@@ -134,7 +134,7 @@ public struct StateEstimator: Sendable {
     leverArm: SIMD3<Double>? = nil, heading: StatedHeading? = nil, from source: DeviceSet = .gps
   ) {
     state.fix = Dated(fix, at: at, source: source)
-    receiverPace.take(at, hasPosition: position != nil)
+    receiverRate.take(at, hasPosition: position != nil)
     if let motion { receiverMotion = Dated(motion, at: at, source: source) }
     guard let position else { return }
     receiverPosition = Dated(position, at: at, source: source)
@@ -190,7 +190,7 @@ public struct StateEstimator: Sendable {
   /// The lifetime of the position, seconds.
   private var positionLifetime: Double {
     min(
-      max(StateEstimator.positionLifetimeSeconds, 1.5 * receiverPace.interval),
+      max(StateEstimator.positionLifetimeSeconds, 1.5 * receiverRate.interval),
       StateEstimator.longestPositionLifetimeSeconds)
   }
 
@@ -199,7 +199,7 @@ public struct StateEstimator: Sendable {
     guard let at = receiverPosition?.at else { return false }
     let age = now.seconds(since: at)
     if age > positionLifetime { return false }
-    return receiverPace.epochsWithoutPosition < 2 || age <= StateEstimator.lostPositionSeconds
+    return receiverRate.epochsWithoutPosition < 2 || age <= StateEstimator.lostPositionSeconds
   }
 
   // Mutating, although it changes nothing: a non-mutating method would copy the estimator.

@@ -29,7 +29,7 @@ struct Aggregator: Sendable {
       // The latest epoch of each receiver that is awake comes first.
       for (place, device) in heard {
         if case .receiver(_, let reader) = device, let latest = reader.device.readings.latest {
-          take(latest, of: place, reader.doubt)
+          take(latest, of: place, reader.receiverHealth)
         }
       }
       return Subscription {
@@ -56,29 +56,29 @@ struct Aggregator: Sendable {
   private func listen(to device: BoardDevice, _ place: Int) -> Subscription {
     switch device {
     case .receiver(_, let reader):
-      return reader.device.readings.overheard.subscribe(
-        as: "state", receiveValue: { take($0, of: place, reader.doubt) })
+      return reader.device.readings.observed.subscribe(
+        as: "state", receiveValue: { take($0, of: place, reader.receiverHealth) })
     case .imu(_, let reader):
-      return reader.readings.overheard.subscribe(
+      return reader.readings.observed.subscribe(
         as: "state", receiveValue: { [log] in log.append(.imu(place, $0), readAt: $0.readAt) })
     case .magnetometer(_, let reader):
-      return reader.readings.overheard.subscribe(
+      return reader.readings.observed.subscribe(
         as: "state", receiveValue: { [log] in log.append(.field(place, $0), readAt: $0.at) })
     case .barometer(_, let reader):
-      return reader.readings.overheard.subscribe(
+      return reader.readings.observed.subscribe(
         as: "state", receiveValue: { [log] in log.append(.air(place, $0), readAt: $0.at) })
     case .supplyMonitor(_, let reader):
-      return reader.readings.overheard.subscribe(
+      return reader.readings.observed.subscribe(
         as: "state", receiveValue: { [log] in log.append(.supply(place, $0), readAt: $0.at) })
     }
   }
 
-  private func take(_ observation: GNSSObservation, of place: Int, _ doubt: ReceiverDoubt) {
+  private func take(_ observation: GNSSObservation, of place: Int, _ receiverHealth: ReceiverHealth) {
     // Outside a run nothing is fused, so no receiver is selected for it.
     let isTaken = log.isUnderWay ? receivers.take(observation, of: place) : receivers.taken?.rank == place
     guard isTaken else { return }
     let epoch = observation.epoch
     let isRepetition = log.append(.epoch(place, epoch), readAt: observation.receivedAt)
-    if let isRepetition, epoch.position != nil { doubt.note(isRepetition, at: observation.at) }
+    if let isRepetition, epoch.position != nil { receiverHealth.note(isRepetition, at: observation.at) }
   }
 }

@@ -13,7 +13,7 @@ public final class DeviceMonitor: Sendable {
   }
 
   /// An action for a resting device.
-  fileprivate struct RestAction {
+  fileprivate struct SleepAction {
     var at: MonotonicInstant
     let perform: Callback
   }
@@ -21,7 +21,7 @@ public final class DeviceMonitor: Sendable {
   fileprivate struct State {
     /// The status; the account has the present time on and energy.
     var status: DeviceStatus
-    var account: EnergyAccount
+    var energy: EnergyTotals
     /// Since when the reader has required the supply, if it does.
     var requiredSince: MonotonicInstant?
     /// Whether the supply is on for any device.
@@ -31,13 +31,13 @@ public final class DeviceMonitor: Sendable {
     /// The progress of the reader in this run.
     var progress: DeviceStatus.Power?
     var hasTracked = false
-    var remarks = DeviceRemarks()
+    var warnings = DeviceWarnings()
     /// When the present warning began.
-    var remarkSince: MonotonicInstant
+    var warningSince: MonotonicInstant
     /// The alarms that the device reports.
     var alarms: [DeviceAlarm: String] = [:]
     var switchProblem: String?
-    var activity: Activity?
+    var activity: SourceActivity?
     /// The holders of the device, also between two attempts of its reader.
     var holders = HolderSet()
     var shares = PayerShares()
@@ -45,20 +45,20 @@ public final class DeviceMonitor: Sendable {
     var waitingShares = PayerShares()
     /// The current while the device waits for motion without other holders; `nil` while it does not wait.
     var waitingMilliamperes: Double?
-    var lessons = PowerLessons()
-    var linger = DeviceLinger()
+    var usage = UsageRecorder()
+    var idleTimeout = DeviceIdleTimeout()
     /// The reason why the device has no idle timeout any more: it is about to be switched off permanently.
     var ending: String?
-    var book: PowerBook
+    var usageHistory: UsageHistory
     /// The counts from before the reader began.
     var before = RunTotals()
     /// The power settings that the board file has at present.
     var power: Board.Power
     /// The number of budget steps that apply.
     var budgetStepCount = 0
-    var rest = DeviceRest()
+    var rest = DeviceSleep()
     /// The actions in the order of their instants.
-    var restActions: [RestAction] = []
+    var sleepActions: [SleepAction] = []
     /// Whether the supply is on for the device's sleep.
     var sleepsByItself = false
 
@@ -66,7 +66,7 @@ public final class DeviceMonitor: Sendable {
 
     var isRequired: Bool { requiredSince != nil }
 
-    var use: EnergyAccount.Use {
+    var use: EnergyTotals.Use {
       if isRequired { return hasTracked ? .measuring : .starting }
       return waitingMilliamperes == nil ? .resting : .waitingForMotion
     }
@@ -106,10 +106,11 @@ public final class DeviceMonitor: Sendable {
       reason: "no subscriber yet",
       holders: [], onTime: .zero, wakes: 0, energyMilliwattHours: 0, timeToFirstFix: nil, counters: [])
     // This book is used until the hub provides one.
-    let book = PowerBook(of: id, systemTime: { 0 })
+    let usageHistory = UsageHistory(of: id, systemTime: { 0 })
     state = Guarded(
       State(
-        status: status, account: EnergyAccount(at: now), isSupplied: isSupplied, remarkSince: now, book: book,
+        status: status, energy: EnergyTotals(at: now), isSupplied: isSupplied, warningSince: now,
+        usageHistory: usageHistory,
         power: power))
     property = MutableProperty(status)
     clock.onResume { [weak self] in self?.resume(after: $0) }.store(in: following)
@@ -134,12 +135,12 @@ public final class DeviceMonitor: Sendable {
   private func resume(after slept: Duration) {
     health.goBack(by: slept)
     change { state in
-      state.lessons.goBack(by: slept)
-      state.linger.goBack(by: slept)
+      state.usage.goBack(by: slept)
+      state.idleTimeout.goBack(by: slept)
       state.status.since.moveBack(by: slept)
-      state.remarkSince.moveBack(by: slept)
+      state.warningSince.moveBack(by: slept)
       // A sleeping device counts time by its own clock.
-      for index in state.restActions.indices { state.restActions[index].at.moveBack(by: slept) }
+      for index in state.sleepActions.indices { state.sleepActions[index].at.moveBack(by: slept) }
     }
     setRestAlarm()
   }
@@ -151,21 +152,21 @@ public final class DeviceMonitor: Sendable {
   public var status: DeviceStatus {
     let counters = counters.withLock { $0 }?.read() ?? []
     return state.withLock { state in
-      account(&state)
+      updateEnergy(&state)
       var status = state.status
       status.holders = state.holders.list.map(\.label)
       status.counters = state.before.adding(to: counters)
-      status.milliwatts = state.account.measuredMilliwatts ?? stated(state)
-      status.bills = state.account.bills.bills
-      status.billsOfDay = state.book.bills(ofLast: 24).bills
-      status.billsOfWeek = state.book.bills(ofLast: 7 * 24).bills
-      status.linger = linger(state)
+      status.milliwatts = state.energy.measuredMilliwatts ?? stated(state)
+      status.energyByClient = state.energy.energyByClient.clients
+      status.energyByClientOfDay = state.usageHistory.energyByClient(ofLast: 24).clients
+      status.energyByClientOfWeek = state.usageHistory.energyByClient(ofLast: 7 * 24).clients
+      status.idleTimeout = idleTimeout(state)
       status.budget = budget(state)
       if let budget = status.budget {
         // A sleeping device gets no updates, but its budget grows with each hour.
-        var remarks = state.remarks
-        remarks[.budget] = budget.remark
-        status.remark = state.switchProblem ?? remarks.text
+        var warnings = state.warnings
+        warnings[.budget] = budget.warning
+        status.warning = state.switchProblem ?? warnings.text
       }
       status.conditions = conditions(state)
       return status
@@ -183,10 +184,10 @@ public final class DeviceMonitor: Sendable {
   private func conditions(_ state: borrowing State) -> [DeviceCondition] {
     var conditions = [health.condition(at: clock.now)].compactMap { $0 }
     if let problem = state.switchProblem {
-      conditions.append(DeviceCondition(.supply, .problem, problem, since: state.remarkSince))
+      conditions.append(DeviceCondition(.supply, .problem, problem, since: state.warningSince))
     }
-    if let remark = state.remarks.text {
-      conditions.append(DeviceCondition(.remark, .warning, remark, since: state.remarkSince))
+    if let warning = state.warnings.text {
+      conditions.append(DeviceCondition(.warning, .warning, warning, since: state.warningSince))
     }
     return conditions.sorted { $0.severity > $1.severity }
   }
@@ -206,15 +207,15 @@ public final class DeviceMonitor: Sendable {
   func alarm(_ alarm: DeviceAlarm, _ text: String?) { state.withLock { $0.alarms[alarm] = text } }
 
   /// Uses this book for lessons and hourly energy from now on.
-  func keep(_ book: PowerBook) { state.withLock { $0.book = book } }
+  func keep(_ usageHistory: UsageHistory) { state.withLock { $0.usageHistory = usageHistory } }
 
   /// Applies a board file's power settings from now on.
   func follow(_ power: Board.Power) {
     change { state in
       let (old, policy) = (state.policy, power.policy)
       state.power = power
-      if !policy.lingersLike(old) { state.linger.isNews = true }
-      if policy.budget != old.budget { (state.budgetStepCount, state.remarks[.budget]) = (0, nil) }
+      if !policy.hasIdleTimeoutLike(old) { state.idleTimeout.isNews = true }
+      if policy.budget != old.budget { (state.budgetStepCount, state.warnings[.budget]) = (0, nil) }
     }
   }
 
@@ -223,11 +224,11 @@ public final class DeviceMonitor: Sendable {
   /// - Returns: whether the device may start; `false` if its reader was told to stop
   func waitsForGate(_ poller: Poller) -> Bool {
     var isLate = false
-    defer { if isLate { remark(on: .predecessor, nil) } }
+    defer { if isLate { setWarning(about: .predecessor, nil) } }
     return startGate.wait(poller) {
       isLate = true
-      remark(
-        on: .predecessor,
+      setWarning(
+        about: .predecessor,
         "it has not started: a device of the board file before has not stopped and has the same name, port, chip or line"
       )
     }
@@ -236,7 +237,7 @@ public final class DeviceMonitor: Sendable {
   /// Closes the account: energy from now on goes to another monitor's.
   func close() -> RunTotals {
     let totals = totals
-    state.withLock { $0.account.close() }
+    state.withLock { $0.energy.close() }
     return totals
   }
 
@@ -244,10 +245,10 @@ public final class DeviceMonitor: Sendable {
   var totals: RunTotals {
     let counters = counters.withLock { $0 }?.read() ?? []
     return state.withLock { state in
-      account(&state)
+      updateEnergy(&state)
       return RunTotals(
-        onTime: state.account.onTime, wakes: state.status.wakes, energyMilliwattHours: state.account.milliwattHours,
-        measuredMilliwattHours: state.account.measuredMilliwattHours, bills: state.account.bills,
+        onTime: state.energy.onTime, wakes: state.status.wakes, energyMilliwattHours: state.energy.milliwattHours,
+        measuredMilliwattHours: state.energy.measuredMilliwattHours, energyByClient: state.energy.energyByClient,
         counters: state.before.totals(with: counters))
     }
   }
@@ -255,9 +256,9 @@ public final class DeviceMonitor: Sendable {
   /// Continues the totals of its predecessor, which contain the energy until now.
   func open(with totals: RunTotals) {
     state.withLock { state in
-      state.account.open(with: totals, at: clock.now)
+      state.energy.open(with: totals, at: clock.now)
       state.before = totals
-      state.status.take(state.account)
+      state.status.take(state.energy)
       state.status.wakes = totals.wakes
     }
   }
@@ -273,7 +274,7 @@ public final class DeviceMonitor: Sendable {
   var timing: LifecycleTiming { state.withLock { $0.power.timing } }
 
   /// The start of the rest; `nil` while the device works, or if unknown.
-  var restingSince: MonotonicInstant? { state.withLock { $0.lessons.offSince } }
+  var restingSince: MonotonicInstant? { state.withLock { $0.usage.offSince } }
 
   /// Sets the next scheduled wake; `nil` if none is known.
   ///
@@ -281,13 +282,13 @@ public final class DeviceMonitor: Sendable {
   @discardableResult
   func expectWake(at instant: MonotonicInstant?) -> Bool {
     state.withLock { state in
-      defer { state.linger.nextWake = instant }
-      return state.linger.nextWake != instant
+      defer { state.idleTimeout.nextWake = instant }
+      return state.idleTimeout.nextWake != instant
     }
   }
 
   /// The knowledge about the device's power from other runs.
-  public var book: PowerBook { state.withLock { $0.book } }
+  public var usageHistory: UsageHistory { state.withLock { $0.usageHistory } }
 
   /// Whether a holder that meets the condition needs the device.
   func isWanted(by isMeant: (Holder) -> Bool = { _ in true }) -> Bool {
@@ -295,16 +296,16 @@ public final class DeviceMonitor: Sendable {
   }
 
   /// The accounts that pay at present, in the order of their arrival.
-  var payers: [String] { state.withLock { $0.account.payers?.payers.map(\.name) ?? [] } }
+  var payers: [String] { state.withLock { $0.energy.payers?.payers.map(\.name) ?? [] } }
 
   /// Changes the holders of the device, or those for whom it waits for motion. The new holders pay from now on.
   fileprivate func changeHolders(_ change: (inout State) -> Void) {
     state.withLock { state in
       change(&state)
       let (payers, waiting) = (state.shares.payers, state.waitingShares.payers)
-      guard state.account.isNews(payers, waiting: waiting) else { return }
-      account(&state)
-      state.account.charge(payers, waiting: waiting)
+      guard state.energy.isNews(payers, waiting: waiting) else { return }
+      updateEnergy(&state)
+      state.energy.charge(payers, waiting: waiting)
     }
   }
 
@@ -312,12 +313,12 @@ public final class DeviceMonitor: Sendable {
   func waitsForMotion(milliamperes: Double?) { change { $0.waitingMilliamperes = milliamperes } }
 
   /// The present limits of its budget on fixes, including everything since the last call.
-  var relaxation: Relaxation {
+  var degradation: Degradation {
     state.withLock { state in
       guard let budget = state.policy.budget else { return .none }
-      account(&state)
+      updateEnergy(&state)
       takeSteps(&state)
-      return budget.relaxation(state.budgetStepCount)
+      return budget.degradation(state.budgetStepCount)
     }
   }
 
@@ -327,23 +328,23 @@ public final class DeviceMonitor: Sendable {
   private func takeSteps(_ state: inout State) {
     guard let budget = budget(state) else { return }
     state.budgetStepCount = budget.stepCount
-    state.remarks[.budget] = budget.remark
+    state.warnings[.budget] = budget.warning
   }
 
   private func budget(_ state: borrowing State) -> BudgetReport? {
     state.policy.budget.map { budget in
-      let left = state.book.left(of: budget)
+      let left = state.usageHistory.left(of: budget)
       let count = budget.stepCount(left: left, taken: state.budgetStepCount)
       return BudgetReport(
         milliwattHoursPerDay: budget.milliwattHoursPerDay, leftMilliwattHours: left, stepCount: count,
-        steps: budget.steps.count, relaxation: budget.relaxation(count))
+        steps: budget.steps.count, degradation: budget.degradation(count))
     }
   }
 
-  private func linger(_ state: borrowing State) -> LingerReport {
-    LingerReport(
-      isLearned: state.policy.lingersAsLearned, usual: state.policy.linger, learned: state.book.learned,
-      costs: costs(state), acquisitions: state.book.acquisitions, sleep: state.rest.choice)
+  private func idleTimeout(_ state: borrowing State) -> IdleTimeoutReport {
+    IdleTimeoutReport(
+      isLearned: state.policy.learnsIdleTimeout, usual: state.policy.idleTimeout, learned: state.usageHistory.learned,
+      costs: costs(state), acquisitions: state.usageHistory.acquisitions, sleep: state.rest.choice)
   }
 
   func count(with counters: @escaping @Sendable () -> [DeviceStatus.Counter]) {
@@ -356,7 +357,7 @@ public final class DeviceMonitor: Sendable {
     change { state in
       let now = clock.now
       state.requiredSince = now
-      state.lessons.required(at: now, state.status.energyMilliwattHours, after: state.rest.sleep)
+      state.usage.required(at: now, state.status.energyMilliwattHours, after: state.rest.sleep)
       state.status.wakes += 1
       state.hasTracked = false
       state.progress = .settling
@@ -371,8 +372,8 @@ public final class DeviceMonitor: Sendable {
     change { state in
       state.progress = nil
       guard state.isRequired else { return }
-      state.lessons.released(
-        at: clock.now, state.status.energyMilliwattHours, restWatts: restMilliwatts(state) / 1000, state.book)
+      state.usage.released(
+        at: clock.now, state.status.energyMilliwattHours, restWatts: restMilliwatts(state) / 1000, state.usageHistory)
       state.requiredSince = nil
     }
   }
@@ -389,10 +390,11 @@ public final class DeviceMonitor: Sendable {
     state.withLock { state in
       let now = clock.now
       let pause = SleepChoice.Pause(
-        untilFix: state.linger.gap(at: now), state.book.learned,
-        after: state.lessons.awaySince.map { now.seconds(since: $0) })
+        untilFix: state.idleTimeout.gap(at: now), state.usageHistory.learned,
+        after: state.usage.awaySince.map { now.seconds(since: $0) })
       return state.rest.choose(
-        for: pause, of: driver, state.power, workingMilliwatts: workingMilliwatts(state), learnt: state.book.starts)
+        for: pause, of: driver, state.power, workingMilliwatts: workingMilliwatts(state),
+        learnt: state.usageHistory.starts)
     }
   }
 
@@ -403,29 +405,29 @@ public final class DeviceMonitor: Sendable {
   func whileResting(after rest: Duration, _ action: @escaping @Sendable () -> Void) {
     let at = clock.now + rest
     state.withLock { state in
-      let index = state.restActions.firstIndex { $0.at > at } ?? state.restActions.endIndex
-      state.restActions.insert(RestAction(at: at, perform: Callback(action)), at: index)
+      let index = state.sleepActions.firstIndex { $0.at > at } ?? state.sleepActions.endIndex
+      state.sleepActions.insert(SleepAction(at: at, perform: Callback(action)), at: index)
     }
     setRestAlarm()
   }
 
   /// Cancels the actions, because a client needs the device again, or never will.
-  func cancelRestActions() {
-    state.withLock { $0.restActions = [] }
+  func cancelSleepActions() {
+    state.withLock { $0.sleepActions = [] }
     restAlarm.cancel()
   }
 
   private func setRestAlarm() {
-    guard let next = state.withLock({ $0.restActions.first?.at }) else { return }
-    restAlarm.set(at: next) { [weak self] in self?.performRestActions() }
+    guard let next = state.withLock({ $0.sleepActions.first?.at }) else { return }
+    restAlarm.set(at: next) { [weak self] in self?.performSleepActions() }
   }
 
-  private func performRestActions() {
+  private func performSleepActions() {
     let due = state.withLock { state in
       let now = clock.now
-      let count = state.restActions.firstIndex { $0.at > now } ?? state.restActions.endIndex
-      defer { state.restActions.removeFirst(count) }
-      return state.restActions[..<count]
+      let count = state.sleepActions.firstIndex { $0.at > now } ?? state.sleepActions.endIndex
+      defer { state.sleepActions.removeFirst(count) }
+      return state.sleepActions[..<count]
     }
     for action in due { action.perform() }
     setRestAlarm()
@@ -444,8 +446,8 @@ public final class DeviceMonitor: Sendable {
       if !state.hasTracked, let since = state.requiredSince {
         let now = clock.now
         state.status.timeToFirstFix = now - since
-        state.lessons.tracking(
-          at: now, state.status.energyMilliwattHours, restWatts: restMilliwatts(state) / 1000, state.book)
+        state.usage.tracking(
+          at: now, state.status.energyMilliwattHours, restWatts: restMilliwatts(state) / 1000, state.usageHistory)
       }
       state.hasTracked = true
       state.progress = .tracking
@@ -453,7 +455,7 @@ public final class DeviceMonitor: Sendable {
   }
 
   /// Sets a warning for the owner, or ends it with `nil`.
-  func remark(on subject: DeviceRemarks.Subject, _ text: String?) { change { $0.remarks[subject] = text } }
+  func setWarning(about subject: DeviceWarnings.Subject, _ text: String?) { change { $0.warnings[subject] = text } }
 
   /// Why the supply is still on, if it could not be switched off.
   public var switchProblem: String? { state.withLock { $0.switchProblem } }
@@ -468,26 +470,26 @@ public final class DeviceMonitor: Sendable {
   /// changes.
   func measured(milliwatts: Double?) {
     state.withLock { state in
-      account(&state)
-      state.account.measuredMilliwatts = milliwatts
+      updateEnergy(&state)
+      state.energy.measuredMilliwatts = milliwatts
     }
   }
 
   /// Follows the activity of the device's lazy publisher.
-  func follow(_ activity: Activity) { change { $0.activity = activity } }
+  func follow(_ activity: SourceActivity) { change { $0.activity = activity } }
 
   private func change(_ change: (inout State) -> Void) {
     let mustDeliver = state.withLock { state in
-      account(&state)
+      updateEnergy(&state)
       let before = state.status
       change(&state)
       takeSteps(&state)
       (state.status.power, state.status.reason) = present(state)
       if state.status.power != before.power { state.status.since = clock.now }
       state.status.lingersUntil = state.status.power == .lingering ? state.activity?.until : nil
-      state.status.remark = state.switchProblem ?? state.remarks.text
+      state.status.warning = state.switchProblem ?? state.warnings.text
       state.status.isSupplyStuck = state.switchProblem != nil
-      if state.status.remark != before.remark { state.remarkSince = clock.now }
+      if state.status.warning != before.warning { state.warningSince = clock.now }
       // A change of energy alone does not count as a change.
       var unchanged = before
       (unchanged.measuredMilliwattHours, unchanged.energyMilliwattHours) = (
@@ -526,9 +528,9 @@ public final class DeviceMonitor: Sendable {
   }
 
   /// Adds the time and the energy since the last call.
-  private func account(_ state: inout State) {
-    state.account.goOn(until: clock.now, state.use, drawing: stated(state), state.book)
-    state.status.take(state.account)
+  private func updateEnergy(_ state: inout State) {
+    state.energy.goOn(until: clock.now, state.use, drawing: stated(state), state.usageHistory)
+    state.status.take(state.energy)
   }
 
   private func stated(_ state: borrowing State) -> Double {
@@ -544,50 +546,51 @@ public final class DeviceMonitor: Sendable {
 
   /// The power at work. The present power differs: it is 0 when the device is off, and varies while it works.
   private func workingMilliwatts(_ state: borrowing State) -> Double {
-    state.account.workingMilliwatts ?? state.power.milliwatts
+    state.energy.workingMilliwatts ?? state.power.milliwatts
   }
 
-  private func costs(_ state: borrowing State) -> LearnedLinger.Costs {
+  private func costs(_ state: borrowing State) -> LearnedIdleTimeout.Costs {
     let watts = max(0, workingMilliwatts(state) - restMilliwatts(state)) / 1000
     // A receiver without any data takes half a minute; a chip answers as soon as it has settled.
     let seconds = isReceiver ? 30 : 0.1
-    return LearnedLinger.Costs(watts: watts, assumedJoules: watts * (seconds + state.power.settleTime.inSeconds))
+    return LearnedIdleTimeout.Costs(watts: watts, assumedJoules: watts * (seconds + state.power.settleTime.inSeconds))
   }
 }
 
-extension DeviceMonitor: LingerPolicy {
+extension DeviceMonitor: IdleTimeoutPolicy {
   public func firstCame(_ holder: Holder, at now: MonotonicInstant) {
     state.withLock { state in
-      if holder.purpose == .schedule { return state.lessons.forgetGap() }
+      if holder.purpose == .schedule { return state.usage.forgetGap() }
       let costs = costs(state)
-      state.lessons.came(at: now, costs, state.book)
+      state.usage.came(at: now, costs, state.usageHistory)
     }
   }
 
-  public func lastLeft(_ holder: Holder, at now: MonotonicInstant) -> Linger {
+  public func lastLeft(_ holder: Holder, at now: MonotonicInstant) -> IdleTimeout {
     state.withLock { state in
-      let grounds = lingerGrounds(state)
-      let linger = state.linger.left(
-        at: now, isScheduled: holder.purpose == .schedule, by: grounds, &state.lessons)
-      return state.ending.map { Linger(.zero, reason: $0) } ?? linger
+      let grounds = idleTimeoutGrounds(state)
+      let idleTimeout = state.idleTimeout.left(
+        at: now, isScheduled: holder.purpose == .schedule, by: grounds, &state.usage)
+      return state.ending.map { IdleTimeout(.zero, reason: $0) } ?? idleTimeout
     }
   }
 
   /// The end of the minimum time off. With a switch, this is a property of the supply, whichever device it was on for.
-  public func restEnd(_ usual: MonotonicInstant?) -> MonotonicInstant? {
-    rail.switch == .none ? usual : rail.restEnd(timing.minimumOff)
+  public func offEnd(_ usual: MonotonicInstant?) -> MonotonicInstant? {
+    rail.switch == .none ? usual : rail.offEnd(timing.minimumOff)
   }
 
-  public func reconsidered(at now: MonotonicInstant) -> Linger? {
+  public func reconsidered(at now: MonotonicInstant) -> IdleTimeout? {
     state.withLock { state in
-      let grounds = lingerGrounds(state)
-      return state.linger.reconsidered(at: now, by: grounds, &state.lessons)
+      let grounds = idleTimeoutGrounds(state)
+      return state.idleTimeout.reconsidered(at: now, by: grounds, &state.usage)
     }
   }
 
-  private func lingerGrounds(_ state: borrowing State) -> DeviceLinger.Grounds {
-    DeviceLinger.Grounds(
-      policy: state.policy, learned: state.book.learned, costs: costs(state), requiredSince: state.requiredSince)
+  private func idleTimeoutGrounds(_ state: borrowing State) -> DeviceIdleTimeout.Grounds {
+    DeviceIdleTimeout.Grounds(
+      policy: state.policy, learned: state.usageHistory.learned, costs: costs(state), requiredSince: state.requiredSince
+    )
   }
 }
 
@@ -607,7 +610,7 @@ extension DeviceMonitor: HolderObserver {
 }
 
 /// Reports to a device's monitor for whom the device waits for motion.
-struct StillnessHolders: HolderObserver {
+struct MotionHolders: HolderObserver {
   let monitor: DeviceMonitor
 
   func came(_ holders: [Holder]) {

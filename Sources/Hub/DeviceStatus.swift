@@ -60,7 +60,7 @@ public struct DeviceStatus: Equatable, Sendable {
   /// The end of the idle timeout, unless a new holder comes.
   public var lingersUntil: MonotonicInstant?
   /// The warning for the owner.
-  public var remark: String?
+  public var warning: String?
   /// The holders of a lease.
   public var holders: [String]
   /// How long clients needed the device, over all runs, until this status.
@@ -72,12 +72,12 @@ public struct DeviceStatus: Equatable, Sendable {
   /// The measured part of the energy.
   public var measuredMilliwattHours = 0.0
   /// The energy by cause; empty in the report of a change.
-  public var bills: [EnergyBills.Bill] = []
+  public var energyByClient: [EnergyByClient.ClientEnergy] = []
   /// The energy by cause in the last 24 hours and the last seven days, across restarts of the hub.
-  public var billsOfDay: [EnergyBills.Bill] = []
-  public var billsOfWeek: [EnergyBills.Bill] = []
+  public var energyByClientOfDay: [EnergyByClient.ClientEnergy] = []
+  public var energyByClientOfWeek: [EnergyByClient.ClientEnergy] = []
   /// The idle timeout and its reason; `nil` in the report of a change.
-  public var linger: LingerReport?
+  public var idleTimeout: IdleTimeoutReport?
   /// The schedules that wake it for fixes; empty in the report of a change.
   public var schedules: [ScheduleReport] = []
   /// The state of its daily energy budget; `nil` without one in the board file, and in the report of a change.

@@ -28,7 +28,7 @@ public final class Hub: Sendable {
   /// The state that is fused from all awake devices, at the rate at which it changes. A subscription powers nothing.
   let fused: LazyPublisher<FusedState, Never>
   /// The publishers that keep devices of some kinds awake, one for all subscribers. They send nothing.
-  private let wakers = Guarded<[Set<DeviceStatus.Kind>: LazyPublisher<Void, Never>]>([:])
+  private let powerLeases = Guarded<[Set<DeviceStatus.Kind>: LazyPublisher<Void, Never>]>([:])
   /// The fused state at each requested rate, one publisher for all subscribers.
   private let paced = Guarded<[Duration: LazyPublisher<FusedState, Never>]>([:])
   /// The last fused state, however old. A subscription wakes nothing.
@@ -42,7 +42,7 @@ public final class Hub: Sendable {
   /// The inputs of the fusion.
   let log: FusionLog
   /// The scheduled fixes, including those of earlier hubs.
-  let scheduledFixes: ScheduledFixes
+  let fixPlanner: FixPlanner
   private let meters = Guarded<[EnergyMeter]>([])
   /// The epochs of the selected receiver, across its failures; no values on a board without a receiver.
   public let epochs: LazyPublisher<GNSSObservation, Never>
@@ -73,7 +73,8 @@ public final class Hub: Sendable {
     }
     self.entries = entries
     for entry in entries {
-      entry.reader.monitor.keep(machine.books.book(of: entry.description.id, entry.description.identity))
+      entry.reader.monitor.keep(
+        machine.usageHistories.usageHistory(of: entry.description.id, entry.description.identity))
     }
     let receivers = ReceiverSelection(entries, on: board)
     self.receivers = receivers
@@ -107,7 +108,7 @@ public final class Hub: Sendable {
     let fusionRun = MutableProperty(FusionRun(isUnderWay: false, since: clock.now))
     latestFusionRun = fusionRun
     lastTime = predecessor?.lastTime ?? LastTime()
-    scheduledFixes = predecessor?.scheduledFixes ?? ScheduledFixes(clock: clock)
+    fixPlanner = predecessor?.fixPlanner ?? FixPlanner(clock: clock)
     log = FusionLog(
       board, monitors: entries.map(\.reader.monitor), clock: clock, lastState: lastState, fusionRun: fusionRun,
       lastTime: lastTime)
@@ -151,7 +152,7 @@ public final class Hub: Sendable {
     // This comes only now, because a hub that never enters service leaves its predecessor unchanged.
     for entry in entries { entry.reader.follow(entry.description.power) }
     meters.withLock { $0 = Hub.meters(of: entries) }
-    scheduledFixes.enter(self)
+    fixPlanner.enter(self)
   }
 
   /// The energy meters, one for each supply monitor in a device's line.
@@ -182,7 +183,7 @@ public final class Hub: Sendable {
 
   /// The source of motion: the first fused inertial sensor that supports it, unless its owner forbids that, or its
   /// supply would keep a receiver on.
-  var motion: MotionWatch? {
+  var motion: StillnessMonitor? {
     for case .imu(let description, let reader) in Hub.fused(entries, on: board) {
       guard description.wakesOnMotion, let motion = reader.motion else { continue }
       let isWithReceiver = entries.contains { entry in
@@ -205,7 +206,7 @@ public final class Hub: Sendable {
   }
 
   /// Passes on the output of the selected receiver while other clients keep it awake. Wakes nothing.
-  public func overhearSentences(_ receive: @escaping @Sendable (ReceiverOutput) -> Void) -> Subscription {
+  public func observeSentences(_ receive: @escaping @Sendable (ReceiverOutput) -> Void) -> Subscription {
     receivers.outputs(receive)
   }
 
@@ -223,7 +224,7 @@ public final class Hub: Sendable {
 
   /// The present status of every device. Wakes nothing.
   public var devices: [DeviceStatus] {
-    let schedules = scheduledFixes.reports(by: self)
+    let schedules = fixPlanner.reports(by: self)
     return entries.map { entry in
       var status = entry.reader.monitor.status
       if receivers.candidates.contains(where: { $0.description.id == status.id }) { status.schedules = schedules }
@@ -269,7 +270,7 @@ public final class Hub: Sendable {
   public func shutDown() {
     let reason = "the hub is shutting down"
     for reader in readers { reader.monitor.ends(because: reason) }
-    scheduledFixes.leave(self, isSucceeded: false)
+    fixPlanner.leave(self, isSucceeded: false)
     for meter in meters.withLock({ $0 }) { meter.end() }
     endStates()
     for reader in readers { reader.shutDown(because: reason) }
@@ -279,14 +280,14 @@ public final class Hub: Sendable {
 
   /// Leaves service, because another hub replaces this one.
   private func leaveService() {
-    scheduledFixes.leave(self, isSucceeded: true)
+    fixPlanner.leave(self, isSucceeded: true)
     for meter in meters.withLock({ $0 }) { meter.end() }
   }
 
   /// Ends the publishers that are derived from devices, whatever their subscribers.
   private func endStates() {
     fused.shutDown()
-    for waker in wakers.withLock({ Array($0.values) }) { waker.shutDown() }
+    for powerLease in powerLeases.withLock({ Array($0.values) }) { powerLease.shutDown() }
     sentences.shutDown()
     clockOffsets.shutDown()
     epochs.shutDown()
@@ -357,7 +358,7 @@ public final class Hub: Sendable {
   func bridge(to successor: Hub) -> Lifetime {
     let (lifetime, reload) = (Lifetime(), Holder.standIn("reload"))
     for reader in readers where successor.has(reader) {
-      if reader.isHeld { reader.wakefulness.subscribe(as: reload, receiveValue: { _ in }).store(in: lifetime) }
+      if reader.isHeld { reader.powerLease.subscribe(as: reload, receiveValue: { _ in }).store(in: lifetime) }
       guard let stillness = reader.stillness, stillness.isHeld else { continue }
       stillness.subscribe(as: reload, receiveValue: { _ in }).store(in: lifetime)
     }
@@ -388,12 +389,12 @@ public final class Hub: Sendable {
   private func waking(
     _ parts: Set<StatePart>, _ states: some Publisher<FusedState, Never>
   ) -> Deferred<FusedState, Never> {
-    states.holding(waker(parts.kinds(on: board)), as: { $0.wanting(parts) })
+    states.withLease(on: powerLease(parts.kinds(on: board)), as: { $0.wanting(parts) })
   }
 
-  func waker(_ kinds: Set<DeviceStatus.Kind>) -> LazyPublisher<Void, Never> {
-    wakers.withLock { wakers in
-      if let waker = wakers[kinds] { return waker }
+  func powerLease(_ kinds: Set<DeviceStatus.Kind>) -> LazyPublisher<Void, Never> {
+    powerLeases.withLock { powerLeases in
+      if let powerLease = powerLeases[kinds] { return powerLease }
       let name =
         "state of \(DeviceStatus.Kind.allCases.filter(kinds.contains).map(\.rawValue).joined(separator: " and "))"
       let devices = Hub.fused(entries, on: board).filter { kinds.contains($0.description.kind) }
@@ -401,17 +402,17 @@ public final class Hub: Sendable {
       let imus = devices.filter { $0.description.kind == .imu }.map(\.reader)
       let others = devices.filter { $0.description.kind != .imu }.map(\.reader)
       let clock = clock
-      let waker = LazyPublisher<Void, Never>(deriving: name, clock: clock) { (run) throws(Never) in
+      let powerLease = LazyPublisher<Void, Never>(deriving: name, clock: clock) { (run) throws(Never) in
         let lifetime = Lifetime()
         for reader in others {
-          reader.wakefulness.subscribe(as: run.holders, receiveValue: { _ in }).store(in: lifetime)
+          reader.powerLease.subscribe(as: run.holders, receiveValue: { _ in }).store(in: lifetime)
         }
         let standby = StandbyLease(imus[...], as: run.holders, clock: clock)
         Subscription { standby.end() }.store(in: lifetime)
         return Subscription { lifetime.end() }
       }
-      wakers[kinds] = waker
-      return waker
+      powerLeases[kinds] = powerLease
+      return powerLease
     }
   }
 
@@ -438,7 +439,7 @@ public final class Hub: Sendable {
   }
 
   /// The epochs of the selected receiver while other clients keep it awake. Wakes nothing.
-  public var overheardEpochs: Deferred<GNSSObservation, Never> {
+  public var observedEpochs: Deferred<GNSSObservation, Never> {
     Deferred { [receivers, clock] holders in
       LazyPublisher(deriving: holders.label, clock: clock) { (run) throws(Never) in
         receivers.epochs(as: run.holders, wakes: false) { observation, _ in run.send(observation) }
@@ -448,8 +449,8 @@ public final class Hub: Sendable {
 
   /// The measurements of a magnetometer while other clients keep it awake, in the chip's axes; `nil` for an unknown
   /// one. Wakes nothing.
-  public func overheardFields(of id: String) -> Deferred<MagnetometerSample, Never>? {
-    magnetometer(id)?.readings.overheard
+  public func observedFields(of id: String) -> Deferred<MagnetometerSample, Never>? {
+    magnetometer(id)?.readings.observed
   }
 
   /// The output of one receiver, whether the fusion uses it or not; `nil` for an unknown one. A subscription wakes it.
@@ -480,8 +481,8 @@ public final class Hub: Sendable {
   }
 
   /// Keeps a device awake without sending values; `nil` for an unknown device.
-  public func wakefulness(of id: String) -> Deferred<Void, Never>? {
-    readers.first { $0.monitor.id == id }?.wakefulness
+  public func powerLease(of id: String) -> Deferred<Void, Never>? {
+    readers.first { $0.monitor.id == id }?.powerLease
   }
 }
 

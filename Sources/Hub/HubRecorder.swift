@@ -54,7 +54,7 @@ extension Hub {
     log.observe(recorder.inputs(on: board)).store(in: recording.lifetime)
     guard wakes else { return recording }
     for entry in entries {
-      entry.reader.wakefulness.subscribe(as: holder, receiveValue: { _ in }).store(in: recording.lifetime)
+      entry.reader.powerLease.subscribe(as: holder, receiveValue: { _ in }).store(in: recording.lifetime)
     }
     return recording
   }

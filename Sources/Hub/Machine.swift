@@ -17,7 +17,7 @@ public final class Machine: Sendable {
   /// Fires with a device's ID when the device was plugged in or should be tried again.
   public let retryHint = Trigger<String>()
   /// The knowledge about the devices' power from other runs.
-  public let books: PowerBooks
+  public let usageHistories: UsageHistories
   /// The data of receivers whose memory is lost while they are off.
   public let receiverKnowledge = ReceiverKnowledgeStore()
   /// Whether the time is known.
@@ -47,7 +47,7 @@ public final class Machine: Sendable {
     self.supervisor = supervisor
     self.clock = clock
     self.systemTime = systemTime
-    books = PowerBooks(systemTime: systemTime)
+    usageHistories = UsageHistories(systemTime: systemTime)
     hostTime = HostTime(clock: clock, systemTime: systemTime)
     // This subscription comes before those of users of the time, which are made later.
     clock.onResume { [hostTime, receiverKnowledge] slept in

@@ -27,7 +27,7 @@ struct LoadedChunk {
   /// The file offset of the chunk's content, or of the first of `bytes`.
   let offset: UInt64
   let header: ChunkHeader?
-  private let place: RecordPlace
+  private let location: RecordLocation
 
   /// Loads a chunk.
   ///
@@ -49,12 +49,12 @@ struct LoadedChunk {
       guard header.uncompressedByteCount == header.recordsByteCount else { throw fields.malformed }
       self.bytes = bytes
       self.records = records
-      place = .bytesFrom(offset)
+      location = .bytesFrom(offset)
     } else {
       self.bytes = try decompression.records(
         header, bytes[records], limit: limit - bytes.count, recordOffset: recordOffset)
       self.records = 0..<self.bytes.count
-      place = .chunk(recordOffset)
+      location = .chunk(recordOffset)
     }
     guard header.crc == 0 || header.crc == CRC32.of(self.bytes, self.records) else {
       throw .wrongChecksum("chunk", offset: recordOffset)
@@ -68,17 +68,17 @@ struct LoadedChunk {
     bytes = try source.content(stretch, "records", limit: limit)
     records = 0..<bytes.count
     header = nil
-    place = .bytesFrom(offset)
+    location = .bytesFrom(offset)
   }
 
   var sequence: RecordSequence { sequence(from: records.lowerBound) }
 
   /// The records that begin at or after a position in `bytes`.
-  func sequence(from start: Int) -> RecordSequence { RecordSequence(bytes, start..<records.upperBound, place) }
+  func sequence(from start: Int) -> RecordSequence { RecordSequence(bytes, start..<records.upperBound, location) }
 
   /// A reader for the record whose content has a given position in `bytes`.
   func reader(_ name: String, content: Range<Int>) -> RecordReader {
-    RecordReader(bytes, content, name: name, offset: place.offset(of: content.lowerBound))
+    RecordReader(bytes, content, name: name, offset: location.offset(of: content.lowerBound))
   }
 }
 

@@ -19,13 +19,13 @@ public struct MCAPMessages<Source: MCAPSource> {
 
   /// The matching messages of one chunk.
   private struct LoadedMessages {
-    struct Place {
+    struct Location {
       var logTimeNanoseconds: UInt64
       var content: Range<Int>
     }
 
     let chunk: LoadedChunk
-    var places: [Place] = []
+    var places: [Location] = []
     var next = 0
 
     var nextLogTimeNanoseconds: UInt64 { places[next].logTimeNanoseconds }
@@ -140,7 +140,7 @@ public struct MCAPMessages<Source: MCAPSource> {
       let time = message.logTimeNanoseconds
       guard wanted?.contains(message.channelID) ?? true, times?.contains(time) ?? true else { continue }
       if let last = messages.places.last, last.logTimeNanoseconds > time { isSorted = false }
-      messages.places.append(LoadedMessages.Place(logTimeNanoseconds: time, content: record.content))
+      messages.places.append(LoadedMessages.Location(logTimeNanoseconds: time, content: record.content))
     }
     if messages.places.isEmpty { return }
     if order == .logTime, !isSorted {

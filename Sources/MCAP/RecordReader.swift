@@ -70,7 +70,7 @@ struct RecordReader {
 }
 
 /// The position in the file of records that are in memory.
-enum RecordPlace: Equatable {
+enum RecordLocation: Equatable {
   /// The records were read from this offset on.
   case bytesFrom(UInt64)
   /// The records were decompressed from the chunk at this offset.
@@ -96,14 +96,14 @@ struct RecordSequence {
   private let bytes: [UInt8]
   private(set) var position: Int
   private let end: Int
-  private let place: RecordPlace
+  private let location: RecordLocation
 
-  /// - Parameter place: the position of the bytes in the file, for errors
-  init(_ bytes: [UInt8], _ range: Range<Int>, _ place: RecordPlace) {
+  /// - Parameter location: the position of the bytes in the file, for errors
+  init(_ bytes: [UInt8], _ range: Range<Int>, _ location: RecordLocation) {
     self.bytes = bytes
     position = range.lowerBound
     end = range.upperBound
-    self.place = place
+    self.location = location
   }
 
   /// - Parameter offset: the file offset of the first byte, for errors
@@ -124,10 +124,10 @@ struct RecordSequence {
   }
 
   func reader(_ name: String, _ record: Record) -> RecordReader {
-    RecordReader(bytes, record.content, name: name, offset: place.offset(of: record.start))
+    RecordReader(bytes, record.content, name: name, offset: location.offset(of: record.start))
   }
 
   private func reader(_ name: String, _ range: Range<Int>) -> RecordReader {
-    RecordReader(bytes, range, name: name, offset: place.offset(of: range.lowerBound))
+    RecordReader(bytes, range, name: name, offset: location.offset(of: range.lowerBound))
   }
 }

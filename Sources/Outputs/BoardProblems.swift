@@ -208,7 +208,7 @@ public enum BoardProblems {
   private static func connections(_ board: Board) -> [BoardProblem] {
     func place(_ device: DeviceDescription) -> String {
       let path = Files.resolved(device.path) ?? device.path
-      return device.place.map { "\(I2CPlace(bus: path, address: $0.address))" } ?? path
+      return device.place.map { "\(I2CAddress(bus: path, address: $0.address))" } ?? path
     }
     // Each path is looked up once, because there may be thousands.
     var first: [String: String] = [:]
@@ -263,8 +263,8 @@ public enum BoardProblems {
   }
 
   private static func fleet(_ board: Board) -> [BoardProblem] {
-    guard let fleet = board.fleet, let obstacle = FleetObstacle.find(for: fleet, isElsewhere: true) else { return [] }
-    return [BoardProblem("mqtt", "at \(fleet.broker) would not be joined: \(obstacle)")]
+    guard let fleet = board.fleet, let problem = FleetError.find(for: fleet, isElsewhere: true) else { return [] }
+    return [BoardProblem("mqtt", "at \(fleet.broker) would not be joined: \(problem)")]
   }
 
   private static func fences(_ board: Board) -> [BoardProblem] {

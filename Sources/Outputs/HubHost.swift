@@ -24,7 +24,7 @@ public final class HubHost: Sendable {
   /// The name of the client that calibrates; only one does at a time.
   let calibrator = Guarded<String?>(nil)
   /// The places that root can end.
-  let placeHolders = PlaceHolders()
+  let slotOwners = SlotOwners()
   /// The version of the program, for example `0.2.0`.
   public let version: String
   /// The counts of clients.
@@ -70,8 +70,8 @@ public final class HubHost: Sendable {
   public var hub: Property<Hub> { current.readOnly }
 
   /// Keeps a device awake without sending values. Does nothing for an unknown device.
-  func wakefulness(of id: String) -> Deferred<Void, Never> {
-    following { $0.wakefulness(of: id) ?? HubHost.nothing() }
+  func powerLease(of id: String) -> Deferred<Void, Never> {
+    following { $0.powerLease(of: id) ?? HubHost.nothing() }
   }
 
   private static func nothing<Output>() -> Deferred<Output, Never> {
@@ -132,12 +132,12 @@ public final class HubHost: Sendable {
   }
 
   /// Scheduled fixes. A subscription wakes the receivers for each fix; a new board file does not change the times.
-  public func fixes(on schedule: Schedule) -> Deferred<ScheduledFix, Never> {
+  public func fixes(on schedule: Schedule) -> Deferred<RequestedFix, Never> {
     Deferred { [current] _ in current.value.fixes(on: schedule) }
   }
 
   /// Fixes as often as necessary to keep the position's sigma below a bound.
-  func fixes(errorMetres: Double, within: Duration) -> Deferred<ScheduledFix, Never> {
+  func fixes(errorMetres: Double, within: Duration) -> Deferred<RequestedFix, Never> {
     following { $0.fixes(errorMetres: errorMetres, within: within) }
   }
 
@@ -183,10 +183,10 @@ public final class HubHost: Sendable {
   var epochs: Deferred<GNSSObservation, Never> { following { $0.epochs } }
 
   /// The epochs of the selected receiver while other clients keep it awake.
-  var overheardEpochs: Deferred<GNSSObservation, Never> { following { $0.overheardEpochs } }
+  var observedEpochs: Deferred<GNSSObservation, Never> { following { $0.observedEpochs } }
 
   /// The fused state while other clients keep devices awake. A subscription wakes nothing.
-  var overheardStates: Deferred<FusedState, Never> { following { $0.lastState.compactMap { $0 } } }
+  var observedStates: Deferred<FusedState, Never> { following { $0.lastState.compactMap { $0 } } }
 
   /// The difference between the system clock and the receiver's time; no values on a board without a receiver.
   var clockOffsets: Deferred<ClockOffset, Never> { following { $0.clockOffsets } }

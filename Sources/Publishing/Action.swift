@@ -68,7 +68,7 @@ public final class Action<Input: Sendable, Output: Sendable, Failure: Error>: Se
   }
 
   private func start(
-    _ input: Input, _ run: Activating<Output, ActionError<Failure>>
+    _ input: Input, _ run: ActivationContext<Output, ActionError<Failure>>
   ) -> Subscription {
     run.subscribe(
       to: work(input), receiveValue: { run.send($0) },

@@ -45,11 +45,11 @@ private final class Batcher<Output: Sendable, Failure: Error>: Sendable {
   private let interval: Duration
   private let limit: Int
   private let clock: any MonotonicTimeSource
-  private let run: Activating<Output, Failure>
+  private let run: ActivationContext<Output, Failure>
   private let alarm: Alarm
   private let state = Guarded(State())
 
-  init(_ interval: Duration, _ limit: Int, clock: any MonotonicTimeSource, run: Activating<Output, Failure>) {
+  init(_ interval: Duration, _ limit: Int, clock: any MonotonicTimeSource, run: ActivationContext<Output, Failure>) {
     self.interval = interval
     self.limit = max(1, limit)
     self.clock = clock

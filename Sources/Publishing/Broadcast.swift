@@ -39,7 +39,7 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
 
   private enum Step {
     case deliver(Delivery)
-    case handOver(Turn)
+    case handOver(DeliverySlot)
     /// Another thread has the role.
     case leave
   }
@@ -53,7 +53,7 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     /// The number of deliveries that the thread with the delivering role has taken out of the queue.
     var servedCount = 0
     /// The waiting senders; the one that has waited longest is first.
-    var turns = Deque<Turn>()
+    var slots = Deque<DeliverySlot>()
     var latest: Output?
     /// The current run. Values sent for another run are dropped.
     var generation = 0
@@ -76,7 +76,7 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
   /// Sends a value and delivers it, unless another thread is delivering; that thread then delivers this value too.
   func send(_ value: Output, generation: Int = 0) {
     var direct: [Receiver<Output, Failure>]?
-    var turn: Turn?
+    var slot: DeliverySlot?
     state.withLock { state in
       guard state.generation == generation else { return }
       if replaysLatest { state.latest = value }
@@ -85,14 +85,14 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
         direct = state.receivers
       } else {
         append(value, &state)
-        turn = takeTurn(&state)
+        slot = takeSlot(&state)
       }
     }
     if let direct {
       for receiver in direct { receiver.receive(value) }
       finishDelivery()
-    } else if let turn {
-      wait(turn)
+    } else if let slot {
+      wait(slot)
     }
   }
 
@@ -130,17 +130,17 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
 
   /// Delivers the staged values. Waits like a sender if another thread is delivering.
   func deliver() {
-    var turn: Turn?
+    var slot: DeliverySlot?
     let step: Step = state.withLock { state in
       // Both values change together under the lock, except when the number of deliveries drops to zero.
       let isMine =
         role.deliveries.load(ordering: .acquiring) > 0 && role.holder.load(ordering: .relaxed) == currentThread
       if isMine { return next(&state) }
-      if !state.queue.isEmpty { turn = takeTurn(&state) }
+      if !state.queue.isEmpty { slot = takeSlot(&state) }
       return .leave
     }
     if perform(step) { finishDelivery() }
-    if let turn { wait(turn) }
+    if let slot { wait(slot) }
   }
 
   /// Removes a receiver. Returns whether it was registered.
@@ -182,17 +182,17 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
   private func deliverNext() -> Bool { perform(state.withLock { next(&$0) }) }
 
   private func next(_ state: inout State) -> Step {
-    if state.servedCount >= deliveryShare, let turn = state.turns.popFirst() {
-      role.holder.store(turn.thread, ordering: .releasing)
+    if state.servedCount >= deliveryShare, let slot = state.slots.popFirst() {
+      role.holder.store(slot.thread, ordering: .releasing)
       state.servedCount = 0
-      return .handOver(turn)
+      return .handOver(slot)
     }
     guard let delivery = state.queue.popFirst() else { return .leave }
     state.servedCount += 1
     state.takenCount += 1
-    while let turn = state.turns.first, turn.number <= state.takenCount {
-      state.turns.removeFirst()
-      turn.end(withRole: false)
+    while let slot = state.slots.first, slot.number <= state.takenCount {
+      state.slots.removeFirst()
+      slot.end(withRole: false)
     }
     return .deliver(delivery)
   }
@@ -202,8 +202,8 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     case .deliver(.value(let value, let receivers)): for receiver in receivers { receiver.receive(value) }
     case .deliver(.completion(let completion, let receivers)):
       for receiver in receivers { receiver.complete(completion) }
-    case .handOver(let turn):
-      turn.end(withRole: true)
+    case .handOver(let slot):
+      slot.end(withRole: true)
       return false
     case .leave: return false
     }
@@ -219,31 +219,31 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
 
   /// Adds this thread to the waiting senders if it must wait.
   @inline(never)
-  private func takeTurn(_ state: inout State) -> Turn? {
+  private func takeSlot(_ state: inout State) -> DeliverySlot? {
     guard mustWait(state) else { return nil }
-    let turn = Turn(thread: currentThread, number: state.queuedCount)
-    state.turns.append(turn)
-    return turn
+    let slot = DeliverySlot(thread: currentThread, number: state.queuedCount)
+    state.slots.append(slot)
+    return slot
   }
 
   /// Waits until this thread receives the delivering role, and then delivers, or until another thread has taken its
   /// delivery out of the queue.
   @inline(never)
-  private func wait(_ turn: Turn) {
-    let mayWait = WaitGraph.enter(turn.thread, waitingFor: role)
+  private func wait(_ slot: DeliverySlot) {
+    let mayWait = WaitGraph.enter(slot.thread, waitingFor: role)
     // A thread that may not wait leaves the line, unless it has just been served: then `wait` returns without
     // blocking.
-    if !mayWait, withdraw(turn) { return }
-    let hasRole = turn.wait()
-    if mayWait { WaitGraph.leave(turn.thread) }
+    if !mayWait, withdraw(slot) { return }
+    let hasRole = slot.wait()
+    if mayWait { WaitGraph.leave(slot.thread) }
     if hasRole, deliverNext() { finishDelivery() }
   }
 
   /// Removes a waiting sender. Returns whether it was still waiting.
-  private func withdraw(_ turn: Turn) -> Bool {
+  private func withdraw(_ slot: DeliverySlot) -> Bool {
     state.withLock { state in
-      guard let index = state.turns.firstIndex(where: { $0 === turn }) else { return false }
-      state.turns.remove(at: index)
+      guard let index = state.slots.firstIndex(where: { $0 === slot }) else { return false }
+      state.slots.remove(at: index)
       return true
     }
   }

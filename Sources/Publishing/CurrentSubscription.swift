@@ -14,7 +14,7 @@ final class CurrentSubscription: Sendable {
   }
 
   /// The link from a subscription to its owner. It stops working once the subscription has been replaced.
-  struct Place: Sendable {
+  struct Link: Sendable {
     fileprivate let withCurrent: @Sendable (_ body: (inout State) -> Void) -> Void
 
     /// Returns the result of `isTrue`, evaluated while the subscription cannot be replaced; `false` if it has been
@@ -43,7 +43,7 @@ final class CurrentSubscription: Sendable {
   init(isExpected: Bool) { state = Guarded(State(isOpen: isExpected)) }
 
   /// Cancels the current subscription and makes the next one.
-  func replace(_ subscribe: (Place) -> Subscription) {
+  func replace(_ subscribe: (Link) -> Subscription) {
     let (old, generation): (Subscription?, Int?) = state.withLock { state in
       let old = state.subscription
       state.subscription = nil
@@ -54,10 +54,10 @@ final class CurrentSubscription: Sendable {
     }
     old?.cancel()
     guard let generation else { return }
-    let place = Place { [weak self] body in
+    let link = Link { [weak self] body in
       self?.state.withLock { state in if state.generation == generation { body(&state) } }
     }
-    let new = subscribe(place)
+    let new = subscribe(link)
     let leftover = state.withLock { state in
       if state.isOver || state.generation != generation { return Optional(new) }
       state.subscription = new

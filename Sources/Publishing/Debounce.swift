@@ -13,7 +13,7 @@ extension Publisher {
     for quiet: Duration, clock: any MonotonicTimeSource = MonotonicClock()
   ) -> Deferred<Output, Failure> {
     Deferred.deriving { (run) throws(Failure) in
-      Pacer(.afterQuiet(quiet), clock: clock, run: run).subscribe(to: self)
+      RateLimiter(.afterQuiet(quiet), clock: clock, run: run).subscribe(to: self)
     }
   }
 }

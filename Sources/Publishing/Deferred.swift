@@ -23,7 +23,7 @@ public struct Deferred<Output: Sendable, Failure: Error>: Publisher {
   public func attach(_ subscriber: Subscriber<Output, Failure>) -> Subscription { start(subscriber) }
 
   /// Makes a publisher that runs `activation` separately for each subscriber.
-  static func deriving(_ activation: @escaping LazyPublisher<Output, Failure>.Activation) -> Deferred {
+  static func deriving(_ activation: @escaping LazyPublisher<Output, Failure>.ActivationBody) -> Deferred {
     Deferred { LazyPublisher(deriving: $0.label, activating: activation) }
   }
 }

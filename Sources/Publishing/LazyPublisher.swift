@@ -9,10 +9,10 @@ import MonotonicTime
 /// moment they joined. A failure completes every subscriber; the next subscriber starts the source again.
 ///
 /// ```swift
-/// let celsius = LazyPublisher<Double, ThermometerError>("thermometer") { (reading) throws(ThermometerError) in
+/// let celsius = LazyPublisher<Double, ThermometerError>("thermometer") { (context) throws(ThermometerError) in
 ///   let thermometer = try Thermometer.switchOn()
 ///   defer { thermometer.switchOff() }
-///   while !reading.stop.isSet { reading.send(try thermometer.measure()) }
+///   while !context.stop.isSet { context.send(try thermometer.measure()) }
 /// }
 /// ```
 ///
@@ -21,28 +21,28 @@ import MonotonicTime
 ///
 /// Sending a value takes one uncontended lock and no allocation, regardless of the number of subscribers.
 public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
-  /// Reads values on its own thread until `Reading.stop` is set.
-  public typealias Body = @Sendable (Reading<Output, Failure>) throws(Failure) -> Void
+  /// Reads values on its own thread until `SourceContext.stop` is set.
+  public typealias Body = @Sendable (SourceContext<Output, Failure>) throws(Failure) -> Void
   /// Subscribes to the publishers that the values are derived from, and returns the subscription that undoes it.
-  public typealias Activation = @Sendable (Activating<Output, Failure>) throws(Failure) -> Subscription
+  public typealias ActivationBody = @Sendable (ActivationContext<Output, Failure>) throws(Failure) -> Subscription
 
   private enum Source: Sendable {
     case body(Body, lacking: @Sendable (_ errno: Int32) -> Completion<Failure>)
-    case activation(Activation)
+    case activation(ActivationBody)
 
     var isRead: Bool { if case .body = self { true } else { false } }
   }
 
   /// A subscriber and its entry in the group of holders.
-  private struct Place {
+  private struct Registration {
     let receiver: Receiver<Output, Failure>
     let membership: HolderGroup.Membership
   }
 
   private struct State {
     var machine: LifecycleMachine
-    var receivers: [Place] = []
-    var run: SourceRun?
+    var receivers: [Registration] = []
+    var run: RunState?
     var timer: ScheduledAction?
     var failure: String?
     /// The failure for which the present run was declared hung.
@@ -52,30 +52,30 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   public let name: String
   private let source: Source
   private let clock: any MonotonicTimeSource
-  private let lingerPolicy: (any LingerPolicy)?
+  private let idleTimeoutPolicy: (any IdleTimeoutPolicy)?
   private let broadcast: Broadcast<Output, Failure>
   private let state: Guarded<State>
   private let group: HolderGroup
-  private let mutableActivity: MutableProperty<Activity>
+  private let mutableActivity: MutableProperty<SourceActivity>
 
-  /// Makes a publisher of the values that `body` reads on its own thread: `LazyPublisher("ticks") { reading in … }`.
+  /// Makes a publisher of the values that `body` reads on its own thread: `LazyPublisher("ticks") { context in … }`.
   ///
   /// - Parameters:
   ///   - name: the name of the thread, also used in messages
   ///   - replaysLatest: whether a new subscriber first receives the latest value of the current run
-  ///   - lingerPolicy: chooses the idle timeout instead of `timing`
+  ///   - idleTimeoutPolicy: chooses the idle timeout instead of `timing`
   ///   - holderObserver: learns which holders start and stop holding the source
   ///   - lacking: the failure to report if the system has no thread or file descriptor left; by default the publisher
   ///     finishes its subscribers, and nothing retries
   ///   - body: powers the device, reads until it is told to stop, and powers the device down on every way out
   public convenience init(
     _ name: String, timing: LifecycleTiming = LifecycleTiming(), replaysLatest: Bool = false,
-    clock: any MonotonicTimeSource = MonotonicClock(), lingerPolicy: (any LingerPolicy)? = nil,
+    clock: any MonotonicTimeSource = MonotonicClock(), idleTimeoutPolicy: (any IdleTimeoutPolicy)? = nil,
     holderObserver: (any HolderObserver)? = nil, lacking: (@Sendable (_ errno: Int32) -> Failure)? = nil,
     reading body: @escaping Body
   ) {
     self.init(
-      name, timing, replaysLatest, clock, lingerPolicy, holderObserver,
+      name, timing, replaysLatest, clock, idleTimeoutPolicy, holderObserver,
       .body(body) { errno in lacking.map { .failed($0(errno)) } ?? .finished })
   }
 
@@ -86,32 +86,32 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   ///   - name: used in messages
   ///   - replaysLatest: whether a new subscriber first receives the latest value of the current run
   ///   - holderObserver: learns which holders start and stop holding this publisher
-  ///   - activation: subscribes upstream as `Activating.holders` and returns the subscription
+  ///   - activation: subscribes upstream as `ActivationContext.holders` and returns the subscription
   public convenience init(
     deriving name: String, timing: LifecycleTiming = LifecycleTiming(), replaysLatest: Bool = false,
     clock: any MonotonicTimeSource = MonotonicClock(), holderObserver: (any HolderObserver)? = nil,
-    activating activation: @escaping Activation
+    activating activation: @escaping ActivationBody
   ) {
     self.init(name, timing, replaysLatest, clock, nil, holderObserver, .activation(activation))
   }
 
   private init(
     _ name: String, _ timing: LifecycleTiming, _ replaysLatest: Bool, _ clock: any MonotonicTimeSource,
-    _ lingerPolicy: (any LingerPolicy)?, _ holderObserver: (any HolderObserver)?, _ source: Source
+    _ idleTimeoutPolicy: (any IdleTimeoutPolicy)?, _ holderObserver: (any HolderObserver)?, _ source: Source
   ) {
     self.name = name
     self.source = source
     self.clock = clock
-    self.lingerPolicy = lingerPolicy
+    self.idleTimeoutPolicy = idleTimeoutPolicy
     broadcast = Broadcast(replaysLatest: replaysLatest)
     group = HolderGroup(name, observer: holderObserver)
     state = Guarded(State(machine: LifecycleMachine(timing: timing)))
     mutableActivity = MutableProperty(
-      Activity(phase: .idle, since: clock.now, reason: "no subscriber yet", subscriberCount: 0))
+      SourceActivity(phase: .idle, since: clock.now, reason: "no subscriber yet", subscriberCount: 0))
   }
 
   /// The state of the source. Reading it does not start the source.
-  public var activity: Property<Activity> { mutableActivity.readOnly }
+  public var activity: Property<SourceActivity> { mutableActivity.readOnly }
 
   /// The holders that the source runs for, in the order in which they joined. Includes the subscribers of derived
   /// publishers.
@@ -139,11 +139,11 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
         return .nothing
       }
       let membership = group.add(receiver.holders)
-      state.receivers.append(Place(receiver: receiver, membership: membership))
+      state.receivers.append(Registration(receiver: receiver, membership: membership))
       if broadcast.stage(adding: receiver) { pending.broadcast = true }
       let now = clock.now
-      if state.receivers.count == 1 { lingerPolicy?.firstCame(membership.comer, at: now) }
-      let effect = state.machine.subscribed(now, restEnd: restEnd)
+      if state.receivers.count == 1 { idleTimeoutPolicy?.firstCame(membership.comer, at: now) }
+      let effect = state.machine.subscribed(now, offEnd: offEnd)
       stageActivity(&state, &pending, "\(membership.comer.label) subscribed")
       return effect
     }
@@ -155,9 +155,9 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   /// it running. The subscription lasts across runs, until the publisher completes its subscribers.
   ///
   /// ```swift
-  /// let lease = receiver.fixes.overheard.subscribe(as: "recorder", receiveValue: { record($0) })
+  /// let lease = receiver.fixes.observed.subscribe(as: "recorder", receiveValue: { record($0) })
   /// ```
-  public var overheard: Deferred<Output, Failure> {
+  public var observed: Deferred<Output, Failure> {
     Deferred(attaching: { [broadcast] in broadcast.attach($0) })
   }
 
@@ -178,7 +178,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
 
   /// Queues the completion of all subscribers. Returns whether it must be delivered.
   private func finish(_ state: inout State, _ completion: Completion<Failure>) -> Bool {
-    for place in state.receivers { group.remove(place.membership) }
+    for registration in state.receivers { group.remove(registration.membership) }
     state.receivers = []
     return broadcast.stage(completion)
   }
@@ -196,50 +196,50 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
       let leaver = membership.leaver
       var reason = "\(leaver.label) left"
       let effect = state.machine.unsubscribed(now) { usual in
-        guard let linger = lingerPolicy?.lastLeft(leaver, at: now) else { return usual }
-        if let why = linger.reason { reason = why }
-        return linger.duration
+        guard let idleTimeout = idleTimeoutPolicy?.lastLeft(leaver, at: now) else { return usual }
+        if let why = idleTimeout.reason { reason = why }
+        return idleTimeout.duration
       }
       stageActivity(&state, &pending, reason)
       return effect
     }
   }
 
-  /// Asks the policy for the idle timeout again because its inputs have changed. Has an effect only while the
-  /// source lingers.
-  public func reconsiderLinger() { reconsider { $0.reconsidered($1, linger: $2) } }
+  /// Asks the policy for the idle timeout again because its inputs have changed. Has an effect only during the
+  /// source's idle timeout.
+  public func reconsiderIdleTimeout() { reconsider { $0.reconsidered($1, idleTimeout: $2) } }
 
   /// Changes the timing from now on, and asks the policy for the idle timeout again. It affects the current run only
-  /// if the source is lingering or waiting for its minimum time off.
+  /// if the source is in its idle timeout or waiting for its minimum time off.
   public func changeTiming(to timing: LifecycleTiming) {
-    reconsider { $0.changeTiming(to: timing, $1, restEnd: self.restEnd, linger: $2) }
+    reconsider { $0.changeTiming(to: timing, $1, offEnd: self.offEnd, idleTimeout: $2) }
   }
 
   /// Asks the policy again how long the source must stay off because what that depends on has changed.
-  public func reconsiderRest() {
+  public func reconsiderOffTime() {
     transition { state, pending in
       let before = state.machine.state
-      let effect = state.machine.reconsideredRest(clock.now, restEnd: restEnd)
+      let effect = state.machine.reconsideredOffTime(clock.now, offEnd: offEnd)
       if state.machine.state != before { stageActivity(&state, &pending, "it may be on again") }
       return effect
     }
   }
 
-  private func restEnd(_ usual: MonotonicInstant?) -> MonotonicInstant? {
-    guard let lingerPolicy else { return usual }
-    return lingerPolicy.restEnd(usual)
+  private func offEnd(_ usual: MonotonicInstant?) -> MonotonicInstant? {
+    guard let idleTimeoutPolicy else { return usual }
+    return idleTimeoutPolicy.offEnd(usual)
   }
 
   private func reconsider(
-    _ change: (inout LifecycleMachine, MonotonicInstant, _ linger: () -> Duration?) -> LifecycleMachine.Effect
+    _ change: (inout LifecycleMachine, MonotonicInstant, _ idleTimeout: () -> Duration?) -> LifecycleMachine.Effect
   ) {
     transition { state, pending in
       let now = clock.now
       var reason: String?
       let effect = change(&state.machine, now) {
-        guard let linger = lingerPolicy?.reconsidered(at: now) else { return nil }
-        reason = linger.reason ?? "no subscriber came back"
-        return linger.duration
+        guard let idleTimeout = idleTimeoutPolicy?.reconsidered(at: now) else { return nil }
+        reason = idleTimeout.reason ?? "no subscriber came back"
+        return idleTimeout.duration
       }
       if effect != .nothing {
         stageActivity(&state, &pending, reason ?? "no subscriber came back", isNews: reason != nil)
@@ -259,8 +259,8 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   /// Changes the state under the lock, then makes the staged deliveries and carries out the machine's decision.
   private func transition(_ change: (inout State, inout PendingDeliveries) -> LifecycleMachine.Effect) {
     var pending = PendingDeliveries()
-    var started: SourceRun?
-    var stopped: SourceRun?
+    var started: RunState?
+    var stopped: RunState?
     var overtaken: ScheduledAction?
     var due: (deadline: MonotonicInstant, timer: Int)?
     state.withLock { state in
@@ -268,7 +268,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
       case .nothing: break
       case .start(let run):
         broadcast.begin(generation: run)
-        let sourceRun = SourceRun(id: run, isRead: source.isRead)
+        let sourceRun = RunState(id: run, isRead: source.isRead)
         state.run = sourceRun
         state.failure = nil
         started = sourceRun
@@ -312,7 +312,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   private func timerFired(_ timer: Int) {
     transition { state, pending in
       let before = state.machine.state
-      let effect = state.machine.timerFired(timer, clock.now, restEnd: restEnd)
+      let effect = state.machine.timerFired(timer, clock.now, offEnd: offEnd)
       if state.machine.state != before {
         stageActivity(
           &state, &pending, before == .lingering ? "no subscriber came back" : "the minimum time off has passed")
@@ -321,17 +321,17 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     }
   }
 
-  private func start(_ run: SourceRun) {
+  private func start(_ run: RunState) {
     switch source {
     case .body(let body, let lacking):
       func fail(_ errno: Int32, _ what: String) {
         ended(run, lacking(errno), failure: "no \(what): \(String(cString: strerror(errno)))")
       }
       guard let stop = run.stop, stop.fileDescriptor >= 0 else { return fail(EMFILE, "file descriptor to stop by") }
-      let reading = Reading(publisher: self, run: run, stop: stop)
+      let context = SourceContext(publisher: self, run: run, stop: stop)
       let error = DetachedThread.start(name) { [self] in
         do throws(Failure) {
-          try body(reading)
+          try body(context)
           ended(run, .finished)
         } catch {
           ended(run, .failed(error))
@@ -340,7 +340,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
       if error != 0 { fail(error, "thread to read on") }
     case .activation(let activation):
       do throws(Failure) {
-        let held = try activation(Activating(publisher: self, run: run))
+        let held = try activation(ActivationContext(publisher: self, run: run))
         showedLife(run)
         if let end = run.hold(held) {
           held.cancel()
@@ -355,7 +355,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     }
   }
 
-  private func stop(_ run: SourceRun) {
+  private func stop(_ run: RunState) {
     switch source {
     case .body: run.stop?.set()
     case .activation: finish(run, .finished)
@@ -363,7 +363,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   }
 
   /// Cancels the subscriptions of an activation, and announces the end only after that.
-  func finish(_ run: SourceRun, _ completion: Completion<Failure>) {
+  func finish(_ run: RunState, _ completion: Completion<Failure>) {
     switch run.release(orElse: { [self] in ended(run, completion) }) {
     case .whole(let held):
       held.cancel()
@@ -378,17 +378,17 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     }
   }
 
-  func switchedOn(_ run: SourceRun) {
+  func switchedOn(_ run: RunState) {
     transition { state, pending in
       guard state.run === run else { return .nothing }
       let effect = state.machine.switchedOn(clock.now)
-      // The source now lingers longer than it announced.
+      // The source's idle timeout is now longer than it announced.
       if effect != .nothing { stageActivity(&state, &pending, "") }
       return effect
     }
   }
 
-  func showedLife(_ run: SourceRun) {
+  func showedLife(_ run: RunState) {
     transition { state, pending in
       guard state.run === run else { return .nothing }
       let before = state.machine.state
@@ -399,13 +399,13 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   }
 
   /// Declares a run hung: it counts as failed from now on. The next run starts once this one has left its scope.
-  func hangs(_ run: SourceRun, _ failure: Failure) { fail(run, failure) { $0.hung() } }
+  func hangs(_ run: RunState, _ failure: Failure) { fail(run, failure) { $0.hung() } }
 
   /// Ends a run that must begin again. It counts as failed if the source has subscribers.
-  func interrupts(_ run: SourceRun, _ failure: Failure) { fail(run, failure) { $0.interrupted() } }
+  func interrupts(_ run: RunState, _ failure: Failure) { fail(run, failure) { $0.interrupted() } }
 
   private func fail(
-    _ run: SourceRun, _ failure: Failure, _ change: (inout LifecycleMachine) -> LifecycleMachine.Effect
+    _ run: RunState, _ failure: Failure, _ change: (inout LifecycleMachine) -> LifecycleMachine.Effect
   ) {
     transition { state, pending in
       guard state.run === run else { return .nothing }
@@ -418,13 +418,13 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     }
   }
 
-  private func ended(_ run: SourceRun, _ completion: Completion<Failure>, failure: String? = nil) {
+  private func ended(_ run: RunState, _ completion: Completion<Failure>, failure: String? = nil) {
     transition { state, pending in
       guard state.run === run else { return .nothing }
       state.run = nil
       let completion = state.hang.map { .failed($0) } ?? completion
       state.hang = nil
-      let (endedByItself, isOverForAll, effect) = state.machine.ended(clock.now, restEnd: restEnd)
+      let (endedByItself, isOverForAll, effect) = state.machine.ended(clock.now, offEnd: offEnd)
       // A failure after the source was told to stop is a consequence of stopping, and says nothing about the device.
       if endedByItself, case .failed(let error) = completion { state.failure = "\(error)" }
       if let failure { state.failure = failure }
@@ -443,7 +443,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   private func stageActivity(
     _ state: inout State, _ pending: inout PendingDeliveries, _ reason: String, isNews: Bool = false
   ) {
-    let phase: Activity.Phase =
+    let phase: SourceActivity.Phase =
       switch state.machine.state {
       case .idle: state.failure == nil ? .idle : .failed
       case .resting, .starting: .starting
@@ -453,7 +453,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
       case .stuck: .failed
       }
     let before = mutableActivity.value
-    let activity = Activity(
+    let activity = SourceActivity(
       phase: phase, since: before.phase == phase ? before.since : clock.now,
       reason: before.phase == phase && phase != .failed && !isNews ? before.reason : reason,
       subscriberCount: state.receivers.count, until: phase == .lingering ? state.machine.lingersUntil : nil)
@@ -462,12 +462,12 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
 
   // MARK: Sending
 
-  func send(_ value: Output, _ run: SourceRun) {
+  func send(_ value: Output, _ run: RunState) {
     if run.isFirstSignOfLife { showedLife(run) }
     broadcast.send(value, generation: run.id)
   }
 
-  func stage(_ value: Output, _ run: SourceRun) -> Bool {
+  func stage(_ value: Output, _ run: RunState) -> Bool {
     broadcast.stage(value, generation: run.id)
   }
 

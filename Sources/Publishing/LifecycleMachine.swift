@@ -2,16 +2,16 @@ import MonotonicTime
 
 /// The durations that govern when a lazy publisher's source starts and stops.
 public struct LifecycleTiming: Equatable, Sendable {
-  /// How long the source keeps running after the last subscriber has left, unless a `LingerPolicy` decides.
-  public var linger: Duration
-  /// The shortest time that the source runs. It counts from `Reading.switchedOn()` if the source calls that, and
+  /// How long the source keeps running after the last subscriber has left, unless a `IdleTimeoutPolicy` decides.
+  public var idleTimeout: Duration
+  /// The shortest time that the source runs. It counts from `SourceContext.switchedOn()` if the source calls that, and
   /// otherwise from the start.
   public var minimumOn: Duration
   /// The shortest time between the end of the source and its next start.
   public var minimumOff: Duration
 
-  public init(linger: Duration = .zero, minimumOn: Duration = .zero, minimumOff: Duration = .zero) {
-    self.linger = linger
+  public init(idleTimeout: Duration = .zero, minimumOn: Duration = .zero, minimumOff: Duration = .zero) {
+    self.idleTimeout = idleTimeout
     self.minimumOn = minimumOn
     self.minimumOff = minimumOff
   }
@@ -54,8 +54,8 @@ struct LifecycleMachine: Sendable {
   private var startedAt = MonotonicInstant(nanoseconds: 0)
   private var endedAt: MonotonicInstant?
   private(set) var lingersUntil: MonotonicInstant?
-  /// When lingering would end without the minimum time on.
-  private var lingerEnd: MonotonicInstant?
+  /// When the idle timeout would end without the minimum time on.
+  private var idleTimeoutEnd: MonotonicInstant?
   /// The number of the current timer. A timer with another number is outdated.
   private var timer = 0
 
@@ -63,12 +63,12 @@ struct LifecycleMachine: Sendable {
 
   /// Returns until when the source must stay off, or `nil` if it may start now. `usual` is the instant that the
   /// timing gives.
-  typealias RestEnd = (_ usual: MonotonicInstant?) -> MonotonicInstant?
+  typealias OffEnd = (_ usual: MonotonicInstant?) -> MonotonicInstant?
 
-  mutating func subscribed(_ now: MonotonicInstant, restEnd: RestEnd = { $0 }) -> Effect {
+  mutating func subscribed(_ now: MonotonicInstant, offEnd: OffEnd = { $0 }) -> Effect {
     subscriberCount += 1
     switch state {
-    case .idle: return startOrRest(now, restEnd)
+    case .idle: return startOrRest(now, offEnd)
     case .lingering:
       state = hasShownLife ? .running : .starting
       timer += 1
@@ -77,9 +77,9 @@ struct LifecycleMachine: Sendable {
     }
   }
 
-  /// - Parameter linger: returns the idle timeout; receives the one that the timing gives; only called if the source
-  ///   would linger
-  mutating func unsubscribed(_ now: MonotonicInstant, linger: (_ usual: Duration) -> Duration) -> Effect {
+  /// - Parameter idleTimeout: returns the idle timeout; receives the one that the timing gives; only called if the source
+  ///   would have one
+  mutating func unsubscribed(_ now: MonotonicInstant, idleTimeout: (_ usual: Duration) -> Duration) -> Effect {
     subscriberCount -= 1
     guard subscriberCount == 0 else { return .nothing }
     switch state {
@@ -88,46 +88,48 @@ struct LifecycleMachine: Sendable {
       timer += 1
       return .cancelWait
     case .starting, .running:
-      return self.linger(until: now + linger(timing.linger), now)
+      return self.idleTimeout(until: now + idleTimeout(timing.idleTimeout), now)
     case .idle, .lingering, .stopping, .stuck: return .nothing
     }
   }
 
   /// Handles a change of the policy's idle timeout.
   ///
-  /// - Parameter linger: returns the idle timeout from now on, or `nil` to keep the present one; only called if the
-  ///   source lingers
-  mutating func reconsidered(_ now: MonotonicInstant, linger: () -> Duration?) -> Effect {
-    guard state == .lingering, let linger = linger() else { return .nothing }
-    return self.linger(until: now + linger, now)
+  /// - Parameter idleTimeout: returns the idle timeout from now on, or `nil` to keep the present one; only called if the
+  ///   source is in its idle timeout
+  mutating func reconsidered(_ now: MonotonicInstant, idleTimeout: () -> Duration?) -> Effect {
+    guard state == .lingering, let idleTimeout = idleTimeout() else { return .nothing }
+    return self.idleTimeout(until: now + idleTimeout, now)
   }
 
-  /// Replaces the timing. A lingering source keeps its idle timeout but observes the new minimum time on.
+  /// Replaces the timing. A source in its idle timeout keeps it but observes the new minimum time on.
   ///
-  /// - Parameter linger: as in `reconsidered`
+  /// - Parameter idleTimeout: as in `reconsidered`
   mutating func changeTiming(
-    to timing: LifecycleTiming, _ now: MonotonicInstant, restEnd: RestEnd = { $0 }, linger: () -> Duration?
+    to timing: LifecycleTiming, _ now: MonotonicInstant, offEnd: OffEnd = { $0 }, idleTimeout: () -> Duration?
   ) -> Effect {
     let isNews = timing != self.timing
     self.timing = timing
     switch state {
     case .lingering:
-      if let linger = linger() { return self.linger(until: now + linger, now) }
-      guard let lingerEnd, max(lingerEnd, startedAt + timing.minimumOn) != lingersUntil else { return .nothing }
-      return self.linger(until: lingerEnd, now)
-    case .resting: return isNews ? startOrRest(now, restEnd) : .nothing
+      if let idleTimeout = idleTimeout() { return self.idleTimeout(until: now + idleTimeout, now) }
+      guard let idleTimeoutEnd, max(idleTimeoutEnd, startedAt + timing.minimumOn) != lingersUntil else {
+        return .nothing
+      }
+      return self.idleTimeout(until: idleTimeoutEnd, now)
+    case .resting: return isNews ? startOrRest(now, offEnd) : .nothing
     case .idle, .starting, .running, .stopping, .stuck: return .nothing
     }
   }
 
   /// Handles a change of the required time off.
-  mutating func reconsideredRest(_ now: MonotonicInstant, restEnd: RestEnd) -> Effect {
+  mutating func reconsideredOffTime(_ now: MonotonicInstant, offEnd: OffEnd) -> Effect {
     guard state == .resting else { return .nothing }
-    return startOrRest(now, restEnd)
+    return startOrRest(now, offEnd)
   }
 
-  private mutating func linger(until end: MonotonicInstant, _ now: MonotonicInstant) -> Effect {
-    lingerEnd = end
+  private mutating func idleTimeout(until end: MonotonicInstant, _ now: MonotonicInstant) -> Effect {
+    idleTimeoutEnd = end
     let stopAt = max(end, startedAt + timing.minimumOn)
     if stopAt <= now {
       state = .stopping
@@ -139,13 +141,13 @@ struct LifecycleMachine: Sendable {
 
   func isWaiting(for timer: Int) -> Bool { timer == self.timer && (state == .lingering || state == .resting) }
 
-  mutating func timerFired(_ firedTimer: Int, _ now: MonotonicInstant, restEnd: RestEnd = { $0 }) -> Effect {
+  mutating func timerFired(_ firedTimer: Int, _ now: MonotonicInstant, offEnd: OffEnd = { $0 }) -> Effect {
     guard firedTimer == timer else { return .nothing }
     switch state {
     case .lingering:
       state = .stopping
       return .stop
-    case .resting: return startOrRest(now, restEnd)
+    case .resting: return startOrRest(now, offEnd)
     case .idle, .starting, .running, .stopping, .stuck: return .nothing
     }
   }
@@ -184,7 +186,7 @@ struct LifecycleMachine: Sendable {
   }
 
   /// Handles a source whose run has to begin again because what it knows is out of date. If a client needs the source,
-  /// the run fails as one that hangs; if it only lingers, it stops.
+  /// the run fails as one that hangs; if it is in its idle timeout, it stops.
   mutating func interrupted() -> Effect {
     switch state {
     case .starting, .running: return hung()
@@ -219,7 +221,7 @@ struct LifecycleMachine: Sendable {
   /// Handles a source that has left its scope. If it was not told to stop, or will not start again, its subscribers
   /// are completed and no longer count.
   mutating func ended(
-    _ now: MonotonicInstant, restEnd: RestEnd = { $0 }
+    _ now: MonotonicInstant, offEnd: OffEnd = { $0 }
   ) -> (endedByItself: Bool, isOverForAll: Bool, effect: Effect) {
     let endedByItself = state != .stopping
     endedAt = now
@@ -229,11 +231,11 @@ struct LifecycleMachine: Sendable {
       timer += 1
       return (endedByItself, true, .cancelWait)
     }
-    return (false, false, subscriberCount > 0 ? startOrRest(now, restEnd) : .nothing)
+    return (false, false, subscriberCount > 0 ? startOrRest(now, offEnd) : .nothing)
   }
 
-  private mutating func startOrRest(_ now: MonotonicInstant, _ restEnd: RestEnd) -> Effect {
-    if let end = restEnd(endedAt.map { $0 + timing.minimumOff }), end > now {
+  private mutating func startOrRest(_ now: MonotonicInstant, _ offEnd: OffEnd) -> Effect {
+    if let end = offEnd(endedAt.map { $0 + timing.minimumOff }), end > now {
       state = .resting
       timer += 1
       return .wait(until: end, timer: timer)

@@ -49,12 +49,12 @@ private final class PageTurning<Cursor: Sendable, Page: Sendable, Failure: Error
     var isClosed = false
   }
 
-  private let run: Activating<Page, Failure>
+  private let run: ActivationContext<Page, Failure>
   private let fetch: @Sendable (Cursor) throws(Failure) -> (page: Page, next: Cursor?)
   private let state: Guarded<State>
 
   init(
-    _ first: Cursor, _ run: Activating<Page, Failure>,
+    _ first: Cursor, _ run: ActivationContext<Page, Failure>,
     _ fetch: @escaping @Sendable (Cursor) throws(Failure) -> (page: Page, next: Cursor?)
   ) {
     self.run = run

@@ -44,7 +44,7 @@ public struct Recording<Output: Sendable, Failure: Error>: Publisher {
   /// One playback. Each entry schedules the next one.
   private final class Player: Sendable {
     private let recording: Recording
-    private let run: Activating<Output, Failure>
+    private let run: ActivationContext<Output, Failure>
     private let clock: any MonotonicTimeSource
     private let start: MonotonicInstant
     private let next = Guarded(Next())
@@ -57,7 +57,7 @@ public struct Recording<Output: Sendable, Failure: Error>: Publisher {
       var isOver = false
     }
 
-    init(recording: Recording, run: Activating<Output, Failure>, clock: any MonotonicTimeSource) {
+    init(recording: Recording, run: ActivationContext<Output, Failure>, clock: any MonotonicTimeSource) {
       self.recording = recording
       self.run = run
       self.clock = clock

@@ -94,13 +94,13 @@ private final class Retry<Upstream: Publisher>: Sendable {
   private let backoff: @Sendable (Upstream.Failure) -> Backoff
   private let failures: FailureCount
   private let clock: any MonotonicTimeSource
-  private let run: Activating<Upstream.Output, Never>
+  private let run: ActivationContext<Upstream.Output, Never>
   private let current = CurrentSubscription(isExpected: true)
   private let state = Guarded(State())
 
   init(
     upstream: Upstream, backoff: @escaping @Sendable (Upstream.Failure) -> Backoff, failures: FailureCount,
-    clock: any MonotonicTimeSource, run: Activating<Upstream.Output, Never>
+    clock: any MonotonicTimeSource, run: ActivationContext<Upstream.Output, Never>
   ) {
     self.upstream = upstream
     self.backoff = backoff
@@ -110,7 +110,7 @@ private final class Retry<Upstream: Publisher>: Sendable {
   }
 
   func start() {
-    current.replace { place in
+    current.replace { link in
       upstream.subscribe(
         as: run.holders,
         receiveValue: { [failures, run] value in
@@ -118,7 +118,7 @@ private final class Retry<Upstream: Publisher>: Sendable {
           run.send(value)
         },
         receiveCompletion: { [weak self] completion in
-          guard place.complete() != nil else { return }
+          guard link.complete() != nil else { return }
           switch completion {
           case .finished: self?.run.finish(.finished)
           case .failed(let failure): self?.failed(failure)

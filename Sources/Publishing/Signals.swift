@@ -27,16 +27,16 @@ extension Publisher {
     Deferred.deriving { (run) throws(Failure) in
       let current = CurrentSubscription(isExpected: atOnce)
       let start: @Sendable () -> Void = { [weak current] in
-        current?.replace { place in
+        current?.replace { link in
           subscribe(
             as: run.holders,
             receiveValue: { value in
               // The value is staged while the run cannot be replaced, so that no value of this run follows one of the
               // next.
-              if place.isCurrent(and: { run.stage(value) }) { run.deliver() }
+              if link.isCurrent(and: { run.stage(value) }) { run.deliver() }
             },
             receiveCompletion: { completion in
-              guard let isLast = place.complete() else { return }
+              guard let isLast = link.complete() else { return }
               if case .finished = completion, !isLast { return }
               run.finish(completion)
             })

@@ -18,7 +18,7 @@ extension Publisher {
     to interval: Duration, clock: any MonotonicTimeSource = MonotonicClock()
   ) -> Deferred<Output, Failure> {
     Deferred.deriving { (run) throws(Failure) in
-      Pacer(.every(interval), clock: clock, run: run).subscribe(to: self)
+      RateLimiter(.every(interval), clock: clock, run: run).subscribe(to: self)
     }
   }
 }

@@ -177,14 +177,14 @@ private struct BNO085Interior {
 
   /// The longest supported interval that is not much longer than requested: nine tenths of the requested rate
   /// suffice.
-  private static func interval(of id: UInt8, near wish: Int64) -> Int64? {
+  private static func interval(of id: UInt8, near requested: Int64) -> Int64? {
     let all: [Int64]
     switch id {
     case 0x01: all = accelerometerIntervals
     case 0x02, 0x07: all = gyroscopeIntervals
     default: return nil
     }
-    return all.first { $0 * 9 <= wish * 10 } ?? all.last
+    return all.first { $0 * 9 <= requested * 10 } ?? all.last
   }
 
   private mutating func answerFeature(_ id: UInt8, batch: Int64) {

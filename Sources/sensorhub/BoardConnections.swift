@@ -15,7 +15,7 @@ enum BoardConnections {
       if !SimulatedHardware.isSimulated(device.path) {
         // A device may have several names in /dev.
         let path = Files.resolved(device.path) ?? device.path
-        all.insert(device.place.map { "\(I2CPlace(bus: path, address: $0.address))" } ?? path)
+        all.insert(device.place.map { "\(I2CAddress(bus: path, address: $0.address))" } ?? path)
       }
       if case .gpio(let line, _) = device.power.switch, !SimulatedHardware.isSimulated(line.chip) {
         all.insert("line \(line.line) of \(line.chip)")

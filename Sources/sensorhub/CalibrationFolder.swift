@@ -16,7 +16,7 @@ struct CalibrationFolder: CalibrationStore {
   }
 
   /// - Returns: `nil` if there is no folder
-  static func file(for place: I2CPlace) -> String? { path.map { "\($0)/\(place.identifier).json5" } }
+  static func file(for place: I2CAddress) -> String? { path.map { "\($0)/\(place.identifier).json5" } }
 
   func store(_ session: CalibrationSession, of chip: DeviceDescription) throws(CalibrationRefusal) -> StoredCalibration
   {
@@ -94,7 +94,7 @@ struct CalibrationFolder: CalibrationStore {
   static func lock(waits: Bool) throws(CalibrationRefusal) -> Int32 {
     guard let path else { throw nowhere }
     let folder: Folder
-    do throws(StateFolder.Obstacle) {
+    do throws(StateFolder.AccessError) {
       folder = try StateFolder.open(path)
     } catch {
       throw refusal("\(error)")

@@ -23,8 +23,8 @@ enum DevicesOfHub {
     var conditions: [ConditionReport]?
     /// `simulated` or `recorded`; `nil` for a real device.
     var origin: String?
-    var bills: Bills
-    var linger: Linger
+    var bills: EnergyBySpan
+    var linger: IdleTimeout
     /// The state of its daily energy budget; `nil` without one.
     var budget: Budget?
     /// Its scheduled fixes; `nil` without any.
@@ -55,7 +55,7 @@ enum DevicesOfHub {
     var steps, stepsTaken: Int
   }
 
-  struct Relaxed: Decodable {
+  struct Degraded: Decodable {
     var everySeconds: Double
     var accuracyMetres: Double?
   }
@@ -65,22 +65,22 @@ enum DevicesOfHub {
     var everySeconds: Double
     var accuracyMetres: Double?
     /// The form of the request that the receiver's budget permits.
-    var relaxed: Relaxed?
+    var relaxed: Degraded?
     var dueInSeconds: Double
     var reason: String
   }
 
-  struct Bill: Decodable {
+  struct ClientEnergy: Decodable {
     var payer: String
     var milliwattHours: Double
   }
 
-  struct Bills: Decodable {
+  struct EnergyBySpan: Decodable {
     /// The bills since the hub started, of the last day, and of the last week.
-    var run, day, week: [Bill]
+    var run, day, week: [ClientEnergy]
   }
 
-  struct Linger: Decodable {
+  struct IdleTimeout: Decodable {
     var explanation: [String]
   }
 

@@ -20,7 +20,7 @@ struct HubService: Sendable {
   private let path: SocketPath
   private let inUse: BoardInUse
   /// The keeper of the power books, for real boards only: the costs of a demonstration teach nothing.
-  private let books: PowerBooksKeeper?
+  private let usageHistories: UsageHistoryKeeper?
   /// The file of the receivers' data, for real boards only.
   private let knowledge: ReceiverKnowledgeFile?
   /// The file of the supplies' times; `nil` if no board has a minimum time off.
@@ -49,8 +49,8 @@ struct HubService: Sendable {
     host = HubHost(
       Hub(board: loaded.board, hardware: hardware), version: SensorHub.version, boardText: loaded.text,
       calibrations: CalibrationFolder(), rehearsal: SimulatedRehearsal(simulated))
-    books = (fileText == nil ? nil : StateFolder.path).map { [host, sink] folder in
-      PowerBooksKeeper(host: host, sink: sink, folder: folder)
+    usageHistories = (fileText == nil ? nil : StateFolder.path).map { [host, sink] folder in
+      UsageHistoryKeeper(host: host, sink: sink, folder: folder)
     }
     knowledge = (fileText == nil ? nil : StateFolder.path).map { folder in
       ReceiverKnowledgeFile(path: "\(folder)/receivers.json") { try? StateFolder.make(folder) }
@@ -96,11 +96,13 @@ struct HubService: Sendable {
     if let other = SocketPath.candidates.first(where: { $0 != path && HubService.isServed($0) }) {
       sink.write(.warning, "another hub runs at \(other.state): this one cannot use its devices")
     }
-    books?.begin()
+    usageHistories?.begin()
     // Two hubs in one folder would overwrite each other's data.
-    if books?.isFolderTaken == false { knowledge?.begin(hub.machine.receiverKnowledge, clock: hub.machine.clock) }
-    if fileText != nil, books == nil {
-      sink.write(.warning, "the power books are not kept after this run: \(StateFolder.obstacle)")
+    if usageHistories?.isFolderTaken == false {
+      knowledge?.begin(hub.machine.receiverKnowledge, clock: hub.machine.clock)
+    }
+    if fileText != nil, usageHistories == nil {
+      sink.write(.warning, "the power books are not kept after this run: \(StateFolder.missingHome)")
     }
     let calibration = BackgroundCalibration(host: host, sink: sink)
     calibration.begin()
@@ -122,7 +124,7 @@ struct HubService: Sendable {
       AnnouncementOutput(host: host, sink: sink), GDL90Output(host: host, sink: sink),
     ]
     if let interval = ServiceManager.watchdogInterval {
-      services.append(Watchdog(interval: interval, supervisor: hub.machine.supervisor, books: books))
+      services.append(Watchdog(interval: interval, supervisor: hub.machine.supervisor, usageHistories: usageHistories))
     }
     let serviceGroup = ServiceGroup(
       services: services, logger: Logger(label: "sensorhub") { _ in SwiftLogNoOpLogHandler() })
@@ -158,20 +160,20 @@ struct HubService: Sendable {
   /// The memory of fences, for real boards only: a demonstration starts fresh each time, and two hubs in one folder
   /// would overwrite each other's data.
   private var fenceMemory: FenceMemory? {
-    fileText == nil || books?.isFolderTaken == true
+    fileText == nil || usageHistories?.isFolderTaken == true
       ? nil
       : StateFolder.path.map { folder in FenceMemory(path: "\(folder)/fences.json") { try? StateFolder.make(folder) } }
   }
 
   /// The memory of hooks, for real boards only.
   private var hookMemory: HookMemory? {
-    fileText == nil || books?.isFolderTaken == true
+    fileText == nil || usageHistories?.isFolderTaken == true
       ? nil
       : StateFolder.path.map { folder in HookMemory(path: "\(folder)/hooks.json") { try? StateFolder.make(folder) } }
   }
 
   private var addedFences: AddedFenceFile? {
-    fileText == nil || books?.isFolderTaken == true
+    fileText == nil || usageHistories?.isFolderTaken == true
       ? nil
       : StateFolder.path.map { folder in
         AddedFenceFile(path: "\(folder)/added-fences.json") { try? StateFolder.make(folder) }
@@ -203,7 +205,7 @@ struct HubService: Sendable {
     let stuck = await host.hub.value.isOff(within: HubHost.longestEnd)
     // This is written while the folder still belongs to this hub.
     knowledge?.end(host.hub.value.machine.receiverKnowledge)
-    books?.end()
+    usageHistories?.end()
     supplyTimes?.end(host.hub.value.machine)
     let problems = stuck.map { "\($0): it has not stopped" } + host.hub.value.switchProblems
     for problem in problems { sink.write(.warning, problem) }

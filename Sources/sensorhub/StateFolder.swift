@@ -10,7 +10,7 @@ enum StateFolder {
   static let path = find()
 
   /// Why `path` is `nil`, and the next step.
-  static let obstacle = "this user has no home to keep anything in; name a folder with STATE_DIRECTORY"
+  static let missingHome = "this user has no home to keep anything in; name a folder with STATE_DIRECTORY"
 
   private static func find() -> String? {
     if let folder = environment("STATE_DIRECTORY") { return folder }
@@ -31,7 +31,7 @@ enum StateFolder {
   }
 
   /// The folder that cannot be made, and the reason.
-  struct Obstacle: Error, CustomStringConvertible {
+  struct AccessError: Error, CustomStringConvertible {
     var folder: String
     var reason: String
 
@@ -39,23 +39,23 @@ enum StateFolder {
   }
 
   /// Makes a folder and its parents.
-  static func make(_ path: String) throws(Obstacle) {
+  static func make(_ path: String) throws(AccessError) {
     var folder = ""
     for part in path.split(separator: "/") {
       folder += "/\(part)"
       guard mkdir(folder, 0o755) == 0 || errno == EEXIST else {
-        throw Obstacle(folder: folder, reason: String(cString: strerror(errno)))
+        throw AccessError(folder: folder, reason: String(cString: strerror(errno)))
       }
     }
   }
 
   /// Opens a folder for this program's files, and makes it and its parents if they are missing.
-  static func open(_ path: String) throws(Obstacle) -> Folder {
+  static func open(_ path: String) throws(AccessError) -> Folder {
     try make(path)
     do throws(FolderError) {
       return try Folder(path, of: .trusted)
     } catch {
-      throw Obstacle(folder: path, reason: error.isUntrusted ? "\(error)" : String(cString: strerror(error.errno)))
+      throw AccessError(folder: path, reason: error.isUntrusted ? "\(error)" : String(cString: strerror(error.errno)))
     }
   }
 

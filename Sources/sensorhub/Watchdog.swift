@@ -9,7 +9,7 @@ struct Watchdog: Service {
   let interval: Duration
   let supervisor: Supervisor
   /// The books whose accounts are closed at the same time, because the process is awake then.
-  let books: PowerBooksKeeper?
+  let usageHistories: UsageHistoryKeeper?
 
   func run() async throws {
     let clock = MonotonicClock()
@@ -17,7 +17,7 @@ struct Watchdog: Service {
     try? await cancelWhenGracefulShutdown {
       while true {
         if !supervisor.isHopeless { ServiceManager.watchdogPing() }
-        books?.closeAccounts()
+        usageHistories?.updateEnergy()
         try await clock.sleep(until: clock.now + interval, tolerance: interval / 10)
       }
     }

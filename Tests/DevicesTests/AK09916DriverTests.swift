@@ -62,12 +62,12 @@ struct AK09916DriverTests {
   @Test(
     arguments: [(5, 10, 0x02), (10, 10, 0x02), (20, 20, 0x04), (21, 20, 0x04), (50, 50, 0x06), (100, 100, 0x08)]
       as [(Double, Double, UInt8)])
-  func `a rate is no slower than the wish`(_ wish: Double, _ hertz: Double, _ control: UInt8) throws {
-    #expect(MagnetometerChip.ak09916.rate(nearest: wish) == hertz)
+  func `a rate is no slower than the requested one`(_ requested: Double, _ hertz: Double, _ control: UInt8) throws {
+    #expect(MagnetometerChip.ak09916.rate(nearest: requested) == hertz)
     var steps = AK09916DriverTests.start
     steps[2] = Step("go on and on", [0x31, control])
     let bus = PlaybackBus(steps, address: 0x0C)
-    try driver(bus, rateHz: wish).start()
+    try driver(bus, rateHz: requested).start()
     bus.finish()
   }
 

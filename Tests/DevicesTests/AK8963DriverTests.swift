@@ -65,12 +65,12 @@ struct AK8963DriverTests {
   }
 
   @Test(arguments: [(1, 8, 0x12), (8, 8, 0x12), (9, 100, 0x16), (100, 100, 0x16)] as [(Double, Double, UInt8)])
-  func `a rate is no slower than the wish`(_ wish: Double, _ hertz: Double, _ control: UInt8) throws {
-    #expect(MagnetometerChip.ak8963.rate(nearest: wish) == hertz)
+  func `a rate is no slower than the requested one`(_ requested: Double, _ hertz: Double, _ control: UInt8) throws {
+    #expect(MagnetometerChip.ak8963.rate(nearest: requested) == hertz)
     var steps = AK8963DriverTests.start
     steps[5] = Step("go on and on", [0x0A, control])
     let bus = PlaybackBus(steps, address: 0x0C)
-    try driver(bus, rateHz: wish).start()
+    try driver(bus, rateHz: requested).start()
     bus.finish()
   }
 

@@ -502,8 +502,8 @@ struct BNO085DriverTests {
   @Test(
     arguments: [(10, 50), (50, 50), (52, 50), (60, 100), (200, 200), (250, 400), (401, 400), (1000, 400)]
       as [(Double, Double)])
-  func `a rate is no slower than the wish`(_ wish: Double, _ hertz: Double) {
-    #expect(BNO085Rate(nearest: wish).hertz == hertz)
+  func `a rate is no slower than the requested one`(_ requested: Double, _ hertz: Double) {
+    #expect(BNO085Rate(nearest: requested).hertz == hertz)
   }
 
   @Test(

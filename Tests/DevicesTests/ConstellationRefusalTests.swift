@@ -4,7 +4,7 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// Constellations that a receiver does not take: one remark says so, with what to do, and it goes on as it was.
+/// Constellations that a receiver does not take: one warning says so, with what to do, and it goes on as it was.
 @Suite(.timeLimit(.minutes(10)))
 struct ConstellationRefusalTests {
   private static func text(_ text: String, _ count: Int) -> [UInt8] {
@@ -25,13 +25,13 @@ struct ConstellationRefusalTests {
 
   private static func says(_ body: String) -> ScriptedReceiver.Reaction { .says(Array(nmeaLine(body).utf8)) }
 
-  /// The remark at the end of the run.
-  private func remark(
+  /// The warning at the end of the run.
+  private func warning(
     _ driver: ReceiverDriver, _ constellations: [ReceiverSettings.Constellation], _ receiver: ScriptedReceiver
   ) async throws -> String? {
-    var orders = ReceiverOrders(driver: driver, speed: .b9600)
-    orders.settings.constellations = constellations
-    let rig = SessionRig(orders, receiver)
+    var configuration = ReceiverConfiguration(driver: driver, speed: .b9600)
+    configuration.settings.constellations = constellations
+    let rig = SessionRig(configuration, receiver)
     try rig.start()
     await rig.started.first(1)
     // It is read all the same.
@@ -39,8 +39,8 @@ struct ConstellationRefusalTests {
     await rig.observations.first(count + 2)
     await rig.finish()
     receiver.end()
-    #expect(rig.remarks.values.count == 1)
-    return rig.remarks.values.first ?? nil
+    #expect(rig.warnings.values.count == 1)
+    return rig.warnings.values.first ?? nil
   }
 
   private static let advice = "constellations is refused: ask for fewer; many receivers have three at once at most"
@@ -55,7 +55,7 @@ struct ConstellationRefusalTests {
       default: return .says(Self.refuse(request))
       }
     }
-    #expect(try await remark(.ublox, [.gps], receiver) == "u-blox NEO-M8N-0, protocol 18.00: \(Self.advice)")
+    #expect(try await warning(.ublox, [.gps], receiver) == "u-blox NEO-M8N-0, protocol 18.00: \(Self.advice)")
   }
 
   @Test func `of an M10, which gets back what was switched off in vain`() async throws {
@@ -80,7 +80,7 @@ struct ConstellationRefusalTests {
       }
     }
     let wanted: [ReceiverSettings.Constellation] = [.gps, .galileo, .glonass, .beidou]
-    #expect(try await remark(.ublox, wanted, receiver) == "u-blox MAX-M10S, protocol 34.10: \(Self.advice)")
+    #expect(try await warning(.ublox, wanted, receiver) == "u-blox MAX-M10S, protocol 34.10: \(Self.advice)")
     #expect(isSBASOn.withLock { $0 })
   }
 
@@ -90,7 +90,7 @@ struct ConstellationRefusalTests {
         ? Self.says("PMTK705,AXN_5.1.6_3333,0007,L76,1.0") : Self.says("PMTK001,353,2")
     }
     #expect(
-      try await remark(.mediatek, [.gps, .glonass, .beidou], receiver) == "MediaTek AXN_5.1.6_3333: \(Self.advice)")
+      try await warning(.mediatek, [.gps, .glonass, .beidou], receiver) == "MediaTek AXN_5.1.6_3333: \(Self.advice)")
   }
 
   @Test func `of an Airoha receiver`() async throws {
@@ -101,7 +101,7 @@ struct ConstellationRefusalTests {
       default: Self.says("PAIR001,\(Self.sentence(request).dropFirst(5).prefix(3)),0")
       }
     }
-    #expect(try await remark(.airoha, [.gps, .beidou], receiver) == "Airoha AG3335M_V2.5.0: \(Self.advice)")
+    #expect(try await warning(.airoha, [.gps, .beidou], receiver) == "Airoha AG3335M_V2.5.0: \(Self.advice)")
   }
 
   @Test func `of a CASIC receiver, and those that none of its kind has`() async throws {
@@ -111,11 +111,11 @@ struct ConstellationRefusalTests {
         ? .says(MadeMessage.casic(0x0500, [request[4], request[5], 0, 0])) : .silence
     }
     #expect(
-      try await remark(.casic, [.gps, .glonass], ScriptedReceiver(reacting: react))
+      try await warning(.casic, [.gps, .glonass], ScriptedReceiver(reacting: react))
         == "CASIC URANUS5,V5.1.0.0: \(Self.advice)")
     let other = ScriptedReceiver(reacting: react)
     #expect(
-      try await remark(.casic, [.gps, .galileo, .sbas], other)
+      try await warning(.casic, [.gps, .galileo, .sbas], other)
         == "CASIC URANUS5,V5.1.0.0: constellations: such a receiver has no galileo, sbas: leave that out")
     #expect(!other.requests.values.contains { $0.first == 0xBA })
   }

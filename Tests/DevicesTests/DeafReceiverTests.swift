@@ -79,26 +79,26 @@ struct DeafReceiverTests {
     func close() {}
   }
 
-  /// A session, its remarks, and its stop signal.
+  /// A session, its warnings, and its stop signal.
   private struct Bench {
     let clock = ManualClock()
     let port: TalkingPort
     let stop = StopSignal()
-    let remarks = Recorder<String?>()
+    let warnings = Recorder<String?>()
     let session: ReceiverSession
 
     init(isDeaf: Bool = false) {
       let port = TalkingPort(clock)
       port.isDeaf = isDeaf
       self.port = port
-      var orders = ReceiverOrders(driver: .ublox, speed: .b9600, sleep: .backup)
-      orders.settings.rateHz = 5
-      orders.settings.dynamicModel = .sea
-      orders.settings.restores = true
+      var configuration = ReceiverConfiguration(driver: .ublox, speed: .b9600, sleep: .backup)
+      configuration.settings.rateHz = 5
+      configuration.settings.dynamicModel = .sea
+      configuration.settings.restores = true
       let serial = SerialReceiver(
         port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
       session = ReceiverSession(
-        orders, ReceiverMemory(), serial, suppliedSince: clock.now, remark: { [remarks] in remarks.append($0) },
+        configuration, ReceiverMemory(), serial, suppliedSince: clock.now, warn: { [warnings] in warnings.append($0) },
         receive: { _ in })
     }
 
@@ -116,7 +116,7 @@ struct DeafReceiverTests {
   @Test func `one that has gone deaf since it was set is waited for three seconds, and named`() throws {
     let bench = Bench()
     #expect(try bench.session.start() == .b9600)
-    #expect(bench.remarks.values == [nil])
+    #expect(bench.warnings.values == [nil])
     bench.port.isDeaf = true
     bench.stop.set()
     try bench.session.run()
@@ -124,8 +124,8 @@ struct DeafReceiverTests {
     let end = try bench.end()
     #expect(end.duration <= limit && !end.isAsleep)
     #expect(bench.port.said.count > said)
-    #expect(bench.remarks.values.contains { $0?.contains("its settings could not be put back") == true })
-    #expect((bench.remarks.values.last ?? nil)?.contains("goes on talking") == true)
+    #expect(bench.warnings.values.contains { $0?.contains("its settings could not be put back") == true })
+    #expect((bench.warnings.values.last ?? nil)?.contains("goes on talking") == true)
   }
 
   @Test func `one that was deaf from the beginning is not asked again`() throws {
@@ -135,7 +135,7 @@ struct DeafReceiverTests {
     try bench.session.run()
     let end = try bench.end()
     #expect(end.duration == .zero && !end.isAsleep)
-    #expect((bench.remarks.values.last ?? nil)?.contains("could not be put to sleep") == true)
+    #expect((bench.warnings.values.last ?? nil)?.contains("could not be put to sleep") == true)
   }
 
   @Test func `one that is deaf, in a visit that was over at once, takes three seconds at most`() throws {
@@ -144,7 +144,7 @@ struct DeafReceiverTests {
     #expect(try bench.session.start() == nil)
     let end = try bench.end()
     #expect(end.duration <= limit && !end.isAsleep)
-    #expect((bench.remarks.values.last ?? nil)?.contains("could not be put to sleep") == true)
+    #expect((bench.warnings.values.last ?? nil)?.contains("could not be put to sleep") == true)
   }
 
   @Test func `who hears is put back and told to sleep within that`() throws {

@@ -109,10 +109,10 @@ struct ICM20948DriverTests {
       (100, 1125.0 / 11, 4), (4, 1125.0 / 256, 6), (200, 225, 3), (50, 1125.0 / 23, 4), (500, 562.5, 1),
       (1000, 1125, 7), (3000, 1125, 7), (0.1, 1125.0 / 256, 6),
     ] as [(Double, Double, UInt8)])
-  func `a rate is no slower than the wish, and its filter lets nothing fold back`(
-    _ wish: Double, _ hertz: Double, _ filter: UInt8
+  func `a rate is no slower than the requested one, and its filter lets nothing fold back`(
+    _ requested: Double, _ hertz: Double, _ filter: UInt8
   ) {
-    let rate = ICM20948Rate(nearest: wish)
+    let rate = ICM20948Rate(nearest: requested)
     #expect(rate.hertz == hertz && rate.filter == filter, "\(rate.hertz) Hz, filter \(rate.filter)")
   }
 

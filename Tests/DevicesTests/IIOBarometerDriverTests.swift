@@ -33,7 +33,7 @@ struct IIOBarometerDriverTests {
     #expect(try driver.read() == nil)
   }
 
-  @Test func `what the kernel has not converted is, and the rate is wished for and put back`() throws {
+  @Test func `what the kernel has not converted is, and the rate is requested and put back`() throws {
     tree.addDevice(
       0, "lps22hb",
       [

@@ -110,8 +110,8 @@ struct INA226DriverTests {
   }
 
   @Test func `it says at what rates it measures`() {
-    let wishes = [0.4, 0.5, 1, 1.9, 2, 5, 10, 20, 50]
-    let rates = wishes.map { (SupplyMonitorChip.ina226.rate(nearest: $0) * 100).rounded() / 100 }
+    let requested = [0.4, 0.5, 1, 1.9, 2, 5, 10, 20, 50]
+    let rates = requested.map { (SupplyMonitorChip.ina226.rate(nearest: $0) * 100).rounded() / 100 }
     #expect(rates == [0.47, 0.93, 1.86, 1.86, 3.64, 7.45, 14.55, 29.82, 58.19])
   }
 

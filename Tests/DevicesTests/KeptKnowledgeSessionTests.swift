@@ -59,15 +59,15 @@ struct KeptKnowledgeSessionTests {
     }
   }
 
-  private static let orders: ReceiverOrders = {
-    var orders = ReceiverOrders(driver: .ublox, speed: .b9600, isSwitched: true)
-    orders.hasBackupBattery = false
-    return orders
+  private static let configuration: ReceiverConfiguration = {
+    var configuration = ReceiverConfiguration(driver: .ublox, speed: .b9600, isSwitched: true)
+    configuration.hasBackupBattery = false
+    return configuration
   }()
 
   /// A run until it has had a fix; returns the bytes sent in it after the requests for its identity.
-  private func run(_ receiver: ScriptedReceiver, _ shelf: Shelf) async throws -> (said: [[UInt8]], remark: String?) {
-    let rig = SessionRig(Self.orders, receiver, keeping: shelf.keeping)
+  private func run(_ receiver: ScriptedReceiver, _ shelf: Shelf) async throws -> (said: [[UInt8]], warning: String?) {
+    let rig = SessionRig(Self.configuration, receiver, keeping: shelf.keeping)
     try rig.start()
     await rig.started.first(1)
     let count = rig.observations.values.count
@@ -76,31 +76,31 @@ struct KeptKnowledgeSessionTests {
     #expect(rig.ended.values == ["awake"])
     let asked = receiver.requests.values.prefix(2).map(Self.kind)
     #expect(asked == [0x0A04, 0x2703])
-    return (Array(receiver.requests.values.dropFirst(2)), rig.remarks.values.last ?? nil)
+    return (Array(receiver.requests.values.dropFirst(2)), rig.warnings.values.last ?? nil)
   }
 
   @Test func `without a flash it is asked for what it knows, and that is kept`() async throws {
     let receiver = ScriptedReceiver { Self.answer($0) }
     let shelf = Shelf()
-    let (said, remark) = try await run(receiver, shelf)
+    let (said, warning) = try await run(receiver, shelf)
     #expect(said.map(Self.kind) == [0x0623, 0x1380])
     #expect(said.last == MadeMessage.ubx(0x1380, []))
     let kept = try #require(shelf.knowledge.withLock { $0 })
     #expect(kept.receiver == Self.name && kept.database == Self.database && !kept.isInFlash)
     #expect(kept.uniqueID == "0AFB03D259")
     #expect(abs(kept.place.latitudeDegrees - 52.51667) < 1e-4 && kept.savedAt == nil)
-    #expect(remark == nil)
+    #expect(warning == nil)
     receiver.end()
   }
 
   @Test func `with a flash it is stopped and keeps all itself`() async throws {
     let receiver = ScriptedReceiver { Self.answer($0, software: "EXT CORE 3.01 (107900)") }
     let shelf = Shelf()
-    let (said, remark) = try await run(receiver, shelf)
+    let (said, warning) = try await run(receiver, shelf)
     #expect(
       said == [MadeMessage.ubx(0x0604, [0, 0, 8, 0]), MadeMessage.ubx(0x0914, [0, 0, 0, 0])])
     #expect(shelf.knowledge.withLock { $0?.isInFlash } == true)
-    #expect(remark == nil)
+    #expect(warning == nil)
     receiver.end()
   }
 
@@ -112,14 +112,14 @@ struct KeptKnowledgeSessionTests {
         Self.kind(request) == 0x0A04 ? Self.answer(request) : .silence
       }
       let shelf = Shelf()
-      let rig = SessionRig(Self.orders, receiver, keeping: shelf.keeping)
+      let rig = SessionRig(Self.configuration, receiver, keeping: shelf.keeping)
       try rig.start()
       await rig.started.first(1)
       await rig.observations.first(rig.observations.values.count + 3)
       let before = receiver.clock.now
       await rig.finish()
       shortest = min(shortest, receiver.clock.now - before)
-      #expect((rig.remarks.values.last ?? nil)?.contains("did not report its knowledge") == true)
+      #expect((rig.warnings.values.last ?? nil)?.contains("did not report its knowledge") == true)
       // The place is known all the same.
       #expect(shelf.knowledge.withLock { $0?.database } == [])
       receiver.end()
@@ -138,7 +138,7 @@ struct KeptKnowledgeSessionTests {
   @Test func `all is given back once, its place less sure than it was, and no time that is not known`() async throws {
     let receiver = ScriptedReceiver { Self.answer($0) }
     let shelf = Shelf(knowledge(receiver.clock))
-    let rig = SessionRig(Self.orders, receiver, keeping: shelf.keeping)
+    let rig = SessionRig(Self.configuration, receiver, keeping: shelf.keeping)
     for run in 1...2 {
       try rig.start()
       await rig.started.first(run)
@@ -174,14 +174,14 @@ struct KeptKnowledgeSessionTests {
     receiver.end()
   }
 
-  @Test func `one that takes nothing back is remarked upon`() async throws {
+  @Test func `one that takes nothing back is reported as a warning`() async throws {
     let receiver = ScriptedReceiver { request in
       Self.kind(request) == 0x1380 && request.count > 8
         ? .says(Self.acknowledgement(isUsed: false)) : Self.answer(request)
     }
     let shelf = Shelf(knowledge(receiver.clock))
-    let (_, remark) = try await run(receiver, shelf)
-    #expect(remark?.contains("does not accept its knowledge") == true)
+    let (_, warning) = try await run(receiver, shelf)
+    #expect(warning?.contains("does not accept its knowledge") == true)
     receiver.end()
   }
 }

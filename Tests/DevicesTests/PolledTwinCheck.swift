@@ -43,7 +43,7 @@ struct PolledTwinCheck {
     let driver = chip.driver(
       ChipConnection(bus: bus, address: address, clock: clock, pause: { clock.advance(by: $0) }),
       PolledConfiguration(rateHz: rateHz))
-    // A chip has its own rates, and none that is much slower than the wish.
+    // A chip has its own rates, and none that is much slower than the requested one.
     let rate = chip.rate(nearest: rateHz)
     #expect(rate >= 0.95 * rateHz)
     // Nothing before the first measurement.

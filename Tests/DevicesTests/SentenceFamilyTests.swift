@@ -49,16 +49,16 @@ struct SentenceFamilyTests {
 
   @Test func `a MediaTek receiver is set, each command acknowledged`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.mediaTek)
-    let orders = ReceiverOrders(
+    let configuration = ReceiverConfiguration(
       driver: .mediatek, speed: .b9600,
       settings: settings {
         $0.constellations = [.gps, .glonass, .sbas]
         $0.rateHz = 5
       })
-    let rig = SessionRig(orders, receiver)
+    let rig = SessionRig(configuration, receiver)
     try rig.start()
     await rig.started.first(1)
-    #expect(rig.remarks.values == [nil])
+    #expect(rig.warnings.values == [nil])
     // As the logs of pynmeagps and running code have them.
     #expect(
       receiver.requests.values.map { String(decoding: $0, as: UTF8.self) } == [
@@ -73,10 +73,10 @@ struct SentenceFamilyTests {
       Self.text(request) == "$PMTK220,100" ? Self.says("PMTK001,220,\(flag)") : Self.mediaTek(request)
     }
     let rig = SessionRig(
-      ReceiverOrders(driver: .mediatek, speed: .b9600, settings: settings { $0.rateHz = 10 }), receiver)
+      ReceiverConfiguration(driver: .mediatek, speed: .b9600, settings: settings { $0.rateHz = 10 }), receiver)
     try rig.start()
     await rig.started.first(1)
-    #expect(rig.remarks.values.first??.contains("MediaTek AXN_5.1.6_3333_19010218: rateHz is refused") == true)
+    #expect(rig.warnings.values.first??.contains("MediaTek AXN_5.1.6_3333_19010218: rateHz is refused") == true)
     await rig.finish()
     receiver.end()
   }
@@ -84,7 +84,8 @@ struct SentenceFamilyTests {
   @Test func `a MediaTek receiver in standby is woken by a byte and set again`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.mediaTek)
     let rig = SessionRig(
-      ReceiverOrders(driver: .mediatek, speed: .b9600, settings: settings { $0.rateHz = 2 }, sleep: .standby), receiver)
+      ReceiverConfiguration(driver: .mediatek, speed: .b9600, settings: settings { $0.rateHz = 2 }, sleep: .standby),
+      receiver)
     try rig.start()
     await rig.started.first(1)
     await rig.finish()
@@ -99,7 +100,7 @@ struct SentenceFamilyTests {
   @Test func `an Airoha receiver that is at it has not refused`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.airoha)
     let rig = SessionRig(
-      ReceiverOrders(
+      ReceiverConfiguration(
         driver: .airoha, speed: .b9600,
         settings: settings {
           $0.constellations = [.gps, .galileo, .beidou]
@@ -108,7 +109,7 @@ struct SentenceFamilyTests {
         }), receiver)
     try rig.start()
     await rig.started.first(1)
-    #expect(rig.remarks.values == [nil])
+    #expect(rig.warnings.values == [nil])
     #expect(
       receiver.requests.values.map { String(decoding: $0, as: UTF8.self) } == [
         "$PAIR021*39\r\n", "$PAIR002*38\r\n", "$PAIR066,1,0,1,1,0,0*3B\r\n", "$PAIR080,0*2E\r\n",
@@ -121,7 +122,7 @@ struct SentenceFamilyTests {
   @Test func `a CASIC receiver is set by messages and put to standby by a sentence`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.casic)
     let rig = SessionRig(
-      ReceiverOrders(
+      ReceiverConfiguration(
         driver: .casic, speed: .b9600,
         settings: settings {
           $0.constellations = [.gps, .beidou]
@@ -130,7 +131,7 @@ struct SentenceFamilyTests {
         }, sleep: .standby, isSwitched: true), receiver)
     try rig.start()
     await rig.started.first(1)
-    #expect(rig.remarks.values == [nil])
+    #expect(rig.warnings.values == [nil])
     var systems = [UInt8](repeating: 0, count: 44)
     (systems[1], systems[13]) = (1, 3)
     var model = [UInt8](repeating: 0, count: 44)
@@ -146,14 +147,14 @@ struct SentenceFamilyTests {
     receiver.end()
   }
 
-  @Test func `whoever it is, auto finds out, and asks first in the language that it heard`() async throws {
+  @Test func `whoever it is, auto finds out, and asks first in the protocol that it heard`() async throws {
     let heard = Array(nmeaLine("PMTK011,MTKGPS").utf8)
     let receiver = ScriptedReceiver(saying: heard, reacting: Self.mediaTek)
     let rig = SessionRig(
-      ReceiverOrders(driver: .auto, speed: .b9600, settings: settings { $0.rateHz = 5 }), receiver)
+      ReceiverConfiguration(driver: .auto, speed: .b9600, settings: settings { $0.rateHz = 5 }), receiver)
     try rig.start()
     await rig.started.first(1)
-    #expect(rig.remarks.values == [nil])
+    #expect(rig.warnings.values == [nil])
     #expect(receiver.requests.values.map(Self.text) == ["$PMTK605", "$PMTK220,200"])
     await rig.finish()
     receiver.end()
@@ -162,7 +163,7 @@ struct SentenceFamilyTests {
   @Test func `where nothing tells, auto asks one after the other`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.airoha)
     let rig = SessionRig(
-      ReceiverOrders(
+      ReceiverConfiguration(
         driver: .auto, speed: .b9600,
         settings: settings {
           $0.rateHz = 5
@@ -173,27 +174,27 @@ struct SentenceFamilyTests {
     #expect(
       receiver.requests.values.map(Self.text) == ["$PCAS06,0", "$PAIR021", "$PAIR002", "$PAIR050,200"])
     // The missing feature is named.
-    #expect(rig.remarks.values.first??.contains("restores: it cannot be set of such a receiver") == true)
+    #expect(rig.warnings.values.first??.contains("restores: it cannot be set of such a receiver") == true)
     await rig.finish()
     receiver.end()
   }
 
   @Test func `a receiver that answers nothing is read all the same, and nothing is missed of it`() async throws {
     let receiver = ScriptedReceiver { _ in .silence }
-    let rig = SessionRig(ReceiverOrders(driver: .auto, speed: .b9600), receiver)
+    let rig = SessionRig(ReceiverConfiguration(driver: .auto, speed: .b9600), receiver)
     try rig.start()
     #expect(await rig.started.first(1) == [.b9600])
-    #expect(rig.remarks.values.isEmpty)
+    #expect(rig.warnings.values.isEmpty)
     await rig.finish()
     receiver.end()
   }
 
   // MARK: Known receivers
 
-  private func auto(_ change: (inout ReceiverOrders) -> Void = { _ in }) -> ReceiverOrders {
-    var orders = ReceiverOrders(driver: .auto, speed: .b9600, settings: settings { $0.rateHz = 5 })
-    change(&orders)
-    return orders
+  private func auto(_ change: (inout ReceiverConfiguration) -> Void = { _ in }) -> ReceiverConfiguration {
+    var configuration = ReceiverConfiguration(driver: .auto, speed: .b9600, settings: settings { $0.rateHz = 5 })
+    change(&configuration)
+    return configuration
   }
 
   /// The requests to the receiver in a visit.
@@ -205,7 +206,7 @@ struct SentenceFamilyTests {
     return rig.receiver.requests.values.dropFirst(before).map(Self.text)
   }
 
-  @Test func `who has answered auto once is asked in the same language alone, visit after visit`() async throws {
+  @Test func `who has answered auto once is asked in the same protocol alone, visit after visit`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.airoha)
     let rig = SessionRig(auto(), receiver)
     #expect(try await visit(rig) == ["$PCAS06,0", "$PAIR021", "$PAIR002", "$PAIR050,200"])
@@ -255,7 +256,7 @@ struct SentenceFamilyTests {
     second.end()
   }
 
-  @Test func `a glance at a receiver that is known ends with its sleep, told in its own language`() async throws {
+  @Test func `a glance at a receiver that is known ends with its sleep, told in its own protocol`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.mediaTek)
     let rig = SessionRig(auto { $0.sleep = .standby }, receiver)
     #expect(try await visit(rig).last == "$PMTK161,0")
@@ -273,14 +274,14 @@ struct SentenceFamilyTests {
   @Test func `one that the inertial sensors contradict is started hot, once for as long as that takes`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.mediaTek)
     let rig = SessionRig(
-      ReceiverOrders(driver: .mediatek, speed: .b9600, settings: settings { $0.rateHz = 5 }), receiver)
+      ReceiverConfiguration(driver: .mediatek, speed: .b9600, settings: settings { $0.rateHz = 5 }), receiver)
     try rig.start()
     await rig.started.first(1)
-    rig.doubt.note(true, at: receiver.clock.now)
+    rig.receiverHealth.note(true, at: receiver.clock.now)
     await receiver.requests.values { $0.contains { Self.text($0) == "$PMTK101" } }
     // It is identified and set again, whatever it has lost.
     await receiver.requests.values { $0.count { Self.text($0) == "$PMTK220,200" } == 2 }
-    rig.doubt.note(true, at: receiver.clock.now)
+    rig.receiverHealth.note(true, at: receiver.clock.now)
     let count = rig.observations.values.count
     await rig.observations.first(count + 5)
     #expect(

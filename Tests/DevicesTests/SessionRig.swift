@@ -13,7 +13,7 @@ final class SessionRig: Sendable {
     set { present.withLock { $0 = newValue } }
   }
   let observations = Recorder<GNSSObservation>()
-  let remarks = Recorder<String?>()
+  let warnings = Recorder<String?>()
   /// The speed that each run has found; `nil` if it was told to stop before.
   let started = Recorder<BaudRate?>()
   /// How each run has ended: "asleep", "awake" or the error.
@@ -21,19 +21,19 @@ final class SessionRig: Sendable {
   /// Who it is, by each time that it was found out.
   let identities = Recorder<ReceiverIdentity?>()
   /// The doubts of others about it.
-  let doubt = ReceiverDoubt()
+  let receiverHealth = ReceiverHealth()
   /// The reasons and kinds of its restarts.
   let restarts = Recorder<String?>()
   private let present: Guarded<ScriptedReceiver>
-  private let orders: ReceiverOrders
+  private let configuration: ReceiverConfiguration
   private let keeping: KnowledgeKeeping
   private let memory = ReceiverMemory()
   private let suppliedSince: MonotonicInstant
   private let stop = Guarded(StopSignal())
 
   /// - Parameter keeping: the store of the receiver's knowledge while its supply is off
-  init(_ orders: ReceiverOrders, _ receiver: ScriptedReceiver, keeping: KnowledgeKeeping = .none) {
-    self.orders = orders
+  init(_ configuration: ReceiverConfiguration, _ receiver: ScriptedReceiver, keeping: KnowledgeKeeping = .none) {
+    self.configuration = configuration
     self.keeping = keeping
     present = Guarded(receiver)
     suppliedSince = receiver.clock.now
@@ -49,8 +49,8 @@ final class SessionRig: Sendable {
       let serial = SerialReceiver(
         port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
       let session = ReceiverSession(
-        orders, memory, serial, suppliedSince: suppliedSince, remark: { [remarks] in remarks.append($0) },
-        identified: { [identities] in identities.append($0) }, doubt: doubt,
+        configuration, memory, serial, suppliedSince: suppliedSince, warn: { [warnings] in warnings.append($0) },
+        identified: { [identities] in identities.append($0) }, receiverHealth: receiverHealth,
         restarted: { [restarts] in restarts.append($0) }, keeping: keeping,
         receive: { [observations] in observations.append(copy $0) })
       let end: String

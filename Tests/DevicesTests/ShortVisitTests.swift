@@ -69,7 +69,7 @@ struct ShortVisitTests {
     let (stop, found) = (StopSignal(), Recorder<GNSSObservation>())
     let receiver = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor), clock: clock)
     let session = ReceiverSession(
-      ReceiverOrders(speed: .b9600), memory, receiver, suppliedSince: clock.now, remark: { _ in },
+      ReceiverConfiguration(speed: .b9600), memory, receiver, suppliedSince: clock.now, warn: { _ in },
       restarted: restarted,
       receive: { observation in
         found.append(copy observation)

@@ -84,38 +84,38 @@ struct SpokenBytesTests {
     let speed = try #require(BaudRate(rawValue: personality.factorySpeed))
     let port = HeardPort(port: try receiver.open(speed: speed))
     let serial = SerialReceiver(port: port, poller: Poller(stop: -1))
-    let dialogue = ReceiverDialogue(serial, speed: speed, receive: { _ in })
+    let channel = CommandChannel(serial, speed: speed, receive: { _ in })
     let driver = SpokenBytesTests.driver(personality)
-    var known = try #require(try driver.identify(dialogue, tries: 20))
+    var known = try #require(try driver.identify(channel, tries: 20))
     let saysWho = [.ublox8, .ublox9, .ublox10].contains(personality)
     // On a busy machine it may take the simulated one longer than a real one.
     for _ in 0..<20 where known.identity.uniqueID == nil {
-      try known.askForUniqueID(dialogue)
+      try known.askForUniqueID(channel)
       if !saysWho { break }
     }
     #expect((known.identity.uniqueID != nil) == saysWho)
     for settings in SpokenBytesTests.variants {
       var report = SettingReport()
-      try known.configure(settings, dialogue, &report)
-      try known.restore(dialogue)
+      try known.configure(settings, channel, &report)
+      try known.restore(channel)
     }
     for (mayStop, hasBackup) in [(true, false), (false, true)] {
-      _ = try known.keepKnowledge(dialogue, mayStop: mayStop, hasBackup: hasBackup)
+      _ = try known.keepKnowledge(channel, mayStop: mayStop, hasBackup: hasBackup)
     }
     let time = KnownTime(
-      utc: UTCTime(nanosecondsSince1970: 1_790_000_000_250_000_000), at: dialogue.now, sigma: .milliseconds(1500))
-    let place = ReceiverKnowledge.Place(
+      utc: UTCTime(nanosecondsSince1970: 1_790_000_000_250_000_000), at: channel.now, sigma: .milliseconds(1500))
+    let place = ReceiverKnowledge.Position(
       latitudeDegrees: -48.0123456, longitudeDegrees: 11.2345678, altitudeHAEMetres: 512.34, sigmaMetres: 40)
     for given in [
       GivenKnowledge(time: time, place: place, database: [[UInt8](repeating: 7, count: 96)]),
       GivenKnowledge(time: time, place: nil, isInFlash: true), GivenKnowledge(time: nil, place: place),
-    ] { _ = try known.giveBack(given, dialogue) }
-    for restart in [ReceiverRestart.hot, .warm, .cold] { try known.restart(restart, dialogue) }
+    ] { _ = try known.giveBack(given, channel) }
+    for restart in [ReceiverRestart.hot, .warm, .cold] { try known.restart(restart, channel) }
     for sleep in driver.sleeps(isSwitched: true) {
-      try known.sleep(sleep, dialogue)
-      if let call = known.wakingBytes(from: sleep) { try dialogue.say(call) }
+      try known.sleep(sleep, channel)
+      if let call = known.wakingBytes(from: sleep) { try channel.say(call) }
       let first = driver.wakingBytes(from: sleep)
-      if !first.isEmpty { try dialogue.say(first) }
+      if !first.isEmpty { try channel.say(first) }
     }
     receiver.hangUp()
     return port.written.values

@@ -50,23 +50,23 @@ struct UbloxSessionTests {
     }
   }
 
-  private func orders(_ change: (inout ReceiverOrders) -> Void) -> ReceiverOrders {
-    var orders = ReceiverOrders(driver: .ublox, speed: .b9600)
-    change(&orders)
-    return orders
+  private func configuration(_ change: (inout ReceiverConfiguration) -> Void) -> ReceiverConfiguration {
+    var configuration = ReceiverConfiguration(driver: .ublox, speed: .b9600)
+    change(&configuration)
+    return configuration
   }
 
-  @Test func `what is asked for is said, acknowledged and not remarked upon`() async throws {
+  @Test func `what is asked for is said, acknowledged and not reported as a warning`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.answer)
     let rig = SessionRig(
-      orders {
+      configuration {
         $0.settings.rateHz = 5
         $0.settings.dynamicModel = .automotive
         $0.settings.constellations = [.gps, .galileo]
       }, receiver)
     try rig.start()
     #expect(await rig.started.first(1) == [.b9600])
-    #expect(rig.remarks.values == [nil])
+    #expect(rig.warnings.values == [nil])
     let kinds = receiver.requests.values.map(Self.kind)
     #expect(kinds == [0x0A04, 0x2703, 0x063E, 0x063E, 0x0624, 0x0608, 0x0608])
     // The alignment to UTC is as it was found.
@@ -91,15 +91,15 @@ struct UbloxSessionTests {
       Self.kind(request) == 0x0624 ? .says(Self.refuse(request)) : Self.answer(request)
     }
     let rig = SessionRig(
-      orders {
+      configuration {
         $0.settings.dynamicModel = .bike
         $0.settings.rateHz = 2
       }, receiver)
     try rig.start()
     #expect(await rig.started.first(1) == [.b9600])
-    let remark = try #require(rig.remarks.values.first ?? nil)
-    #expect(remark.hasPrefix("u-blox NEO-M8N-0, protocol 18.00: dynamicModel is refused: "))
-    #expect(!remark.contains("rateHz"))
+    let warning = try #require(rig.warnings.values.first ?? nil)
+    #expect(warning.hasPrefix("u-blox NEO-M8N-0, protocol 18.00: dynamicModel is refused: "))
+    #expect(!warning.contains("rateHz"))
     #expect(receiver.requests.values.map(Self.kind).last == 0x0608)
     let count = rig.observations.values.count
     await rig.observations.first(count + 2)
@@ -118,13 +118,13 @@ struct UbloxSessionTests {
       return .says(request[10..<14].elementsEqual(key) && !takesAny ? Self.refuse(request) : Self.acknowledge(request))
     }
     let rig = SessionRig(
-      orders {
+      configuration {
         $0.settings.messages = .ubx
         $0.settings.reportsCorrections = true
       }, receiver)
     try rig.start()
     #expect(await rig.started.first(1) == [.b9600])
-    #expect(rig.remarks.values == [nil])
+    #expect(rig.warnings.values == [nil])
     let asked = receiver.requests.values.filter { $0.count > 14 && $0[10..<14].elementsEqual(key) }
     #expect(asked.count == 1 && asked.first?[14] == 1)
     await rig.finish()
@@ -141,10 +141,10 @@ struct UbloxSessionTests {
       }
       return count == 1 ? .saysLate(Self.m8, milliseconds: 1800) : .silence
     }
-    let rig = SessionRig(orders { $0.settings.dynamicModel = .sea }, receiver)
+    let rig = SessionRig(configuration { $0.settings.dynamicModel = .sea }, receiver)
     try rig.start()
     await rig.started.first(1)
-    #expect(rig.remarks.values == [nil])
+    #expect(rig.warnings.values == [nil])
     await rig.finish()
     receiver.end()
   }
@@ -168,13 +168,13 @@ struct UbloxSessionTests {
       }
     }
     let rig = SessionRig(
-      orders {
+      configuration {
         $0.settings.dynamicModel = .automotive
         $0.settings.rateHz = 5
       }, receiver)
     try rig.start()
     await rig.started.first(1)
-    #expect((rig.remarks.values.last ?? nil)?.contains("rateHz is refused") == true)
+    #expect((rig.warnings.values.last ?? nil)?.contains("rateHz is refused") == true)
     await rig.finish()
     receiver.end()
   }
@@ -184,10 +184,10 @@ struct UbloxSessionTests {
     let receiver = ScriptedReceiver { request in
       answer == "silence" ? .silence : .says(MadeMessage.ubx(0x0501, [0x06, 0x01]))
     }
-    let rig = SessionRig(orders { $0.settings.rateHz = 5 }, receiver)
+    let rig = SessionRig(configuration { $0.settings.rateHz = 5 }, receiver)
     try rig.start()
     #expect(await rig.started.first(1) == [.b9600])
-    #expect(rig.remarks.values.first??.contains("answers not as 'ublox' does") == true)
+    #expect(rig.warnings.values.first??.contains("answers not as 'ublox' does") == true)
     #expect(receiver.requests.values.allSatisfy { Self.kind($0) == 0x0A04 })
     let count = rig.observations.values.count
     await rig.observations.first(count + 2)
@@ -199,10 +199,10 @@ struct UbloxSessionTests {
     let receiver = ScriptedReceiver { request in
       Self.kind(request) == 0x0624 ? .says(MadeMessage.ubx(0x0501, [0x06, 0x01])) : Self.answer(request)
     }
-    let rig = SessionRig(orders { $0.settings.dynamicModel = .sea }, receiver)
+    let rig = SessionRig(configuration { $0.settings.dynamicModel = .sea }, receiver)
     try rig.start()
     await rig.started.first(1)
-    #expect(rig.remarks.values.first??.contains("dynamicModel is answered with what became of something else") == true)
+    #expect(rig.warnings.values.first??.contains("dynamicModel is answered with what became of something else") == true)
     await rig.finish()
     receiver.end()
   }
@@ -211,7 +211,7 @@ struct UbloxSessionTests {
     let receiver = ScriptedReceiver { request in
       Self.kind(request) == 0x0608 ? .hangsUp : Self.answer(request)
     }
-    let rig = SessionRig(orders { $0.settings.rateHz = 5 }, receiver)
+    let rig = SessionRig(configuration { $0.settings.rateHz = 5 }, receiver)
     try rig.start()
     #expect(await rig.ended.first(1) == ["serial port \(receiver.path) has gone away"])
   }
@@ -221,10 +221,10 @@ struct UbloxSessionTests {
       if Self.kind(request) == 0x0600, request.count == 28 { return .goesTo(115_200, saying: []) }
       return Self.answer(request)
     }
-    let rig = SessionRig(orders { $0.settings.speed = .b115200 }, receiver)
+    let rig = SessionRig(configuration { $0.settings.speed = .b115200 }, receiver)
     try rig.start()
     #expect(await rig.started.first(1) == [.b115200])
-    #expect(rig.remarks.values == [nil])
+    #expect(rig.warnings.values == [nil])
     #expect(receiver.requests.values.last.map(Self.kind) == 0x0600)
     await rig.finish()
     receiver.end()
@@ -235,20 +235,20 @@ struct UbloxSessionTests {
       if Self.kind(request) == 0x0600, request.count == 28 { return .says(Self.refuse(request)) }
       return Self.answer(request)
     }
-    let rig = SessionRig(orders { $0.settings.speed = .b230400 }, receiver)
+    let rig = SessionRig(configuration { $0.settings.speed = .b230400 }, receiver)
     try rig.start()
     #expect(await rig.started.first(1) == [.b9600])
-    #expect(rig.remarks.values.first??.contains("setSpeed is refused") == true)
+    #expect(rig.warnings.values.first??.contains("setSpeed is refused") == true)
     await rig.finish()
     receiver.end()
   }
 
   @Test func `a receiver that was left at another speed is found and named`() async throws {
     let receiver = ScriptedReceiver(speed: 38400, reacting: Self.answer)
-    let rig = SessionRig(orders { $0.settings.dynamicModel = .sea }, receiver)
+    let rig = SessionRig(configuration { $0.settings.dynamicModel = .sea }, receiver)
     try rig.start()
     #expect(await rig.started.first(1) == [.b38400])
-    #expect(rig.remarks.values.first??.contains("the receiver was left at 38400") == true)
+    #expect(rig.warnings.values.first??.contains("the receiver was left at 38400") == true)
     await rig.finish()
     receiver.end()
   }
@@ -256,7 +256,7 @@ struct UbloxSessionTests {
   @Test func `what was found is put back where that is wanted`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.answer)
     let rig = SessionRig(
-      orders {
+      configuration {
         $0.settings.rateHz = 5
         $0.settings.dynamicModel = .automotive
         $0.settings.restores = true
@@ -283,10 +283,10 @@ struct UbloxSessionTests {
       default: return .silence
       }
     }
-    let rig = SessionRig(orders { $0.settings.messages = .ubx }, receiver)
+    let rig = SessionRig(configuration { $0.settings.messages = .ubx }, receiver)
     try rig.start()
     await rig.started.first(1)
-    #expect(rig.remarks.values == [nil])
+    #expect(rig.warnings.values == [nil])
     // All at once, eight each for itself, and the sentences off.
     #expect(receiver.requests.values.count { Self.kind($0) == 0x068A } == 10)
     await rig.finish()
@@ -296,7 +296,7 @@ struct UbloxSessionTests {
   @Test func `put to backup it is silent, and it is woken and set again within a second or so`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.answer)
     let rig = SessionRig(
-      orders {
+      configuration {
         $0.sleep = .backup
         $0.settings.rateHz = 5
       }, receiver)
@@ -320,19 +320,19 @@ struct UbloxSessionTests {
     let receiver = ScriptedReceiver { request in
       Self.kind(request) == 0x0241 ? .silence : Self.answer(request)
     }
-    let rig = SessionRig(orders { $0.sleep = .backup }, receiver)
+    let rig = SessionRig(configuration { $0.sleep = .backup }, receiver)
     try rig.start()
     await rig.started.first(1)
     await rig.finish()
     #expect(rig.ended.values == ["awake"])
-    #expect((rig.remarks.values.last ?? nil)?.contains("goes on talking") == true)
+    #expect((rig.warnings.values.last ?? nil)?.contains("goes on talking") == true)
     receiver.end()
   }
 
   @Test func `one that does not wake ends the run, so that its supply is switched off and on`() async throws {
     let receiver = ScriptedReceiver(wakes: false, reacting: Self.answer)
     let rig = SessionRig(
-      orders {
+      configuration {
         $0.sleep = .backup
         $0.isSwitched = true
       }, receiver)

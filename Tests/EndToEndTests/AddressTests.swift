@@ -20,9 +20,9 @@ import Testing
       for address in ["127.0.0.1", "127.0.0.9", "[::1]"] {
         #expect(hub.logs("\(title) on \(address):\(port), open to this machine, 192.0.2.0/24\n"))
       }
-      let obstacle =
+      let refusal =
         "\(title) is not served yet: listening on 192.0.2.1:\(port): this machine does not have that address"
-      #expect(hub.logs(obstacle), "\(log())")
+      #expect(hub.logs(refusal), "\(log())")
     }
     for address in ["127.0.0.1", "127.0.0.9", "[::1]"] {
       #expect(

@@ -7,7 +7,7 @@ import TestSupport
 final class HomeAssistant {
   struct Entity: Decodable {
     /// The properties of a tracker.
-    struct Place: Decodable { var latitude, longitude: Double? }
+    struct Position: Decodable { var latitude, longitude: Double? }
 
     private enum CodingKeys: String, CodingKey {
       case id = "entity_id"
@@ -16,7 +16,7 @@ final class HomeAssistant {
     }
 
     var id, state: String
-    var place: Place
+    var place: Position
   }
 
   private let port = SocketClient.freePort()

@@ -211,7 +211,7 @@ struct HubProcessTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a socket that a killed hub left behind is no obstacle`() {
+  @Test func `a socket that a killed hub left behind is no error`() {
     let hub = HubProcess(["--no-journal-state"])
     #expect(hub.stop(SIGKILL) == -SIGKILL)
     #expect(access(hub.socket, F_OK) == 0)
@@ -357,7 +357,7 @@ struct HubProcessTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a reload leaves alone what has not changed, its books included`() {
+  @Test func `a reload leaves alone what has not changed, its energy log included`() {
     func board(_ name: String, gps: String = "", imu: String = "") -> String {
       """
       { name: "\(name)", devices: {
@@ -394,7 +394,7 @@ struct HubProcessTests {
     // The hub itself goes on.
     #expect(hub.logs("imu: off ("), "\(hub.program.standardError)")
     #expect(!hub.program.standardError.contains("the hub is shutting down"), "\(hub.program.standardError)")
-    // Its books go on, with one wake more in them.
+    // Its energy log goes on, with one wake more in it.
     #expect(eventually { hub.devicesNow["imu"].wakes == 2 })
     let last = hub.devicesNow["imu"]
     #expect(last.wakes == 2 && last.onSeconds >= after["imu"].onSeconds)

@@ -1,4 +1,4 @@
-/// The paths of all values of a JSON object, such as `position.lat` or `bills.run.payer`: members of objects in a list are named like
+/// The paths of all values of a JSON object, such as `position.lat` or `energyByClient.run.payer`: members of objects in a list are named like
 /// those of one object.
 struct JSONPaths: Decodable {
   private struct Key: CodingKey {

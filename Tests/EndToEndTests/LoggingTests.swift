@@ -43,7 +43,7 @@ import Testing
       let isServed = client.receives("\"mode\":\"fused\"")
       #expect(isServed, "visit \(visit)")
       client.leave()
-      // The linger is 0.2 s, and a wait for the log's reader would never end.
+      // The idle timeout is 0.2 s, and a wait for the log's reader would never end.
       let isOff = hub.comesToRest()
       #expect(isOff, "visit \(visit): \(hub.devices?["gps"].power ?? "no answer")")
       guard isServed, isOff else { break }

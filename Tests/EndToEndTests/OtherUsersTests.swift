@@ -165,7 +165,7 @@ final class OtherUsersTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `another user cannot lock calibrations or books, nor lead root's files elsewhere`() throws {
+  @Test func `another user cannot lock calibrations or usage histories, nor lead root's files elsewhere`() throws {
     let state = ["STATE_DIRECTORY=\(folder)/state"]
     let rows = (0..<2000).map { "\(Double($0) / 100),0.01,-0.02,0.005,0.\($0 % 3),0,9.8" }
     HubProcess.write("t,gx,gy,gz,ax,ay,az\n" + rows.joined(separator: "\n"), to: "\(folder)/rest.csv")

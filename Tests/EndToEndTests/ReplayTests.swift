@@ -93,7 +93,9 @@ import Testing
     expectReplayed(live)
   }
 
-  @Test func `a visit to devices that linger is replayed with what they had learnt and said meanwhile`() throws {
+  @Test func `a visit to devices in their idle timeout is replayed with what they had learnt and said meanwhile`()
+    throws
+  {
     let hub = HubProcess(board: board("").replacing("lingerSeconds: 0.2", with: "lingerSeconds: 60"))
     for _ in 0..<3 {
       let watch = Program(["watch", "--socket", hub.socket, "--json"])
@@ -123,7 +125,7 @@ import Testing
     return live
   }
 
-  @Test func `a receiver that lingers while others are heard has no share in their replay`() throws {
+  @Test func `a receiver in its idle timeout while others are heard has no share in their replay`() throws {
     let hub = HubProcess(board: board("").replacing("lingerSeconds: 0.2", with: "lingerSeconds: 60"))
     let watch = Program(["watch", "--socket", hub.socket, "--json"])
     #expect(eventually { watch.lines.count > 25 && watch.lines.last?.contains("\"fused\"") == true })

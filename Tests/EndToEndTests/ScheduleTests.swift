@@ -71,7 +71,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `whoever asks for states after all gets them, and a wish that makes no sense is refused`() {
+  @Test func `whoever asks for states after all gets them, and a request that makes no sense is refused`() {
     let hub = hub()
     let client = SocketClient(path: hub.socket)
     client.send(#"{"every": \#(Self.week), "accuracy": 100, "name": "log"}"# + "\n")

@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test func `eleven hundred event streams leave the short requests a way in`() {
-    // All places count alike, whatever the request. With each of a thousand clients that keep devices awake, the bills
+    // All places count alike, whatever the request. With each of a thousand clients that keep devices awake, the energy per client
     // of all others are divided anew, which takes half a minute of a processor.
     var streams = StreamLimitTests.streams(64, of: port)
     defer { for descriptor in streams { close(descriptor) } }

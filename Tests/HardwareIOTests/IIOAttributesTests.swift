@@ -4,14 +4,14 @@ import Testing
 
 /// What sysfs says of rates, scales and mounting, and of values that are read one at a time.
 struct IIOAttributesTests {
-  struct Wish: Sendable {
+  struct Choice: Sendable {
     let choices: String
-    let wish: Double
+    let choice: Double
     let text: String
 
-    init(_ choices: String, _ wish: Double, _ text: String) {
+    init(_ choices: String, _ choice: Double, _ text: String) {
       self.choices = choices
-      self.wish = wish
+      self.choice = choice
       self.text = text
     }
   }
@@ -20,27 +20,27 @@ struct IIOAttributesTests {
 
   @Test(
     arguments: [
-      Wish(rates, 1, "12.500"), Wish(rates, 100, "104.000"), Wish(rates, 104, "104.000"),
+      Choice(rates, 1, "12.500"), Choice(rates, 100, "104.000"), Choice(rates, 104, "104.000"),
       // A rounding apart, and more than that.
-      Wish(rates, 109, "104.000"), Wish(rates, 110, "208.000"), Wish(rates, 1000, "416.000"),
-      Wish("500 10 100", 50, "100"), Wish("500 10 100", 600, "500"), Wish("0 2 4", 0.5, "2"), Wish("7", 3, "7"),
-      Wish("[1 1 200]", 99.5, "100"), Wish("[1 1 200]", 100, "100"), Wish("[1 1 200]", 300, "200"),
-      Wish("[1 1 200]", 0.2, "1"), Wish("[0.5 0.25 10]", 1.1, "1.250000"), Wish("[10 0 100]", 33.3, "33.300000"),
+      Choice(rates, 109, "104.000"), Choice(rates, 110, "208.000"), Choice(rates, 1000, "416.000"),
+      Choice("500 10 100", 50, "100"), Choice("500 10 100", 600, "500"), Choice("0 2 4", 0.5, "2"), Choice("7", 3, "7"),
+      Choice("[1 1 200]", 99.5, "100"), Choice("[1 1 200]", 100, "100"), Choice("[1 1 200]", 300, "200"),
+      Choice("[1 1 200]", 0.2, "1"), Choice("[0.5 0.25 10]", 1.1, "1.250000"), Choice("[10 0 100]", 33.3, "33.300000"),
     ])
-  func `the slowest rate is chosen that is not slower than the wish`(_ wish: Wish) throws {
-    let choices = try #require(IIOChoices(wish.choices))
-    #expect(choices.slowest(for: wish.wish).text == wish.text)
+  func `the slowest rate is chosen that is not slower than the requested one`(_ choice: Choice) throws {
+    let choices = try #require(IIOChoices(choice.choices))
+    #expect(choices.slowest(for: choice.choice).text == choice.text)
   }
 
   @Test(
     arguments: [
-      Wish("0.000133090 0.000266181 0.000532362 0.001064724", 0.000266316, "0.000266181"),
-      Wish("0.000133090 0.000266181", 1e-9, "0.000133090"), Wish("1 10", 4, "10"), Wish("1 10", 3, "1"),
-      Wish("[0 0.5 10]", 3.3, "3.500000"),
+      Choice("0.000133090 0.000266181 0.000532362 0.001064724", 0.000266316, "0.000266181"),
+      Choice("0.000133090 0.000266181", 1e-9, "0.000133090"), Choice("1 10", 4, "10"), Choice("1 10", 3, "1"),
+      Choice("[0 0.5 10]", 3.3, "3.500000"),
     ])
-  func `the scale is chosen that is nearest, as a ratio`(_ wish: Wish) throws {
-    let choices = try #require(IIOChoices(wish.choices))
-    #expect(choices.nearest(to: wish.wish).text == wish.text)
+  func `the scale is chosen that is nearest, as a ratio`(_ choice: Choice) throws {
+    let choices = try #require(IIOChoices(choice.choices))
+    #expect(choices.nearest(to: choice.choice).text == choice.text)
   }
 
   @Test(arguments: ["", " ", "fast", "1 x", "0", "0 0.0", "nan", "[1 2]", "[1 1 2 3]", "[5 1 2]", "[]", "[0 0 0]"])

@@ -48,7 +48,7 @@ enum Bench {
 
   /// The settings of the board file that a test changes.
   struct Settings {
-    var linger = 0.0
+    var idleTimeout = 0.0
     var minimumOn = 0.0
     var minimumOff = 0.0
     /// `nil` for the duration that the devices need.
@@ -75,7 +75,7 @@ enum Bench {
   static func boardFile(_ settings: Settings) -> String {
     let power = { (line: Wiring.Line, more: String) in
       """
-      power: { switch: "gpio", chip: "\(line.chip)", line: "\(line.line)", lingerSeconds: \(settings.linger),
+      power: { switch: "gpio", chip: "\(line.chip)", line: "\(line.line)", lingerSeconds: \(settings.idleTimeout),
         settleMilliseconds: \(settings.settleMilliseconds ?? (isVirtual ? 0 : 100)),
         minimumOnSeconds: \(settings.minimumOn), minimumOffSeconds: \(settings.minimumOff), \(more) }
       """

@@ -16,8 +16,8 @@ extension HardwareInTheLoop {
     let gpsLine = Bench.gpsLine
     let imuLine = Bench.imuLine
 
-    @Test func `power is off until somebody subscribes, on within 50 ms, and off after the linger`() {
-      let hub = Bench.hub(.init(linger: 0.5))
+    @Test func `power is off until somebody subscribes, on within 50 ms, and off after the idle timeout`() {
+      let hub = Bench.hub(.init(idleTimeout: 0.5))
       #expect(hub.isOff)
       #expect(gpsLine.all.isEmpty && imuLine.all.isEmpty, "a line rose for nobody")
       var onDelays: [Duration] = []
@@ -71,7 +71,7 @@ extension HardwareInTheLoop {
     }
 
     @Test(arguments: Ending.allCases) func `power is off when the hub ends`(_ ending: Ending) {
-      let hub = Bench.hub(.init(linger: 5))
+      let hub = Bench.hub(.init(idleTimeout: 5))
       let subscriber = Subscriber(hub)
       #expect(eventually { subscriber.states.contains { $0.mode == "fused" } })
       #expect(gpsLine.isHigh && imuLine.isHigh)
@@ -91,7 +91,7 @@ extension HardwareInTheLoop {
     }
 
     @Test func `what a killed hub had on goes off although the board file has changed`() {
-      let hub = Bench.hub(.init(linger: 5))
+      let hub = Bench.hub(.init(idleTimeout: 5))
       let subscriber = Subscriber(hub)
       #expect(eventually { subscriber.states.contains { $0.mode == "fused" } })
       #expect(hub.stop(SIGKILL) == -SIGKILL)
@@ -192,8 +192,8 @@ extension HardwareInTheLoop {
       #expect(hub.stop() == 0)
     }
 
-    @Test func `a subscriber who comes back while the device lingers makes no power cycle`() {
-      let hub = Bench.hub(.init(linger: 2))
+    @Test func `a subscriber who comes back during the idle timeout makes no power cycle`() {
+      let hub = Bench.hub(.init(idleTimeout: 2))
       for _ in 0..<5 {
         let subscriber = Subscriber(hub)
         #expect(eventually { subscriber.lineCount > 0 })

@@ -52,7 +52,7 @@ struct BoardFileTests {
     #expect(board.receiver?.speed == .b38400)
     #expect(board.receiver?.leverArmMetres == SIMD3(1, -2.5, 0.5))
     #expect(board.receiver?.power.switch == .gpio(GPIOLineName(chip: "chip", line: "7"), activeLow: true))
-    #expect(board.receiver?.power.timing.linger == .milliseconds(1500))
+    #expect(board.receiver?.power.timing.idleTimeout == .milliseconds(1500))
     #expect(board.receiver?.power.milliwatts == 150)
     #expect(board.imu?.place.address == 0x69)
     #expect(board.imu?.rateHz == 1000)

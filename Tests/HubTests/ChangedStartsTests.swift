@@ -35,7 +35,7 @@ struct ChangedStartsTests {
     let status = bench.status
     let report = try #require(status.schedules.first)
     let wake = try #require(report.wake)
-    let restart = try #require(status.linger?.learned.restarts[.hot])
+    let restart = try #require(status.idleTimeout?.learned.restarts[.hot])
     return Learnt(
       leadSeconds: (report.due - wake).inSeconds, restartSeconds: restart.seconds, restartJoules: restart.joules)
   }

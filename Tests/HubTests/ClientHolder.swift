@@ -11,7 +11,7 @@ extension Holder {
   }
 }
 
-extension EnergyBills.Payers {
+extension EnergyByClient.Payers {
   /// The payers for these holders, each with one lease.
   init(holders: [String]) {
     var shares = PayerShares()

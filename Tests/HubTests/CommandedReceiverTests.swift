@@ -41,7 +41,7 @@ struct CommandedReceiverTests {
   ]
 
   @Test(arguments: cases)
-  private func `a receiver is set, rests and comes back, with nothing left to remark, and its line ends low`(
+  private func `a receiver is set, rests and comes back, with no warning left, and its line ends low`(
     _ its: Case
   ) async throws {
     let line = its.personality.powerLine
@@ -69,14 +69,14 @@ struct CommandedReceiverTests {
       #expect(
         eventually { !fixes.values.isEmpty && receiver.speed == speed && gps().power == .tracking },
         "visit \(visit): \(gps()) at \(receiver.speed)")
-      #expect(gps().remark == nil, "visit \(visit): \(gps().remark ?? "")")
+      #expect(gps().warning == nil, "visit \(visit): \(gps().warning ?? "")")
       subscription.cancel()
       #expect(eventually { gps().power == (its.sleep == nil ? .off : .asleep) }, "visit \(visit)")
       #expect(hardware.powerLines.level(line) == (its.sleep != nil))
       #expect(
         eventually { receiver.amperes < its.personality.amperes(.tracking) / 2 },
         "\(receiver.phase), \(receiver.amperes) A")
-      #expect(gps().remark == nil)
+      #expect(gps().warning == nil)
     }
     #expect(receiver.starts.count > 1 && receiver.starts.last?.kind == .hot, "\(receiver.starts)")
     hub.shutDown()

@@ -29,7 +29,7 @@ struct DeviceConditionTests {
     let statuses = Recorder<DeviceStatus.Power>()
     let monitor = try #require(hub.monitors.first)
     let watching = monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0.power) })
-    let lease = try #require(hub.wakefulness(of: "imu")).subscribe(as: "test", receiveValue: { _ in })
+    let lease = try #require(hub.powerLease(of: "imu")).subscribe(as: "test", receiveValue: { _ in })
     _ = await statuses.first { $0 == .tracking }
     #expect(conditions(hub).isEmpty && hub.devices[0].origin == .simulated)
     clock.advance(by: .seconds(3600))
@@ -88,7 +88,7 @@ struct DeviceConditionTests {
   @Test func `what the matter is has the next step behind it`() {
     let since = MonotonicInstant(nanoseconds: 0)
     #expect(DeviceCondition(.failed, .problem, "a", nextStep: "b", since: since).text == "a; b")
-    #expect(DeviceCondition(.remark, .warning, "a", since: since).text == "a")
+    #expect(DeviceCondition(.warning, .warning, "a", since: since).text == "a")
     #expect(DeviceCondition.Severity.allCases == DeviceCondition.Severity.allCases.sorted())
   }
 }

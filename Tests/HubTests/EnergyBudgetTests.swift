@@ -12,28 +12,28 @@ import Testing
 struct EnergyBudgetTests {
   private static let hour = 3600.0
   private static let steps = [
-    Relaxation(accuracyMetres: 25), Relaxation(every: .seconds(300)),
-    Relaxation(every: .seconds(900), accuracyMetres: 20),
+    Degradation(accuracyMetres: 25), Degradation(every: .seconds(300)),
+    Degradation(every: .seconds(900), accuracyMetres: 20),
   ]
 
   @Test func `what is not drawn is saved up to a quarter of a day's, and what is drawn too much is owed up to that`() {
     let budget = EnergyBudget(milliwattHoursPerDay: 24)
-    var ledger = EnergyLedger()
+    var energyLog = EnergyLog()
     let start = 490_000 * EnergyBudgetTests.hour
-    #expect(budget.left(ledger, now: start) == 6)
-    let payers = EnergyBills.Payers(holders: ["log"])
+    #expect(budget.left(energyLog, now: start) == 6)
+    let payers = EnergyByClient.Payers(holders: ["log"])
     // Four in an hour that gives one.
-    ledger.charge(4, to: payers, over: EnergyBudgetTests.hour, until: start + EnergyBudgetTests.hour)
-    #expect(abs(budget.left(ledger, now: start + EnergyBudgetTests.hour) - 3) < 1e-9)
-    #expect(abs(budget.left(ledger, now: start + 2.5 * EnergyBudgetTests.hour) - 4.5) < 1e-9)
-    #expect(budget.left(ledger, now: start + 24 * EnergyBudgetTests.hour) == 6)
+    energyLog.charge(4, to: payers, over: EnergyBudgetTests.hour, until: start + EnergyBudgetTests.hour)
+    #expect(abs(budget.left(energyLog, now: start + EnergyBudgetTests.hour) - 3) < 1e-9)
+    #expect(abs(budget.left(energyLog, now: start + 2.5 * EnergyBudgetTests.hour) - 4.5) < 1e-9)
+    #expect(budget.left(energyLog, now: start + 24 * EnergyBudgetTests.hour) == 6)
     let next = start + 24 * EnergyBudgetTests.hour
-    ledger.charge(100, to: payers, over: 60, until: next + 60)
-    #expect(abs(budget.left(ledger, now: next + EnergyBudgetTests.hour) + 6) < 1e-9)
-    #expect(abs(budget.left(ledger, now: next + 7 * EnergyBudgetTests.hour)) < 1e-9)
+    energyLog.charge(100, to: payers, over: 60, until: next + 60)
+    #expect(abs(budget.left(energyLog, now: next + EnergyBudgetTests.hour) + 6) < 1e-9)
+    #expect(abs(budget.left(energyLog, now: next + 7 * EnergyBudgetTests.hour)) < 1e-9)
     // A clock that is set back knows of nothing that was drawn later.
-    #expect(budget.left(ledger, now: start - EnergyBudgetTests.hour) == 6)
-    for now in [0, -1e9, .infinity, .nan] { #expect(budget.left(ledger, now: now) == 6) }
+    #expect(budget.left(energyLog, now: start - EnergyBudgetTests.hour) == 6)
+    for now in [0, -1e9, .infinity, .nan] { #expect(budget.left(energyLog, now: now) == 6) }
   }
 
   @Test func `the emptier it is the more steps are taken, and none is taken back at its edge`() {
@@ -42,25 +42,25 @@ struct EnergyBudgetTests {
     #expect([8, 6, 5.9, 4, 3.9, 1.9, 0, -8].map { budget.stepCount(left: $0, taken: 0) } == [0, 0, 1, 1, 2, 3, 3, 3])
     #expect([5.9, 6.9, 7, 7.1, 3.9].map { budget.stepCount(left: $0, taken: 1) } == [1, 1, 1, 0, 2])
     #expect(budget.stepCount(left: 8, taken: 3) == 0)
-    #expect(budget.relaxation(0) == .none)
-    #expect(budget.relaxation(2) == Relaxation(every: .seconds(300), accuracyMetres: 25))
-    #expect(budget.relaxation(3) == Relaxation(every: .seconds(900), accuracyMetres: 25))
+    #expect(budget.degradation(0) == .none)
+    #expect(budget.degradation(2) == Degradation(every: .seconds(300), accuracyMetres: 25))
+    #expect(budget.degradation(3) == Degradation(every: .seconds(900), accuracyMetres: 25))
     #expect(EnergyBudget(milliwattHoursPerDay: 1).stepCount(left: -1, taken: 0) == 0)
   }
 
-  @Test func `a wish is relaxed as far as it goes beyond that, and a warning never`() {
-    let relaxation = Relaxation(every: .seconds(300), accuracyMetres: 25)
+  @Test func `a request is degraded as far as it goes beyond that, and a warning never`() {
+    let degradation = Degradation(every: .seconds(300), accuracyMetres: 25)
     let asked = Schedule(every: .seconds(60), accuracyMetres: 10, within: .seconds(45))
     #expect(
-      relaxation.applied(to: asked) == Schedule(every: .seconds(300), accuracyMetres: 25, within: .seconds(45)))
+      degradation.applied(to: asked) == Schedule(every: .seconds(300), accuracyMetres: 25, within: .seconds(45)))
     let modest = Schedule(every: .seconds(600), accuracyMetres: 50)
-    #expect(relaxation.applied(to: modest) == modest)
-    let any = relaxation.applied(to: Schedule(every: .seconds(60)))
+    #expect(degradation.applied(to: modest) == modest)
+    let any = degradation.applied(to: Schedule(every: .seconds(60)))
     #expect(any == Schedule(every: .seconds(300)))
     var fence = asked
-    fence.isRelaxable = false
-    #expect(relaxation.applied(to: fence) == fence)
-    #expect(Relaxation.none.text == nil && relaxation.text == "fixes come at most every 300 s, and 25 m will do")
+    fence.isDegradable = false
+    #expect(degradation.applied(to: fence) == fence)
+    #expect(Degradation.none.text == nil && degradation.text == "fixes come at most every 300 s, and 25 m will do")
   }
 
   /// A fix takes the receiver 0.7 mWh, ten times as much in a day of minutes as it has.
@@ -73,17 +73,17 @@ struct EnergyBudgetTests {
     let lease = bench.subscribe("log[7]", Schedule(every: .seconds(60), accuracyMetres: 10, within: .seconds(45)), got)
     let end = bench.clock.now + .seconds(3600)
     bench.pass(300)
-    #expect(bench.status.remark == nil)
-    #expect(got.values.allSatisfy { $0.fix.relaxed == nil })
+    #expect(bench.status.warning == nil)
+    #expect(got.values.allSatisfy { $0.fix.degraded == nil })
     while bench.status.budget?.stepCount == 0, bench.clock.now < end { bench.pass(60) }
     // Two thirds of the savings are the threshold of the first of two steps.
     let left = try #require(bench.status.budget?.leftMilliwattHours)
     #expect(left < 16 && left > 14.5, "\(left)")
     let first = got.values.count
     bench.pass(300)
-    #expect(bench.status.remark == "its budget of 96 mWh a day is short: fixes of 60 m will do")
+    #expect(bench.status.warning == "its budget of 96 mWh a day is short: fixes of 60 m will do")
     let worse = got.values.dropFirst(first + 1)
-    #expect(worse.count >= 4 && worse.allSatisfy { $0.fix.relaxed?.accuracyMetres == 60 }, "\(worse.count)")
+    #expect(worse.count >= 4 && worse.allSatisfy { $0.fix.degraded?.accuracyMetres == 60 }, "\(worse.count)")
     // It is said whether it is as good as was asked for, whatever will do.
     #expect(worse.allSatisfy { $0.fix.isMet == (($0.fix.radiusMetres ?? 99) <= 10) })
     #expect(worse.allSatisfy { $0.fix.schedule.accuracyMetres == 10 })
@@ -92,8 +92,8 @@ struct EnergyBudgetTests {
     bench.pass(3600)
     let slow = got.values.dropFirst(second + 1)
     #expect((10...12).contains(slow.count), "\(slow.count)")
-    #expect(slow.allSatisfy { $0.fix.relaxed?.every == .seconds(300) && $0.fix.schedule.every == .seconds(60) })
-    #expect(bench.status.schedules.first?.relaxed?.every == .seconds(300))
+    #expect(slow.allSatisfy { $0.fix.degraded?.every == .seconds(300) && $0.fix.schedule.every == .seconds(60) })
+    #expect(bench.status.schedules.first?.degraded?.every == .seconds(300))
     // No client wants anything for a while.
     lease.cancel()
     bench.settle()
@@ -101,8 +101,8 @@ struct EnergyBudgetTests {
     let again = Recorder<ScheduleBench.Got>()
     let next = bench.subscribe("log[8]", Schedule(every: .seconds(60), accuracyMetres: 10, within: .seconds(45)), again)
     bench.pass(300)
-    #expect(again.values.dropFirst().allSatisfy { $0.fix.relaxed == nil } && again.values.count >= 4)
-    #expect(bench.status.remark == nil, "\(bench.status.remark ?? "")")
+    #expect(again.values.dropFirst().allSatisfy { $0.fix.degraded == nil } && again.values.count >= 4)
+    #expect(bench.status.warning == nil, "\(bench.status.warning ?? "")")
     next.cancel()
     bench.settle()
     await bench.end()
@@ -114,33 +114,33 @@ struct EnergyBudgetTests {
   {
     let bench = try ScheduleBench(power: "milliwattHoursPerDay: 24, whenShort: { everySeconds: 300 }")
     let monitor = try #require(bench.hub.fixMonitor)
-    let viewer = try #require(bench.hub.wakefulness(of: "gps")).subscribe(
+    let viewer = try #require(bench.hub.powerLease(of: "gps")).subscribe(
       as: "web 127.0.0.1:4000", receiveValue: { _ in })
     bench.settle()
     bench.pass(10)
-    #expect(monitor.changes.value.remark == nil && monitor.relaxation == .none)
+    #expect(monitor.changes.value.warning == nil && monitor.degradation == .none)
     bench.pass(50)
     let short = "its budget of 24 mWh a day is short: fixes come at most every 300 s"
     // Also those are told who only hear of changes.
-    #expect(monitor.changes.value.remark == short && monitor.relaxation.every == .seconds(300))
-    #expect(bench.status.remark == short)
+    #expect(monitor.changes.value.warning == short && monitor.degradation.every == .seconds(300))
+    #expect(bench.status.warning == short)
     viewer.cancel()
     bench.settle()
     // Nothing happens to it, and it has enough again.
     bench.pass(8 * 3600)
-    #expect(bench.status.remark == nil && bench.status.budget?.stepCount == 0)
-    #expect(monitor.relaxation == .none)
+    #expect(bench.status.warning == nil && bench.status.budget?.stepCount == 0)
+    #expect(monitor.degradation == .none)
     await bench.end()
   }
 
-  @Test func `who changes a wish when there is enough again has the next fix in time`() async throws {
+  @Test func `who changes a request when there is enough again has the next fix in time`() async throws {
     let bench = try ScheduleBench(power: "milliwattHoursPerDay: 240, whenShort: { everySeconds: 86400 }")
     let got = Recorder<ScheduleBench.Got>()
     let schedule = MutableProperty(Schedule(every: .seconds(600), within: .seconds(45)))
     let lease = bench.hub.fixes(on: schedule.readOnly).subscribe(
       as: "log[7]", receiveValue: { [clock = bench.clock] in got.append(ScheduleBench.Got(fix: $0, at: clock.now)) })
     bench.settle()
-    let viewer = try #require(bench.hub.wakefulness(of: "gps")).subscribe(
+    let viewer = try #require(bench.hub.powerLease(of: "gps")).subscribe(
       as: "web 127.0.0.1:4000", receiveValue: { _ in })
     bench.settle()
     bench.pass(320)
@@ -148,13 +148,13 @@ struct EnergyBudgetTests {
     bench.settle()
     bench.pass(1300)
     let count = got.values.count
-    #expect(got.values.last?.fix.relaxed?.every == .seconds(86_400))
+    #expect(got.values.last?.fix.degraded?.every == .seconds(86_400))
     bench.pass(8 * 3600)
     #expect(got.values.count == count && bench.status.budget?.stepCount == 0)
     schedule.value = Schedule(every: .seconds(300), within: .seconds(45))
     bench.settle()
     bench.pass(320)
-    #expect(got.values.count == count + 1 && got.values.last?.fix.relaxed == nil, "\(got.values.count - count)")
+    #expect(got.values.count == count + 1 && got.values.last?.fix.degraded == nil, "\(got.values.count - count)")
     lease.cancel()
     bench.settle()
     await bench.end()
@@ -166,15 +166,15 @@ struct EnergyBudgetTests {
     let area = try FenceArea(
       circleAbout: Coordinate(latitudeDegrees: 52 + 31.0 / 60, longitudeDegrees: 13 + 22.0 / 60), radiusMetres: 40)
     let said = Recorder<FenceStatus>()
-    let lookout = FenceLookout(
+    let fenceMonitor = FenceMonitor(
       FenceSettings(name: "anchor", area: area), clock: bench.clock, report: { said.append($0) })
-    lookout.begin(on: bench.hub)
+    fenceMonitor.begin(on: bench.hub)
     bench.settle()
     bench.pass(900)
     #expect(bench.status.budget?.stepCount == 1 && bench.rises >= 3, "\(bench.rises)")
-    #expect(bench.status.schedules.first?.relaxed == nil)
+    #expect(bench.status.schedules.first?.degraded == nil)
     #expect(said.values.last?.state == .inside)
-    lookout.end()
+    fenceMonitor.end()
     bench.settle()
     await bench.end()
   }

@@ -57,7 +57,7 @@ struct HostTimeTests {
 
   // MARK: Lasting knowledge
 
-  private let place = ReceiverKnowledge.Place(
+  private let place = ReceiverKnowledge.Position(
     latitudeDegrees: 48, longitudeDegrees: 11, altitudeHAEMetres: nil, sigmaMetres: 10)
 
   @Test func `a place is less sure the older it is, until it is of no use`() {

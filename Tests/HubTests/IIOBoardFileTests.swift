@@ -26,7 +26,7 @@ struct IIOBoardFileTests {
     #expect(imu.rateHz == 104 && imu.burstRateHz == 25)
     #expect(imu.mount.apply(SIMD3(1, 2, 3)) == SIMD3(2, 1, -3))
     #expect("\(imu.place)" == "0x6a on iio/lsm6dsox_accel" && imu.place.identifier == "iio-lsm6dsox_accel-6a")
-    #expect(imu.power.timing.linger == .seconds(1))
+    #expect(imu.power.timing.idleTimeout == .seconds(1))
     for device in board.devices {
       switch device {
       case .magnetometer(let mag): #expect(mag.chip == .iio(IIODeviceName("lis3mdl")) && mag.rateHz == 20)

@@ -40,7 +40,7 @@ struct IdleHubTests {
     passDays()
     #expect(wire.state.withLock { $0.rises } == 0)
 
-    let fences = hub.board.fences.map { FenceLookout($0, clock: clock, report: { _ in }) }
+    let fences = hub.board.fences.map { FenceMonitor($0, clock: clock, report: { _ in }) }
     #expect(fences.count == 1)
     for fence in fences { fence.begin(on: hub) }
     let leases = [
@@ -52,7 +52,7 @@ struct IdleHubTests {
     for fence in fences { fence.end() }
     #expect(
       eventually {
-        // They may linger, and a silent receiver may have been given up.
+        // They may be in their idle timeout, and a silent receiver may have been given up.
         clock.advance(by: .seconds(60))
         return clock.waitingCount == 0
           && hub.devices.allSatisfy { $0.holders.isEmpty && $0.schedules.isEmpty && !$0.power.isWorking }

@@ -69,7 +69,7 @@ struct KeptKnowledgeTests {
   private func `what it knew is given back, and it does not start cold`(_ its: Case) async throws {
     let receiver = receiver(its.personality)
     let hub = try hub(its.driver, its.personality)
-    // A fix may come before `auto` has tried its language; an identified receiver gives further epochs.
+    // A fix may come before `auto` has tried its protocol; an identified receiver gives further epochs.
     var countWhenAsked: Int?
     try await visit(hub) { epochs in
       guard its.driver == "auto" else { return knowsTime(epochs) }
@@ -77,12 +77,12 @@ struct KeptKnowledgeTests {
       return countWhenAsked.map { epochs.count > $0 + 5 && knowsTime(epochs) } ?? false
     }
     #expect(!hardware.powerLines.level(its.personality.powerLine))
-    #expect(hub.devices[0].remark == nil, "\(hub.devices[0].remark ?? "")")
+    #expect(hub.devices[0].warning == nil, "\(hub.devices[0].warning ?? "")")
     let before = receiver.starts.count
     try await visit(hub) { _ in receiver.starts.count > before && receiver.starts.last?.kind == its.start }
     #expect(!hardware.powerLines.level(its.personality.powerLine))
     #expect(its.commands.allSatisfy(receiver.commands.contains), "\(receiver.commands)")
-    #expect(hub.devices[0].remark == nil, "\(hub.devices[0].remark ?? "")")
+    #expect(hub.devices[0].warning == nil, "\(hub.devices[0].warning ?? "")")
     hub.shutDown()
     await hub.isOff()
   }
@@ -103,12 +103,12 @@ struct KeptKnowledgeTests {
       if refuses { faults.refused = [Self.database] } else { faults.ignored = [Self.database] }
     }
     let hub = try hub("ublox", .ublox10)
-    let remarks = Recorder<String>()
+    let warnings = Recorder<String>()
     let lifetime = Lifetime()
     try #require(hub.receiver).monitor.changes.subscribe(
       as: "test",
       receiveValue: { status in
-        if let remark = status.remark, remarks.values.last != remark { remarks.append(remark) }
+        if let warning = status.warning, warnings.values.last != warning { warnings.append(warning) }
       }
     ).store(in: lifetime)
     try await visit(hub, until: knowsTime)
@@ -117,8 +117,8 @@ struct KeptKnowledgeTests {
     try await visit(hub) { !$0.isEmpty && receiver.starts.count > before && receiver.commands.contains(Self.time) }
     #expect(receiver.starts.last?.kind == .cold)
     #expect(!hardware.powerLines.level(ReceiverPersonality.ublox10.powerLine))
-    #expect(remarks.values.count == 1, "\(remarks.values)")
-    #expect(remarks.values.first?.contains("starts cold") == true, "\(remarks.values)")
+    #expect(warnings.values.count == 1, "\(warnings.values)")
+    #expect(warnings.values.first?.contains("starts cold") == true, "\(warnings.values)")
     lifetime.end()
     hub.shutDown()
     await hub.isOff()
@@ -131,7 +131,7 @@ struct KeptKnowledgeTests {
     let store = hub.machine.receiverKnowledge
     var kept = try #require(store.knowledge(of: "gps"))
     #expect(kept.uniqueID == "CFFB03D2592C")
-    #expect(hub.receiver?.monitor.book.uniqueID == "CFFB03D2592C")
+    #expect(hub.receiver?.monitor.usageHistory.uniqueID == "CFFB03D2592C")
     // The same kind, and the same words.
     kept.uniqueID = "CFFB03D2592D"
     store.keep(kept, of: "gps")

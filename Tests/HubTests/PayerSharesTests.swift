@@ -28,8 +28,8 @@ struct PayerSharesTests {
     for name in ["watch[1]", "watch[2]"] { shares.remove(.client(name)) }
     shares.add("log")
     #expect(shares.payers?.payers.map(\.name) == ["gpsd 192.0.2.7", "log"])
-    let many = EnergyBills.Payers(holders: (0..<20).map { "client \($0)" }).payers
-    #expect(many.map(\.name) == (0..<12).map { "client \($0)" } + [EnergyBills.others])
+    let many = EnergyByClient.Payers(holders: (0..<20).map { "client \($0)" }).payers
+    #expect(many.map(\.name) == (0..<12).map { "client \($0)" } + [EnergyByClient.others])
     #expect(abs((many.last?.part ?? 0) - 0.4) < 1e-9)
   }
 
@@ -42,7 +42,7 @@ struct PayerSharesTests {
     #expect(shares.payers?.payers.map(\.part) == [0.5, 0.5])
     shares.remove(phone.wanting([.position]))
     #expect(shares.payers?.payers.map(\.name) == ["log"])
-    #expect(EnergyBills.Payers(holders: ["(linger)"]).payers.map(\.name) == [EnergyBills.others])
+    #expect(EnergyByClient.Payers(holders: ["(linger)"]).payers.map(\.name) == [EnergyByClient.others])
   }
 
   @Test func `of a thousand who want the state each payer has the share of its clients, and the sum is what was drawn`()
@@ -79,15 +79,17 @@ struct PayerSharesTests {
     clock.advance(by: .seconds(4))
     let after = hub.devices[0]
     func paid(_ payer: String) -> Double {
-      func bill(_ status: DeviceStatus) -> Double { status.bills.first { $0.payer == payer }?.milliwattHours ?? 0 }
-      return bill(after) - bill(before)
+      func clientEnergy(_ status: DeviceStatus) -> Double {
+        status.energyByClient.first { $0.payer == payer }?.milliwattHours ?? 0
+      }
+      return clientEnergy(after) - clientEnergy(before)
     }
     let drawn = after.energyMilliwattHours - before.energyMilliwattHours
     #expect(drawn > 0 && abs(paid("watch") - drawn / 4) < 1e-9 && abs(paid("gpsd 192.0.2.7") - drawn * 3 / 4) < 1e-9)
     for lease in leases { lease.cancel() }
     #expect(eventually { hub.devices[0].holders.isEmpty && hub.monitors[0].payers.isEmpty })
     let end = hub.devices[0]
-    #expect(abs(end.bills.reduce(0) { $0 + $1.milliwattHours } - end.energyMilliwattHours) < 1e-9)
+    #expect(abs(end.energyByClient.reduce(0) { $0 + $1.milliwattHours } - end.energyMilliwattHours) < 1e-9)
     hub.shutDown()
     await hub.isOff()
   }

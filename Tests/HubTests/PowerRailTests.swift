@@ -112,7 +112,7 @@ struct PowerRailTests {
     #expect(try status("gps", of: hub).energyMilliwattHours > asleep.energyMilliwattHours)
     let statuses = Recorder<DeviceStatus>()
     let watching = hub.receiver?.monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
-    let gps = try #require(hub.wakefulness(of: "gps")).subscribe(as: "map", receiveValue: { _ in })
+    let gps = try #require(hub.powerLease(of: "gps")).subscribe(as: "map", receiveValue: { _ in })
     _ = await statuses.first { $0.power == .acquiring }
     imu.cancel()
     await hub.imu?.isOff()
@@ -131,7 +131,7 @@ struct PowerRailTests {
       WatchedHardware(), gps: line + "minimumOffSeconds: 20, ", imu: line + "minimumOffSeconds: 20, ", clock: clock)
     let samples = Recorder<Void>()
     let readings = try #require(hub.imu?.readings)
-    let gps = try #require(hub.wakefulness(of: "gps")).subscribe(as: "map", receiveValue: { _ in })
+    let gps = try #require(hub.powerLease(of: "gps")).subscribe(as: "map", receiveValue: { _ in })
     #expect(eventually { hub.devices[0].power == .acquiring })
     // The chip has had its visit, and its supply stays on for the receiver.
     let first = readings.subscribe(as: "level", receiveValue: { _ in samples.append(()) })
@@ -157,7 +157,7 @@ struct PowerRailTests {
       """
     let board = try Board(json5: Array(text.utf8), file: "test")
     let first = Hub(board: board, on: old)
-    let visit = try #require(first.wakefulness(of: "imu")).subscribe(as: "test", receiveValue: { _ in })
+    let visit = try #require(first.powerLease(of: "imu")).subscribe(as: "test", receiveValue: { _ in })
     #expect(eventually { first.devices[0].power == .tracking })
     visit.cancel()
     first.shutDown()
@@ -221,7 +221,7 @@ struct PowerRailTests {
     #expect(now[1] - first[1] < (now[0] - first[0]) / 1000)
     #expect(hub.devices.map(\.onTime) == [.zero, .zero])
     // Its supply is on, but the simulation does not know that: only the hub's report counts here.
-    let subscription = try #require(hub.wakefulness(of: "gps")).subscribe(as: "map", receiveValue: { _ in })
+    let subscription = try #require(hub.powerLease(of: "gps")).subscribe(as: "map", receiveValue: { _ in })
     #expect(eventually { hub.devices[0].power == .acquiring })
     subscription.cancel()
     await hub.isOff()
@@ -229,7 +229,7 @@ struct PowerRailTests {
     #expect(["map left", "no subscriber came back"].contains(hub.devices[0].reason), "\(hub.devices[0].reason)")
   }
 
-  @Test func `a supply that could not be switched off is remarked on`() async throws {
+  @Test func `a supply that could not be switched off is reported as a warning`() async throws {
     let hardware = WatchedHardware(cannotBeDrivenLow: true)
     let hub = try hub(hardware, gps: "", imu: line)
     let samples = Recorder<Void>()
@@ -237,8 +237,8 @@ struct PowerRailTests {
     await samples.first(1)
     imu.cancel()
     await hub.isOff()
-    let remark = try #require(try status("imu", of: hub).remark)
-    #expect(remark.contains("could not be switched off") && remark.contains("No such device"), "\(remark)")
+    let warning = try #require(try status("imu", of: hub).warning)
+    #expect(warning.contains("could not be switched off") && warning.contains("No such device"), "\(warning)")
     #expect(hub.switchProblems.count == 1)
     // Once it could be, that is over.
     hardware.cannotBeDrivenLow.withLock { $0 = false }
@@ -247,10 +247,10 @@ struct PowerRailTests {
     await again.first(1)
     second.cancel()
     await hub.isOff()
-    #expect(try status("imu", of: hub).remark == nil && hub.switchProblems.isEmpty)
+    #expect(try status("imu", of: hub).warning == nil && hub.switchProblems.isEmpty)
   }
 
-  @Test func `a chip without a switch that lingers is not put to sleep under its reader`() async throws {
+  @Test func `a chip without a switch in its idle timeout is not put to sleep under its reader`() async throws {
     // The receiver's switch is what gives the simulated chip its supply.
     let text = """
       { name: "test", devices: { gps: { driver: "nmea", port: "simulated/gps", speed: 9600, power: { \(line) } },
@@ -259,7 +259,7 @@ struct PowerRailTests {
     let hub = Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: WatchedHardware())
     let statuses = Recorder<DeviceStatus>()
     let watching = hub.imu?.monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
-    let supply = try #require(hub.wakefulness(of: "gps")).subscribe(as: "supply", receiveValue: { _ in })
+    let supply = try #require(hub.powerLease(of: "gps")).subscribe(as: "supply", receiveValue: { _ in })
     #expect(eventually { hub.devices[0].power == .acquiring })
     let first = Recorder<Void>()
     let samples = try #require(hub.imu?.readings)

@@ -88,7 +88,7 @@ struct RailMachineTests {
 
   @Test func `the least time off counts from the last level, and a hub before this one has had it too`() {
     var machine = RailMachine(isSwitched: true, now: at(0))
-    #expect(machine.restEnd(.seconds(20)) == nil)
+    #expect(machine.offEnd(.seconds(20)) == nil)
     machine.wasOff(since: at(-5))
     #expect(machine.require(for: "gps", minimumOff: .seconds(20), minimumOn: .zero, at(0)) == .rest(until: at(15)))
     #expect(machine.require(for: "gps", minimumOff: .seconds(20), minimumOn: .zero, at(15)) == .driveHigh)

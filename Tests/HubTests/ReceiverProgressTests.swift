@@ -68,28 +68,28 @@ struct ReceiverProgressTests {
     }
     terminal.write(epoch(10, height: "40.0"))
     #expect(eventually { count("sentences") == 2 })
-    #expect(hub.devices[0].remark == nil && count("implausible") == 0)
+    #expect(hub.devices[0].warning == nil && count("implausible") == 0)
     terminal.write(epoch(11, height: "999999999999"))
-    #expect(eventually { hub.devices[0].remark == "it states heights that cannot be true: they are left out" })
+    #expect(eventually { hub.devices[0].warning == "it states heights that cannot be true: they are left out" })
     terminal.write(epoch(12, height: "999999999999", knots: "99999999"))
-    #expect(eventually { hub.devices[0].remark == "it states heights, speeds that cannot be true: they are left out" })
+    #expect(eventually { hub.devices[0].warning == "it states heights, speeds that cannot be true: they are left out" })
     #expect(eventually { count("implausible") == 3 })
     clock.advance(by: .seconds(59))
     terminal.write(epoch(20, height: "40.0"))
     #expect(eventually { count("sentences") == 8 })
-    #expect(hub.devices[0].remark != nil)
+    #expect(hub.devices[0].warning != nil)
     clock.advance(by: .seconds(2))
     terminal.write(epoch(22, height: "40.0"))
-    #expect(eventually { hub.devices[0].remark == nil })
+    #expect(eventually { hub.devices[0].warning == nil })
     #expect(count("implausible") == 3)
     // A problem that is over is not named again.
     terminal.write(epoch(23, height: "40.0", knots: "99999999"))
-    #expect(eventually { hub.devices[0].remark == "it states speeds that cannot be true: they are left out" })
+    #expect(eventually { hub.devices[0].warning == "it states speeds that cannot be true: they are left out" })
     lifetime.end()
     await hub.isOff()
   }
 
-  @Test func `while it does not use inertial sensors of its own that is remarked upon`() async {
+  @Test func `while it does not use inertial sensors of its own that is reported as a warning`() async {
     _ = await statuses.first { $0.power == .acquiring }
     func epochs(_ seconds: ClosedRange<UInt8>, fusion mode: UInt8) -> [UInt8] {
       seconds.flatMap { second in
@@ -101,15 +101,15 @@ struct ReceiverProgressTests {
     }
     terminal.write(epochs(10...12, fusion: 1))
     _ = await statuses.values { $0.last?.power == .tracking }
-    #expect(hub.devices[0].remark == nil)
+    #expect(hub.devices[0].warning == nil)
     for (mode, seconds, words) in [
       (2, 13...15, "it does not use its own inertial sensors at present"),
       (3, 19...21, "it does not use its own inertial sensors any more"),
     ] as [(UInt8, ClosedRange<UInt8>, String)] {
       terminal.write(epochs(seconds, fusion: mode))
-      #expect(eventually { hub.devices[0].remark?.contains(words) == true }, "\(hub.devices[0])")
+      #expect(eventually { hub.devices[0].warning?.contains(words) == true }, "\(hub.devices[0])")
       terminal.write(epochs(seconds.upperBound + 1...seconds.upperBound + 3, fusion: 1))
-      #expect(eventually { hub.devices[0].remark == nil }, "\(hub.devices[0])")
+      #expect(eventually { hub.devices[0].warning == nil }, "\(hub.devices[0])")
     }
     lifetime.end()
     await hub.isOff()

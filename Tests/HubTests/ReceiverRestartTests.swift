@@ -63,7 +63,7 @@ struct ReceiverRestartTests {
     #expect(receiver.starts.last?.kind == .hot)
     #expect(eventually { receiver.interval == settings })
     #expect(receiver.commands.count { $0 == its.command } == 1)
-    #expect(statuses.values.contains { $0.remark?.contains("it is restarted, hot (try 1)") == true })
+    #expect(statuses.values.contains { $0.warning?.contains("it is restarted, hot (try 1)") == true })
     #expect(!statuses.values.contains { $0.power == .failed })
     lifetime.end()
     hub.shutDown()
@@ -89,7 +89,7 @@ struct ReceiverRestartTests {
     #expect(eventually { epochs.values.contains { $0.fix.mode >= .twoDimensional } })
     receiver.setFaults { $0.isFrozen = true }
     #expect(
-      eventually { hub.devices[0].remark?.contains("only a command in its own language") == true }, "\(hub.devices)")
+      eventually { hub.devices[0].warning?.contains("only a command in its own language") == true }, "\(hub.devices)")
     let count = epochs.values.count
     // The run goes on.
     #expect(eventually { epochs.values.count > count + 2 })
@@ -120,7 +120,7 @@ struct ReceiverRestartTests {
     receiver.setFaults { $0.isFrozen = true }
     #expect(eventually { receiver.starts.count > count }, "\(hub.devices)")
     #expect(
-      eventually { hub.devices[0].remark?.contains("its supply is switched off and on (try 1)") == true },
+      eventually { hub.devices[0].warning?.contains("its supply is switched off and on (try 1)") == true },
       "\(hub.devices)")
     #expect(!receiver.commands.contains(.binary(6, 4)))
     lifetime.end()
@@ -150,7 +150,7 @@ struct ReceiverRestartTests {
     for monitor in hub.monitors {
       monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0) }).store(in: lifetime)
     }
-    try #require(hub.wakefulness(of: "other")).subscribe(as: "test", receiveValue: { _ in }).store(in: lifetime)
+    try #require(hub.powerLease(of: "other")).subscribe(as: "test", receiveValue: { _ in }).store(in: lifetime)
     try #require(hub.epochs(of: "gps")).subscribe(as: "test", receiveValue: { epochs.append($0) }).store(in: lifetime)
     #expect(eventually { epochs.values.contains { $0.fix.mode >= .twoDimensional } })
     receiver.setFaults { faults in
@@ -164,7 +164,7 @@ struct ReceiverRestartTests {
       eventually { epochs.values.dropFirst(count).contains { !$0.isFrozen && $0.fix.mode >= .twoDimensional } },
       "\(hub.devices)")
     #expect(!statuses.values.contains { $0.power == .failed })
-    #expect(!statuses.values.contains { $0.remark?.contains("supply") == true })
+    #expect(!statuses.values.contains { $0.warning?.contains("supply") == true })
     lifetime.end()
     hub.shutDown()
     await hub.isOff()

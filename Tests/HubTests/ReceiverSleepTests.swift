@@ -111,7 +111,7 @@ struct ReceiverSleepTests {
 
   /// Keeps the receiver awake until its rate has been set for the `count`th time.
   private func wake(_ hub: Hub, _ receiver: ScriptedReceiver, settings count: Int) async throws {
-    let lease = try #require(hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let lease = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     await receiver.requests.values { $0.count { Self.kind($0) == 0x0608 && $0.count == 14 } >= count }
     lease.cancel()
     await hub.isOff()
@@ -127,7 +127,7 @@ struct ReceiverSleepTests {
     #expect(eventually { hub.devices.first?.power == .asleep })
     let status = try #require(hub.devices.first)
     // Its power asleep, by its usual current.
-    #expect(status.remark == nil && status.milliwatts < 1)
+    #expect(status.warning == nil && status.milliwatts < 1)
     try await wake(hub, receiver, settings: 2)
     #expect(hardware.levels.values == [true] && receiver.isAsleep)
     // A hub that ends asks whether it is off when all its clients have been sent away: the line does not wait for that. A thread
@@ -179,7 +179,7 @@ struct ReceiverSleepTests {
     hardware.clock.suspend(for: .seconds(12 * 86_400))
     #expect(eventually { sleeps(receiver) == 4 && hub.devices.first?.power == .asleep }, "\(hub.devices)")
     // Nobody has visited it.
-    #expect(hub.devices.first?.linger?.learned.gapCount == 0 && hub.devices.first?.holders == [])
+    #expect(hub.devices.first?.idleTimeout?.learned.gapCount == 0 && hub.devices.first?.holders == [])
     hub.shutDown()
     await hub.isOff()
     receiver.end()
@@ -222,7 +222,7 @@ struct ReceiverSleepTests {
     let receiver = Self.receiver()
     let hardware = WiredHardware(receiver)
     let hub = try hub(hardware, power: line + #"sleep: "backup","#)
-    let lease = try #require(hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let lease = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     await receiver.requests.values { $0.contains { Self.kind($0) == 0x0608 && $0.count == 14 } }
     hub.shutDown()
     #expect(eventually { hardware.levels.values == [true, false] }, "\(hardware.levels.values)")
@@ -240,7 +240,7 @@ struct ReceiverSleepTests {
     try await wake(hub, receiver, settings: 1)
     #expect(hardware.levels.values == [true, false])
     #expect(eventually { hub.devices.first?.power == .off })
-    #expect(hub.devices.first?.remark?.contains("goes on talking") == true)
+    #expect(hub.devices.first?.warning?.contains("goes on talking") == true)
     receiver.end()
   }
 
@@ -277,7 +277,7 @@ struct ReceiverSleepTests {
     let lifetime = Lifetime()
     hub.receiver?.monitor.changes.subscribe(as: "test", receiveValue: { powers.append($0.power) }).store(in: lifetime)
     for visit in 1...3 {
-      let lease = try #require(hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+      let lease = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
       await receiver.requests.values { $0.count { $0.first == 0xBA } >= visit }
       lease.cancel()
       await hub.isOff()
@@ -309,7 +309,7 @@ struct ReceiverSleepTests {
     let hub = Hub(
       board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware, clock: hardware.clock)
     func sleeps() -> Int { receiver.requests.values.count { $0.starts(with: Array("$PCAS12".utf8)) } }
-    let lease = try #require(hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let lease = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     await receiver.requests.values { $0.contains { $0.first == 0xBA } }
     lease.cancel()
     await hub.isOff()
@@ -355,8 +355,10 @@ struct ReceiverSleepTests {
   /// Its battery is empty; visitors come back within the hour.
   private func teachSleep(_ monitor: DeviceMonitor) {
     for _ in 1...6 {
-      monitor.book.learnStart(behind: .off) { $0.started(after: 600, joules: 4, seconds: 30) }
-      monitor.book.learn { $0.visited(after: 3000, lingered: nil, LearnedLinger.Costs(watts: 0.13, assumedJoules: 4)) }
+      monitor.usageHistory.learnStart(behind: .off) { $0.started(after: 600, joules: 4, seconds: 30) }
+      monitor.usageHistory.learn {
+        $0.visited(after: 3000, lingered: nil, LearnedIdleTimeout.Costs(watts: 0.13, assumedJoules: 4))
+      }
     }
   }
 
@@ -374,8 +376,8 @@ struct ReceiverSleepTests {
     #expect(hardware.levels.values == [true, false, true] && receiver.isAsleep)
     #expect(eventually { hub.devices.first?.power == .asleep })
     let status = try #require(hub.devices.first)
-    #expect(status.remark == nil && status.milliwatts < 1)
-    let text = status.linger?.explanation ?? []
+    #expect(status.warning == nil && status.milliwatts < 1)
+    let text = status.idleTimeout?.explanation ?? []
     #expect(text.contains { $0.hasPrefix("rested by 'backup', which takes least over a pause of ") }, "\(text)")
     // No visitor comes.
     hardware.clock.advance(by: .seconds(2 * 86_400))
@@ -384,7 +386,7 @@ struct ReceiverSleepTests {
     // It is found awake.
     try await wake(hub, receiver, settings: 3)
     #expect(Array(hardware.levels.values.prefix(5)) == [true, false, true, false, true])
-    #expect(hub.devices.first?.remark == nil)
+    #expect(hub.devices.first?.warning == nil)
     hub.shutDown()
     await hub.isOff()
     #expect(hardware.levels.values.last == false)
@@ -425,7 +427,7 @@ struct ReceiverSleepTests {
     try await wake(old, receiver, settings: 1)
     let begun = clock.now
     #expect(hardware.levels.values == [true] && receiver.isAsleep)
-    let seconds = try #require(old.devices.first?.linger?.sleep?.secondsUntilOff)
+    let seconds = try #require(old.devices.first?.idleTimeout?.sleep?.secondsUntilOff)
     // The receiver is to report at another rate, which takes another reader, some time later.
     clock.advance(by: .seconds(3600))
     let new = Hub(board: try board(power: power, rateHz: 4), on: old.machine, succeeding: old)
@@ -458,7 +460,7 @@ struct ReceiverSleepTests {
     try await wake(hub, receiver, settings: 1)
     #expect(receiver.isAsleep)
     #expect(eventually { hub.devices.first?.power == .asleep })
-    #expect(hub.devices.first?.remark == nil && hub.devices.first.map { $0.milliwatts < 1 } == true)
+    #expect(hub.devices.first?.warning == nil && hub.devices.first.map { $0.milliwatts < 1 } == true)
     try await wake(hub, receiver, settings: 2)
     #expect(receiver.isAsleep)
     receiver.end()
@@ -468,7 +470,7 @@ struct ReceiverSleepTests {
 
   /// A visit that is over when the port has been opened.
   private func glance(_ hub: Hub, _ hardware: WiredHardware) async throws {
-    let lease = try #require(hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let lease = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     await hardware.ports.first(1)
     lease.cancel()
     await hub.isOff()
@@ -481,7 +483,7 @@ struct ReceiverSleepTests {
     try await glance(hub, hardware)
     #expect(receiver.isAsleep)
     #expect(eventually { hub.devices.first?.power == .asleep })
-    #expect(hub.devices.first?.remark == nil)
+    #expect(hub.devices.first?.warning == nil)
     // The next one wakes it.
     try await wake(hub, receiver, settings: 1)
     #expect(receiver.isAsleep)
@@ -497,7 +499,7 @@ struct ReceiverSleepTests {
     #expect(!receiver.isAsleep)
     #expect(eventually { hub.devices.first?.power == .awake })
     let status = try #require(hub.devices.first)
-    #expect(status.remark?.contains("could not be put to sleep") == true && status.milliwatts > 1)
+    #expect(status.warning?.contains("could not be put to sleep") == true && status.milliwatts > 1)
     // It is asked again as soon as a visitor comes.
     isDeaf.withLock { $0 = false }
     try await wake(hub, receiver, settings: 1)
@@ -513,7 +515,7 @@ struct ReceiverSleepTests {
         ? .fallsSilent(saying: MadeMessage.ubx(0x0501, [0x06, 0x08])) : Self.answer(request)
     }
     let hub = try hub(WiredHardware(receiver), power: #"sleep: "backup","#)
-    let lease = try #require(hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let lease = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     await receiver.requests.values { $0.contains { Self.kind($0) == 0x0241 } }
     lease.cancel()
     await hub.isOff()
@@ -525,7 +527,7 @@ struct ReceiverSleepTests {
     let hub = try hub(WiredHardware(receiver), power: #"sleep: "backup","#)
     try await wake(hub, receiver, settings: 1)
     #expect(eventually { hub.devices.first?.power == .awake })
-    #expect(hub.devices.first?.remark?.contains("goes on talking") == true)
+    #expect(hub.devices.first?.warning?.contains("goes on talking") == true)
     receiver.end()
   }
 

@@ -5,33 +5,33 @@ import Testing
 
 @testable import Hub
 
-/// A new board file may change a device's linger, its stated power and its budget, and its minimum time on, without
+/// A new board file may change a device's idle timeout, its stated power and its budget, and its minimum time on, without
 /// switching any power.
 @Suite(.timeLimit(.minutes(10)))
 struct ReloadedPolicyTests {
   private static func visit(_ bench: ScheduleBench) throws -> Subscription {
-    let lease = try #require(bench.hub.wakefulness(of: "gps")).subscribe(as: "watch[1]", receiveValue: { _ in })
+    let lease = try #require(bench.hub.powerLease(of: "gps")).subscribe(as: "watch[1]", receiveValue: { _ in })
     bench.settle()
     return lease
   }
 
-  @Test func `a device that is held stays on, and lingers and saves as the new file says`() async throws {
+  @Test func `a device that is held stays on, and has the new file's idle timeout and budget`() async throws {
     let bench = try ScheduleBench(lingerSeconds: 20)
     let lease = try Self.visit(bench)
     bench.pass(10)
-    for (linger, power, perDay) in [
+    for (idleTimeout, power, perDay) in [
       ("lingerSeconds: 60", "", nil), ("linger: 'learned'", "milliwattHoursPerDay: 240", 240),
       ("lingerSeconds: 30", "milliwattHoursPerDay: 1, whenShort: { everySeconds: 300 }", 1),
       ("lingerSeconds: 40", "", nil),
     ] as [(String, String, Double?)] {
-      bench.write(linger: linger, power: power)
+      bench.write(idleTimeout: idleTimeout, power: power)
       try await bench.reload()
       let status = bench.status
       #expect(bench.isHigh && bench.rises == 1 && status.wakes == 1 && status.holders == ["watch[1]"], "\(status)")
-      #expect(status.linger?.isLearned == linger.contains("learned"))
+      #expect(status.idleTimeout?.isLearned == idleTimeout.contains("learned"))
       #expect(status.budget?.milliwattHoursPerDay == perDay)
       // In ten seconds it has drawn one.
-      #expect((status.remark?.hasPrefix("its budget of 1 mWh a day is short") == true) == (perDay == 1))
+      #expect((status.warning?.hasPrefix("its budget of 1 mWh a day is short") == true) == (perDay == 1))
       bench.pass(1)
     }
     lease.cancel()
@@ -70,7 +70,7 @@ struct ReloadedPolicyTests {
     await bench.end()
   }
 
-  @Test func `the least time on is that of the new file, also while a device lingers`() async throws {
+  @Test func `the least time on is that of the new file, also during a device's idle timeout`() async throws {
     let bench = try ScheduleBench(lingerSeconds: 20)
     let began = bench.clock.now
     let lease = try Self.visit(bench)
@@ -83,8 +83,8 @@ struct ReloadedPolicyTests {
     #expect(bench.status.lingersUntil == began + .seconds(120))
     bench.pass(10)
     // It was left 30 seconds after it had come on, and that is ten seconds ago.
-    for (linger, least, until) in [(20, 90, 90), (70, 0, 100), (5, 80, 80)] {
-      bench.write(linger: "lingerSeconds: \(linger)", power: "minimumOnSeconds: \(least)")
+    for (idleTimeout, least, until) in [(20, 90, 90), (70, 0, 100), (5, 80, 80)] {
+      bench.write(idleTimeout: "lingerSeconds: \(idleTimeout)", power: "minimumOnSeconds: \(least)")
       try await bench.reload()
       let status = bench.status
       #expect(bench.isHigh && status.power == .lingering, "\(status)")
@@ -96,7 +96,7 @@ struct ReloadedPolicyTests {
     await bench.end()
   }
 
-  @Test func `a device that lingers does so from when it was left, longer, shorter or no more`() async throws {
+  @Test func `a device's idle timeout counts from when it was left, longer, shorter or no more`() async throws {
     let bench = try ScheduleBench(lingerSeconds: 20)
     let lease = try Self.visit(bench)
     bench.pass(5)
@@ -105,7 +105,7 @@ struct ReloadedPolicyTests {
     bench.settle()
     bench.pass(10)
     for seconds in [60, 15] {
-      bench.write(linger: "lingerSeconds: \(seconds)")
+      bench.write(idleTimeout: "lingerSeconds: \(seconds)")
       try await bench.reload()
       let status = bench.status
       #expect(bench.isHigh && status.power == .lingering, "\(status)")
@@ -122,7 +122,7 @@ struct ReloadedPolicyTests {
     bench.settle()
     bench.pass(10)
     #expect(bench.isHigh && bench.rises == 2)
-    bench.write(linger: "lingerSeconds: 5")
+    bench.write(idleTimeout: "lingerSeconds: 5")
     try await bench.reload()
     #expect(!bench.isHigh && bench.status.power == .off && bench.status.wakes == 2)
     await bench.end()
@@ -133,15 +133,15 @@ struct ReloadedPolicyTests {
     let got = Recorder<ScheduleBench.Got>()
     let lease = bench.subscribe("log[7]", Schedule(every: .seconds(60), accuracyMetres: 10, within: .seconds(45)), got)
     bench.pass(200)
-    #expect(bench.status.schedules.first?.relaxed == nil)
+    #expect(bench.status.schedules.first?.degraded == nil)
     bench.write(power: "milliwattHoursPerDay: 1, whenShort: { everySeconds: 300 }")
     try await bench.reload()
     bench.pass(120)
-    #expect(bench.status.schedules.first?.relaxed?.every == .seconds(300))
+    #expect(bench.status.schedules.first?.degraded?.every == .seconds(300))
     bench.write(power: "")
     try await bench.reload()
     bench.pass(320)
-    #expect(bench.status.schedules.first.map { $0.relaxed == nil } == true)
+    #expect(bench.status.schedules.first.map { $0.degraded == nil } == true)
     lease.cancel()
     bench.settle()
     await bench.end()
@@ -151,11 +151,11 @@ struct ReloadedPolicyTests {
     let bench = try ScheduleBench(lingerSeconds: 20)
     let lease = try Self.visit(bench)
     bench.pass(5)
-    bench.write(linger: "linger: 'learned'", power: "milliwattHoursPerDay: 1")
+    bench.write(idleTimeout: "linger: 'learned'", power: "milliwattHoursPerDay: 1")
     let abandoned = try bench.successor()
     #expect(abandoned.receiver === bench.hub.receiver)
     let status = bench.status
-    #expect(status.budget == nil && status.linger?.isLearned == false && status.linger?.usual == .seconds(20))
+    #expect(status.budget == nil && status.idleTimeout?.isLearned == false && status.idleTimeout?.usual == .seconds(20))
     lease.cancel()
     bench.settle()
     bench.pass(19)

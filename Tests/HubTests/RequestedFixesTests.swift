@@ -116,7 +116,7 @@ struct RequestedFixesTests {
     let began = bench.clock.now
     // 30 m a minute.
     bench.metres = { SIMD2($0.seconds(since: began) / 2, 0) }
-    let (all, some) = (Recorder<Bench.Got>(), Recorder<ScheduledFix>())
+    let (all, some) = (Recorder<Bench.Got>(), Recorder<RequestedFix>())
     let lease = bench.subscribe("log[7]", Self.minute, all)
     var values = ViewRequest.Values()
     values.numbers = [.every: 60, .accuracy: 10, .within: 45, .distance: 50]

@@ -13,7 +13,7 @@ import Testing
 /// and clients with scheduled fixes. It may have a simulated inertial sensor.
 final class ScheduleBench {
   struct Got: Sendable {
-    var fix: ScheduledFix
+    var fix: RequestedFix
     var at: MonotonicInstant
   }
 
@@ -34,8 +34,8 @@ final class ScheduleBench {
   private var lost = 0
   private var poweredAt: MonotonicInstant?
 
-  /// The board file's keys for the receiver's linger.
-  private var linger: String
+  /// The board file's keys for the receiver's idle timeout.
+  private var idleTimeout: String
   /// The board file's keys for the receiver's currents.
   private var draw = ScheduleBench.usualDraw
   /// The board file's keys for it, if there is one.
@@ -52,13 +52,13 @@ final class ScheduleBench {
   private static let usualDraw = "currentMilliamperes: 100, supplyVolts: 3.6"
 
   private static func board(
-    _ name: String, _ linger: String, _ draw: String, _ imu: String?, _ power: String, _ others: String,
+    _ name: String, _ idleTimeout: String, _ draw: String, _ imu: String?, _ power: String, _ others: String,
     isSecond: Bool
   ) throws -> Board {
     let absent = isSecond ? "absent: { driver: 'nmea', port: '/dev/absent', power: { switch: 'none' } }, " : ""
     let text =
       "{ name: '\(name)', devices: { \(absent)gps: { driver: 'nmea', port: '/dev/gps', speed: 9600, power: { switch: 'gpio', "
-      + "chip: 'c', line: 'l', \(draw), \(linger)\(power.isEmpty ? "" : ", \(power)") } }"
+      + "chip: 'c', line: 'l', \(draw), \(idleTimeout)\(power.isEmpty ? "" : ", \(power)") } }"
       + (imu.map { ", imu: { driver: 'lsm6dsox', bus: 'simulated/i2c', address: 0x6A, \($0) }" } ?? "")
       + (others.isEmpty ? "" : ", \(others)") + " } }"
     return try Board(json5: Array(text.utf8), file: name)
@@ -73,11 +73,11 @@ final class ScheduleBench {
   ///   - simulated: for chips with another clock than this one's, each of which measures in no time by this one
   ///   - instant: the beginning
   init(
-    lingerSeconds: Int = 20, restoring books: [UInt8]? = nil, imu: String? = nil, power: String = "",
+    lingerSeconds: Int = 20, restoring usageHistories: [UInt8]? = nil, imu: String? = nil, power: String = "",
     others: String = "", isSecond: Bool = false, parked: Range<Double>? = nil, simulated: SimulatedHardware? = nil,
     from instant: MonotonicInstant = ManualClock().now
   ) throws {
-    linger = "lingerSeconds: \(lingerSeconds)"
+    idleTimeout = "lingerSeconds: \(lingerSeconds)"
     self.imu = imu
     self.power = power
     self.others = others
@@ -92,8 +92,9 @@ final class ScheduleBench {
     machine = Machine(
       hardware: wire, clock: clock,
       systemTime: { [clock] in 1_795_478_400_000_000_000 + Int64(clock.now.nanoseconds) })
-    if let books { try machine.books.restore(books, file: "power.json") }
-    hub = Hub(board: try ScheduleBench.board("x", linger, draw, imu, power, others, isSecond: isSecond), on: machine)
+    if let usageHistories { try machine.usageHistories.restore(usageHistories, file: "power.json") }
+    hub = Hub(
+      board: try ScheduleBench.board("x", idleTimeout, draw, imu, power, others, isSecond: isSecond), on: machine)
   }
 
   var status: DeviceStatus { hub.devices[isSecond ? 1 : 0] }
@@ -122,7 +123,7 @@ final class ScheduleBench {
         let status = status
         // Another thread may carry out the plan's decisions.
         let isToBeAwake = status.schedules.contains { $0.reason.hasPrefix("awake, ") }
-        guard hub.scheduledFixes.areUnderWay == isToBeAwake else { return false }
+        guard hub.fixPlanner.areUnderWay == isToBeAwake else { return false }
         switch reader?.source.activity.value.phase {
         case .idle: return !isToBeAwake && (!isHigh || status.reason.hasPrefix("supplied for "))
         case .lingering: return isHigh
@@ -207,13 +208,13 @@ final class ScheduleBench {
 
   /// A hub of another board file, which is not in service.
   func successor() throws -> Hub {
-    let board = try ScheduleBench.board("y", linger, draw, imu, power, others, isSecond: isSecond)
+    let board = try ScheduleBench.board("y", idleTimeout, draw, imu, power, others, isSecond: isSecond)
     return Hub(board: board, on: machine, succeeding: hub)
   }
 
   /// Has the next board file say something else of the receiver's power.
-  func write(linger: String? = nil, draw: String? = nil, power: String? = nil) {
-    self.linger = linger ?? self.linger
+  func write(idleTimeout: String? = nil, draw: String? = nil, power: String? = nil) {
+    self.idleTimeout = idleTimeout ?? self.idleTimeout
     self.draw = draw ?? self.draw
     self.power = power ?? self.power
   }

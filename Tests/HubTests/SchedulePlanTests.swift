@@ -266,7 +266,7 @@ struct SchedulePlanTests {
   @Test func `a fix that is given again keeps its age, and is less sure with each hour`() throws {
     let at = SchedulePlanTests.at(0)
     var state = FusedState(at: at + .seconds(1))
-    #expect(StandingFix(state) == nil)
+    #expect(ReusedFix(state) == nil)
     state.mode = .gnss
     state.fix = Dated(
       .init(mode: 3, status: 1, satellitesUsed: 8, hdop: 1, utcNanoseconds: nil), at: at, source: .gps)
@@ -276,7 +276,7 @@ struct SchedulePlanTests {
         horizontalSigmaMetres: 3, verticalSigmaMetres: 4), at: at, source: .gps)
     state.motion = Dated(
       .init(speedMetresPerSecond: 9, trackDegrees: 1, climbMetresPerSecond: 0), at: at, source: .gps)
-    let fix = try #require(StandingFix(state))
+    let fix = try #require(ReusedFix(state))
     let again = fix.state(at: at + .seconds(40 * 3600))
     #expect(again.mode == .asleep && again.motion == nil && again.at == at + .seconds(40 * 3600))
     #expect(again.position?.at == at && again.fix?.at == at)

@@ -62,7 +62,7 @@ struct SeveralDevicesTests {
     watching.cancel()
   }
 
-  @Test func `the first of a kind is fused, and each has books of its own`() async throws {
+  @Test func `the first of a kind is fused, and each has an energy log of its own`() async throws {
     let hub = try hub("\(lsm), \(mpu)")
     #expect(hub.devices.map(\.id) == ["deck", "level"])
     let states = Recorder<FusedState>()

@@ -99,8 +99,8 @@ struct SleepChoiceTests {
   }
 
   @Test func `a pause is as long as those were that lasted as long as this one by now`() {
-    var learned = LearnedLinger()
-    let costs = LearnedLinger.Costs(watts: 0.1, assumedJoules: 3)
+    var learned = LearnedIdleTimeout()
+    let costs = LearnedIdleTimeout.Costs(watts: 0.1, assumedJoules: 3)
     #expect(learned.expectedPause(after: 0) == nil)
     for _ in 0..<10 {
       learned.visited(after: 10, lingered: nil, costs)

@@ -105,13 +105,13 @@ struct StandingStillTests {
     let energy = bench.hub.devices.reduce(0) { $0 + $1.energyMilliwattHours }
     #expect(energy * 50 < always, "\(energy) of \(always) mWh")
     // The hourly record has the same, also for a reader in a week.
-    let booked = bench.hub.devices.flatMap(\.billsOfWeek).reduce(0) { $0 + $1.milliwattHours }
-    #expect(abs(booked - energy) < 0.01 * energy, "\(booked) of \(energy) mWh")
+    let logged = bench.hub.devices.flatMap(\.energyByClientOfWeek).reduce(0) { $0 + $1.milliwattHours }
+    #expect(abs(logged - energy) < 0.01 * energy, "\(logged) of \(energy) mWh")
     lease.cancel()
     await bench.end()
   }
 
-  @Test func `what waiting for motion draws is billed to whom it is done for, and ends with him`() async throws {
+  @Test func `what waiting for motion draws is charged to whom it is done for, and ends with him`() async throws {
     let got = Recorder<Bench.Got>()
     let (bench, lease) = try Self.standing(for: 48 * Self.hour, got)
     let before = bench.hub.devices[1]
@@ -119,8 +119,8 @@ struct StandingStillTests {
     bench.pass(10 * Self.hour)
     let drawn = bench.hub.devices[1].energyMilliwattHours - before.energyMilliwattHours
     #expect(abs(drawn - 0.025 * 3.3 * 10) < 0.01, "\(drawn)")
-    let bill = try #require(bench.hub.devices[1].bills.first { $0.payer == "log" })
-    #expect(bill.milliwattHours >= drawn)
+    let clientEnergy = try #require(bench.hub.devices[1].energyByClient.first { $0.payer == "log" })
+    #expect(clientEnergy.milliwattHours >= drawn)
     lease.cancel()
     #expect(eventually { bench.hub.devices[1].reason != "it waits for motion" })
     #expect(eventually { bench.hub.motion?.isActive == false })
@@ -149,7 +149,7 @@ struct StandingStillTests {
     #expect(bench.rises == 1)
     bench.wire.simulated.inject(.noAcknowledge, at: 0x6A)
     bench.pass(900)
-    #expect(eventually { bench.hub.devices[1].remark?.contains("does not wait for motion") == true })
+    #expect(eventually { bench.hub.devices[1].warning?.contains("does not wait for motion") == true })
     #expect(bench.hub.motion?.stillness.latest == .unknown)
     let count = got.values.count
     bench.pass(2 * Self.hour)
@@ -165,7 +165,7 @@ struct StandingStillTests {
     bench.pass(1800)
     let rises = bench.rises
     bench.pass(Self.hour)
-    #expect(bench.rises == rises && got.values.last?.fix.isStill == true && bench.hub.devices[1].remark == nil)
+    #expect(bench.rises == rises && got.values.last?.fix.isStill == true && bench.hub.devices[1].warning == nil)
     lease.cancel()
     await bench.end()
   }
@@ -183,8 +183,8 @@ struct StandingStillTests {
       GPIOLineName(chip: "simulated", line: "lsm6dsox-power"), activeLow: false)
     try supply.set(true)
     // A second after it has been found out it waits again.
-    let told = Recorder<Stillness>()
-    let listening = try #require(bench.hub.motion).stillness.overheard.subscribe(
+    let told = Recorder<MotionState>()
+    let listening = try #require(bench.hub.motion).stillness.observed.subscribe(
       as: "test", receiveValue: { told.append($0) })
     bench.pass(900)
     #expect(eventually { told.values.contains(.unknown) })
@@ -208,23 +208,23 @@ struct StandingStillTests {
     bench.metres = { $0.seconds(since: began) > Double(night) ? SIMD2(500, 0) : .zero }
     let place = Coordinate(latitudeDegrees: 52 + 31 / 60.0, longitudeDegrees: 13 + 22 / 60.0)
     let told = Recorder<FenceStatus>()
-    let lookout = FenceLookout(
+    let fenceMonitor = FenceMonitor(
       FenceSettings(name: "yard", area: try FenceArea(circleAbout: place, radiusMetres: 100)), clock: bench.clock
     ) { told.append($0) }
-    lookout.begin(on: bench.hub)
+    fenceMonitor.begin(on: bench.hub)
     bench.settle()
     #expect(Self.awaitStill(bench))
     bench.pass(60)
-    #expect(told.values.map(\.event) == [.found] && lookout.status.state == .inside)
+    #expect(told.values.map(\.event) == [.found] && fenceMonitor.status.state == .inside)
     let rises = bench.rises
-    let first = try #require(lookout.status.fix)
+    let first = try #require(fenceMonitor.status.fix)
     bench.pass(night - 61)
     #expect(told.values.map(\.event) == [.found] && bench.rises == rises, "\(told.values), \(bench.rises) rises")
     // With the age that it has.
-    #expect(lookout.status.fix?.at == first.at && lookout.status.fix?.place == first.place)
+    #expect(fenceMonitor.status.fix?.at == first.at && fenceMonitor.status.fix?.place == first.place)
     bench.pass(60)
     #expect(told.values.map(\.event) == [.found, .leave], "\(told.values)")
-    lookout.end()
+    fenceMonitor.end()
     bench.settle()
     await bench.end()
   }
@@ -258,7 +258,7 @@ struct StandingStillTests {
     let got = Recorder<Bench.Got>()
     let (bench, lease) = try Self.standing(
       for: 48 * Self.hour, on: Schedule(every: .seconds(60), accuracyMetres: 10), got)
-    let viewer = try #require(bench.hub.wakefulness(of: "gps")).subscribe(
+    let viewer = try #require(bench.hub.powerLease(of: "gps")).subscribe(
       as: "web 127.0.0.1:4000", receiveValue: { _ in })
     bench.settle()
     bench.pass(30)
@@ -280,7 +280,7 @@ struct StandingStillTests {
       "{ name: 'x', devices: { imu: { driver: 'lsm6dsox', bus: 'simulated/i2c', address: 0x6A, \(Self.imu) } } }"
     let hub = Hub(
       board: try Board(json5: Array(text.utf8), file: "x"), hardware: SimulatedHardware(clock: clock, world: world))
-    let told = Recorder<Stillness>()
+    let told = Recorder<MotionState>()
     let motion = try #require(hub.motion)
     let watch = motion.stillness.subscribe(as: "log[7] (motion)", receiveValue: { told.append($0) })
     let waits = await told.first(1)
@@ -304,6 +304,6 @@ struct StandingStillTests {
   }
 }
 
-extension Stillness {
+extension MotionState {
   fileprivate var isStill: Bool { if case .still = self { true } else { false } }
 }

@@ -28,7 +28,7 @@ struct StubbornLineTests {
     let statuses = Recorder<DeviceStatus.Power>()
     let monitor = try #require(hub.monitors.first { $0.id == id })
     let watching = monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0.power) })
-    let lease = try #require(hub.wakefulness(of: id)).subscribe(as: "test", receiveValue: { _ in })
+    let lease = try #require(hub.powerLease(of: id)).subscribe(as: "test", receiveValue: { _ in })
     _ = await statuses.first { $0 == .tracking }
     lease.cancel()
     watching.cancel()
@@ -44,14 +44,14 @@ struct StubbornLineTests {
     try await visitWithStubbornLine(hub)
     let stuck = try status("imu", of: hub)
     #expect(stuck.power != .off, "\(stuck.power)")
-    #expect(stuck.remark?.contains("could not be switched off") == true, "\(stuck.remark ?? "nothing")")
+    #expect(stuck.warning?.contains("could not be switched off") == true, "\(stuck.warning ?? "nothing")")
     #expect(hub.switchProblems.count == 1)
     #expect(hardware.level(of: "imu-power") == true)
     clock.advance(by: .seconds(1))
     #expect(eventually { hardware.level(of: "imu-power") == false })
     #expect(eventually { hub.switchProblems.isEmpty })
     let free = try status("imu", of: hub)
-    #expect(free.power == .off && free.remark == nil)
+    #expect(free.power == .off && free.warning == nil)
     hub.shutDown()
     await hub.isOff()
   }
@@ -60,11 +60,11 @@ struct StubbornLineTests {
   private func visitWithStubbornLine(_ hub: Hub) async throws {
     let statuses = Recorder<DeviceStatus>()
     let watching = hub.monitors[0].changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
-    let lease = try #require(hub.wakefulness(of: "imu")).subscribe(as: "test", receiveValue: { _ in })
+    let lease = try #require(hub.powerLease(of: "imu")).subscribe(as: "test", receiveValue: { _ in })
     _ = await statuses.first { $0.power == .tracking }
     hardware.set(.refusesLow(times: 1), line: "imu-power")
     lease.cancel()
-    _ = await statuses.first { $0.remark != nil }
+    _ = await statuses.first { $0.warning != nil }
     await hub.isOff()
     watching.cancel()
   }
@@ -92,12 +92,12 @@ struct StubbornLineTests {
   @Test func `a line that hangs holds up neither other devices nor the end of the hub`() async throws {
     hardware.set(.hangs, line: "imu-power")
     let hub = try hub()
-    let hung = try #require(hub.wakefulness(of: "imu")).subscribe(as: "hung", receiveValue: { _ in })
+    let hung = try #require(hub.powerLease(of: "imu")).subscribe(as: "hung", receiveValue: { _ in })
     #expect(eventually { hardware.hangCount == 1 })
     try await visit("mag", of: hub)
     #expect(eventually { hardware.level(of: "mag-power") == false })
     #expect(try status("imu", of: hub).power != .tracking)
-    let mag = try #require(hub.wakefulness(of: "mag")).subscribe(as: "mag", receiveValue: { _ in })
+    let mag = try #require(hub.powerLease(of: "mag")).subscribe(as: "mag", receiveValue: { _ in })
     #expect(eventually { hardware.level(of: "mag-power") == true })
     hung.cancel()
     // Neither of these waits for the line.
@@ -114,7 +114,7 @@ struct StubbornLineTests {
     let statuses = Recorder<DeviceStatus>()
     let watching = hub.monitors[0].changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
     hardware.simulated.inject(.noAcknowledge, at: 0x68)
-    let lease = try #require(hub.wakefulness(of: "imu")).subscribe(as: "test", receiveValue: { _ in })
+    let lease = try #require(hub.powerLease(of: "imu")).subscribe(as: "test", receiveValue: { _ in })
     for failures in 1...5 {
       _ = await statuses.values { $0.count { $0.power == .failed } >= failures }
       #expect(hardware.levels.values.filter { $0.hasPrefix("imu") } == ["imu-power true"])

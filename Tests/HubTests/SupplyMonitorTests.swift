@@ -7,7 +7,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// A supply monitor in the wire to a receiver: its entries in the books, and its costs.
+/// A supply monitor in the wire to a receiver: its entries in the energy log, and its costs.
 @Suite(.timeLimit(.minutes(10)))
 struct SupplyMonitorTests {
   private let hardware = SimulatedHardware()
@@ -35,7 +35,7 @@ struct SupplyMonitorTests {
   @Test func `a device whose current is measured costs what it draws, and its monitor sleeps with it`() async throws {
     let hub = try hub(receiver("gps", port: "simulated/gps", milliamperes: 100, "monitor: 'meter'"))
     #expect(device("meter", of: hub)?.power == .asleep)
-    let subscription = try #require(hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let subscription = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     #expect(eventually { (device("gps", of: hub)?.measuredMilliwattHours ?? 0) > 0 })
     let before = try #require(device("gps", of: hub))
     #expect(device("meter", of: hub)?.holders == ["energy of gps"])
@@ -51,7 +51,7 @@ struct SupplyMonitorTests {
     #expect(device("meter", of: hub)?.wakes == 1)
     #expect(device("gps", of: hub)?.milliwatts == 0)
     // The second visit is measured as the first was.
-    let again = try #require(hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let again = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     #expect(
       eventually {
         device("gps", of: hub).map { $0.measuredMilliwattHours > after.measuredMilliwattHours } ?? false
@@ -65,11 +65,11 @@ struct SupplyMonitorTests {
     let hub = try hub(
       receiver("gps", port: "simulated/gps", milliamperes: 30, "monitor: 'meter'") + ","
         + receiver("twin", port: "simulated/gps2", milliamperes: 90, "standbyMilliamperes: 10"))
-    let first = try #require(hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let first = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     #expect(eventually { device("gps", of: hub).map { abs($0.milliwatts / truth - 0.75) < 0.03 } ?? false })
     // What is supplied for another one has its share too.
     #expect(eventually { device("twin", of: hub).map { abs($0.milliwatts / truth - 0.25) < 0.03 } ?? false })
-    let second = try #require(hub.wakefulness(of: "twin")).subscribe(as: "test", receiveValue: { _ in })
+    let second = try #require(hub.powerLease(of: "twin")).subscribe(as: "test", receiveValue: { _ in })
     #expect(eventually { device("gps", of: hub).map { abs($0.milliwatts / truth - 0.25) < 0.03 } ?? false })
     #expect(eventually { device("twin", of: hub).map { abs($0.milliwatts / truth - 0.75) < 0.03 } ?? false })
     first.cancel()
@@ -84,7 +84,7 @@ struct SupplyMonitorTests {
     let changes = Recorder<DeviceStatus>()
     let monitor = try #require(hub.monitors.first { $0.id == "gps" })
     let watching = monitor.changes.subscribe(as: "test", receiveValue: { changes.append($0) })
-    let subscription = try #require(hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let subscription = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     #expect(eventually { device("gps", of: hub).map { abs($0.milliwatts / truth - 1) < 0.03 } ?? false })
     _ = await changes.first { $0.power == .tracking }
     let count = changes.values.count
@@ -97,19 +97,19 @@ struct SupplyMonitorTests {
     watching.cancel()
     #expect(eventually { device("gps", of: hub)?.power == .off })
     // What staying on takes is known of one that is off too: else nothing would be learnt of who comes then.
-    let linger = try #require(device("gps", of: hub)?.linger)
-    #expect(abs(1000 * linger.costs.watts / truth - 1) < 0.2, "\(linger.costs)")
-    #expect(linger.decision.ground == .noHistory)
+    let idleTimeout = try #require(device("gps", of: hub)?.idleTimeout)
+    #expect(abs(1000 * idleTimeout.costs.watts / truth - 1) < 0.2, "\(idleTimeout.costs)")
+    #expect(idleTimeout.decision.ground == .noHistory)
     await hub.isOff()
   }
 
-  @Test func `a monitor that is not there leaves the books to what the board file states`() async throws {
+  @Test func `a monitor that is not there leaves the energy to what the board file states`() async throws {
     let text = """
       { name: "test", devices: { \(receiver("gps", port: "simulated/gps", milliamperes: 50, "monitor: 'meter'")),
           meter: { driver: "ina219", bus: "simulated/i2c", address: 0x41 } } }
       """
     let hub = Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware)
-    let subscription = try #require(hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let subscription = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     #expect(eventually { device("meter", of: hub)?.power == .failed })
     // The monitor is wanted as soon as the line is high, and may have failed before the receiver's own thread has noted that.
     #expect(eventually { device("gps", of: hub)?.milliwatts == 165 })
@@ -131,8 +131,8 @@ struct SupplyMonitorTests {
     let text =
       "{ name: 'x', devices: { meter: { driver: 'ina226', bus: 'simulated/i2c', rateHz: 29, lowVolts: 3.5 } } }"
     let hub = Hub(board: try Board(json5: Array(text.utf8), file: "x"), hardware: hardware)
-    let lease = try #require(hub.wakefulness(of: "meter")).subscribe(as: "test", receiveValue: { _ in })
-    #expect(eventually { device("meter", of: hub)?.remark?.hasPrefix("the supply is low, 3.") == true })
+    let lease = try #require(hub.powerLease(of: "meter")).subscribe(as: "test", receiveValue: { _ in })
+    #expect(eventually { device("meter", of: hub)?.warning?.hasPrefix("the supply is low, 3.") == true })
     #expect(device("meter", of: hub)?.conditions.map(\.severity) == [.warning])
     lease.cancel()
     hub.shutDown()
@@ -145,7 +145,7 @@ struct SupplyMonitorTests {
     let idle = try #require(await states.first { $0.supply != nil }.supply)
     #expect(abs(idle.value.volts - 3.3) < 0.02 && abs(idle.value.amperes) < 0.001)
     #expect(device("gps", of: hub)?.wakes == 0)
-    let gps = try #require(hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let gps = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     let busy = await states.first { state in
       state.supply.map { abs($0.value.amperes - SimulatedHardware.gpsAmperes) < 0.001 } ?? false
     }

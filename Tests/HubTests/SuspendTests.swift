@@ -55,7 +55,7 @@ struct SuspendTests {
 
   @Test func `what a receiver knew, and its ephemerides, are as old as they are`() throws {
     let hub = try replayed(ReplayFeed(), "gps: { driver: 'nmea', port: 'nowhere' }")
-    let place = ReceiverKnowledge.Place(latitudeDegrees: 52, longitudeDegrees: 13, sigmaMetres: 10)
+    let place = ReceiverKnowledge.Position(latitudeDegrees: 52, longitudeDegrees: 13, sigmaMetres: 10)
     let store = hub.machine.receiverKnowledge
     store.keep(ReceiverKnowledge(receiver: "M8", savedAtInstant: clock.now, place: place), of: "gps")
     clock.suspend(for: .seconds(5 * 3600))
@@ -73,9 +73,9 @@ struct SuspendTests {
     #expect(isHeardOut(clock.now + .seconds(60)))
   }
 
-  @Test func `a reader that somebody wants starts again, and one that lingers ends`() async throws {
+  @Test func `a reader that somebody wants starts again, and one in its idle timeout ends`() async throws {
     let bench = try ScheduleBench(lingerSeconds: 600)
-    let lease = try #require(bench.hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let lease = try #require(bench.hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     #expect(eventually { bench.status.power == .acquiring })
     bench.clock.suspend(for: .seconds(3600))
     #expect(
@@ -128,21 +128,21 @@ struct SuspendTests {
     let bench = try ScheduleBench()
     let anchor = Coordinate(latitudeDegrees: 52 + 31.0 / 60, longitudeDegrees: 13 + 22.0 / 60)
     let said = Recorder<FenceStatus>()
-    let lookout = FenceLookout(
+    let fenceMonitor = FenceMonitor(
       FenceSettings(name: "anchor", area: try FenceArea(circleAbout: anchor, radiusMetres: 40)), clock: bench.clock,
       report: { said.append($0) })
-    lookout.begin(on: bench.hub)
+    fenceMonitor.begin(on: bench.hub)
     bench.settle()
     bench.pass(120)
     #expect(said.values.map(\.event) == [.found])
-    let fixAt = try #require(lookout.status.fix?.at)
+    let fixAt = try #require(fenceMonitor.status.fix?.at)
     bench.clock.suspend(for: .seconds(3600))
-    #expect(said.values.map(\.event) == [.found, .lost] && lookout.status.state == .unknown)
-    #expect(lookout.status.fix.map { fixAt - $0.at } == .seconds(3600))
+    #expect(said.values.map(\.event) == [.found, .lost] && fenceMonitor.status.state == .unknown)
+    #expect(fenceMonitor.status.fix.map { fixAt - $0.at } == .seconds(3600))
     bench.settle()
     bench.pass(120)
     #expect(said.values.map(\.event) == [.found, .lost, .found], "\(said.values)")
-    lookout.end()
+    fenceMonitor.end()
     bench.settle()
     await bench.end()
   }

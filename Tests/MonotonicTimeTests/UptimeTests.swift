@@ -88,17 +88,21 @@ struct UptimeTests {
   // MARK: Publishers
 
   /// A device whose power state is recorded, on the clock of this test.
-  private func device(_ power: Recorder<Bool>, linger: Duration, _ clock: ManualClock) -> LazyPublisher<Int, Never> {
-    LazyPublisher(deriving: "device", timing: LifecycleTiming(linger: linger), clock: clock) { (_) throws(Never) in
+  private func device(_ power: Recorder<Bool>, idleTimeout: Duration, _ clock: ManualClock) -> LazyPublisher<Int, Never>
+  {
+    LazyPublisher(deriving: "device", timing: LifecycleTiming(idleTimeout: idleTimeout), clock: clock) {
+      (_) throws(Never) in
       power.append(true)
       return Subscription { power.append(false) }
     }
   }
 
-  @Test(arguments: ages) func `a device on an old clock lingers as long as it should`(_ now: MonotonicInstant) {
+  @Test(arguments: ages) func `a device's idle timeout on an old clock is as long as it should be`(
+    _ now: MonotonicInstant
+  ) {
     let clock = ManualClock(now: now)
     let power = Recorder<Bool>()
-    let device = device(power, linger: .milliseconds(500), clock)
+    let device = device(power, idleTimeout: .milliseconds(500), clock)
     device.subscribe(as: "client", receiveValue: { _ in }).cancel()
     clock.advance(by: .milliseconds(499))
     #expect(power.values == [true])
@@ -106,12 +110,13 @@ struct UptimeTests {
     #expect(power.values == [true, false])
   }
 
-  @Test(arguments: longWaits) func `a device that lingers for ever is on until the end of time, and can be shut down`(
-    _ linger: Duration
+  @Test(arguments: longWaits)
+  func `a device whose idle timeout never ends is on until the end of time, and can be shut down`(
+    _ idleTimeout: Duration
   ) {
     let clock = ManualClock()
     let power = Recorder<Bool>()
-    let device = device(power, linger: linger, clock)
+    let device = device(power, idleTimeout: idleTimeout, clock)
     device.subscribe(as: "client", receiveValue: { _ in }).cancel()
     clock.advance(by: .seconds(86_400))
     #expect(power.values == [true])
@@ -185,7 +190,7 @@ struct UptimeTests {
     let clock = ManualClock()
     let day = Duration.seconds(86_400)
     let power = Recorder<Bool>()
-    let device = device(power, linger: .seconds(2), clock)
+    let device = device(power, idleTimeout: .seconds(2), clock)
     device.subscribe(as: "client", receiveValue: { _ in }).cancel()
 
     let source = Subject<Int, Never>()

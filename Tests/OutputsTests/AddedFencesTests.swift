@@ -73,7 +73,7 @@ struct AddedFencesTests {
     let first = try host()
     first.fences.follow(first.hub.value, memory: nil, file: file()) { _ in }
     #expect(try first.fences.add(Self.fence("anchor")))
-    #expect(first.fences.outlooks.map(\.status.name) == ["anchor"])
+    #expect(first.fences.snapshots.map(\.status.name) == ["anchor"])
     // It wakes the receiver, like any other.
     #expect(first.hub.value.devices[0].schedules.map(\.holder) == ["fence anchor"])
     first.fences.end()
@@ -82,9 +82,9 @@ struct AddedFencesTests {
 
     let second = try host("fences: { yard: { circle: [54.4, 10.2, 100] } }")
     second.fences.follow(second.hub.value, memory: nil, file: file()) { _ in }
-    #expect(second.fences.outlooks.map(\.status.name) == ["yard", "anchor"] && second.fences.addedNames == ["anchor"])
+    #expect(second.fences.snapshots.map(\.status.name) == ["yard", "anchor"] && second.fences.addedNames == ["anchor"])
     #expect(try second.fences.remove("anchor"))
-    #expect(second.fences.outlooks.map(\.status.name) == ["yard"])
+    #expect(second.fences.snapshots.map(\.status.name) == ["yard"])
     #expect(file().fences.isEmpty)
     // Without a file there is no more than this run.
     second.fences.end()
@@ -105,7 +105,7 @@ struct AddedFencesTests {
     let adding = host.add(order, as: "test") { outcome, _ in if let outcome { outcomes.append(outcome) } }
     #expect(eventually { outcomes.values.count == 1 })
     let fence = try #require(outcomes.values.first?.fence)
-    #expect(host.fences.outlooks.map(\.status.name) == ["anchor"] && host.fences.addedNames == ["anchor"])
+    #expect(host.fences.snapshots.map(\.status.name) == ["anchor"] && host.fences.addedNames == ["anchor"])
     let position = try #require(hub.lastState.value?.position?.value)
     #expect(abs(fence.latitude - position.latitudeDegrees) < 0.01)
     adding?.cancel()

@@ -40,7 +40,7 @@ struct BoardProblemsTests {
       #expect(problems.contains { $0.hasPrefix("'\(key)' cannot be read from \(file): a board file has passwords in") })
     }
     guard let fleet = board.fleet else { return }
-    #expect(throws: FleetObstacle.self) { try MQTTOptions(fleet, identifier: "x", subscriptions: []) }
+    #expect(throws: FleetError.self) { try MQTTOptions(fleet, identifier: "x", subscriptions: []) }
     // A user may name it on the command line.
     var own = FleetSettings(broker: fleet.broker)
     (own.username, own.passwordFile) = ("a", file)

@@ -103,7 +103,7 @@ struct CasterAnswerTests {
       ("HTTP/1.1 503 Service Unavailable\r\n\r\n", .refused("503 Service Unavailable")),
       ("SSH-2.0-OpenSSH_9.2\r\n", .noCaster("SSH-2.0-OpenSSH_9.2")),
       ("HTTP/1.1 what\r\n", .noCaster("HTTP/1.1 what")),
-      ("\u{15}\u{3}\u{1}", .speaksTLS),
+      ("\u{15}\u{3}\u{1}", .usesTLS),
       ("\u{0}\u{1}", .noCaster("")),
       (String(repeating: "a", count: 5000), .noCaster("")),
       ("HTTP/1.1 200 OK\r\n" + String(repeating: "a: b\r\n", count: 5000), .noCaster("")),

@@ -47,8 +47,8 @@ struct ClientNameTests {
     #expect(account(python.holder("gpsd").wanting([.attitude])) == ["gpsd python3[812] (attitude)", "gpsd python3"])
     // A broker's viewers choose any name, anew with each visit.
     for viewer in ["alice", "gpsd 127.0.0.1:1", "x (attitude)"] {
-      let interest = try #require(Interest.read(Array("{\"rateHz\":5}".utf8), of: .state).interest)
-      #expect(account(InterestLeases.holder(viewer, interest)) == ["mqtt \(viewer) 5 Hz", "mqtt"])
+      let interest = try #require(ViewerRequest.read(Array("{\"rateHz\":5}".utf8), of: .state).interest)
+      #expect(account(ViewerLeases.holder(viewer, interest)) == ["mqtt \(viewer) 5 Hz", "mqtt"])
     }
     #expect(python.holder().id == python.called("logger")?.holder("nmea").id)
     #expect(python.holder().id != ClientPeer(process: 812, called: "python3").holder().id)

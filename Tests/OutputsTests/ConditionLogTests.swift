@@ -59,8 +59,8 @@ struct ConditionLogTests {
     }
   }
 
-  @Test func `what no client wants is not repeated, and neither is a remark`() {
-    let entries = [entry(.failed, .problem, "x", isWanted: false), entry(.remark, .warning, "y")]
+  @Test func `what no client wants is not repeated, and neither is a warning`() {
+    let entries = [entry(.failed, .problem, "x", isWanted: false), entry(.warning, .warning, "y")]
     #expect(lines(of: entries, seconds: 300).isEmpty)
   }
 
@@ -89,7 +89,7 @@ struct ConditionLogTests {
       id: "gps", kind: .receiver, title: "GPS", power: .asleep, since: clock.now, reason: "x", holders: [],
       onTime: .zero, wakes: 1, energyMilliwattHours: 0, timeToFirstFix: nil, counters: [])
     log.receive(status)
-    status.remark = "its supply could not be switched off: x"
+    status.warning = "its supply could not be switched off: x"
     status.isSupplyStuck = true
     log.receive(status)
     #expect(sink.flush(within: .seconds(90)))

@@ -111,7 +111,7 @@ struct CorrectionsTests {
     #expect(eventually { rig.corrections?.phase == .receiving }, "\(rig.status)")
     #expect(rig.corrections?.source == "ntrip://127.0.0.1:\(second.port)/BASE")
     #expect(first.visits.values.count >= 1 && second.visits.values.count == 1)
-    #expect(eventually { rig.status.remark == nil }, "\(rig.status)")
+    #expect(eventually { rig.status.warning == nil }, "\(rig.status)")
     #expect(eventually { fixes.values.contains { $0.status == .rtkFixed } }, "\(rig.status)")
     subscription.cancel()
     await rig.end()
@@ -155,7 +155,7 @@ struct CorrectionsTests {
       } else {
         #expect(rig.corrections?.outcomes.isEmpty == true && !metrics.contains("correction_receiver_messages"))
       }
-      #expect(rig.status.remark == nil)
+      #expect(rig.status.warning == nil)
       subscription.cancel()
       #expect(eventually { caster.visits.values.allSatisfy { !$0.isOpen } && rig.corrections?.phase == .off })
     }
@@ -174,11 +174,11 @@ struct CorrectionsTests {
     let rig = try Rig(caster, silence: .seconds(2))
     let (_, subscription) = try rig.fixes()
     #expect(eventually { caster.visits.values.count >= 2 }, "\(rig.status)")
-    #expect(eventually { rig.statuses.values.contains { $0.remark?.hasSuffix("it says nothing") == true } })
+    #expect(eventually { rig.statuses.values.contains { $0.warning?.hasSuffix("it says nothing") == true } })
     #expect(
       eventually {
         guard let corrections = rig.corrections else { return false }
-        return corrections.connections >= 2 && corrections.phase == .receiving && rig.status.remark == nil
+        return corrections.connections >= 2 && corrections.phase == .receiving && rig.status.warning == nil
       }, "\(rig.status)")
     subscription.cancel()
     await rig.end()
@@ -191,12 +191,12 @@ struct CorrectionsTests {
     for visit in 1...2 {
       #expect(
         eventually {
-          rig.corrections?.connections == visit && rig.corrections?.phase == .receiving && rig.status.remark == nil
+          rig.corrections?.connections == visit && rig.corrections?.phase == .receiving && rig.status.warning == nil
         }, "\(rig.status)")
       if visit == 1 { caster.visits.values[0].close() }
     }
     #expect(
-      eventually { rig.statuses.values.contains { $0.remark?.hasSuffix("it has closed the connection") == true } })
+      eventually { rig.statuses.values.contains { $0.warning?.hasSuffix("it has closed the connection") == true } })
     #expect(caster.visits.values.count == 2)
     subscription.cancel()
     await rig.end()
@@ -215,7 +215,7 @@ struct CorrectionsTests {
       #expect(eventually { fixes.values.contains { $0.mode >= .twoDimensional } && rig.corrections?.phase == .waiting })
       // The reason for waiting is reported a moment later.
       let reason = "it wants a user and a password: ntrip://user@… and 'ntrip.passwordFile'"
-      #expect(eventually { rig.status.remark?.hasSuffix(reason) == true }, "\(rig.status)")
+      #expect(eventually { rig.status.warning?.hasSuffix(reason) == true }, "\(rig.status)")
       subscription.cancel()
       #expect(eventually { rig.corrections?.phase == .off && rig.status.power == .off })
     }
@@ -260,7 +260,7 @@ struct CorrectionsTests {
       ScriptedCaster { CorrectionsTests.serve($0) }, ScriptedCaster { CorrectionsTests.serve($0) }
     )
     let rig = try Rig(first)
-    let lease = rig.host.wakefulness(of: "gps").subscribe(as: "watch[1]", receiveValue: { _ in })
+    let lease = rig.host.powerLease(of: "gps").subscribe(as: "watch[1]", receiveValue: { _ in })
     #expect(eventually { rig.corrections?.phase == .receiving })
     #expect(await rig.host.serve(try Rig.board(first)) == [])
     #expect(rig.corrections?.phase == .receiving && first.visits.values.count == 1)

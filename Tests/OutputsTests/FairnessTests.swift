@@ -207,7 +207,7 @@ struct FairnessTests {
       rest = rest.dropFirst(7)
     }
     func watches() -> Int { bench.received.values.joined().count { $0 == "=" } }
-    #expect(watches() == Int(RequestPace.burst))
+    #expect(watches() == Int(RequestRate.burst))
     #expect(!client.isHeard)
     for second in 1...4 {
       now = bench.start + .seconds(second)
@@ -217,7 +217,7 @@ struct FairnessTests {
         #expect(client.receive(rest.prefix(7), now: now) && client.proceed(now: now))
         rest = rest.dropFirst(7)
       }
-      #expect(watches() <= Int(RequestPace.burst + Double(second) * RequestPace.perSecond))
+      #expect(watches() <= Int(RequestRate.burst + Double(second) * RequestRate.perSecond))
     }
     #expect(watches() >= 35)
     while !rest.isEmpty || client.deadline != nil {
@@ -240,7 +240,7 @@ struct FairnessTests {
     for _ in 0..<100 where local.isHeard {
       #expect(local.receive(bytes("{\"rateHz\": 5}\n"), now: bench.start) && local.proceed(now: bench.start))
     }
-    #expect(bench.received.values.count { $0.contains("rateHz") } == Int(RequestPace.burst))
+    #expect(bench.received.values.count { $0.contains("rateHz") } == Int(RequestRate.burst))
     client.end()
     local.end()
   }

@@ -224,7 +224,7 @@ struct GPSDFusedReportTests {
   }
 
   @Test func `times of a class grow, and a receiver's clock that is set back is followed`() {
-    var times = GrowingTime()
+    var times = MonotonicUTCFilter()
     func take(_ milliseconds: Int64) -> Bool {
       times.take(UTCTime(nanosecondsSince1970: fixUTC + milliseconds * 1_000_000))
     }

@@ -71,7 +71,7 @@ struct HookQueueTests {
   @Test func `what ntfy and Gotify take is in the JSON`() {
     var notice = Self.notice(7)
     notice.mark = "SIMULATED"
-    notice.place = HookNotice.Place(latitudeDegrees: 54.5, longitudeDegrees: -10.25, sigmaMetres: 1.5)
+    notice.place = HookNotice.Position(latitudeDegrees: 54.5, longitudeDegrees: -10.25, sigmaMetres: 1.5)
     notice.metresBeyond = 12.34
     let json = String(decoding: notice.json(topic: "my-boat"), as: UTF8.self)
     #expect(

@@ -104,8 +104,8 @@ final class HubCalibrationTests {
     #expect(await soon { isOff("imu") })
     // The client pays under its name for the calibrated device, and for nothing else. (A client whose request is late
     // for a moment is sent states until then, but has no name yet.)
-    #expect(hub.devices.first { $0.id == "gps" }?.bills.contains { $0.payer == "test" } == false)
-    #expect(hub.devices.first { $0.id == "imu" }?.bills.contains { $0.payer == "test" } == true)
+    #expect(hub.devices.first { $0.id == "gps" }?.energyByClient.contains { $0.payer == "test" } == false)
+    #expect(hub.devices.first { $0.id == "imu" }?.energyByClient.contains { $0.payer == "test" } == true)
     await stop()
   }
 

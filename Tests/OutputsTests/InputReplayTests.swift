@@ -60,7 +60,7 @@ struct InputReplayTests {
       try InputReplayTests.board(InputReplayTests.ahead, rateHz: 50),
       try InputReplayTests.board(InputReplayTests.astern, rateHz: 50),
     ]
-    let live = LiveFusion(boards[0], pace: .ofMinutes)
+    let live = LiveFusion(boards[0], sampleRates: .ofMinutes)
     for tick in 0..<6000 {
       await live.pass(tick) {
         // They come at many phases of the devices' measurements, and now and then no client is there.
@@ -161,7 +161,7 @@ private final class LiveFusion: Sendable {
   }
 
   /// At which rates the devices measure.
-  struct Pace: Sendable {
+  struct SampleRates: Sendable {
     /// Between two ticks; the IMU has measured five samples in each.
     var interval: Duration
     /// Every so many ticks each of them measures.
@@ -170,8 +170,8 @@ private final class LiveFusion: Sendable {
     var supplyMonitor = 1
     var receiver = 20
 
-    static let ofSeconds = Pace(interval: .milliseconds(50))
-    static let ofMinutes = Pace(
+    static let ofSeconds = SampleRates(interval: .milliseconds(50))
+    static let ofMinutes = SampleRates(
       interval: .milliseconds(100), magnetometer: 1, barometer: 2, supplyMonitor: 10, receiver: 10)
   }
 
@@ -184,14 +184,14 @@ private final class LiveFusion: Sendable {
   let states = Recorder<String>()
   private let feed = ReplayFeed()
   private let clock = ManualClock(now: MonotonicInstant(nanoseconds: 20_000_000_000))
-  private let pace: Pace
+  private let sampleRates: SampleRates
   private let host: HubHost
   private let parts = Guarded<[Part]>([])
   private let recording = Guarded<HubRecording?>(nil)
   private let clients = Guarded<[Int: Subscription]>([:])
 
-  init(_ board: Board, pace: Pace = .ofSeconds) {
-    self.pace = pace
+  init(_ board: Board, sampleRates: SampleRates = .ofSeconds) {
+    self.sampleRates = sampleRates
     host = HubHost(
       Hub(board: board, on: Machine(replaying: feed, clock: clock, systemTime: { 1_800_000_000_000_000_000 })),
       version: "test")
@@ -245,32 +245,34 @@ private final class LiveFusion: Sendable {
 
   /// An interval, at whose end all that are due measure at once while something else happens.
   func pass(_ tick: Int, while happens: @escaping @Sendable () -> Void) async {
-    clock.advance(by: pace.interval)
+    clock.advance(by: sampleRates.interval)
     let now = clock.now
     await withTaskGroup(of: Void.self) { group in
       group.addTask { happens() }
-      group.addTask { [feed, pace] in feed.imu("imu").send(LiveFusion.batch(tick, now, every: pace.interval / 5)) }
-      if tick % pace.magnetometer == 0 {
+      group.addTask { [feed, sampleRates] in
+        feed.imu("imu").send(LiveFusion.batch(tick, now, every: sampleRates.interval / 5))
+      }
+      if tick % sampleRates.magnetometer == 0 {
         group.addTask { [feed] in
           let turn = Float(tick % 1200) / 100
           feed.magnetometer("mag").send(MagnetometerSample(at: now, field: SIMD3(20 - turn, turn, 43)))
         }
       }
-      if tick % pace.barometer == 0 {
+      if tick % sampleRates.barometer == 0 {
         group.addTask { [feed] in
           feed.barometer("baro").send(
             BarometerSample(
               at: now, pressurePascals: 100_000 - Double(tick) / 7, temperatureCelsius: 20, humidityPercent: nil))
         }
       }
-      if tick % pace.supplyMonitor == 0 {
+      if tick % sampleRates.supplyMonitor == 0 {
         group.addTask { [feed] in
           feed.supplyMonitor("meter").send(SupplySample(at: now, volts: 5 - Double(tick) / 1e4, shuntVolts: 0.01))
         }
       }
-      guard tick % pace.receiver == 0 else { return }
-      group.addTask { [feed, pace] in
-        let text = LiveFusion.sentences(tick / pace.receiver)
+      guard tick % sampleRates.receiver == 0 else { return }
+      group.addTask { [feed, sampleRates] in
+        let text = LiveFusion.sentences(tick / sampleRates.receiver)
         feed.receiver("gps").send(ReceivedBytes(bytes: Array(text.utf8), beganAt: now, readAt: now))
       }
     }

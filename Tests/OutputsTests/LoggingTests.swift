@@ -191,13 +191,13 @@ import Testing
     log.receive(status(.tracking, "it measures"))
     for second in 0..<59 {
       var now = status(.tracking, "it measures")
-      if second % 2 == 0 { now.remark = "it reports jamming, and still has a fix" }
+      if second % 2 == 0 { now.warning = "it reports jamming, and still has a fix" }
       log.receive(now)
       clock.advance(by: .seconds(1))
     }
     clock.advance(by: .seconds(1))
     _ = sink.flush(within: .seconds(90))
-    #expect(notebook.entries.values.count == DeviceLog.remarkLimit + 1)
+    #expect(notebook.entries.values.count == DeviceLog.warningLimit + 1)
     #expect(
       notebook.entries.values.last?.message
         == "gps: 53 more remarks within 60 s, now it reports jamming, and still has a fix")

@@ -12,12 +12,12 @@ import Testing
 struct OneStateTests {
   private let sent = Recorder<FusedState>()
   private let hub: Hub
-  private let leases: InterestLeases
+  private let leases: ViewerLeases
 
   init() throws {
     let board = try Board(json5: Array(HubProcess.simulatedBoard("").utf8), file: "test")
     hub = Hub(board: board, hardware: SimulatedHardware(world: World(start: MonotonicClock().now)))
-    leases = InterestLeases(
+    leases = ViewerLeases(
       host: HubHost(hub, version: "test"), clock: ManualClock(), send: { [sent] state, _ in sent.append(state) },
       sendFix: { _, _ in }, expired: { _ in })
     leases.connected()
@@ -26,7 +26,7 @@ struct OneStateTests {
   private func say(_ text: String, _ viewer: String, again isRepeated: Bool = false) {
     leases.receive(
       Array(text.utf8), expirySeconds: nil, isRepeated: isRepeated,
-      from: Interest.Key(viewer: viewer, stream: .part(.attitude)))
+      from: ViewerRequest.Key(viewer: viewer, stream: .part(.attitude)))
   }
 
   private var wakes: [Int] { hub.devices.map(\.wakes) }

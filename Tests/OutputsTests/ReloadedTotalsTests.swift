@@ -19,7 +19,7 @@ struct ReloadedTotalsTests {
     return try Board(json5: Array("{ name: 'x', devices: { \(speed == nil ? "" : gps) } }".utf8), file: "x")
   }
 
-  @Test func `totals, bills and counters go on where the device before has left them`() async throws {
+  @Test func `totals, energy per client and counters go on where the device before has left them`() async throws {
     let clock = ManualClock()
     let host = HubHost(
       Hub(board: try board(speed: 9600), hardware: LinuxHardware(), clock: clock), version: "test")
@@ -29,7 +29,7 @@ struct ReloadedTotalsTests {
 
     func visit() throws {
       let before = sentences(try status())
-      let lease = host.wakefulness(of: "gps").subscribe(as: "watch[1]", receiveValue: { _ in })
+      let lease = host.powerLease(of: "gps").subscribe(as: "watch[1]", receiveValue: { _ in })
       #expect(try eventually { try status().power == .acquiring })
       terminal.write(nmeaLine("GPRMC,120000.00,V,,,,,,,211126,,,N"))
       #expect(try eventually { try sentences(status()) == before + 1 })
@@ -43,7 +43,7 @@ struct ReloadedTotalsTests {
     try visit()
     for speed in [19_200, nil, 19_200, 38_400] as [Int?] {
       let before = host.hub.value.devices.first
-      // The old one lingers no more.
+      // The old one is not in its idle timeout any more.
       #expect(await host.serve(try board(speed: speed)) == [])
       guard speed != nil else {
         #expect(host.hub.value.devices.isEmpty)
@@ -60,8 +60,10 @@ struct ReloadedTotalsTests {
     let last = try status()
     #expect(last.wakes == 4 && sentences(last) == 4 && last.onTime == .seconds(4 * 8))
     #expect(abs(last.energyMilliwattHours / drawn - 1) < 0.01, "\(last.energyMilliwattHours) of \(drawn)")
-    for bills in [last.bills, last.billsOfDay] {
-      #expect(abs(bills.reduce(0) { $0 + $1.milliwattHours } / last.energyMilliwattHours - 1) < 0.01, "\(bills)")
+    for energyByClient in [last.energyByClient, last.energyByClientOfDay] {
+      #expect(
+        abs(energyByClient.reduce(0) { $0 + $1.milliwattHours } / last.energyMilliwattHours - 1) < 0.01,
+        "\(energyByClient)")
     }
     #expect(MetricsReport.text(host).contains("sensorhub_device_wakes_total{device=\"gps\"} 4\n"))
     host.hub.value.shutDown()

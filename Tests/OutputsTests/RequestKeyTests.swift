@@ -41,9 +41,9 @@ struct RequestKeyTests {
     #expect(line(#"{"rate": 5}"#)?.request?.view.rateHz == 5)
     #expect(line(#"{"rateHz": 5}"#)?.request?.view.rateHz == 5)
     #expect(line(#"{"rateHz": 5, "rate": 6}"#)?.request == nil)
-    let state = Interest.Stream.state
-    #expect(Interest.read(Array(#"{"rate": 2}"#.utf8), of: state).interest?.rateHz == 2)
-    #expect(Interest.read(Array(#"{"rate": 2, "rateHz": 2}"#.utf8), of: state).isValid == false)
+    let state = ViewerRequest.Stream.state
+    #expect(ViewerRequest.read(Array(#"{"rate": 2}"#.utf8), of: state).interest?.rateHz == 2)
+    #expect(ViewerRequest.read(Array(#"{"rate": 2, "rateHz": 2}"#.utf8), of: state).isValid == false)
   }
 
   @Test(arguments: [

@@ -44,7 +44,7 @@ struct StubbornDevicesTests {
 
   /// Has the magnetometer read, and then hang.
   private func hang(_ host: HubHost) throws -> Subscription {
-    let lease = host.wakefulness(of: "mag").subscribe(as: "compass", receiveValue: { _ in })
+    let lease = host.powerLease(of: "mag").subscribe(as: "compass", receiveValue: { _ in })
     try #require(eventually { status("mag", host)?.power == .tracking })
     hardware.setHangs(true, at: Self.address)
     try #require(eventually { hardware.hangCount == 1 })
@@ -104,7 +104,7 @@ struct StubbornDevicesTests {
       "new", magnetometerHz: 10, also: ", air: { driver: 'bme280', bus: 'simulated/i2c', \(Self.power("baro-power")) }")
     async let problems = host.serve(new)
     #expect(eventually { host.hub.value.board.name == "new" })
-    let other = host.wakefulness(of: "air").subscribe(as: "weather", receiveValue: { _ in })
+    let other = host.powerLease(of: "air").subscribe(as: "weather", receiveValue: { _ in })
     #expect(eventually { status("air", host)?.power == .tracking })
     #expect(host.hub.value.leavingMonitors.map(\.id) == ["mag"])
     #expect(status("mag", host)?.power != .tracking && hardware.hangCount == 1)

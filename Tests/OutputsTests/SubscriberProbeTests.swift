@@ -16,14 +16,14 @@ struct SubscriberProbeTests {
   private let viewers = Recorder<[String]>()
   private let topics = HubTopics(topic: "sensorhub", hub: "boat")
   private let hub: Hub
-  private let leases: InterestLeases
+  private let leases: ViewerLeases
   private let watching: Subscription
   private let probe: SubscriberProbe
 
   init() throws {
     let board = try Board(json5: Array(HubProcess.simulatedBoard("").utf8), file: "test")
     hub = Hub(board: board, hardware: SimulatedHardware(world: World(start: MonotonicClock().now)))
-    leases = InterestLeases(
+    leases = ViewerLeases(
       host: HubHost(hub, version: "test"), clock: clock, send: { _, _ in }, sendFix: { _, _ in },
       expired: { _ in })
     probe = SubscriberProbe(
@@ -89,7 +89,7 @@ struct SubscriberProbeTests {
   @Test func `who says what is wanted has that alone`() async {
     probe.answered(canary, hasSubscribers: false)
     probe.answered(topics.states, hasSubscribers: true)
-    let phone = Interest.Key(viewer: "phone", stream: .state)
+    let phone = ViewerRequest.Key(viewer: "phone", stream: .state)
     leases.receive(Array(#"{"parts": ["attitude"]}"#.utf8), expirySeconds: nil, from: phone)
     probe.reviewed()
     #expect(viewers.values.last == ["phone"])

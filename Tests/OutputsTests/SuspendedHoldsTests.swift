@@ -41,9 +41,9 @@ struct SuspendedHoldsTests {
   }
 
   @Test func `a viewer's interest`() async {
-    let phone = Interest.Key(viewer: "phone", stream: .part(.attitude))
-    let expired = Recorder<Interest.Key>()
-    let leases = InterestLeases(
+    let phone = ViewerRequest.Key(viewer: "phone", stream: .part(.attitude))
+    let expired = Recorder<ViewerRequest.Key>()
+    let leases = ViewerLeases(
       host: host, clock: clock, send: { _, _ in }, sendFix: { _, _ in }, expired: { expired.append($0) })
     leases.connected()
     leases.receive(Array(#"{"for": 60}"#.utf8), expirySeconds: nil, from: phone)

@@ -18,10 +18,10 @@ final class Bench: Sendable {
 
   func publisher(
     _ timing: LifecycleTiming = LifecycleTiming(), replaysLatest: Bool = false,
-    lingerPolicy: (any LingerPolicy)? = nil
+    idleTimeoutPolicy: (any IdleTimeoutPolicy)? = nil
   ) -> LazyPublisher<Int, Fault> {
     LazyPublisher(
-      "bench", timing: timing, replaysLatest: replaysLatest, clock: clock, lingerPolicy: lingerPolicy
+      "bench", timing: timing, replaysLatest: replaysLatest, clock: clock, idleTimeoutPolicy: idleTimeoutPolicy
     ) { (run) throws(Fault) in
       self.power.append(true)
       defer { self.power.append(false) }

@@ -15,11 +15,11 @@ enum ThermometerError: Error { case unplugged }
 func readings(
   of thermometer: some Thermometer, clock: some MonotonicTimeSource
 ) -> LazyPublisher<Double, ThermometerError> {
-  LazyPublisher("thermometer", timing: LifecycleTiming(linger: .seconds(1)), replaysLatest: true, clock: clock) {
-    (reading) throws(ThermometerError) in
+  LazyPublisher("thermometer", timing: LifecycleTiming(idleTimeout: .seconds(1)), replaysLatest: true, clock: clock) {
+    (context) throws(ThermometerError) in
     thermometer.switchPower(on: true)
     defer { thermometer.switchPower(on: false) }
-    while let celsius = try thermometer.nextReading(reading.stop) { reading.send(celsius) }
+    while let celsius = try thermometer.nextReading(context.stop) { context.send(celsius) }
   }
 }
 

@@ -44,8 +44,9 @@ struct HolderTests {
     let signal = Trigger<Int>()
     let again = values.merge(with: values.debounced(for: .seconds(1), clock: clock)).publishAndRepeat(
       onOutputFrom: signal.signal(for: 1))
-    let held = Empty<Int, Never>(completesImmediately: false).holding(
-      values, as: { $0.labelled("\($0.label) (value)") })
+    let held = Empty<Int, Never>(completesImmediately: false).withLease(
+      on:
+        values, as: { $0.labelled("\($0.label) (value)") })
     var leases = [again.subscribe(as: "first", receiveValue: { _ in })]
     #expect(source.holders.map(\.label) == ["first"])
     leases.append(held.subscribe(as: "second", receiveValue: { _ in }))

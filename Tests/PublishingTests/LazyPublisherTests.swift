@@ -28,8 +28,8 @@ struct LazyPublisherTests {
     #expect(await bench.power.first(2) == [true, false])
   }
 
-  @Test func `after the last subscriber has left the source lingers`() async {
-    let publisher = bench.publisher(LifecycleTiming(linger: .seconds(5)))
+  @Test func `after the last subscriber has left the source stays on for its idle timeout`() async {
+    let publisher = bench.publisher(LifecycleTiming(idleTimeout: .seconds(5)))
     let subscription = Listener().subscribe(to: publisher)
     await bench.power.first(1)
     subscription.cancel()
@@ -45,20 +45,20 @@ struct LazyPublisherTests {
   }
 
   /// A policy that increases the idle timeout by one second each time.
-  private final class Growing: LingerPolicy {
+  private final class Growing: IdleTimeoutPolicy {
     let visits = Recorder<String>()
 
     func firstCame(_ holder: Holder, at now: MonotonicInstant) { visits.append("\(holder.label) came") }
 
-    func lastLeft(_ holder: Holder, at now: MonotonicInstant) -> Linger {
+    func lastLeft(_ holder: Holder, at now: MonotonicInstant) -> IdleTimeout {
       visits.append("\(holder.label) left")
-      return Linger(.seconds(visits.values.count { $0 == "second left" }), reason: "growing")
+      return IdleTimeout(.seconds(visits.values.count { $0 == "second left" }), reason: "growing")
     }
   }
 
   @Test func `a policy is asked whenever the last subscriber leaves, and the activity says why and until when`() async {
     let policy = Growing()
-    let publisher = bench.publisher(LifecycleTiming(linger: .seconds(60)), lingerPolicy: policy)
+    let publisher = bench.publisher(LifecycleTiming(idleTimeout: .seconds(60)), idleTimeoutPolicy: policy)
     for seconds in [1, 2] {
       let (first, second) = (
         Listener().subscribe(to: publisher, as: "first"), Listener().subscribe(to: publisher, as: "second")
@@ -79,8 +79,8 @@ struct LazyPublisherTests {
     #expect(policy.visits.values == ["first came", "second left", "first came", "second left"])
   }
 
-  @Test func `a subscriber who arrives while the source lingers cancels the stop without a power cycle`() async {
-    let publisher = bench.publisher(LifecycleTiming(linger: .seconds(5)))
+  @Test func `a subscriber who arrives during the idle timeout cancels the stop without a power cycle`() async {
+    let publisher = bench.publisher(LifecycleTiming(idleTimeout: .seconds(5)))
     Listener().subscribe(to: publisher).cancel()
     await bench.power.first(1)
     await bench.clock.sleepers(1)
@@ -145,23 +145,23 @@ struct LazyPublisherTests {
     #expect(await bench.power.first(2) == [true, false])
   }
 
-  @Test func `the timing may change while the source runs, lingers or stays off`() async {
-    let publisher = bench.publisher(LifecycleTiming(linger: .seconds(5), minimumOn: .seconds(10)))
+  @Test func `the timing may change while the source runs, is in its idle timeout or stays off`() async {
+    let publisher = bench.publisher(LifecycleTiming(idleTimeout: .seconds(5), minimumOn: .seconds(10)))
     let began = bench.clock.now
     let first = Listener().subscribe(to: publisher)
     await bench.power.first(1)
-    publisher.changeTiming(to: LifecycleTiming(linger: .seconds(5), minimumOn: .seconds(20)))
+    publisher.changeTiming(to: LifecycleTiming(idleTimeout: .seconds(5), minimumOn: .seconds(20)))
     first.cancel()
     #expect(publisher.activity.value.until == began + .seconds(20))
     for (seconds, until) in [(30, 30), (0, 5), (60, 60)] {
-      publisher.changeTiming(to: LifecycleTiming(linger: .seconds(5), minimumOn: .seconds(Int64(seconds))))
+      publisher.changeTiming(to: LifecycleTiming(idleTimeout: .seconds(5), minimumOn: .seconds(Int64(seconds))))
       #expect(publisher.activity.value.phase == .lingering)
       #expect(publisher.activity.value.until == began + .seconds(Int64(until)))
     }
     bench.clock.advance(by: .seconds(15))
     #expect(bench.power.values == [true])
     // The idle timeout of the new timing has already passed.
-    publisher.changeTiming(to: LifecycleTiming(linger: .seconds(5), minimumOff: .seconds(8)))
+    publisher.changeTiming(to: LifecycleTiming(idleTimeout: .seconds(5), minimumOff: .seconds(8)))
     #expect(await bench.power.first(2) == [true, false])
     _ = await phases(of: publisher) { $0.last == .idle }
     let again = Listener().subscribe(to: publisher)
@@ -404,7 +404,7 @@ struct LazyPublisherTests {
   // MARK: 7. Runs are told apart
 
   @Test func `values of an earlier run never reach a subscriber of a later one`() async {
-    let runs = Recorder<Reading<Int, Fault>>()
+    let runs = Recorder<SourceContext<Int, Fault>>()
     let publisher = LazyPublisher<Int, Fault>("leaky", replaysLatest: true) { (run) throws(Fault) in
       run.send(1)
       runs.append(run)
@@ -425,12 +425,12 @@ struct LazyPublisherTests {
 
   // MARK: 9. The leak proof (8, the cost of a value, is measured in Benchmarks)
 
-  enum WayOut: CaseIterable { case cancel, drop, failure, end, cancelInHandler, cancelDuringLinger, taskCancelled }
+  enum WayOut: CaseIterable { case cancel, drop, failure, end, cancelInHandler, cancelDuringIdleTimeout, taskCancelled }
 
   @Test(arguments: WayOut.allCases)
   func `after every way out the power line is off`(_ way: WayOut) async {
-    let isLingering = way == .cancelDuringLinger
-    let publisher = bench.publisher(LifecycleTiming(linger: isLingering ? .seconds(1) : .zero))
+    let isLingering = way == .cancelDuringIdleTimeout
+    let publisher = bench.publisher(LifecycleTiming(idleTimeout: isLingering ? .seconds(1) : .zero))
     let listener = Listener()
     switch way {
     case .cancel: listener.subscribe(to: publisher).cancel()
@@ -449,7 +449,7 @@ struct LazyPublisherTests {
       let lifetime = Lifetime()
       publisher.subscribe(as: "once", receiveValue: { _ in lifetime.end() }).store(in: lifetime)
       bench.order(.send(1))
-    case .cancelDuringLinger:
+    case .cancelDuringIdleTimeout:
       listener.subscribe(to: publisher).cancel()
       await bench.clock.sleepers(1)
       listener.subscribe(to: publisher).cancel()
@@ -482,9 +482,9 @@ struct LazyPublisherTests {
 
   /// The phases of the publisher until they satisfy a condition.
   private func phases(
-    of publisher: LazyPublisher<Int, Fault>, until isMet: @escaping @Sendable ([Activity.Phase]) -> Bool
-  ) async -> [Activity.Phase] {
-    let seen = Recorder<Activity.Phase>()
+    of publisher: LazyPublisher<Int, Fault>, until isMet: @escaping @Sendable ([SourceActivity.Phase]) -> Bool
+  ) async -> [SourceActivity.Phase] {
+    let seen = Recorder<SourceActivity.Phase>()
     let subscription = publisher.activity.subscribe(as: "test", receiveValue: { seen.append($0.phase) })
     defer { subscription.cancel() }
     return await seen.values(where: isMet)

@@ -101,7 +101,7 @@ struct ReplacementTests {
 
   @Test func `the end of a run that another one has replaced is not the end of that one`() {
     let current = CurrentSubscription(isExpected: false)
-    let places = Recorder<CurrentSubscription.Place>()
+    let places = Recorder<CurrentSubscription.Link>()
     for _ in 0..<2 {
       current.replace { place in
         places.append(place)
@@ -117,7 +117,7 @@ struct ReplacementTests {
 
   @Test func `a run that ends before it is replaced is not the last one`() {
     let current = CurrentSubscription(isExpected: false)
-    let places = Recorder<CurrentSubscription.Place>()
+    let places = Recorder<CurrentSubscription.Link>()
     for _ in 0..<2 {
       current.replace { place in
         places.append(place)

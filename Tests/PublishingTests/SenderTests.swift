@@ -133,7 +133,7 @@ struct SenderTests {
     subscription.cancel()
   }
 
-  @Test func `staging never waits, and asks for a turn once the queue is full`() {
+  @Test func `staging never waits, and asks for a delivery slot once the queue is full`() {
     let property = MutableProperty(0)
     let seen = Recorder<Int>()
     let isInside = StopSignal()

@@ -46,9 +46,9 @@ struct ShutDownTests {
   @Test func `starting, the source leaves its scope first`() async {
     let power = Recorder<Bool>()
     let mayLeave = Recorder<Bool>()
-    let publisher = LazyPublisher<Int, Fault>("slow to start") { reading in
+    let publisher = LazyPublisher<Int, Fault>("slow to start") { context in
       power.append(true)
-      hold { reading.stop.isSet }
+      hold { context.stop.isSet }
       hold { !mayLeave.values.isEmpty }
       power.append(false)
     }
@@ -76,9 +76,9 @@ struct ShutDownTests {
   }
 
   @Test func `what goes wrong in a source that was shut down is no failure of it`() async {
-    let publisher = LazyPublisher<Int, Fault>("interrupted") { (reading) throws(Fault) in
-      reading.started()
-      hold { reading.stop.isSet }
+    let publisher = LazyPublisher<Int, Fault>("interrupted") { (context) throws(Fault) in
+      context.started()
+      hold { context.stop.isSet }
       throw .broken
     }
     let subscription = listener.subscribe(to: publisher)
@@ -89,8 +89,8 @@ struct ShutDownTests {
     subscription.cancel()
   }
 
-  @Test func `lingering, the source does not wait for the rest of its time`() async {
-    let publisher = bench.publisher(LifecycleTiming(linger: .seconds(5)))
+  @Test func `in its idle timeout, the source does not wait for the rest of its time`() async {
+    let publisher = bench.publisher(LifecycleTiming(idleTimeout: .seconds(5)))
     listener.subscribe(to: publisher).cancel()
     await bench.clock.sleepers(1)
     publisher.shutDown()
@@ -103,7 +103,7 @@ struct ShutDownTests {
   @Test func `stopping, who waits for the next run is finished once this one has left its scope`() async {
     let power = Recorder<Bool>()
     let mayLeave = Recorder<Bool>()
-    let publisher = LazyPublisher<Int, Fault>("slow to stop") { reading in
+    let publisher = LazyPublisher<Int, Fault>("slow to stop") { context in
       power.append(true)
       hold { !mayLeave.values.isEmpty }
       power.append(false)

@@ -13,11 +13,11 @@ struct SourceTests {
   // MARK: Lazy publishers
 
   @Test func `a body in a trailing closure is read on a thread of its own`() async {
-    let publisher = LazyPublisher<Int, Never>("counter") { reading in
+    let publisher = LazyPublisher<Int, Never>("counter") { context in
       var count = 0
-      while !reading.stop.isSet {
+      while !context.stop.isSet {
         count += 1
-        reading.send(count)
+        context.send(count)
       }
     }
     let subscription = listener.subscribe(to: publisher)
@@ -98,8 +98,8 @@ struct SourceTests {
   }
 
   @Test func `an asynchronous sequence fails with its own error`() async {
-    let failing = LazyPublisher<Int, Fault>("failing") { (reading) throws(Fault) in
-      reading.send(1)
+    let failing = LazyPublisher<Int, Fault>("failing") { (context) throws(Fault) in
+      context.send(1)
       throw .broken
     }
     let subscription = listener.subscribe(to: failing.values(as: "sequence").publisher)

@@ -23,18 +23,18 @@ struct StatePageTests {
     let catalogue = catalogue ?? made.catalogue
     var numbers: [Int] = []
     var pageCount = 0
-    var place: RecordingPlace?
+    var cursor: RecordingCursor?
     repeat {
       var asked = 0
-      let page = catalogue.states(in: MadeSegments.times(0, 4000), everySeconds: every, after: place, limit: limit) {
+      let page = catalogue.states(in: MadeSegments.times(0, 4000), everySeconds: every, after: cursor, limit: limit) {
         asked += 1
         return asked > count
       }
       numbers += MadeSegments.numbers(page.reports)
       pageCount += 1
       // As it comes back from a client.
-      place = try page.next.map { try #require(RecordingPlace($0.text)) }
-    } while place != nil && pageCount < 5000
+      cursor = try page.next.map { try #require(RecordingCursor($0.text)) }
+    } while cursor != nil && pageCount < 5000
     return (numbers, pageCount)
   }
 
@@ -153,5 +153,5 @@ struct StatePageTests {
   }
 
   @Test(arguments: ["", "~~~", "x~1~2~3", "sensorhub-20261122T100000Z-001.mcap~1~2", "../x~1~2~3"])
-  func `a place that is none is not taken for one`(_ text: String) { #expect(RecordingPlace(text) == nil) }
+  func `a place that is none is not taken for one`(_ text: String) { #expect(RecordingCursor(text) == nil) }
 }

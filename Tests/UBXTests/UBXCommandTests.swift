@@ -131,7 +131,7 @@ struct UBXCommandTests {
   }
 
   /// The contents of a log, in both directions.
-  private struct Dialogue {
+  private struct Exchange {
     var accepted = 0
     var refused = 0
     var versions: [UBXVersion] = []
@@ -143,57 +143,57 @@ struct UBXCommandTests {
     var ports = 0
   }
 
-  private func read(_ log: String) -> Dialogue {
+  private func read(_ log: String) -> Exchange {
     var framer = BinaryFramer()
-    var dialogue = Dialogue()
+    var exchange = Exchange()
     let bytes = SharedData.read("\(SharedData.folder ?? "")/ubx/messages/\(log)")
     bytes.withUnsafeBufferPointer { bytes in
       framer.push(bytes, readAt: 0) { piece in
         guard case .message(let message) = piece else { return }
         let payload = message.payloadCopy
         if let acknowledgement = UBXAcknowledgement(message) {
-          if acknowledgement.isAccepted { dialogue.accepted += 1 } else { dialogue.refused += 1 }
+          if acknowledgement.isAccepted { exchange.accepted += 1 } else { exchange.refused += 1 }
         } else if message.kind == UBXKind.monVER, let version = UBXVersion(payload: payload) {
-          dialogue.versions.append(version)
+          exchange.versions.append(version)
         } else if message.kind == UBXCommandKind.cfgVALGET {
           if let values = [UBXSetting](valuesOf: payload) {
-            dialogue.values.append(values)
+            exchange.values.append(values)
           } else if payload.first == 0 {
-            dialogue.questions += 1
+            exchange.questions += 1
           } else {
-            dialogue.strange += 1
+            exchange.strange += 1
           }
         } else if message.kind == UBXCommandKind.cfgGNSS, let systems = UBXConstellations(payload: payload) {
-          dialogue.systems.append(systems)
+          exchange.systems.append(systems)
         } else if message.kind == UBXCommandKind.cfgPRT, UBXPortConfiguration(payload: payload) != nil {
-          dialogue.ports += 1
+          exchange.ports += 1
         }
       }
     }
-    return dialogue
+    return exchange
   }
 
   @Test(.enabled(if: SharedData.isWanted, "left out by SKIP=recordings"))
-  func `the dialogue of a ZED-F9P is understood`() throws {
-    let dialogue = read("ucenter-ZEDF9P-configdebug.log")
-    #expect((dialogue.accepted, dialogue.refused) == (44, 14))
-    #expect(dialogue.values.count == 24 && dialogue.questions == 24 && dialogue.strange == 0)
-    let version = try #require(dialogue.versions.first)
+  func `the exchange with a ZED-F9P is understood`() throws {
+    let exchange = read("ucenter-ZEDF9P-configdebug.log")
+    #expect((exchange.accepted, exchange.refused) == (44, 14))
+    #expect(exchange.values.count == 24 && exchange.questions == 24 && exchange.strange == 0)
+    let version = try #require(exchange.versions.first)
     #expect(version.model == "ZED-F9P" && version.protocolVersion == 2731 && version.hardware == "00190000")
-    #expect(dialogue.versions.count == 4)
+    #expect(exchange.versions.count == 4)
     // A key that each receiver has, with the value that pyubx2 reads.
-    #expect(dialogue.values.joined().contains(UBXSetting(.measurementMilliseconds, 1000)))
+    #expect(exchange.values.joined().contains(UBXSetting(.measurementMilliseconds, 1000)))
   }
 
   @Test(.enabled(if: SharedData.isWanted, "left out by SKIP=recordings"))
   func `what a receiver of the eighth generation answers is understood`()
     throws
   {
-    let dialogue = read("pygpsdata-CFG.log")
-    let systems = try #require(dialogue.systems.first)
+    let exchange = read("pygpsdata-CFG.log")
+    let systems = try #require(exchange.systems.first)
     #expect(systems.known == [.gps, .sbas, .galileo, .beidou, .qzss, .glonass])
     #expect(systems.enabled == systems.known)
-    #expect(dialogue.ports == 1)
+    #expect(exchange.ports == 1)
   }
 
   @Test func `what tells a receiver from others has five bytes or six`() {

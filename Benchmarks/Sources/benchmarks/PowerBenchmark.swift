@@ -53,11 +53,11 @@ struct PowerBenchmark {
   private func simulate(
     _ policy: Policy, _ demand: PowerDemand, _ receiver: PowerReceiver
   ) -> (joules: Double, optimum: Double) {
-    let costs = LearnedLinger.Costs(watts: PowerReceiver.watts, assumedJoules: PowerReceiver.watts * 30)
+    let costs = LearnedIdleTimeout.Costs(watts: PowerReceiver.watts, assumedJoules: PowerReceiver.watts * 30)
     let classical = receiver.seconds[.hot] ?? 0
     // The start times are the same for all policies, too.
     var chance = SplitMix(seed: 41)
-    var learned = LearnedLinger()
+    var learned = LearnedIdleTimeout()
     var (joules, optimum) = (0.0, 0.0)
     let gaps: [Double?] =
       switch demand.gaps {
@@ -65,13 +65,13 @@ struct PowerBenchmark {
       case .adversarial(let count): Array(repeating: nil, count: count)
       }
     for given in gaps {
-      let linger =
+      let idleTimeout =
         switch policy {
         case .learned: learned.decide(costs).seconds
         case .fixed: 10.0
         case .classical: classical
         }
-      let gap = given ?? linger + 0.01
+      let gap = given ?? idleTimeout + 0.01
       // With an adversary, start times do not vary. If they did, no policy could stay below twice the optimum without
       // knowing them in advance.
       let luck = given == nil ? 1 : PowerReceiver.luck(&chance)
@@ -81,13 +81,13 @@ struct PowerBenchmark {
         let off = kind == .hot ? 0 : kind == .warm ? RestartCosts.Kind.hotSeconds + 1 : .infinity
         restarts.started(after: off, joules: PowerReceiver.watts * seconds * luck, seconds: seconds * luck)
       }
-      joules += LearnedLinger.loss(gap, linger, costs, restarts)
-      optimum += LearnedLinger.optimum(gap, costs, restarts)
+      joules += LearnedIdleTimeout.loss(gap, idleTimeout, costs, restarts)
+      optimum += LearnedIdleTimeout.optimum(gap, costs, restarts)
       guard policy == .learned else { continue }
-      learned.visited(after: gap, lingered: linger, costs)
-      if gap > linger {
-        let took = LearnedLinger.loss(gap - linger, 0, costs, restarts)
-        learned.restarts.started(after: gap - linger, joules: took, seconds: took / PowerReceiver.watts)
+      learned.visited(after: gap, lingered: idleTimeout, costs)
+      if gap > idleTimeout {
+        let took = LearnedIdleTimeout.loss(gap - idleTimeout, 0, costs, restarts)
+        learned.restarts.started(after: gap - idleTimeout, joules: took, seconds: took / PowerReceiver.watts)
       }
     }
     return (joules, optimum)

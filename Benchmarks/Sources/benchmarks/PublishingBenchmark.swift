@@ -65,13 +65,13 @@ struct PublishingBenchmark {
     let done = MutableProperty("")
     let publisher = LazyPublisher<Sample, Never>(
       "benchmark",
-      reading: { (reading) throws(Never) in
+      reading: { (context) throws(Never) in
         let sample = Sample()
-        for _ in 0..<10_000 { reading.send(sample) }
+        for _ in 0..<10_000 { context.send(sample) }
         let rounds = 1_000_000
         let allocated = callocations_count()
         let start = callocations_thread_seconds()
-        for _ in 0..<rounds { reading.send(sample) }
+        for _ in 0..<rounds { context.send(sample) }
         let seconds = callocations_thread_seconds() - start
         let allocations = Double(callocations_count() - allocated) / Double(rounds)
         done.value =

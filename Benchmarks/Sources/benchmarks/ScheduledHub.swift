@@ -138,7 +138,7 @@ final class ScheduledHub {
     return instants.filter { $0 > now }.min() ?? now + .seconds(1)
   }
 
-  private var phase: Activity.Phase? { hub.receiver?.device.source.activity.value.phase }
+  private var phase: SourceActivity.Phase? { hub.receiver?.device.source.activity.value.phase }
 
   /// Waits until the hub's threads have finished their work at the present instant.
   private func settle() {

@@ -22,7 +22,7 @@ struct SchedulesBenchmark {
 
     var counts: Counts { state.withLock { $0 } }
 
-    func note(_ fix: ScheduledFix, at now: MonotonicInstant) {
+    func note(_ fix: RequestedFix, at now: MonotonicInstant) {
       state.withLock { counts in
         counts.fixes += 1
         if fix.isMet, now.seconds(since: fix.due) <= 1 { counts.onTime += 1 }
@@ -52,10 +52,10 @@ struct SchedulesBenchmark {
     }
     let outcome = Outcome()
     let lifetime = Lifetime()
-    var lookout: FenceLookout?
+    var fenceMonitor: FenceMonitor?
     if let metres = demand.fenceMetres {
-      lookout = fence(metres, bench.clock, outcome)
-      lookout?.begin(on: bench.hub)
+      fenceMonitor = fence(metres, bench.clock, outcome)
+      fenceMonitor?.begin(on: bench.hub)
     } else if let schedule = demand.schedule {
       bench.hub.fixes(on: schedule).subscribe(
         as: "tracker",
@@ -65,7 +65,7 @@ struct SchedulesBenchmark {
     bench.pass(seconds: demand.seconds)
     let joules = bench.joules
     lifetime.end()
-    lookout?.end()
+    fenceMonitor?.end()
     bench.end()
     let optimum = demand.optimum(receiver)
     let known = optimum.map { "learned \(fixed(joules / $0, 3)), optimum 1 (\(fixed($0, 0)) J), " } ?? ""
@@ -82,10 +82,10 @@ struct SchedulesBenchmark {
     }
   }
 
-  private func fence(_ metres: Double, _ clock: ManualClock, _ outcome: Outcome) -> FenceLookout? {
+  private func fence(_ metres: Double, _ clock: ManualClock, _ outcome: Outcome) -> FenceMonitor? {
     let anchor = Coordinate(latitudeDegrees: 52.5, longitudeDegrees: 13.4)
     guard let area = try? FenceArea(circleAbout: anchor, radiusMetres: metres) else { return nil }
     let settings = FenceSettings(name: "anchor", area: area, grace: .seconds(20))
-    return FenceLookout(settings, clock: clock) { outcome.note($0.event) }
+    return FenceMonitor(settings, clock: clock) { outcome.note($0.event) }
   }
 }

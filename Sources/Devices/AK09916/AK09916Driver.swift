@@ -58,8 +58,8 @@ struct AK09916Rate {
   /// The value for control 2.
   let mode: UInt8
 
-  init(nearest wish: Double) {
-    let index = AK09916Rate.all.slowestRate(for: wish)
+  init(nearest requested: Double) {
+    let index = AK09916Rate.all.slowestRate(for: requested)
     hertz = AK09916Rate.all[index]
     mode = UInt8(index + 1) << 1
   }

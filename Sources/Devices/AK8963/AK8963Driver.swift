@@ -78,8 +78,8 @@ struct AK8963Rate {
   /// The value for control 1.
   let mode: UInt8
 
-  init(nearest wish: Double) {
-    let index = AK8963Rate.all.slowestRate(for: wish)
+  init(nearest requested: Double) {
+    let index = AK8963Rate.all.slowestRate(for: requested)
     hertz = AK8963Rate.all[index]
     mode = AK8963Rate.modes[index]
   }

@@ -18,5 +18,5 @@ struct BMI088Rate {
 }
 
 extension BMI088Rate {
-  init(nearest wish: Double) { self = BMI088Rate.all[BMI088Rate.all.map(\.hertz).slowestRate(for: wish)] }
+  init(nearest requested: Double) { self = BMI088Rate.all[BMI088Rate.all.map(\.hertz).slowestRate(for: requested)] }
 }

@@ -124,8 +124,8 @@ struct BMI160Rate {
   /// The bits for both sensors.
   let bits: UInt8
 
-  init(nearest wish: Double) {
-    let index = BMI160Rate.all.slowestRate(for: wish)
+  init(nearest requested: Double) {
+    let index = BMI160Rate.all.slowestRate(for: requested)
     hertz = BMI160Rate.all[index]
     bits = UInt8(6 + index)
   }

@@ -78,9 +78,9 @@ struct BMP280Standby {
   /// The bits of the configuration, without a filter.
   let bits: UInt8
 
-  init(nearest wish: Double) {
+  init(nearest requested: Double) {
     func hertz(_ milliseconds: Double) -> Double { 1000 / (milliseconds + BMP280Standby.measurementMilliseconds) }
-    let chosen = BMP280Standby.all.first { hertz($0.milliseconds) >= wish * 0.95 } ?? (0.5, 0x00)
+    let chosen = BMP280Standby.all.first { hertz($0.milliseconds) >= requested * 0.95 } ?? (0.5, 0x00)
     self.hertz = hertz(chosen.milliseconds)
     bits = chosen.bits
   }

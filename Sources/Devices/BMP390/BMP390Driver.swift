@@ -72,8 +72,8 @@ struct BMP390Rate {
   /// The oversampling: 8 samples of the pressure if the rate leaves time for them, and one of the temperature.
   let oversamplingBits: UInt8
 
-  init(nearest wish: Double) {
-    let chosen = BMP390Rate.all[BMP390Rate.all.map(\.hertz).slowestRate(for: wish)]
+  init(nearest requested: Double) {
+    let chosen = BMP390Rate.all[BMP390Rate.all.map(\.hertz).slowestRate(for: requested)]
     hertz = chosen.hertz
     bits = chosen.bits
     oversamplingBits = chosen.oversamplingBits

@@ -19,5 +19,5 @@ struct BNO055Rate {
 }
 
 extension BNO055Rate {
-  init(nearest wish: Double) { self = BNO055Rate.all[BNO055Rate.all.map(\.hertz).slowestRate(for: wish)] }
+  init(nearest requested: Double) { self = BNO055Rate.all[BNO055Rate.all.map(\.hertz).slowestRate(for: requested)] }
 }

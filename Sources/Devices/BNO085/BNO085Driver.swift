@@ -420,7 +420,7 @@ struct BNO085Rate {
   let hertz: Double
   var microseconds: UInt32 { UInt32(1e6 / hertz) }
 
-  init(nearest wish: Double) { hertz = BNO085Rate.all[BNO085Rate.all.slowestRate(for: wish)] }
+  init(nearest requested: Double) { hertz = BNO085Rate.all[BNO085Rate.all.slowestRate(for: requested)] }
 }
 
 extension SHTPLink {

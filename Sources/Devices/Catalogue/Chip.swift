@@ -32,7 +32,7 @@ public struct Chip<Driver, Configuration>: Sendable {
   public let wakeOnMotion: WakeOnMotion?
   /// The slowest and the fastest rate.
   public let ratesHz: ClosedRange<Double>
-  private let actualRate: @Sendable (_ wishHz: Double) -> Double
+  private let actualRate: @Sendable (_ requestedHz: Double) -> Double
   private let makeDriver: @Sendable (ChipConnection, Configuration) -> Driver
   private let putToSleep: @Sendable (I2CRegisters) throws(HardwareError) -> Void
 
@@ -45,7 +45,7 @@ public struct Chip<Driver, Configuration>: Sendable {
     fifoSampleCount: Int = 0, leastFIFOSampleCount: Int? = nil, looksPerSample: Int = 1, dataReadyFalls: Bool = false,
     readout: BusReadout = .polled, milliamperes: Double,
     sleepMilliamperes: Double,
-    ratesHz: ClosedRange<Double>, actualRate: @escaping @Sendable (_ wishHz: Double) -> Double,
+    ratesHz: ClosedRange<Double>, actualRate: @escaping @Sendable (_ requestedHz: Double) -> Double,
     makeDriver: @escaping @Sendable (ChipConnection, Configuration) -> Driver,
     putToSleep: @escaping @Sendable (I2CRegisters) throws(HardwareError) -> Void,
     wakeOnMotion: WakeOnMotion? = nil
@@ -71,7 +71,7 @@ public struct Chip<Driver, Configuration>: Sendable {
   }
 
   /// The chip's rate that is nearest to the requested one.
-  public func rate(nearest wishHz: Double) -> Double { actualRate(wishHz) }
+  public func rate(nearest requestedHz: Double) -> Double { actualRate(requestedHz) }
 
   /// The number of clocks per second for which reading it occupies its bus.
   ///

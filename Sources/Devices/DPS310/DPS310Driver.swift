@@ -120,8 +120,8 @@ struct DPS310Rate {
   let bits: UInt8
   let precision: Precision
 
-  init(nearest wish: Double) {
-    let index = DPS310Rate.all.map(\.hertz).slowestRate(for: wish)
+  init(nearest requested: Double) {
+    let index = DPS310Rate.all.map(\.hertz).slowestRate(for: requested)
     hertz = DPS310Rate.all[index].hertz
     precision = DPS310Rate.all[index].precision
     bits = UInt8(index)

@@ -61,8 +61,8 @@ struct HMC5883LRate {
   /// The value for configuration register A, with the averaging.
   let bits: UInt8
 
-  init(nearest wish: Double) {
-    let index = HMC5883LRate.all.map(\.hertz).slowestRate(for: wish)
+  init(nearest requested: Double) {
+    let index = HMC5883LRate.all.map(\.hertz).slowestRate(for: requested)
     let chosen = HMC5883LRate.all[index]
     hertz = chosen.hertz
     bits = chosen.mean | UInt8(index) << 2

@@ -131,9 +131,9 @@ struct ICM20948Rate {
   var hertz: Double { 1125 / (Double(divider) + 1) }
 
   /// The slowest rate that is not slower than requested, apart from rounding; the fastest if none is.
-  init(nearest wish: Double) {
-    let quotient = min(max((1125 / wish).rounded(), 1), 256)
-    let isTooSlow = 1125 / quotient < 0.95 * wish
+  init(nearest requested: Double) {
+    let quotient = min(max((1125 / requested).rounded(), 1), 256)
+    let isTooSlow = 1125 / quotient < 0.95 * requested
     divider = UInt8(clamping: Int(quotient) - (isTooSlow ? 2 : 1))
   }
 

@@ -134,8 +134,8 @@ struct ICM42688Rate {
   /// The bits for both sensors.
   let bits: UInt8
 
-  init(nearest wish: Double) {
-    (hertz, bits) = ICM42688Rate.all[ICM42688Rate.all.map(\.hertz).slowestRate(for: wish)]
+  init(nearest requested: Double) {
+    (hertz, bits) = ICM42688Rate.all[ICM42688Rate.all.map(\.hertz).slowestRate(for: requested)]
   }
 }
 

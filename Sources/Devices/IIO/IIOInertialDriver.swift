@@ -124,15 +124,15 @@ final class IIOInertialDriver: InertialDriver {
   private func start(
     _ gyroscope: IIODevice, _ accelerometer: IIODevice, _ changes: inout IIOChanges
   ) throws(HardwareError) -> Run {
-    let wish = configuration.rateHz
+    let requested = configuration.rateHz
     let rates = Double(configuration.gyroscopeRange.rawValue) * .pi / 180
     let forces = Double(configuration.accelerometerRange.rawValue) * 9.80665
     try setRange(IIOInertialDriver.gyroscope, of: gyroscope, to: rates, &changes)
     try setRange(IIOInertialDriver.accelerometer, of: accelerometer, to: forces, &changes)
-    let gyroscopeHz = try gyroscope.setRate(of: "\(IIOInertialDriver.gyroscope)_x", to: wish, &changes)
-    let accelerometerHz = try accelerometer.setRate(of: "\(IIOInertialDriver.accelerometer)_x", to: wish, &changes)
+    let gyroscopeHz = try gyroscope.setRate(of: "\(IIOInertialDriver.gyroscope)_x", to: requested, &changes)
+    let accelerometerHz = try accelerometer.setRate(of: "\(IIOInertialDriver.accelerometer)_x", to: requested, &changes)
     // A rate above the chip's would only repeat samples.
-    let timerHz = min(wish, gyroscopeHz ?? wish, accelerometerHz ?? wish)
+    let timerHz = min(requested, gyroscopeHz ?? requested, accelerometerHz ?? requested)
     var timer: IIOTimerTrigger?
     if gyroscope.needsTimer || accelerometer.needsTimer {
       timer = try IIOTimerTrigger(
@@ -143,7 +143,7 @@ final class IIOInertialDriver: InertialDriver {
     ) throws(HardwareError) -> IIOVectorStream {
       let isTimed = device.needsTimer
       return try IIOVectorStream(
-        device, quantities, rateHz: isTimed ? timerHz : chipHz ?? wish, lag: IIOBus.lag(chipHz, isTimed: isTimed),
+        device, quantities, rateHz: isTimed ? timerHz : chipHz ?? requested, lag: IIOBus.lag(chipHz, isTimed: isTimed),
         timer: timer)
     }
     let isOne = gyroscope.number == accelerometer.number
@@ -154,7 +154,7 @@ final class IIOInertialDriver: InertialDriver {
     return Run(
       timer: timer, gyroscope: first, accelerometer: second,
       temperature: try IIOValue(gyroscope, channel: "in_temp"), changes: changes,
-      pairing: IIOPairing(rateHz: accelerometer.needsTimer ? timerHz : accelerometerHz ?? wish))
+      pairing: IIOPairing(rateHz: accelerometer.needsTimer ? timerHz : accelerometerHz ?? requested))
   }
 
   /// - Parameter fullScale: the full scale in IIO's unit

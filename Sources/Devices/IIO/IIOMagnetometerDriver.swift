@@ -77,8 +77,8 @@ final class IIOMagnetometerDriver: PolledDriver {
   }
 
   private func open(_ device: IIODevice) throws(HardwareError) -> Source {
-    let (quantity, wish) = (IIOMagnetometerDriver.quantity, configuration.rateHz)
-    let chipHz = try setRate(device, wish)
+    let (quantity, requested) = (IIOMagnetometerDriver.quantity, configuration.rateHz)
+    let chipHz = try setRate(device, requested)
     let scale = try device.number("scale", of: "\(quantity)_x") ?? 1
     let isUnderrated =
       IIOMagnetometerDriver.underrated.contains(device.name) && scale < IIOMagnetometerDriver.underratedScale
@@ -94,21 +94,21 @@ final class IIOMagnetometerDriver: PolledDriver {
       return .values(values, try IIOAxes(device, quantity))
     }
     let isTimed = device.needsTimer
-    let timerHz = min(wish, chipHz ?? wish)
+    let timerHz = min(requested, chipHz ?? requested)
     if isTimed {
       timer = try IIOTimerTrigger(
         "sensorhub-\(device.number)", hertz: timerHz, in: device.system, pause: connection.pause)
     }
     return .scans(
       try IIOVectorStream(
-        device, [quantity], rateHz: isTimed ? timerHz : chipHz ?? wish, lag: IIOBus.lag(chipHz, isTimed: isTimed),
+        device, [quantity], rateHz: isTimed ? timerHz : chipHz ?? requested, lag: IIOBus.lag(chipHz, isTimed: isTimed),
         timer: timer))
   }
 
-  private func setRate(_ device: IIODevice, _ wish: Double) throws(HardwareError) -> Double? {
+  private func setRate(_ device: IIODevice, _ requested: Double) throws(HardwareError) -> Double? {
     var changed = changes ?? IIOChanges(device.system.files)
     defer { changes = changed }
-    return try device.setRate(of: "\(IIOMagnetometerDriver.quantity)_x", to: wish, &changed)
+    return try device.setRate(of: "\(IIOMagnetometerDriver.quantity)_x", to: requested, &changed)
   }
 
   private func read(_ values: [IIOValue], _ axes: IIOAxes) throws(HardwareError) -> MagnetometerSample? {

@@ -2,7 +2,7 @@ import MonotonicTime
 
 /// Detects losses by the times of a buffer's scans: the kernel drops scans without room silently.
 struct IIOTimeline {
-  enum Place {
+  enum Order {
     case next
     /// At least two scans are missing before it. A single missing one may only be a late timer.
     case behindGap
@@ -15,7 +15,7 @@ struct IIOTimeline {
 
   init(rateHz: Double) { longestStep = Int64(2.5e9 / min(max(rateHz, 0.001), 1e6)) }
 
-  mutating func place(_ at: MonotonicInstant) -> Place {
+  mutating func place(_ at: MonotonicInstant) -> Order {
     guard let before = last else {
       last = at.nanoseconds
       return .next

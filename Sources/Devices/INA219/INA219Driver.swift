@@ -64,9 +64,9 @@ struct INA219Rate {
   /// The bits of the configuration.
   let bits: UInt16
 
-  init(nearest wish: Double) {
+  init(nearest requested: Double) {
     let rates = INA219Rate.all.map { 1000 / ($0.shuntMilliseconds + INA219Rate.busMilliseconds) }
-    let index = rates.slowestRate(for: wish)
+    let index = rates.slowestRate(for: requested)
     hertz = rates[index]
     bits = INA219Register.continuous | INA219Rate.all[index].bits << 3
   }

@@ -60,9 +60,9 @@ struct INA226Rate {
   /// The bits of the configuration.
   let bits: UInt16
 
-  init(nearest wish: Double) {
+  init(nearest requested: Double) {
     let rates = INA226Rate.all.map { 1000 / ($0.averages * ($0.shuntMilliseconds + INA226Rate.busMilliseconds)) }
-    let index = rates.slowestRate(for: wish)
+    let index = rates.slowestRate(for: requested)
     hertz = rates[index]
     bits = INA226Register.continuous | INA226Rate.all[index].bits
   }

@@ -47,8 +47,8 @@ struct LIS2MDLRate {
   /// The bits for configuration register A.
   let bits: UInt8
 
-  init(nearest wish: Double) {
-    let index = LIS2MDLRate.all.slowestRate(for: wish)
+  init(nearest requested: Double) {
+    let index = LIS2MDLRate.all.slowestRate(for: requested)
     hertz = LIS2MDLRate.all[index]
     bits = UInt8(index) << 2
   }

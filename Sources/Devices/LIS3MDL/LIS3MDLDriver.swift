@@ -47,8 +47,8 @@ struct LIS3MDLRate {
   /// The bits for control register 1.
   let bits: UInt8
 
-  init(nearest wish: Double) {
-    let index = LIS3MDLRate.all.slowestRate(for: wish)
+  init(nearest requested: Double) {
+    let index = LIS3MDLRate.all.slowestRate(for: requested)
     hertz = LIS3MDLRate.all[index]
     bits = UInt8(index) << 2
   }

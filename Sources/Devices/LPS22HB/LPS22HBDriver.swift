@@ -45,8 +45,8 @@ struct LPS22HBRate {
   /// The bits for control register 1.
   let bits: UInt8
 
-  init(nearest wish: Double) {
-    let index = LPS22HBRate.all.slowestRate(for: wish)
+  init(nearest requested: Double) {
+    let index = LPS22HBRate.all.slowestRate(for: requested)
     hertz = LPS22HBRate.all[index]
     bits = UInt8(index + 1) << 4
   }

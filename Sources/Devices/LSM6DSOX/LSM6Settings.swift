@@ -6,8 +6,8 @@ struct LSM6Rate {
   /// The bits for both sensors and the FIFO.
   let bits: UInt8
 
-  init(nearest wish: Double) {
-    let index = LSM6Rate.all.slowestRate(for: wish)
+  init(nearest requested: Double) {
+    let index = LSM6Rate.all.slowestRate(for: requested)
     hertz = LSM6Rate.all[index]
     bits = UInt8(index + 1)
   }

@@ -104,8 +104,8 @@ struct LSM9DS1Rate {
   /// The bits for both sensors.
   let bits: UInt8
 
-  init(nearest wish: Double) {
-    let index = LSM9DS1Rate.all.slowestRate(for: wish)
+  init(nearest requested: Double) {
+    let index = LSM9DS1Rate.all.slowestRate(for: requested)
     hertz = LSM9DS1Rate.all[index]
     bits = UInt8(index + 1)
   }

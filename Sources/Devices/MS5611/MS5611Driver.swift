@@ -101,5 +101,5 @@ final class MS5611Driver: PolledDriver {
 struct MS5611Rate {
   let hertz: Double
 
-  init(nearest wish: Double) { hertz = min(max(wish, 0.5), 50) }
+  init(nearest requested: Double) { hertz = min(max(requested, 0.5), 50) }
 }

@@ -49,8 +49,8 @@ struct QMC5883LRate {
   /// The bits for control register 1.
   let bits: UInt8
 
-  init(nearest wish: Double) {
-    let index = QMC5883LRate.all.slowestRate(for: wish)
+  init(nearest requested: Double) {
+    let index = QMC5883LRate.all.slowestRate(for: requested)
     hertz = QMC5883LRate.all[index]
     bits = UInt8(index) << 2
   }

@@ -47,8 +47,8 @@ struct QMC5883PRate {
   /// The bits for control register 1.
   let bits: UInt8
 
-  init(nearest wish: Double) {
-    let index = QMC5883PRate.all.slowestRate(for: wish)
+  init(nearest requested: Double) {
+    let index = QMC5883PRate.all.slowestRate(for: requested)
     hertz = QMC5883PRate.all[index]
     bits = UInt8(index) << 2
   }

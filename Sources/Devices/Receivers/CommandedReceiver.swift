@@ -9,21 +9,21 @@ protocol CommandedReceiver: Sendable {
   /// The identity that it has reported.
   var identity: ReceiverIdentity { get }
   /// Asks for the unique number, if the receiver has one.
-  mutating func askForUniqueID(_ dialogue: ReceiverDialogue) throws(HardwareError)
+  mutating func askForUniqueID(_ channel: CommandChannel) throws(HardwareError)
   /// Applies the settings, and records those that could not be applied. It returns early if the reader is told to stop.
   mutating func configure(
-    _ settings: ReceiverSettings, _ dialogue: ReceiverDialogue, _ report: inout SettingReport
+    _ settings: ReceiverSettings, _ channel: CommandChannel, _ report: inout SettingReport
   ) throws(HardwareError)
   /// Restores the settings from before `configure`, if requested.
-  mutating func restore(_ dialogue: ReceiverDialogue) throws(HardwareError)
+  mutating func restore(_ channel: CommandChannel) throws(HardwareError)
   /// Tells the receiver to sleep. Its silence shows that it does.
-  func sleep(_ sleep: ReceiverSleep, _ dialogue: ReceiverDialogue) throws(HardwareError)
+  func sleep(_ sleep: ReceiverSleep, _ channel: CommandChannel) throws(HardwareError)
   /// The time after which it leaves a sleep mode by itself; `nil` if never.
   func longestSleep(in sleep: ReceiverSleep) -> Duration?
   /// The bytes that wake it; `nil` if only switching its supply does.
   func wakingBytes(from sleep: ReceiverSleep) -> [UInt8]?
   /// Restarts it with a command: hot, warm or cold. It may lose its settings, including its speed.
-  func restart(_ restart: ReceiverRestart, _ dialogue: ReceiverDialogue) throws(HardwareError)
+  func restart(_ restart: ReceiverRestart, _ channel: CommandChannel) throws(HardwareError)
   /// Whether it must be configured again after a sleep.
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool
   /// Makes it report, or store, its satellite data before its supply is switched off.
@@ -32,16 +32,16 @@ protocol CommandedReceiver: Sendable {
   ///   - mayStop: whether it may be stopped for that, and its flash be written
   ///   - hasBackup: whether earlier data is in its flash
   func keepKnowledge(
-    _ dialogue: ReceiverDialogue, mayStop: Bool, hasBackup: Bool
+    _ channel: CommandChannel, mayStop: Bool, hasBackup: Bool
   ) throws(HardwareError) -> KeptKnowledge
   /// Makes it erase the satellite data in its flash.
-  func clearBackup(_ dialogue: ReceiverDialogue) throws(HardwareError)
+  func clearBackup(_ channel: CommandChannel) throws(HardwareError)
   /// Sends it its earlier satellite data, the time and its position.
-  func giveBack(_ knowledge: GivenKnowledge, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer
+  func giveBack(_ knowledge: GivenKnowledge, _ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer
 }
 
 extension CommandedReceiver {
-  mutating func askForUniqueID(_ dialogue: ReceiverDialogue) throws(HardwareError) {}
+  mutating func askForUniqueID(_ channel: CommandChannel) throws(HardwareError) {}
 
   func longestSleep(in sleep: ReceiverSleep) -> Duration? { nil }
 
@@ -50,13 +50,13 @@ extension CommandedReceiver {
   }
 
   func keepKnowledge(
-    _ dialogue: ReceiverDialogue, mayStop: Bool, hasBackup: Bool
+    _ channel: CommandChannel, mayStop: Bool, hasBackup: Bool
   ) throws(HardwareError) -> KeptKnowledge { .nothing }
 
-  func clearBackup(_ dialogue: ReceiverDialogue) throws(HardwareError) {}
+  func clearBackup(_ channel: CommandChannel) throws(HardwareError) {}
 
   func giveBack(
-    _ knowledge: GivenKnowledge, _ dialogue: ReceiverDialogue
+    _ knowledge: GivenKnowledge, _ channel: CommandChannel
   ) throws(HardwareError) -> ReceiverAnswer { .accepted }
 }
 

@@ -39,7 +39,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   private var assembler = EpochAssembler(promptness: .learned)
   private var lines = SentenceLines()
   private var dates = EpochDates()
-  private var frozen = FrozenReceiver()
+  private var frozen = FrozenOutputDetector()
   private var lastReadAt = MonotonicInstant(nanoseconds: 0)
   /// The receiver's identity from its output.
   public private(set) var speech = ReceiverIdentity.Speech()
@@ -60,13 +60,13 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   var knownCount: Int { framer.sentences.sentences + framer.messages.messages - counters.unknown }
 
   /// The evidence that the receiver has hung up.
-  var fault: FrozenReceiver.Fault? { frozen.fault }
+  var fault: FrozenOutputDetector.Fault? { frozen.fault }
 
   /// The findings about a frozen receiver so far.
-  var suspicion: FrozenReceiver { frozen }
+  var suspicion: FrozenOutputDetector { frozen }
 
   /// Continues with the findings of an earlier decoder of the same receiver.
-  mutating func resume(_ suspicion: FrozenReceiver) { frozen = suspicion.resumed }
+  mutating func resume(_ suspicion: FrozenOutputDetector) { frozen = suspicion.resumed }
 
   /// Forgets an incomplete sentence, because the line was closed or its speed changed.
   mutating func reset() { framer.reset() }
@@ -173,7 +173,7 @@ private struct EpochDates {
   private var last: MonotonicInstant?
 
   mutating func date(
-    _ epoch: borrowing GNSSEpoch, receivedAt: MonotonicInstant, _ frozen: inout FrozenReceiver, _ frames: Int
+    _ epoch: borrowing GNSSEpoch, receivedAt: MonotonicInstant, _ frozen: inout FrozenOutputDetector, _ frames: Int
   ) -> GNSSObservation {
     var at = MonotonicInstant(nanoseconds: epoch.beganAt)
     if let last { at = max(at, last + .nanoseconds(1)) }

@@ -14,7 +14,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
   case casic
 
   /// Whether commands are sent to the receiver.
-  public var speaks: Bool { self != .nmea }
+  public var takesCommands: Bool { self != .nmea }
 
   /// Whether its receivers accept earlier satellite data, or time and position.
   public var isHelped: Bool {
@@ -48,14 +48,14 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
   }
 
   /// Asks for the identity; `nil` if no receiver answers in this protocol.
-  func identify(_ dialogue: ReceiverDialogue, tries: Int = 2) throws(HardwareError) -> (any CommandedReceiver)? {
+  func identify(_ channel: CommandChannel, tries: Int = 2) throws(HardwareError) -> (any CommandedReceiver)? {
     switch self {
     case .nmea: nil
-    case .auto: try ReceiverDriver.identifyAny(dialogue)
-    case .ublox: try UbloxReceiver.identify(dialogue, tries: tries)
-    case .mediatek: try MediaTekReceiver.identify(dialogue, tries: tries)
-    case .airoha: try AirohaReceiver.identify(dialogue, tries: tries)
-    case .casic: try CASICReceiver.identify(dialogue, tries: tries)
+    case .auto: try ReceiverDriver.identifyAny(channel)
+    case .ublox: try UbloxReceiver.identify(channel, tries: tries)
+    case .mediatek: try MediaTekReceiver.identify(channel, tries: tries)
+    case .airoha: try AirohaReceiver.identify(channel, tries: tries)
+    case .casic: try CASICReceiver.identify(channel, tries: tries)
     }
   }
 
@@ -73,12 +73,12 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
 
   /// Listens for about an epoch, and asks first in the protocol that was heard, then in the others. Sentences come
   /// before messages, because receivers ignore unknown sentences.
-  private static func identifyAny(_ dialogue: ReceiverDialogue) throws(HardwareError) -> (any CommandedReceiver)? {
-    let heard = try dialogue.languageHeard(within: .milliseconds(1200))
+  private static func identifyAny(_ channel: CommandChannel) throws(HardwareError) -> (any CommandedReceiver)? {
+    let heard = try channel.protocolHeard(within: .milliseconds(1200))
     let others: [ReceiverDriver] = [.casic, .airoha, .mediatek, .ublox]
     for driver in [heard].compactMap({ $0 }) + others.filter({ $0 != heard }) {
-      if let receiver = try driver.identify(dialogue, tries: driver == heard ? 2 : 1) { return receiver }
-      if dialogue.isStopped { return nil }
+      if let receiver = try driver.identify(channel, tries: driver == heard ? 2 : 1) { return receiver }
+      if channel.isStopped { return nil }
     }
     return nil
   }

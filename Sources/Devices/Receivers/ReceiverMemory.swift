@@ -17,11 +17,11 @@ public final class ReceiverMemory: Sendable {
     var asleep: ReceiverSleep?
     var asleepSince: MonotonicInstant?
     /// The evidence that it is frozen, because a visit may be too short to decide.
-    var suspicion = FrozenReceiver()
+    var suspicion = FrozenOutputDetector()
     /// The duration of its unsuccessful search, because a visit may be too short to decide.
-    var search = SearchWatch()
+    var search = FailedSearchDetector()
     /// The restarts that were tried while it did not work.
-    var ladder = RestartLadder()
+    var restartPolicy = RestartPolicy()
     /// The problem that was reported to its owner.
     var trouble: String?
     /// The start of the supply period in which it was last sent its earlier data.

@@ -12,25 +12,25 @@ public final class ReceiverSession {
   /// Slightly less than the time from a restart until the receiver sends again.
   private static let startingTime = Duration.seconds(1)
 
-  private let orders: ReceiverOrders
+  private let configuration: ReceiverConfiguration
   private let memory: ReceiverMemory
   private let receiver: SerialReceiver
   private let receive: (borrowing GNSSObservation) -> Void
-  private let remark: (String?) -> Void
+  private let warn: (String?) -> Void
   private let identified: (ReceiverIdentity?) -> Void
   private let restarted: (String?) -> Void
-  private let doubt: ReceiverDoubt
+  private let receiverHealth: ReceiverHealth
   private let isSuppliedAlone: () -> Bool
   private let knowledge: KnowledgeOfRun
   private let chooseSleep: (ReceiverDriver) -> ReceiverSleep?
   /// The sleep mode after this run with its supply on; `nil` for none. If the mode is chosen at the end, this is valid
   /// from then on.
   public private(set) var rest: ReceiverSleep?
-  private var ladder: RestartLadder
-  private var search: SearchWatch
+  private var restartPolicy: RestartPolicy
+  private var search: FailedSearchDetector
   /// The last reported trouble.
   private var trouble: String?
-  private var dialogue: ReceiverDialogue?
+  private var channel: CommandChannel?
   /// Whether the receiver was asked for its identity, with enough time for an answer.
   private var hasAsked = false
   /// The settings that the receiver refused.
@@ -38,40 +38,43 @@ public final class ReceiverSession {
 
   /// - Parameters:
   ///   - suppliedSince: the start of its supply; data from before is lost
-  ///   - remark: receives a warning for its owner, or `nil` for none
+  ///   - warn: receives a warning for its owner, or `nil` for none
   ///   - identified: receives its identity from its answer, or `nil` if it has not answered
-  ///   - doubt: doubts of other sources about it
+  ///   - receiverHealth: doubts of other sources about it
   ///   - isSuppliedAlone: whether its supply is on only for it; otherwise switching the supply does not restart it
   ///   - restarted: receives the reason and kind of a restart, or `nil` when it works again
   ///   - keeping: stores its data while its supply is off
   ///   - chooseSleep: returns the sleep mode with its supply on, `nil` for none; called at the end of the run if the
   ///     orders leave the mode open
   public init(
-    _ orders: ReceiverOrders, _ memory: ReceiverMemory, _ receiver: SerialReceiver, suppliedSince: MonotonicInstant,
-    remark: @escaping (String?) -> Void, identified: @escaping (ReceiverIdentity?) -> Void = { _ in },
-    doubt: ReceiverDoubt = ReceiverDoubt(), isSuppliedAlone: @escaping () -> Bool = { true },
+    _ configuration: ReceiverConfiguration, _ memory: ReceiverMemory, _ receiver: SerialReceiver,
+    suppliedSince: MonotonicInstant,
+    warn: @escaping (String?) -> Void, identified: @escaping (ReceiverIdentity?) -> Void = { _ in },
+    receiverHealth: ReceiverHealth = ReceiverHealth(), isSuppliedAlone: @escaping () -> Bool = { true },
     restarted: @escaping (String?) -> Void = { _ in }, keeping: KnowledgeKeeping = .none,
     chooseSleep: @escaping (ReceiverDriver) -> ReceiverSleep? = { _ in nil },
     receive: @escaping (borrowing GNSSObservation) -> Void
   ) {
-    self.orders = orders
+    self.configuration = configuration
     self.memory = memory
     self.receiver = receiver
-    self.remark = remark
+    self.warn = warn
     self.identified = identified
     self.restarted = restarted
-    self.doubt = doubt
+    self.receiverHealth = receiverHealth
     knowledge = KnowledgeOfRun(keeping, memory, clock: receiver.clock, suppliedSince: suppliedSince)
     self.isSuppliedAlone = isSuppliedAlone
     self.chooseSleep = chooseSleep
-    rest = orders.rest
-    doubt.forget()
-    (ladder, trouble, search) = (memory.present.ladder.resumed, memory.present.trouble, memory.present.search)
+    rest = configuration.rest
+    receiverHealth.forget()
+    (restartPolicy, trouble, search) = (
+      memory.present.restartPolicy.resumed, memory.present.trouble, memory.present.search
+    )
     self.receive = receive
     if memory.opened(DeviceNode(of: receiver.port.fileDescriptor)) {
       identified(nil)
-      ladder = RestartLadder()
-      search = SearchWatch()
+      restartPolicy = RestartPolicy()
+      search = FailedSearchDetector()
       note(nil)
     }
     if let since = memory.present.asleepSince, suppliedSince > since { memory.present.asleep = nil }
@@ -82,22 +85,24 @@ public final class ReceiverSession {
   ///
   /// - Returns: the speed of its line; `nil` when told to stop
   public func start() throws(HardwareError) -> BaudRate? {
-    guard orders.driver.speaks else { return try receiver.findSpeed(orders.speed, receive: receive) }
+    guard configuration.driver.takesCommands else {
+      return try receiver.findSpeed(configuration.speed, receive: receive)
+    }
     let wokenFrom = memory.present.asleep
     let startedAt = receiver.clock.now
     guard let found = try find(wokenFrom) else { return nil }
     memory.present.asleep = nil
     memory.present.lastSpeed = found
-    let dialogue = ReceiverDialogue(receiver, speed: found, receive: receive)
-    self.dialogue = dialogue
+    let channel = CommandChannel(receiver, speed: found, receive: receive)
+    self.channel = channel
     if wokenFrom != nil, case let rest = ReceiverSession.wakingTime - (receiver.clock.now - startedAt), rest > .zero,
-      try dialogue.listen(for: rest)
+      try channel.listen(for: rest)
     {
       return nil
     }
-    try set(dialogue, wokenFrom, found)
-    memory.present.lastSpeed = dialogue.speed
-    return dialogue.speed
+    try set(channel, wokenFrom, found)
+    memory.present.lastSpeed = channel.speed
+    return channel.speed
   }
 
   /// Reads epochs until told to stop. It restarts a receiver that does not work.
@@ -123,58 +128,58 @@ public final class ReceiverSession {
   }
 
   /// Restores the previous settings and puts the receiver to sleep, as ordered. It ignores requests to stop, and ends
-  /// within `ReceiverDialogue.endingTime`. A receiver that was not identified before is identified now, if there is
+  /// within `CommandChannel.endingTime`. A receiver that was not identified before is identified now, if there is
   /// time.
   ///
   /// - Returns: whether it sleeps, so that its supply may stay on
   public func end() throws(HardwareError) -> Bool {
-    let expected = memory.present.receiver?.driver ?? orders.driver
-    if orders.choosesSleep { rest = chooseSleep(expected) }
-    if orders.keepsKnowledge, rest == nil {
+    let expected = memory.present.receiver?.driver ?? configuration.driver
+    if configuration.choosesSleep { rest = chooseSleep(expected) }
+    if configuration.keepsKnowledge, rest == nil {
       saveKnowledge()
       return false
     }
     // A receiver that loses its supply loses its settings anyway.
-    let restores = orders.settings.restores && (rest != nil || !orders.isSwitched)
-    guard orders.driver.speaks, restores || rest != nil else { return false }
-    let deadline = receiver.clock.now + ReceiverDialogue.endingTime
-    var open = dialogue
+    let restores = configuration.settings.restores && (rest != nil || !configuration.isSwitched)
+    guard configuration.driver.takesCommands, restores || rest != nil else { return false }
+    let deadline = receiver.clock.now + CommandChannel.endingTime
+    var open = channel
     if open == nil { open = try hear(until: deadline) }
-    guard let dialogue = open else {
-      remarkOnSleep("it could not be put to sleep: it was not heard within this visit")
+    guard let channel = open else {
+      warnAboutSleep("it could not be put to sleep: it was not heard within this visit")
       return false
     }
-    dialogue.endInOrder(by: deadline)
+    channel.endInOrder(by: deadline)
     var known = memory.present.receiver
     if known == nil, !hasAsked {
-      known = try orders.driver.identify(dialogue, tries: 1)
+      known = try configuration.driver.identify(channel, tries: 1)
       memory.present.receiver = known
       if let known { identified(known.identity) }
     }
     guard var known else {
-      remarkOnSleep(
+      warnAboutSleep(
         hasAsked
-          ? "it could not be put to sleep: " + ReceiverSession.unanswered(as: orders.driver)
+          ? "it could not be put to sleep: " + ReceiverSession.unanswered(as: configuration.driver)
           : "it could not be put to sleep: it has not said yet who it is")
       return false
     }
-    memory.present.lastSpeed = dialogue.speed
+    memory.present.lastSpeed = channel.speed
     if restores {
-      try known.restore(dialogue)
-      if dialogue.isOverdue { remark("\(known.name): it did not answer, so that its settings could not be put back") }
+      try known.restore(channel)
+      if channel.isOverdue { warn("\(known.name): it did not answer, so that its settings could not be put back") }
       memory.present.receiver = known
-      memory.present.lastSpeed = dialogue.speed
+      memory.present.lastSpeed = channel.speed
     }
-    if orders.choosesSleep, known.driver != expected { rest = chooseSleep(known.driver) }
+    if configuration.choosesSleep, known.driver != expected { rest = chooseSleep(known.driver) }
     guard let rest else { return false }
-    guard known.driver.sleeps(isSwitched: orders.isSwitched).contains(rest) else {
-      remark("\(known.name): it has no sleep '\(rest.rawValue)' that it comes back from: choose another")
+    guard known.driver.sleeps(isSwitched: configuration.isSwitched).contains(rest) else {
+      warn("\(known.name): it has no sleep '\(rest.rawValue)' that it comes back from: choose another")
       return false
     }
-    guard try known.fallAsleep(rest, dialogue, orders.settings) else {
-      remark("\(known.name): it was told to sleep ('\(rest.rawValue)'), and goes on talking")
+    guard try known.fallAsleep(rest, channel, configuration.settings) else {
+      warn("\(known.name): it was told to sleep ('\(rest.rawValue)'), and goes on talking")
       // It may be another receiver by now, so it will be asked again.
-      if orders.driver == .auto { memory.present.receiver = nil }
+      if configuration.driver == .auto { memory.present.receiver = nil }
       return false
     }
     memory.present.asleep = rest
@@ -192,50 +197,50 @@ public final class ReceiverSession {
   ///
   /// - Returns: whether it sleeps
   public func endFailed() -> Bool {
-    guard orders.sleepsSupplied, !orders.isSwitched, dialogue != nil else { return false }
+    guard configuration.sleepsSupplied, !configuration.isSwitched, channel != nil else { return false }
     // The end of the run reports failed steps. A missing line fails again at once.
     return (try? end()) ?? false
   }
 
   /// Saves the receiver's data before its supply is switched off. A failure here only makes the next start slower.
   private func saveKnowledge() {
-    guard trouble == nil, let dialogue, let known = memory.present.receiver else { return }
-    dialogue.endInOrder(by: receiver.clock.now + KnowledgeOfRun.savingTime)
+    guard trouble == nil, let channel, let known = memory.present.receiver else { return }
+    channel.endInOrder(by: receiver.clock.now + KnowledgeOfRun.savingTime)
     do throws(HardwareError) {
-      try knowledge.save(from: known, dialogue, isAlone: isSuppliedAlone())
+      try knowledge.save(from: known, channel, isAlone: isSuppliedAlone())
     } catch {
       // The next opening of the line reports that it is gone.
       return
     }
-    remarkOnOrders(known)
+    warnAboutConfiguration(known)
   }
 
   /// Reports all orders that failed, at once.
-  private func remarkOnOrders(_ known: any CommandedReceiver) {
-    let problems = settingProblems + (orders.keepsKnowledge ? [knowledge.problem].compactMap { $0 } : [])
-    remark(problems.isEmpty ? nil : "\(known.name): " + problems.joined(separator: "; "))
+  private func warnAboutConfiguration(_ known: any CommandedReceiver) {
+    let problems = settingProblems + (configuration.keepsKnowledge ? [knowledge.problem].compactMap { $0 } : [])
+    warn(problems.isEmpty ? nil : "\(known.name): " + problems.joined(separator: "; "))
   }
 
-  private func remarkOnSleep(_ text: String) {
-    if orders.mustRest { remark(text) }
+  private func warnAboutSleep(_ text: String) {
+    if configuration.mustRest { warn(text) }
   }
 
   /// Finds the speed of a receiver that was not heard before the reader was told to stop. A receiver that was told to
   /// wake may still begin to send.
-  private func hear(until deadline: MonotonicInstant) throws(HardwareError) -> ReceiverDialogue? {
+  private func hear(until deadline: MonotonicInstant) throws(HardwareError) -> CommandChannel? {
     receiver.poller = receiver.poller.unstoppable
     let asleep = memory.present.asleep
     let likely = likelySpeeds(asleep)
     for speed in likely.isEmpty ? Array(SerialReceiver.usualSpeeds.prefix(2)) : likely {
       guard case let left = deadline - receiver.clock.now, left > .zero else { break }
       if try receiver.listen(at: speed, for: min(SerialReceiver.listeningTime, left), receive) == .heard {
-        return ReceiverDialogue(receiver, speed: speed, receive: receive)
+        return CommandChannel(receiver, speed: speed, receive: receive)
       }
     }
     guard asleep != nil, let speed = likely.first else { return nil }
-    let dialogue = ReceiverDialogue(receiver, speed: speed, receive: receive)
-    try dialogue.go(to: speed)
-    return dialogue
+    let channel = CommandChannel(receiver, speed: speed, receive: receive)
+    try channel.go(to: speed)
+    return channel
   }
 
   // MARK: Restarting it
@@ -243,36 +248,36 @@ public final class ReceiverSession {
   private func look(at observation: borrowing GNSSObservation) {
     search.take(observation)
     knowledge.look(at: observation)
-    guard observation.fix.mode >= .twoDimensional, ladder.tries > 0 || trouble != nil,
-      !doubt.isContradicted(at: observation.at)
+    guard observation.fix.mode >= .twoDimensional, restartPolicy.tries > 0 || trouble != nil,
+      !receiverHealth.isContradicted(at: observation.at)
     else { return }
-    ladder.works(at: observation.at)
-    memory.present.ladder = ladder
-    if ladder.hasRecovered { note(nil) }
+    restartPolicy.works(at: observation.at)
+    memory.present.restartPolicy = restartPolicy
+    if restartPolicy.hasRecovered { note(nil) }
   }
 
   /// The kind of restart that is due, if the receiver is in trouble.
   private func dueRestart() -> ReceiverRestart? {
     let now = receiver.clock.now
     let present =
-      receiver.fault.map { RestartLadder.Trouble.frozen($0) }
-      ?? (doubt.isContradicted(at: now) ? .contradicted : search.isVain(at: now) ? .search : nil)
+      receiver.fault.map { RestartPolicy.Trouble.frozen($0) }
+      ?? (receiverHealth.isContradicted(at: now) ? .contradicted : search.isVain(at: now) ? .search : nil)
     guard let present else { return nil }
-    let canBeTold = orders.driver.speaks && dialogue != nil && memory.present.receiver != nil
-    let advice = ladder.advise(
-      present, at: now, canBeTold: canBeTold, isSwitched: orders.isSwitched && isSuppliedAlone())
-    memory.present.ladder = ladder
+    let canBeTold = configuration.driver.takesCommands && channel != nil && memory.present.receiver != nil
+    let advice = restartPolicy.advise(
+      present, at: now, canBeTold: canBeTold, isSwitched: configuration.isSwitched && isSuppliedAlone())
+    memory.present.restartPolicy = restartPolicy
     switch advice {
     case .wait: return nil
     case .restart(let restart):
       let how = restart == .power ? "its supply is switched off and on" : "it is restarted, \(restart.rawValue)"
-      note("\(present.text): \(how) (try \(ladder.tries))")
+      note("\(present.text): \(how) (try \(restartPolicy.tries))")
       return restart
     case .hopeless:
       note(
         present.text
-          + (ladder.tries > 0
-            ? ", also after \(ladder.tries) restarts: look after its antenna and its supply"
+          + (restartPolicy.tries > 0
+            ? ", also after \(restartPolicy.tries) restarts: look after its antenna and its supply"
             : ": only a command in its own language, or switching its supply, can restart it"))
       return nil
     }
@@ -287,16 +292,16 @@ public final class ReceiverSession {
 
   /// - Returns: whether it was restarted, and the reader was not told to stop
   private func startAnew(_ restart: ReceiverRestart) throws(HardwareError) -> Bool {
-    search = SearchWatch()
-    try knowledge.forget(of: memory.present.receiver, dialogue)
-    guard restart != .power, let dialogue, let known = memory.present.receiver else {
+    search = FailedSearchDetector()
+    try knowledge.forget(of: memory.present.receiver, channel)
+    guard restart != .power, let channel, let known = memory.present.receiver else {
       // The next run starts the receiver.
       throw .unexpectedDevice("the receiver on \(receiver.port.name) does not work: \(trouble ?? "")")
     }
-    let (before, first) = (dialogue.speed, memory.present.firstSpeed)
-    try known.restart(restart, dialogue)
-    doubt.forget()
-    if try dialogue.listen(for: ReceiverSession.startingTime) { return false }
+    let (before, first) = (channel.speed, memory.present.firstSpeed)
+    try known.restart(restart, channel)
+    receiverHealth.forget()
+    if try channel.listen(for: ReceiverSession.startingTime) { return false }
     var speed: BaudRate?
     switch try listen(at: unique([before] + likelySpeeds(nil))) {
     case .at(let found): speed = found
@@ -304,12 +309,12 @@ public final class ReceiverSession {
     case .nowhere: speed = try receiver.findSpeed(nil, receive: receive)
     }
     guard let speed else { return false }
-    try dialogue.go(to: speed)
-    try set(dialogue, nil, speed)
+    try channel.go(to: speed)
+    try set(channel, nil, speed)
     // The speed without settings is as uncertain as before, unless the receiver has kept them.
     if speed == before, let first { memory.present.firstSpeed = first }
-    memory.present.lastSpeed = dialogue.speed
-    return !dialogue.isStopped
+    memory.present.lastSpeed = channel.speed
+    return !channel.isStopped
   }
 
   // MARK: Finding it
@@ -320,7 +325,7 @@ public final class ReceiverSession {
     // It may have forgotten its speed while it slept.
     let keepsSpeed = asleep.map { known.receiver?.forgetsSettings(in: $0) == false } ?? false
     let speeds = keepsSpeed ? [known.lastSpeed, known.firstSpeed] : [known.firstSpeed, known.lastSpeed]
-    return unique(speeds.compactMap { $0 } + orders.likelySpeeds)
+    return unique(speeds.compactMap { $0 } + configuration.likelySpeeds)
   }
 
   private func find(_ asleep: ReceiverSleep?) throws(HardwareError) -> BaudRate? {
@@ -328,24 +333,24 @@ public final class ReceiverSession {
     let likely = likelySpeeds(asleep)
     var found = Found.nowhere
     if let asleep {
-      let own = known.receiver.map { $0.wakingBytes(from: asleep) } ?? orders.driver.wakingBytes(from: asleep)
+      let own = known.receiver.map { $0.wakingBytes(from: asleep) } ?? configuration.driver.wakingBytes(from: asleep)
       for _ in 0..<(own == nil ? 1 : 2) where found == .nowhere { found = try listen(at: likely, saying: own ?? []) }
       if found == .nowhere, own == nil {
         throw .unexpectedDevice(
           "the receiver on \(receiver.port.name) rests ('\(asleep.rawValue)') until its supply is switched off and on, "
             + "which others keep on: give it a switch of its own, or another sleep")
       }
-      if found == .nowhere, orders.isSwitched {
+      if found == .nowhere, configuration.isSwitched {
         memory.present.asleep = nil
         throw .unexpectedDevice(
           "the receiver on \(receiver.port.name) does not wake ('\(asleep.rawValue)'); its supply is switched off and on"
         )
       }
-    } else if orders.sleepsSupplied, !orders.isSwitched {
+    } else if configuration.sleepsSupplied, !configuration.isSwitched {
       // An earlier hub may have left it asleep. At a wrong speed, its input takes this as noise, of which it tolerates
       // little.
       let speeds = likely.isEmpty ? Array(SerialReceiver.usualSpeeds.prefix(3)) : likely
-      found = try listen(at: speeds, saying: orders.wakingBytes)
+      found = try listen(at: speeds, saying: configuration.wakingBytes)
     }
     if found == .nowhere { found = try listen(at: likely) }
     switch found {
@@ -375,77 +380,79 @@ public final class ReceiverSession {
   // MARK: Setting it
 
   private static func unanswered(as driver: ReceiverDriver) -> String {
-    let language = driver == .auto ? "in no language that is known here" : "not as '\(driver.rawValue)' does"
-    return "it answers \(language), and works as it was set up: is this board's TX connected to the receiver's RX? "
+    let manner = driver == .auto ? "in no language that is known here" : "not as '\(driver.rawValue)' does"
+    return "it answers \(manner), and works as it was set up: is this board's TX connected to the receiver's RX? "
       + "Where it hears nothing after noise on its line, switching it off and on helps"
   }
 
   /// Identifies the receiver. One that has answered before is asked in its own protocol first, so that no other is
   /// tried. If it does not answer, it is asked as if nothing were known.
-  private func identify(_ dialogue: ReceiverDialogue) throws(HardwareError) -> (any CommandedReceiver)? {
-    if orders.driver == .auto, let before = memory.present.receiver {
-      let known = try dialogue.expecting(before.driver) { () throws(HardwareError) in
-        try before.driver.identify(dialogue)
+  private func identify(_ channel: CommandChannel) throws(HardwareError) -> (any CommandedReceiver)? {
+    if configuration.driver == .auto, let before = memory.present.receiver {
+      let known = try channel.expecting(before.driver) { () throws(HardwareError) in
+        try before.driver.identify(channel)
       }
-      if known != nil || dialogue.isStopped { return known }
+      if known != nil || channel.isStopped { return known }
       memory.present.receiver = nil
     }
-    return try orders.driver.identify(dialogue)
+    return try configuration.driver.identify(channel)
   }
 
   private func set(
-    _ dialogue: ReceiverDialogue, _ wokenFrom: ReceiverSleep?, _ found: BaudRate
+    _ channel: CommandChannel, _ wokenFrom: ReceiverSleep?, _ found: BaudRate
   ) throws(HardwareError) {
     var known = wokenFrom == nil ? nil : memory.present.receiver
     if known == nil {
-      known = try identify(dialogue)
-      try known?.askForUniqueID(dialogue)
+      known = try identify(channel)
+      try known?.askForUniqueID(channel)
       // If the receiver has kept its supply, the settings before the first change are known, but not the present ones.
-      if !orders.isSwitched, let before = memory.present.receiver, let now = known, before.name == now.name,
+      if !configuration.isSwitched, let before = memory.present.receiver, let now = known, before.name == now.name,
         !before.identity.isOther(than: now.identity)
       {
         known = before
       }
     }
     // An interrupted request does not count.
-    hasAsked = known != nil || !dialogue.isStopped
+    hasAsked = known != nil || !channel.isStopped
     guard var known else {
       guard hasAsked else { return }
       memory.present.receiver = nil
       identified(nil)
       // If nothing was requested, nothing is missing.
-      let isMissed = orders.driver != .auto || !orders.settings.keys.isEmpty || orders.mustRest
-      if isMissed { remark(ReceiverSession.unanswered(as: orders.driver)) }
+      let isMissed = configuration.driver != .auto || !configuration.settings.keys.isEmpty || configuration.mustRest
+      if isMissed { warn(ReceiverSession.unanswered(as: configuration.driver)) }
       return
     }
     identified(known.identity)
     var report = SettingReport()
-    if let wokenFrom, !known.forgetsSettings(in: wokenFrom), !orders.settings.restores { return }
+    if let wokenFrom, !known.forgetsSettings(in: wokenFrom), !configuration.settings.restores { return }
     memory.present.firstSpeed = found
-    if let stated = orders.speed, stated != found, orders.settings.speed == nil {
+    if let stated = configuration.speed, stated != found, configuration.settings.speed == nil {
       report.lacks(
         "speed",
         "the receiver was left at \(found.rawValue): state that, or have it set: setSpeed: \(stated.rawValue)")
     }
-    for key in orders.settings.keys where known.driver.lackingKeys.contains(key) {
+    for key in configuration.settings.keys where known.driver.lackingKeys.contains(key) {
       report.lacks(key.rawValue, "it cannot be set of such a receiver: leave it out")
     }
-    try known.configure(orders.settings, dialogue, &report)
-    if orders.driver == .auto, wokenFrom != nil, report.isUnanswered, !dialogue.isStopped,
-      var other = try identify(dialogue), other.driver != known.driver
+    try known.configure(configuration.settings, channel, &report)
+    if configuration.driver == .auto, wokenFrom != nil, report.isUnanswered, !channel.isStopped,
+      var other = try identify(channel), other.driver != known.driver
     {
       // Another receiver has replaced the one that fell asleep.
-      try other.askForUniqueID(dialogue)
+      try other.askForUniqueID(channel)
       known = other
       identified(known.identity)
       report = SettingReport()
-      try known.configure(orders.settings, dialogue, &report)
+      try known.configure(configuration.settings, channel, &report)
     }
     memory.present.receiver = known
-    guard !dialogue.isStopped else { return }
+    guard !channel.isStopped else { return }
     settingProblems = report.problems
-    if orders.keepsKnowledge, wokenFrom == nil, !report.isUnanswered { try knowledge.giveBack(to: known, dialogue) }
-    remarkOnOrders(known)
+    if configuration.keepsKnowledge, wokenFrom == nil, !report.isUnanswered {
+      try knowledge.giveBack(to: known, channel)
+    }
+    warnAboutConfiguration(known)
   }
 }
 
@@ -453,11 +460,11 @@ extension ReceiverSession {
   /// Puts a receiver to sleep of which only the driver is known. If no receiver is heard, it does nothing: the receiver
   /// sleeps, or is missing.
   public static func putToSleep(
-    _ orders: ReceiverOrders, _ port: any SerialPort, clock: any MonotonicTimeSource
+    _ configuration: ReceiverConfiguration, _ port: any SerialPort, clock: any MonotonicTimeSource
   ) throws(HardwareError) {
-    guard orders.sleepsSupplied else { return }
+    guard configuration.sleepsSupplied else { return }
     let receiver = SerialReceiver(port: port, poller: Poller(stop: -1), clock: clock)
-    let likely = orders.likelySpeeds
+    let likely = configuration.likelySpeeds
     // Opening a line may produce a byte or two.
     let leastNoise = 16
     let expected = likely.isEmpty ? Array(SerialReceiver.usualSpeeds.prefix(3)) : likely
@@ -465,14 +472,14 @@ extension ReceiverSession {
       // A receiver at another speed is heard as noise at these speeds.
       if !expected.contains(speed), receiver.byteCount < leastNoise { return }
       guard try receiver.listen(at: speed, for: SerialReceiver.listeningTime, { _ in }) == .heard else { continue }
-      let dialogue = ReceiverDialogue(receiver, speed: speed, receive: { _ in })
-      guard let known = try orders.driver.identify(dialogue),
-        let rest = orders.rest ?? known.driver.deepestSleep(isSwitched: orders.isSwitched),
-        known.driver.sleeps(isSwitched: orders.isSwitched).contains(rest)
+      let channel = CommandChannel(receiver, speed: speed, receive: { _ in })
+      guard let known = try configuration.driver.identify(channel),
+        let rest = configuration.rest ?? known.driver.deepestSleep(isSwitched: configuration.isSwitched),
+        known.driver.sleeps(isSwitched: configuration.isSwitched).contains(rest)
       else {
         throw .unexpectedDevice("the receiver on \(port.name) does not answer, so it cannot be put to sleep")
       }
-      guard try known.fallAsleep(rest, dialogue, orders.settings) else {
+      guard try known.fallAsleep(rest, channel, configuration.settings) else {
         throw .unexpectedDevice("the receiver on \(port.name) was told to sleep, and goes on talking")
       }
       return
@@ -486,11 +493,11 @@ extension ReceiverSession {
 extension CommandedReceiver {
   /// Tells the receiver to sleep, and listens whether it does.
   func fallAsleep(
-    _ rest: ReceiverSleep, _ dialogue: ReceiverDialogue, _ settings: ReceiverSettings
+    _ rest: ReceiverSleep, _ channel: CommandChannel, _ settings: ReceiverSettings
   ) throws(HardwareError) -> Bool {
-    try sleep(rest, dialogue)
+    try sleep(rest, channel)
     let period = settings.rateHz.map { Duration.nanoseconds(Int64(1e9 / $0)) } ?? .seconds(1)
-    return try dialogue.awaitSilence(
+    return try channel.awaitSilence(
       of: max(period + period / 4, .milliseconds(400)), within: period * 3 + .seconds(1))
   }
 }

@@ -29,7 +29,7 @@ public final class SerialReceiver {
   private var speed = BaudRate.b9600
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
   private var decoder = ReceiverDecoder()
-  private var pace = ReadingPace()
+  private var rate = ReadRate()
   /// The number of bytes read so far, valid or not.
   private(set) var byteCount = 0
   /// The counts as of the last read, or of the silence after it.
@@ -144,13 +144,13 @@ public final class SerialReceiver {
   }
 
   /// The evidence that the receiver has hung up.
-  var fault: FrozenReceiver.Fault? { decoder.fault }
+  var fault: FrozenOutputDetector.Fault? { decoder.fault }
 
   /// The findings about a frozen receiver so far.
-  var suspicion: FrozenReceiver { decoder.suspicion }
+  var suspicion: FrozenOutputDetector { decoder.suspicion }
 
   /// Continues with the findings of an earlier run.
-  func resume(_ suspicion: FrozenReceiver) { decoder.resume(suspicion) }
+  func resume(_ suspicion: FrozenOutputDetector) { decoder.resume(suspicion) }
 
   /// Reads epochs until told to stop.
   public func run(receive: (borrowing GNSSObservation) -> Void) throws(HardwareError) {
@@ -253,6 +253,6 @@ public final class SerialReceiver {
     report(counters)
     // Bytes that arrive in the meantime wait in the socket, or are lost there. A request to stop also ends the next
     // wait.
-    if !port.hasSpeed, let pause = pace.pause(after: count, at: clock.now) { _ = poller.wait(for: nil, atMost: pause) }
+    if !port.hasSpeed, let pause = rate.pause(after: count, at: clock.now) { _ = poller.wait(for: nil, atMost: pause) }
   }
 }

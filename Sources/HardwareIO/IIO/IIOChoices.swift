@@ -32,26 +32,27 @@ public enum IIOChoices: Equatable, Sendable {
     }
   }
 
-  /// The slowest of some rates that is no slower than a wish, a rounding apart; the fastest for more.
-  public func slowest(for wish: Double) -> Choice {
+  /// The slowest of some rates that is no slower than the requested one, a rounding apart; the fastest for more.
+  public func slowest(for requested: Double) -> Choice {
     switch self {
     case .list(let choices):
-      let enough = choices.filter { $0.value >= 0.95 * wish }
-      return enough.min { $0.value < $1.value } ?? choices.max { $0.value < $1.value } ?? IIOChoices.exactly(wish)
+      let enough = choices.filter { $0.value >= 0.95 * requested }
+      return enough.min { $0.value < $1.value } ?? choices.max { $0.value < $1.value } ?? IIOChoices.exactly(requested)
     case .range(let least, let step, let most):
-      let steps = step > 0 ? max(0, ((wish - least) / step - 1e-6).rounded(.up)) : 0
-      return IIOChoices.exactly(min(step > 0 ? least + steps * step : max(least, wish), most))
+      let steps = step > 0 ? max(0, ((requested - least) / step - 1e-6).rounded(.up)) : 0
+      return IIOChoices.exactly(min(step > 0 ? least + steps * step : max(least, requested), most))
     }
   }
 
-  /// The one that is nearest to a wish, as a ratio.
-  public func nearest(to wish: Double) -> Choice {
+  /// The one that is nearest to the requested one, as a ratio.
+  public func nearest(to requested: Double) -> Choice {
     switch self {
     case .list(let choices):
-      return choices.min { abs(log($0.value / wish)) < abs(log($1.value / wish)) } ?? IIOChoices.exactly(wish)
+      return choices.min { abs(log($0.value / requested)) < abs(log($1.value / requested)) }
+        ?? IIOChoices.exactly(requested)
     case .range(let least, let step, let most):
-      let steps = step > 0 ? max(0, ((wish - least) / step).rounded()) : 0
-      return IIOChoices.exactly(min(step > 0 ? least + steps * step : max(least, wish), most))
+      let steps = step > 0 ? max(0, ((requested - least) / step).rounded()) : 0
+      return IIOChoices.exactly(min(step > 0 ? least + steps * step : max(least, requested), most))
     }
   }
 
@@ -66,23 +67,24 @@ public enum IIOChoices: Equatable, Sendable {
 }
 
 extension IIODevice {
-  /// Has a channel measure as often as wished, or a little more often.
+  /// Has a channel measure as often as requested, or a little more often.
   ///
   /// - Returns: how often it does; `nil` where sysfs says nothing of it
   public func setRate(
-    of channel: String, to wishHz: Double, _ changes: inout IIOChanges
+    of channel: String, to requestedHz: Double, _ changes: inout IIOChanges
   ) throws(HardwareError) -> Double? {
     guard let path = attribute("sampling_frequency", of: channel) else { return nil }
-    let choice = try choices("sampling_frequency", of: channel)?.slowest(for: wishHz) ?? IIOChoices.exactly(wishHz)
+    let choice =
+      try choices("sampling_frequency", of: channel)?.slowest(for: requestedHz) ?? IIOChoices.exactly(requestedHz)
     try changes.set(choice.text, path)
     // The driver knows better.
     let actual = try system.files.number(path)
     return actual > 0 ? actual : choice.value
   }
 
-  /// Gives a channel the scale that is nearest to a wish, if there is a choice.
-  public func setScale(of channel: String, to wish: Double, _ changes: inout IIOChanges) throws(HardwareError) {
+  /// Gives a channel the scale that is nearest to the requested one, if there is a choice.
+  public func setScale(of channel: String, to requested: Double, _ changes: inout IIOChanges) throws(HardwareError) {
     guard let path = attribute("scale", of: channel), let choices = try choices("scale", of: channel) else { return }
-    try changes.set(choices.nearest(to: wish).text, path)
+    try changes.set(choices.nearest(to: requested).text, path)
   }
 }

@@ -71,13 +71,13 @@ public struct Board: Equatable, Sendable {
 
   /// An output of sentences.
   public struct NMEAPort: Equatable, Sendable {
-    public enum Place: Equatable, Sendable {
+    public enum Destination: Equatable, Sendable {
       /// To each connected client.
       case clients(TCPEndpoint)
       case datagrams(UDPTarget)
     }
 
-    public var place: Place
+    public var place: Destination
     public var feed: NMEAFeed
 
     /// The address where clients connect.
@@ -183,7 +183,7 @@ public struct Board: Equatable, Sendable {
     /// The device's idle timeout after its last subscriber, and its minimum times on and off.
     public var timing: LifecycleTiming
     /// Whether the idle timeout is learned from visits and starts, instead of fixed.
-    public var lingersAsLearned = false
+    public var learnsIdleTimeout = false
     /// The daily energy budget; `nil` for no limit.
     public var budget: EnergyBudget?
 

@@ -232,10 +232,10 @@ extension Board.Power {
     case gpio
   }
 
-  private enum Lingering: String, CaseIterable { case learned }
+  private enum IdleTimeoutChoice: String, CaseIterable { case learned }
 
   /// The words for a receiver's sleep mode.
-  fileprivate enum SleepWish: String, CaseIterable {
+  fileprivate enum SleepSetting: String, CaseIterable {
     case off, backup, standby, stop, auto
 
     /// The sleep mode; `nil` if it is chosen each time.
@@ -251,7 +251,7 @@ extension Board.Power {
   ) throws(BoardError) {
     self.init(
       switch: .none, settleTime: .zero, currentMilliamperes: typical, standbyMilliamperes: standby ?? typical,
-      supplyVolts: 3.3, monitor: nil, timing: LifecycleTiming(linger: .seconds(2)))
+      supplyVolts: 3.3, monitor: nil, timing: LifecycleTiming(idleTimeout: .seconds(2)))
     guard var section = optional else { return }
     if try section.choice("switch", of: Kind.self) == .gpio {
       let activeLow = try section.boolean("activeLow") ?? false
@@ -259,8 +259,8 @@ extension Board.Power {
       `switch` = .gpio(line, activeLow: activeLow)
     }
     if let receiver {
-      let wish = try section.sleep(of: receiver, isSwitched: `switch` != .none)
-      (sleep, choosesSleep) = (wish?.sleep, wish == .auto)
+      let setting = try section.sleep(of: receiver, isSwitched: `switch` != .none)
+      (sleep, choosesSleep) = (setting?.sleep, setting == .auto)
       hasBackupBattery = try section.backupBattery(of: receiver, isSwitched: `switch` != .none)
     }
     settleTime = try section.milliseconds("settleMilliseconds") ?? settleTime
@@ -274,11 +274,11 @@ extension Board.Power {
       ?? currentMilliamperes
     supplyVolts = try section.number("supplyVolts", in: 0...24) ?? supplyVolts
     monitor = try section.string("monitor")
-    lingersAsLearned = try section.choice("linger", of: Lingering.self) == .learned
-    if lingersAsLearned, section.has("lingerSeconds") {
+    learnsIdleTimeout = try section.choice("linger", of: IdleTimeoutChoice.self) == .learned
+    if learnsIdleTimeout, section.has("lingerSeconds") {
       throw section.wrong("lingerSeconds", expected: "left out: 'linger' says that it is learnt")
     }
-    timing.linger = try section.seconds("lingerSeconds") ?? timing.linger
+    timing.idleTimeout = try section.seconds("lingerSeconds") ?? timing.idleTimeout
     timing.minimumOn = try section.seconds("minimumOnSeconds") ?? timing.minimumOn
     timing.minimumOff = try section.seconds("minimumOffSeconds") ?? timing.minimumOff
     budget = try EnergyBudget(&section, ofReceiver: receiver != nil)
@@ -288,7 +288,7 @@ extension Board.Power {
   /// The receiver's usual current at rest; `nil` if it does not rest, or rests with its supply off.
   private func restMilliamperes(of driver: ReceiverDriver) -> Double? {
     let sleeps = choosesSleep ? driver.sleeps(isSwitched: `switch` != .none) : [sleep].compactMap { $0 }
-    return sleeps.filter { $0 != .off }.map { ReceiverRestFigures($0, of: driver).milliamperes }.min()
+    return sleeps.filter { $0 != .off }.map { ReceiverSleepFigures($0, of: driver).milliamperes }.min()
   }
 }
 
@@ -312,10 +312,10 @@ extension BoardSection {
 
   fileprivate mutating func sleep(
     of driver: ReceiverDriver, isSwitched: Bool
-  ) throws(BoardError) -> Board.Power.SleepWish? {
-    guard let wish = try choice("sleep", of: Board.Power.SleepWish.self) else { return nil }
+  ) throws(BoardError) -> Board.Power.SleepSetting? {
+    guard let setting = try choice("sleep", of: Board.Power.SleepSetting.self) else { return nil }
     let known = driver.sleeps(isSwitched: isSwitched)
-    let isPossible = wish.sleep.map { $0 == .off ? isSwitched : known.contains($0) } ?? !known.isEmpty
+    let isPossible = setting.sleep.map { $0 == .off ? isSwitched : known.contains($0) } ?? !known.isEmpty
     guard isPossible else {
       let choices = (isSwitched ? [.off] : []) + known
       throw wrong(
@@ -325,7 +325,7 @@ extension BoardSection {
           : choices.map { "'\($0.rawValue)'" }.joined(separator: " or ")
             + (isSwitched ? "" : " with this driver; 'off' takes a switch"))
     }
-    return wish
+    return setting
   }
 }
 

@@ -30,9 +30,9 @@ public enum BoardWarnings {
       return receiver
     }
     if receivers.isEmpty { return [] }
-    let prospect = FenceProspect(receivers)
+    let check = FenceCheck(receivers)
     return board.fences.flatMap { fence in
-      [prospect.doubt(of: fence), prospect.haste(of: fence)].compactMap { $0.map { "fence \(fence.name): \($0)" } }
+      [check.doubt(of: fence), check.haste(of: fence)].compactMap { $0.map { "fence \(fence.name): \($0)" } }
     }
   }
 

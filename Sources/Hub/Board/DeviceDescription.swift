@@ -31,7 +31,7 @@ public enum DeviceDescription: Equatable, Sendable {
   }
 
   /// The chip's place on its bus; `nil` for other devices.
-  public var place: I2CPlace? {
+  public var place: I2CAddress? {
     switch self {
     case .receiver: nil
     case .imu(let imu): imu.place

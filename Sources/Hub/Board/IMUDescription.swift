@@ -5,7 +5,7 @@ import HardwareIO
 public struct IMUDescription: Equatable, Sendable {
   /// The device's name in the board file.
   public var id: String
-  public var place: I2CPlace
+  public var place: I2CAddress
   public var chip: InertialChip
   public var configuration: InertialConfiguration
   /// How often per second the FIFO is emptied.
@@ -34,7 +34,7 @@ extension IMUDescription {
     var section = section
     self.id = id
     self.chip = chip
-    place = try I2CPlace(&section, addresses: chip.addresses)
+    place = try I2CAddress(&section, addresses: chip.addresses)
     configuration = InertialConfiguration(rateHz: try section.number("rateHz", in: chip.ratesHz) ?? 200)
     if let range = try section.integer("gyroscopeRangeDegreesPerSecond", in: 250...2000) {
       guard let known = InertialConfiguration.GyroscopeRange(rawValue: range) else {
@@ -53,13 +53,13 @@ extension IMUDescription {
       chip.rate(nearest: configuration.rateHz) / (0.75 * Double(min(chip.leastFIFOSampleCount, IMUBatch.capacity)))
     burstRateHz = max(try section.number("burstRateHz", in: 2...1000) ?? 25, slowest)
     dataReady = try section.section("dataReady").map { (line) throws(BoardError) in try GPIOLineName(line) }
-    if let wish = try section.boolean("wakeOnMotion") {
-      guard !wish || chip.wakeOnMotion != nil && dataReady != nil else {
+    if let requested = try section.boolean("wakeOnMotion") {
+      guard !requested || chip.wakeOnMotion != nil && dataReady != nil else {
         let able = InertialChip.all.filter { $0.wakeOnMotion != nil }.map(\.name).joined(separator: " or ")
         let lack = chip.wakeOnMotion == nil ? "go with \(able)" : "go with 'dataReady', by which the chip tells of it"
         throw section.wrong("wakeOnMotion", expected: "false, or \(lack)")
       }
-      wakesOnMotion = wish
+      wakesOnMotion = requested
     }
     mount = try section.rotation("mount") ?? .identity
     power = try Board.Power(

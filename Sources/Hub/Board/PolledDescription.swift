@@ -5,7 +5,7 @@ import HardwareIO
 public struct PolledDescription<Sample: PlacedSample>: Equatable, Sendable {
   /// The device's name in the board file.
   public var id: String
-  public var place: I2CPlace
+  public var place: I2CAddress
   public var chip: Chip<any PolledDriver<Sample>, PolledConfiguration>
   public var configuration: PolledConfiguration
   public var power: Board.Power
@@ -39,7 +39,7 @@ extension PolledDescription {
     var section = section
     self.id = id
     self.chip = chip
-    place = try I2CPlace(&section, addresses: chip.addresses)
+    place = try I2CAddress(&section, addresses: chip.addresses)
     configuration = PolledConfiguration(rateHz: try section.number("rateHz", in: chip.ratesHz) ?? usualRateHz)
     self.placement = try placement(&section)
     power = try Board.Power(

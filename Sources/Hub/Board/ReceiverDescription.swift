@@ -34,12 +34,12 @@ public struct ReceiverDescription: Equatable, Sendable {
   /// Whether the receiver keeps its data while it is switched off.
   var remembers: Bool { power.switch != .none && power.hasBackupBattery }
 
-  var orders: ReceiverOrders {
-    var orders = ReceiverOrders(
+  var configuration: ReceiverConfiguration {
+    var configuration = ReceiverConfiguration(
       driver: driver, speed: speed, settings: settings, sleep: power.sleep, isSwitched: power.switch != .none)
-    orders.hasBackupBattery = power.hasBackupBattery
-    orders.choosesSleep = power.choosesSleep
-    return orders
+    configuration.hasBackupBattery = power.hasBackupBattery
+    configuration.choosesSleep = power.choosesSleep
+    return configuration
   }
 }
 

@@ -49,10 +49,10 @@ extension Hub {
 }
 
 private final class CalibrationWork: Sendable {
-  private let run: Activating<CalibrationSession, HardwareError>
+  private let run: ActivationContext<CalibrationSession, HardwareError>
   private let state: Guarded<(session: CalibrationSession, last: MonotonicInstant?)>
 
-  init(_ kind: CalibrationKind, _ run: Activating<CalibrationSession, HardwareError>) {
+  init(_ kind: CalibrationKind, _ run: ActivationContext<CalibrationSession, HardwareError>) {
     self.run = run
     state = Guarded((CalibrationSession(kind), nil))
   }

@@ -13,7 +13,7 @@ public struct DeviceCondition: Equatable, Sendable {
     /// The supply could not be switched off.
     case supply
     /// The device works, but with a warning.
-    case remark
+    case warning = "warning"
   }
 
   /// The severity, in ascending order.

@@ -28,7 +28,7 @@ public struct FenceFix: Equatable, Sendable {
   }
 
   /// A fix of known accuracy; `nil` for others. A repeated fix keeps its original time.
-  init?(_ fix: ScheduledFix) {
+  init?(_ fix: RequestedFix) {
     let state = fix.state
     guard let at = fix.isStill ? state.fix?.at : state.fixInstant, let position = state.position?.value,
       let sigma = position.horizontalSigmaMetres, sigma.isFinite

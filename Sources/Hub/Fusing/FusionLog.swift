@@ -23,7 +23,7 @@ public final class FusionLog: Sendable {
     /// The instant of the last input.
     var at: MonotonicInstant
     /// The destination of states.
-    var run: Activating<FusedState, Never>?
+    var run: ActivationContext<FusedState, Never>?
     /// The last reported reason of each device, by place in the board's list.
     var told: [String?]
     /// The log of the next board.
@@ -35,7 +35,7 @@ public final class FusionLog: Sendable {
   /// Actions for the time after the lock is released.
   private struct Pending {
     var at: MonotonicInstant
-    var run: Activating<FusedState, Never>?
+    var run: ActivationContext<FusedState, Never>?
     var hasLastState = false
     var hasFusionRun = false
     /// The device whose reason for not being fused has changed.
@@ -91,7 +91,7 @@ public final class FusionLog: Sendable {
   func isSucceeded(by successor: FusionLog) { state.withLock { $0.successor = successor } }
 
   /// Sends states to `run` from now on.
-  func attach(_ run: Activating<FusedState, Never>) { state.withLock { $0.run = run } }
+  func attach(_ run: ActivationContext<FusedState, Never>) { state.withLock { $0.run = run } }
 
   func detach() { state.withLock { $0.run = nil } }
 
@@ -165,7 +165,7 @@ public final class FusionLog: Sendable {
     if pending.hasFusionRun { fusionRun.deliver() }
     if pending.hasLastState { lastState.deliver() }
     pending.run?.deliver()
-    if let finding = pending.finding { monitors[finding.place].remark(on: .finding, finding.text) }
+    if let finding = pending.finding { monitors[finding.place].setWarning(about: .finding, finding.text) }
   }
 
   /// Passes each input with its instant to the observer, on the thread that took it. Inputs may come slightly out of

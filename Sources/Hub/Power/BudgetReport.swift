@@ -7,12 +7,12 @@ public struct BudgetReport: Equatable, Sendable {
   public var stepCount: Int
   public var steps: Int
   /// The combined relaxation of requests for fixes.
-  public var relaxation: Relaxation
+  public var degradation: Degradation
 
   /// A warning for the owner; `nil` while there is enough energy.
-  var remark: String? {
+  var warning: String? {
     let budget = "its budget of \(milliwattHoursPerDay.short) mWh a day"
-    if let text = relaxation.text { return "\(budget) is short: \(text)" }
+    if let text = degradation.text { return "\(budget) is short: \(text)" }
     return leftMilliwattHours < 0 ? "\(budget) is used up" : nil
   }
 }

@@ -10,9 +10,9 @@ public struct EnergyBudget: Equatable, Sendable {
 
   public var milliwattHoursPerDay: Double
   /// The steps, which are applied one after the other. Each adds to the previous ones.
-  public var steps: [Relaxation]
+  public var steps: [Degradation]
 
-  public init(milliwattHoursPerDay: Double, steps: [Relaxation] = []) {
+  public init(milliwattHoursPerDay: Double, steps: [Degradation] = []) {
     self.milliwattHoursPerDay = milliwattHoursPerDay
     self.steps = steps
   }
@@ -26,17 +26,17 @@ public struct EnergyBudget: Equatable, Sendable {
   /// of a week, so it survives a restart.
   ///
   /// - Parameter now: seconds since 1970
-  func left(_ ledger: EnergyLedger, now: Double) -> Double {
+  func left(_ energyLog: EnergyLog, now: Double) -> Double {
     guard now.isFinite, abs(now) < 1e15 else { return capacity }
     let present = Int((now / 3600).rounded(.down))
     let hourly = milliwattHoursPerDay / 24
     var left = capacity
-    var hours = ledger.hours.drop { $0.number <= present - EnergyLedger.hourCount }
-    for number in (present - EnergyLedger.hourCount + 1)...present {
+    var hours = energyLog.hours.drop { $0.number <= present - EnergyLog.hourCount }
+    for number in (present - EnergyLog.hourCount + 1)...present {
       let part = number == present ? now / 3600 - Double(present) : 1
       var drawn = 0.0
       if let hour = hours.first, hour.number == number {
-        drawn = hour.bills.milliwattHours
+        drawn = hour.energyByClient.milliwattHours
         hours = hours.dropFirst()
       }
       left = min(capacity, max(-capacity, left + hourly * part - drawn))
@@ -59,7 +59,7 @@ public struct EnergyBudget: Equatable, Sendable {
   }
 
   /// The combined relaxation of the first steps.
-  func relaxation(_ stepCount: Int) -> Relaxation { steps.prefix(stepCount).reduce(.none) { $0.and($1) } }
+  func degradation(_ stepCount: Int) -> Degradation { steps.prefix(stepCount).reduce(.none) { $0.and($1) } }
 }
 
 extension EnergyBudget {
@@ -75,12 +75,12 @@ extension EnergyBudget {
       throw section.wrong("whenShort", expected: "left out: it is about fixes, and this is no receiver")
     }
     self.init(milliwattHoursPerDay: perDay)
-    for step in steps { self.steps.append(try Relaxation(step)) }
+    for step in steps { self.steps.append(try Degradation(step)) }
     if self.steps.count > 16 { throw section.wrong("whenShort", expected: "a list of at most 16 steps") }
   }
 }
 
-extension Relaxation {
+extension Degradation {
   fileprivate init(_ section: BoardSection) throws(BoardError) {
     var section = section
     let every = try section.number("everySeconds", in: Schedule.everySeconds)

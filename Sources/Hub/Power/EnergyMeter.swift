@@ -64,7 +64,8 @@ final class EnergyMeter: Sendable {
   private func receive(_ sample: SupplySample) {
     let amperes = description.amperes(sample)
     if amperes < EnergyMeter.backwardsAmperes {
-      reader.monitor.remark(on: .finding, "the current flows away from the load: is the shunt the other way round?")
+      reader.monitor.setWarning(
+        about: .finding, "the current flows away from the load: is the shunt the other way round?")
     }
     // A negative power is noise or a reverse current.
     let measured = max(0, 1000 * sample.volts * amperes)

@@ -20,7 +20,7 @@ struct PayerShares: Sendable {
     let before = ways[holder.id] ?? 0
     ways[holder.id] = before + 1
     if before > 0 { return }
-    guard let payer = holder.payer.map(EnergyBills.name) else {
+    guard let payer = holder.payer.map(EnergyByClient.name) else {
       standInCount += 1
       return
     }
@@ -37,7 +37,7 @@ struct PayerShares: Sendable {
     }
     ways[holder.id] = nil
     ways.giveBackCapacity()
-    guard let payer = holder.payer.map(EnergyBills.name) else {
+    guard let payer = holder.payer.map(EnergyByClient.name) else {
       standInCount -= 1
       return
     }
@@ -49,9 +49,9 @@ struct PayerShares: Sendable {
   }
 
   /// The payers; `nil` if there are only stand-ins, so that the previous payers continue.
-  var payers: EnergyBills.Payers? {
+  var payers: EnergyByClient.Payers? {
     if order.isEmpty, standInCount > 0 { return nil }
-    return EnergyBills.Payers(
+    return EnergyByClient.Payers(
       shares: order.lazy.map { ($0, shares[$0] ?? 0) }, of: ways.count - standInCount)
   }
 }

@@ -4,21 +4,25 @@ import MonotonicTime
 /// The power settings of a device that may change while it works: they decide when it sleeps, and what its fixes cost.
 struct PowerPolicy: Equatable, Sendable {
   /// The fixed idle timeout after the last subscriber.
-  var linger: Duration
+  var idleTimeout: Duration
   /// Whether the idle timeout is learned from visits and starts, instead of fixed.
-  var lingersAsLearned: Bool
+  var learnsIdleTimeout: Bool
   /// The daily energy budget; `nil` for no limit.
   var budget: EnergyBudget?
 
-  func lingersLike(_ other: PowerPolicy) -> Bool {
-    (linger, lingersAsLearned) == (other.linger, other.lingersAsLearned)
+  func hasIdleTimeoutLike(_ other: PowerPolicy) -> Bool {
+    (idleTimeout, learnsIdleTimeout) == (other.idleTimeout, other.learnsIdleTimeout)
   }
 }
 
 extension Board.Power {
   var policy: PowerPolicy {
-    get { PowerPolicy(linger: timing.linger, lingersAsLearned: lingersAsLearned, budget: budget) }
-    set { (timing.linger, lingersAsLearned, budget) = (newValue.linger, newValue.lingersAsLearned, newValue.budget) }
+    get { PowerPolicy(idleTimeout: timing.idleTimeout, learnsIdleTimeout: learnsIdleTimeout, budget: budget) }
+    set {
+      (timing.idleTimeout, learnsIdleTimeout, budget) = (
+        newValue.idleTimeout, newValue.learnsIdleTimeout, newValue.budget
+      )
+    }
   }
 
   /// The settings that a reader depends on. The others may change while it works: the source of power measurements, the
@@ -28,7 +32,7 @@ extension Board.Power {
     power.monitor = nil
     (power.currentMilliamperes, power.standbyMilliamperes, power.supplyVolts) = (0, 0, 0)
     power.timing = LifecycleTiming()
-    power.policy = PowerPolicy(linger: .zero, lingersAsLearned: false)
+    power.policy = PowerPolicy(idleTimeout: .zero, learnsIdleTimeout: false)
     return power
   }
 

@@ -84,7 +84,7 @@ public final class PowerRail: Sendable {
   func wasOff(since instant: MonotonicInstant) { change { $0.machine.wasOff(since: instant) } }
 
   /// The time until which the supply must stay off; `nil` if it is on, or has been off since before the hub began.
-  func restEnd(_ minimumOff: Duration) -> MonotonicInstant? { state.withLock { $0.machine.restEnd(minimumOff) } }
+  func offEnd(_ minimumOff: Duration) -> MonotonicInstant? { state.withLock { $0.machine.offEnd(minimumOff) } }
 }
 
 // MARK: On

@@ -78,7 +78,7 @@ struct RailMachine: Sendable {
       join(user, minimumOn)
       return .granted(since: supply.since ?? now)
     }
-    if !supply.isOn, let end = restEnd(minimumOff), end > now { return .rest(until: end) }
+    if !supply.isOn, let end = offEnd(minimumOff), end > now { return .rest(until: end) }
     supply.isBeingSwitched = true
     // A withdrawal during the previous run does not affect this one.
     withdrawn.removeAll { $0 == user }
@@ -86,7 +86,7 @@ struct RailMachine: Sendable {
   }
 
   /// The time until which the supply must stay off; `nil` if it is on, or has been off since before the hub began.
-  func restEnd(_ minimumOff: Duration) -> MonotonicInstant? {
+  func offEnd(_ minimumOff: Duration) -> MonotonicInstant? {
     supply.isOn ? nil : supply.since.map { $0 + minimumOff }
   }
 

@@ -4,7 +4,7 @@ struct RunTotals: Sendable {
   var wakes = 0
   var energyMilliwattHours = 0.0
   var measuredMilliwattHours = 0.0
-  var bills = EnergyBills()
+  var energyByClient = EnergyByClient()
   /// The counters of all its drivers so far.
   var counters: [DeviceStatus.Counter] = []
 

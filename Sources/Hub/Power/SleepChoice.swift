@@ -90,7 +90,7 @@ extension SleepChoice.Pause {
   ///   - gap: the seconds until the next scheduled fix
   ///   - learned: the experience from visits
   ///   - away: the seconds since the last visitor; `nil` while there is one, or if visits are scheduled
-  init(untilFix gap: Double?, _ learned: LearnedLinger, after away: Double?) {
+  init(untilFix gap: Double?, _ learned: LearnedIdleTimeout, after away: Double?) {
     self =
       gap.map { .scheduled($0) } ?? away.flatMap { learned.expectedPause(after: $0) }.map { .learnt($0) } ?? .unknown
   }
@@ -108,9 +108,9 @@ extension SleepChoice {
   ) -> [Way] {
     let isSwitched = power.switch != .none
     return ((isSwitched ? [.off] : []) + driver.sleeps(isSwitched: isSwitched)).map { sleep in
-      let figures = ReceiverRestFigures(sleep, of: driver, hasBackupBattery: power.hasBackupBattery)
+      let figures = ReceiverSleepFigures(sleep, of: driver, hasBackupBattery: power.hasBackupBattery)
       let settling = sleep == .off ? power.settleTime.inSeconds : 0
-      let cold = max(figures.startSeconds, ReceiverRestFigures.coldSeconds)
+      let cold = max(figures.startSeconds, ReceiverSleepFigures.coldSeconds)
       return Way(
         sleep: sleep, restWatts: figures.milliamperes * power.supplyVolts / 1000,
         assumedJoules: watts * (figures.startSeconds + settling), assumedColdJoules: watts * (cold + settling),

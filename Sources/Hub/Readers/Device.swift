@@ -9,7 +9,7 @@ public protocol Device: AnyObject, Sendable {
   /// Whether it has subscribers, also between two attempts of its reader.
   var isHeld: Bool { get }
   /// Keeps the device awake without sending values.
-  var wakefulness: Deferred<Void, Never> { get }
+  var powerLease: Deferred<Void, Never> { get }
   /// Keeps a running device on without a subscriber, as the idle timeout does, in the same learned state.
   func keepRunning(as holder: Holder) -> Subscription
   /// Applies a new board file's power settings from now on. Its supply is not interrupted.
@@ -17,7 +17,7 @@ public protocol Device: AnyObject, Sendable {
   /// - Parameter power: equal to the previous settings in everything that a run depends on
   func follow(_ power: Board.Power)
   /// Detects motion without subscribers; `nil` if the device cannot.
-  var stillness: LazyPublisher<Stillness, Never>? { get }
+  var stillness: LazyPublisher<MotionState, Never>? { get }
   /// The switch of its supply.
   var rail: PowerRail { get }
   /// Puts the device to sleep, whatever a previous hub left, if its supply cannot be switched and it is not working.
@@ -40,9 +40,9 @@ public protocol Device: AnyObject, Sendable {
 extension DeviceReader: Device {
   public var isHeld: Bool { readings.isHeld }
 
-  public var stillness: LazyPublisher<Stillness, Never>? { motion?.stillness }
+  public var stillness: LazyPublisher<MotionState, Never>? { motion?.stillness }
 
-  public var wakefulness: Deferred<Void, Never> { Empty(completesImmediately: false).holding(readings) }
+  public var powerLease: Deferred<Void, Never> { Empty(completesImmediately: false).withLease(on: readings) }
 
   public func keepRunning(as holder: Holder) -> Subscription { source.subscribe(as: holder, receiveValue: { _ in }) }
 }

@@ -19,7 +19,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
   public let readings: LazyPublisher<Sample, Never>
   public let rail: PowerRail
   /// Detects motion without subscribers; `nil` if the device cannot.
-  let motion: MotionWatch?
+  let motion: StillnessMonitor?
   /// Whether the device draws power, and has a power policy.
   private let hasSupply: Bool
   private let cuts: SupplyCuts
@@ -35,7 +35,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
   /// - Parameters:
   ///   - replaysLatest: whether the first subscriber gets the latest sample of the present run
   ///   - patience: the time that a call to the kernel may take before the reader counts as hanging
-  ///   - check: looks for obstacles that do not depend on the supply, before the supply is switched on
+  ///   - check: looks for errors that do not depend on the supply, before the supply is switched on
   ///   - putToSleep: puts a device to sleep that a previous hub may have left awake
   ///   - motion: makes the detector of motion
   convenience init(
@@ -44,7 +44,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
     check: @escaping @Sendable () throws(HardwareError) -> Void = {},
     putToSleep: @escaping @Sendable () throws(HardwareError) -> Void = {},
     sleepLimit: SleepLimit? = nil,
-    motion: (LazyPublisher<Sample, Never>, DeviceMonitor, PowerRail) -> MotionWatch? = { _, _, _ in nil },
+    motion: (LazyPublisher<Sample, Never>, DeviceMonitor, PowerRail) -> StillnessMonitor? = { _, _, _ in nil },
     reading body: @escaping Body
   ) {
     let (clock, supervisor) = (machine.clock, machine.supervisor)
@@ -54,20 +54,20 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
     let cuts = SupplyCuts()
     let source = LazyPublisher<Sample, HardwareError>(
       id, timing: power.timing, replaysLatest: replaysLatest, clock: clock,
-      lingerPolicy: monitor, holderObserver: monitor, lacking: { .system("starting to read", errno: $0) },
-      reading: { (reading) throws(HardwareError) in
+      idleTimeoutPolicy: monitor, holderObserver: monitor, lacking: { .system("starting to read", errno: $0) },
+      reading: { (context) throws(HardwareError) in
         let progress = ReaderProgress()
-        let poller = Poller(stop: reading.stop.fileDescriptor, progress: progress)
+        let poller = Poller(stop: context.stop.fileDescriptor, progress: progress)
         let watch = supervisor.watch(progress, patience: patience) {
           // The supply is cut first, because that may free the reader.
           cuts.add()
           rail.cut(for: id)
           monitor.health.failed(.stuck("the reader of \(id)"))
           monitor.released()
-          reading.hangs(.stuck("the reader of \(id)"))
+          context.hangs(.stuck("the reader of \(id)"))
         }
         defer { watch.cancel() }
-        let resuming = clock.onResume { _ in reading.interrupts(.suspended) }
+        let resuming = clock.onResume { _ in context.interrupts(.suspended) }
         defer { resuming.end() }
         guard monitor.waitsForGate(poller) else { return }
         let timing = monitor.timing
@@ -77,7 +77,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
         }
         guard let suppliedSince = supplied else {
           // The supply was cut before the reader was told. This counts as a failure, so it is tried again.
-          if !reading.stop.isSet { throw .stuck("the power line of \(id)") }
+          if !context.stop.isSet { throw .stuck("the power line of \(id)") }
           return
         }
         let cutCount = cuts.count
@@ -87,11 +87,11 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
           if cuts.count == cutCount { rail.release(for: id) }
           monitor.released()
         }
-        monitor.cancelRestActions()
-        reading.switchedOn()
+        monitor.cancelSleepActions()
+        context.switchedOn()
         monitor.required()
         let scope = DeviceScope(
-          poller: poller, suppliedSince: suppliedSince, reading: reading, monitor: monitor, rail: rail, power: power,
+          poller: poller, suppliedSince: suppliedSince, context: context, monitor: monitor, rail: rail, power: power,
           renewal: renewal, clock: clock)
         guard scope.settle(since: suppliedSince) else { return }
         try monitor.health.noting { () throws(HardwareError) in try body(scope) }
@@ -120,7 +120,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
     _ source: LazyPublisher<Sample, HardwareError>, _ monitor: DeviceMonitor, _ rail: PowerRail, replaysLatest: Bool,
     on machine: Machine, hasSupply: Bool = true, putToSleep: @escaping @Sendable () throws(HardwareError) -> Void = {},
     sleepLimit: SleepLimit? = nil, sleepRenewal: SleepRenewal? = nil, cuts: SupplyCuts = SupplyCuts(),
-    motion: (LazyPublisher<Sample, Never>, DeviceMonitor, PowerRail) -> MotionWatch? = { _, _, _ in nil }
+    motion: (LazyPublisher<Sample, Never>, DeviceMonitor, PowerRail) -> StillnessMonitor? = { _, _, _ in nil }
   ) {
     self.source = source
     self.monitor = monitor
@@ -146,7 +146,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
     self.motion = motion(readings, monitor, rail)
     // If the supply is on for another device, this one need not wait for a minimum time off.
     followingSupply = rail.supply.subscribe(
-      as: "\(source.name) reader", receiveValue: { [weak source] _ in source?.reconsiderRest() })
+      as: "\(source.name) reader", receiveValue: { [weak source] _ in source?.reconsiderOffTime() })
     following = source.activity.subscribe(as: "monitor", receiveValue: { monitor.follow($0) })
     sleepRenewal.performs { [weak source, weak rail, weak monitor, weak sleepRenewal] in
       guard let source, let rail, let monitor, let sleepRenewal else { return }
@@ -171,7 +171,7 @@ extension DeviceReader {
       try putToSleep()
       monitor.ended(isAsleep: true)
       // The device may have slept before, so its latest wake time counts from now.
-      monitor.cancelRestActions()
+      monitor.cancelSleepActions()
       if let sleepLimit { monitor.whileResting(after: sleepLimit.renewal) { [sleepRenewal] in sleepRenewal.perform() } }
       return true
     } catch {
@@ -230,7 +230,7 @@ extension DeviceReader {
       endRest()
       rail.supply.once(where: { !$0.isBeingSwitched }, within: lifetime, body)
     }
-    let isEnded: @Sendable (Activity) -> Bool = { $0.phase == .idle || $0.phase == .failed }
+    let isEnded: @Sendable (SourceActivity) -> Bool = { $0.phase == .idle || $0.phase == .failed }
     source.activity.once(where: isEnded, within: lifetime) { [motion] in
       guard let motion else { return settle() }
       motion.activity.once(where: isEnded, within: lifetime, settle)
@@ -239,7 +239,7 @@ extension DeviceReader {
   }
 
   private func endRest() {
-    monitor.cancelRestActions()
+    monitor.cancelSleepActions()
     sleepRenewal.end()
     rail.endRest(of: monitor.id)
     // Each stop tries again to drive a line low that could not be driven.
@@ -296,7 +296,7 @@ struct DeviceScope<Sample: Sendable> {
   /// Waits for the device, or for the request to stop.
   let poller: Poller
   let suppliedSince: MonotonicInstant
-  fileprivate let reading: Reading<Sample, HardwareError>
+  fileprivate let context: SourceContext<Sample, HardwareError>
   let monitor: DeviceMonitor
   private let rail: PowerRail
   private let power: Board.Power
@@ -304,7 +304,8 @@ struct DeviceScope<Sample: Sendable> {
   private let clock: any MonotonicTimeSource
 
   fileprivate init(
-    poller: Poller, suppliedSince: MonotonicInstant, reading: Reading<Sample, HardwareError>, monitor: DeviceMonitor,
+    poller: Poller, suppliedSince: MonotonicInstant, context: SourceContext<Sample, HardwareError>,
+    monitor: DeviceMonitor,
     rail: PowerRail, power: Board.Power, renewal: SleepRenewal, clock: any MonotonicTimeSource
   ) {
     self.rail = rail
@@ -313,7 +314,7 @@ struct DeviceScope<Sample: Sendable> {
     self.clock = clock
     self.poller = poller
     self.suppliedSince = suppliedSince
-    self.reading = reading
+    self.context = context
     self.monitor = monitor
   }
 
@@ -341,7 +342,7 @@ struct DeviceScope<Sample: Sendable> {
   /// Reports that the device is open and has no useful data, or no longer has any.
   func acquiring() {
     monitor.acquiring()
-    reading.started()
+    context.started()
   }
 
   /// Reports that the device was told to sleep, as the last report of a run. The supply of a sleeping device may stay
@@ -366,5 +367,5 @@ struct DeviceScope<Sample: Sendable> {
   /// Reports that the device measures.
   func tracking() { monitor.tracking() }
 
-  func send(_ sample: Sample) { reading.send(sample) }
+  func send(_ sample: Sample) { context.send(sample) }
 }

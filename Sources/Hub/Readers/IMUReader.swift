@@ -22,7 +22,7 @@ extension DeviceReader where Sample == IMUBatch {
     // This survives a run, because a chip that is still stuck after a restart shows nothing else.
     let repetition = Guarded(RepetitionDetector())
     let (hardware, clock) = (machine.hardware, machine.clock)
-    let turn = ChipTurn()
+    let arbiter = ChipArbiter()
     self.init(
       description.id, .imu, title: "IMU at \(place)", power: description.power, on: machine,
       check: { () throws(HardwareError) in
@@ -34,10 +34,10 @@ extension DeviceReader where Sample == IMUBatch {
       putToSleep: { () throws(HardwareError) in
         try description.chip.sleep(on: try hardware.i2cBus(place.bus), address: place.address)
       },
-      motion: { MotionWatch(description, turn, $0, $1, $2, on: machine) }
+      motion: { StillnessMonitor(description, arbiter, $0, $1, $2, on: machine) }
     ) { (scope) throws(HardwareError) in
-      guard try turn.take(scope.poller, clock: machine.supervisor.clock) else { return }
-      defer { turn.giveBack() }
+      guard try arbiter.take(scope.poller, clock: machine.supervisor.clock) else { return }
+      defer { arbiter.giveBack() }
       let edges = try description.dataReady.map { (line) throws(HardwareError) in
         try hardware.gpioEdges(line, falling: description.chip.dataReadyFalls)
       }

@@ -60,7 +60,7 @@ extension DeviceReader where Sample: PlacedSample {
         // The warning of the previous run holds until the first sample.
         if isFirst || present != warning {
           scope.monitor.alarm(.supply, present)
-          scope.monitor.remark(on: .supply, present)
+          scope.monitor.setWarning(about: .supply, present)
         }
         (isFirst, warning) = (false, present)
         scope.send(sample)

@@ -40,7 +40,7 @@ public final class ReceiverCorrections: Sendable {
   public func note(_ status: CorrectionStatus?) { state.withLock { $0.status = status } }
 
   /// Warns the receiver's owner that corrections are missing, with the reason; `nil` if there are corrections.
-  public func remark(_ text: String?) { state.withLock { $0.monitor }?.remark(on: .corrections, text) }
+  public func setWarning(_ text: String?) { state.withLock { $0.monitor }?.setWarning(about: .corrections, text) }
 
   // MARK: The reader's side
 

@@ -15,31 +15,31 @@ public final class ReceiverReader: Sendable {
   /// The corrections for the receiver.
   public let corrections: ReceiverCorrections
   /// The fusion's doubt about the receiver.
-  let doubt = ReceiverDoubt()
-  private let tap: Tap<ReceivedBytes>
+  let receiverHealth = ReceiverHealth()
+  private let outputSubject: OutputSubject<ReceivedBytes>
 
   public var monitor: DeviceMonitor { device.monitor }
 
   /// Passes on sentences and messages as they arrive, while the receiver is read. Powers nothing.
   func forwardBytes(to receive: @escaping @Sendable (ReceivedBytes) -> Void) -> Subscription {
-    tap.add(receive)
+    outputSubject.add(receive)
   }
 
   init(
     _ device: DeviceReader<GNSSObservation>, speed: Property<BaudRate?>, _ identification: ReceiverIdentification,
-    tap: Tap<ReceivedBytes>
+    outputSubject: OutputSubject<ReceivedBytes>
   ) {
     self.device = device
     self.speed = speed
-    self.tap = tap
+    self.outputSubject = outputSubject
     identity = identification.present
     corrections = ReceiverCorrections()
   }
 
   init(_ description: ReceiverDescription, on machine: Machine) {
     let counted = ReceiverCounters()
-    let tap = Tap<ReceivedBytes>()
-    self.tap = tap
+    let outputSubject = OutputSubject<ReceivedBytes>()
+    self.outputSubject = outputSubject
     let identification = ReceiverIdentification()
     identity = identification.present
     let corrections = ReceiverCorrections()
@@ -47,8 +47,8 @@ public final class ReceiverReader: Sendable {
     let foundSpeed = MutableProperty(description.speed)
     speed = foundSpeed.readOnly
     let (hardware, clock) = (machine.hardware, machine.clock)
-    let orders = description.orders
-    let (memory, doubt) = (ReceiverMemory(), doubt)
+    let configuration = description.configuration
+    let (memory, receiverHealth) = (ReceiverMemory(), receiverHealth)
     let keeping = KnowledgeKeeping(of: description.id, on: machine)
     device = DeviceReader(
       description.id, .receiver, title: "GPS on \(description.port)", power: description.power, replaysLatest: true,
@@ -57,12 +57,12 @@ public final class ReceiverReader: Sendable {
       patience: .seconds(NetworkSource(description.port) == nil ? 3 : 30), on: machine,
       check: { () throws(HardwareError) in try hardware.checkSerialPort(description.port) },
       putToSleep: { () throws(HardwareError) in
-        guard orders.sleepsSupplied else { return }
+        guard configuration.sleepsSupplied else { return }
         let port = try hardware.serialPort(description.port, speed: description.speed ?? .b9600)
         defer { port.close() }
-        try ReceiverSession.putToSleep(orders, port, clock: clock)
+        try ReceiverSession.putToSleep(configuration, port, clock: clock)
       },
-      sleepLimit: orders.sleepLimit
+      sleepLimit: configuration.sleepLimit
     ) { (scope) throws(HardwareError) in
       var suppliedSince = scope.suppliedSince
       if memory.wakesBySupplyAlone(suppliedSince: suppliedSince) {
@@ -84,16 +84,16 @@ public final class ReceiverReader: Sendable {
           counted.present = before + counters
           run.look(counters)
         },
-        forward: { tap.forward() }, corrections: corrections.queue)
+        forward: { outputSubject.forward() }, corrections: corrections.queue)
       let session = ReceiverSession(
-        orders, memory, receiver, suppliedSince: suppliedSince,
-        remark: { [monitor = scope.monitor] in monitor.remark(on: .orders, $0) },
+        configuration, memory, receiver, suppliedSince: suppliedSince,
+        warn: { [monitor = scope.monitor] in monitor.setWarning(about: .configuration, $0) },
         identified: { [monitor = scope.monitor] identity in
           identification.answered(identity)
-          if let uniqueID = identity?.uniqueID { monitor.book.isOf(uniqueID) }
-        }, doubt: doubt,
+          if let uniqueID = identity?.uniqueID { monitor.usageHistory.isOf(uniqueID) }
+        }, receiverHealth: receiverHealth,
         isSuppliedAlone: { [scope = copy scope] in scope.isSuppliedAlone },
-        restarted: { [monitor = scope.monitor] in monitor.remark(on: .restart, $0) }, keeping: keeping,
+        restarted: { [monitor = scope.monitor] in monitor.setWarning(about: .restart, $0) }, keeping: keeping,
         chooseSleep: { [monitor = scope.monitor] in monitor.chooseSleep(of: $0) },
         receive: { [scope = copy scope] observation in
           identification.heard(receiver.speech)
@@ -103,7 +103,7 @@ public final class ReceiverReader: Sendable {
       // Every exit path reports whether the receiver stays awake.
       var isAsleep = false
       defer {
-        if orders.sleepsSupplied {
+        if configuration.sleepsSupplied {
           scope.ended(isAsleep: isAsleep, as: session.rest, for: session.sleepLimit)
         }
       }

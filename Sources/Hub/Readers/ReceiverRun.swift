@@ -41,9 +41,9 @@ struct ReceiverRun: Sendable {
     isSimulated = monitor.health.isSimulated
     confirmation = TimeConfirmation(switchedOnAt: remembers ? suppliedAt : nil)
     // Findings of the previous run must be established again.
-    monitor.remark(on: .hangUp, nil)
-    monitor.remark(on: .reception, nil)
-    monitor.remark(on: .values, nil)
+    monitor.setWarning(about: .hangUp, nil)
+    monitor.setWarning(about: .reception, nil)
+    monitor.setWarning(about: .values, nil)
   }
 
   /// Takes an observation.
@@ -57,7 +57,8 @@ struct ReceiverRun: Sendable {
     note(observation.fix.interference, observation.fix.receiverFusion)
     if observation.isFrozen != isFrozen {
       isFrozen = observation.isFrozen
-      monitor.remark(on: .hangUp, isFrozen ? "it repeats one position although it moves: its fixes are not used" : nil)
+      monitor.setWarning(
+        about: .hangUp, isFrozen ? "it repeats one position although it moves: its fixes are not used" : nil)
     }
     var observation = copy observation
     // The protocol has no word for a simulated fix, and the hub's outputs have one each.
@@ -67,7 +68,8 @@ struct ReceiverRun: Sendable {
     let system = machine.systemTime()
     let eras = observation.carryWeeksForward(system: system, allowsOldTimes: allowsOldTimes)
     if eras > 0, isFix {
-      monitor.remark(on: .finding, "its count of weeks has run over: dates are carried \(1024 * eras) weeks forward")
+      monitor.setWarning(
+        about: .finding, "its count of weeks has run over: dates are carried \(1024 * eras) weeks forward")
     }
     observation.isTimeConfirmed = confirmation.take(
       observation.fix.time, isFix: isFix, at: observation.at, system: system)
@@ -93,14 +95,14 @@ struct ReceiverRun: Sendable {
     guard present != allRefused else {
       guard let refused, now - refused.at >= ReceiverRun.refusalLifetime else { return }
       self.refused = nil
-      return monitor.remark(on: .values, nil)
+      return monitor.setWarning(about: .values, nil)
     }
     let quantities = present.quantities(since: allRefused).union(refused?.quantities ?? [])
     allRefused = present
     let isNews = refused?.quantities != quantities
     refused = (quantities, now)
     guard isNews else { return }
-    monitor.remark(on: .values, "it states \(quantities.names) that cannot be true: they are left out")
+    monitor.setWarning(about: .values, "it states \(quantities.names) that cannot be true: they are left out")
   }
 
   /// Reports each change of the interference once.
@@ -125,7 +127,7 @@ struct ReceiverRun: Sendable {
     case .disabled:
       words.append("it does not use its own inertial sensors any more: is it mounted firmly, and as it is set to be?")
     }
-    monitor.remark(on: .reception, words.isEmpty ? nil : words.joined(separator: ", "))
+    monitor.setWarning(about: .reception, words.isEmpty ? nil : words.joined(separator: ", "))
   }
 
   private mutating func note(isFix: Bool) {

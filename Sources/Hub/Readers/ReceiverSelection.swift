@@ -66,7 +66,7 @@ public final class ReceiverSelection: Sendable {
       if wakes {
         readings.subscribe(as: holders, receiveValue: take).store(in: lifetime)
       } else {
-        readings.overheard.subscribe(as: holders, receiveValue: take).store(in: lifetime)
+        readings.observed.subscribe(as: holders, receiveValue: take).store(in: lifetime)
       }
     }
     return Subscription { lifetime.end() }

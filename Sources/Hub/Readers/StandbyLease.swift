@@ -27,7 +27,7 @@ final class StandbyLease: Sendable {
     self.holders = holders
     self.clock = clock
     guard let first = readers.first else { return }
-    first.wakefulness.subscribe(as: holders, receiveValue: { _ in }).store(in: lifetime)
+    first.powerLease.subscribe(as: holders, receiveValue: { _ in }).store(in: lifetime)
     guard readers.count > 1 else { return }
     first.monitor.changes.subscribe(
       as: "standby", receiveValue: { [weak self] status in if status.power == .failed { self?.wakeNext() } }

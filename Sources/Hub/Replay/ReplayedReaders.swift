@@ -13,7 +13,7 @@ extension DeviceReader {
   convenience init<Message>(
     replaying id: String, _ kind: DeviceStatus.Kind, title: String, power: Board.Power, replaysLatest: Bool = false,
     from port: ReplayPort<Message>, on machine: Machine,
-    begin: @escaping @Sendable (DeviceMonitor, Activating<Sample, HardwareError>) -> any ReplayRun<Message>
+    begin: @escaping @Sendable (DeviceMonitor, ActivationContext<Sample, HardwareError>) -> any ReplayRun<Message>
   ) {
     let rail = machine.rail(of: .none)
     let monitor = DeviceMonitor(
@@ -65,16 +65,19 @@ extension ReceiverReader {
   convenience init(
     replaying description: ReceiverDescription, _ port: ReplayPort<ReceivedBytes>, on machine: Machine
   ) {
-    let (counted, identification, tap) = (ReceiverCounters(), ReceiverIdentification(), Tap<ReceivedBytes>())
+    let (counted, identification, outputSubject) = (
+      ReceiverCounters(), ReceiverIdentification(), OutputSubject<ReceivedBytes>()
+    )
     let device = DeviceReader<GNSSObservation>(
       replaying: description.id, .receiver, title: "recorded GPS", power: description.power, replaysLatest: true,
       from: port, on: machine
     ) { monitor, run in
       ReplayedReceiver(
-        monitor, run, remembers: description.remembers, counted: counted, identification, tap: tap, on: machine)
+        monitor, run, remembers: description.remembers, counted: counted, identification, outputSubject: outputSubject,
+        on: machine)
     }
     device.monitor.health.isSimulated(machine.hardware.isSimulated(description.port))
     device.monitor.count { counted.present.list }
-    self.init(device, speed: MutableProperty(description.speed).readOnly, identification, tap: tap)
+    self.init(device, speed: MutableProperty(description.speed).readOnly, identification, outputSubject: outputSubject)
   }
 }

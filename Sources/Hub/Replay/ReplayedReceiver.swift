@@ -16,26 +16,26 @@ final class ReplayedReceiver: ReplayRun {
     var silence: ScheduledAction?
   }
 
-  private let output: Activating<GNSSObservation, HardwareError>
+  private let output: ActivationContext<GNSSObservation, HardwareError>
   private let machine: Machine
   private let counted: ReceiverCounters
   private let before: ReceiverDecoder.Counters
   private let identification: ReceiverIdentification
-  private let tap: Tap<ReceivedBytes>
+  private let outputSubject: OutputSubject<ReceivedBytes>
   /// Only the thread that plays uses this lock.
   private let state: Guarded<State>
 
   init(
-    _ monitor: DeviceMonitor, _ output: Activating<GNSSObservation, HardwareError>,
+    _ monitor: DeviceMonitor, _ output: ActivationContext<GNSSObservation, HardwareError>,
     remembers: Bool, counted: ReceiverCounters,
-    _ identification: ReceiverIdentification, tap: Tap<ReceivedBytes>, on machine: Machine
+    _ identification: ReceiverIdentification, outputSubject: OutputSubject<ReceivedBytes>, on machine: Machine
   ) {
     self.output = output
     self.machine = machine
     self.counted = counted
     before = counted.present
     self.identification = identification
-    self.tap = tap
+    self.outputSubject = outputSubject
     state = Guarded(
       State(
         run: ReceiverRun(
@@ -56,7 +56,7 @@ final class ReplayedReceiver: ReplayRun {
     }
     identification.heard(speech)
     for observation in observations { output.send(observation) }
-    tap.forward()?(sentences)
+    outputSubject.forward()?(sentences)
   }
 
   private func endEpoch() {

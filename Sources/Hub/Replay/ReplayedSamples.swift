@@ -5,12 +5,12 @@ import Publishing
 /// left.
 final class ReplayedSamples<Sample: Sendable>: ReplayRun {
   private let monitor: DeviceMonitor
-  private let run: Activating<Sample, HardwareError>
+  private let run: ActivationContext<Sample, HardwareError>
   private let count: @Sendable (Sample) -> Void
 
   /// - Parameter count: called for each sample
   init(
-    _ monitor: DeviceMonitor, _ run: Activating<Sample, HardwareError>,
+    _ monitor: DeviceMonitor, _ run: ActivationContext<Sample, HardwareError>,
     counting count: @escaping @Sendable (Sample) -> Void
   ) {
     self.monitor = monitor

@@ -8,7 +8,7 @@ extension Hub {
   /// while the position is certain enough, and wake before it is not. On a board with an inertial sensor, dead
   /// reckoning continues the position while the board moves. With a sensor that waits for motion, only that sensor is
   /// awake while the board stands still.
-  public func fixes(errorMetres: Double, within: Duration) -> Deferred<ScheduledFix, Never> {
+  public func fixes(errorMetres: Double, within: Duration) -> Deferred<RequestedFix, Never> {
     Deferred { [self] holders in
       LazyPublisher(deriving: holders.label, clock: machine.clock) { [self] (run) throws(Never) in
         let fixes = BoundedFixes(ErrorBound(metres: errorMetres, within: within), on: self, run)
@@ -20,7 +20,7 @@ extension Hub {
   /// The devices that dead reckoning needs; `nil` on a board without an inertial sensor for it.
   fileprivate var reckoning: LazyPublisher<Void, Never>? {
     let kinds = Set([StatePart.attitude]).kinds(on: board)
-    return kinds.isEmpty ? nil : waker(kinds)
+    return kinds.isEmpty ? nil : powerLease(kinds)
   }
 }
 
@@ -45,12 +45,12 @@ private final class BoundedFixes: Sendable {
   private static let look = Duration.seconds(1)
 
   private let hub: Hub
-  private let run: Activating<ScheduledFix, Never>
+  private let run: ActivationContext<RequestedFix, Never>
   private let schedule: MutableProperty<Schedule>
   private let state: Guarded<State>
   private var clock: any MonotonicTimeSource { hub.machine.clock }
 
-  init(_ bound: ErrorBound, on hub: Hub, _ run: Activating<ScheduledFix, Never>) {
+  init(_ bound: ErrorBound, on hub: Hub, _ run: ActivationContext<RequestedFix, Never>) {
     self.hub = hub
     self.run = run
     schedule = MutableProperty(bound.schedule)
@@ -73,7 +73,7 @@ private final class BoundedFixes: Sendable {
     }
   }
 
-  private func receive(_ fix: ScheduledFix) {
+  private func receive(_ fix: RequestedFix) {
     let now = clock.now
     let mustDeliver = state.withLock { state in
       state.bound.receive(ErrorBound.Estimate(fix.state, isStill: fix.isStill), at: now)
@@ -102,7 +102,7 @@ private final class BoundedFixes: Sendable {
     }
     guard let reckoning = hub.reckoning else { return }
     let holders = run.holders.map { $0.wanting([.attitude]) }
-    let states = hub.overheardStates.subscribe(as: "reckoning", receiveValue: { [weak self] in self?.look(at: $0) })
+    let states = hub.observedStates.subscribe(as: "reckoning", receiveValue: { [weak self] in self?.look(at: $0) })
     let lease = reckoning.subscribe(as: holders, receiveValue: { _ in })
     let isTooLate = state.withLock { state in
       if state.isOver || state.lease != nil { return true }
@@ -120,15 +120,15 @@ private final class BoundedFixes: Sendable {
     guard present.mode == .deadReckoning, state.withLock({ isDue($0, present.at) }),
       let estimate = ErrorBound.Estimate(present, isStill: false)
     else { return }
-    let (now, forecast) = (clock.now, hub.forecast(at: clock.now))
-    let (reckoned, mustDeliver) = state.withLock { state -> (ScheduledFix?, Bool) in
+    let (now, leadTime) = (clock.now, hub.leadTime(at: clock.now))
+    let (reckoned, mustDeliver) = state.withLock { state -> (RequestedFix?, Bool) in
       guard !state.isOver, isDue(state, present.at), let dueAt = state.bound.dueAt else { return (nil, false) }
       state.lookedAt = present.at
-      let lead = min(forecast.lead(state.bound.schedule, dueAt), state.bound.within)
+      let lead = min(leadTime.lead(state.bound.schedule, dueAt), state.bound.within)
       let isChanged = state.bound.review(estimate, lead: lead, at: now)
       let mustDeliver = isChanged && schedule.stage(state.bound.schedule)
       guard state.filter.takes(present.position?.value) else { return (nil, mustDeliver) }
-      let fix = ScheduledFix(
+      let fix = RequestedFix(
         state: present, schedule: state.bound.schedule, due: now,
         isMet: (present.radiusMetres ?? .infinity) <= state.bound.metres, isReckoned: true)
       return (fix, mustDeliver)

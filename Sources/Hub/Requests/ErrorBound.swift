@@ -7,7 +7,7 @@ import MonotonicTime
 /// The bound has the meaning of `accuracy`: the radius that contains 95 % of such positions. The sigma along one axis
 /// must therefore stay below the bound divided by `Confidence.radial`.
 ///
-/// `ScheduledFixes` wakes the receiver earlier, by the time that its starts have taken. The time until the next fix
+/// `FixPlanner` wakes the receiver earlier, by the time that its starts have taken. The time until the next fix
 /// depends on the knowledge in the meantime: a motion sensor without motion, dead reckoning, or only the last speed.
 struct ErrorBound: Sendable {
   /// The assumed acceleration, that of a car in a city, m/s².

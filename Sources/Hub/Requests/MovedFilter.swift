@@ -24,19 +24,19 @@ struct MovedFilter: Sendable {
 }
 
 /// A value that has a position.
-protocol Placed: Sendable {
+protocol Positioned: Sendable {
   var place: FusedState.Position? { get }
 }
 
-extension FusedState: Placed {
+extension FusedState: Positioned {
   var place: Position? { position?.value }
 }
 
-extension ScheduledFix: Placed {
+extension RequestedFix: Positioned {
   var place: FusedState.Position? { state.position?.value }
 }
 
-extension Publisher where Output: Placed, Failure == Never {
+extension Publisher where Output: Positioned, Failure == Never {
   /// Publishes the first value with a position, and each later one that is at least this far from the last published
   /// one.
   func moved(metres: Double) -> Deferred<Output, Never> {

@@ -15,7 +15,7 @@ struct SigmaGrowth: Equatable, Sendable {
   /// The growth for a board that a motion sensor watches, and that has not moved.
   static func still(sigmaMetres: Double) -> SigmaGrowth {
     SigmaGrowth(
-      sigmaMetres: sigmaMetres, metresPerSecond: StandingFix.creepMetresPerHour / 3600, metresPerSecondSquared: 0)
+      sigmaMetres: sigmaMetres, metresPerSecond: ReusedFix.creepMetresPerHour / 3600, metresPerSecondSquared: 0)
   }
 
   /// The position's sigma after some seconds.

@@ -247,8 +247,8 @@ extension ViewRequest {
 
   /// Fixes in the requested form.
   public func filtered(
-    _ fixes: Deferred<ScheduledFix, Never>, clock: any MonotonicTimeSource
-  ) -> Deferred<ScheduledFix, Never> {
+    _ fixes: Deferred<RequestedFix, Never>, clock: any MonotonicTimeSource
+  ) -> Deferred<RequestedFix, Never> {
     collected(distanceMetres.map { fixes.moved(metres: $0) } ?? fixes, clock)
   }
 

@@ -4,30 +4,30 @@ import Publishing
 
 extension Hub {
   /// Scheduled fixes. A subscription wakes the receivers for each fix. They sleep as soon as the fix is good enough.
-  public func fixes(on schedule: Schedule) -> Deferred<ScheduledFix, Never> {
+  public func fixes(on schedule: Schedule) -> Deferred<RequestedFix, Never> {
     fixes(on: MutableProperty(schedule).readOnly)
   }
 
   /// Fixes on a schedule that its owner can change. After a change, the next fix is due one interval later.
-  public func fixes(on schedule: Property<Schedule>) -> Deferred<ScheduledFix, Never> {
-    scheduledFixes.fixes(on: schedule)
+  public func fixes(on schedule: Property<Schedule>) -> Deferred<RequestedFix, Never> {
+    fixPlanner.fixes(on: schedule)
   }
 
   /// The receiver whose starts determine how early to wake: the one that gives the fixes, or gave the last one.
   var fixMonitor: DeviceMonitor? { receivers.taken?.reader.monitor }
 
-  var fixBook: PowerBook? { fixMonitor?.book }
+  var fixHistory: UsageHistory? { fixMonitor?.usageHistory }
 
   private var fixMonitors: [DeviceMonitor] { receivers.candidates.map(\.reader.monitor) }
 
   /// The fused state while devices are awake. Wakes nothing.
-  var overheardStates: LazyPublisher<FusedState, Never> { fused }
+  var observedStates: LazyPublisher<FusedState, Never> { fused }
 
   /// Keeps the receivers awake.
   ///
   /// - Parameter holders: all clients whose fix is due
   func leaseForFixes(as holders: Holders) -> Subscription {
-    waker(Set([StatePart.position]).kinds(on: board)).subscribe(as: holders, receiveValue: { _ in })
+    powerLease(Set([StatePart.position]).kinds(on: board)).subscribe(as: holders, receiveValue: { _ in })
   }
 
   /// Takes or ends leases of scheduled fixes.
@@ -42,7 +42,7 @@ extension Hub {
   /// for schedules.
   func expectWake(at instant: MonotonicInstant?) {
     for receiver in receivers.candidates.map(\.reader) where receiver.monitor.expectWake(at: instant) {
-      receiver.device.source.reconsiderLinger()
+      receiver.device.source.reconsiderIdleTimeout()
     }
   }
 
@@ -54,12 +54,12 @@ extension Hub {
   }
 
   /// The limits that the receivers' budgets set on fixes.
-  var relaxation: Relaxation { fixMonitors.reduce(.none) { $0.and($1.relaxation) } }
+  var degradation: Degradation { fixMonitors.reduce(.none) { $0.and($1.degradation) } }
 
-  func forecast(at now: MonotonicInstant) -> FixForecast {
-    FixForecast(
-      now: now, restingSince: fixMonitor?.restingSince, times: fixBook?.acquisitions ?? AcquisitionTimes(),
-      restarts: fixBook?.learned.restarts ?? RestartCosts())
+  func leadTime(at now: MonotonicInstant) -> FixLeadTime {
+    FixLeadTime(
+      now: now, restingSince: fixMonitor?.restingSince, times: fixHistory?.acquisitions ?? AcquisitionTimes(),
+      restarts: fixHistory?.learned.restarts ?? RestartCosts())
   }
 }
 

@@ -17,9 +17,9 @@ public struct Schedule: Equatable, Sendable {
   /// The maximum age of a known fix that is enough, whichever client it was for; `nil` to require a new one.
   public var maxAge: Duration?
   /// Whether the last fix may be repeated while nothing moves.
-  var takesStanding = true
-  /// Whether a fix may be later or less accurate if energy is short. Requests for warnings are not relaxed.
-  var isRelaxable = true
+  var takesReusedFix = true
+  /// Whether a fix may be later or less accurate if energy is short. Requests for warnings are not degraded.
+  var isDegradable = true
 
   public init(every: Duration, accuracyMetres: Double? = nil, within: Duration = Schedule.usualWithin) {
     self.every = every

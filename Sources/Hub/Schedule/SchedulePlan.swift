@@ -82,8 +82,8 @@ struct SchedulePlan: Sendable {
 
   func schedule(of id: ID) -> Schedule? { index(of: id).map { members[$0].schedule } }
 
-  /// The relaxed form of a client's request; `nil` if it is not relaxed.
-  func relaxed(_ id: ID, _ asked: Schedule) -> Schedule? { schedule(of: id).flatMap { $0 == asked ? nil : $0 } }
+  /// The degraded form of a client's request; `nil` if it is not degraded.
+  func degraded(_ id: ID, _ asked: Schedule) -> Schedule? { schedule(of: id).flatMap { $0 == asked ? nil : $0 } }
 
   /// The index of a client. This is a binary search, because each fix asks for every client.
   private func index(of id: ID) -> Int? {
@@ -108,7 +108,7 @@ struct SchedulePlan: Sendable {
   }
 
   /// Relaxes a client's schedule. It applies from the next fix on; the present wake may already end at that accuracy.
-  mutating func relax(_ id: ID, to schedule: Schedule) {
+  mutating func degrade(_ id: ID, to schedule: Schedule) {
     if let index = index(of: id) { members[index].schedule = schedule }
   }
 

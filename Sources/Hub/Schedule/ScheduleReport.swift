@@ -4,8 +4,8 @@ import MonotonicTime
 public struct ScheduleReport: Equatable, Sendable {
   public var holder: String
   public var schedule: Schedule
-  /// The relaxed form of the request; `nil` if it is not relaxed.
-  public var relaxed: Schedule?
+  /// The degraded form of the request; `nil` if it is not degraded.
+  public var degraded: Schedule?
   public var due: MonotonicInstant
   /// The wake of devices; `nil` if they are already awake, or need not wake.
   public var wake: MonotonicInstant?

@@ -7,7 +7,7 @@
 /// predicts again.
 struct EndOfEpochDetector: Sendable {
   /// A sentence's place in an epoch.
-  struct Place: Equatable, Sendable {
+  struct Position: Equatable, Sendable {
     var code: MessageCode
     /// The number of times that the sentence has come in the epoch, including this one.
     var occurrence: Int
@@ -18,19 +18,19 @@ struct EndOfEpochDetector: Sendable {
   /// The number of consecutive epochs with a sentence after the predicted end that make the prediction wrong.
   private static let toleratedStragglers = 2
 
-  private var candidate: Place?
+  private var candidate: Position?
   private var evidence = 0
   private var neededEvidence = initialEvidence
   /// The sentences of the current epoch. Receivers send fewer than sixteen different ones. Further ones are counted
   /// together, which only makes the prediction more careful.
-  private var seen = InlineArray<16, Place?>(repeating: nil)
-  private var seenBefore = InlineArray<16, Place?>(repeating: nil)
+  private var seen = InlineArray<16, Position?>(repeating: nil)
+  private var seenBefore = InlineArray<16, Position?>(repeating: nil)
   /// The kinds that both of the last two epochs contained. Kinds that come occasionally, such as lists of satellites,
   /// are not expected.
-  private var usual = InlineArray<16, Place?>(repeating: nil)
-  private var last: Place?
+  private var usual = InlineArray<16, Position?>(repeating: nil)
+  private var last: Position?
   /// The predicted end of this epoch.
-  private var predicted: Place?
+  private var predicted: Position?
   private var epochsWithStragglers = 0
 
   /// Records a sentence or message of the current epoch.
@@ -38,7 +38,7 @@ struct EndOfEpochDetector: Sendable {
     var occurrence = 1
     for index in 0..<16 {
       guard var place = seen[index] else {
-        seen[index] = Place(code: code, occurrence: 1)
+        seen[index] = Position(code: code, occurrence: 1)
         break
       }
       if place.code == code {
@@ -48,7 +48,7 @@ struct EndOfEpochDetector: Sendable {
         break
       }
     }
-    last = Place(code: code, occurrence: occurrence)
+    last = Position(code: code, occurrence: occurrence)
   }
 
   /// Whether the sentence has been seen in the current epoch.
@@ -114,7 +114,7 @@ struct EndOfEpochDetector: Sendable {
     }
   }
 
-  private static func count(of code: MessageCode, in places: borrowing InlineArray<16, Place?>) -> Int {
+  private static func count(of code: MessageCode, in places: borrowing InlineArray<16, Position?>) -> Int {
     for index in 0..<16 {
       guard let place = places[index] else { return 0 }
       if place.code == code { return place.occurrence }

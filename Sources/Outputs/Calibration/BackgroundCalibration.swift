@@ -45,7 +45,7 @@ public final class BackgroundCalibration: Sendable {
   private func follow(_ hub: Hub) {
     let lifetime = Lifetime()
     for case .magnetometer(let chip) in hub.board.devices where begin(chip) {
-      hub.overheardFields(of: chip.id)?.subscribe(
+      hub.observedFields(of: chip.id)?.subscribe(
         as: "calibration", receiveValue: { [weak self] in self?.take($0, of: chip.id) }
       ).store(in: lifetime)
     }

@@ -52,7 +52,7 @@ struct CasterAnswer {
   /// Recognises a server of another protocol by its first bytes, without waiting for a line.
   private func requireText() throws(CasterError) {
     // This is a TLS alert: the server rejects clients without TLS.
-    if line.first == 0x15 { throw .speaksTLS }
+    if line.first == 0x15 { throw .usesTLS }
     guard line.allSatisfy({ $0 >= 0x20 || $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\t") }) else {
       throw .noCaster("")
     }

@@ -17,14 +17,14 @@ enum CasterError: Error, Equatable {
   case moved(to: String)
   case refused(String)
   case noCaster(String)
-  case speaksTLS
+  case usesTLS
   case noCorrections
 
   /// Whether only the owner of the board or of the caster can solve this. A prompt retry would be a nuisance.
   var isRefusal: Bool {
     switch self {
     case .stopped, .unknownHost, .unreachable, .silent, .closed, .broken: false
-    case .unreadablePassword, .unauthorised, .noSuchMountPoint, .moved, .refused, .noCaster, .speaksTLS, .noCorrections:
+    case .unreadablePassword, .unauthorised, .noSuchMountPoint, .moved, .refused, .noCaster, .usesTLS, .noCorrections:
       true
     }
   }
@@ -57,7 +57,7 @@ enum CasterError: Error, Equatable {
     case .refused(let text): "it answers '\(text)'"
     case .noCaster(let text):
       "what listens there is no NTRIP caster\(text.isEmpty ? "" : ": it says '\(text)'"); 2101 is the usual port"
-    case .speaksTLS: "it speaks TLS there, which the hub does not: casters have another port without, 2101 as a rule"
+    case .usesTLS: "it speaks TLS there, which the hub does not: casters have another port without, 2101 as a rule"
     case .noCorrections: "the data is no RTCM 3: choose a mount point whose format is RTCM 3"
     }
   }

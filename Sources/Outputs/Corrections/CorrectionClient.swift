@@ -16,7 +16,7 @@ final class CorrectionClient: Sendable {
     var isRunning = false
     /// Whether this client has been replaced or removed.
     var isOver = false
-    var pace = ReconnectPace()
+    var backoff = ReconnectBackoff()
     /// The earliest time of the next request. Without it, each subscriber that comes and goes would cause one.
     var nextTry: MonotonicInstant?
     /// The index of the caster to try.
@@ -66,7 +66,7 @@ final class CorrectionClient: Sendable {
     let error = DetachedThread.start("corrections") { [self] in run() }
     guard error != 0 else { return }
     state.withLock { $0.isRunning = false }
-    corrections.remark("no corrections from \(caster): the system has no thread to give")
+    corrections.setWarning("no corrections from \(caster): the system has no thread to give")
   }
 
   /// Stops permanently. Work in progress reports nothing more.
@@ -111,15 +111,15 @@ final class CorrectionClient: Sendable {
         clock: clock,
         position: { [corrections] in corrections.lastFix.flatMap { PositionSentence.make(of: $0) } })
       error = visit.run { take($0, from: current) }
-    } catch let obstacle {
-      error = obstacle
+    } catch let thrown {
+      error = thrown
     }
     let after = state.withLock { $0.status }
     sayFarewell(to: current, since: before, after, over: clock.now - startedAt)
     if error == .stopped { return }
     let lasted = after.lastAt.map { $0 - startedAt >= CorrectionClient.lasting } ?? false
     state.withLock { state in
-      if lasted { state.pace.reset() }
+      if lasted { state.backoff.reset() }
       if !lasted, state.index + 1 < casters.count {
         // The next caster may be better, and has not been tried yet.
         state.index += 1
@@ -127,7 +127,7 @@ final class CorrectionClient: Sendable {
         return
       }
       state.index = 0
-      let wait = error.isRefusal ? state.pace.afterRefusal() : state.pace.next()
+      let wait = error.isRefusal ? state.backoff.afterRefusal() : state.backoff.next()
       state.nextTry = clock.now + wait
     }
     let text = error.text(of: current)
@@ -135,7 +135,7 @@ final class CorrectionClient: Sendable {
       status.phase = .waiting
       status.reason = text
     }
-    if !isOver { corrections.remark(text) }
+    if !isOver { corrections.setWarning(text) }
   }
 
   private func take(_ event: CasterVisit.Event, from current: CasterSettings) {
@@ -163,7 +163,7 @@ final class CorrectionClient: Sendable {
       corrections.queue.put(bytes)
       guard isFirst else { return }
       sink.write(.notice, "\(id): corrections come from \(current)", fields: fields)
-      corrections.remark(nil)
+      corrections.setWarning(nil)
     }
   }
 

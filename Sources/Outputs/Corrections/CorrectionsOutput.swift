@@ -72,7 +72,7 @@ public final class CorrectionsOutput: Service {
       // The supply is removed, unless another client has replaced this one.
       if !new.contains(where: { $0.client.corrections === supply.client.corrections }) {
         supply.client.corrections.note(nil)
-        supply.client.corrections.remark(nil)
+        supply.client.corrections.setWarning(nil)
       }
     }
   }

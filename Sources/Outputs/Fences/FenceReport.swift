@@ -20,7 +20,7 @@ enum FenceReport {
   ///
   /// - Parameter added: the names of the fences that were added while the hub ran
   static func write(
-    _ fences: [FenceOutlook], added: [String] = [], at now: MonotonicInstant, to json: inout JSONWriter
+    _ fences: [FenceSnapshot], added: [String] = [], at now: MonotonicInstant, to json: inout JSONWriter
   ) {
     begin(&json)
     for fence in fences {

@@ -22,7 +22,7 @@ public final class Fences: Sendable {
   private struct State {
     var list = FenceList()
     /// The watches, in the order of the list.
-    var lookouts: [FenceLookout] = []
+    var fenceMonitors: [FenceMonitor] = []
     var hub: Hub?
     var service: Service?
   }
@@ -39,7 +39,7 @@ public final class Fences: Sendable {
   var changes: Property<[FenceStatus]> { latest.readOnly }
 
   /// The status of all fences, with the last fix and the time of the next fix.
-  var outlooks: [FenceOutlook] { state.withLock { $0.lookouts }.map(\.outlook) }
+  var snapshots: [FenceSnapshot] { state.withLock { $0.fenceMonitors }.map(\.snapshot) }
 
   /// The names of the fences that were added, in this run or an earlier one.
   var addedNames: [String] { state.withLock { $0.list.addedNames } }
@@ -99,44 +99,44 @@ public final class Fences: Sendable {
     let (settings, memory) = state.withLock { ($0.list.all, $0.service?.memory) }
     // This is outside the lock, because fixes wait for it.
     let sides = memory?.sides(of: settings) ?? [:]
-    let (gone, new, hub) = state.withLock { state -> ([FenceLookout], [FenceLookout], Hub?) in
+    let (gone, new, hub) = state.withLock { state -> ([FenceMonitor], [FenceMonitor], Hub?) in
       guard let service = state.service else { return ([], [], nil) }
-      let old = state.lookouts
-      var new: [FenceLookout] = []
-      state.lookouts = state.list.all.map { settings in
+      let old = state.fenceMonitors
+      var new: [FenceMonitor] = []
+      state.fenceMonitors = state.list.all.map { settings in
         if let same = old.first(where: { $0.settings == settings }) { return same }
-        let lookout = FenceLookout(settings, rememberedSide: sides[settings.name], clock: clock) {
+        let fenceMonitor = FenceMonitor(settings, rememberedSide: sides[settings.name], clock: clock) {
           [weak self] status in
           service.report(status)
           self?.tell()
           service.memory?.keep { [weak self] in self?.known ?? [] }
         }
-        new.append(lookout)
-        return lookout
+        new.append(fenceMonitor)
+        return fenceMonitor
       }
-      let present = state.lookouts
+      let present = state.fenceMonitors
       return (old.filter { one in !present.contains { $0 === one } }, new, state.hub)
     }
-    for lookout in gone { lookout.end() }
+    for fenceMonitor in gone { fenceMonitor.end() }
     if !gone.isEmpty || !new.isEmpty { tell() }
-    if let hub { for lookout in new { lookout.begin(on: hub) } }
+    if let hub { for fenceMonitor in new { fenceMonitor.begin(on: hub) } }
   }
 
   func end() {
     let gone = state.withLock { state in
       defer { state = State() }
-      return state.lookouts
+      return state.fenceMonitors
     }
-    for lookout in gone { lookout.end() }
+    for fenceMonitor in gone { fenceMonitor.end() }
   }
 
   private var known: [(settings: FenceSettings, status: FenceStatus)] {
-    state.withLock { $0.lookouts }.map { ($0.settings, $0.status) }
+    state.withLock { $0.fenceMonitors }.map { ($0.settings, $0.status) }
   }
 
   private func tell() {
     // This is under the lock, so that of two reports at once the later one is delivered last.
-    let mustDeliver = state.withLock { latest.stage($0.lookouts.map(\.status)) }
+    let mustDeliver = state.withLock { latest.stage($0.fenceMonitors.map(\.status)) }
     if mustDeliver { latest.deliver() }
   }
 }

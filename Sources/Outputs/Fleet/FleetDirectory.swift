@@ -20,7 +20,7 @@ final class FleetDirectory: Sendable {
     /// The hubs that have sent no message since then.
     var unheard: Set<String> = []
     /// The reason why the broker is not reached; `nil` if it is.
-    var obstacle: String? = "not reached yet"
+    var problem: String? = "not reached yet"
 
     mutating func isNews(of hub: String) {
       number += 1
@@ -90,14 +90,14 @@ final class FleetDirectory: Sendable {
 
   func end() { connection.end() }
 
-  private func isReached(_ obstacle: String?) {
+  private func isReached(_ problem: String?) {
     let isNew = state.withLock { state in
-      defer { state.obstacle = obstacle }
-      return state.obstacle != obstacle
+      defer { state.problem = problem }
+      return state.problem != problem
     }
     guard isNew else { return }
-    if let obstacle {
-      sink.write(.warning, "the broker \(broker) is not reached, and tried again: \(obstacle)")
+    if let problem {
+      sink.write(.warning, "the broker \(broker) is not reached, and tried again: \(problem)")
     } else {
       sink.write(.notice, "the broker \(broker) is reached")
     }
@@ -118,7 +118,7 @@ final class FleetDirectory: Sendable {
     json.member("class", literal: "FLEET")
     json.member("news", "\(run)-\(state.number)")
     json.member("whole", known == nil)
-    json.member("obstacle", state.obstacle.map(Text.printable))
+    json.member("obstacle", state.problem.map(Text.printable))
     json.key("hubs")
     json.beginArray()
     for (name, number) in state.numbers where number > known ?? 0 { state.listing.hubs[name]?.write(name, to: &json) }

@@ -19,7 +19,7 @@ public final class FleetPage: Service {
   private let offer: HTTPOutput.Offer
   private let broker: BrokerAddress
   private let directory: FleetDirectory
-  private let looks: FleetLooks
+  private let views: FleetViews
   private let sink: JournalSink
   private let budget: DescriptorBudget
 
@@ -40,7 +40,7 @@ public final class FleetPage: Service {
     if let warning = port.tokenFile.flatMap(SecretFile.warning) { sink.write(.warning, "the token: \(warning)") }
     broker = options.broker
     directory = FleetDirectory(options, topic: topic, hub: hub, sink: sink)
-    looks = FleetLooks(options, topic: topic, user: user)
+    views = FleetViews(options, topic: topic, user: user)
     self.sink = sink
     self.budget = budget
   }
@@ -54,8 +54,8 @@ public final class FleetPage: Service {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     let serving = HTTPServing(
       "fleet", offer, places: budget.http, traffic: OutputTraffic(), sink: sink, on: group
-    ) { [directory, looks, broker] streams in
-      FleetRoutes(directory: directory, looks: looks, broker: broker.host, streams: streams).all
+    ) { [directory, views, broker] streams in
+      FleetRoutes(directory: directory, views: views, broker: broker.host, streams: streams).all
     }
     let isOpen = await serving.isOpen
     if isOpen { try? await gracefulShutdown() }

@@ -11,7 +11,7 @@ struct FleetRoutes {
   private static let mostOpen = 16
 
   let directory: FleetDirectory
-  let looks: FleetLooks
+  let views: FleetViews
   /// The broker's address, for people.
   let broker: String
   let streams: EventStreams
@@ -37,7 +37,7 @@ struct FleetRoutes {
         return try streams.response(to: request, context, valueLimit: 2 * FleetRoutes.mostOpen) { holder, queue in
           let lifetime = Lifetime()
           for hub in hubs {
-            looks.news(of: hub).subscribe(as: holder, receiveValue: { queue.send(FleetRoutes.event(hub, $0)) })
+            views.news(of: hub).subscribe(as: holder, receiveValue: { queue.send(FleetRoutes.event(hub, $0)) })
               .store(in: lifetime)
           }
           return lifetime
@@ -58,7 +58,7 @@ struct FleetRoutes {
     return names
   }
 
-  private static func event(_ hub: String, _ news: FleetLook.News) -> ByteBuffer {
+  private static func event(_ hub: String, _ news: FleetView.News) -> ByteBuffer {
     var json = JSONWriter()
     json.beginObject()
     json.member("hub", hub)
@@ -68,7 +68,7 @@ struct FleetRoutes {
       json.value(text)
       // A later viewer first gets the last state, which may be old.
       json.member("age", (MonotonicClock().now - at).inSeconds, decimals: 3)
-    case .obstacle(let reason): json.member("obstacle", Text.printable(reason))
+    case .error(let reason): json.member("obstacle", Text.printable(reason))
     }
     json.endObject()
     var event = ByteBuffer(string: "data: ")

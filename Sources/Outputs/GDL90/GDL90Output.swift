@@ -10,7 +10,7 @@ import ServiceLifecycle
 /// The hub cannot know whether a tablet listens, so datagrams are no reason to power a device. They are sent while
 /// other clients keep the devices awake, unless the board file says `keepsAwake`.
 public final class GDL90Output: Service {
-  private struct Pace {
+  private struct SendTimes {
     var nextPosition: MonotonicInstant?
     var nextAttitude: MonotonicInstant?
   }
@@ -47,11 +47,11 @@ public final class GDL90Output: Service {
     let lifetime = Lifetime()
     let datagrams = SentenceDatagrams(
       to: target, traffic: host.traffic.nmea, sink: sink, title: "GDL 90", things: "messages")
-    let pace = Guarded(Pace())
+    let times = Guarded(SendTimes())
     let send = { @Sendable (state: FusedState) in
       // After the devices have gone to sleep, the last position is not the present one.
       guard state.mode != .asleep else { return }
-      let bytes = pace.withLock { GDL90Output.due(state, &$0) }.flatMap(\.frame)
+      let bytes = times.withLock { GDL90Output.due(state, &$0) }.flatMap(\.frame)
       if !bytes.isEmpty { bytes.withUnsafeBufferPointer(datagrams.sendTogether) }
     }
     let holder = Holder("gdl90 udp \(target)")
@@ -64,15 +64,15 @@ public final class GDL90Output: Service {
     replace(with: lifetime)
   }
 
-  private static func due(_ state: FusedState, _ pace: inout Pace) -> [GDL90Message] {
+  private static func due(_ state: FusedState, _ times: inout SendTimes) -> [GDL90Message] {
     var messages: [GDL90Message] = []
-    if pace.nextPosition.map({ state.at >= $0 }) ?? true {
+    if times.nextPosition.map({ state.at >= $0 }) ?? true {
       // A state that comes slightly early is sent too.
-      pace.nextPosition = state.at + .milliseconds(950)
+      times.nextPosition = state.at + .milliseconds(950)
       messages += GDL90Report.position(of: state)
     }
-    if pace.nextAttitude.map({ state.at >= $0 }) ?? true {
-      pace.nextAttitude = state.at + .milliseconds(190)
+    if times.nextAttitude.map({ state.at >= $0 }) ?? true {
+      times.nextAttitude = state.at + .milliseconds(190)
       if let attitude = GDL90Report.attitude(of: state) { messages.append(attitude) }
     }
     return messages

@@ -18,15 +18,15 @@ final class GPSDMoments: Sendable {
     /// The number of clients that receive these objects.
     var listeners = 0
     /// Decides which states are sent: the same ones for all clients, whenever they connected.
-    var pace = EpochPace()
+    var rate = EpochRate()
     /// Whether the last written object has a position, or says that there is none.
     var statesPosition = false
-    var positionTime = GrowingTime()
+    var positionTime = MonotonicUTCFilter()
     /// The time of the last sent position. An epoch without a position does not repeat it.
     var lastPosition: MonotonicInstant?
-    var errorsTime = GrowingTime()
-    var skyTime = GrowingTime()
-    var attitudeTime = GrowingTime()
+    var errorsTime = MonotonicUTCFilter()
+    var skyTime = MonotonicUTCFilter()
+    var attitudeTime = MonotonicUTCFilter()
     /// The time of the last sent epoch.
     var lastEpoch: MonotonicInstant?
     /// When the satellites last came first.
@@ -72,8 +72,8 @@ final class GPSDMoments: Sendable {
   func enter(after present: FusedState?) {
     state.withLock { state in
       if state.listeners == 0 {
-        state.pace = EpochPace()
-        if let present { _ = state.pace.take(present) }
+        state.rate = EpochRate()
+        if let present { _ = state.rate.take(present) }
       }
       state.listeners += 1
     }
@@ -85,7 +85,7 @@ final class GPSDMoments: Sendable {
   func withBytes(of fused: FusedState, _ body: (UnsafeBufferPointer<UInt8>, _ statesPosition: Bool) -> Void) {
     encoding.withBytes(
       at: fused.at,
-      encode: { json in state.withLock { if $0.pace.take(fused) { write(fused, &$0, to: &json) } } }
+      encode: { json in state.withLock { if $0.rate.take(fused) { write(fused, &$0, to: &json) } } }
     ) { bytes in
       if !bytes.isEmpty { body(bytes, state.withLock { $0.statesPosition }) }
     }

@@ -9,7 +9,7 @@ import Publishing
 /// A client of the gpsd protocol.
 final class GPSDSession: StreamSession {
   /// The pace at which the attitude is subscribed.
-  private struct AttitudePace: Equatable {
+  private struct AttitudeRate: Equatable {
     /// The rate; `nil` for the board's own.
     var rateHz: Double?
     var isForIMUAlone: Bool
@@ -22,11 +22,11 @@ final class GPSDSession: StreamSession {
     var devices: Subscription?
     var states: Subscription?
     var attitudes: Subscription?
-    var attitudePace: AttitudePace?
+    var attitudeRate: AttitudeRate?
     /// The subscription to the one receiver that the client watches, if there are several.
     var epochs: Subscription?
     var epochsOf: GPSDDevice?
-    var epochTime = GrowingTime()
+    var epochTime = MonotonicUTCFilter()
     var sentences: Subscription?
     var feed = ReceiverFeed()
     /// The receiver of the sentences; empty for the selected one.
@@ -36,8 +36,8 @@ final class GPSDSession: StreamSession {
     /// The client's view of the state; `nil` if it wants no positions.
     var moments: GPSDMoments?
     /// Rejects positions that the client already has.
-    var positionTime = GrowingTime()
-    var attitudeTime = GrowingTime()
+    var positionTime = MonotonicUTCFilter()
+    var attitudeTime = MonotonicUTCFilter()
     var lastReport: MonotonicInstant?
     /// The devices as last sent to the client.
     var activity: GPSDActivations.Activity?
@@ -242,7 +242,7 @@ final class GPSDSession: StreamSession {
   }
 
   private func greet(
-    _ bytes: UnsafeBufferPointer<UInt8>, _ times: WritableKeyPath<State, GrowingTime>, _ time: UTCTime?,
+    _ bytes: UnsafeBufferPointer<UInt8>, _ times: WritableKeyPath<State, MonotonicUTCFilter>, _ time: UTCTime?,
     of instant: MonotonicInstant
   ) {
     state.withLock { state in
@@ -297,16 +297,16 @@ final class GPSDSession: StreamSession {
   private func followAttitudes(_ watch: GPSDWatch) {
     let isOfIMU = subject(of: watch).isOfIMU
     let isWanted = watch.wantsReports && (watch.device == nil || isOfIMU)
-    let pace = isWanted ? AttitudePace(rateHz: watch.attitudeRateHz, isForIMUAlone: isOfIMU) : nil
-    let present = state.withLock { $0.attitudePace }
-    if pace == present { return }
-    let new = pace.map { pace in
-      output.host.attitudes(rateHz: pace.rateHz, besideReceiver: pace.rateHz != nil || pace.isForIMUAlone).subscribe(
+    let rate = isWanted ? AttitudeRate(rateHz: watch.attitudeRateHz, isForIMUAlone: isOfIMU) : nil
+    let present = state.withLock { $0.attitudeRate }
+    if rate == present { return }
+    let new = rate.map { rate in
+      output.host.attitudes(rateHz: rate.rateHz, besideReceiver: rate.rateHz != nil || rate.isForIMUAlone).subscribe(
         as: holder, receiveValue: { [weak self] in self?.sendAttitude($0) })
     }
     // The new subscription begins before the old one ends: a new pace is no reason for a power cycle.
     let old = state.withLock { state in
-      defer { (state.attitudes, state.attitudePace) = (new, pace) }
+      defer { (state.attitudes, state.attitudeRate) = (new, rate) }
       return state.attitudes
     }
     old?.cancel()

@@ -28,7 +28,7 @@ final class DeviceHolds: Sendable {
 
   private struct Entry {
     var device: String
-    var user: PlaceUser
+    var user: SlotUser
     var holder: String
     var lease: Subscription
     var timer: ScheduledAction
@@ -43,7 +43,7 @@ final class DeviceHolds: Sendable {
   init(host: HubHost, clock: any MonotonicTimeSource = MonotonicClock()) {
     self.host = host
     self.clock = clock
-    host.placeHolders.add(self)
+    host.slotOwners.add(self)
     clock.onResume { [weak self] in self?.resume(after: $0) }.store(in: lifetime)
   }
 
@@ -57,13 +57,13 @@ final class DeviceHolds: Sendable {
 
   /// Keeps a device awake, if its user may have another hold.
   func hold(
-    _ device: String, for duration: Duration, as holder: String, of user: PlaceUser
+    _ device: String, for duration: Duration, as holder: String, of user: SlotUser
   ) throws(Refusal) -> Hold {
     // This check comes before the device wakes, and is repeated afterwards, because a refused request must not wake a
     // device.
     if let reason = entries.withLock({ DeviceHolds.refusal(of: user, $0) }) { throw Refusal(reason: reason) }
     let id = DeviceHolds.newIdentifier()
-    let lease = host.wakefulness(of: device).subscribe(as: Holder(holder), receiveValue: { _ in })
+    let lease = host.powerLease(of: device).subscribe(as: Holder(holder), receiveValue: { _ in })
     let end = clock.now + duration
     let timer = clock.schedule(at: end) { [weak self] in self?.isOver(id) }
     let refusal = entries.withLock { entries -> String? in
@@ -80,7 +80,7 @@ final class DeviceHolds: Sendable {
     return Hold(id: id, device: device, holder: holder, remaining: duration)
   }
 
-  private static func refusal(of user: PlaceUser, _ entries: [String: Entry]) -> String? {
+  private static func refusal(of user: SlotUser, _ entries: [String: Entry]) -> String? {
     user.refusal(to: limit, among: entries.values.lazy.map(\.user))
   }
 
@@ -154,6 +154,6 @@ final class DeviceHolds: Sendable {
   }
 }
 
-extension DeviceHolds: PlaceHolding {
-  var placeKind: String { "holds" }
+extension DeviceHolds: SlotOwner {
+  var slotKind: String { "holds" }
 }

@@ -19,11 +19,11 @@ final class EventStreams: Sendable {
   }
 
   private let traffic: OutputTraffic.Kind
-  private let places: StreamPlaces
+  private let places: StreamSlots
   private let connections: HTTPConnections
   private let streams = Guarded(Streams())
 
-  init(traffic: OutputTraffic.Kind, places: StreamPlaces, connections: HTTPConnections) {
+  init(traffic: OutputTraffic.Kind, places: StreamSlots, connections: HTTPConnections) {
     self.traffic = traffic
     self.places = places
     self.connections = connections
@@ -57,7 +57,7 @@ final class EventStreams: Sendable {
     to request: Request, _ context: HTTPContext, valueLimit: Int = EventQueue.usualValueLimit,
     _ subscribe: @escaping @Sendable (_ holder: Holder, _ queue: EventQueue) -> Lifetime
   ) throws -> Response {
-    let place = try place(for: context)
+    let slot = try slot(for: context)
     return Response(
       status: .ok,
       // The last header tells nginx not to collect events before it sends them.
@@ -66,12 +66,12 @@ final class EventStreams: Sendable {
       ],
       body: ResponseBody { [self] writer in
         try await stream(request, context, EventQueue(valueLimit: valueLimit, traffic: traffic), subscribe, to: &writer)
-        withExtendedLifetime(place) {}
+        withExtendedLifetime(slot) {}
       })
   }
 
-  private func place(for context: HTTPContext) throws -> StreamPlace {
-    do throws(StreamPlaces.Refusal) {
+  private func slot(for context: HTTPContext) throws -> StreamSlot {
+    do throws(StreamSlots.Refusal) {
       return try places.take(for: context.address)
     } catch {
       traffic.clientRefused()
@@ -89,7 +89,7 @@ final class EventStreams: Sendable {
     to request: Request, _ context: HTTPContext, of values: Deferred<Value, Never>,
     _ document: @escaping @Sendable (Value?) -> ByteBuffer
   ) throws -> Response {
-    let place = try place(for: context)
+    let slot = try slot(for: context)
     let known = Guarded<Value?>(nil)
     let (received, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let lease = values.subscribe(
@@ -111,7 +111,7 @@ final class EventStreams: Sendable {
           lease.cancel()
           connections.streams(context.channel, false)
           traffic.clientLeft()
-          withExtendedLifetime(place) {}
+          withExtendedLifetime(slot) {}
         }
         try await request.body.consumeWithInboundCloseHandler { _ in
           for await _ in received {}

@@ -52,7 +52,7 @@ final class HTTPConnections: Sendable {
   ) {
     self.patience = patience
     self.reportStalled = reportStalled
-    limit = min(places, StreamPlaces.most + HTTPConnections.reserve)
+    limit = min(places, StreamSlots.most + HTTPConnections.reserve)
     streamLimit = limit - min(limit / 2, HTTPConnections.reserve)
     self.traffic = traffic
     self.report = report

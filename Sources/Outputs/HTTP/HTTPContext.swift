@@ -19,12 +19,12 @@ struct HTTPContext: RequestContext {
   }
 
   /// The user that a place is counted for: an account, if this machine can tell, or another machine.
-  var user: PlaceUser {
+  var user: SlotUser {
     guard let address else { return .machine([]) }
     if let client = HTTPContext.end(channel.remoteAddress), let server = HTTPContext.end(channel.localAddress),
       let account = LocalTCPUser.find(of: client, to: server)
     {
-      return PlaceUser(account: account)
+      return SlotUser(account: account)
     }
     return .machine(address.machine)
   }

@@ -90,7 +90,7 @@ final class HTTPServing: Sendable {
       )
     }
     self.connections = connections
-    let places = StreamPlaces(limit: connections.streamLimit) {
+    let places = StreamSlots(limit: connections.streamLimit) {
       sink.write(.warning, "event streams are refused: \($0)")
     }
     let streams = EventStreams(traffic: traffic.events, places: places, connections: connections)

@@ -20,8 +20,8 @@ final class HubEvents: Sendable {
     self.streams = streams
   }
 
-  func response(to request: Request, _ context: HTTPContext, _ wish: EventWish) throws -> Response {
-    guard case .values(let view) = wish else {
+  func response(to request: Request, _ context: HTTPContext, _ wanted: EventRequest) throws -> Response {
+    guard case .values(let view) = wanted else {
       return try streams.response(to: request, context) { [self] holder, queue in
         let lifetime = Lifetime()
         subscribeToFences(as: holder, lifetime, queue)
@@ -41,7 +41,7 @@ final class HubEvents: Sendable {
         receiveState: { [states] state in
           queue.send(states.event(at: state.at) { StateReport.write(state, to: &$0) })
         },
-        receiveFix: { fix in queue.send(fixes.event(at: fix.state.at) { ScheduledFixReport.write(fix, to: &$0) }) }
+        receiveFix: { fix in queue.send(fixes.event(at: fix.state.at) { RequestedFixReport.write(fix, to: &$0) }) }
       ).store(in: lifetime)
       if case .states(let rateHz, let parts) = view.form {
         subscribeToSkies(as: holder, rateHz: rateHz, parts: parts, lifetime, queue)
@@ -85,7 +85,7 @@ final class HubEvents: Sendable {
     as holder: Holder, rateHz: Double?, parts: Set<StatePart>, _ lifetime: Lifetime, _ queue: EventQueue
   ) {
     // An epoch without satellites must not replace one with satellites.
-    let epochs = parts.kinds(on: host.hub.value.board).contains(.receiver) ? host.epochs : host.overheardEpochs
+    let epochs = parts.kinds(on: host.hub.value.board).contains(.receiver) ? host.epochs : host.observedEpochs
     epochs.compactMap { $0.sky.isEmpty ? nil : $0 }.throttled(
       to: .nanoseconds(Int64(1e9 / (rateHz ?? host.hub.value.board.stateRateHz)))
     ).subscribe(

@@ -26,15 +26,15 @@ enum HubRoutes {
         let state = host.hub.value.knownState(at: host.now)
         return HTTPDocument.json(to: request) { StateReport.write(state, of: host, to: &$0) }
       },
-      HTTPRoute(.get, "events", asking: EventWish.words) { request, context in
-        try events.response(to: request, context, try EventWish(request))
+      HTTPRoute(.get, "events", asking: EventRequest.words) { request, context in
+        try events.response(to: request, context, try EventRequest(request))
       },
       HTTPRoute(.get, "devices") { request, _ in
         HTTPDocument.json(to: request) { DevicesReport.write(host, to: &$0) }
       },
       HTTPRoute(.get, "fences") { request, _ in
         HTTPDocument.json(to: request) {
-          FenceReport.write(host.fences.outlooks, added: host.fences.addedNames, at: host.now, to: &$0)
+          FenceReport.write(host.fences.snapshots, added: host.fences.addedNames, at: host.now, to: &$0)
         }
       },
       HTTPRoute(.get, "metrics") { request, _ in

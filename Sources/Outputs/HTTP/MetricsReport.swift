@@ -79,10 +79,10 @@ enum MetricsReport {
       "device_billed_energy_joules_total", "counter",
       "The same by who caused it: who holds the device, or a policy, in brackets.",
       devices.flatMap { device in
-        device.bills.map { bill in
+        device.energyByClient.map { clientEnergy in
           (
-            "{device=\"\(device.id)\",payer=\"\(PrometheusText.label(bill.payer))\"}",
-            Text.fixed(bill.milliwattHours * 3.6, 6)
+            "{device=\"\(device.id)\",payer=\"\(PrometheusText.label(clientEnergy.payer))\"}",
+            Text.fixed(clientEnergy.milliwattHours * 3.6, 6)
           )
         }
       })
@@ -97,7 +97,7 @@ enum MetricsReport {
       perDevice { $0.budget.map { "\($0.stepCount)" } })
     family(
       "device_linger_seconds", "gauge", "For how long the device would run on if its last subscriber left now.",
-      perDevice { $0.linger.map { Text.fixed($0.seconds, 3) } })
+      perDevice { $0.idleTimeout.map { Text.fixed($0.seconds, 3) } })
     family(
       "device_measured_energy_joules_total", "counter", "How much of that a supply monitor has measured.",
       perDevice { Text.fixed($0.measuredMilliwattHours * 3.6, 6) })
@@ -268,7 +268,7 @@ enum MetricsReport {
       "pulse_quantization_error_seconds", "By how much the last pulse was off, as the receiver says.",
       pulse?.quantisationErrorSeconds, decimals: 12)
 
-    let fences = host.fences.outlooks.map(\.status)
+    let fences = host.fences.snapshots.map(\.status)
     func perFence(_ value: (FenceStatus) -> String?) -> [(labels: String, value: String)] {
       fences.compactMap { fence in value(fence).map { ("{fence=\"\(PrometheusText.label(fence.name))\"}", $0) } }
     }

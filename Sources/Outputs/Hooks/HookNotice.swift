@@ -14,7 +14,7 @@ struct HookNotice: Codable, Equatable, Sendable {
     case failed, works
   }
 
-  struct Place: Codable, Equatable, Sendable {
+  struct Position: Codable, Equatable, Sendable {
     var latitudeDegrees: Double
     var longitudeDegrees: Double
     var sigmaMetres: Double
@@ -35,7 +35,7 @@ struct HookNotice: Codable, Equatable, Sendable {
   var mark: String?
   /// The time by the system's clock.
   var nanosecondsSince1970: Int64
-  var place: Place?
+  var place: Position?
   /// The distance beyond the fence's edge; negative inside the fence.
   var metresBeyond: Double?
 

@@ -189,7 +189,7 @@ public final class HookOutput: Service {
       self.tell(hookEvent, change, status.name) { notice in
         notice.message = FenceOutput.text(event, status)
         guard let fix = status.fix else { return }
-        notice.place = HookNotice.Place(
+        notice.place = HookNotice.Position(
           latitudeDegrees: fix.place.latitudeDegrees, longitudeDegrees: fix.place.longitudeDegrees,
           sigmaMetres: fix.sigmaMetres)
         notice.metresBeyond = status.metresBeyond

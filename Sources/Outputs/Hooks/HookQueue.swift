@@ -19,7 +19,7 @@ struct HookQueue: Sendable {
   private(set) var lostCount = 0
   /// The number of failed attempts for the first notice.
   private(set) var failures = 0
-  private var pace = ReconnectPace()
+  private var backoff = ReconnectBackoff()
   private var retryAt: MonotonicInstant?
   /// The times of the last deliveries.
   private var deliveries: [MonotonicInstant] = []
@@ -49,13 +49,13 @@ struct HookQueue: Sendable {
   mutating func done(_ notice: HookNotice, at now: MonotonicInstant) {
     waiting.removeAll { $0.id == notice.id }
     deliveries.append(now)
-    pace.reset()
+    backoff.reset()
     (retryAt, failures) = (nil, 0)
   }
 
   /// - Parameter isRefusal: the receiver answered and refused the notice
   mutating func failed(at now: MonotonicInstant, isRefusal: Bool) {
     failures += 1
-    retryAt = now + (isRefusal ? pace.afterRefusal() : pace.next())
+    retryAt = now + (isRefusal ? backoff.afterRefusal() : backoff.next())
   }
 }

@@ -25,16 +25,16 @@ final class DeviceLog: Sendable {
   static let lineLimit = 12
   static let window = Duration.seconds(10)
 
-  /// The maximum number of warnings for the owner within `remarkWindow`. Some warnings, such as interference, come and
+  /// The maximum number of warnings for the owner within `warningWindow`. Some warnings, such as interference, come and
   /// go each second.
-  static let remarkLimit = 6
-  static let remarkWindow = Duration.seconds(60)
+  static let warningLimit = 6
+  static let warningWindow = Duration.seconds(60)
 
   private let sink: JournalSink
   private let state = Guarded(State())
   private let latest: LatestStatus
   private let repeated: RepeatedLines
-  private let repeatedRemarks: RepeatedLines
+  private let repeatedWarnings: RepeatedLines
 
   init(sink: JournalSink, clock: any MonotonicTimeSource = MonotonicClock()) {
     self.sink = sink
@@ -47,21 +47,21 @@ final class DeviceLog: Sendable {
         "\(status.id): \(count) more within \(Text.fixed(DeviceLog.window.inSeconds, 0)) s, now \(status.power.rawValue) "
           + "(\(status.reason))", status, to: sink)
     }
-    repeatedRemarks = RepeatedLines(
-      limit: DeviceLog.remarkLimit, within: DeviceLog.remarkWindow, clock: clock
+    repeatedWarnings = RepeatedLines(
+      limit: DeviceLog.warningLimit, within: DeviceLog.warningWindow, clock: clock
     ) { count in
       guard let status = latest.value.withLock({ $0 }) else { return }
       DeviceLog.write(
-        status.remark == nil ? .notice : .warning,
-        "\(status.id): \(count) more remarks within \(Text.fixed(DeviceLog.remarkWindow.inSeconds, 0)) s, now "
-          + (status.remark ?? "none"), status, to: sink)
+        status.warning == nil ? .notice : .warning,
+        "\(status.id): \(count) more remarks within \(Text.fixed(DeviceLog.warningWindow.inSeconds, 0)) s, now "
+          + (status.warning ?? "none"), status, to: sink)
     }
   }
 
   func receive(_ status: DeviceStatus) {
     latest.value.withLock { $0 = status }
-    guard let (priority, message, isRemark) = state.withLock({ state in line(status, &state) }),
-      isRemark ? repeatedRemarks.admit() : priority.isFault || repeated.admit()
+    guard let (priority, message, isWarning) = state.withLock({ state in line(status, &state) }),
+      isWarning ? repeatedWarnings.admit() : priority.isFault || repeated.admit()
     else { return }
     DeviceLog.write(priority, message, status, to: sink)
   }
@@ -79,14 +79,14 @@ final class DeviceLog: Sendable {
 
   private func line(
     _ status: DeviceStatus, _ state: inout State
-  ) -> (priority: JournalSink.Priority, message: String, isRemark: Bool)? {
+  ) -> (priority: JournalSink.Priority, message: String, isWarning: Bool)? {
     let previous = state.previous
     state.previous = status
     defer { if status.power == .tracking { state.trackedWake = status.wakes } }
-    if let remark = status.remark, remark != previous?.remark {
-      return (status.isSupplyStuck ? .error : .warning, "\(status.id): \(remark)", true)
+    if let warning = status.warning, warning != previous?.warning {
+      return (status.isSupplyStuck ? .error : .warning, "\(status.id): \(warning)", true)
     }
-    if status.remark == nil, let over = previous?.remark { return (.notice, "\(status.id): over: \(over)", true) }
+    if status.warning == nil, let over = previous?.warning { return (.notice, "\(status.id): over: \(over)", true) }
     return transition(status, since: previous, &state).map { ($0.0, $0.1, false) }
   }
 

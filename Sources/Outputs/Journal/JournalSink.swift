@@ -32,7 +32,7 @@ public struct JournalSink: Sendable {
   }
 
   private let writer: LogWriter
-  private let tap = LogTap()
+  private let subject = LogSubject()
 
   /// Uses the journal only if systemd connected standard error to it; a terminal or a file gets lines.
   public init() {
@@ -44,11 +44,11 @@ public struct JournalSink: Sendable {
   public func write(_ priority: Priority, _ message: String, fields: [Field] = []) {
     let entry = LogEntry(priority, message, fields: fields)
     writer.write(entry)
-    tap.send(entry)
+    subject.send(entry)
   }
 
   /// Sends each line to an observer when it is logged, on the thread that logs it.
-  func observe(_ receive: @escaping @Sendable (LogEntry) -> Void) -> Subscription { tap.observe(receive) }
+  func observe(_ receive: @escaping @Sendable (LogEntry) -> Void) -> Subscription { subject.observe(receive) }
 
   /// Waits until all lines have been written, but no longer than `limit`. Use it before a process ends.
   ///

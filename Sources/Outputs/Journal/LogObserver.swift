@@ -9,7 +9,7 @@ final class LogObserver: Sendable {
 }
 
 /// The observers of a log.
-final class LogTap: Sendable {
+final class LogSubject: Sendable {
   private let observers = Guarded<[LogObserver]>([])
 
   func observe(_ receive: @escaping @Sendable (LogEntry) -> Void) -> Subscription {

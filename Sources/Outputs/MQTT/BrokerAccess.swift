@@ -24,9 +24,9 @@ struct BrokerAccess: Equatable, Sendable {
   }
 
   /// Reads the password.
-  init(_ options: MQTTOptions) throws(FleetObstacle) {
+  init(_ options: MQTTOptions) throws(FleetError) {
     self.init(host: options.broker.host, port: options.broker.port, identifier: options.identifier)
-    password = try FleetObstacle.password(of: options.username, in: options.passwordFile)
+    password = try FleetError.password(of: options.username, in: options.passwordFile)
     isEncrypted = options.broker.isEncrypted
     username = options.username
     caFile = options.caFile

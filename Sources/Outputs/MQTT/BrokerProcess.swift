@@ -5,7 +5,7 @@ import Glibc
 ///
 /// libmosquitto reads everything that a broker sends. Six bytes from anyone on the line make it abort, and one message
 /// can fill the memory. It therefore runs in a process of its own (`BrokerClient`) with a memory limit. When that
-/// process dies, the hub has lost one connection, and starts the next one at its usual pace. The two exchange records
+/// process dies, the hub has lost one connection, and starts the next one after the usual back-off. The two exchange records
 /// over a socket: `BrokerOrder` to the process, `BrokerReport` back. Passwords go over that socket too, never in
 /// arguments or the environment.
 ///

@@ -3,7 +3,7 @@ import Hub
 /// A hub's earlier names at brokers. Its retained messages under an earlier name are still there.
 public final class FleetMemory: Sendable {
   /// The hub's name at a broker.
-  struct Place: Codable, Equatable, Sendable {
+  struct Address: Codable, Equatable, Sendable {
     var broker: String
     var topic: String
     var hub: String
@@ -24,7 +24,7 @@ public final class FleetMemory: Sendable {
 
     var topics: HubTopics { HubTopics(topic: topic, hub: hub) }
 
-    func isSame(as other: Place) -> Bool { broker == other.broker && topic == other.topic && hub == other.hub }
+    func isSame(as other: Address) -> Bool { broker == other.broker && topic == other.topic && hub == other.hub }
   }
 
   /// A hub's announcement to Home Assistant.
@@ -35,9 +35,9 @@ public final class FleetMemory: Sendable {
   }
 
   /// The maximum number of places; the oldest are forgotten first.
-  private static let mostPlaces = 16
+  private static let mostAddresses = 16
 
-  private let file: StateFile<[StateEntry<Place>]>
+  private let file: StateFile<[StateEntry<Address>]>
 
   /// - Parameters:
   ///   - path: the file
@@ -47,17 +47,19 @@ public final class FleetMemory: Sendable {
   }
 
   /// The stored places. Reads the disk.
-  var places: [Place] { file.content.compactMap(\.value) }
+  var addresses: [Address] { file.content.compactMap(\.value) }
 
   /// Records the hub's present place. Waits for the disk.
-  func enter(_ place: Place) {
-    file.change { places in
-      places.removeAll { $0.value?.isSame(as: place) ?? true }
-      places.append(StateEntry(place))
-      places.removeFirst(max(0, places.count - FleetMemory.mostPlaces))
+  func enter(_ address: Address) {
+    file.change { addresses in
+      addresses.removeAll { $0.value?.isSame(as: address) ?? true }
+      addresses.append(StateEntry(address))
+      addresses.removeFirst(max(0, addresses.count - FleetMemory.mostAddresses))
     }
   }
 
   /// Forgets a place from which all messages of the hub have been removed. Waits for the disk.
-  func forget(_ place: Place) { file.change { places in places.removeAll { $0.value?.isSame(as: place) ?? true } } }
+  func forget(_ address: Address) {
+    file.change { addresses in addresses.removeAll { $0.value?.isSame(as: address) ?? true } }
+  }
 }

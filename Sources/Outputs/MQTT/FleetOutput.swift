@@ -90,7 +90,7 @@ public final class FleetOutput: Service {
 
   private func makeSession(_ hub: Hub) -> FleetSession? {
     guard let settings = hub.board.fleet else { return nil }
-    do throws(FleetObstacle) {
+    do throws(FleetError) {
       return try FleetSession(settings, host: host, sink: sink, memory: memory)
     } catch {
       sink.write(.warning, "the broker \(settings.broker) is not joined: \(error)")

@@ -21,9 +21,9 @@ final class FleetPublisher: Sendable {
   private struct Encoding: ~Copyable {
     var json = JSONWriter(capacity: 2048)
     /// The number of values in each stream.
-    var counts: [Interest.Stream: Int] = [:]
+    var counts: [ViewerRequest.Stream: Int] = [:]
     /// The newest time of the states in each stream.
-    var newest: [Interest.Stream: NewestInstant] = [:]
+    var newest: [ViewerRequest.Stream: MonotonicFilter] = [:]
   }
 
   private struct Last {
@@ -85,7 +85,7 @@ final class FleetPublisher: Sendable {
     host.requests.values.subscribe(
       as: "mqtt",
       receiveValue: { [weak self] value in
-        self?.send(value.fix, for: Interest.Key(viewer: "board/\(value.name)", stream: .state))
+        self?.send(value.fix, for: ViewerRequest.Key(viewer: "board/\(value.name)", stream: .state))
       }
     ).store(in: lifetime)
     let health = Coalesced(.milliseconds(100), clock: clock) { [weak self] in self?.tellHealth() }
@@ -118,24 +118,24 @@ final class FleetPublisher: Sendable {
 
   /// Publishes a requested state. If the fastest viewer has changed, a state for the previous one may be older than the
   /// stream's last state; it is not published.
-  func send(_ state: FusedState, _ stream: Interest.Stream) {
+  func send(_ state: FusedState, _ stream: ViewerRequest.Stream) {
     publish(stream, at: state.at) { StateReport.write(state.of(stream), to: &$0) }
   }
 
   /// Publishes a fix for the viewer that requested it, in addition to the states for others. The message names the
   /// viewer.
-  func send(_ fix: ScheduledFix, for key: Interest.Key) {
+  func send(_ fix: RequestedFix, for key: ViewerRequest.Key) {
     var fix = fix
     fix.state = fix.state.of(key.stream)
-    publish(key.stream) { ScheduledFixReport.write(fix, for: key.viewer, to: &$0) }
+    publish(key.stream) { RequestedFixReport.write(fix, for: key.viewer, to: &$0) }
   }
 
   /// - Parameter instant: the time of a state; a state that is earlier than the last one is not published
   private func publish(
-    _ stream: Interest.Stream, at instant: MonotonicInstant? = nil, _ write: (inout JSONWriter) -> Void
+    _ stream: ViewerRequest.Stream, at instant: MonotonicInstant? = nil, _ write: (inout JSONWriter) -> Void
   ) {
     encoding.withLock { encoding in
-      if let instant, !encoding.newest[stream, default: NewestInstant()].take(instant) { return }
+      if let instant, !encoding.newest[stream, default: MonotonicFilter()].take(instant) { return }
       let count = encoding.counts[stream, default: 0] + 1
       encoding.counts[stream] = count
       encoding.json.removeAll()
@@ -148,7 +148,7 @@ final class FleetPublisher: Sendable {
   }
 
   /// The number of values in a stream.
-  func count(of stream: Interest.Stream) -> Int { encoding.withLock { $0.counts[stream, default: 0] } }
+  func count(of stream: ViewerRequest.Stream) -> Int { encoding.withLock { $0.counts[stream, default: 0] } }
 
   private func tellLast(_ state: FusedState) {
     let rateHz = rateHz.withLock { $0 }
@@ -231,7 +231,7 @@ final class FleetPublisher: Sendable {
 
 extension FusedState {
   /// The parts of a state for a stream. The fix is always included, because it dates the others.
-  fileprivate func of(_ stream: Interest.Stream) -> FusedState {
+  fileprivate func of(_ stream: ViewerRequest.Stream) -> FusedState {
     guard case .part(let part) = stream else { return self }
     var state = self
     if part != .position, part != .altitude { state.position = nil }

@@ -29,7 +29,7 @@ final class FleetSession: Sendable {
 
   private struct State {
     /// The stored place of the hub.
-    var known: FleetMemory.Place?
+    var known: FleetMemory.Address?
     /// The last report about the connection.
     var said: String?
     var lostCount = 0
@@ -60,31 +60,31 @@ final class FleetSession: Sendable {
   private let topics: HubTopics
   private let connection: MQTTConnection
   private let publisher: FleetPublisher
-  private let interests: InterestLeases
+  private let interests: ViewerLeases
   private let ownTracks: OwnTracksFeed?
   private let watching: Subscription
   /// The probe for subscribers; `nil` if subscribers must publish their requests.
   private let probe: SubscriberProbe?
   private let traffic: OutputTraffic.Kind
   private let memory: FleetMemory?
-  private let place: FleetMemory.Place
+  private let address: FleetMemory.Address
   /// The hub's earlier places at this broker.
-  private let formerPlaces: [FleetMemory.Place]
+  private let formerAddresses: [FleetMemory.Address]
   private let clock = MonotonicClock()
   private let state: Guarded<State>
 
   init(
     _ settings: FleetSettings, host: HubHost, sink: JournalSink, memory: FleetMemory?
-  ) throws(FleetObstacle) {
+  ) throws(FleetError) {
     var options = try FleetSession.options(settings)
-    let place = FleetMemory.Place(settings, hub: options.name)
-    let knownPlaces = memory?.places ?? []
-    let formerPlaces = knownPlaces.filter { $0.broker == place.broker && !$0.isSame(as: place) }
-    options.options.subscriptions += formerPlaces.map(\.topics.status)
+    let address = FleetMemory.Address(settings, hub: options.name)
+    let knownAddresses = memory?.addresses ?? []
+    let formerAddresses = knownAddresses.filter { $0.broker == address.broker && !$0.isSame(as: address) }
+    options.options.subscriptions += formerAddresses.map(\.topics.status)
     let topics = HubTopics(topic: settings.topic, hub: options.name)
     let connection = MQTTConnection(options.options)
     let publisher = FleetPublisher(host: host, connection: connection, topics: topics)
-    let interests = InterestLeases(
+    let interests = ViewerLeases(
       host: host, send: { [weak publisher] in publisher?.send($0, $1) },
       sendFix: { [weak publisher] in publisher?.send($0, for: $1) },
       // The broker's later clients must not find an expired request.
@@ -116,15 +116,15 @@ final class FleetSession: Sendable {
     self.interests = interests
     traffic = host.traffic.mqtt
     self.memory = memory
-    self.place = place
-    self.formerPlaces = formerPlaces
-    state = Guarded(State(known: knownPlaces.first { $0.isSame(as: place) }))
+    self.address = address
+    self.formerAddresses = formerAddresses
+    state = Guarded(State(known: knownAddresses.first { $0.isSame(as: address) }))
   }
 
   /// The connection options with the hub's identity at the broker.
   private static func options(
     _ settings: FleetSettings
-  ) throws(FleetObstacle) -> (name: String, options: MQTTOptions) {
+  ) throws(FleetError) -> (name: String, options: MQTTOptions) {
     guard let name = settings.hub ?? HubIdentity.ofMachine else { throw .noName }
     let topics = HubTopics(topic: settings.topic, hub: name)
     var options = try MQTTOptions(
@@ -165,15 +165,15 @@ final class FleetSession: Sendable {
 
   /// Whether Home Assistant knows this hub by an earlier name. The earlier entities must go first, because Home
   /// Assistant numbers entities of the same name.
-  private func hasToClear(_ discovery: HomeAssistantDiscovery, known: FleetMemory.Place?) -> Bool {
+  private func hasToClear(_ discovery: HomeAssistantDiscovery, known: FleetMemory.Address?) -> Bool {
     let topic = HomeAssistantDiscovery.topic(of: name)
     if let known, isOutdated(known, discovery) { return true }
-    let places = formerPlaces + [known].compactMap { $0 }
-    return places.contains { $0.homeAssistant && $0.discoveryTopic != topic }
+    let addresses = formerAddresses + [known].compactMap { $0 }
+    return addresses.contains { $0.homeAssistant && $0.discoveryTopic != topic }
   }
 
   /// Whether an old version of the hub named its entities differently at Home Assistant.
-  private func isOutdated(_ known: FleetMemory.Place, _ discovery: HomeAssistantDiscovery) -> Bool {
+  private func isOutdated(_ known: FleetMemory.Address, _ discovery: HomeAssistantDiscovery) -> Bool {
     known.homeAssistant && known.discovery == nil && discovery.differsFromOldVersions
   }
 
@@ -208,7 +208,7 @@ final class FleetSession: Sendable {
         }
         return
       }
-      if let former = formerPlaces.first(where: { $0.topics.status == topic }) {
+      if let former = formerAddresses.first(where: { $0.topics.status == topic }) {
         return hear(of: former, status: payload, isRetained: isRetained)
       }
       guard let key = topics.interest(of: topic) else {
@@ -245,18 +245,18 @@ final class FleetSession: Sendable {
       state.hasEntered = true
       return (state.known, state.discovery, isFirst)
     }
-    var place = place
+    var address = address
     var removed: [String: String] = [:]
     let message = discovery?.message()
     if let message, settings.homeAssistant {
-      place.discovery = FleetMemory.Discovery(topic: topic, components: message.components)
+      address.discovery = FleetMemory.Discovery(topic: topic, components: message.components)
       // Under another first part of the topics, the hub may have announced itself at the same place.
-      let told = ([known] + formerPlaces).compactMap { place in place?.discovery }
+      let told = ([known] + formerAddresses).compactMap { address in address?.discovery }
       let before = told.first { $0.topic == topic }
       removed = (before?.components ?? [:]).filter { message.components[$0.key] == nil }
     }
-    state.withLock { $0.known = place }
-    memory?.enter(place)
+    state.withLock { $0.known = address }
+    memory?.enter(address)
     if let known, known.homeAssistant {
       if !settings.homeAssistant || known.discoveryTopic != topic {
         connection.retain(known.discoveryTopic, [])
@@ -279,7 +279,7 @@ final class FleetSession: Sendable {
   }
 
   /// Removes the messages of the hub's earlier name, unless another hub has that name now.
-  private func hear(of former: FleetMemory.Place, status: [UInt8], isRetained: Bool) {
+  private func hear(of former: FleetMemory.Address, status: [UInt8], isRetained: Bool) {
     let now = MonotonicClock().now
     let isOnline = status == Array("online".utf8)
     let (isGivenUp, isLeft) = state.withLock { state -> (Bool, Bool) in
@@ -303,7 +303,7 @@ final class FleetSession: Sendable {
   private var absence: Duration { connection.options.keepAlive * 2 }
 
   /// Removes the messages of an earlier name. Once the status is empty too, the place is forgotten.
-  private func clear(_ former: FleetMemory.Place) {
+  private func clear(_ former: FleetMemory.Address) {
     say(.notice, "what '\(former.hub)', as this hub was called, has left at \(settings.broker) is cleared")
     // The present place may be under another first part of the topics.
     if former.homeAssistant, former.discoveryTopic != HomeAssistantDiscovery.topic(of: name) {

@@ -196,7 +196,7 @@ struct HomeAssistantDiscovery {
   }
 
   private func writeSwitch(to json: inout JSONWriter, _ components: inout [String: String]) {
-    let key = Interest.Key(viewer: HomeAssistantDiscovery.viewer, stream: .part(.position))
+    let key = ViewerRequest.Key(viewer: HomeAssistantDiscovery.viewer, stream: .part(.position))
     begin("live", "switch", "Live position", to: &json, &components)
     json.member("command_topic", topics.interest(key))
     json.member("payload_on", #"{"rateHz":1,"for":\#(HomeAssistantDiscovery.lookSeconds)}"#)

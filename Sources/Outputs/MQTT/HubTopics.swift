@@ -23,7 +23,7 @@ public struct HubTopics: Equatable, Sendable {
   /// The topics of the hub's retained messages, the status last.
   var retained: [String] { [health, devices, last, fences, status] }
   /// The topic of a stream of states for viewers.
-  func state(_ stream: Interest.Stream) -> String { stream == .state ? states : "\(states)/\(stream.name)" }
+  func state(_ stream: ViewerRequest.Stream) -> String { stream == .state ? states : "\(states)/\(stream.name)" }
   /// The topic of the states for viewers of the whole state.
   public var states: String { root + "/state" }
   /// The filters for the requests of viewers: one for chosen names, and one for names below a user of the broker, which
@@ -35,16 +35,16 @@ public struct HubTopics: Equatable, Sendable {
   public func interest(of viewer: String) -> String { "\(root)/interest/\(viewer)/state" }
   /// The viewer of a request topic; `nil` for a topic of another kind.
   public func viewer(ofInterest topic: String) -> String? { interest(of: topic)?.viewer }
-  func interest(_ key: Interest.Key) -> String { "\(root)/interest/\(key.viewer)/\(key.stream.name)" }
+  func interest(_ key: ViewerRequest.Key) -> String { "\(root)/interest/\(key.viewer)/\(key.stream.name)" }
 
   /// The viewer of a request topic; `nil` for a topic of another kind, and for names that a hub does not accept.
-  func interest(of topic: String) -> Interest.Key? {
+  func interest(of topic: String) -> ViewerRequest.Key? {
     let start = root + "/interest/"
     guard topic.hasPrefix(start) else { return nil }
     let levels = topic.dropFirst(start.count).split(separator: "/", omittingEmptySubsequences: false)
     guard (2...3).contains(levels.count), levels.dropLast().allSatisfy({ FleetSettings.isName($0) }),
-      let stream = Interest.Stream(levels[levels.count - 1])
+      let stream = ViewerRequest.Stream(levels[levels.count - 1])
     else { return nil }
-    return Interest.Key(viewer: levels.dropLast().joined(separator: "/"), stream: stream)
+    return ViewerRequest.Key(viewer: levels.dropLast().joined(separator: "/"), stream: stream)
   }
 }

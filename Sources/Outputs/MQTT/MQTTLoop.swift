@@ -54,7 +54,7 @@ final class MQTTLoop {
   }
 
   func run() {
-    var pace = ReconnectPace()
+    var backoff = ReconnectBackoff()
     while !connection.isEnding {
       let start = clock.now
       let reason = attend()
@@ -66,9 +66,9 @@ final class MQTTLoop {
       underway = []
       guard !connection.isEnding else { return }
       receive(.disconnected(reason: reason))
-      if wasSound, !isTakenOver { pace.reset() }
+      if wasSound, !isTakenOver { backoff.reset() }
       let givesWay = wasConnected && !connection.isAwaited
-      let deadline = clock.now + (givesWay ? pace.nextGivingWay() : pace.next())
+      let deadline = clock.now + (givesWay ? backoff.nextGivingWay() : backoff.next())
       while !connection.isEnding, clock.now < deadline { wait(for: -1, [], until: deadline) }
     }
   }

@@ -59,7 +59,7 @@ final class OwnTracksFeed: Sendable {
         to: request, as: holder, receiveState: { _ in }, receiveFix: { [weak self] in self?.send($0) }
       ).store(in: lifetime)
     } else {
-      let states = host.overheardStates
+      let states = host.observedStates
       request.filtered(states, clock: host.hub.value.machine.clock).subscribe(
         as: "owntracks", receiveValue: { [weak self] in self?.relay($0) }
       ).store(in: lifetime)
@@ -68,7 +68,7 @@ final class OwnTracksFeed: Sendable {
 
   func end() { lifetime.end() }
 
-  private func send(_ fix: ScheduledFix) { publish(fix.state, isStill: fix.isStill, isScheduled: true) }
+  private func send(_ fix: RequestedFix) { publish(fix.state, isStill: fix.isStill, isScheduled: true) }
 
   /// Sends the positions of devices that other clients keep awake.
   private func relay(_ fused: FusedState) {

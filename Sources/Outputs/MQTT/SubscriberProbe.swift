@@ -28,12 +28,12 @@ final class SubscriberProbe: Sendable {
   }
 
   private let topics: HubTopics
-  private let interests: InterestLeases
+  private let interests: ViewerLeases
   private let clock: any MonotonicTimeSource
   private let sentCount: @Sendable () -> Int
   private let send: @Sendable (_ topic: String) -> Void
   private let say: @Sendable (String) -> Void
-  private let key = Interest.Key(viewer: SubscriberProbe.viewer, stream: .state)
+  private let key = ViewerRequest.Key(viewer: SubscriberProbe.viewer, stream: .state)
   private let state = Guarded(State())
 
   /// - Parameters:
@@ -41,7 +41,7 @@ final class SubscriberProbe: Sendable {
   ///   - send: publishes a short message, whose answer goes to `answered`
   ///   - say: called once with the reason why there is no probe
   init(
-    topics: HubTopics, interests: InterestLeases, clock: any MonotonicTimeSource = MonotonicClock(),
+    topics: HubTopics, interests: ViewerLeases, clock: any MonotonicTimeSource = MonotonicClock(),
     sentCount: @escaping @Sendable () -> Int, send: @escaping @Sendable (_ topic: String) -> Void,
     say: @escaping @Sendable (String) -> Void
   ) {

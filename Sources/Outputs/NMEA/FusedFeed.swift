@@ -8,13 +8,13 @@ import Publishing
 /// The sentences of the fused state when they are due, written once for all clients with the same choice.
 final class FusedFeed: Sendable {
   private struct State {
-    var pace = EpochPace()
+    var rate = EpochRate()
     /// When the next sentences are due at a fixed rate.
     var due: MonotonicInstant?
     var lastPosition: MonotonicInstant?
     // A late epoch sets the receiver's time back; neither the position nor the attitude may repeat a time.
-    var positionTime = GrowingTime()
-    var attitudeTime = GrowingTime()
+    var positionTime = MonotonicUTCFilter()
+    var attitudeTime = MonotonicUTCFilter()
     /// The fix of the previous state, whose epoch has been handled.
     var lastFix: MonotonicInstant?
     /// The receiver's last list of satellites, if it is still unsent.
@@ -71,7 +71,7 @@ final class FusedFeed: Sendable {
   }
 
   private func isDue(_ fused: FusedState, _ state: inout State) -> Bool {
-    guard let interval else { return state.pace.take(fused) }
+    guard let interval else { return state.rate.take(fused) }
     if let due = state.due {
       guard fused.at >= due else { return false }
       // States do not arrive exactly on time. A late state does not delay those after it, and two late states do not

@@ -58,7 +58,7 @@ public final class NMEADatagramOutput: Service {
         let sentences = receiver.withLock { $0.bytes(of: output) }
         if !sentences.isEmpty { feed.sentences.filter(sentences).withUnsafeBufferPointer(datagrams.send) }
       }
-      return target.keepsAwake ? hub.sentences.subscribe(as: holder, receiveValue: send) : hub.overhearSentences(send)
+      return target.keepsAwake ? hub.sentences.subscribe(as: holder, receiveValue: send) : hub.observeSentences(send)
     case .fused:
       let fused = FusedFeed(host: host, feed: feed)
       let send = { @Sendable (state: FusedState) in

@@ -56,7 +56,7 @@ private final class NMEASession: StreamSession {
     var lastSentence: MonotonicInstant?
     var feed = ReceiverFeed()
     /// Rejects positions that the client already has.
-    var positionTime = GrowingTime()
+    var positionTime = MonotonicUTCFilter()
     var reminder: ScheduledAction?
     var isOver = false
   }

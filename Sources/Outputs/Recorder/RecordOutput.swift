@@ -16,21 +16,21 @@ final class RecordOutput: StreamOutput {
     var reason: String
   }
 
-  private struct Place {
+  private struct Slot {
     var recording: ClientRecording
-    var user: PlaceUser
+    var user: SlotUser
   }
 
   private let host: HubHost
   private let sink: JournalSink
-  private let recordings = Guarded<[Place]>([])
+  private let recordings = Guarded<[Slot]>([])
   /// Raised when a recording is over.
   private let change = WakeSignal()
 
   init(host: HubHost, sink: JournalSink) {
     self.host = host
     self.sink = sink
-    host.placeHolders.add(self)
+    host.slotOwners.add(self)
   }
 
   func serve(_ connection: StreamConnection) -> (any StreamSession)? { RecordSession(connection, of: self) }
@@ -52,10 +52,10 @@ final class RecordOutput: StreamOutput {
       host: host, sink: sink,
       holder: (request.name.flatMap(connection.peer.called) ?? connection.peer).holder(),
       descriptor: descriptor, whenOver: { [weak self] in self?.forget($0) })
-    let user = PlaceUser(account: UnixSocket.guest(connection.descriptor).user)
+    let user = SlotUser(account: UnixSocket.guest(connection.descriptor).user)
     let refusal = recordings.withLock { recordings -> String? in
       let reason = user.refusal(to: RecordOutput.places, among: recordings.lazy.map(\.user))
-      if reason == nil { recordings.append(Place(recording: recording, user: user)) }
+      if reason == nil { recordings.append(Slot(recording: recording, user: user)) }
       return reason
     }
     if let refusal {
@@ -83,8 +83,8 @@ final class RecordOutput: StreamOutput {
   }
 }
 
-extension RecordOutput: PlaceHolding {
-  var placeKind: String { "recordings" }
+extension RecordOutput: SlotOwner {
+  var slotKind: String { "recordings" }
 
   /// Ends all recordings; the clients still get whole files.
   func releaseAll() -> Int {

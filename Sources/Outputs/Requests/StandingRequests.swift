@@ -10,7 +10,7 @@ public final class StandingRequests: Sendable {
   /// A fix and its request.
   public struct Value: Sendable {
     public var name: String
-    public var fix: ScheduledFix
+    public var fix: RequestedFix
   }
 
   private struct Lease {

@@ -31,7 +31,7 @@ public enum DevicesReport {
       json.member("forSeconds", (now - device.since).inSeconds, decimals: 1)
       json.member("reason", Text.printable(device.reason))
       json.member("lingersForSeconds", device.lingersUntil.map { ($0 - now).inSeconds }, decimals: 1)
-      json.member("remark", device.remark)
+      json.member("remark", device.warning)
       ConditionReport.write(device.conditions, at: now, to: &json)
       if device.origin != .real {
         json.key("origin")
@@ -47,22 +47,22 @@ public enum DevicesReport {
       json.member("measuredMilliwattHours", device.measuredMilliwattHours, decimals: 4)
       json.key("bills")
       json.beginObject()
-      for (span, bills) in [
-        ("run", device.bills), ("day", device.billsOfDay), ("week", device.billsOfWeek),
-      ] as [(StaticString, [EnergyBills.Bill])] {
+      for (span, energyByClient) in [
+        ("run", device.energyByClient), ("day", device.energyByClientOfDay), ("week", device.energyByClientOfWeek),
+      ] as [(StaticString, [EnergyByClient.ClientEnergy])] {
         json.key(span)
         json.beginArray()
-        for bill in bills {
+        for clientEnergy in energyByClient {
           json.beginObject()
-          json.member("payer", bill.payer)
-          json.member("milliwattHours", bill.milliwattHours, decimals: 4)
+          json.member("payer", clientEnergy.payer)
+          json.member("milliwattHours", clientEnergy.milliwattHours, decimals: 4)
           json.endObject()
         }
         json.endArray()
       }
       json.endObject()
       if let budget = device.budget { DevicesReport.write(budget, to: &json) }
-      if let linger = device.linger { DevicesReport.write(linger, to: &json) }
+      if let idleTimeout = device.idleTimeout { DevicesReport.write(idleTimeout, to: &json) }
       if !device.schedules.isEmpty { DevicesReport.write(device.schedules, at: now, to: &json) }
       json.member("milliwatts", device.milliwatts, decimals: 2)
       json.member("timeToFirstFixSeconds", device.timeToFirstFix?.inSeconds, decimals: 3)
@@ -103,11 +103,11 @@ public enum DevicesReport {
       json.member("everySeconds", one.schedule.every.inSeconds, decimals: 3)
       json.member("accuracyMetres", one.schedule.accuracyMetres, decimals: 2)
       json.member("withinSeconds", one.schedule.within.inSeconds, decimals: 3)
-      if let relaxed = one.relaxed {
+      if let degraded = one.degraded {
         json.key("relaxed")
         json.beginObject()
-        json.member("everySeconds", relaxed.every.inSeconds, decimals: 3)
-        json.member("accuracyMetres", relaxed.accuracyMetres, decimals: 2)
+        json.member("everySeconds", degraded.every.inSeconds, decimals: 3)
+        json.member("accuracyMetres", degraded.accuracyMetres, decimals: 2)
         json.endObject()
       }
       json.member("dueInSeconds", (one.due - now).inSeconds, decimals: 1)
@@ -125,8 +125,8 @@ public enum DevicesReport {
     json.member("leftMilliwattHours", budget.leftMilliwattHours, decimals: 4)
     json.member("steps", budget.steps)
     json.member("stepsTaken", budget.stepCount)
-    json.member("everySeconds", budget.relaxation.every?.inSeconds, decimals: 3)
-    json.member("accuracyMetres", budget.relaxation.accuracyMetres, decimals: 2)
+    json.member("everySeconds", budget.degradation.every?.inSeconds, decimals: 3)
+    json.member("accuracyMetres", budget.degradation.accuracyMetres, decimals: 2)
     json.endObject()
   }
 
@@ -161,17 +161,17 @@ public enum DevicesReport {
     json.endObject()
   }
 
-  private static func write(_ linger: LingerReport, to json: inout JSONWriter) {
+  private static func write(_ idleTimeout: IdleTimeoutReport, to json: inout JSONWriter) {
     json.key("linger")
     json.beginObject()
-    json.member("isLearned", linger.isLearned)
-    json.member("seconds", linger.seconds, decimals: 3)
-    json.member("breakEvenSeconds", linger.decision.breakEvenSeconds, decimals: 3)
-    json.member("gaps", linger.learned.gapCount)
+    json.member("isLearned", idleTimeout.isLearned)
+    json.member("seconds", idleTimeout.seconds, decimals: 3)
+    json.member("breakEvenSeconds", idleTimeout.decision.breakEvenSeconds, decimals: 3)
+    json.member("gaps", idleTimeout.learned.gapCount)
     json.key("restarts")
     json.beginObject()
     for kind in RestartCosts.Kind.allCases {
-      guard let restart = linger.learned.restarts[kind] else { continue }
+      guard let restart = idleTimeout.learned.restarts[kind] else { continue }
       json.key(dynamic: kind.rawValue)
       json.beginObject()
       json.member("seconds", restart.seconds, decimals: 3)
@@ -182,7 +182,7 @@ public enum DevicesReport {
     json.endObject()
     json.key("explanation")
     json.beginArray()
-    for line in linger.explanation { json.string(line) }
+    for line in idleTimeout.explanation { json.string(line) }
     json.endArray()
     json.endObject()
   }

@@ -11,7 +11,7 @@ extension HubHost {
   ///   - receiveFix: called with the fixes of a request for fixes
   func subscribe(
     to request: ViewRequest, as holder: Holder, receiveState: @escaping @Sendable (FusedState) -> Void,
-    receiveFix: @escaping @Sendable (ScheduledFix) -> Void
+    receiveFix: @escaping @Sendable (RequestedFix) -> Void
   ) -> Subscription {
     let clock = hub.value.machine.clock
     switch request.form {

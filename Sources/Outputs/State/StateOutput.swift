@@ -49,7 +49,7 @@ private final class StateSession: StreamSession {
   private let state = Guarded(State())
   private let requests = Guarded(StateRequests())
   /// The newest sent state.
-  private let sent = Guarded(NewestInstant())
+  private let sent = Guarded(MonotonicFilter())
 
   init(_ connection: StreamConnection, host: HubHost, encoding: SharedEncoding) {
     self.connection = connection
@@ -78,7 +78,7 @@ private final class StateSession: StreamSession {
       to: request, as: holder, receiveState: { [weak self] in self?.send($0) },
       receiveFix: { [connection] fix in
         var json = JSONWriter()
-        ScheduledFixReport.write(fix, to: &json)
+        RequestedFixReport.write(fix, to: &json)
         connection.send(json.bytes)
       })
     take(new, isRequested: isRequested)
@@ -137,12 +137,12 @@ private final class StateSession: StreamSession {
     if request.release != nil { return releaseAll() }
     if request.asksForFences { return serveFences(request) }
     if let kind = request.calibrate.flatMap(CalibrationKind.init) { return calibrate(kind, request) }
-    let wish = state.withLock { state in
+    let wanted = state.withLock { state in
       if let client = request.name.flatMap(connection.peer.called) { state.client = client }
       state.request.change(to: request.view)
       return (holder: (state.client ?? connection.peer).holder(), request: state.request)
     }
-    subscribe(as: wish.holder, to: wish.request)
+    subscribe(as: wanted.holder, to: wanted.request)
   }
 
   /// Ends the places of other users, for privileged users.
@@ -151,7 +151,7 @@ private final class StateSession: StreamSession {
     json.beginObject()
     if LocalRights.mayChange(connection.descriptor) {
       json.member("class", literal: "RELEASED")
-      for (kind, count) in host.placeHolders.releaseAll() {
+      for (kind, count) in host.slotOwners.releaseAll() {
         json.key(dynamic: kind)
         json.integer(count)
       }
@@ -177,7 +177,7 @@ private final class StateSession: StreamSession {
     }
     if request.fences != nil {
       return send {
-        FenceReport.write(host.fences.outlooks, added: host.fences.addedNames, at: host.now, to: &$0)
+        FenceReport.write(host.fences.snapshots, added: host.fences.addedNames, at: host.now, to: &$0)
       }
     }
     guard LocalRights.mayChange(connection.descriptor) else {

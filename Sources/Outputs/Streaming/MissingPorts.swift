@@ -31,10 +31,10 @@ final class MissingPorts: Sendable {
   private static func watch(until stop: StopSignal, _ retry: Callback) {
     let addresses = clinux_watch_addresses()
     defer { if addresses >= 0 { close(addresses) } }
-    var pace = ReconnectPace()
+    var backoff = ReconnectBackoff()
     while true {
       var descriptors = [stop.fileDescriptor, addresses].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-      let milliseconds = pace.next().inSeconds * 1000
+      let milliseconds = backoff.next().inSeconds * 1000
       _ = poll(&descriptors, nfds_t(descriptors.count), Int32(milliseconds))
       if stop.isSet { return }
       if descriptors[1].revents != 0 { clinux_clear_address_changes(addresses) }

@@ -32,7 +32,7 @@ final class StreamClient {
   private(set) var hasSpoken = false
   /// The bytes that the session has not received yet.
   private var pending: ArraySlice<UInt8> = []
-  private var pace: RequestPace
+  private var rate: RequestRate
 
   init(
     _ connection: StreamConnection, of kind: StreamKind, at address: IPAddress?, served output: any StreamOutput,
@@ -44,7 +44,7 @@ final class StreamClient {
     self.output = output
     since = now
     isRecognised = address == nil
-    pace = RequestPace(from: now)
+    rate = RequestRate(from: now)
   }
 
   /// Whether the client has never requested anything.
@@ -59,7 +59,7 @@ final class StreamClient {
     func consider(_ deadline: MonotonicInstant) { earliest = min(earliest ?? deadline, deadline) }
     if session == nil { consider(since + StreamClient.hearing) }
     if isBare { consider(since + StreamClient.silence) }
-    if session != nil, isRecognised, !pending.isEmpty, !connection.isCongested { consider(pace.next) }
+    if session != nil, isRecognised, !pending.isEmpty, !connection.isCongested { consider(rate.next) }
     return earliest
   }
 
@@ -101,7 +101,7 @@ final class StreamClient {
       if connection.isCongested { return }
       let end = kind.endOfRequest(in: pending)
       let request = pending[..<end]
-      if kind.mayChangeLeases(request), !pace.take(at: now) { return }
+      if kind.mayChangeLeases(request), !rate.take(at: now) { return }
       request.withUnsafeBufferPointer(session.receive)
       pending = pending[end...]
     }

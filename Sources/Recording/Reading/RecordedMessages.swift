@@ -7,7 +7,7 @@ public struct RecordedMessages: Sendable {
   private let isWanted: @Sendable (String) -> Bool
   private let times: Range<UTCTime>?
   /// The end of the messages that have been read before.
-  private let place: RecordingPlace?
+  private let cursor: RecordingCursor?
   /// Whether to continue with the other files if one cannot be read.
   private let isLenient: Bool
   private let progress: (any ReadingProgress)?
@@ -39,7 +39,7 @@ public struct RecordedMessages: Sendable {
     files = recordings.files
     self.isWanted = isWanted
     self.progress = progress
-    place = nil
+    cursor = nil
     isLenient = false
     guard from != nil || to != nil, let start = try RecordedMessages.start(of: files) else {
       times = nil
@@ -63,14 +63,14 @@ public struct RecordedMessages: Sendable {
 
   /// The messages of a ring of segments, some of which may be removed during the reading.
   ///
-  /// - Parameter place: the end of the messages that have been read before, in the first of the files
+  /// - Parameter cursor: the end of the messages that have been read before, in the first of the files
   init(
-    _ files: [RecordingFiles.File], in times: Range<UTCTime>, after place: RecordingPlace? = nil,
+    _ files: [RecordingFiles.File], in times: Range<UTCTime>, after cursor: RecordingCursor? = nil,
     isWanted: @escaping @Sendable (String) -> Bool
   ) {
     self.files = files
     self.times = times
-    self.place = place
+    self.cursor = cursor
     self.isWanted = isWanted
     isLenient = true
     progress = nil
@@ -88,7 +88,7 @@ public struct RecordedMessages: Sendable {
       do throws(MCAPError) {
         if let message = try messages?.next() {
           progress?.advance()
-          if let place, place.file == fileName, place.covers(message) { continue }
+          if let cursor, cursor.file == fileName, cursor.covers(message) { continue }
           return message
         }
         messages = nil
@@ -171,7 +171,7 @@ public struct RecordedMessages: Sendable {
     }
     let upper = logTime(times.upperBound)
     var lower = logTime(times.lowerBound)
-    if let place, place.file == fileName { lower = max(lower, place.logTimeNanoseconds) }
+    if let cursor, cursor.file == fileName { lower = max(lower, cursor.logTimeNanoseconds) }
     return min(lower, upper)..<upper
   }
 }

@@ -86,12 +86,12 @@ public final class SegmentCatalogue: Sendable {
   }
 
   /// The files that may contain messages of a period, ready to be read.
-  func files(in times: Range<UTCTime>, after place: RecordingPlace? = nil) -> [RecordingFiles.File] {
+  func files(in times: Range<UTCTime>, after cursor: RecordingCursor? = nil) -> [RecordingFiles.File] {
     segments.compactMap { segment in
       guard let file = segment.file, file.messageCount > 0, let recorded = segment.times,
         recorded.lowerBound < times.upperBound, recorded.upperBound >= times.lowerBound
       else { return nil }
-      if let place, segment.name < place.file { return nil }
+      if let cursor, segment.name < cursor.file { return nil }
       return file
     }
   }

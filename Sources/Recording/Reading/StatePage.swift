@@ -5,7 +5,7 @@ public struct StatePage: Sendable {
   /// The reports of the states, as JSON with their times.
   public var reports: [[UInt8]] = []
   /// The beginning of the next page; `nil` if there is none.
-  public var next: RecordingPlace?
+  public var next: RecordingCursor?
 }
 
 extension SegmentCatalogue {
@@ -14,23 +14,23 @@ extension SegmentCatalogue {
   /// - Parameters:
   ///   - everySeconds: the interval that contains at most one state, the first with a new position if there is one; 0
   ///     for all states
-  ///   - place: the end of the previous page
+  ///   - cursor: the end of the previous page
   ///   - isStopped: called repeatedly; the page ends when it returns true
   public func states(
-    in times: Range<UTCTime>, everySeconds: Double, after place: RecordingPlace? = nil, limit: Int,
+    in times: Range<UTCTime>, everySeconds: Double, after cursor: RecordingCursor? = nil, limit: Int,
     isStopped: () -> Bool = { false }
   ) -> StatePage {
-    let messages = RecordedMessages(files(in: times, after: place), in: times, after: place) { $0 == "/state" }
-    var states = StatesOfRecording(messages, wanted: .states, everySeconds: everySeconds, after: place)
+    let messages = RecordedMessages(files(in: times, after: cursor), in: times, after: cursor) { $0 == "/state" }
+    var states = StatesOfRecording(messages, wanted: .states, everySeconds: everySeconds, after: cursor)
     var page = StatePage()
     // A ring is read leniently, so nothing is thrown.
     while let entry = try? states.next(isStopped: isStopped) {
       if page.reports.count == limit { return page }
       page.reports.append(entry.report)
-      page.next = states.place
+      page.next = states.cursor
       if isStopped() { return page }
     }
-    page.next = states.isPaused ? states.place : nil
+    page.next = states.isPaused ? states.cursor : nil
     return page
   }
 }

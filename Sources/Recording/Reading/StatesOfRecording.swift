@@ -57,24 +57,24 @@ public struct StatesOfRecording: Sendable {
   /// - Parameters:
   ///   - wanted: the kind of states, of which one is taken in each interval; for points, all other states are left out
   ///   - everySeconds: the interval; 0 for all states
-  ///   - place: the end of the previous reading
+  ///   - cursor: the end of the previous reading
   public init(
-    _ messages: RecordedMessages, wanted: Wanted, everySeconds: Double, after place: RecordingPlace? = nil
+    _ messages: RecordedMessages, wanted: Wanted, everySeconds: Double, after cursor: RecordingCursor? = nil
   ) {
     self.messages = messages
     self.wanted = wanted
     everyNanoseconds = UInt64(everySeconds * 1e9)
-    guard let place else { return }
-    dueNanoseconds = place.dueNanoseconds
-    lastLogTimeNanoseconds = place.logTimeNanoseconds
-    givenNanoseconds = place.givenNanoseconds
-    lastStampSeconds = place.stampSeconds
+    guard let cursor else { return }
+    dueNanoseconds = cursor.dueNanoseconds
+    lastLogTimeNanoseconds = cursor.logTimeNanoseconds
+    givenNanoseconds = cursor.givenNanoseconds
+    lastStampSeconds = cursor.stampSeconds
   }
 
   /// The place after the last examined state; `nil` before the first.
-  var place: RecordingPlace? {
+  var cursor: RecordingCursor? {
     guard !lastFileName.isEmpty else { return nil }
-    return RecordingPlace(
+    return RecordingCursor(
       file: lastFileName, logTimeNanoseconds: lastLogTimeNanoseconds, sequence: lastSequence,
       dueNanoseconds: dueNanoseconds, givenNanoseconds: givenNanoseconds, stampSeconds: lastStampSeconds)
   }

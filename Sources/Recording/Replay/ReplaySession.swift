@@ -122,7 +122,7 @@ public final class ReplaySession: Sendable {
 
   // MARK: The thread
 
-  private enum Turn { case play, wait(Duration), seek(Int64), end }
+  private enum Step { case play, wait(Duration), seek(Int64), end }
 
   private func run() {
     var player = ReplayPlayer(on: stage)
@@ -140,15 +140,15 @@ public final class ReplaySession: Sendable {
     do {
       var source = try opening.open(start)
       var isAnew = start != nil
-      var pace = ReplayPace(at: clock.now)
+      var playback = PlaybackRate(at: clock.now)
       while var message = try source.next() {
         if let start, message.utcNanosecondsSince1970 < start {
-          if let turn = interruption() { return turn }
+          if let nextStep = interruption() { return nextStep }
           continue
         }
         if isAnew { message.beginsRecording = true }
         isAnew = false
-        switch waitFor(message, player, &pace) {
+        switch waitFor(message, player, &playback) {
         case .end: return nil
         case .seek(let time): return time
         case .play, .wait: break
@@ -178,13 +178,13 @@ public final class ReplaySession: Sendable {
     }
   }
 
-  private func waitFor(_ message: ReplayedMessage, _ player: ReplayPlayer, _ pace: inout ReplayPace) -> Turn {
+  private func waitFor(_ message: ReplayedMessage, _ player: ReplayPlayer, _ playback: inout PlaybackRate) -> Step {
     while true {
       let isRunning = state.withLock { !$0.status.isPaused || $0.stepsUntil != nil }
-      pace.advance(to: clock.now, rate: isRunning ? state.withLock { $0.status.rate } : 0)
-      player.pass(pace.take(player.time(until: message)), before: message)
+      playback.advance(to: clock.now, rate: isRunning ? state.withLock { $0.status.rate } : 0)
+      player.pass(playback.take(player.time(until: message)), before: message)
       let left = player.time(until: message)
-      switch state.withLock({ (state) -> Turn in turn(&state, message, left) }) {
+      switch state.withLock({ (state) -> Step in nextStep(&state, message, left) }) {
       case .wait(let real): wait(atMost: real)
       case .play:
         guard left > ReplaySession.longestSilence else { return .play }
@@ -197,7 +197,7 @@ public final class ReplaySession: Sendable {
     }
   }
 
-  private func turn(_ state: inout State, _ message: ReplayedMessage, _ left: Duration) -> Turn {
+  private func nextStep(_ state: inout State, _ message: ReplayedMessage, _ left: Duration) -> Step {
     if state.isEnding { return .end }
     if let time = state.seeksTo {
       state.seeksTo = nil

@@ -66,7 +66,7 @@ public final class CommandedReceiver: Sendable {
     var body = ReceiverBody(
       personality.character, configuration, world: world, now: now, utcNanoseconds: clinux_realtime_ns())
     if configuration.wasUsedBefore { body.navigation.gotFix(at: now) }
-    let machine = ReceiverMachine(body, personality.makeLanguage())
+    let machine = ReceiverMachine(body, personality.makeProtocol())
     state = Guarded(State(machine: machine))
   }
 

@@ -5,7 +5,7 @@ struct ReceiverMachine: Sendable {
   private static let mostCommands = 1000
 
   private(set) var body: ReceiverBody
-  private var language: any ReceiverLanguage
+  private var receiverProtocol: any ReceiverProtocol
   private var scanner = CommandScanner()
   private var garbling = Noise(seed: 7)
   private(set) var isSupplied = false
@@ -16,9 +16,9 @@ struct ReceiverMachine: Sendable {
   /// The most recent commands that it has understood.
   private(set) var commands: [CommandName] = []
 
-  init(_ body: ReceiverBody, _ language: any ReceiverLanguage) {
+  init(_ body: ReceiverBody, _ receiverProtocol: any ReceiverProtocol) {
     self.body = body
-    self.language = language
+    self.receiverProtocol = receiverProtocol
   }
 
   /// The instant of the next event that needs no input.
@@ -28,7 +28,7 @@ struct ReceiverMachine: Sendable {
 
   mutating func change(_ faults: (inout ReceiverFaults) -> Void) { faults(&body.faults) }
 
-  mutating func leave(at speed: Int) { language.leave(at: speed, &body) }
+  mutating func leave(at speed: Int) { receiverProtocol.leave(at: speed, &body) }
 
   // MARK: Supply
 
@@ -42,7 +42,7 @@ struct ReceiverMachine: Sendable {
 
   private mutating func losePower() {
     body.turnOff()
-    language.lostPower(isBackedUp: body.configuration.hasBackupSupply)
+    receiverProtocol.lostPower(isBackedUp: body.configuration.hasBackupSupply)
     scanner.clear()
   }
 
@@ -72,7 +72,7 @@ struct ReceiverMachine: Sendable {
     }
     if let end = body.phaseEnds, end <= body.now { return endPhase() }
     let solution = body.solve()
-    language.report(solution, &body)
+    receiverProtocol.report(solution, &body)
   }
 
   private mutating func endPhase() {
@@ -80,10 +80,10 @@ struct ReceiverMachine: Sendable {
     case .booting:
       // The receiver has just started to listen.
       (frameErrors, isDeaf) = (0, false)
-      language.begin(&body)
+      receiverProtocol.begin(&body)
       if body.phase == .booting { body.search() }
     case .searching: body.gotFix()
-    case .standby: language.wake(&body)
+    case .standby: receiverProtocol.wake(&body)
     case .backup: boot()
     case .off, .tracking, .stopped: break
     }
@@ -96,7 +96,7 @@ struct ReceiverMachine: Sendable {
     run(until: now)
     switch body.phase {
     case .off, .booting: return
-    case .standby: if body.wakesByBytes { language.wake(&body) }
+    case .standby: if body.wakesByBytes { receiverProtocol.wake(&body) }
     case .backup: if body.wakesByBytes { boot() }
     case .searching, .tracking, .stopped: listen(bytes, speed)
     }
@@ -107,9 +107,9 @@ struct ReceiverMachine: Sendable {
     guard speed == body.speed else {
       scanner.clear()
       frameErrors += bytes.count
-      if language.isDeafened(by: frameErrors) {
+      if receiverProtocol.isDeafened(by: frameErrors) {
         isDeaf = true
-        body.say(language.deafNote())
+        body.say(receiverProtocol.deafNote())
       }
       return
     }
@@ -130,9 +130,9 @@ struct ReceiverMachine: Sendable {
     }
     if body.faults.ignored.contains(command.name) { return }
     if let bytes = body.faults.substituted[command.name] { return body.answer(bytes) }
-    if body.faults.refused.contains(command.name) { return language.refuse(command, &body) }
+    if body.faults.refused.contains(command.name) { return receiverProtocol.refuse(command, &body) }
     if case .correction = command.name { body.takeCorrection() }
-    language.take(command, &body)
+    receiverProtocol.take(command, &body)
     if body.phase == .booting { boot() }
   }
 

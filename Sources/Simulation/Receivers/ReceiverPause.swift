@@ -31,7 +31,7 @@ public struct ReceiverPause: Sendable {
     let body = ReceiverBody(
       personality.character, configuration, world: World(start: now), now: now,
       utcNanoseconds: 1_790_000_000_000_000_000)
-    var machine = ReceiverMachine(body, personality.makeLanguage())
+    var machine = ReceiverMachine(body, personality.makeProtocol())
     func run(for time: Duration) {
       now = now + time
       machine.run(until: now)

@@ -42,16 +42,16 @@ public enum ReceiverPersonality: String, CaseIterable, Sendable {
     }
   }
 
-  func makeLanguage() -> any ReceiverLanguage {
+  func makeProtocol() -> any ReceiverProtocol {
     switch self {
-    case .ublox6: UBXLanguage(.six, character)
-    case .ublox7: UBXLanguage(.seven, character)
-    case .ublox8: UBXLanguage(.eight, character)
-    case .ublox9: UBXLanguage(.nine, character)
-    case .ublox10: UBXLanguage(.ten, character)
-    case .mediatek: MediaTekLanguage(character)
-    case .airoha: AirohaLanguage(character)
-    case .casic: CASICLanguage(character)
+    case .ublox6: UBXProtocol(.six, character)
+    case .ublox7: UBXProtocol(.seven, character)
+    case .ublox8: UBXProtocol(.eight, character)
+    case .ublox9: UBXProtocol(.nine, character)
+    case .ublox10: UBXProtocol(.ten, character)
+    case .mediatek: MediaTekProtocol(character)
+    case .airoha: AirohaProtocol(character)
+    case .casic: CASICProtocol(character)
     }
   }
 }

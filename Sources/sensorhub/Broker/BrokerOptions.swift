@@ -28,7 +28,7 @@ struct BrokerOptions: ParsableArguments {
   }
 
   /// - Parameter identifier: the client's identifier, different for each run
-  func options(_ place: BrokerPlace, identifier: String, subscriptions: [String]) throws -> MQTTOptions {
+  func options(_ place: BrokerURL, identifier: String, subscriptions: [String]) throws -> MQTTOptions {
     var settings = FleetSettings(broker: place.broker, topic: topic)
     // With a certificate, the broker knows the user already.
     settings.username = certificateFile != nil && passwordFile == nil ? nil : place.username
@@ -36,7 +36,7 @@ struct BrokerOptions: ParsableArguments {
     settings.caFile = caFile
     settings.certificateFile = certificateFile
     settings.keyFile = keyFile
-    do throws(FleetObstacle) {
+    do throws(FleetError) {
       var options = try MQTTOptions(settings, identifier: identifier, subscriptions: subscriptions)
       // The broker should notice soon that a viewer has left.
       options.keepAlive = .seconds(10)

@@ -72,7 +72,7 @@ final class RemoteHub: WatchedHub {
   private var renewal: MonotonicInstant
   private var lastDevices: [UInt8]?
   private var isOffline = false
-  private let place: BrokerPlace
+  private let place: BrokerURL
   private let options: BrokerOptions
   /// Whether the hub has any message at the broker.
   private var isKnown = false
@@ -87,7 +87,7 @@ final class RemoteHub: WatchedHub {
   ///   - interest: the request in the hub's form; empty for a request that needs no device
   ///   - isOnSchedule: whether it is for scheduled fixes
   init(
-    _ place: BrokerPlace, hub: String, _ options: BrokerOptions, interest: String, isOnSchedule: Bool = false
+    _ place: BrokerURL, hub: String, _ options: BrokerOptions, interest: String, isOnSchedule: Bool = false
   ) throws {
     self.hub = hub
     self.place = place
@@ -139,7 +139,7 @@ final class RemoteHub: WatchedHub {
 
   /// Whether a state answers this request; states for other viewers arrive too.
   private func isMine(_ state: [UInt8]) -> Bool {
-    let fix = ScheduledFixReport.outcome(state)
+    let fix = RequestedFixReport.outcome(state)
     return isOnSchedule ? fix?.viewer == viewer : fix == nil
   }
 

@@ -147,7 +147,7 @@ struct Check: ParsableCommand {
       if record.compression == .zstd, !MCAPCompression.zstd().isAvailable {
         Terminal.standardError("here \(MCAPError.missingLibrary("zstd")); until then it is recorded uncompressed")
       }
-      if let obstacle = RecordingObstacle.find(for: record) { Terminal.standardError("here \(obstacle)") }
+      if let error = RecordingSetupError.find(for: record) { Terminal.standardError("here \(error)") }
     }
     Terminal.standardOutput("  the service's permissions for it, from its drop-in for systemd:")
     for line in DevicePolicy(board).lines { Terminal.standardOutput("    \(line)") }

@@ -69,10 +69,10 @@ struct Devices: ParsableCommand {
       if let corrections = device.corrections { write(corrections) }
       for condition in device.conditions ?? [] where condition.kind != "remark" { say("  trouble  \(condition.text)") }
       if let remark = device.remark { say("  remark   \(remark)") }
-      if bills { write(BillTable(device.bills.run, title: "bills", span: "since the hub started")) }
+      if bills { write(EnergyTable(device.bills.run, title: "bills", span: "since the hub started")) }
       switch since {
-      case .day: write(BillTable(device.bills.day, title: "day", span: "in the last 24 hours"))
-      case .week: write(BillTable(device.bills.week, title: "week", span: "in the last seven days"))
+      case .day: write(EnergyTable(device.bills.day, title: "day", span: "in the last 24 hours"))
+      case .week: write(EnergyTable(device.bills.week, title: "week", span: "in the last seven days"))
       case nil: break
       }
       if explain {
@@ -94,15 +94,15 @@ struct Devices: ParsableCommand {
 
   /// Prints a device's scheduled wakes, with their times and reasons.
   private func write(_ schedule: DevicesOfHub.Schedule) {
-    func wish(_ seconds: Double, _ metres: Double?) -> String {
+    func terms(_ seconds: Double, _ metres: Double?) -> String {
       "every \(Text.duration(seconds: seconds))"
         + (metres.map { ", to \(Text.fixed($0, $0 < 10 ? 1 : 0)) m" } ?? "")
     }
-    let left = schedule.relaxed.map { " (as its energy is short: \(wish($0.everySeconds, $0.accuracyMetres)))" }
+    let left = schedule.relaxed.map { " (as its energy is short: \(terms($0.everySeconds, $0.accuracyMetres)))" }
     let due =
       schedule.dueInSeconds > 0 ? "in \(Text.duration(seconds: schedule.dueInSeconds))" : "now"
     say(
-      "  due      \(due) for \(schedule.holder), \(wish(schedule.everySeconds, schedule.accuracyMetres))\(left ?? ""): "
+      "  due      \(due) for \(schedule.holder), \(terms(schedule.everySeconds, schedule.accuracyMetres))\(left ?? ""): "
         + schedule.reason)
   }
 
@@ -137,7 +137,7 @@ struct Devices: ParsableCommand {
     say("  base     \(text)")
   }
 
-  private func write(_ table: BillTable) {
+  private func write(_ table: EnergyTable) {
     for line in table.lines { say("  \(line)") }
   }
 

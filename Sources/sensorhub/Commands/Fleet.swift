@@ -33,7 +33,7 @@ struct FleetList: ParsableCommand {
       """)
 
   @Argument(help: ArgumentHelp("The broker: mqtt[s]://[user@]host[:port].", valueName: "broker"))
-  var place: BrokerPlace
+  var place: BrokerURL
 
   @OptionGroup var broker: BrokerOptions
 
@@ -43,7 +43,7 @@ struct FleetList: ParsableCommand {
   @Option(
     help: ArgumentHelp(
       "Serve a page in place of a list, on this machine alone where no address is given.", valueName: "[address:]port"))
-  var http: HTTPPlace?
+  var http: HTTPAddress?
 
   @Option(help: ArgumentHelp("With --http: the file with the token that clients need.", valueName: "file"))
   var tokenFile: String?
@@ -90,7 +90,7 @@ struct FleetList: ParsableCommand {
     sink.flush(within: .seconds(1))
   }
 
-  private static func explained(_ failure: FleetPage.Failure, _ place: HTTPPlace) -> CommandError {
+  private static func explained(_ failure: FleetPage.Failure, _ place: HTTPAddress) -> CommandError {
     switch failure {
     case .noToken:
       CommandError(
@@ -131,7 +131,7 @@ struct FleetHold: ParsableCommand {
       """)
 
   @Argument(help: ArgumentHelp("The hub: mqtt[s]://[user@]host[:port]/hub.", valueName: "hub"))
-  var place: BrokerPlace
+  var place: BrokerURL
 
   @OptionGroup var broker: BrokerOptions
 

@@ -62,7 +62,7 @@ struct Info: ParsableCommand {
     writer.endArray()
     progress.finish(vanishedFileCount: vanishedFileCount)
     for path in recordings.emptyPaths { Terminal.standardError("nothing in '\(path)' is whole yet") }
-    let pace = RecordingPace(of: recordings.files)
+    let rate = RecordingRate(of: recordings.files)
     if json {
       writer.key("all")
       writer.beginObject()
@@ -72,7 +72,7 @@ struct Info: ParsableCommand {
         writer.key("budget")
         writer.beginObject()
         writer.member("megabytes", settings.maximumMegabytes)
-        writer.member("lastsSeconds", pace?.seconds(for: settings.maximumMegabytes), decimals: 0)
+        writer.member("lastsSeconds", rate?.seconds(for: settings.maximumMegabytes), decimals: 0)
         writer.member("wakes", settings.wakes)
         writer.endObject()
       }
@@ -82,8 +82,8 @@ struct Info: ParsableCommand {
       Terminal.standardOutput("in all: \(recordings.files.count) files")
       for line in all.lines { Terminal.standardOutput(line) }
     }
-    if !json, let settings, let pace {
-      let time = RecordingPace.text(seconds: pace.seconds(for: settings.maximumMegabytes))
+    if !json, let settings, let rate {
+      let time = RecordingRate.text(seconds: rate.seconds(for: settings.maximumMegabytes))
       Terminal.standardOutput("budget: \(settings.maximumMegabytes) MB last \(time) of recording at this rate")
       if !settings.wakes { Terminal.standardOutput("budget: \(RecorderOutlook.withoutWakes)") }
     }

@@ -32,7 +32,7 @@ struct Watch: ParsableCommand {
     help: ArgumentHelp(
       "A hub at an MQTT broker, mqtt[s]://[user@]host[:port]/hub; without it the one on this machine.", valueName: "hub"
     ))
-  var place: BrokerPlace?
+  var place: BrokerURL?
 
   @OptionGroup(title: "For a hub at a broker") var broker: BrokerOptions
 
@@ -329,7 +329,7 @@ struct Watch: ParsableCommand {
 
   /// A text about the quality of a scheduled fix.
   private func outcome(_ line: [UInt8]) -> String {
-    guard every != nil || error != nil, let outcome = ScheduledFixReport.outcome(line) else { return "" }
+    guard every != nil || error != nil, let outcome = RequestedFixReport.outcome(line) else { return "" }
     let radius = outcome.radius.map { "95 % within \(Text.fixed($0, 1)) m" }
     let found = outcome.still ? "still" + (radius.map { ", \($0)" } ?? "") : radius ?? "a fix"
     // A fix that meets the budget's relaxed accuracy did not come too late.
@@ -339,7 +339,7 @@ struct Watch: ParsableCommand {
   }
 
   /// The relaxed part of the request; unchanged parts are omitted.
-  private func shortage(_ left: ScheduledFixReport.Wish) -> String {
+  private func shortage(_ left: RequestedFixReport.Terms) -> String {
     var parts: [String] = []
     // Both values are rounded in a message.
     if let every, left.every > every + 0.001 { parts.append("every \(Text.duration(seconds: left.every))") }

@@ -8,9 +8,9 @@ enum RecorderOutlook {
   static func lines(_ record: RecordSettings) -> [String] {
     let files = (try? RecordingFiles([record.path], leftOut: { _ in }))?.files ?? []
     let lasting =
-      if let pace = RecordingPace(of: files) {
-        "\(record.maximumMegabytes) MB last \(RecordingPace.text(seconds: pace.seconds(for: record.maximumMegabytes))) of "
-          + "recording, at the \(RecordingContents.size(UInt64(pace.bytesPerSecond * 3600))) an hour measured so far"
+      if let rate = RecordingRate(of: files) {
+        "\(record.maximumMegabytes) MB last \(RecordingRate.text(seconds: rate.seconds(for: record.maximumMegabytes))) of "
+          + "recording, at the \(RecordingContents.size(UInt64(rate.bytesPerSecond * 3600))) an hour measured so far"
       } else {
         "how long \(record.maximumMegabytes) MB last is known once half a minute was recorded here"
       }

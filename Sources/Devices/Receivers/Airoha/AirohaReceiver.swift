@@ -14,8 +14,8 @@ struct AirohaReceiver: CommandedReceiver {
   private static let version = SentenceRequest.question("PAIR021", answeredBy: "PAIR021")
 
   /// Asks for the identity; `nil` if no such receiver answers.
-  static func identify(_ dialogue: ReceiverDialogue, tries: Int) throws(HardwareError) -> AirohaReceiver? {
-    guard case .answered(let text) = try dialogue.ask(version, tries: tries) else { return nil }
+  static func identify(_ channel: CommandChannel, tries: Int) throws(HardwareError) -> AirohaReceiver? {
+    guard case .answered(let text) = try channel.ask(version, tries: tries) else { return nil }
     return AirohaReceiver(firmware: String(decoding: text, as: UTF8.self))
   }
 
@@ -33,21 +33,21 @@ struct AirohaReceiver: CommandedReceiver {
   }
 
   mutating func configure(
-    _ settings: ReceiverSettings, _ dialogue: ReceiverDialogue, _ report: inout SettingReport
+    _ settings: ReceiverSettings, _ channel: CommandChannel, _ report: inout SettingReport
   ) throws(HardwareError) {
     // After standby the receiver's receiving part is off. A working receiver accepts the command too.
-    _ = try dialogue.ask(AirohaReceiver.command("002"))
-    if let speed = settings.speed, speed != dialogue.speed {
+    _ = try channel.ask(AirohaReceiver.command("002"))
+    if let speed = settings.speed, speed != channel.speed {
       let command = SentenceWriter.make("PAIR864,0,0,\(speed.rawValue)")
       report.note(
-        "setSpeed", try dialogue.changeSpeed(to: speed, saying: Array(command.utf8), asking: AirohaReceiver.version))
+        "setSpeed", try channel.changeSpeed(to: speed, saying: Array(command.utf8), asking: AirohaReceiver.version))
     }
     if let constellations = settings.constellations, !report.isHopeless {
       let order: [ReceiverSettings.Constellation] = [.gps, .glonass, .galileo, .beidou, .qzss]
       let flags = order.map { constellations.contains($0) ? "1" : "0" }.joined(separator: ",")
-      var answer = try dialogue.ask(AirohaReceiver.command("066", "\(flags),0"))
+      var answer = try channel.ask(AirohaReceiver.command("066", "\(flags),0"))
       if answer.isGood, constellations.contains(.sbas) {
-        answer = try dialogue.ask(AirohaReceiver.command("410", "1"))
+        answer = try channel.ask(AirohaReceiver.command("410", "1"))
       }
       report.note("constellations", answer)
     }
@@ -55,34 +55,34 @@ struct AirohaReceiver: CommandedReceiver {
       report.note(
         "dynamicModel",
         try model.airohaNumber.map { (number) throws(HardwareError) in
-          try dialogue.ask(AirohaReceiver.command("080", "\(number)"))
+          try channel.ask(AirohaReceiver.command("080", "\(number)"))
         } ?? .refused)
     }
     if let milliseconds = settings.milliseconds, !report.isHopeless {
-      report.note("rateHz", try dialogue.ask(AirohaReceiver.command("050", "\(milliseconds)")))
+      report.note("rateHz", try channel.ask(AirohaReceiver.command("050", "\(milliseconds)")))
     }
-    if settings.saves, !report.isHopeless { report.note("saves", try save(dialogue)) }
+    if settings.saves, !report.isHopeless { report.note("saves", try save(channel)) }
   }
 
   /// Saves the settings. Above 1 Hz the receiver saves only while it receives nothing.
-  private func save(_ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
-    var answer = try dialogue.ask(AirohaReceiver.command("382", "1"))
-    if answer.isGood { answer = try dialogue.ask(AirohaReceiver.command("003")) }
+  private func save(_ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
+    var answer = try channel.ask(AirohaReceiver.command("382", "1"))
+    if answer.isGood { answer = try channel.ask(AirohaReceiver.command("003")) }
     guard answer.isGood else { return answer }
-    answer = try dialogue.ask(AirohaReceiver.command("513"))
-    let started = try dialogue.ask(AirohaReceiver.command("002"))
-    _ = try dialogue.ask(AirohaReceiver.command("382", "0"))
+    answer = try channel.ask(AirohaReceiver.command("513"))
+    let started = try channel.ask(AirohaReceiver.command("002"))
+    _ = try channel.ask(AirohaReceiver.command("382", "0"))
     return started.isGood ? answer : started
   }
 
-  mutating func restore(_ dialogue: ReceiverDialogue) {}
+  mutating func restore(_ channel: CommandChannel) {}
 
-  func sleep(_ sleep: ReceiverSleep, _ dialogue: ReceiverDialogue) throws(HardwareError) {
+  func sleep(_ sleep: ReceiverSleep, _ channel: CommandChannel) throws(HardwareError) {
     // The silence after the command is the real answer.
     if sleep == .standby {
-      _ = try dialogue.ask(AirohaReceiver.command("003"))
+      _ = try channel.ask(AirohaReceiver.command("003"))
     } else {
-      try dialogue.say(Array(SentenceWriter.make("PAIR650,0").utf8))
+      try channel.say(Array(SentenceWriter.make("PAIR650,0").utf8))
     }
   }
 
@@ -93,9 +93,9 @@ struct AirohaReceiver: CommandedReceiver {
     sleep == .standby ? AirohaReceiver.wakingBytes : nil
   }
 
-  func restart(_ restart: ReceiverRestart, _ dialogue: ReceiverDialogue) throws(HardwareError) {
+  func restart(_ restart: ReceiverRestart, _ channel: CommandChannel) throws(HardwareError) {
     let number = restart == .hot ? "004" : restart == .warm ? "005" : "006"
-    try dialogue.say(Array(SentenceWriter.make("PAIR\(number)").utf8))
+    try channel.say(Array(SentenceWriter.make("PAIR\(number)").utf8))
   }
 
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool { sleep != .standby }

@@ -22,19 +22,19 @@ struct CASICReceiver: CommandedReceiver {
   }
 
   /// Asks for the identity; `nil` if no such receiver answers.
-  static func identify(_ dialogue: ReceiverDialogue, tries: Int) throws(HardwareError) -> CASICReceiver? {
-    guard case .answered(let text) = try dialogue.ask(version, tries: tries) else { return nil }
+  static func identify(_ channel: CommandChannel, tries: Int) throws(HardwareError) -> CASICReceiver? {
+    guard case .answered(let text) = try channel.ask(version, tries: tries) else { return nil }
     return CASICReceiver(firmware: String(decoding: text, as: UTF8.self))
   }
 
   mutating func configure(
-    _ settings: ReceiverSettings, _ dialogue: ReceiverDialogue, _ report: inout SettingReport
+    _ settings: ReceiverSettings, _ channel: CommandChannel, _ report: inout SettingReport
   ) throws(HardwareError) {
-    if let speed = settings.speed, speed != dialogue.speed {
+    if let speed = settings.speed, speed != channel.speed {
       let numbers: [BaudRate] = [.b4800, .b9600, .b19200, .b38400, .b57600, .b115200]
       let answer = try numbers.firstIndex(of: speed).map { (number) throws(HardwareError) in
         let command = SentenceWriter.make("PCAS01,\(number)")
-        return try dialogue.changeSpeed(to: speed, saying: Array(command.utf8), asking: CASICReceiver.version)
+        return try channel.changeSpeed(to: speed, saying: Array(command.utf8), asking: CASICReceiver.version)
       }
       report.note("setSpeed", answer ?? .refused)
     }
@@ -44,7 +44,7 @@ struct CASICReceiver: CommandedReceiver {
       for (bit, system) in order.enumerated() where constellations.contains(system) { systems |= 1 << UInt8(bit) }
       let lacking = constellations.filter { !order.contains($0) }.map(\.rawValue).joined(separator: ", ")
       if lacking.isEmpty {
-        report.note("constellations", try dialogue.ask(CASICRequest(.systems(systems))))
+        report.note("constellations", try channel.ask(CASICRequest(.systems(systems))))
       } else {
         report.lacks("constellations", "such a receiver has no \(lacking): leave that out")
       }
@@ -53,22 +53,22 @@ struct CASICReceiver: CommandedReceiver {
       report.note(
         "dynamicModel",
         try model.casicNumber.map { (number) throws(HardwareError) in
-          try dialogue.ask(CASICRequest(.dynamicModel(number)))
+          try channel.ask(CASICRequest(.dynamicModel(number)))
         } ?? .refused)
     }
     if let milliseconds = settings.milliseconds, !report.isHopeless {
-      report.note("rateHz", try dialogue.ask(CASICRequest(.rate(milliseconds: milliseconds))))
+      report.note("rateHz", try channel.ask(CASICRequest(.rate(milliseconds: milliseconds))))
     }
-    if settings.saves, !report.isHopeless { report.note("saves", try dialogue.ask(CASICRequest(.save))) }
+    if settings.saves, !report.isHopeless { report.note("saves", try channel.ask(CASICRequest(.save))) }
   }
 
-  mutating func restore(_ dialogue: ReceiverDialogue) {}
+  mutating func restore(_ channel: CommandChannel) {}
 
   /// The longest sleep, 18 hours. After it the receiver wakes by itself.
   private static let longestSleepSeconds = 65_535
 
-  func sleep(_ sleep: ReceiverSleep, _ dialogue: ReceiverDialogue) throws(HardwareError) {
-    try dialogue.say(Array(SentenceWriter.make("PCAS12,\(CASICReceiver.longestSleepSeconds)").utf8))
+  func sleep(_ sleep: ReceiverSleep, _ channel: CommandChannel) throws(HardwareError) {
+    try channel.say(Array(SentenceWriter.make("PCAS12,\(CASICReceiver.longestSleepSeconds)").utf8))
   }
 
   func longestSleep(in sleep: ReceiverSleep) -> Duration? { .seconds(CASICReceiver.longestSleepSeconds) }
@@ -76,9 +76,9 @@ struct CASICReceiver: CommandedReceiver {
   /// No bytes wake it: its standby ends with its time, and ignores everything before.
   func wakingBytes(from sleep: ReceiverSleep) -> [UInt8]? { nil }
 
-  func restart(_ restart: ReceiverRestart, _ dialogue: ReceiverDialogue) throws(HardwareError) {
+  func restart(_ restart: ReceiverRestart, _ channel: CommandChannel) throws(HardwareError) {
     let number = restart == .hot ? "0" : restart == .warm ? "1" : "2"
-    try dialogue.say(Array(SentenceWriter.make("PCAS10,\(number)").utf8))
+    try channel.say(Array(SentenceWriter.make("PCAS10,\(number)").utf8))
   }
 
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool { true }
@@ -88,10 +88,10 @@ struct CASICReceiver: CommandedReceiver {
   private static let gpsEpoch: Int64 = 315_964_800
 
   /// Sends the time and the position, which the receiver does not acknowledge. It cannot report its satellite data.
-  func giveBack(_ knowledge: GivenKnowledge, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
+  func giveBack(_ knowledge: GivenKnowledge, _ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
     var known = CASICMessage.Assistance()
     if let time = knowledge.time {
-      let utc = time.utc(at: dialogue.now + dialogue.speed.time(for: 66)).nanosecondsSince1970
+      let utc = time.utc(at: channel.now + channel.speed.time(for: 66)).nanosecondsSince1970
       let nanoseconds = utc + (CASICReceiver.leapSeconds - CASICReceiver.gpsEpoch) * 1_000_000_000
       let (week, inWeek) = nanoseconds.quotientAndRemainder(dividingBy: 604_800_000_000_000)
       known.time = (
@@ -103,7 +103,7 @@ struct CASICReceiver: CommandedReceiver {
         place.latitudeDegrees, place.longitudeDegrees, place.altitudeHAEMetres, place.sigmaMetres
       )
     }
-    if known.time != nil || known.place != nil { try dialogue.say(CASICMessage.assistance(known).bytes) }
+    if known.time != nil || known.place != nil { try channel.say(CASICMessage.assistance(known).bytes) }
     return .accepted
   }
 }

@@ -21,7 +21,7 @@ final class KnowledgeOfRun {
   private let clock: any MonotonicTimeSource
   private let suppliedSince: MonotonicInstant
   private var firstFixAt: MonotonicInstant?
-  private var last: (place: ReceiverKnowledge.Place, at: MonotonicInstant)?
+  private var last: (place: ReceiverKnowledge.Position, at: MonotonicInstant)?
 
   init(
     _ keeping: KnowledgeKeeping, _ memory: ReceiverMemory, clock: any MonotonicTimeSource,
@@ -41,25 +41,25 @@ final class KnowledgeOfRun {
     guard fix.mode >= .twoDimensional, !observation.isFrozen, !fix.interference.isSpoofed, let position = fix.position
     else { return }
     let stated = fix.positionSigmas.map { Double(max($0.x, $0.y)) } ?? fix.horizontalErrorMetres
-    let place = ReceiverKnowledge.Place(
+    let place = ReceiverKnowledge.Position(
       latitudeDegrees: position.latitudeDegrees, longitudeDegrees: position.longitudeDegrees,
       altitudeHAEMetres: fix.altitudeHAEMetres,
       sigmaMetres: max(
-        stated ?? ReceiverKnowledge.Place.usualSigmaMetres, ReceiverKnowledge.Place.leastSigmaMetres))
+        stated ?? ReceiverKnowledge.Position.usualSigmaMetres, ReceiverKnowledge.Position.leastSigmaMetres))
     last = (place, observation.at)
     if firstFixAt == nil { firstFixAt = observation.at }
   }
 
   /// Forgets the earlier data. It may be the reason for the receiver's trouble, so the receiver must not start with it
   /// again.
-  func forget(of receiver: (any CommandedReceiver)?, _ dialogue: ReceiverDialogue?) throws(HardwareError) {
+  func forget(of receiver: (any CommandedReceiver)?, _ channel: CommandChannel?) throws(HardwareError) {
     guard let knowledge = keeping.present() else { return }
     keeping.keep(nil)
-    if knowledge.isInFlash, let receiver, let dialogue { try receiver.clearBackup(dialogue) }
+    if knowledge.isInFlash, let receiver, let channel { try receiver.clearBackup(channel) }
   }
 
   /// Sends the receiver its earlier data, once for each time that its supply came on.
-  func giveBack(to receiver: any CommandedReceiver, _ dialogue: ReceiverDialogue) throws(HardwareError) {
+  func giveBack(to receiver: any CommandedReceiver, _ channel: CommandChannel) throws(HardwareError) {
     guard memory.present.givenSince != suppliedSince else { return }
     memory.present.givenSince = suppliedSince
     guard let knowledge = keeping.present(), knowledge.isOf(receiver) else { return }
@@ -69,7 +69,7 @@ final class KnowledgeOfRun {
     let given = GivenKnowledge(
       time: time, place: knowledge.place.aged(by: age), database: isFresh ? knowledge.database : [],
       isInFlash: isFresh && knowledge.isInFlash)
-    switch try receiver.giveBack(given, dialogue) {
+    switch try receiver.giveBack(given, channel) {
     case .refused: memory.present.givingProblem = "it does not accept its knowledge from before its supply went off"
     case .accepted, .answered: memory.present.givingProblem = nil
     case .otherwise, .unanswered, .stopped: break
@@ -79,7 +79,7 @@ final class KnowledgeOfRun {
   /// Saves the receiver's data before its supply goes.
   ///
   /// - Parameter isAlone: whether the supply goes for certain; otherwise the receiver must not be stopped for that
-  func save(from receiver: any CommandedReceiver, _ dialogue: ReceiverDialogue, isAlone: Bool) throws(HardwareError) {
+  func save(from receiver: any CommandedReceiver, _ channel: CommandChannel, isAlone: Bool) throws(HardwareError) {
     // The earlier data is kept until the receiver has learned something new.
     guard let last, let firstFixAt else { return }
     let now = clock.now
@@ -105,7 +105,7 @@ final class KnowledgeOfRun {
         (memory.present.asleep, memory.present.asleepSince) = (.stop, now)
       }
       kept = try receiver.keepKnowledge(
-        dialogue, mayStop: mayWrite, hasBackup: before.map { $0.isInFlash && $0.isOf(receiver) } ?? false)
+        channel, mayStop: mayWrite, hasBackup: before.map { $0.isInFlash && $0.isOf(receiver) } ?? false)
     } catch {
       keeping.keep(knowledge)
       throw error

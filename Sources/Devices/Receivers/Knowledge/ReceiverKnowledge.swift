@@ -4,7 +4,7 @@ import NMEA
 /// The data of a receiver without a backup supply from before its supply was switched off, as stored by its host.
 public struct ReceiverKnowledge: Equatable, Sendable, Codable {
   /// The position at the time when the data was saved.
-  public struct Place: Equatable, Sendable, Codable {
+  public struct Position: Equatable, Sendable, Codable {
     public var latitudeDegrees: Double
     public var longitudeDegrees: Double
     public var altitudeHAEMetres: Double?
@@ -20,10 +20,10 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
     static let leastSigmaMetres = 10.0
 
     /// The position after more time; `nil` once it is useless.
-    func aged(by age: Duration) -> Place? {
+    func aged(by age: Duration) -> Position? {
       var place = self
-      place.sigmaMetres += max(0, age.inSeconds) * Place.metresPerSecond
-      return place.sigmaMetres <= Place.mostMetres ? place : nil
+      place.sigmaMetres += max(0, age.inSeconds) * Position.metresPerSecond
+      return place.sigmaMetres <= Position.mostMetres ? place : nil
     }
   }
 
@@ -35,7 +35,7 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
   public var savedAt: Int64?
   /// When the data was saved, by the clock of the process that saved it.
   var savedAtInstant: MonotonicInstant?
-  public var place: Place
+  public var place: Position
   /// The receiver's report about the satellites, in its own format.
   public var database: [[UInt8]] = []
   /// Whether the receiver keeps the data itself, in its flash.
@@ -95,7 +95,7 @@ extension ReceiverKnowledge {
     try require(uniqueID.map { $0.utf8.count <= ReceiverKnowledge.longestName } ?? true, .uniqueID)
     savedAt = try values.decodeIfPresent(Int64.self, forKey: .savedAt)
     try require((savedAt ?? 0) >= 0, .savedAt)
-    place = try values.decode(Place.self, forKey: .place)
+    place = try values.decode(Position.self, forKey: .place)
     try require(place.isPossible, .place)
     database = try values.decode([[UInt8]].self, forKey: .database)
     let lengths = database.map(\.count)
@@ -105,7 +105,7 @@ extension ReceiverKnowledge {
   }
 }
 
-extension ReceiverKnowledge.Place {
+extension ReceiverKnowledge.Position {
   fileprivate var isPossible: Bool {
     let isHigh = altitudeHAEMetres.map { (-20_000...1e6).contains($0) } ?? true
     return (-90...90).contains(latitudeDegrees) && (-180...180).contains(longitudeDegrees) && isHigh
@@ -117,7 +117,7 @@ extension ReceiverKnowledge.Place {
 struct GivenKnowledge: Sendable {
   /// The time; `nil` if the host does not know it.
   var time: KnownTime?
-  var place: ReceiverKnowledge.Place?
+  var place: ReceiverKnowledge.Position?
   var database: [[UInt8]] = []
   /// Whether the receiver has the data in its flash.
   var isInFlash = false

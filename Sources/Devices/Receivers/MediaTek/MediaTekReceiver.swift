@@ -17,8 +17,8 @@ struct MediaTekReceiver: CommandedReceiver {
   private static let version = SentenceRequest.question("PMTK605", answeredBy: "PMTK705")
 
   /// Asks for the identity; `nil` if no such receiver answers.
-  static func identify(_ dialogue: ReceiverDialogue, tries: Int) throws(HardwareError) -> MediaTekReceiver? {
-    guard case .answered(let text) = try dialogue.ask(version, tries: tries) else { return nil }
+  static func identify(_ channel: CommandChannel, tries: Int) throws(HardwareError) -> MediaTekReceiver? {
+    guard case .answered(let text) = try channel.ask(version, tries: tries) else { return nil }
     return MediaTekReceiver(firmware: String(decoding: text, as: UTF8.self))
   }
 
@@ -32,53 +32,53 @@ struct MediaTekReceiver: CommandedReceiver {
   }
 
   mutating func configure(
-    _ settings: ReceiverSettings, _ dialogue: ReceiverDialogue, _ report: inout SettingReport
+    _ settings: ReceiverSettings, _ channel: CommandChannel, _ report: inout SettingReport
   ) throws(HardwareError) {
-    if let speed = settings.speed, speed != dialogue.speed {
+    if let speed = settings.speed, speed != channel.speed {
       let command = SentenceWriter.make("PMTK251,\(speed.rawValue)")
       report.note(
         "setSpeed",
-        try dialogue.changeSpeed(to: speed, saying: Array(command.utf8), asking: MediaTekReceiver.version))
+        try channel.changeSpeed(to: speed, saying: Array(command.utf8), asking: MediaTekReceiver.version))
     }
     // Other constellations restart the receiver, so they come before settings that it might lose.
     if let constellations = settings.constellations, !report.isHopeless {
-      report.note("constellations", try set(constellations, dialogue))
+      report.note("constellations", try set(constellations, channel))
     }
     if let mode = settings.powerMode, !report.isHopeless {
       switch mode {
-      case .full: report.note("powerMode", try dialogue.ask(MediaTekReceiver.command("225", "0")))
+      case .full: report.note("powerMode", try channel.ask(MediaTekReceiver.command("225", "0")))
       case .balanced: report.note("powerMode", .refused)
-      case .saving: report.note("powerMode", try dialogue.ask(MediaTekReceiver.command("225", "8")))
+      case .saving: report.note("powerMode", try channel.ask(MediaTekReceiver.command("225", "8")))
       }
     }
     if let milliseconds = settings.milliseconds, !report.isHopeless {
-      report.note("rateHz", try dialogue.ask(MediaTekReceiver.command("220", "\(milliseconds)")))
+      report.note("rateHz", try channel.ask(MediaTekReceiver.command("220", "\(milliseconds)")))
     }
   }
 
   private func set(
-    _ constellations: [ReceiverSettings.Constellation], _ dialogue: ReceiverDialogue
+    _ constellations: [ReceiverSettings.Constellation], _ channel: CommandChannel
   ) throws(HardwareError) -> ReceiverAnswer {
     // The fourth is Galileo's full mode, which receivers lack.
     let order: [ReceiverSettings.Constellation?] = [.gps, .glonass, .galileo, nil, .beidou]
     let flags = order.map { $0.map(constellations.contains) == true ? "1" : "0" }.joined(separator: ",")
-    var answer = try dialogue.ask(MediaTekReceiver.command("353", flags))
+    var answer = try channel.ask(MediaTekReceiver.command("353", flags))
     // The receiver restarts.
-    try dialogue.listen(for: .seconds(1))
+    try channel.listen(for: .seconds(1))
     if answer.isGood, constellations.contains(.sbas) {
-      answer = try dialogue.ask(MediaTekReceiver.command("313", "1"))
+      answer = try channel.ask(MediaTekReceiver.command("313", "1"))
     }
     // The value 0 means on.
     if answer.isGood, constellations.contains(.qzss) {
-      answer = try dialogue.ask(MediaTekReceiver.command("352", "0"))
+      answer = try channel.ask(MediaTekReceiver.command("352", "0"))
     }
     return answer
   }
 
-  mutating func restore(_ dialogue: ReceiverDialogue) {}
+  mutating func restore(_ channel: CommandChannel) {}
 
-  func sleep(_ sleep: ReceiverSleep, _ dialogue: ReceiverDialogue) throws(HardwareError) {
-    try dialogue.say(Array(SentenceWriter.make(sleep == .standby ? "PMTK161,0" : "PMTK225,4").utf8))
+  func sleep(_ sleep: ReceiverSleep, _ channel: CommandChannel) throws(HardwareError) {
+    try channel.say(Array(SentenceWriter.make(sleep == .standby ? "PMTK161,0" : "PMTK225,4").utf8))
   }
 
   /// Any byte wakes it. From backup, only its pin FORCE_ON or its supply does.
@@ -88,9 +88,9 @@ struct MediaTekReceiver: CommandedReceiver {
     sleep == .standby ? MediaTekReceiver.wakingBytes : nil
   }
 
-  func restart(_ restart: ReceiverRestart, _ dialogue: ReceiverDialogue) throws(HardwareError) {
+  func restart(_ restart: ReceiverRestart, _ channel: CommandChannel) throws(HardwareError) {
     let number = restart == .hot ? "101" : restart == .warm ? "102" : "103"
-    try dialogue.say(Array(SentenceWriter.make("PMTK\(number)").utf8))
+    try channel.say(Array(SentenceWriter.make("PMTK\(number)").utf8))
   }
 
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool { true }
@@ -99,20 +99,20 @@ struct MediaTekReceiver: CommandedReceiver {
   private static let mostPlaceSigmaMetres = 30_000.0
 
   /// Sends the time, and the position if it is well known. The receiver cannot report its satellite data.
-  func giveBack(_ knowledge: GivenKnowledge, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
+  func giveBack(_ knowledge: GivenKnowledge, _ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
     guard let time = knowledge.time else { return .accepted }
     // The time is rounded to the nearest second.
-    let now = time.utc(at: dialogue.now + .milliseconds(500)).components
+    let now = time.utc(at: channel.now + .milliseconds(500)).components
     let fields = [Int(now.date.month), Int(now.date.day), now.hour, now.minute, now.second]
     let date = "\(now.date.year)," + fields.map { SentenceField.padded($0, 2) }.joined(separator: ",")
     guard let place = knowledge.place, place.sigmaMetres <= MediaTekReceiver.mostPlaceSigmaMetres else {
-      return try dialogue.ask(MediaTekReceiver.command("740", date), tries: 1)
+      return try channel.ask(MediaTekReceiver.command("740", date), tries: 1)
     }
     let position = [
       SentenceField.fixed(place.latitudeDegrees, 6), SentenceField.fixed(place.longitudeDegrees, 6),
       SentenceField.fixed(place.altitudeHAEMetres ?? 0, 0),
     ]
-    return try dialogue.ask(
+    return try channel.ask(
       MediaTekReceiver.command("741", position.joined(separator: ",") + ",\(date)"), tries: 1)
   }
 }

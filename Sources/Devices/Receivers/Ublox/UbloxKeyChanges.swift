@@ -12,27 +12,27 @@ struct UbloxKeyChanges: UbloxChanges {
 
   init(_ port: UBXPort) { self.port = port }
 
-  private func ask(_ message: UBXMessage, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
-    try dialogue.ask(UBXRequest(setting: message))
+  private func ask(_ message: UBXMessage, _ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
+    try channel.ask(UBXRequest(setting: message))
   }
 
   /// Applies all of some settings, or none.
   private mutating func set(
-    _ settings: [UBXSetting], _ dialogue: ReceiverDialogue
+    _ settings: [UBXSetting], _ channel: CommandChannel
   ) throws(HardwareError) -> ReceiverAnswer {
-    if keepsFound, case .answered(let payload) = try dialogue.ask(UBXRequest(asking: .get(settings.map(\.key)))),
+    if keepsFound, case .answered(let payload) = try channel.ask(UBXRequest(asking: .get(settings.map(\.key)))),
       let old = [UBXSetting](valuesOf: payload)
     {
       // The first value found is the original one.
       for setting in old where !found.contains(where: { $0.key == setting.key }) { found.append(setting) }
     }
-    let answer = try ask(.set(settings, in: .ram), dialogue)
+    let answer = try ask(.set(settings, in: .ram), channel)
     if answer.isGood { made += settings }
     return answer
   }
 
-  private func value(of key: UBXKey, _ dialogue: ReceiverDialogue) throws(HardwareError) -> UBXSetting? {
-    guard case .answered(let payload) = try dialogue.ask(UBXRequest(asking: .get([key]))) else { return nil }
+  private func value(of key: UBXKey, _ channel: CommandChannel) throws(HardwareError) -> UBXSetting? {
+    guard case .answered(let payload) = try channel.ask(UBXRequest(asking: .get([key]))) else { return nil }
     return [UBXSetting](valuesOf: payload)?.first
   }
 
@@ -40,28 +40,28 @@ struct UbloxKeyChanges: UbloxChanges {
   ///
   /// - Parameter essential: the number of leading settings that must be accepted
   private mutating func setEach(
-    _ settings: [UBXSetting], essential: Int, _ dialogue: ReceiverDialogue
+    _ settings: [UBXSetting], essential: Int, _ channel: CommandChannel
   ) throws(HardwareError) -> ReceiverAnswer {
-    let whole = try set(settings, dialogue)
+    let whole = try set(settings, channel)
     guard whole == .refused else { return whole }
     for (index, setting) in settings.enumerated() {
-      let answer = try set([setting], dialogue)
+      let answer = try set([setting], channel)
       if !answer.isGood, index < essential || answer == .stopped { return answer }
     }
     return .accepted
   }
 
   mutating func setSpeed(
-    _ speed: BaudRate, _ dialogue: ReceiverDialogue, _ report: inout SettingReport
+    _ speed: BaudRate, _ channel: CommandChannel, _ report: inout SettingReport
   ) throws(HardwareError) -> ReceiverAnswer {
     guard port == .uart1 else {
       report.lacks("setSpeed", "a receiver on USB has none: leave it out")
       return .accepted
     }
-    if dialogue.speed == speed { return .accepted }
-    let old = dialogue.speed
+    if channel.speed == speed { return .accepted }
+    let old = channel.speed
     let setting = UBXSetting(.uart1BaudRate, speed.rawValue)
-    let answer = try change(speed, setting, dialogue)
+    let answer = try change(speed, setting, channel)
     if answer.isGood {
       made.append(setting)
       if keepsFound, foundSpeed == nil { foundSpeed = old }
@@ -70,107 +70,107 @@ struct UbloxKeyChanges: UbloxChanges {
   }
 
   private func change(
-    _ speed: BaudRate, _ setting: UBXSetting, _ dialogue: ReceiverDialogue
+    _ speed: BaudRate, _ setting: UBXSetting, _ channel: CommandChannel
   ) throws(HardwareError) -> ReceiverAnswer {
-    try dialogue.changeSpeed(
+    try channel.changeSpeed(
       to: speed, saying: UBXMessage.set([setting], in: .ram).bytes, asking: UBXRequest(asking: UBXVersion.request))
   }
 
   mutating func setMessages(
-    _ messages: ReceiverSettings.Messages, _ version: Int, _ dialogue: ReceiverDialogue
+    _ messages: ReceiverSettings.Messages, _ version: Int, _ channel: CommandChannel
   ) throws(HardwareError) -> ReceiverAnswer {
     let solution = UBXOutput.solution(version: version).compactMap { port.rate(of: $0) }
     let sentences = UBXOutput.sentences.compactMap { port.rate(of: $0) }
     switch messages {
     case .ubx:
       let answer = try setEach(
-        [UBXSetting(port.sendsUBX, true)] + solution.map { UBXSetting($0, 1) }, essential: 2, dialogue)
+        [UBXSetting(port.sendsUBX, true)] + solution.map { UBXSetting($0, 1) }, essential: 2, channel)
       guard answer.isGood else { return answer }
-      return try set([UBXSetting(port.sendsNMEA, false)], dialogue)
+      return try set([UBXSetting(port.sendsNMEA, false)], channel)
     case .nmea:
       let answer = try setEach(
-        [UBXSetting(port.sendsNMEA, true)] + sentences.map { UBXSetting($0, 1) }, essential: 2, dialogue)
+        [UBXSetting(port.sendsNMEA, true)] + sentences.map { UBXSetting($0, 1) }, essential: 2, channel)
       guard answer.isGood else { return answer }
-      return try setEach(solution.map { UBXSetting($0, 0) }, essential: 0, dialogue)
+      return try setEach(solution.map { UBXSetting($0, 0) }, essential: 0, channel)
     }
   }
 
-  mutating func setCorrectionReports(_ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
+  mutating func setCorrectionReports(_ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
     guard let key = port.rate(of: .rxmRTCM) else { return .accepted }
-    return try set([UBXSetting(key, 1)], dialogue)
+    return try set([UBXSetting(key, 1)], channel)
   }
 
   mutating func setConstellations(
-    _ constellations: [ReceiverSettings.Constellation], _ dialogue: ReceiverDialogue, _ report: inout SettingReport
+    _ constellations: [ReceiverSettings.Constellation], _ channel: CommandChannel, _ report: inout SettingReport
   ) throws(HardwareError) -> ReceiverAnswer {
     let others = ReceiverSettings.Constellation.allCases.filter { !constellations.contains($0) }
     let wanted = constellations.map { UBXSetting($0.ubloxKey, true) }
-    let whole = try set(wanted + others.map { UBXSetting($0.ubloxKey, false) }, dialogue)
+    let whole = try set(wanted + others.map { UBXSetting($0.ubloxKey, false) }, channel)
     guard whole == .refused else { return whole }
     // A missing constellation cannot be switched off, and the receiver has no room for another one until one is off.
-    var result = try set(wanted, dialogue)
+    var result = try set(wanted, channel)
     var switchedOff: [UBXSetting] = []
     for other in others where result != .stopped {
-      let isOn = try value(of: other.ubloxKey, dialogue) == UBXSetting(other.ubloxKey, true)
-      let answer = try set([UBXSetting(other.ubloxKey, false)], dialogue)
+      let isOn = try value(of: other.ubloxKey, channel) == UBXSetting(other.ubloxKey, true)
+      let answer = try set([UBXSetting(other.ubloxKey, false)], channel)
       if answer == .stopped { result = .stopped }
       if isOn, answer.isGood { switchedOff.append(UBXSetting(other.ubloxKey, true)) }
     }
-    if result == .refused { result = try set(wanted, dialogue) }
+    if result == .refused { result = try set(wanted, channel) }
     // The previous settings are better than the rest of the new ones.
-    if result == .refused { for setting in switchedOff.reversed() { _ = try set([setting], dialogue) } }
+    if result == .refused { for setting in switchedOff.reversed() { _ = try set([setting], channel) } }
     return result
   }
 
   mutating func setDynamicModel(
-    _ model: ReceiverSettings.DynamicModel, _ dialogue: ReceiverDialogue
+    _ model: ReceiverSettings.DynamicModel, _ channel: CommandChannel
   ) throws(HardwareError) -> ReceiverAnswer {
-    try set([UBXSetting(.dynamicModel, model.ubloxNumber)], dialogue)
+    try set([UBXSetting(.dynamicModel, model.ubloxNumber)], channel)
   }
 
   mutating func setPowerMode(
-    _ mode: ReceiverSettings.PowerMode, _ dialogue: ReceiverDialogue
+    _ mode: ReceiverSettings.PowerMode, _ channel: CommandChannel
   ) throws(HardwareError) -> ReceiverAnswer {
     switch mode {
-    case .full: try set([UBXSetting(.operateMode, 0)], dialogue)
+    case .full: try set([UBXSetting(.operateMode, 0)], channel)
     case .balanced: .refused
     // This is cyclic tracking, in which the receiver continues to report.
-    case .saving: try set([UBXSetting(.operateMode, 2)], dialogue)
+    case .saving: try set([UBXSetting(.operateMode, 2)], channel)
     }
   }
 
-  mutating func setRate(milliseconds: UInt16, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
-    try set([UBXSetting(.measurementMilliseconds, milliseconds)], dialogue)
+  mutating func setRate(milliseconds: UInt16, _ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
+    try set([UBXSetting(.measurementMilliseconds, milliseconds)], channel)
   }
 
   /// Saves the settings in all memories of the receiver; a receiver without flash has at best a battery.
-  func save(_ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
-    let battery = try save(in: .battery, dialogue)
+  func save(_ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
+    let battery = try save(in: .battery, channel)
     if battery == .stopped || battery == .unanswered { return battery }
-    let flash = try save(in: .flash, dialogue)
+    let flash = try save(in: .flash, channel)
     return battery.isGood ? battery : flash
   }
 
-  private func save(in layer: UBXLayers, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
+  private func save(in layer: UBXLayers, _ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
     var answer = ReceiverAnswer.accepted
     var rest = made[...]
     while !rest.isEmpty, answer.isGood {
-      answer = try ask(.set(Array(rest.prefix(64)), in: layer), dialogue)
+      answer = try ask(.set(Array(rest.prefix(64)), in: layer), channel)
       rest = rest.dropFirst(64)
     }
     return answer
   }
 
-  mutating func restore(_ dialogue: ReceiverDialogue) throws(HardwareError) {
+  mutating func restore(_ channel: CommandChannel) throws(HardwareError) {
     var rest = found[...]
     while !rest.isEmpty {
-      _ = try ask(.set(Array(rest.prefix(64)), in: .ram), dialogue)
+      _ = try ask(.set(Array(rest.prefix(64)), in: .ram), channel)
       rest = rest.dropFirst(64)
     }
     found = []
     guard let speed = foundSpeed else { return }
     foundSpeed = nil
-    _ = try change(speed, UBXSetting(.uart1BaudRate, speed.rawValue), dialogue)
+    _ = try change(speed, UBXSetting(.uart1BaudRate, speed.rawValue), channel)
   }
 }
 

@@ -12,14 +12,14 @@ extension UbloxReceiver {
   // MARK: Before its supply goes
 
   func keepKnowledge(
-    _ dialogue: ReceiverDialogue, mayStop: Bool, hasBackup: Bool
+    _ channel: CommandChannel, mayStop: Bool, hasBackup: Bool
   ) throws(HardwareError) -> KeptKnowledge {
     guard isHelped else { return .nothing }
     if mayStop, hasFlash {
       // The data must not change while it is written.
-      try dialogue.say(UBXMessage.reset(.stop).bytes)
-      try dialogue.listen(for: .milliseconds(100))
-      let answer = try dialogue.ask(
+      try channel.say(UBXMessage.reset(.stop).bytes)
+      try channel.listen(for: .milliseconds(100))
+      let answer = try channel.ask(
         UBXRequest(asking: .shutdownBackup(.create), prefix: UBXMessage.createdBackup), within: .milliseconds(1300),
         tries: 1)
       switch answer {
@@ -30,21 +30,21 @@ extension UbloxReceiver {
       }
     } else if hasBackup {
       // At the next start, the old data would count as new.
-      try clearBackup(dialogue)
+      try clearBackup(channel)
     }
-    return try database(dialogue)
+    return try database(channel)
   }
 
-  func clearBackup(_ dialogue: ReceiverDialogue) throws(HardwareError) {
-    try dialogue.say(UBXMessage.shutdownBackup(.clear).bytes)
+  func clearBackup(_ channel: CommandChannel) throws(HardwareError) {
+    try channel.say(UBXMessage.shutdownBackup(.clear).bytes)
   }
 
   /// The maximum number of stored bytes.
   private static let mostDatabaseBytes = 32768
 
-  private func database(_ dialogue: ReceiverDialogue) throws(HardwareError) -> KeptKnowledge {
+  private func database(_ channel: CommandChannel) throws(HardwareError) -> KeptKnowledge {
     // With this setting, the receiver marks its last message.
-    _ = try haveAidingAcknowledged(dialogue)
+    _ = try haveAidingAcknowledged(channel)
     var messages: [[UInt8]] = []
     var byteCount = 0
     var end: KeptKnowledge?
@@ -60,24 +60,24 @@ extension UbloxReceiver {
       }
       return end != nil
     }
-    try dialogue.say(UBXMessage.databaseRequest.bytes, within: .milliseconds(800), take)
+    try channel.say(UBXMessage.databaseRequest.bytes, within: .milliseconds(800), take)
     // Without a last message, silence or the time limit ends it; each message is useful by itself.
     var before = 0
     while end == nil, messages.count > before {
       before = messages.count
-      try dialogue.say([], within: .milliseconds(500), take)
+      try channel.say([], within: .milliseconds(500), take)
     }
     if end == .refused { return .refused }
     if !messages.isEmpty { return .database(messages) }
     return end == nil ? .unanswered : .refused
   }
 
-  private func haveAidingAcknowledged(_ dialogue: ReceiverDialogue) throws(HardwareError) -> Bool {
+  private func haveAidingAcknowledged(_ channel: CommandChannel) throws(HardwareError) -> Bool {
     let setting: UBXMessage =
       version.protocolVersion >= 2700
       ? .set([UBXSetting(.acknowledgesAiding, true)], in: .ram)
       : .acknowledgesAiding(version: version.protocolVersion >= 1800 ? 2 : 0)
-    return try dialogue.ask(UBXRequest(setting: setting), within: .milliseconds(400), tries: 1) == .accepted
+    return try channel.ask(UBXRequest(setting: setting), within: .milliseconds(400), tries: 1) == .accepted
   }
 
   // MARK: After it has come on
@@ -87,13 +87,13 @@ extension UbloxReceiver {
   /// The maximum number of messages on their way, because the receiver's input buffer holds about a kilobyte.
   private static let mostOpen = 4
 
-  func giveBack(_ knowledge: GivenKnowledge, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
+  func giveBack(_ knowledge: GivenKnowledge, _ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
     guard isHelped else { return .accepted }
-    let deadline = dialogue.now + UbloxReceiver.givingTime
+    let deadline = channel.now + UbloxReceiver.givingTime
     // The time comes first, because the receiver judges everything else by it.
-    if let time = knowledge.time { try dialogue.say(UbloxReceiver.message(time, dialogue).bytes) }
+    if let time = knowledge.time { try channel.say(UbloxReceiver.message(time, channel).bytes) }
     if let place = knowledge.place {
-      try dialogue.say(
+      try channel.say(
         UBXMessage.place(
           latitudeDegrees: place.latitudeDegrees, longitudeDegrees: place.longitudeDegrees,
           altitudeMetres: place.altitudeHAEMetres ?? 0,
@@ -101,14 +101,14 @@ extension UbloxReceiver {
           accuracyMetres: max(place.sigmaMetres, place.altitudeHAEMetres == nil ? 3000 : 0)
         ).bytes)
     }
-    if knowledge.isInFlash { return try restoration(dialogue) }
+    if knowledge.isInFlash { return try restoration(channel) }
     guard !knowledge.database.isEmpty else { return .accepted }
-    return try giveBack(knowledge.database, dialogue, until: deadline)
+    return try giveBack(knowledge.database, channel, until: deadline)
   }
 
-  private static func message(_ time: KnownTime, _ dialogue: ReceiverDialogue) -> UBXMessage {
+  private static func message(_ time: KnownTime, _ channel: CommandChannel) -> UBXMessage {
     // This is the time when the message has been sent.
-    let parts = time.utc(at: dialogue.now + dialogue.speed.time(for: 32)).components
+    let parts = time.utc(at: channel.now + channel.speed.time(for: 32)).components
     return .time(
       year: UInt16(clamping: parts.date.year), month: UInt8(clamping: parts.date.month),
       day: UInt8(clamping: parts.date.day), hour: UInt8(clamping: parts.hour), minute: UInt8(clamping: parts.minute),
@@ -117,17 +117,17 @@ extension UbloxReceiver {
   }
 
   /// Whether the receiver has started with the data in its flash.
-  private func restoration(_ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
-    let answer = try dialogue.ask(
+  private func restoration(_ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
+    let answer = try channel.ask(
       UBXRequest(asking: UBXMessage.shutdownBackupRequest, prefix: UBXMessage.restoredBackup), tries: 1)
     guard case .answered(let payload) = answer, payload.count > 4 else { return answer }
     return payload[4] == 2 ? .accepted : .refused
   }
 
   private func giveBack(
-    _ database: [[UInt8]], _ dialogue: ReceiverDialogue, until deadline: MonotonicInstant
+    _ database: [[UInt8]], _ channel: CommandChannel, until deadline: MonotonicInstant
   ) throws(HardwareError) -> ReceiverAnswer {
-    let isAcknowledged = try haveAidingAcknowledged(dialogue)
+    let isAcknowledged = try haveAidingAcknowledged(channel)
     var (used, unused, said) = (0, 0, 0)
     let take: (ReceiverFramer.Frame) -> Bool = { frame in
       guard case .message(let message) = frame, let acknowledgement = UBXAidingAcknowledgement(message),
@@ -138,22 +138,22 @@ extension UbloxReceiver {
     }
     var lost = 0
     for payload in database {
-      guard !dialogue.isStopped, dialogue.now < deadline else { break }
+      guard !channel.isStopped, channel.now < deadline else { break }
       let bytes = UBXMessage.database(payload).bytes
       // The messages are sent no faster than the line carries them and the receiver accepts them.
-      try dialogue.say(bytes, for: dialogue.speed.time(for: bytes.count) + .milliseconds(3), { _ = take($0) })
+      try channel.say(bytes, for: channel.speed.time(for: bytes.count) + .milliseconds(3), { _ = take($0) })
       said += 1
-      while isAcknowledged, said - used - unused - lost >= UbloxReceiver.mostOpen, !dialogue.isStopped {
+      while isAcknowledged, said - used - unused - lost >= UbloxReceiver.mostOpen, !channel.isStopped {
         let before = used + unused
-        try dialogue.say([], within: .milliseconds(300), take)
+        try channel.say([], within: .milliseconds(300), take)
         if used + unused == before { lost += 1 }
-        if dialogue.now >= deadline { break }
+        if channel.now >= deadline { break }
       }
     }
-    if dialogue.isStopped { return .stopped }
-    while isAcknowledged, used + unused + lost < said, dialogue.now < deadline {
+    if channel.isStopped { return .stopped }
+    while isAcknowledged, used + unused + lost < said, channel.now < deadline {
       let before = used + unused
-      try dialogue.say([], within: .milliseconds(300), take)
+      try channel.say([], within: .milliseconds(300), take)
       if used + unused == before { break }
     }
     return used == 0 && unused > 0 ? .refused : .accepted

@@ -12,12 +12,12 @@ struct UbloxLegacyChanges: UbloxChanges {
 
   init(_ version: Int) { self.version = version }
 
-  private func set(_ message: UBXMessage, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
-    try dialogue.ask(UBXRequest(setting: message))
+  private func set(_ message: UBXMessage, _ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
+    try channel.ask(UBXRequest(setting: message))
   }
 
-  private func get(_ message: UBXMessage, _ dialogue: ReceiverDialogue) throws(HardwareError) -> [UInt8]? {
-    guard case .answered(let payload) = try dialogue.ask(UBXRequest(asking: message, prefix: message.payload)) else {
+  private func get(_ message: UBXMessage, _ channel: CommandChannel) throws(HardwareError) -> [UInt8]? {
+    guard case .answered(let payload) = try channel.ask(UBXRequest(asking: message, prefix: message.payload)) else {
       return nil
     }
     return payload
@@ -29,22 +29,22 @@ struct UbloxLegacyChanges: UbloxChanges {
   }
 
   mutating func setSpeed(
-    _ speed: BaudRate, _ dialogue: ReceiverDialogue, _ report: inout SettingReport
+    _ speed: BaudRate, _ channel: CommandChannel, _ report: inout SettingReport
   ) throws(HardwareError) -> ReceiverAnswer {
-    guard var port = try port(dialogue) else { return .unanswered }
+    guard var port = try port(channel) else { return .unanswered }
     guard port.isUART else {
       report.lacks("setSpeed", "this port of the receiver has none: leave it out")
       return .accepted
     }
     if port.baudRate == speed.rawValue { return .accepted }
     port.baudRate = speed.rawValue
-    return try dialogue.changeSpeed(
+    return try channel.changeSpeed(
       to: speed, saying: port.message.bytes, asking: UBXRequest(asking: UBXPortConfiguration.request))
   }
 
   /// The port's present settings. The original ones are kept.
-  private mutating func port(_ dialogue: ReceiverDialogue) throws(HardwareError) -> UBXPortConfiguration? {
-    guard let payload = try get(UBXPortConfiguration.request, dialogue),
+  private mutating func port(_ channel: CommandChannel) throws(HardwareError) -> UBXPortConfiguration? {
+    guard let payload = try get(UBXPortConfiguration.request, channel),
       let port = UBXPortConfiguration(payload: payload)
     else { return nil }
     if keepsFound, foundPort == nil { foundPort = port }
@@ -52,52 +52,52 @@ struct UbloxLegacyChanges: UbloxChanges {
   }
 
   mutating func setMessages(
-    _ messages: ReceiverSettings.Messages, _ version: Int, _ dialogue: ReceiverDialogue
+    _ messages: ReceiverSettings.Messages, _ version: Int, _ channel: CommandChannel
   ) throws(HardwareError) -> ReceiverAnswer {
-    guard var port = try port(dialogue) else { return .unanswered }
+    guard var port = try port(channel) else { return .unanswered }
     let solution = UBXOutput.solution(version: version)
     let (wanted, others) = messages == .ubx ? (solution, []) : (UBXOutput.sentences, solution)
     for (index, output) in wanted.enumerated() {
-      try keepRate(of: output, port, dialogue)
-      let answer = try set(.rate(of: output, 1), dialogue)
+      try keepRate(of: output, port, channel)
+      let answer = try set(.rate(of: output, 1), channel)
       // Without the first message there is no position; the others are optional.
       if !answer.isGood, index == 0 || answer == .stopped { return answer }
     }
     // Acknowledgements are UBX messages too.
     port.sendsUBX = true
     port.sendsNMEA = messages == .nmea
-    let answer = try set(port.message, dialogue)
+    let answer = try set(port.message, channel)
     guard answer.isGood else { return answer }
     for output in others {
-      try keepRate(of: output, port, dialogue)
-      if try set(.rate(of: output, 0), dialogue) == .stopped { return .stopped }
+      try keepRate(of: output, port, channel)
+      if try set(.rate(of: output, 0), channel) == .stopped { return .stopped }
     }
     return answer
   }
 
-  mutating func setCorrectionReports(_ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
+  mutating func setCorrectionReports(_ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
     // The NEO-M8P is the first receiver that accepts corrections.
     guard version >= 2000 else { return .accepted }
-    if keepsFound, let port = try port(dialogue) { try keepRate(of: .rxmRTCM, port, dialogue) }
-    return try set(.rate(of: .rxmRTCM, 1), dialogue)
+    if keepsFound, let port = try port(channel) { try keepRate(of: .rxmRTCM, port, channel) }
+    return try set(.rate(of: .rxmRTCM, 1), channel)
   }
 
   private mutating func keepRate(
-    of output: UBXOutput, _ port: UBXPortConfiguration, _ dialogue: ReceiverDialogue
+    of output: UBXOutput, _ port: UBXPortConfiguration, _ channel: CommandChannel
   ) throws(HardwareError) {
     guard keepsFound else { return }
     let question = UBXMessage(UBXCommandKind.cfgMSG, [UInt8(output.kind >> 8), UInt8(output.kind & 0xFF)])
     // The answer has a rate for each port after class and identifier; some receivers send only that of the present
     // port.
-    guard let rates = try get(question, dialogue), rates.count >= 3 else { return }
+    guard let rates = try get(question, channel), rates.count >= 3 else { return }
     let own = 2 + Int(port.number)
     keep(.rate(of: output, rates.count > own ? rates[own] : rates[2]))
   }
 
   mutating func setConstellations(
-    _ constellations: [ReceiverSettings.Constellation], _ dialogue: ReceiverDialogue, _ report: inout SettingReport
+    _ constellations: [ReceiverSettings.Constellation], _ channel: CommandChannel, _ report: inout SettingReport
   ) throws(HardwareError) -> ReceiverAnswer {
-    guard let payload = try get(UBXConstellations.request, dialogue), var systems = UBXConstellations(payload: payload)
+    guard let payload = try get(UBXConstellations.request, channel), var systems = UBXConstellations(payload: payload)
     else { return .refused }
     let lacking = constellations.filter { !systems.known.contains($0.ubloxSystem) }
     guard lacking.isEmpty else {
@@ -109,53 +109,53 @@ struct UbloxLegacyChanges: UbloxChanges {
     if Set(wanted) == Set(systems.enabled) { return .accepted }
     keep(systems.message)
     systems.enabled = wanted
-    return try set(systems.message, dialogue)
+    return try set(systems.message, channel)
   }
 
   mutating func setDynamicModel(
-    _ model: ReceiverSettings.DynamicModel, _ dialogue: ReceiverDialogue
+    _ model: ReceiverSettings.DynamicModel, _ channel: CommandChannel
   ) throws(HardwareError) -> ReceiverAnswer {
-    if keepsFound, let old = try get(UBXMessage(UBXCommandKind.cfgNAV5), dialogue), old.count > 2 {
+    if keepsFound, let old = try get(UBXMessage(UBXCommandKind.cfgNAV5), channel), old.count > 2 {
       keep(.dynamicModel(old[2]))
     }
-    return try set(.dynamicModel(model.ubloxNumber), dialogue)
+    return try set(.dynamicModel(model.ubloxNumber), channel)
   }
 
   mutating func setPowerMode(
-    _ mode: ReceiverSettings.PowerMode, _ dialogue: ReceiverDialogue
+    _ mode: ReceiverSettings.PowerMode, _ channel: CommandChannel
   ) throws(HardwareError) -> ReceiverAnswer {
     let hasSetups = version >= 1800
     if keepsFound {
       let kind = hasSetups ? UBXCommandKind.cfgPMS : UBXCommandKind.cfgRXM
-      if let old = try get(UBXMessage(kind), dialogue) { keep(UBXMessage(kind, old)) }
+      if let old = try get(UBXMessage(kind), channel) { keep(UBXMessage(kind, old)) }
     }
     switch mode {
-    case .full: return try set(hasSetups ? .powerSetup(0) : .lowPowerMode(0), dialogue)
-    case .balanced: return hasSetups ? try set(.powerSetup(1), dialogue) : .refused
-    case .saving: return try set(hasSetups ? .powerSetup(3) : .lowPowerMode(1), dialogue)
+    case .full: return try set(hasSetups ? .powerSetup(0) : .lowPowerMode(0), channel)
+    case .balanced: return hasSetups ? try set(.powerSetup(1), channel) : .refused
+    case .saving: return try set(hasSetups ? .powerSetup(3) : .lowPowerMode(1), channel)
     }
   }
 
-  mutating func setRate(milliseconds: UInt16, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
+  mutating func setRate(milliseconds: UInt16, _ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
     // The time system to which measurements are aligned stays.
-    let old = try get(UBXMessage(UBXCommandKind.cfgRATE), dialogue)
+    let old = try get(UBXMessage(UBXCommandKind.cfgRATE), channel)
     keep(old.map { UBXMessage(UBXCommandKind.cfgRATE, $0) })
     let reference = old.flatMap { $0.count == 6 ? UInt16($0[4]) | UInt16($0[5]) << 8 : nil }
-    return try set(.rate(milliseconds: milliseconds, timeReference: reference ?? 1), dialogue)
+    return try set(.rate(milliseconds: milliseconds, timeReference: reference ?? 1), channel)
   }
 
-  func save(_ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer { try set(.save, dialogue) }
+  func save(_ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer { try set(.save, channel) }
 
-  mutating func restore(_ dialogue: ReceiverDialogue) throws(HardwareError) {
-    for message in found { _ = try set(message, dialogue) }
+  mutating func restore(_ channel: CommandChannel) throws(HardwareError) {
+    for message in found { _ = try set(message, channel) }
     found = []
     guard let port = foundPort else { return }
     foundPort = nil
-    guard port.isUART, port.baudRate != dialogue.speed.rawValue, let speed = BaudRate(rawValue: port.baudRate) else {
-      _ = try set(port.message, dialogue)
+    guard port.isUART, port.baudRate != channel.speed.rawValue, let speed = BaudRate(rawValue: port.baudRate) else {
+      _ = try set(port.message, channel)
       return
     }
-    _ = try dialogue.changeSpeed(
+    _ = try channel.changeSpeed(
       to: speed, saying: port.message.bytes, asking: UBXRequest(asking: UBXPortConfiguration.request))
   }
 }

@@ -18,12 +18,12 @@ struct UbloxReceiver: CommandedReceiver {
   }
 
   /// Asks for the identity; `nil` if no u-blox receiver answers.
-  static func identify(_ dialogue: ReceiverDialogue, tries: Int) throws(HardwareError) -> UbloxReceiver? {
-    guard case .answered(let payload) = try dialogue.ask(UBXRequest(asking: UBXVersion.request), tries: tries),
+  static func identify(_ channel: CommandChannel, tries: Int) throws(HardwareError) -> UbloxReceiver? {
+    guard case .answered(let payload) = try channel.ask(UBXRequest(asking: UBXVersion.request), tries: tries),
       let version = UBXVersion(payload: payload)
     else { return nil }
     // The kernel presents a USB receiver as a modem.
-    let device = Files.resolved(dialogue.portName) ?? dialogue.portName
+    let device = Files.resolved(channel.portName) ?? channel.portName
     return UbloxReceiver(version, on: device.hasPrefix("/dev/ttyACM") ? .usb : .uart1)
   }
 
@@ -41,53 +41,53 @@ struct UbloxReceiver: CommandedReceiver {
     return identity
   }
 
-  mutating func askForUniqueID(_ dialogue: ReceiverDialogue) throws(HardwareError) {
+  mutating func askForUniqueID(_ channel: CommandChannel) throws(HardwareError) {
     guard version.protocolVersion >= UBXUniqueID.leastProtocolVersion else { return }
     // A receiver without a unique number is used anyway.
-    let answer = try dialogue.ask(UBXRequest(asking: UBXUniqueID.request))
+    let answer = try channel.ask(UBXRequest(asking: UBXUniqueID.request))
     if case .answered(let payload) = answer { uniqueID = UBXUniqueID(payload: payload) }
   }
 
   mutating func configure(
-    _ settings: ReceiverSettings, _ dialogue: ReceiverDialogue, _ report: inout SettingReport
+    _ settings: ReceiverSettings, _ channel: CommandChannel, _ report: inout SettingReport
   ) throws(HardwareError) {
     changes.keepsFound = settings.restores
     // The speed comes first, so that the line carries the messages that are enabled next; the rate comes last.
     if let speed = settings.speed {
-      report.note("setSpeed", try changes.setSpeed(speed, dialogue, &report))
+      report.note("setSpeed", try changes.setSpeed(speed, channel, &report))
     }
     if let messages = settings.messages, !report.isHopeless {
-      report.note("messages", try changes.setMessages(messages, version.protocolVersion, dialogue))
+      report.note("messages", try changes.setMessages(messages, version.protocolVersion, channel))
     }
     if settings.reportsCorrections, settings.messages == .ubx, !report.isHopeless {
       // Most receivers accept no corrections and do not know the message, so this is no mistake in a board file.
-      let answer = try changes.setCorrectionReports(dialogue)
+      let answer = try changes.setCorrectionReports(channel)
       report.note("messages", answer == .refused ? .accepted : answer)
     }
     if let constellations = settings.constellations, !report.isHopeless {
-      report.note("constellations", try changes.setConstellations(constellations, dialogue, &report))
+      report.note("constellations", try changes.setConstellations(constellations, channel, &report))
     }
     if let model = settings.dynamicModel, !report.isHopeless {
-      report.note("dynamicModel", try changes.setDynamicModel(model, dialogue))
+      report.note("dynamicModel", try changes.setDynamicModel(model, channel))
     }
     if let mode = settings.powerMode, !report.isHopeless {
-      report.note("powerMode", try changes.setPowerMode(mode, dialogue))
+      report.note("powerMode", try changes.setPowerMode(mode, channel))
     }
     if let milliseconds = settings.milliseconds, !report.isHopeless {
-      report.note("rateHz", try changes.setRate(milliseconds: milliseconds, dialogue))
+      report.note("rateHz", try changes.setRate(milliseconds: milliseconds, channel))
     }
-    if settings.saves, !report.isHopeless { report.note("saves", try changes.save(dialogue)) }
+    if settings.saves, !report.isHopeless { report.note("saves", try changes.save(channel)) }
   }
 
-  mutating func restore(_ dialogue: ReceiverDialogue) throws(HardwareError) { try changes.restore(dialogue) }
+  mutating func restore(_ channel: CommandChannel) throws(HardwareError) { try changes.restore(channel) }
 
   /// The longest sleep that receivers accept, in case nothing else wakes them.
   static let longestSleepMilliseconds: UInt32 = 12 * 86_400_000
 
-  func sleep(_ sleep: ReceiverSleep, _ dialogue: ReceiverDialogue) throws(HardwareError) {
+  func sleep(_ sleep: ReceiverSleep, _ channel: CommandChannel) throws(HardwareError) {
     let limit = UbloxReceiver.longestSleepMilliseconds
     let backup: UBXMessage = legacy ? .backup(milliseconds: limit) : .forcedBackup(milliseconds: limit)
-    try dialogue.say((sleep == .stop ? UBXMessage.reset(.stop) : backup).bytes)
+    try channel.say((sleep == .stop ? UBXMessage.reset(.stop) : backup).bytes)
   }
 
   func longestSleep(in sleep: ReceiverSleep) -> Duration? {
@@ -98,9 +98,9 @@ struct UbloxReceiver: CommandedReceiver {
     sleep == .stop ? UBXMessage.reset(.start).bytes : UBXMessage.wakingBytes
   }
 
-  func restart(_ restart: ReceiverRestart, _ dialogue: ReceiverDialogue) throws(HardwareError) {
+  func restart(_ restart: ReceiverRestart, _ channel: CommandChannel) throws(HardwareError) {
     let start: UBXMessage.Start = restart == .hot ? .hot : restart == .warm ? .warm : .cold
-    try dialogue.say(UBXMessage.restart(start).bytes)
+    try channel.say(UBXMessage.restart(start).bytes)
   }
 
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool { sleep != .stop }
@@ -112,25 +112,25 @@ protocol UbloxChanges: Sendable {
   var keepsFound: Bool { get set }
 
   mutating func setSpeed(
-    _ speed: BaudRate, _ dialogue: ReceiverDialogue, _ report: inout SettingReport
+    _ speed: BaudRate, _ channel: CommandChannel, _ report: inout SettingReport
   ) throws(HardwareError) -> ReceiverAnswer
   mutating func setMessages(
-    _ messages: ReceiverSettings.Messages, _ version: Int, _ dialogue: ReceiverDialogue
+    _ messages: ReceiverSettings.Messages, _ version: Int, _ channel: CommandChannel
   ) throws(HardwareError) -> ReceiverAnswer
   /// Makes the receiver report the use of its corrections; a receiver that accepts none refuses.
-  mutating func setCorrectionReports(_ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer
+  mutating func setCorrectionReports(_ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer
   mutating func setConstellations(
-    _ constellations: [ReceiverSettings.Constellation], _ dialogue: ReceiverDialogue, _ report: inout SettingReport
+    _ constellations: [ReceiverSettings.Constellation], _ channel: CommandChannel, _ report: inout SettingReport
   ) throws(HardwareError) -> ReceiverAnswer
   mutating func setDynamicModel(
-    _ model: ReceiverSettings.DynamicModel, _ dialogue: ReceiverDialogue
+    _ model: ReceiverSettings.DynamicModel, _ channel: CommandChannel
   ) throws(HardwareError) -> ReceiverAnswer
   mutating func setPowerMode(
-    _ mode: ReceiverSettings.PowerMode, _ dialogue: ReceiverDialogue
+    _ mode: ReceiverSettings.PowerMode, _ channel: CommandChannel
   ) throws(HardwareError) -> ReceiverAnswer
-  mutating func setRate(milliseconds: UInt16, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer
-  func save(_ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer
-  mutating func restore(_ dialogue: ReceiverDialogue) throws(HardwareError)
+  mutating func setRate(milliseconds: UInt16, _ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer
+  func save(_ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer
+  mutating func restore(_ channel: CommandChannel) throws(HardwareError)
 }
 
 extension ReceiverSettings.DynamicModel {

@@ -15,7 +15,7 @@ struct HistoryQuery {
   var simplifyMetres: Double
   var limit: Int
   /// The place where the previous page ended.
-  var after: RecordingPlace?
+  var after: RecordingCursor?
   /// `everySeconds` in the request's own words.
   private var every: Substring
 
@@ -39,17 +39,17 @@ struct HistoryQuery {
     let limit = try HTTPQuery.number("limit", of: request, in: 1...Double(most)) ?? Double(most)
     self.limit = Int(limit)
     after = try HTTPQuery.text("after", of: request).map { text in
-      guard let place = RecordingPlace(text) else {
+      guard let cursor = RecordingCursor(text) else {
         throw HTTPError(.badRequest, message: "'after' is for the pages that 'next' leads to")
       }
-      return place
+      return cursor
     }
   }
 
   /// The query for the page that begins at this place.
-  func query(after place: RecordingPlace) -> String {
+  func query(after cursor: RecordingCursor) -> String {
     "from=\(HistoryQuery.text(times.lowerBound))&to=\(HistoryQuery.text(times.upperBound))&every=\(every)"
-      + "&limit=\(limit)&after=\(place.text)"
+      + "&limit=\(limit)&after=\(cursor.text)"
   }
 
   func query(from time: UTCTime) -> String {

@@ -23,13 +23,13 @@ final class RecordedHistory: Sendable {
 
   private struct Download {
     var id: HolderID
-    var user: PlaceUser
+    var user: SlotUser
     var channel: any Channel
   }
 
   init(host: HubHost) {
     self.host = host
-    host.placeHolders.add(self)
+    host.slotOwners.add(self)
   }
 
   /// The folder in which the board in service records; `nil` if it does not record. A replay never records.
@@ -61,7 +61,7 @@ final class RecordedHistory: Sendable {
   /// connection (`ConnectionPatience`), because it would exclude others and keep a removed segment's bytes on the disk.
   ///
   /// - Throws: 503 if there are too many downloads, or too many of one user
-  func takePlace(for context: HTTPContext) throws(HTTPError) -> DownloadPlace {
+  func takeSlot(for context: HTTPContext) throws(HTTPError) -> DownloadSlot {
     let download = Download(id: HolderID(), user: context.user, channel: context.channel)
     let refusal = downloads.withLock { downloads -> String? in
       let reason = download.user.refusal(to: RecordedHistory.downloadLimit, among: downloads.lazy.map(\.user))
@@ -73,14 +73,14 @@ final class RecordedHistory: Sendable {
         .serviceUnavailable, headers: [.retryAfter: RecordedHistory.retrySeconds],
         message: "no download: \(refusal)")
     }
-    return DownloadPlace(self, download.id)
+    return DownloadSlot(self, download.id)
   }
 
   fileprivate func giveBack(_ id: HolderID) { downloads.withLock { $0.removeAll { $0.id == id } } }
 }
 
-extension RecordedHistory: PlaceHolding {
-  var placeKind: String { "downloads" }
+extension RecordedHistory: SlotOwner {
+  var slotKind: String { "downloads" }
 
   /// Closes the connections of all downloads, which returns their places.
   func releaseAll() -> Int {
@@ -91,7 +91,7 @@ extension RecordedHistory: PlaceHolding {
 }
 
 /// The place of one download.
-final class DownloadPlace: Sendable {
+final class DownloadSlot: Sendable {
   private let history: RecordedHistory
   private let id: HolderID
 

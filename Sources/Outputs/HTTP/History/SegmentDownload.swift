@@ -12,7 +12,7 @@ struct SegmentDownload {
 
   func response(_ context: HTTPContext, name: String) async throws -> Response {
     let catalogue = try history.catalogue()
-    let place = try history.takePlace(for: context)
+    let slot = try history.takeSlot(for: context)
     let opened = try await history.threads.run { () -> Result<SegmentContent?, MCAPError> in
       Result { () throws(MCAPError) in try catalogue.content(of: name) }
     }
@@ -37,7 +37,7 @@ struct SegmentDownload {
       }
       while let piece = try await pieces.next() { try await writer.write(piece) }
       try await writer.finish(nil)
-      withExtendedLifetime(place) {}
+      withExtendedLifetime(slot) {}
     }
     return Response(status: .ok, headers: headers, body: body)
   }

@@ -21,7 +21,7 @@ struct TrackDownload {
   let catalogue: SegmentCatalogue
 
   func response(_ context: HTTPContext, _ query: HistoryQuery) throws -> Response {
-    let place = try history.takePlace(for: context)
+    let slot = try history.takeSlot(for: context)
     let name = history.host.hub.value.board.name
     let headers: HTTPFields = [
       .contentType: "application/gpx+xml", .cacheControl: "no-store",
@@ -39,7 +39,7 @@ struct TrackDownload {
       gpx.finish()
       if let bytes = text.take() { try await writer.write(bytes) }
       try await writer.finish(nil)
-      withExtendedLifetime(place) {}
+      withExtendedLifetime(slot) {}
     }
     return Response(status: .ok, headers: headers, body: body)
   }

@@ -8,7 +8,7 @@ enum UBXRestoration: UInt8, Sendable {
 }
 
 /// Ephemerides, position and time that the receiver's flash or its host has kept.
-extension UBXLanguage {
+extension UBXProtocol {
   // MARK: Save on shutdown
 
   mutating func saveOnShutdown(_ payload: [UInt8], _ body: inout ReceiverBody) {
@@ -79,7 +79,7 @@ extension UBXLanguage {
       for satellite in body.satellites {
         var message = BinaryMessage()
         message.zeros(12)
-        message.u4(UBXLanguage.databaseMark)
+        message.u4(UBXProtocol.databaseMark)
         message.u1(satellite.system.rawValue, satellite.number, 0, 0)
         message.u4(UInt32(clamping: seconds))
         message.zeros(64)
@@ -96,7 +96,7 @@ extension UBXLanguage {
   }
 
   private func takeDatabase(_ payload: [UInt8], _ body: inout ReceiverBody) -> Bool {
-    guard payload.count == 88, BinaryMessage.u4(payload, 12) == UBXLanguage.databaseMark else { return false }
+    guard payload.count == 88, BinaryMessage.u4(payload, 12) == UBXProtocol.databaseMark else { return false }
     let seconds = Int64(BinaryMessage.u4(payload, 20))
     let age = Duration.nanoseconds(body.utc.nanosecondsSince1970 - seconds * 1_000_000_000)
     guard age < NavigationMemory.ephemerisLife else { return false }

@@ -1,5 +1,5 @@
 /// The CFG messages of u-blox 6 to 8, which u-blox 9 still accepts.
-extension UBXLanguage {
+extension UBXProtocol {
   /// Executes a CFG message. Returns whether it was accepted. A poll is also answered.
   mutating func takeConfiguration(_ id: UInt8, _ payload: [UInt8], _ body: inout ReceiverBody) -> Bool {
     if id == 0x09 { return takeStorage(payload, &body) }
@@ -175,7 +175,7 @@ extension UBXLanguage {
   private mutating func takeNavigation(_ payload: [UInt8], _ kept: inout [UInt8]) -> Bool {
     let mask = BinaryMessage.u2(payload, 0)
     if mask & 1 != 0 {
-      guard UBXLanguage.dynamicModels(of: generation).contains(payload[2]) else { return false }
+      guard UBXProtocol.dynamicModels(of: generation).contains(payload[2]) else { return false }
       settings.ram.values[UBXKey.dynamicModel] = UInt64(payload[2])
     }
     if mask & 4 != 0 {

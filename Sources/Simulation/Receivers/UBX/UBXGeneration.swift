@@ -23,7 +23,7 @@ struct UBXGeneration: Sendable {
   var hasLongSleep: Bool { protocolVersion >= 18 }
   /// Whether it sleeps only with the force flag.
   var mustBeForcedToSleep: Bool { number >= 10 }
-  var speaksModernNMEA: Bool { number >= 9 }
+  var usesModernNMEA: Bool { number >= 9 }
 
   static let six = UBXGeneration(
     number: 6, protocolVersion: 13, software: "7.03 (45969)", hardware: "00040007", extensions: [],

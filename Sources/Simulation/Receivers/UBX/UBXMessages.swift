@@ -2,7 +2,7 @@ import MonotonicTime
 import NMEA
 
 /// Payloads in the layout of each generation's interface description.
-extension UBXLanguage {
+extension UBXProtocol {
   var version: BinaryMessage {
     var message = BinaryMessage()
     message.text(generation.software, 30)

@@ -1,5 +1,5 @@
 /// CFG-VALSET, CFG-VALGET and CFG-VALDEL: settings by key, in layers.
-extension UBXLanguage {
+extension UBXProtocol {
   private static let mostKeys = 64
 
   mutating func takeKeys(_ id: UInt8, _ payload: [UInt8], _ body: inout ReceiverBody) -> Bool {
@@ -53,7 +53,7 @@ extension UBXLanguage {
       case UBXKey.measurementRate: guard isPossible(measurementRate: value) else { return false }
       case UBXKey.navigationRate: guard (1...128).contains(value) else { return false }
       case UBXKey.dynamicModel:
-        guard value < 256, UBXLanguage.dynamicModels(of: generation).contains(UInt8(value)) else { return false }
+        guard value < 256, UBXProtocol.dynamicModels(of: generation).contains(UInt8(value)) else { return false }
       case UBXKey.fixMode: guard (1...3).contains(value) else { return false }
       case UBXKey.operatingMode: guard value <= 2 else { return false }
       default: if key >> 28 == 1, value > 1 { return false }
@@ -78,7 +78,7 @@ extension UBXLanguage {
       values[key] = payload[(at + 4)..<(at + 4 + size)].reversed().reduce(0) { $0 << 8 | UInt64($1) }
       at += 4 + size
     }
-    return values.isEmpty || values.count > UBXLanguage.mostKeys ? nil : values
+    return values.isEmpty || values.count > UBXProtocol.mostKeys ? nil : values
   }
 
   // MARK: Get
@@ -115,7 +115,7 @@ extension UBXLanguage {
     let position = Int(BinaryMessage.u2(payload, 2))
     guard position < found.count else { return false }
     var message = BinaryMessage([1, payload[1], payload[2], payload[3]])
-    for key in found.dropFirst(position).prefix(UBXLanguage.mostKeys) {
+    for key in found.dropFirst(position).prefix(UBXProtocol.mostKeys) {
       message.u4(key)
       let value = values[key] ?? 0
       for place in 0..<(UBXKey.size(key) ?? 0) { message.u1(UInt8(truncatingIfNeeded: value >> (8 * UInt64(place)))) }

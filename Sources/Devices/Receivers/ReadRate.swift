@@ -1,0 +1,24 @@
+import MonotonicTime
+
+/// Limits the rate at which a receiver on the network is read. A network sender can send as much as the network
+/// carries; a serial line limits itself.
+struct ReadRate {
+  /// The limit, above the fastest line (921,600 baud).
+  static let mostBytesPerSecond = 128 << 10
+  /// The minimum number of bytes for which a read counts, because most of a gpsd's output may already have been
+  /// filtered out.
+  static let leastBytesPerRead = 64
+
+  private var second: (beganAt: MonotonicInstant, byteCount: Int)?
+
+  /// Records a read.
+  ///
+  /// - Returns: how long to wait before the next one; `nil` if it may follow at once
+  mutating func pause(after count: Int, at now: MonotonicInstant) -> Duration? {
+    var present = second ?? (now, 0)
+    if now - present.beganAt >= .seconds(1) { present = (now, 0) }
+    present.byteCount += max(count, ReadRate.leastBytesPerRead)
+    second = present
+    return present.byteCount < ReadRate.mostBytesPerSecond ? nil : .seconds(1) - (now - present.beganAt)
+  }
+}

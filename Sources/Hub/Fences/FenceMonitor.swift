@@ -1,0 +1,117 @@
+import Guarding
+import MonotonicTime
+import Publishing
+
+/// Watches one fence. It holds a lease of fixes whose interval follows from the last fix, across all hubs that succeed
+/// each other. Between two fixes there is one timer, which fires if the next fix is late.
+public final class FenceMonitor: Sendable {
+  private struct State {
+    var rule: FenceRule
+    var lease: Subscription?
+    /// The timer for a late fix.
+    var timer: ScheduledAction?
+    /// The number of the last timer. It shows that an older timer, which was being set at the same time, is outdated.
+    var timerNumber = 0
+    var isOver = false
+  }
+
+  public let settings: FenceSettings
+  private let clock: any MonotonicTimeSource
+  private let schedule: MutableProperty<Schedule>
+  private let state: Guarded<State>
+  private let report: @Sendable (FenceStatus) -> Void
+  private let lifetime = Lifetime()
+
+  /// - Parameters:
+  ///   - side: the last known side, from an earlier watch
+  ///   - report: called with each change of the state and its event, on the thread of the change; it must not wait
+  public init(
+    _ settings: FenceSettings, rememberedSide side: FenceStatus.State? = nil, clock: any MonotonicTimeSource,
+    report: @escaping @Sendable (FenceStatus) -> Void
+  ) {
+    self.settings = settings
+    self.clock = clock
+    self.report = report
+    let rule = FenceRule(settings, rememberedSide: side, at: clock.now)
+    schedule = MutableProperty(rule.schedule)
+    state = Guarded(State(rule: rule))
+    clock.onResume { [weak self] in self?.resume(after: $0) }.store(in: lifetime)
+  }
+
+  /// The status as of its last change, with the last fix.
+  public var status: FenceStatus { state.withLock { $0.rule.status } }
+
+  /// The status, and the time of the next fix.
+  public var snapshot: FenceSnapshot {
+    state.withLock { state in
+      FenceSnapshot(
+        area: settings.area, status: state.rule.status, dueAt: state.rule.wantedAt, blindAt: state.rule.blindAt)
+    }
+  }
+
+  /// Wakes receivers for fixes from now on.
+  public func begin(on hub: Hub) {
+    let lease = hub.fixes(on: schedule.readOnly).subscribe(
+      as: "fence \(settings.name)", receiveValue: { [weak self] in self?.receive($0) })
+    let isTooLate = state.withLock { state in
+      if !state.isOver { state.lease = lease }
+      return state.isOver
+    }
+    if isTooLate { lease.cancel() }
+    setTimer()
+  }
+
+  public func end() {
+    let (lease, timer) = state.withLock { state in
+      state.isOver = true
+      defer { (state.lease, state.timer) = (nil, nil) }
+      return (state.lease, state.timer)
+    }
+    timer?.cancel()
+    lease?.cancel()
+  }
+
+  private func receive(_ fix: RequestedFix) {
+    let (event, next, status) = state.withLock { state in
+      let event = state.isOver ? nil : state.rule.receive(FenceFix(fix), at: clock.now)
+      return (event, state.rule.schedule, state.rule.status)
+    }
+    // This comes before observers are notified, so that no device falls asleep that is needed again at once.
+    schedule.value = next
+    setTimer()
+    if event != nil { report(status) }
+  }
+
+  /// Treats fixes that were missed while the machine was suspended as late.
+  private func resume(after slept: Duration) {
+    state.withLock { $0.rule.goBack(by: slept) }
+    look()
+  }
+
+  private func look() {
+    let (event, status) = state.withLock { state in
+      (state.isOver ? nil : state.rule.lookForLate(at: clock.now), state.rule.status)
+    }
+    // An older timer may have replaced a newer one, so the timer is set again.
+    if event != nil { report(status) } else { setTimer() }
+  }
+
+  private func setTimer() {
+    let (due, number, old) = state.withLock { state -> (MonotonicInstant?, Int, ScheduledAction?) in
+      state.timerNumber += 1
+      defer { state.timer = nil }
+      return (state.isOver ? nil : state.rule.blindAt, state.timerNumber, state.timer)
+    }
+    old?.cancel()
+    guard let due else { return }
+    // This is outside the lock, because an overdue fix is detected here. A timer that was replaced finds nothing
+    // overdue.
+    let timer = clock.schedule(at: due) { [weak self] in self?.look() }
+    let isTooLate = state.withLock { state in
+      if state.isOver || state.timerNumber != number { return true }
+      state.timer = timer
+      return false
+    }
+    if isTooLate { timer.cancel() }
+  }
+}

@@ -1,0 +1,144 @@
+import MonotonicTime
+import Publishing
+
+/// The idle timeout of one device after its last visitor, or between two scheduled fixes.
+struct DeviceIdleTimeout: Sendable {
+  /// The present facts on which the idle timeout depends.
+  struct Grounds {
+    var policy: PowerPolicy
+    var learned: LearnedIdleTimeout
+    var costs: LearnedIdleTimeout.Costs
+    /// Since when its reader has required the supply, if it does.
+    var requiredSince: MonotonicInstant?
+
+    /// The learned idle timeout, if it applies.
+    fileprivate var decision: LearnedIdleTimeout.Decision? {
+      guard policy.learnsIdleTimeout, case let decision = learned.decide(costs), decision.ground != .nothingToSave
+      else {
+        return nil
+      }
+      return decision
+    }
+
+    /// The idle timeout after visitors that come and leave at any time.
+    fileprivate func usual(_ decision: LearnedIdleTimeout.Decision?) -> IdleTimeout {
+      decision.map { IdleTimeout(.nanoseconds(Int64($0.seconds * 1e9)), reason: $0.reason) }
+        ?? IdleTimeout(policy.idleTimeout)
+    }
+
+    /// The time for which staying on costs less than a restart. The cost of a restart is unknown before the first one.
+    /// A device with a high assumed cost would otherwise stay on for ever, and never show its real cost.
+    fileprivate var breakEvenSeconds: Double {
+      guard let restart = learned.restarts[.hot] else { return 0 }
+      let decision = learned.decide(costs)
+      // If the device's power is unknown, a start still costs time.
+      return decision.ground == .nothingToSave ? restart.seconds : decision.breakEvenSeconds
+    }
+  }
+
+  /// The maximum delay of a timer, seconds.
+  private static let wakeMargin = 1.0
+  /// The device stays on from wake to wake for as long as this number of restarts would take, and then sleeps once.
+  private static let stayedRestarts = 64.0
+
+  /// The next scheduled wake, if known.
+  var nextWake: MonotonicInstant?
+  /// Whether the idle timeout has changed since the last visitor left.
+  var isNews = false
+  /// When the device would have gone off without the next wake that it now waits for.
+  private var anywayUntil: MonotonicInstant?
+  /// The start of the present or last idle time; `nil` if the last visitor was a schedule.
+  private var since: MonotonicInstant?
+
+  /// Advances the times after the machine was suspended.
+  mutating func goBack(by slept: Duration) {
+    nextWake?.moveBack(by: slept)
+    anywayUntil?.moveBack(by: slept)
+    since?.moveBack(by: slept)
+  }
+
+  /// The time until the next scheduled wake, seconds.
+  func gap(at now: MonotonicInstant) -> Double? { nextWake.map { max(0, $0.seconds(since: now)) } }
+
+  /// The last visitor leaves the device.
+  ///
+  /// - Parameter isScheduled: whether the visitor was a schedule
+  mutating func left(
+    at now: MonotonicInstant, isScheduled: Bool, by grounds: Grounds, _ usage: inout UsageRecorder
+  ) -> IdleTimeout {
+    let decision = grounds.decision
+    let usual = isScheduled ? behindFix(at: now) : grounds.usual(decision)
+    isNews = false
+    since = isScheduled ? nil : now
+    if !(isScheduled && isToBeStartedAnew(at: now, by: grounds)), let idleTimeout = untilWake(at: now, by: grounds) {
+      usage.forgetGap()
+      anywayUntil = now + usual.duration
+      return idleTimeout
+    }
+    anywayUntil = nil
+    if isScheduled {
+      usage.forgetGap()
+    } else {
+      usage.left(at: now, lingering: decision?.seconds)
+    }
+    return usual
+  }
+
+  /// Takes a change or cancellation of the next scheduled wake, or a new setting of the owner.
+  ///
+  /// - Returns: the idle timeout from now on; `nil` if it does not change
+  mutating func reconsidered(
+    at now: MonotonicInstant, by grounds: Grounds, _ usage: inout UsageRecorder
+  ) -> IdleTimeout? {
+    if let idleTimeout = renewed(at: now, by: grounds, &usage) { return idleTimeout }
+    guard let anyway = anywayUntil else { return nil }
+    if let idleTimeout = untilWake(at: now, by: grounds) { return idleTimeout }
+    anywayUntil = nil
+    return IdleTimeout(max(.zero, anyway - now), reason: behindFix(at: now).reason)
+  }
+
+  /// The idle timeout as if the device had been left under the present policy; `nil` if nothing changes, or if the
+  /// device waits for its next wake.
+  private mutating func renewed(
+    at now: MonotonicInstant, by grounds: Grounds, _ usage: inout UsageRecorder
+  ) -> IdleTimeout? {
+    defer { isNews = false }
+    guard isNews, let since else { return nil }
+    let decision = grounds.decision
+    let usual = grounds.usual(decision)
+    if anywayUntil != nil {
+      anywayUntil = since + usual.duration
+      return nil
+    }
+    usage.left(at: since, lingering: decision?.seconds)
+    return IdleTimeout(
+      max(.zero, since + usual.duration - now),
+      reason: usual.reason ?? "the board file sets a linger of \(usual.duration.inSeconds.short) s now")
+  }
+
+  /// The idle timeout until the next wake, if that is known and staying on costs less than a restart.
+  private func untilWake(at now: MonotonicInstant, by grounds: Grounds) -> IdleTimeout? {
+    guard let gap = gap(at: now), case let breakEven = grounds.breakEvenSeconds, gap <= breakEven else { return nil }
+    return IdleTimeout(
+      .nanoseconds(Int64((gap + DeviceIdleTimeout.wakeMargin) * 1e9)),
+      reason: "its next scheduled fix was \(gap.short) s away, and a restart costs as much as \(breakEven.short) s")
+  }
+
+  /// The idle timeout after a scheduled visit, for which only the next wake matters.
+  private func behindFix(at now: MonotonicInstant) -> IdleTimeout {
+    IdleTimeout(
+      .zero,
+      reason: gap(at: now).map { "its next scheduled fix was \($0.short) s away" }
+        ?? "no fix on a schedule needs it")
+  }
+
+  /// Whether to try a restart. The device has stayed on for long because a restart costs more, but that cost may have
+  /// changed, and a device that is never restarted does not show it. The restart is only tried if there is time before
+  /// the next fix is due.
+  private func isToBeStartedAnew(at now: MonotonicInstant, by grounds: Grounds) -> Bool {
+    guard let since = grounds.requiredSince, let gap = gap(at: now), gap > DeviceIdleTimeout.wakeMargin else {
+      return false
+    }
+    return now.seconds(since: since) > DeviceIdleTimeout.stayedRestarts * grounds.breakEvenSeconds
+  }
+}

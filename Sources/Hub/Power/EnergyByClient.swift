@@ -1,0 +1,108 @@
+import Publishing
+
+/// Energy by cause. All energy is charged to some payer, so the sum is the total energy.
+///
+/// - A subscriber pays an equal share of the device's energy while it measures.
+/// - The first subscriber pays for settling and acquiring, which it would have paid alone; several subscribers of one
+///   wake share it.
+/// - `idleTimeout` is the energy of the idle time after the last subscriber. `standby` is the energy of a supply that is on
+///   without a request.
+public struct EnergyByClient: Equatable, Sendable {
+  public struct ClientEnergy: Equatable, Sendable {
+    /// The payer. Policies are in brackets, with which no subscriber's name begins.
+    public var payer: String
+    public var milliwattHours: Double
+  }
+
+  /// The payers of some energy, and the number of shares of each.
+  struct Payers: Equatable, Sendable {
+    struct Payer: Equatable, Sendable {
+      var name: String
+      /// The part of one payer.
+      var part: Double
+    }
+
+    /// The payers in the order of their arrival.
+    fileprivate(set) var payers: [Payer]
+
+    static let idleTimeout = Payers([EnergyByClient.idleTimeout])
+    static let standby = Payers([EnergyByClient.standby])
+
+    fileprivate init(_ names: [String]) {
+      payers = names.map { Payer(name: $0, part: 1 / Double(names.count)) }
+    }
+
+    /// - Parameters:
+    ///   - shares: the number of holders of each payer, in the order of their arrival; ignored unless positive
+    ///   - holderCount: the sum of the holders
+    init(shares: some Sequence<(payer: String, holders: Int)>, of holderCount: Int) {
+      payers = []
+      var left = holderCount
+      for (payer, holders) in shares where holders > 0 {
+        if payers.count >= EnergyByClient.limit { break }
+        payers.append(Payer(name: payer, part: Double(holders) / Double(holderCount)))
+        left -= holders
+      }
+      guard left > 0 else { return }
+      let part = Double(left) / Double(holderCount)
+      if let index = payers.firstIndex(where: { $0.name == EnergyByClient.others }) {
+        payers[index].part += part
+      } else {
+        payers.append(Payer(name: EnergyByClient.others, part: part))
+      }
+    }
+
+    var isEmpty: Bool { payers.isEmpty }
+
+    /// The payers of a start: the remaining ones of those that caused it, or else the first of the present ones.
+    ///
+    /// - Parameter before: the previous payers of this start; empty at its beginning
+    func starters(after before: Payers?) -> Payers {
+      guard let before, !before.isEmpty else { return self }
+      let left = payers.filter { payer in before.payers.contains { $0.name == payer.name } }
+      if left.isEmpty { return Payers(payers.prefix(1).map(\.name)) }
+      let sum = left.reduce(0) { $0 + $1.part }
+      var starters = Payers([])
+      starters.payers = left.map { Payer(name: $0.name, part: $0.part / sum) }
+      return starters
+    }
+  }
+
+  public static let idleTimeout = "(linger)"
+  public static let standby = "(standby)"
+  /// The payer that stands for all payers beyond the limit.
+  public static let others = "(others)"
+  /// The maximum number of names, in addition to the policies and `others`.
+  static let limit = 12
+
+  /// The bills in the order of the payers' arrival.
+  public private(set) var clients: [ClientEnergy] = []
+
+  public init() {}
+
+  public var milliwattHours: Double { clients.reduce(0) { $0 + $1.milliwattHours } }
+
+  /// Charges energy to payers. This allocates only for a new payer.
+  mutating func charge(_ milliwattHours: Double, to payers: Payers) {
+    for payer in payers.payers { charge(milliwattHours * payer.part, to: payer.name) }
+  }
+
+  mutating func charge(_ milliwattHours: Double, to payer: String) {
+    if let index = clients.firstIndex(where: { $0.payer == payer }) {
+      clients[index].milliwattHours += milliwattHours
+    } else if payer.utf8.first == 0x28 || clients.count(where: { $0.payer.utf8.first != 0x28 }) < EnergyByClient.limit {
+      clients.append(ClientEnergy(payer: payer, milliwattHours: milliwattHours))
+    } else {
+      charge(milliwattHours, to: EnergyByClient.others)
+    }
+  }
+
+  mutating func add(_ other: EnergyByClient) {
+    for client in other.clients { charge(client.milliwattHours, to: client.payer) }
+  }
+
+  /// The name of an account in the bills. It cannot be mistaken for a policy.
+  static func name(of payer: Payer) -> String {
+    payer.name.isEmpty || payer.name.utf8.first == 0x28 ? others : payer.name
+  }
+}

@@ -1,0 +1,117 @@
+import MonotonicTime
+
+/// The totals of one device: its time on, its energy, and the payers.
+///
+/// Its totals are brought up to date before anything changes that they depend on.
+struct EnergyTotals: Sendable {
+  /// The reason why the device has power.
+  enum Use: Equatable, Sendable {
+    /// A client needs the device, which has not measured anything yet.
+    case starting
+    case measuring
+    /// The device has no subscribers, and watches for motion of the board.
+    case waitingForMotion
+    /// The device has no holders.
+    case resting
+
+    fileprivate var isWanted: Bool { self == .starting || self == .measuring }
+  }
+
+  /// How long clients needed the device.
+  private(set) var onTime = Duration.zero
+  /// The energy, measured or stated.
+  private(set) var milliwattHours = 0.0
+  /// The measured part of the energy.
+  private(set) var measuredMilliwattHours = 0.0
+  private(set) var energyByClient = EnergyByClient()
+  /// The power that a supply monitor measures at present.
+  var measuredMilliwatts: Double?
+  /// The direct and indirect clients that pay for the device.
+  private(set) var payers: EnergyByClient.Payers?
+  /// The device's measured power while it works.
+  private var measuredWork = MeanPower()
+  /// The payers of the start.
+  private var starters: EnergyByClient.Payers?
+  /// The payers of the wait for motion.
+  private var waitingPayers: EnergyByClient.Payers?
+  private var asOf: MonotonicInstant
+  private var isClosed = false
+
+  init(at now: MonotonicInstant) { asOf = now }
+
+  /// The last measured power while the device worked; `nil` if it was never measured.
+  var workingMilliwatts: Double? { measuredWork.milliwatts }
+
+  /// Adds the time and the energy since the last call.
+  ///
+  /// - Parameters:
+  ///   - statedMilliwatts: the power since then, if it was not measured
+  ///   - usageHistory: the hourly record of the energy
+  mutating func goOn(
+    until now: MonotonicInstant, _ use: Use, drawing statedMilliwatts: Double, _ usageHistory: UsageHistory
+  ) {
+    let elapsed = now - asOf
+    asOf = now
+    if isClosed { return }
+    if use.isWanted { onTime += elapsed }
+    let hours = elapsed.inSeconds / 3600
+    let drawn = (measuredMilliwatts ?? statedMilliwatts) * hours
+    milliwattHours += drawn
+    if let measuredMilliwatts {
+      measuredMilliwattHours += measuredMilliwatts * hours
+      if use.isWanted { measuredWork.add(measuredMilliwatts, hours: hours) }
+    }
+    guard drawn > 0 else { return }
+    let payers = payers(of: use)
+    energyByClient.charge(drawn, to: payers)
+    usageHistory.charge(drawn, to: payers, over: elapsed.inSeconds)
+  }
+
+  private func payers(of use: Use) -> EnergyByClient.Payers {
+    switch use {
+    case .resting: return .standby
+    case .waitingForMotion:
+      guard let waitingPayers, !waitingPayers.isEmpty else { return .standby }
+      return waitingPayers
+    case .starting, .measuring:
+      guard let payers, !payers.isEmpty else { return .idleTimeout }
+      return use == .measuring ? payers : starters ?? payers
+    }
+  }
+
+  /// Whether the payers would change.
+  ///
+  /// - Parameters: see `charge`
+  func isNews(_ payers: EnergyByClient.Payers?, waiting: EnergyByClient.Payers?) -> Bool {
+    payers.map { $0 != self.payers } == true || waiting.map { $0 != waitingPayers } == true
+  }
+
+  /// Sets the payers from now on.
+  ///
+  /// - Parameters:
+  ///   - payers: `nil` for the previous ones
+  ///   - waiting: the payers while the device waits for motion; `nil` for the previous ones
+  mutating func charge(_ payers: EnergyByClient.Payers?, waiting: EnergyByClient.Payers?) {
+    self.payers = payers ?? self.payers
+    starters = self.payers?.starters(after: starters)
+    waitingPayers = waiting ?? waitingPayers
+  }
+
+  /// Closes the account: energy from now on goes to another account.
+  mutating func close() { isClosed = true }
+
+  /// Continues with the totals of its predecessor, which contain the energy until now.
+  mutating func open(with totals: RunTotals, at now: MonotonicInstant) {
+    asOf = now
+    (onTime, energyByClient) = (totals.onTime, totals.energyByClient)
+    (milliwattHours, measuredMilliwattHours) = (totals.energyMilliwattHours, totals.measuredMilliwattHours)
+  }
+}
+
+extension DeviceStatus {
+  /// Copies an account as of its last update.
+  mutating func take(_ energy: EnergyTotals) {
+    onTime = energy.onTime
+    (energyMilliwattHours, measuredMilliwattHours) = (energy.milliwattHours, energy.measuredMilliwattHours)
+  }
+}

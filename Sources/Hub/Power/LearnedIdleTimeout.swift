@@ -1,0 +1,229 @@
+/// The cheapest idle timeout of a device, learned from its visits and starts.
+///
+/// This is the ski rental problem. An idle timeout whose cost equals a restart (break-even) never costs more than twice
+/// the optimum with knowledge of the next visit (Karlin and others, Competitive snoopy caching, 1988). If the usual
+/// gaps are known, there is a better one: the timeout with the least expected cost. Because experience may mislead, it
+/// is applied only as long as there are savings compared with twice the optimum; without savings, break-even applies
+/// again.
+///
+/// This is a value without a clock. The hub has one for each device, and the benchmark simulates with the same type.
+public struct LearnedIdleTimeout: Equatable, Sendable {
+  /// The device's power, and the assumed cost before its first start.
+  public struct Costs: Equatable, Sendable {
+    /// The difference between the power at work and at rest.
+    public var watts: Double
+    /// The assumed energy of a start before the first one, joules.
+    public var assumedJoules: Double
+
+    public init(watts: Double, assumedJoules: Double) {
+      self.watts = watts
+      self.assumedJoules = assumedJoules
+    }
+  }
+
+  public struct Decision: Equatable, Sendable {
+    public enum Ground: Equatable, Sendable {
+      /// Sleeping would save nothing.
+      case nothingToSave
+      /// Too few visits have been seen, so break-even applies.
+      case noHistory
+      /// The timeout has the least expected cost.
+      case learnt
+      /// Visits have differed from experience, so the timeout is near enough to break-even to stay below twice the
+      /// optimum.
+      case guarded
+      /// All visitors have come during the idle time for so long that the cost of a restart may have changed unnoticed.
+      /// A restart is tried.
+      case trial
+    }
+
+    public var seconds: Double
+    public var ground: Ground
+    /// The idle time that costs as much as a restart, seconds.
+    public var breakEvenSeconds: Double
+    /// The expected share of visits that come during the idle time.
+    public var expectedReturns: Double
+  }
+
+  public var restarts = RestartCosts()
+  public internal(set) var gaps = GapHistogram()
+  /// The last gaps in seconds, the latest at the end.
+  public internal(set) var recentGaps: [Double] = []
+  /// The savings compared with twice the optimum, which may be risked, joules. `nil` before the first decision.
+  public internal(set) var savedJoules: Double?
+  /// The energy of idle time since the last restart, joules. It is not kept across restarts of the service, which
+  /// restart the device.
+  public internal(set) var bridgedJoules = 0.0
+  /// The number of gaps so far.
+  public internal(set) var gapCount = 0
+  /// The number of times that experience was replaced by the last gaps.
+  public internal(set) var changeCount = 0
+
+  /// The minimum number of gaps to learn from.
+  static let leastGaps = 3
+  /// The minimum weight of the gaps that are longer than the present one.
+  static let leastLongerGaps = 0.9
+  static let recentCount = 8
+  /// The maximum of the savings, and their initial amount, in restarts.
+  static let mostSavedRestarts = 5.0
+  static let givenRestarts = 2.0
+  /// Experience is discarded if, within the last gaps, it has cost this number of restarts more than experience from
+  /// those gaps would have.
+  static let changeRestarts = 3.0
+  /// Savings are measured against slightly more than twice the optimum, so that a mistake does not prevent a new
+  /// attempt.
+  static let bound = 2.02
+  /// The idle cost, in restarts, after which a restart is tried. If visitors always come during the idle time, no
+  /// restart shows its cost, and one that was expensive by chance would be believed for ever. The trial costs at most 5
+  /// % if the belief was right. It comes sooner if the last restart cost less than half of the believed cost.
+  static let trialRestarts = 20.0
+  static let doubtedTrialRestarts = 4.0
+  /// The longest idle time before a trial, a week. It applies if staying on costs next to nothing, as with a supply
+  /// monitor.
+  static let mostSeconds = 7.0 * 86_400
+
+  public init() {}
+
+  /// Decides the idle timeout from now on. Takes microseconds.
+  public func decide(_ costs: Costs) -> Decision {
+    let restart = restarts.joules(after: 0, assuming: costs.assumedJoules)
+    guard costs.watts > 0, costs.watts.isFinite else {
+      return Decision(seconds: 0, ground: .nothingToSave, breakEvenSeconds: .infinity, expectedReturns: 0)
+    }
+    let breakEven = breakEven(costs)
+    guard gapCount >= LearnedIdleTimeout.leastGaps else {
+      return Decision(
+        seconds: breakEven, ground: .noHistory, breakEvenSeconds: breakEven, expectedReturns: returns(within: breakEven)
+      )
+    }
+    let best = best(costs)
+    // A visitor just after the end costs a restart in addition to the cost that the optimum pays twice.
+    let safe = min(breakEven, max(0, breakEven - saved(restart) / costs.watts))
+    let seconds = max(best, safe)
+    if seconds > 0, isTrialDue(restart) {
+      return Decision(seconds: 0, ground: .trial, breakEvenSeconds: breakEven, expectedReturns: 0)
+    }
+    return Decision(
+      seconds: seconds, ground: seconds > best ? .guarded : .learnt, breakEvenSeconds: breakEven,
+      expectedReturns: returns(within: seconds))
+  }
+
+  /// Learns from the return of a visitor.
+  ///
+  /// - Parameters:
+  ///   - gap: the seconds since the last visitor left
+  ///   - lingered: the idle timeout of this value's last decision, seconds; `nil` without one
+  public mutating func visited(after gap: Double, lingered: Double?, _ costs: Costs) {
+    guard gap >= 0, gap.isFinite, costs.watts > 0 else { return }
+    let restart = restarts.joules(after: 0, assuming: costs.assumedJoules)
+    if let lingered {
+      let optimum = LearnedIdleTimeout.optimum(gap, costs, restarts)
+      let saved = saved(restart) + LearnedIdleTimeout.bound * optimum - loss(gap, lingered, costs)
+      savedJoules = min(max(saved, 0), LearnedIdleTimeout.mostSavedRestarts * restart)
+      bridgedJoules = gap > lingered ? 0 : bridgedJoules + costs.watts * gap
+    }
+    gaps.add(gap)
+    recentGaps.append(gap)
+    if recentGaps.count > LearnedIdleTimeout.recentCount { recentGaps.removeFirst() }
+    gapCount += 1
+    noticeChange(costs, restart)
+  }
+
+  /// Records a restart for any reason, which shows its cost without a trial.
+  ///
+  /// - Parameters: see `RestartCosts.started`
+  mutating func restarted(after off: Double, joules: Double, seconds: Double, isComplete: Bool) {
+    restarts.started(after: off, joules: joules, seconds: seconds, isComplete: isComplete)
+    bridgedJoules = 0
+  }
+
+  /// The expected seconds until the next visitor after some time without one: the mean of the longer gaps; `nil` if
+  /// there were too few.
+  func expectedPause(after seconds: Double) -> Double? {
+    guard gapCount >= LearnedIdleTimeout.leastGaps else { return nil }
+    var (weight, sum) = (0.0, 0.0)
+    for bin in gaps.weights.indices where GapHistogram.middle(bin) > seconds {
+      weight += gaps.weights[bin]
+      sum += gaps.weights[bin] * (GapHistogram.middle(bin) - seconds)
+    }
+    return weight >= LearnedIdleTimeout.leastLongerGaps ? sum / weight : nil
+  }
+
+  private func saved(_ restart: Double) -> Double { savedJoules ?? LearnedIdleTimeout.givenRestarts * restart }
+
+  /// Whether to try a restart. This requires savings, because a visitor immediately after the idle time costs a restart
+  /// that the optimum does not pay.
+  private func isTrialDue(_ restart: Double) -> Bool {
+    let isDoubted = (restarts[.hot]?.deviatingCount ?? 0) < 0
+    let count = isDoubted ? LearnedIdleTimeout.doubtedTrialRestarts : LearnedIdleTimeout.trialRestarts
+    return bridgedJoules >= count * restart && saved(restart) >= restart
+  }
+
+  /// Discards experience that the last gaps contradict.
+  private mutating func noticeChange(_ costs: Costs, _ restart: Double) {
+    guard gaps.weight > Double(recentGaps.count) else { return }
+    var recent = GapHistogram()
+    for gap in recentGaps { recent.weights[GapHistogram.bin(of: gap)] += 1 }
+    let learnt = best(costs)
+    let taught = best(costs, recent)
+    let regret = recentGaps.reduce(0) { $0 + loss($1, learnt, costs) - loss($1, taught, costs) }
+    guard regret > LearnedIdleTimeout.changeRestarts * restart else { return }
+    gaps = recent
+    changeCount += 1
+  }
+
+  private func breakEven(_ costs: Costs) -> Double {
+    min(restarts.joules(after: 0, assuming: costs.assumedJoules) / costs.watts, LearnedIdleTimeout.mostSeconds)
+  }
+
+  private func best(_ costs: Costs) -> Double { best(costs, gaps) }
+
+  /// The idle timeout with the least expected cost: none, the longest gap of some bin, or break-even.
+  private func best(_ costs: Costs, _ gaps: GapHistogram) -> Double {
+    let breakEven = breakEven(costs)
+    var best = (seconds: 0.0, joules: expectedLoss(0, costs, gaps))
+    func consider(_ seconds: Double) {
+      let joules = expectedLoss(seconds, costs, gaps)
+      if joules < best.joules { best = (seconds, joules) }
+    }
+    for bin in gaps.weights.indices where gaps.weights[bin] > 0 && GapHistogram.upperEdge(bin) < breakEven {
+      consider(GapHistogram.upperEdge(bin))
+    }
+    consider(breakEven)
+    return best.seconds
+  }
+
+  private func expectedLoss(_ idleTimeout: Double, _ costs: Costs, _ gaps: GapHistogram) -> Double {
+    var joules = 0.0
+    for bin in gaps.weights.indices where gaps.weights[bin] > 0 {
+      joules += gaps.weights[bin] * loss(GapHistogram.middle(bin), idleTimeout, costs)
+    }
+    return joules
+  }
+
+  private func loss(_ gap: Double, _ idleTimeout: Double, _ costs: Costs) -> Double {
+    LearnedIdleTimeout.loss(gap, idleTimeout, costs, restarts)
+  }
+
+  /// The cost of an idle timeout in a gap, including the restart, joules.
+  public static func loss(_ gap: Double, _ idleTimeout: Double, _ costs: Costs, _ restarts: RestartCosts) -> Double {
+    if gap <= idleTimeout { return costs.watts * gap }
+    return costs.watts * idleTimeout + restarts.joules(after: gap - idleTimeout, assuming: costs.assumedJoules)
+  }
+
+  /// The cost of the gap if its length were known.
+  public static func optimum(_ gap: Double, _ costs: Costs, _ restarts: RestartCosts) -> Double {
+    // A little idle time can turn a warm start into a hot one.
+    let lingers = [0, gap - RestartCosts.Kind.hotSeconds, gap - RestartCosts.Kind.warmSeconds]
+    return lingers.reduce(costs.watts * gap) { $1 < 0 ? $0 : min($0, loss(gap, $1, costs, restarts)) }
+  }
+
+  private func returns(within seconds: Double) -> Double {
+    let all = gaps.weight
+    guard all > 0 else { return 0 }
+    let within = gaps.weights.indices.reduce(0.0) {
+      GapHistogram.upperEdge($1) <= seconds * 1.000001 ? $0 + gaps.weights[$1] : $0
+    }
+    return within / all
+  }
+}

@@ -1,0 +1,107 @@
+import Devices
+import Guarding
+
+/// The hub's lasting knowledge about the power of one device: the experience from its visits and starts, and its energy
+/// hour by hour.
+///
+/// It outlives readers and reloads, and is stored in a file between two runs of the hub (`UsageHistories`).
+public final class UsageHistory: Sendable {
+  struct Content: Equatable, Sendable {
+    var learned = LearnedIdleTimeout()
+    var acquisitions = AcquisitionTimes()
+    /// The costs of starts after each kind of rest, if the receiver's sleep mode is chosen.
+    var starts: [ReceiverSleep: RestartCosts] = [:]
+    /// The unique number of the receiver that made these starts, if it states one.
+    var uniqueID: String?
+    var energyLog = EnergyLog()
+  }
+
+  /// The energy of all devices of one name: a new book for the name continues the same ledger.
+  private final class SharedEnergyLog: Sendable {
+    let energyLog = Guarded(EnergyLog())
+  }
+
+  /// The driver and the place. Another device under the same name must learn everything again.
+  let identity: String
+  private let timeouts = Guarded(LearnedIdleTimeout())
+  private let times = Guarded(AcquisitionTimes())
+  private let startsBehindSleep = Guarded<[ReceiverSleep: RestartCosts]>([:])
+  private let owner = Guarded<String?>(nil)
+  private let shared: SharedEnergyLog
+  private let systemTime: @Sendable () -> Int64
+
+  /// - Parameters:
+  ///   - predecessor: the book of the previous device under the same name
+  ///   - systemTime: nanoseconds since 1970
+  init(of identity: String, succeeding predecessor: UsageHistory? = nil, systemTime: @escaping @Sendable () -> Int64) {
+    self.identity = identity
+    self.systemTime = systemTime
+    shared = predecessor?.shared ?? SharedEnergyLog()
+  }
+
+  public var learned: LearnedIdleTimeout { timeouts.withLock { $0 } }
+
+  func learn(_ change: (inout LearnedIdleTimeout) -> Void) { timeouts.withLock { change(&$0) } }
+
+  /// The learned times of starts until fixes of each quality.
+  public var acquisitions: AcquisitionTimes { times.withLock { $0 } }
+
+  func learnAcquisitions(_ change: (inout AcquisitionTimes) -> Void) { times.withLock { change(&$0) } }
+
+  /// The costs of starts after each kind of rest, if the receiver's sleep mode is chosen.
+  public var starts: [ReceiverSleep: RestartCosts] { startsBehindSleep.withLock { $0 } }
+
+  func learnStart(behind sleep: ReceiverSleep, _ change: (inout RestartCosts) -> Void) {
+    startsBehindSleep.withLock { change(&$0[sleep, default: RestartCosts()]) }
+  }
+
+  /// The unique number of the receiver that the starts belong to, if it states one.
+  public var uniqueID: String? { owner.withLock { $0 } }
+
+  /// Takes the unique number of the receiver in this place. Experience from the starts of another receiver is
+  /// discarded; the times of visits do not depend on the receiver.
+  func isOf(_ uniqueID: String) {
+    let before = owner.withLock { owner in
+      defer { owner = uniqueID }
+      return owner
+    }
+    guard let before, before != uniqueID else { return }
+    timeouts.withLock { $0.restarts = RestartCosts() }
+    times.withLock { $0 = AcquisitionTimes() }
+    startsBehindSleep.withLock { $0 = [:] }
+  }
+
+  func charge(_ milliwattHours: Double, to payers: EnergyByClient.Payers, over seconds: Double) {
+    let now = Double(systemTime()) / 1e9
+    shared.energyLog.withLock { $0.charge(milliwattHours, to: payers, over: seconds, until: now) }
+  }
+
+  /// The device's energy in the last hours, including the present one.
+  public func energyByClient(ofLast hours: Int) -> EnergyByClient {
+    let now = Double(systemTime()) / 1e9
+    return shared.energyLog.withLock { $0.energyByClient(ofLast: hours, now: now) }
+  }
+
+  /// The remaining energy of a budget, milliwatt-hours.
+  func left(of budget: EnergyBudget) -> Double {
+    let now = Double(systemTime()) / 1e9
+    return shared.energyLog.withLock { budget.left($0, now: now) }
+  }
+
+  var snapshot: Content {
+    Content(
+      learned: learned, acquisitions: acquisitions, starts: starts, uniqueID: uniqueID,
+      energyLog: shared.energyLog.withLock { $0 })
+  }
+
+  /// - Parameter identity: the identity of the receiver that the content was learned from
+  func restore(_ content: Content, of identity: String) {
+    if identity == self.identity {
+      timeouts.withLock { $0 = content.learned }
+      times.withLock { $0 = content.acquisitions }
+      startsBehindSleep.withLock { $0 = content.starts }
+      owner.withLock { $0 = content.uniqueID }
+    }
+    shared.energyLog.withLock { $0 = content.energyLog }
+  }
+}

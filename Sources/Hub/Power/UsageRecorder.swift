@@ -1,0 +1,92 @@
+import Devices
+import MonotonicTime
+
+/// Learns from a device's life: the costs of its starts, and when its visitors return.
+struct UsageRecorder: Sendable {
+  private struct Start {
+    var at: MonotonicInstant
+    var milliwattHours: Double
+    /// The seconds that the device had been off; `nil` if unknown.
+    var off: Double?
+    /// The kind of rest before, if modes are chosen.
+    var sleep: ReceiverSleep?
+  }
+
+  private struct Gap {
+    var since: MonotonicInstant
+    /// The learned idle timeout; `nil` if the board file's applies.
+    var idleTimeoutSeconds: Double?
+  }
+
+  /// The start of the rest; `nil` while the device works, or if unknown.
+  private(set) var offSince: MonotonicInstant?
+  /// The start in progress, until the device measures.
+  private var start: Start?
+  /// The gap in progress, while there is no visitor.
+  private var gap: Gap?
+
+  /// The time since the last visitor; `nil` while there is one, or if visits are scheduled.
+  var awaySince: MonotonicInstant? { gap?.since }
+
+  /// Advances the times after the machine was suspended; the device continued to rest. A start in progress teaches
+  /// nothing.
+  mutating func goBack(by slept: Duration) {
+    offSince?.moveBack(by: slept)
+    gap?.since.moveBack(by: slept)
+    start = nil
+  }
+
+  /// - Parameters:
+  ///   - milliwattHours: the device's energy so far
+  ///   - sleep: the kind of rest before, if modes are chosen
+  mutating func required(at now: MonotonicInstant, _ milliwattHours: Double, after sleep: ReceiverSleep? = nil) {
+    start = Start(
+      at: now, milliwattHours: milliwattHours, off: offSince.map { now.seconds(since: $0) }, sleep: sleep)
+    offSince = nil
+  }
+
+  /// - Parameter restWatts: the device's power at rest
+  mutating func tracking(
+    at now: MonotonicInstant, _ milliwattHours: Double, restWatts: Double, _ usageHistory: UsageHistory
+  ) {
+    end(at: now, milliwattHours, restWatts, isComplete: true, usageHistory)
+  }
+
+  mutating func released(
+    at now: MonotonicInstant, _ milliwattHours: Double, restWatts: Double, _ usageHistory: UsageHistory
+  ) {
+    // A visit without a fix still shows a lower bound.
+    end(at: now, milliwattHours, restWatts, isComplete: false, usageHistory)
+    offSince = now
+  }
+
+  private mutating func end(
+    at now: MonotonicInstant, _ milliwattHours: Double, _ restWatts: Double, isComplete: Bool,
+    _ usageHistory: UsageHistory
+  ) {
+    guard let start else { return }
+    self.start = nil
+    guard let off = start.off else { return }
+    let seconds = now.seconds(since: start.at)
+    let joules = max(0, 3.6 * (milliwattHours - start.milliwattHours) - restWatts * seconds)
+    usageHistory.learn { $0.restarted(after: off, joules: joules, seconds: seconds, isComplete: isComplete) }
+    guard let sleep = start.sleep else { return }
+    usageHistory.learnStart(behind: sleep) {
+      $0.started(after: off, joules: joules, seconds: seconds, isComplete: isComplete)
+    }
+  }
+
+  mutating func came(at now: MonotonicInstant, _ costs: LearnedIdleTimeout.Costs, _ usageHistory: UsageHistory) {
+    guard let gap else { return }
+    self.gap = nil
+    usageHistory.learn { $0.visited(after: now.seconds(since: gap.since), lingered: gap.idleTimeoutSeconds, costs) }
+  }
+
+  /// Forgets the present gap, because a scheduled visit teaches nothing about other visits.
+  mutating func forgetGap() { gap = nil }
+
+  /// - Parameter seconds: the learned idle timeout; `nil` if the board file's applies
+  mutating func left(at now: MonotonicInstant, lingering seconds: Double?) {
+    gap = Gap(since: now, idleTimeoutSeconds: seconds)
+  }
+}

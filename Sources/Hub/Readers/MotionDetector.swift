@@ -1,0 +1,75 @@
+import Devices
+import Guarding
+import MonotonicTime
+import Publishing
+
+/// Detects motion by the samples of an inertial sensor that other clients keep awake. It uses the same criterion as the
+/// chip without subscribers: the difference between the specific force and its average over the last second.
+struct MotionDetector: Sendable {
+  /// The threshold: 15 mg, in m/s².
+  private static let limit: Float = 0.15
+  private static let timeConstantSeconds = 1.2
+  /// The required duration without motion.
+  private static let quiet = Duration.seconds(3)
+  /// If samples are further apart, motion is unknown.
+  private static let longestGap = Duration.seconds(1)
+
+  private var mean = SIMD3<Float>.zero
+  private var lastAt: MonotonicInstant?
+  private var quietSince = MonotonicInstant(nanoseconds: 0)
+  /// Whether the board is still; `nil` until there are enough samples.
+  private var isStill: Bool?
+
+  /// - Returns: the result from now on, if it has changed
+  mutating func take(_ batch: borrowing IMUBatch) -> MotionState? {
+    guard batch.count > 0 else { return nil }
+    var sum = SIMD3<Float>.zero
+    for index in 0..<batch.count { sum += batch[index].accelerometer }
+    let force = sum / Float(batch.count)
+    let at = batch[batch.count - 1].at
+    let lastAt = self.lastAt
+    self.lastAt = at
+    guard let before = lastAt, at - before < MotionDetector.longestGap else {
+      // Whatever was reported before, the board may have moved since.
+      let hasTold = isStill != nil
+      (mean, quietSince, isStill) = (force, at, nil)
+      return hasTold ? .unknown : nil
+    }
+    let deviation = force - mean
+    mean += deviation * Float(min(1, at.seconds(since: before) / MotionDetector.timeConstantSeconds))
+    if max(abs(deviation.x), abs(deviation.y), abs(deviation.z)) > MotionDetector.limit {
+      quietSince = at
+      return change(isStill: false, at)
+    }
+    return at - quietSince >= MotionDetector.quiet ? change(isStill: true, quietSince) : nil
+  }
+
+  private mutating func change(isStill: Bool, _ at: MonotonicInstant) -> MotionState? {
+    guard self.isStill != isStill else { return nil }
+    self.isStill = isStill
+    return isStill ? .still(since: at) : .moved(at: at)
+  }
+
+  /// The results of the readings while they come for other subscribers. Wakes nothing.
+  ///
+  /// - Parameter ends: sends when the readings end. Until the chip waits for motion, nothing detects it then; that may
+  ///   be long if the chip fails
+  static func changes(
+    in readings: LazyPublisher<IMUBatch, Never>, endingAt ends: Subject<Void, Never>, as holders: Holders,
+    _ tell: @escaping @Sendable (MotionState) -> Void
+  ) -> Subscription {
+    let motion = Guarded(MotionDetector())
+    let samples = readings.observed.subscribe(
+      as: holders, receiveValue: { batch in if let change = motion.withLock({ $0.take(batch) }) { tell(change) } })
+    let end = ends.subscribe(
+      as: holders,
+      receiveValue: {
+        motion.withLock { $0 = MotionDetector() }
+        tell(.unknown)
+      })
+    return Subscription {
+      end.cancel()
+      samples.cancel()
+    }
+  }
+}

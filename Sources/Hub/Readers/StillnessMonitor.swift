@@ -1,0 +1,124 @@
+import Devices
+import Guarding
+import HardwareIO
+import MonotonicTime
+import Publishing
+
+/// Detects motion of the board while it has observers. An inertial sensor waits for motion, which takes microamperes,
+/// and a thread sleeps until the sensor's line changes. While the chip has subscribers, its samples show motion.
+///
+/// The supply stays on. After a motion the chip reports nothing more until it is read, so a board that moves all day
+/// does not wake the processor all day.
+final class StillnessMonitor: Sendable {
+  /// The state of motion. A new subscriber first gets the present one.
+  let stillness: LazyPublisher<MotionState, Never>
+  private let source: LazyPublisher<MotionState, HardwareError>
+  private let arbiter: ChipArbiter
+
+  /// `nil` if the chip cannot wait for motion, or its line is not wired.
+  ///
+  /// - Parameters:
+  ///   - arbiter: arbitrates the use of the chip
+  ///   - readings: the chip's samples while it has other subscribers
+  init?(
+    _ description: IMUDescription, _ arbiter: ChipArbiter, _ readings: LazyPublisher<IMUBatch, Never>,
+    _ monitor: DeviceMonitor, _ rail: PowerRail, on machine: Machine
+  ) {
+    guard let chip = WakeOnMotionChip(description, on: machine) else { return nil }
+    let (power, clock, hint) = (description.power, machine.clock, machine.retryHint.signal(for: description.id))
+    let name = "\(description.id) motion"
+    let source = LazyPublisher<MotionState, HardwareError>(
+      name, timing: StillnessMonitor.timing(power.timing), clock: clock,
+      lacking: { .system("starting to wait for motion", errno: $0) },
+      reading: { (context) throws(HardwareError) in
+        let progress = ReaderProgress()
+        let poller = Poller(stop: context.stop.fileDescriptor, progress: progress)
+        let watch = machine.supervisor.watch(progress, patience: .seconds(2)) {
+          rail.cut(for: name)
+          context.hangs(.stuck("what waits for the motion of \(description.id)"))
+        }
+        defer { watch.cancel() }
+        let resuming = clock.onResume { _ in context.interrupts(.suspended) }
+        defer { resuming.end() }
+        guard monitor.waitsForGate(poller) else { return }
+        let timing = monitor.timing
+        guard
+          let since = try rail.require(for: name, after: timing.minimumOff, atLeast: timing.minimumOn, poller)
+        else { return }
+        defer { rail.release(for: name) }
+        context.switchedOn()
+        let unsettled = power.settleTime - (clock.now - since)
+        if unsettled > .zero, poller.wait(for: nil, atMost: unsettled) == .stopped { return }
+        context.started()
+        while true {
+          if arbiter.beginWatch() {
+            defer { arbiter.endWatch() }
+            do throws(HardwareError) {
+              defer {
+                monitor.waitsForMotion(milliamperes: nil)
+                // Earlier results do not apply any more.
+                context.send(.unknown)
+              }
+              let end = try chip.wait(poller, arbiter) { stillness in
+                monitor.waitsForMotion(milliamperes: chip.milliamperes)
+                monitor.setWarning(about: .motion, nil)
+                context.send(stillness)
+              }
+              if end == .stopped { return }
+            } catch {
+              monitor.setWarning(about: .motion, "it does not wait for motion, so fixes come as scheduled: \(error)")
+              throw error
+            }
+          } else if poller.wait(for: arbiter.news.fileDescriptor) == .stopped {
+            return
+          } else {
+            _ = arbiter.takeNews()
+          }
+        }
+      })
+    self.source = source
+    self.arbiter = arbiter
+    stillness = LazyPublisher(
+      deriving: name, replaysLatest: true, clock: clock, holderObserver: MotionHolders(monitor: monitor)
+    ) { (run) throws(Never) in
+      let samples = MotionDetector.changes(in: readings, endingAt: arbiter.returned, as: run.holders) { run.send($0) }
+      let waiting = source.retrying(
+        { _ in Backoff(initial: .seconds(1), maximum: .seconds(60)) }, hint: hint, clock: clock
+      ).subscribe(as: run.holders, receiveValue: { run.send($0) }, receiveCompletion: { run.finish($0) })
+      return Subscription {
+        waiting.cancel()
+        samples.cancel()
+      }
+    }
+  }
+
+  /// Requests a reading of the chip, after which it reports the next motion. Observers call this after `moved`, and to
+  /// make sure that the chip still waits. It does not wait.
+  func look() { arbiter.question() }
+
+  /// Applies new minimum times of the supply from now on.
+  func changeTiming(to timing: LifecycleTiming) { source.changeTiming(to: StillnessMonitor.timing(timing)) }
+
+  /// The timing without an idle timeout.
+  private static func timing(_ timing: LifecycleTiming) -> LifecycleTiming {
+    LifecycleTiming(minimumOn: timing.minimumOn, minimumOff: timing.minimumOff)
+  }
+
+  var activity: Property<SourceActivity> { source.activity }
+
+  var isActive: Bool { source.activity.value.phase.isAtWork }
+
+  func shutDown(because reason: String) {
+    stillness.shutDown(because: reason)
+    source.shutDown(because: reason)
+  }
+
+  /// Returns once the supply is not needed any more.
+  func isOff() async {
+    for await now in source.activity.values(as: "shutdown") where !now.phase.isAtWork { break }
+  }
+}
+
+extension SourceActivity.Phase {
+  fileprivate var isAtWork: Bool { self != .idle && self != .failed }
+}

@@ -1,0 +1,66 @@
+import Devices
+import Guarding
+import HardwareIO
+import MonotonicTime
+
+/// A chip that can wait for motion, and its line.
+struct WakeOnMotionChip: Sendable {
+  enum End {
+    case stopped
+    /// The reader needs the chip.
+    case wanted
+  }
+
+  private let wakeOnMotion: WakeOnMotion
+  private let line: GPIOLineName
+  private let place: I2CAddress
+  private let falls: Bool
+  private let machine: Machine
+
+  var milliamperes: Double { wakeOnMotion.milliamperes }
+
+  init?(_ description: IMUDescription, on machine: Machine) {
+    guard let wakeOnMotion = description.chip.wakeOnMotion, let line = description.dataReady else { return nil }
+    self.wakeOnMotion = wakeOnMotion
+    self.line = line
+    place = description.place
+    falls = description.chip.dataReadyFalls
+    self.machine = machine
+  }
+
+  /// Makes the chip wait for motion until the poller is told to stop, or the reader needs the chip. The chip sleeps on
+  /// every exit path.
+  ///
+  /// - Parameter tell: called when the chip waits, at its first motion after that, and when it was read after the
+  ///   motion
+  func wait(
+    _ poller: Poller, _ arbiter: ChipArbiter, _ tell: (MotionState) -> Void
+  ) throws(HardwareError) -> End {
+    let clock = machine.clock
+    let edges = try machine.hardware.gpioEdges(line, falling: falls)
+    defer { edges.close() }
+    let bus = try machine.hardware.i2cBus(place.bus)
+    try bus.claim(place.address)
+    let driver = wakeOnMotion.driver(
+      ChipConnection(
+        bus: bus, address: place.address, clock: clock, pause: { _ = poller.wait(for: nil, atMost: $0) }))
+    defer { driver.stop() }
+    try driver.start()
+    var isStill = true
+    tell(.still(since: clock.now))
+    while poller.wait(for: edges.fileDescriptor, or: arbiter.news.fileDescriptor) != .stopped {
+      let (mustEnd, isQuestioned) = arbiter.takeNews()
+      if mustEnd { return .wanted }
+      if let edge = try edges.takeEdges()?.latest, isStill {
+        isStill = false
+        tell(.moved(at: edge.at))
+      }
+      guard isQuestioned else { continue }
+      let wasStill = isStill
+      // An edge may have been lost, but the chip knows about the motion.
+      isStill = try !driver.takeMotion() || !wasStill
+      if isStill != wasStill { tell(isStill ? .still(since: clock.now) : .moved(at: clock.now)) }
+    }
+    return .stopped
+  }
+}

@@ -1,0 +1,42 @@
+import MonotonicTime
+
+/// The limits on the rate and accuracy of scheduled fixes while energy is short.
+public struct Degradation: Equatable, Sendable {
+  /// The shortest interval of fixes.
+  public var every: Duration?
+  /// The accuracy that is good enough, metres.
+  public var accuracyMetres: Double?
+
+  public init(every: Duration? = nil, accuracyMetres: Double? = nil) {
+    self.every = every
+    self.accuracyMetres = accuracyMetres
+  }
+
+  public static let none = Degradation()
+
+  /// The combination: the stricter of each limit.
+  func and(_ other: Degradation) -> Degradation {
+    func larger<Value: Comparable>(_ one: Value?, _ other: Value?) -> Value? {
+      guard let one, let other else { return one ?? other }
+      return max(one, other)
+    }
+    return Degradation(
+      every: larger(every, other.every), accuracyMetres: larger(accuracyMetres, other.accuracyMetres))
+  }
+
+  /// The schedule within these limits. A request for any fix, or for a warning, is not degraded.
+  func applied(to schedule: Schedule) -> Schedule {
+    guard schedule.isDegradable else { return schedule }
+    var degraded = schedule
+    if let every { degraded.every = max(degraded.every, every) }
+    if let accuracyMetres { degraded.accuracyMetres = degraded.accuracyMetres.map { max($0, accuracyMetres) } }
+    return degraded
+  }
+
+  /// A description such as `fixes come at most every 300 s, and 25 m will do`; `nil` if nothing is degraded.
+  var text: String? {
+    guard let every else { return accuracyMetres.map { "fixes of \($0.short) m will do" } }
+    return "fixes come at most every \(every.inSeconds.short) s"
+      + (accuracyMetres.map { ", and \($0.short) m will do" } ?? "")
+  }
+}

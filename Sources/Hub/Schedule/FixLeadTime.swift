@@ -1,0 +1,39 @@
+import MonotonicTime
+
+/// Predicts how early a receiver must be woken for a fix, from the times of its starts, and explains why.
+struct FixLeadTime: Sendable {
+  let now: MonotonicInstant
+  /// The start of the rest; `nil` while the receiver works, or if unknown.
+  let restingSince: MonotonicInstant?
+  let times: AcquisitionTimes
+  let restarts: RestartCosts
+
+  func lead(_ schedule: Schedule, _ due: MonotonicInstant) -> Duration { lead(start(schedule, due)) }
+
+  func lead(_ start: AcquisitionTimes.Start) -> Duration {
+    let seconds = times.lead(to: start.grade, after: start.kind, firstFixSeconds: restarts[start.kind]?.seconds)
+    return .nanoseconds(Int64(seconds * 1e9))
+  }
+
+  /// The kind of start that a fix needs. A receiver that works now may rest until then.
+  func start(_ schedule: Schedule, _ due: MonotonicInstant) -> AcquisitionTimes.Start {
+    AcquisitionTimes.Start(
+      kind: RestartCosts.Kind(after: due.seconds(since: restingSince ?? now)), grade: .init(of: schedule.accuracyMetres)
+    )
+  }
+
+  /// The reason, without a full stop.
+  func reason(_ schedule: Schedule, _ due: MonotonicInstant) -> String {
+    let start = start(schedule, due)
+    let (kind, grade, lead) = (start.kind, start.grade, lead(start))
+    let early = "woken \(min(lead, schedule.within).inSeconds.short) s before"
+    let aim = grade.radiusMetres.map { "to \($0.short) m" } ?? "to a fix"
+    let known = times.last(to: grade, after: kind)
+    guard known.count >= AcquisitionTimes.leastStarts, let least = known.min(), let most = known.max() else {
+      return "\(early), as too few \(kind.rawValue) starts are known yet"
+    }
+    let limit = lead > schedule.within ? ", and no earlier than it may be awake" : ""
+    return "\(early), as the last \(known.count) \(kind.rawValue) starts have taken \(least.short) to \(most.short) s "
+      + "\(aim)\(limit)"
+  }
+}

@@ -1,0 +1,42 @@
+import Fusion
+import MonotonicTime
+
+/// A scheduled fix, as its client gets it.
+public struct RequestedFix: Sendable {
+  /// The state at the time of delivery. Its values were measured in this wake, unless it `isStill`. Without a fix it
+  /// has no position.
+  public var state: FusedState
+  public var schedule: Schedule
+  /// The degraded form of the request; `nil` if it is not degraded.
+  public var degraded: Schedule?
+  /// The due time.
+  public var due: MonotonicInstant
+  /// Whether the fix is as good as requested; `false` if time ran out.
+  public var isMet: Bool
+  /// Whether nothing has moved since the position was measured, so that no receiver was woken.
+  public var isStill = false
+  /// Whether the fix was already known and fresh enough for the client, so that no receiver was woken.
+  public var isKnown = false
+  /// Whether dead reckoning gave the position instead of a fix. If `isMet`, it is as certain as requested.
+  public var isReckoned = false
+
+  /// The radius that contains 95 % of such positions, metres; `nil` if unknown, or without a position.
+  public var radiusMetres: Double? { state.radiusMetres }
+}
+
+extension FusedState {
+  /// The radius that contains 95 % of such positions, metres.
+  var radiusMetres: Double? { position?.value.horizontalSigmaMetres.map { Confidence.radial * $0 } }
+
+  /// Whether the position is as good as requested.
+  func suits(_ schedule: Schedule) -> Bool {
+    guard let limit = schedule.accuracyMetres else { return true }
+    return radiusMetres.map { $0 <= limit } ?? false
+  }
+
+  /// The time of the fix, if the position comes from one.
+  var fixInstant: MonotonicInstant? {
+    guard mode == .gnss || mode == .fused, position != nil, let fix, fix.value.mode >= 2 else { return nil }
+    return fix.at
+  }
+}

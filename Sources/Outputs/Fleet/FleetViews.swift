@@ -1,0 +1,60 @@
+import Guarding
+import Publishing
+
+/// The hubs that have viewers in this program. A hub is awake as long as it has at least one viewer.
+final class FleetViews: Sendable {
+  /// The maximum number of hubs, because each takes a connection to the broker.
+  static let limit = 64
+
+  private struct State {
+    var publishers: [String: LazyPublisher<FleetView.News, Never>] = [:]
+    var openCount = 0
+  }
+
+  private let options: MQTTOptions
+  private let topic: String
+  private let user: String?
+  private let state = Guarded(State())
+
+  /// - Parameters:
+  ///   - options: the way to the broker, for each connection
+  ///   - topic: the first part of the topics of all hubs
+  ///   - user: the user at the broker that makes the requests; `nil` without one
+  init(_ options: MQTTOptions, topic: String, user: String?) {
+    self.options = options
+    self.topic = topic
+    self.user = user
+  }
+
+  /// A hub's states. A subscription wakes the hub.
+  ///
+  /// - Parameter hub: a known hub; this limits the number of publishers
+  func news(of hub: String) -> LazyPublisher<FleetView.News, Never> {
+    state.withLock { state in
+      if let publisher = state.publishers[hub] { return publisher }
+      let publisher = LazyPublisher<FleetView.News, Never>(deriving: hub, replaysLatest: true) {
+        [weak self] (run) throws(Never) in self?.view(at: hub, run.send) ?? Subscription {}
+      }
+      state.publishers[hub] = publisher
+      return publisher
+    }
+  }
+
+  private func view(at hub: String, _ receive: @escaping @Sendable (FleetView.News) -> Void) -> Subscription {
+    let isRoom = state.withLock { state in
+      defer { if state.openCount < FleetViews.limit { state.openCount += 1 } }
+      return state.openCount < FleetViews.limit
+    }
+    guard isRoom else {
+      receive(.error("\(FleetViews.limit) hubs are open, as many as there may be"))
+      return Subscription {}
+    }
+    let name = "fleet-" + String(UInt32.random(in: .min ... .max), radix: 36)
+    let view = FleetView(options, HubTopics(topic: topic, hub: hub), viewer: user.map { "\($0)/\(name)" } ?? name)
+    let lease = view.begin(receive)
+    return Subscription { [self] in
+      lease.cancel()
+      state.withLock { $0.openCount -= 1 }
+    }
+  }
+}

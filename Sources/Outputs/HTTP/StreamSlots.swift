@@ -1,0 +1,89 @@
+import Guarding
+import Hub
+
+/// The maximum number of event streams, and their users. Streams may not take all connections, because a request for
+/// the hub's health must always be possible.
+final class StreamSlots: Sendable {
+  /// The limit if the process may open any number of files.
+  static let most = 1024
+  /// The limit for one machine; a browser has six streams. This machine may have all places, because a proxy on it
+  /// serves many clients.
+  static let peerLimit = 64
+
+  enum Refusal: Error, Equatable, CustomStringConvertible {
+    case all(limit: Int)
+    case peer(IPAddress)
+
+    var description: String {
+      switch self {
+      case .all(let limit): "there are \(limit) event streams, as many as there may be"
+      case .peer(let address): "\(address) has \(StreamSlots.peerLimit) event streams, as many as one machine may have"
+      }
+    }
+  }
+
+  private struct State {
+    var count = 0
+    var perPeer: [String: Int] = [:]
+    /// The refusals that were reported. Reset when there is room again.
+    var reported: Set<String> = []
+  }
+
+  private let state = Guarded(State())
+  private let limit: Int
+  private let report: @Sendable (Refusal) -> Void
+
+  /// - Parameters:
+  ///   - limit: the maximum number of streams, below the port's limit of connections
+  ///   - report: called with the first refusal of many
+  init(limit: Int, report: @escaping @Sendable (Refusal) -> Void) {
+    self.limit = limit
+    self.report = report
+  }
+
+  /// Takes a place, which lasts as long as the value.
+  func take(for address: IPAddress?) throws(Refusal) -> StreamSlot {
+    let peer = address.flatMap { $0.isLoopback ? nil : $0 }
+    let (refusal, isFirst) = state.withLock { state -> (Refusal?, Bool) in
+      if state.count >= limit { return (.all(limit: limit), state.reported.insert("").inserted) }
+      if let peer {
+        if state.perPeer["\(peer)", default: 0] >= StreamSlots.peerLimit {
+          return (.peer(peer), state.reported.insert("\(peer)").inserted)
+        }
+        state.perPeer["\(peer)", default: 0] += 1
+      }
+      state.count += 1
+      return (nil, false)
+    }
+    if let refusal {
+      if isFirst { report(refusal) }
+      throw refusal
+    }
+    return StreamSlot(places: self, peer: peer.map { "\($0)" })
+  }
+
+  fileprivate func giveBack(_ peer: String?) {
+    state.withLock { state in
+      state.count -= 1
+      // Streams that come and go at the limit are still the same crowd.
+      if state.count < limit / 2 { state.reported.remove("") }
+      guard let peer, let count = state.perPeer[peer] else { return }
+      state.perPeer[peer] = count > 1 ? count - 1 : nil
+      if count <= StreamSlots.peerLimit / 2 { state.reported.remove(peer) }
+    }
+  }
+}
+
+/// The place of one event stream.
+final class StreamSlot: Sendable {
+  private let places: StreamSlots
+  private let peer: String?
+
+  fileprivate init(places: StreamSlots, peer: String?) {
+    self.places = places
+    self.peer = peer
+  }
+
+  // The handler releases the place however the request ends, before its first byte or after its last.
+  deinit { places.giveBack(peer) }
+}

@@ -1,0 +1,401 @@
+import Fusion
+import Guarding
+import Hub
+import MonotonicTime
+import Publishing
+
+/// The requests of viewers through a broker. Each holds a lease.
+///
+/// A lease lasts until its viewer ends it, the broker ends it in the viewer's name, or its own time is over. Without a
+/// connection no viewer can end its lease, so after a while all leases end except those with a stated duration. A
+/// broker that shuts down ends the requests of all its clients, as if each had left; the hub treats this as the
+/// broker's absence.
+final class ViewerLeases: Sendable {
+  /// The maximum number of requests; one user of the broker may have half of them.
+  static let limit = 256
+  /// The broker's absence after which all viewers count as gone.
+  static let grace = Duration.seconds(10)
+  /// The time in which a broker must send its retained messages after a connection.
+  static let settlement = Duration.seconds(5)
+  /// The time in which a broker that shuts down publishes the wills of all its clients.
+  static let farewell = Duration.milliseconds(250)
+
+  /// The present viewers.
+  struct Audience: Equatable, Sendable {
+    /// The names of the viewers, sorted.
+    var viewers: [String] = []
+    /// The highest requested rate; 0 without viewers.
+    var rateHz = 0.0
+  }
+
+  /// A viewer's request, and its end.
+  private struct TimedRequest {
+    var interest: ViewerRequest
+    var payload: [UInt8]
+    /// The time until which the broker keeps it; `nil` if it has no end.
+    var expiry: MonotonicInstant?
+    var end: MonotonicInstant?
+
+    init(_ interest: ViewerRequest, _ payload: [UInt8], expirySeconds: UInt32?, at now: MonotonicInstant) {
+      self.interest = interest
+      self.payload = payload
+      expiry = expirySeconds.map { now + .seconds(Int64($0)) }
+      end = [interest.duration.map { now + $0 }, expiry].compactMap { $0 }.min()
+    }
+
+    mutating func goBack(by slept: Duration) {
+      expiry?.moveBack(by: slept)
+      end?.moveBack(by: slept)
+    }
+
+    /// Whether it was sent again after `other`: the broker counts the rest of an expiry down, in whole seconds.
+    func isNewer(than other: TimedRequest) -> Bool {
+      if payload != other.payload { return true }
+      guard let expiry else { return false }
+      return other.expiry.map { expiry > $0 + .seconds(2) } ?? true
+    }
+  }
+
+  /// A request that its viewer has withdrawn.
+  private struct TakenBack {
+    var key: ViewerRequest.Key
+    var timed: TimedRequest
+    var at: MonotonicInstant
+  }
+
+  private struct Entry {
+    var timed: TimedRequest
+    var lease: Subscription
+    var timer: ScheduledAction?
+    /// Whether the request has been confirmed since the last connection, and since the broker announced its end.
+    var isConfirmed = true
+    /// Whether the viewer, or the broker that shuts down, has withdrawn the request.
+    var isTakenBack = false
+  }
+
+  private struct State {
+    var entries: [ViewerRequest.Key: Entry] = [:]
+    /// The requests whose time is over, until the broker has forgotten them too.
+    var over: [ViewerRequest.Key: TimedRequest] = [:]
+    /// For each stream, the request whose values are published. They serve all viewers.
+    var fastest: [ViewerRequest.Stream: ViewerRequest.Key] = [:]
+    var isConnected = false
+    /// When the broker announced its end, since the last connection.
+    var brokerLeftAt: MonotonicInstant?
+    var takenBack: [TakenBack] = []
+    /// The timer that ends unconfirmed requests.
+    var review: ScheduledAction?
+    var isOver = false
+
+    mutating func chooseFastest() {
+      fastest = [:]
+      // The sorting keeps the order stable.
+      for (key, entry) in entries.sorted(by: { $0.key.viewer < $1.key.viewer })
+      where entry.timed.interest.kind == .states {
+        let present = fastest[key.stream].flatMap { entries[$0]?.timed.interest.rateHz } ?? 0
+        if entry.timed.interest.rateHz > present { fastest[key.stream] = key }
+      }
+    }
+  }
+
+  private let host: HubHost
+  private let clock: any MonotonicTimeSource
+  private let send: @Sendable (FusedState, ViewerRequest.Stream) -> Void
+  private let sendFix: @Sendable (RequestedFix, ViewerRequest.Key) -> Void
+  private let expired: @Sendable (ViewerRequest.Key) -> Void
+  private let state = Guarded(State())
+  private let lifetime = Lifetime()
+  private let latestAudience = MutableProperty(Audience())
+
+  /// - Parameters:
+  ///   - send: called with each state of each stream, on the thread that makes it
+  ///   - sendFix: called with each scheduled fix, and its viewer
+  ///   - expired: called when the time of a viewer's request is over
+  init(
+    host: HubHost, clock: any MonotonicTimeSource = MonotonicClock(),
+    send: @escaping @Sendable (FusedState, ViewerRequest.Stream) -> Void,
+    sendFix: @escaping @Sendable (RequestedFix, ViewerRequest.Key) -> Void,
+    expired: @escaping @Sendable (ViewerRequest.Key) -> Void
+  ) {
+    self.host = host
+    self.clock = clock
+    self.send = send
+    self.sendFix = sendFix
+    self.expired = expired
+    host.slotOwners.add(self)
+    clock.onResume { [weak self] in self?.resume(after: $0) }.store(in: lifetime)
+  }
+
+  /// The present viewers, and each change of them.
+  var audience: Property<Audience> { latestAudience.readOnly }
+
+  /// Takes a viewer's request.
+  ///
+  /// - Parameters:
+  ///   - expirySeconds: the time after which the broker forgets it
+  ///   - isRepeated: whether the broker repeats it as a retained message after a new connection; a running duration
+  ///     does not start again
+  func receive(_ payload: [UInt8], expirySeconds: UInt32?, isRepeated: Bool = false, from key: ViewerRequest.Key) {
+    let (interest, isValid) = ViewerRequest.read(payload, of: key.stream)
+    guard isValid else { return host.traffic.mqtt.clientRefused() }
+    guard let interest else {
+      state.withLock { $0.over[key] = nil }
+      return takeBack(key)
+    }
+    var timed = TimedRequest(interest, payload, expirySeconds: expirySeconds, at: clock.now)
+    if isRepeated, interest.duration != nil {
+      let (known, isOver) = state.withLock { state in
+        (state.entries[key]?.timed ?? state.over[key], state.over[key] != nil)
+      }
+      if let known, !timed.isNewer(than: known) {
+        // The request ended while the hub could not tell the broker.
+        if isOver { return expired(key) }
+        timed.end = known.end
+      }
+    }
+    state.withLock { $0.over[key] = nil }
+    take(timed, from: key, isSaidNow: !isRepeated)
+  }
+
+  private func take(_ timed: TimedRequest, from key: ViewerRequest.Key, isSaidNow: Bool = false) {
+    // A viewer that repeats a request for one state wants another state.
+    if !(isSaidNow && timed.interest.kind == .oneState), renew(key, timed) { return }
+    guard state.withLock({ !$0.isOver && ($0.entries[key] != nil || ViewerLeases.hasSlot(for: key, in: $0)) }) else {
+      return host.traffic.mqtt.clientRefused()
+    }
+    let lease = lease(timed.interest, for: key)
+    let (old, isNew): (Entry?, Bool) = state.withLock { state in
+      guard !state.isOver else { return (Entry(timed: timed, lease: lease), false) }
+      let old = state.entries.updateValue(Entry(timed: timed, lease: lease), forKey: key)
+      state.chooseFastest()
+      return (old, old == nil)
+    }
+    if isNew { host.traffic.mqtt.clientCame() }
+    // The new lease begins before the old one ends: a new rate is no reason for a power cycle.
+    old?.timer?.cancel()
+    old?.lease.cancel()
+    _ = renew(key, timed)
+    tellChange()
+  }
+
+  private static func hasSlot(for key: ViewerRequest.Key, in state: State) -> Bool {
+    let users = state.entries.keys.lazy.map { SlotUser(viewer: $0.viewer) }
+    return SlotUser(viewer: key.viewer).refusal(to: limit, among: users) == nil
+  }
+
+  private func takeBack(_ key: ViewerRequest.Key) {
+    let now = clock.now
+    let isTheBrokers = state.withLock { state in
+      guard let entry = state.entries[key] else { return false }
+      if let at = state.brokerLeftAt, now - at < ViewerLeases.grace {
+        state.entries[key]?.isTakenBack = true
+        return true
+      }
+      state.takenBack.removeAll { now - $0.at > ViewerLeases.farewell }
+      if state.takenBack.count < ViewerLeases.limit {
+        state.takenBack.append(TakenBack(key: key, timed: entry.timed, at: now))
+      }
+      return false
+    }
+    if !isTheBrokers { end(key) }
+  }
+
+  private func lease(_ interest: ViewerRequest, for key: ViewerRequest.Key) -> Subscription {
+    let kind = interest.kind
+    return host.subscribe(
+      to: interest.request, as: ViewerLeases.holder(key.viewer, interest),
+      receiveState: { [weak self] state in self?.receive(state, for: key, kind) },
+      receiveFix: { [sendFix] fix in sendFix(fix, key) })
+  }
+
+  /// The holder of a lease: `mqtt phone 2 Hz`, or `mqtt phone` next to its schedule. The energy of all viewers at a
+  /// broker goes to one account, because viewers choose a name for each visit.
+  static func holder(_ viewer: String, _ interest: ViewerRequest) -> Holder {
+    let (name, payer) = ("mqtt \(viewer)", Payer("mqtt"))
+    let id = HolderID(named: name)
+    guard case .states = interest.request.form else { return Holder(name, id: id, payer: payer) }
+    var rate = Text.fixed(interest.rateHz, 3)
+    while rate.hasSuffix("0") { rate.removeLast() }
+    if rate.hasSuffix(".") { rate.removeLast() }
+    return Holder("\(name) \(rate) Hz", id: id, payer: payer)
+  }
+
+  /// Extends a lease to the end of a new request, if both requests want the same.
+  private func renew(_ key: ViewerRequest.Key, _ timed: TimedRequest) -> Bool {
+    let timer = timed.end.map { clock.schedule(at: $0) { [weak self] in self?.isOver(key) } }
+    let (isSame, old): (Bool, ScheduledAction?) = state.withLock { state in
+      guard var entry = state.entries[key], entry.timed.interest == timed.interest else { return (false, timer) }
+      let old = entry.timer
+      entry.timer = timer
+      entry.timed = timed
+      (entry.isConfirmed, entry.isTakenBack) = (true, false)
+      state.entries[key] = entry
+      return (true, old)
+    }
+    old?.cancel()
+    // If the request was over before it was stored, its timer found nothing to end.
+    if isSame, let end = timed.end, end <= clock.now { isOver(key) }
+    return isSame
+  }
+
+  /// Advances the times of requests after the machine was suspended.
+  private func resume(after slept: Duration) {
+    let ends = state.withLock { state in
+      for key in state.entries.keys { state.entries[key]?.timed.goBack(by: slept) }
+      for key in state.over.keys { state.over[key]?.goBack(by: slept) }
+      return state.entries.compactMapValues(\.timed.end)
+    }
+    for (key, end) in ends {
+      let timer = clock.schedule(at: end) { [weak self] in self?.isOver(key) }
+      let old: ScheduledAction? = state.withLock { state in
+        guard let entry = state.entries[key], entry.timed.end == end else { return timer }
+        state.entries[key]?.timer = timer
+        return entry.timer
+      }
+      old?.cancel()
+    }
+  }
+
+  private func receive(_ value: FusedState, for key: ViewerRequest.Key, _ kind: ViewerRequest.Kind) {
+    let isToGo = state.withLock { state in
+      switch kind {
+      case .states: state.fastest[key.stream] == key
+      case .someStates: state.fastest[key.stream] == nil
+      case .oneState, .fixes: true
+      }
+    }
+    if isToGo { send(value, key.stream) }
+  }
+
+  /// Ends a request whose time is over, unless it was extended while the timer fired.
+  private func isOver(_ key: ViewerRequest.Key) {
+    let now = clock.now
+    let isOver = end { state in state.entries[key]?.timed.end.map { $0 <= now } == true ? [key] : [] }
+    if isOver { expired(key) }
+  }
+
+  func isAskedFor(_ stream: ViewerRequest.Stream, byOthersThan viewer: String) -> Bool {
+    state.withLock { state in state.entries.keys.contains { $0.stream == stream && $0.viewer != viewer } }
+  }
+
+  func end(_ key: ViewerRequest.Key) { end { _ in [key] } }
+
+  /// Ends a request.
+  ///
+  /// - Returns: whether it existed
+  @discardableResult
+  private func end(_ choose: (State) -> [ViewerRequest.Key]) -> Bool {
+    let now = clock.now
+    let ended = state.withLock { state in
+      var ended: [Entry] = []
+      for key in choose(state) {
+        guard let entry = state.entries.removeValue(forKey: key) else { continue }
+        ended.append(entry)
+        // A client that fills this has occupied every place for a while.
+        if state.over.count >= ViewerLeases.limit { state.over.removeAll() }
+        if let end = entry.timed.end, end <= now { state.over[key] = entry.timed }
+      }
+      state.chooseFastest()
+      return ended
+    }
+    guard !ended.isEmpty else { return false }
+    for entry in ended {
+      entry.timer?.cancel()
+      entry.lease.cancel()
+      host.traffic.mqtt.clientLeft()
+    }
+    tellChange()
+    return true
+  }
+
+  /// The broker now sends its retained messages again. If a request is missing, it was removed while the hub was
+  /// disconnected, or the broker restarted and the viewer must send it again.
+  func connected() {
+    let hasBrokerLeft = state.withLock { state in
+      state.isConnected = true
+      for key in state.entries.keys { state.entries[key]?.isConfirmed = false }
+      state.takenBack = []
+      defer { state.brokerLeftAt = nil }
+      return state.brokerLeftAt != nil
+    }
+    review(in: hasBrokerLeft ? ViewerLeases.grace : ViewerLeases.settlement) { !$0.isConfirmed }
+  }
+
+  /// The broker shuts down. Requests that it ends now, or ended just before, stay until their viewers have had time to
+  /// come back, whatever their duration. This counts once per connection.
+  func brokerLeaves() {
+    let now = clock.now
+    let takenBack: [TakenBack]? = state.withLock { state in
+      // A broker shuts down once. Repeated announcements would otherwise keep all viewers for ever.
+      guard state.brokerLeftAt == nil else { return nil }
+      state.brokerLeftAt = now
+      defer { state.takenBack = [] }
+      return state.takenBack.filter { now - $0.at <= ViewerLeases.farewell && state.entries[$0.key] == nil }
+    }
+    guard let takenBack else { return }
+    for one in takenBack {
+      take(one.timed, from: one.key)
+      state.withLock { $0.entries[one.key]?.isTakenBack = true }
+    }
+    // The broker may stay after all.
+    review(in: ViewerLeases.grace) { !$0.isConfirmed }
+  }
+
+  /// Ends the connection. Called for each failed attempt to connect, too.
+  func disconnected() {
+    let wasConnected = state.withLock { state in
+      defer { state.isConnected = false }
+      return state.isConnected
+    }
+    if wasConnected { review(in: ViewerLeases.grace) { _ in true } }
+  }
+
+  private func review(in duration: Duration, _ ends: @escaping @Sendable (Entry) -> Bool) {
+    let review = clock.schedule(at: clock.now + duration) { [weak self] in
+      self?.end { state in
+        let ended = state.entries.filter { $1.isTakenBack || ends($1) && $1.timed.interest.duration == nil }
+        return Array(ended.keys)
+      }
+    }
+    let old = state.withLock { state in
+      defer { state.review = review }
+      return state.review
+    }
+    old?.cancel()
+  }
+
+  private func tellChange() {
+    // The change is staged under the lock, so that of two threads the later one is delivered last.
+    let mustDeliver = state.withLock { state in
+      let audience = Audience(
+        viewers: Set(state.entries.keys.map(\.viewer)).sorted(),
+        rateHz: state.entries.values.map(\.timed.interest.rateHz).max() ?? 0)
+      return audience != latestAudience.value && latestAudience.stage(audience)
+    }
+    if mustDeliver { latestAudience.deliver() }
+  }
+
+  /// Ends all requests, and refuses later ones.
+  func end() {
+    let review = state.withLock { state in
+      state.isOver = true
+      return state.review
+    }
+    review?.cancel()
+    end { Array($0.entries.keys) }
+  }
+}
+
+extension ViewerLeases: SlotOwner {
+  var slotKind: String { "interests" }
+
+  /// Ends all requests, and makes the broker forget them too.
+  func releaseAll() -> Int {
+    let keys = state.withLock { Array($0.entries.keys) }
+    for key in keys {
+      end(key)
+      expired(key)
+    }
+    return keys.count
+  }
+}

@@ -1,0 +1,39 @@
+import Guarding
+
+/// A service that keeps places for users beyond their requests, until the users or root end them.
+protocol SlotOwner: AnyObject, Sendable {
+  /// The kind of its places for the answer to root, for example `holds`.
+  var slotKind: String { get }
+
+  /// Ends all places.
+  ///
+  /// - Returns: the number of ended places
+  func releaseAll() -> Int
+}
+
+/// All services of a hub that keep places.
+final class SlotOwners: Sendable {
+  private struct Entry: Sendable {
+    weak var holder: (any SlotOwner)?
+  }
+
+  private let entries = Guarded<[Entry]>([])
+
+  /// Adds a service for its lifetime.
+  func add(_ holder: some SlotOwner) {
+    entries.withLock { entries in
+      entries.removeAll { $0.holder == nil }
+      entries.append(Entry(holder: holder))
+    }
+  }
+
+  /// Ends all slots of all users.
+  ///
+  /// - Returns: the number of each kind, sorted by the names of the kinds
+  func releaseAll() -> [(kind: String, count: Int)] {
+    let holders = entries.withLock { $0.compactMap(\.holder) }
+    var counts: [String: Int] = [:]
+    for holder in holders { counts[holder.slotKind, default: 0] += holder.releaseAll() }
+    return counts.sorted { $0.key < $1.key }.map { (kind: $0.key, count: $0.value) }
+  }
+}

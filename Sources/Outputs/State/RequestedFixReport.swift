@@ -1,0 +1,65 @@
+import FoundationEssentials
+import Fusion
+import Hub
+import MonotonicTime
+
+/// A scheduled fix as one JSON object: a state whose member `schedule` has the outcome of the request.
+public enum RequestedFixReport {
+  /// The outcome of a request for a fix.
+  public struct Outcome: Decodable, Sendable {
+    /// Whether the fix is as good as requested; `false` if time ran out.
+    public var met: Bool
+    /// The radius that contains 95 % of such positions, metres; `nil` without a position, or if unknown.
+    public var radius: Double?
+    /// The delay after the due time, seconds.
+    public var late: Double
+    /// The viewer that requested the fix, if others hear the same message.
+    public var viewer: String?
+    /// Whether nothing has moved since the position was measured, so that the last fix is repeated.
+    public var still: Bool
+    /// The request after the receivers' budgets relaxed it; `nil` if they did not.
+    public var relaxed: Terms?
+  }
+
+  /// A request's time and accuracy, in seconds and metres.
+  public struct Terms: Decodable, Sendable {
+    public var every: Double
+    public var accuracy: Double?
+  }
+
+  /// - Parameter viewer: the viewer that requested the fix, if others hear the same message
+  public static func write(_ fix: RequestedFix, for viewer: String? = nil, to json: inout JSONWriter) {
+    StateReport.write(fix.state, to: &json) { json in
+      json.key("schedule")
+      json.beginObject()
+      json.member("met", fix.isMet)
+      json.member("still", fix.isStill)
+      if fix.isKnown { json.member("known", true) }
+      if fix.isReckoned { json.member("reckoned", true) }
+      json.member("radius", fix.radiusMetres, decimals: 2)
+      json.member("late", max(0, (fix.state.at - fix.due).inSeconds), decimals: 3)
+      json.member("every", fix.schedule.every.inSeconds, decimals: 3)
+      json.member("accuracy", fix.schedule.accuracyMetres, decimals: 2)
+      json.member("within", fix.schedule.within.inSeconds, decimals: 3)
+      json.member("maxAge", fix.schedule.maxAge?.inSeconds, decimals: 3)
+      if let degraded = fix.degraded {
+        json.key("relaxed")
+        json.beginObject()
+        json.member("every", degraded.every.inSeconds, decimals: 3)
+        json.member("accuracy", degraded.accuracyMetres, decimals: 2)
+        json.endObject()
+      }
+      json.member("viewer", viewer)
+      json.endObject()
+    }
+  }
+
+  private struct Message: Decodable {
+    var schedule: Outcome
+  }
+
+  /// Reads the outcome from the output of `write`; `nil` for anything else.
+  public static func outcome(_ line: [UInt8]) -> Outcome? {
+    try? JSONDecoder().decode(Message.self, from: Data(line)).schedule
+  }
+}

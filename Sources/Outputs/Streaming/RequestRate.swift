@@ -1,0 +1,27 @@
+import MonotonicTime
+
+/// The rate at which one client may change its leases: a burst of changes at once, and then a steady rate (a token
+/// bucket).
+struct RequestRate {
+  /// The number of changes that are allowed at once.
+  static let burst = 20.0
+  /// The number of changes per second after that.
+  static let perSecond = 4.0
+
+  private var left = RequestRate.burst
+  private var at: MonotonicInstant
+
+  init(from start: MonotonicInstant) { at = start }
+
+  /// Takes the right to one change; `false` if the client must wait.
+  mutating func take(at now: MonotonicInstant) -> Bool {
+    left = min(RequestRate.burst, left + max(0, now.seconds(since: at)) * RequestRate.perSecond)
+    at = max(at, now)
+    guard left >= 1 else { return false }
+    left -= 1
+    return true
+  }
+
+  /// When the next change is allowed, after one that had to wait.
+  var next: MonotonicInstant { at + .nanoseconds(Int64((1 - left) / RequestRate.perSecond * 1e9) + 1) }
+}

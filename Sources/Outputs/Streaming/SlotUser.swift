@@ -1,0 +1,70 @@
+import Glibc
+import HardwareIO
+import Hub
+
+/// The user of a place, for services whose places are few and outlive a request: holds, recordings, downloads, requests
+/// of viewers at a broker. One user gets at most half of them.
+enum SlotUser: Hashable, Sendable {
+  /// Root, or the user that the hub runs as.
+  case keeper
+  /// Another account of this machine.
+  case account(UInt32)
+  /// A machine on the network: `IPAddress.machine`.
+  case machine([UInt8])
+  /// A user of the broker. Viewers that the broker does not distinguish are one user.
+  case broker(String)
+
+  init(account: UInt32, own: UInt32 = geteuid()) {
+    self = account == 0 || account == own ? .keeper : .account(account)
+  }
+
+  /// The user of a viewer. If the broker protects names, the viewer's name begins with its user and a slash.
+  init(viewer: String) {
+    self = .broker(
+      viewer.split(separator: "/", maxSplits: 1).first.map { viewer.contains("/") ? String($0) : "" } ?? "")
+  }
+
+  /// The reason why there is no slot for this user, as the rest of a sentence after "…: "; `nil` if there is one.
+  ///
+  /// - Parameters:
+  ///   - places: the maximum number of places
+  ///   - users: the users of the occupied places
+  func refusal(to places: Int, among users: some Sequence<SlotUser>) -> String? {
+    var (all, ofOthers, own) = (0, 0, 0)
+    for user in users {
+      all += 1
+      if user != .keeper { ofOthers += 1 }
+      if user == self { own += 1 }
+    }
+    if self != .keeper {
+      let share = max(1, places / 2)
+      if own >= share { return "\(title) has \(own) of \(places), which is the share of one" }
+      // Some places are reserved for root and the hub's own user; a broker has neither.
+      if !isOfBroker, ofOthers >= places - max(1, places / 4) {
+        return "other users have \(ofOthers) of \(places), which is their share"
+      }
+    }
+    return all >= places ? "there are \(all), as many as there may be" : nil
+  }
+
+  private var isOfBroker: Bool { if case .broker = self { true } else { false } }
+
+  private var title: String {
+    switch self {
+    case .keeper: "the hub's own user"
+    case .account(let number): Accounts.title(ofUser: number)
+    case .machine: "your machine"
+    case .broker(""): "the viewers without a user of the broker's"
+    case .broker(let name): "the broker's user \(name)"
+    }
+  }
+
+  /// Whether the user may have long-lasting places: root, the hub's own user, and members of the service's group may.
+  var isTrusted: Bool {
+    switch self {
+    case .keeper: true
+    case .account(let number): Accounts.serviceGroup.map(Accounts.groups(ofUser: number).contains) == true
+    case .machine, .broker: false
+    }
+  }
+}

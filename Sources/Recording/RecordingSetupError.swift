@@ -1,0 +1,51 @@
+import Glibc
+import Hub
+
+/// An obstacle that keeps a hub on this machine from recording as configured, with the next step.
+public enum RecordingSetupError: Equatable, Sendable {
+  /// The parent folder is missing; only the last folder of the path is made.
+  case missing(folder: String)
+  case notWritable(folder: String, errno: Int32)
+  /// The disk is smaller than the budget.
+  case diskTooSmall(path: String, byteCount: UInt64, wanted: UInt64)
+  /// Other files on the disk leave no room for the budget.
+  case tooLittleFree(path: String, byteCount: UInt64, wanted: UInt64)
+
+  /// The error for this user on this machine; `nil` if there is none.
+  public static func find(for settings: RecordSettings) -> RecordingSetupError? {
+    let path = settings.path
+    // This is the path of the folder, or of its parent if it does not exist.
+    let folder = access(path, F_OK) == 0 ? path : path.lastIndex(of: "/").map { String(path[..<$0]) + "/" } ?? "."
+    guard access(folder, F_OK) == 0 else { return .missing(folder: folder) }
+    guard access(folder, W_OK | X_OK) == 0 else { return .notWritable(folder: folder, errno: errno) }
+    var status = statvfs()
+    guard statvfs(folder, &status) == 0 else { return nil }
+    let wanted = UInt64(settings.maximumMegabytes) * 1_000_000
+    let all = UInt64(status.f_blocks) * UInt64(status.f_frsize)
+    if all < wanted { return .diskTooSmall(path: path, byteCount: all, wanted: wanted) }
+    // Old recordings make room for new ones.
+    let recorded = SegmentFolder(path: path).segments.reduce(0) { $0 + $1.byteCount }
+    let free = UInt64(status.f_bavail) * UInt64(status.f_frsize) + recorded
+    return free < wanted ? .tooLittleFree(path: path, byteCount: free, wanted: wanted) : nil
+  }
+}
+
+extension RecordingSetupError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .missing(let folder):
+      "there is no folder \(folder), and only the last one of 'record.path' is made; make it: "
+        + "mkdir -p \(ShellText.word(folder))"
+    case .notWritable(let folder, EROFS): "the disk of \(folder) is read-only; mount it writable, or name another place"
+    case .notWritable(let folder, let errno):
+      "this user cannot write to \(folder): \(String(cString: strerror(errno))); where the hub runs as another one that "
+        + "does not matter, else chown it"
+    case .diskTooSmall(let path, let byteCount, let wanted):
+      "'record.maximumMegabytes' is \(wanted / 1_000_000), and the disk of \(path) has \(byteCount / 1_000_000) in all; "
+        + "make it less, or name another place"
+    case .tooLittleFree(let path, let byteCount, let wanted):
+      "'record.maximumMegabytes' is \(wanted / 1_000_000), and the disk of \(path) has \(byteCount / 1_000_000) for it; "
+        + "make room, or make it less: the disk would be full first, and the oldest recordings go then"
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import MonotonicTime
+
+/// The part of the recording that may be played by now, by real time.
+struct PlaybackRate {
+  /// The maximum backlog, so that a machine that was stopped for a while does not catch up more.
+  private static let mostOwed = Duration.seconds(1)
+
+  private var last: MonotonicInstant
+  private var owed = Duration.zero
+
+  init(at now: MonotonicInstant) { last = now }
+
+  /// - Parameter rate: recorded seconds per second; 0 while paused
+  mutating func advance(to now: MonotonicInstant, rate: Double) {
+    owed = rate > 0 ? min(owed + (now - last) * rate, PlaybackRate.mostOwed * max(rate, 1)) : .zero
+    last = now
+  }
+
+  /// The part of a duration that may be played now.
+  mutating func take(_ duration: Duration) -> Duration {
+    let taken = max(.zero, min(owed, duration))
+    owed -= taken
+    return taken
+  }
+}

@@ -1,0 +1,28 @@
+/// The protocol of a maker's receivers. Each call receives the `ReceiverBody`, which contains the parts that all
+/// receivers share.
+protocol ReceiverProtocol: Sendable {
+  /// Called when the receiver has booted, after its supply came on, after a reset, or after a sleep that loses its
+  /// settings.
+  mutating func begin(_ body: inout ReceiverBody)
+  /// Called when a complete command has arrived.
+  mutating func take(_ command: ReceivedCommand, _ body: inout ReceiverBody)
+  /// Rejects a command in the manner of the protocol.
+  func refuse(_ command: ReceivedCommand, _ body: inout ReceiverBody)
+  /// Sends the messages of an epoch.
+  mutating func report(_ solution: Solution, _ body: inout ReceiverBody)
+  /// Called when bytes have arrived during a sleep.
+  mutating func wake(_ body: inout ReceiverBody)
+  /// Whether a receiver of this kind ignores its input after this number of frame errors.
+  func isDeafened(by frameErrors: Int) -> Bool
+  /// The message with which it announces that.
+  func deafNote() -> [UInt8]
+  /// Called when the main supply has failed, and the backup supply too unless `isBackedUp`.
+  mutating func lostPower(isBackedUp: Bool)
+  /// Called when another program has permanently changed the speed of the port.
+  mutating func leave(at speed: Int, _ body: inout ReceiverBody)
+}
+
+extension ReceiverProtocol {
+  func isDeafened(by frameErrors: Int) -> Bool { false }
+  func deafNote() -> [UInt8] { [] }
+}

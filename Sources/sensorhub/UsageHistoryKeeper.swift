@@ -1,0 +1,237 @@
+import Glibc
+import Guarding
+import HardwareIO
+import Hub
+import MonotonicTime
+import Outputs
+import Publishing
+
+/// Keeps the usage histories in a file. It reads the file at the start, and writes it occasionally while devices are awake,
+/// once after that, and at the end. It has its own threads, so that no other part waits for the disk. While all devices
+/// sleep, or have failed without subscribers, it has no timer; the energy of a supply in that time is recorded and
+/// written when something else wakes the process.
+///
+/// One hub at a time writes the file: the one that has locked the folder. A file that cannot be read is kept under
+/// another name.
+final class UsageHistoryKeeper: Sendable {
+  private struct State {
+    /// When the file was last written, or when the hub began.
+    var writtenAt: MonotonicInstant?
+    var hasWritten = false
+    var next: ScheduledAction?
+    var isOver = false
+    /// The error of the last attempt.
+    var problem: String?
+    /// Whether nothing is written. The reason is logged once, at the start.
+    var isReadOnly = false
+    /// Whether another hub has locked the folder.
+    var isTaken = false
+    /// The lock, while this hub has it.
+    var lock: Int32?
+  }
+
+  /// The interval of writing while devices are awake, because cards wear out.
+  private static let interval = Duration.seconds(15 * 60)
+  /// The interval of writing while all devices sleep.
+  private static let restInterval = Duration.seconds(6 * 3600)
+  /// The delay after the first visit.
+  private static let delay = Duration.seconds(60)
+  private static let mostBytes = 16 << 20
+
+  private let host: HubHost
+  private let sink: JournalSink
+  private let folder: String
+  private var path: String { "\(folder)/\(UsageHistoryKeeper.name)" }
+  private static let name = "power.json"
+  private let state = Guarded(State())
+  /// Serializes writes.
+  private let disk = Guarded(())
+  private let hubs = Lifetime()
+  private let devices = Guarded(Lifetime())
+
+  /// - Parameter folder: the folder, which is made if it is missing
+  init(host: HubHost, sink: JournalSink, folder: String) {
+    self.folder = folder
+    self.host = host
+    self.sink = sink
+  }
+
+  private var machine: Machine { host.hub.value.machine }
+
+  /// Whether another hub uses the folder. This is known once the hub has started.
+  var isFolderTaken: Bool { state.withLock { $0.isTaken } }
+
+  func begin() {
+    lock()
+    restore()
+    state.withLock { $0.writtenAt = machine.clock.now }
+    host.hub.subscribe(as: "power books", receiveValue: { [weak self] in self?.follow($0) }).store(in: hubs)
+  }
+
+  /// Locks the folder, because two hubs would overwrite each other's usage histories.
+  private func lock() {
+    try? StateFolder.make(folder)
+    // Problems with the folder appear when it is written to.
+    guard let folder = try? Folder(folder, of: .trusted) else { return }
+    let lock: Int32?
+    do throws(Files.Errno) {
+      // The lock is not on the folder itself, which every user could open and lock.
+      lock = try folder.lock("books.lock")
+    } catch {
+      return
+    }
+    if let lock { return state.withLock { $0.lock = lock } }
+    state.withLock { ($0.isReadOnly, $0.isTaken) = (true, true) }
+    sink.write(
+      .warning,
+      "the power books are not kept after this run: another hub keeps its books in \(folder.path); give each a folder of "
+        + "its own with STATE_DIRECTORY")
+  }
+
+  private func restore() {
+    let problem: String
+    do throws(Files.Errno) {
+      let text = try Files.bytes(ofOwn: path, limit: UsageHistoryKeeper.mostBytes)
+      do throws(BoardError) {
+        for skipped in try machine.usageHistories.restore(text, file: path) {
+          sink.write(.warning, "an entry of the power books is skipped: \(skipped)")
+        }
+        return
+      } catch {
+        problem = "its file is damaged: \(error)"
+      }
+    } catch {
+      // At the first start there is no file.
+      if error.rawValue == Files.Errno.noSuchFile { return }
+      problem = "\(path) cannot be read: \(error)"
+    }
+    // The hub that has the lock writes the file.
+    if state.withLock({ $0.isReadOnly }) {
+      return sink.write(.warning, "the power books cannot be read, because \(problem)")
+    }
+    if let copy = moveAside() {
+      sink.write(.warning, "new power books are started, because \(problem); the file is kept as \(copy)")
+    } else {
+      state.withLock { $0.isReadOnly = true }
+      sink.write(
+        .warning,
+        "new power books are started and not kept after this run, because \(problem); the file could not be moved"
+      )
+    }
+  }
+
+  /// Keeps a damaged file under another name, without replacing an earlier one, up to nine.
+  ///
+  /// - Returns: its new path; `nil` if it cannot be moved
+  private func moveAside() -> String? {
+    guard let folder = try? Folder(folder, of: .trusted) else { return nil }
+    let names = [UsageHistoryKeeper.name + ".damaged"] + (2...9).map { "\(UsageHistoryKeeper.name).damaged-\($0)" }
+    let copy = names.first { !folder.has($0) } ?? names[names.count - 1]
+    do throws(Files.Errno) {
+      try folder.rename(UsageHistoryKeeper.name, to: copy)
+      return "\(folder.path)/\(copy)"
+    } catch {
+      return nil
+    }
+  }
+
+  /// Closes the accounts up to now, and writes them at intervals. Call this when something else wakes the process.
+  func updateEnergy() {
+    let hub = host.hub.value
+    for monitor in hub.monitors { _ = monitor.status }
+    let now = machine.clock.now
+    let isDue = state.withLock { state in
+      guard !state.isOver, state.next == nil, let last = state.writtenAt, now - last >= UsageHistoryKeeper.restInterval
+      else { return false }
+      state.writtenAt = now
+      return true
+    }
+    // Without a thread, the next occasion writes the file.
+    if isDue { _ = DetachedThread.start("power books") { [weak self] in self?.write() } }
+  }
+
+  private func follow(_ hub: Hub) {
+    let lifetime = Lifetime()
+    for monitor in hub.monitors {
+      monitor.changes.subscribe(
+        as: "power books", receiveValue: { [weak self] status in if status.power.isWorking { self?.scheduleNext() } }
+      ).store(in: lifetime)
+    }
+    devices.withLock { old in
+      defer { old = lifetime }
+      return old
+    }.end()
+  }
+
+  private func scheduleNext() {
+    let clock = machine.clock
+    let due = state.withLock { state -> MonotonicInstant? in
+      if state.isOver || state.next != nil { return nil }
+      let soon = clock.now + UsageHistoryKeeper.delay
+      return state.hasWritten ? state.writtenAt.map { max(soon, $0 + UsageHistoryKeeper.interval) } ?? soon : soon
+    }
+    guard let due else { return }
+    let scheduled = clock.schedule(at: due) { [weak self] in self?.isDue() }
+    let isNotNeeded = state.withLock { state in
+      if state.isOver || state.next != nil { return true }
+      state.next = scheduled
+      return false
+    }
+    if isNotNeeded { scheduled.cancel() }
+  }
+
+  /// Starts writing. Runs on the timer's thread.
+  private func isDue() {
+    let error = DetachedThread.start("power books") { [weak self] in
+      guard let self else { return }
+      write()
+      state.withLock { $0.next = nil }
+      if host.hub.value.monitors.contains(where: { $0.changes.value.power.isWorking }) { scheduleNext() }
+    }
+    // The next change sets the timer again.
+    if error != 0 { state.withLock { $0.next = nil } }
+  }
+
+  private func write() {
+    if state.withLock({ $0.isReadOnly }) { return }
+    // This brings the energy up to date.
+    _ = host.hub.value.devices
+    let usageHistories = machine.usageHistories
+    let problem = disk.withLock { _ -> String? in
+      do {
+        try StateFolder.make(folder)
+        try Files.replace(path, with: usageHistories.text)
+        return nil
+      } catch {
+        return "the power books are not kept after this run, because \(path) cannot be written: \(error)"
+      }
+    }
+    let now = machine.clock.now
+    let isNew = state.withLock { state in
+      defer { state.problem = problem }
+      state.writtenAt = now
+      state.hasWritten = true
+      return problem != state.problem
+    }
+    if isNew, let problem { sink.write(.warning, problem) }
+  }
+
+  /// Writes the file after all devices are off.
+  func end() {
+    hubs.end()
+    devices.withLock { $0 }.end()
+    let next = state.withLock { state in
+      state.isOver = true
+      defer { state.next = nil }
+      return state.next
+    }
+    next?.cancel()
+    write()
+    let lock = state.withLock { state in
+      defer { state.lock = nil }
+      return state.lock
+    }
+    // This releases the lock.
+    if let lock { close(lock) }
+  }
+}

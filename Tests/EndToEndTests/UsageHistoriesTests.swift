@@ -1,0 +1,109 @@
+import Glibc
+import HardwareIO
+import TestSupport
+import Testing
+
+/// The energy of devices, from one run of the hub to the next.
+@Suite(.timeLimit(.minutes(10)))
+final class UsageHistoriesTests {
+  private let temporary = TemporaryFolder("books")
+  private var folder: String { temporary.path }
+
+  private func hub() -> HubProcess {
+    HubProcess(board: HubProcess.simulatedBoard(""), environment: ["STATE_DIRECTORY=\(folder)"])
+  }
+
+  private func devices(_ arguments: [String], of hub: HubProcess) -> String {
+    let program = Program(["devices", "--verbose", "--socket", hub.socket] + arguments)
+    program.wait()
+    return program.standardOutput
+  }
+
+  @Test func `who caused what was drawn is known after a restart, and what starts took`() throws {
+    let first = hub()
+    for _ in 0..<2 {
+      let watch = Program(["watch", "--socket", first.socket, "--json"])
+      // By then the hub has received the client's name, which the energy per client uses.
+      let isThere = eventually {
+        let gps = first.devicesNow["gps"]
+        return gps.power == "tracking" && gps.holders == ["watch[\(watch.pid)]"]
+      }
+      #expect(isThere)
+      watch.send(SIGTERM)
+      watch.wait()
+      #expect(first.comesToRest())
+    }
+    #expect(devices(["--bills"], of: first).contains("%  watch\n"))
+    first.stop()
+    #expect(Files.names(in: folder) == ["books.lock", "power.json"])
+    let second = hub()
+    #expect(second.devicesNow["gps"].wakes == 0)
+    let text = devices(["--since", "day", "--explain"], of: second)
+    let gps = text.components(ofDevice: "gps")
+    // A line for each payer, with the energies aligned and followed by the shares.
+    let table = gps.drop { !$0.hasPrefix("  day ") }
+    #expect(table.first?.hasSuffix(" mWh in the last 24 hours") == true, "\(text)")
+    let rows = table.dropFirst().prefix { $0.hasPrefix("             ") }.map { $0.split(separator: " ") }
+    #expect(rows.allSatisfy { $0.count == 4 && Double($0[0]) != nil && $0[2] == "%" }, "\(text)")
+    #expect(Set(["watch", "(linger)"]).isSubset(of: rows.map { $0[3] }), "\(text)")
+    let energies = rows.compactMap { Double($0[0]) }
+    #expect(energies == energies.sorted(by: >), "\(text)")
+    // A client that is delayed before its request counts as two visitors, and a delayed receiver has another start.
+    #expect(gps.contains { $0.contains(/a hot start takes .* by [1-9]\d* starts?$/) }, "\(text)")
+    #expect(gps.contains { $0.contains(/gaps between visits, [1-9]\d* so far/) }, "\(text)")
+    second.stop()
+  }
+
+  @Test func `a damaged file is named and kept, and the hub begins anew`() {
+    HubProcess.write("{ \"version\": 1, \"devices\": { \"gps\": {", to: "\(folder)/power.json")
+    let hub = hub()
+    #expect(
+      hub.logs("\(folder)/power.json:1") && hub.logs(".damaged"))
+    hub.stop()
+    #expect(Files.names(in: folder) == ["books.lock", "power.json", "power.json.damaged"])
+  }
+
+  @Test func `a second damaged file does not take the place of the first`() {
+    HubProcess.write("first {", to: "\(folder)/power.json.damaged")
+    HubProcess.write("second {", to: "\(folder)/power.json")
+    let hub = hub()
+    #expect(hub.logs("\(folder)/power.json.damaged-2"))
+    hub.stop()
+    #expect((try? Files.bytes(of: "\(folder)/power.json.damaged")) == Array("first {".utf8))
+    #expect((try? Files.bytes(of: "\(folder)/power.json.damaged-2")) == Array("second {".utf8))
+  }
+
+  @Test func `a file that cannot be read is kept as well, and that is said once`() {
+    // No text of this program is this long.
+    HubProcess.write(Array(repeating: 0x20, count: 17 << 20), to: "\(folder)/power.json")
+    let hub = hub()
+    #expect(hub.logs("\(folder)/power.json.damaged"))
+    hub.stop()
+    #expect(hub.program.standardError.split(separator: "\n").count { $0.contains(".damaged") } == 1)
+    #expect(Files.names(in: folder) == ["books.lock", "power.json", "power.json.damaged"])
+    #expect((try? Files.bytes(of: "\(folder)/power.json.damaged").count) == 17 << 20)
+  }
+
+  @Test func `a second hub in the same folder says so, and leaves the usage histories to the first`() {
+    let first = hub()
+    let second = hub()
+    #expect(second.logs("another hub keeps its books in \(folder)"))
+    #expect(!first.program.standardError.contains("another hub"))
+    second.stop()
+    #expect(Files.names(in: folder) == ["books.lock"])
+    first.stop()
+    #expect(Files.names(in: folder) == ["books.lock", "power.json"])
+    // With the first one's end the folder is free.
+    let third = hub()
+    third.stop()
+    #expect(!third.program.standardError.contains("another hub"))
+  }
+}
+
+extension String {
+  /// The lines of one device.
+  fileprivate func components(ofDevice id: String) -> [Substring] {
+    let lines = split(separator: "\n").drop { !$0.hasPrefix("\(id): ") }
+    return [lines.first].compactMap { $0 } + lines.dropFirst().prefix { $0.hasPrefix(" ") }
+  }
+}

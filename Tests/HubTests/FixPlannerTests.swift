@@ -1,0 +1,559 @@
+import Fusion
+import Glibc
+import Guarding
+import MonotonicTime
+import NMEA
+import Publishing
+import TestSupport
+import Testing
+
+@testable import Hub
+
+/// Fixes on a schedule, of a receiver whose first fix is a poor one, by a clock that the test moves.
+@Suite(.timeLimit(.minutes(10)))
+struct FixPlannerTests {
+  private static let minute = Schedule(every: .seconds(60), accuracyMetres: 10, within: .seconds(45))
+
+  private typealias Bench = ScheduleBench
+
+  @Test func `after ten learnt starts a fix comes at its time, and the receiver is off between`() async throws {
+    var chance = SeededRandom()
+    let bench = try Bench()
+    let got = Recorder<Bench.Got>()
+    let lease = bench.subscribe("log[7]", Self.minute, got)
+    for _ in 0..<12 {
+      bench.seconds = .random(in: 2...4, using: &chance)
+      bench.pass(60)
+    }
+    let (learnt, rises, onTime) = (got.values.count, bench.rises, bench.status.onTime)
+    for _ in 0..<20 {
+      bench.seconds = .random(in: 2...4, using: &chance)
+      bench.pass(60)
+    }
+    let fixes = got.values.dropFirst(learnt)
+    #expect(fixes.count == 20 && bench.rises == rises + 20, "\(fixes.count) fixes, \(bench.rises - rises) wakes")
+    let punctual = fixes.count { ($0.at - $0.fix.due).inSeconds <= 1 && $0.fix.isMet }
+    #expect(punctual >= 19, "\(punctual)")
+    for one in fixes where one.fix.isMet {
+      let position = try #require(one.fix.state.position)
+      let radius = try #require(one.fix.radiusMetres)
+      // Not the first one, and of this wake.
+      #expect(radius <= 10 && abs(radius - 7.3) < 0.2 && one.at - position.at < .seconds(10), "\(radius)")
+      #expect(one.fix.state.at >= one.at)
+    }
+    // Six seconds for the longest start, and the time by which it is woken early for that.
+    #expect((bench.status.onTime - onTime).inSeconds < 20 * 8)
+    // It goes off at once, whatever the board file says about visitors, and this counts as no visit.
+    #expect(bench.status.idleTimeout?.learned.gapCount == 0)
+    let status = bench.status
+    #expect(
+      Set(status.energyByClient.map(\.payer)).isSubset(of: ["log", EnergyByClient.idleTimeout]),
+      "\(status.energyByClient)")
+    #expect(
+      (status.energyByClient.first { $0.payer == "log" }?.milliwattHours ?? 0) > 0.9 * status.energyMilliwattHours)
+    #expect(
+      status.idleTimeout?.explanation.contains { $0.hasPrefix("for fixes on a schedule hot starts have taken ") }
+        ?? false)
+    let report = try #require(status.schedules.first)
+    #expect(
+      report.holder == "log[7]" && report.reason.contains("the last 10 hot starts have taken"), "\(report.reason)")
+    lease.cancel()
+    #expect(bench.status.schedules.isEmpty)
+    await bench.end()
+  }
+
+  @Test func `what was learnt survives a restart, and files from before it are read`() async throws {
+    let bench = try Bench()
+    let lease = bench.subscribe("log[7]", Self.minute, Recorder())
+    bench.pass(240)
+    lease.cancel()
+    await bench.end()
+    let text = String(decoding: bench.machine.usageHistories.text, as: UTF8.self)
+    #expect(text.contains("\"acquisitions\": {\"hot\": {\"10\": ["), "\(text)")
+    let next = try Bench(restoring: Array(text.utf8))
+    let again = next.subscribe("log[8]", Self.minute, Recorder())
+    next.pass(10)
+    let report = try #require(next.status.schedules.first)
+    let wake = try #require(report.wake)
+    #expect((report.due - wake).inSeconds < 9, "\(report)")
+    again.cancel()
+    await next.end()
+    let lines = text.split(separator: "\n").filter { !$0.contains("\"acquisitions\"") }
+    let old = try Bench(restoring: Array(lines.joined(separator: "\n").utf8))
+    #expect(old.hub.monitors[0].usageHistory.learned.restarts[.hot] != nil)
+    #expect(old.hub.monitors[0].usageHistory.acquisitions == AcquisitionTimes())
+    await old.end()
+  }
+
+  @Test func `those who are due together share a wake, whenever they came`() async throws {
+    let bench = try Bench()
+    let (one, other) = (Recorder<Bench.Got>(), Recorder<Bench.Got>())
+    let first = bench.subscribe("log[7]", Self.minute, one)
+    bench.pass(260)
+    let second = bench.subscribe(
+      "web 127.0.0.1:4000", Schedule(every: .seconds(120), accuracyMetres: 20, within: .seconds(30)), other)
+    bench.pass(40)
+    let (rises, ones, others) = (bench.rises, one.values.count, other.values.count)
+    #expect(others >= 1)
+    bench.pass(600)
+    #expect(bench.rises - rises == 10, "\(bench.rises - rises) wakes")
+    #expect(one.values.count - ones == 10 && other.values.count - others == 5)
+    // Each pays its part.
+    let energyByClient = bench.status.energyByClient
+    #expect(
+      energyByClient.contains { $0.payer == "log" } && energyByClient.contains { $0.payer == "web 127.0.0.1" },
+      "\(energyByClient)")
+    second.cancel()
+    first.cancel()
+    await bench.end()
+  }
+
+  @Test func `how long starts take is learnt of the receiver that gives the fixes`() async throws {
+    let bench = try Bench(isSecond: true)
+    let lease = bench.subscribe("log[7]", Self.minute, Recorder())
+    bench.pass(300)
+    let learnt = bench.hub.devices.map { device in
+      device.idleTimeout?.explanation.contains { $0.hasPrefix("for fixes on a schedule") } ?? false
+    }
+    #expect(learnt == [false, true])
+    lease.cancel()
+    await bench.end()
+  }
+
+  @Test func `however many share a wake, who holds the receiver changes for all of them at once`() async throws {
+    let bench = try Bench()
+    let got = Recorder<Bench.Got>()
+    let leases = (0..<50).map { bench.subscribe("log[\($0)]", Self.minute, got) }
+    bench.pass(240)
+    while bench.isHigh { bench.pass(1) }
+    let changes = Recorder<DeviceStatus>()
+    let lifetime = Lifetime()
+    for monitor in bench.hub.monitors {
+      monitor.changes.subscribe(as: "test", receiveValue: { changes.append($0) }).store(in: lifetime)
+    }
+    let (known, fixes, rises) = (changes.values.count, got.values.count, bench.rises)
+    while !bench.isHigh { bench.pass(1) }
+    #expect(bench.status.holders == (0..<50).map { "log[\($0)] (position)" })
+    while bench.isHigh { bench.pass(1) }
+    bench.pass(5)
+    #expect(bench.rises == rises + 1 && got.values.count == fixes + 50)
+    #expect(changes.values.count - known < 20, "\(changes.values.count - known) changes")
+    lifetime.end()
+    for lease in leases { lease.cancel() }
+    await bench.end()
+  }
+
+  @Test func `those for whom a wake is made share what its start takes`() async throws {
+    let bench = try Bench()
+    let first = bench.subscribe("log[7]", Self.minute, Recorder())
+    let second = bench.subscribe("web 127.0.0.1:4000", Self.minute, Recorder())
+    bench.pass(120)
+    func clientEnergy(_ payer: String) -> Double {
+      bench.status.energyByClient.first { $0.payer == payer }?.milliwattHours ?? 0
+    }
+    let (log, web) = (clientEnergy("log"), clientEnergy("web 127.0.0.1"))
+    bench.pass(600)
+    let (ofLog, ofWeb) = (clientEnergy("log") - log, clientEnergy("web 127.0.0.1") - web)
+    #expect(ofLog > 0 && abs(ofWeb / ofLog - 1) < 0.01, "\(ofLog) and \(ofWeb) mWh")
+    second.cancel()
+    first.cancel()
+    await bench.end()
+  }
+
+  @Test func `a fix every quarter of an hour takes less than a twentieth of staying on`() async throws {
+    let bench = try Bench()
+    let got = Recorder<Bench.Got>()
+    let lease = bench.subscribe(
+      "log[7]", Schedule(every: .seconds(900), accuracyMetres: 10, within: .seconds(45)), got)
+    let began = bench.clock.now
+    bench.pass(3 * 3600)
+    #expect(got.values.count >= 12 && got.values.allSatisfy(\.fix.isMet))
+    let always = 360 * bench.clock.now.seconds(since: began) / 3600
+    #expect(bench.status.energyMilliwattHours * 20 < always, "\(bench.status.energyMilliwattHours) of \(always) mWh")
+    lease.cancel()
+    await bench.end()
+  }
+
+  @Test func `when time has run out the value says how good it is, or that there is none`() async throws {
+    let bench = try Bench()
+    bench.bestDilution = 2.5
+    let got = Recorder<Bench.Got>()
+    let lease = bench.subscribe("log[7]", Schedule(every: .seconds(300), accuracyMetres: 10, within: .seconds(20)), got)
+    bench.pass(19)
+    #expect(got.values.isEmpty && bench.isHigh)
+    bench.pass(2)
+    let poor = try #require(got.values.first)
+    #expect(!poor.fix.isMet && abs((poor.fix.radiusMetres ?? 0) - 30.6) < 0.5 && !bench.isHigh, "\(poor)")
+    // Underground.
+    bench.seconds = 1000
+    bench.pass(320)
+    let none = try #require(got.values.last)
+    #expect(got.values.count >= 2 && !none.fix.isMet && none.fix.state.position == nil && none.fix.radiusMetres == nil)
+    #expect(!bench.isHigh)
+    lease.cancel()
+    await bench.end()
+  }
+
+  @Test func `who changes a request in the middle of a wake is given nothing of that at the next one`() async throws {
+    let bench = try Bench()
+    let got = Recorder<Bench.Got>()
+    let schedule = MutableProperty(Schedule(every: .seconds(600), accuracyMetres: 1, within: .seconds(45)))
+    let lease = bench.hub.fixes(on: schedule.readOnly).subscribe(
+      as: "log[7]", receiveValue: { [clock = bench.clock] in got.append(Bench.Got(fix: $0, at: clock.now)) })
+    bench.settle()
+    bench.pass(20)
+    #expect(got.values.isEmpty && bench.status.schedules.first?.reason.hasPrefix("awake, at ") == true)
+    // Underground.
+    bench.seconds = 1000
+    schedule.value = Schedule(every: .seconds(1200), accuracyMetres: 1, within: .seconds(45))
+    bench.settle()
+    bench.pass(1300)
+    let none = try #require(got.values.first)
+    #expect(got.values.count == 1 && !none.fix.isMet && none.fix.state.position == nil)
+    lease.cancel()
+    bench.settle()
+    await bench.end()
+  }
+
+  @Test func `a receiver that is not there is given up in time, and tried for the next fix`() async throws {
+    let bench = try Bench()
+    bench.wire.state.withLock { $0.isMissing = true }
+    let got = Recorder<Bench.Got>()
+    let lease = bench.hub.fixes(on: Schedule(every: .seconds(300), accuracyMetres: 10, within: .seconds(20))).subscribe(
+      as: "log[7]", receiveValue: { [clock = bench.clock] in got.append(.init(fix: $0, at: clock.now)) })
+    #expect(eventually { bench.status.power == .failed })
+    bench.clock.run(until: bench.clock.now + .seconds(21))
+    let none = try #require(await got.first(1).first)
+    #expect(!none.fix.isMet && none.fix.state.position == nil)
+    // The supply stays on for its minimum time, which starts when the reader's thread has switched it on. If that thread is
+    // late, the next fix is due, so time passes until the receiver rests between two fixes.
+    #expect(
+      eventually {
+        let isAtRest = !bench.isHigh && bench.status.holders.isEmpty
+        if !isAtRest { bench.clock.advance(by: .seconds(1)) }
+        return isAtRest
+      }, "\(bench.status)")
+    bench.wire.state.withLock { $0.isMissing = false }
+    bench.settle()
+    bench.pass(320)
+    #expect(got.values.last?.fix.isMet == true, "\(got.values.count)")
+    lease.cancel()
+    await bench.end()
+  }
+
+  @Test func `a receiver that stays away has its line switched once for a fix, and not for each try`() async throws {
+    let bench = try Bench()
+    bench.wire.state.withLock { $0.isMissing = true }
+    let got = Recorder<Bench.Got>()
+    let lease = bench.hub.fixes(on: Self.minute).subscribe(
+      as: "log[7]", receiveValue: { [clock = bench.clock] in got.append(.init(fix: $0, at: clock.now)) })
+    func pass(_ seconds: Int) async {
+      for _ in 0..<seconds {
+        #expect(
+          eventually {
+            !bench.isHigh && [.idle, .failed].contains(bench.hub.receiver?.device.source.activity.value.phase)
+          })
+        // While a fix is wanted there is, in addition to the plan's own timer, that of the next try, which is set after
+        // it has failed.
+        if bench.status.schedules.first?.reason.hasPrefix("awake") == true { await bench.clock.sleepers(2) }
+        bench.clock.run(until: bench.clock.now + .seconds(1))
+      }
+    }
+    // As often as for who stays, in the beginning.
+    await pass(120)
+    #expect(bench.rises > 4)
+    let (rises, start) = (bench.rises, bench.clock.now)
+    await pass(300)
+    let fixes = got.values.count { $0.fix.due > start }
+    #expect((4...5).contains(fixes), "\(fixes) fixes")
+    #expect((4...6).contains(bench.rises - rises), "\(bench.rises - rises) rises")
+    // It is found as soon as it is back.
+    bench.wire.state.withLock { $0.isMissing = false }
+    bench.settle()
+    bench.pass(120)
+    #expect(got.values.last?.fix.isMet == true)
+    lease.cancel()
+    await bench.end()
+  }
+
+  @Test func `who leaves in the middle leaves nothing on, and nothing to wait for`() async throws {
+    let bench = try Bench()
+    let got = Recorder<Bench.Got>()
+    let lease = bench.subscribe("log[7]", Self.minute, got)
+    bench.pass(3)
+    #expect(bench.isHigh)
+    lease.cancel()
+    bench.settle()
+    #expect(!bench.isHigh && bench.status.schedules.isEmpty)
+    bench.pass(600)
+    #expect(bench.rises == 1 && got.values.isEmpty)
+    await bench.end()
+  }
+
+  @Test func `a reload moves nobody's time, asleep or in the middle of a wake`() async throws {
+    let bench = try Bench()
+    let got = Recorder<Bench.Got>()
+    let lease = bench.subscribe("log[7]", Self.minute, got)
+    bench.pass(300)
+    let (rises, count) = (bench.rises, got.values.count)
+    try await bench.reload()
+    #expect(bench.rises == rises && !bench.isHigh)
+    while !bench.isHigh { bench.pass(1) }
+    bench.pass(2)
+    try await bench.reload()
+    #expect(bench.isHigh && bench.rises == rises + 1)
+    bench.pass(60)
+    let fix = try #require(got.values.dropFirst(count).first)
+    #expect(fix.fix.isMet && (fix.at - fix.fix.due).inSeconds <= 1)
+    #expect(bench.status.holders.allSatisfy { $0 == "log[7] (position)" })
+    lease.cancel()
+    await bench.end()
+  }
+
+  @Test func `a hub that ends ends the fixes, and the line is low`() async throws {
+    let bench = try Bench()
+    let ends = Recorder<Bool>()
+    let lease = bench.hub.fixes(on: Self.minute).subscribe(
+      as: "log[7]", receiveValue: { _ in }, receiveCompletion: { _ in ends.append(true) })
+    bench.settle()
+    bench.pass(2)
+    #expect(bench.isHigh)
+    await bench.end()
+    await ends.first(1)
+    // A late client is told so.
+    let late = bench.hub.fixes(on: Self.minute).subscribe(
+      as: "log[8]", receiveValue: { _ in }, receiveCompletion: { _ in ends.append(true) })
+    await ends.first(2)
+    #expect(!bench.isHigh)
+    late.cancel()
+    lease.cancel()
+  }
+
+  @Test func `a clock that leaps costs one late fix, and the next one comes at its time`() async throws {
+    let bench = try Bench()
+    let got = Recorder<Bench.Got>()
+    let lease = bench.subscribe("log[7]", Self.minute, got)
+    bench.pass(300)
+    let count = got.values.count
+    bench.clock.advance(by: .seconds(5000))
+    bench.settle()
+    bench.pass(130)
+    let fixes = got.values.dropFirst(count)
+    // One that was long due; and then one a minute.
+    #expect((2...4).contains(fixes.count), "\(fixes.count)")
+    #expect(fixes.dropFirst().allSatisfy { $0.fix.isMet && ($0.at - $0.fix.due).inSeconds <= 1 })
+    lease.cancel()
+    await bench.end()
+  }
+
+  @Test func `while somebody else has the receiver awake the fix is a fresh one`() async throws {
+    let bench = try Bench()
+    let got = Recorder<Bench.Got>()
+    let lease = bench.subscribe("log[7]", Self.minute, got)
+    bench.pass(240)
+    let viewer = try #require(bench.hub.powerLease(of: "gps")).subscribe(
+      as: "web 127.0.0.1:4000", receiveValue: { _ in })
+    bench.settle()
+    let count = got.values.count
+    bench.pass(180)
+    let fixes = got.values.dropFirst(count)
+    #expect(fixes.count == 3 && fixes.allSatisfy { $0.fix.isMet })
+    for one in fixes { #expect(one.at - (one.fix.state.position?.at ?? one.fix.due + .seconds(-99)) <= .seconds(2)) }
+    viewer.cancel()
+    lease.cancel()
+    await bench.end()
+  }
+
+  @Test func `whoever leaves shortly before the next wake leaves the receiver on for it`() async throws {
+    let bench = try Bench(lingerSeconds: 0)
+    let got = Recorder<Bench.Got>()
+    let lease = bench.subscribe("log[7]", Self.minute, got)
+    bench.pass(300)
+    let wake = try #require(bench.status.schedules.first?.wake)
+    let (rises, count) = (bench.rises, got.values.count)
+    bench.pass(Int((wake - bench.clock.now).inSeconds) - 12)
+    let viewer = try #require(bench.hub.powerLease(of: "gps")).subscribe(
+      as: "web 127.0.0.1:4000", receiveValue: { _ in })
+    bench.settle()
+    bench.pass(10)
+    viewer.cancel()
+    bench.settle()
+    let status = bench.status
+    #expect(status.power == .lingering && status.reason.contains("a restart costs as much as"), "\(status.reason)")
+    bench.pass(15)
+    #expect(bench.rises == rises + 1 && !bench.isHigh)
+    #expect(got.values.count == count + 1 && got.values.last?.fix.isMet == true)
+    lease.cancel()
+    await bench.end()
+  }
+
+  @Test func `where a restart costs as much as staying on it stays on`() async throws {
+    let bench = try Bench()
+    let got = Recorder<Bench.Got>()
+    let lease = bench.subscribe("log[7]", Schedule(every: .seconds(5), accuracyMetres: 10, within: .seconds(45)), got)
+    bench.pass(60)
+    // The cost of a restart is known from the first one.
+    #expect(bench.rises == 2 && got.values.count >= 8, "\(bench.rises), \(got.values.count)")
+    lease.cancel()
+    bench.settle()
+    await bench.end()
+  }
+
+  /// Two seconds, which were fourteen in its previous place.
+  @Test func `a receiver that stays on as its starts are dear is started now and then, and sleeps once they are not`()
+    async throws
+  {
+    let bench = try Bench(lingerSeconds: 0)
+    let usageHistory = try #require(bench.hub.fixHistory)
+    usageHistory.learn { $0.restarts.started(after: 60, joules: 0.36 * 14, seconds: 14) }
+    usageHistory.learnAcquisitions { for _ in 0..<3 { $0.add(3, to: .init(of: 10), after: .hot) } }
+    bench.seconds = 1
+    let got = Recorder<Bench.Got>()
+    let lease = bench.subscribe("log[7]", Schedule(every: .seconds(12), accuracyMetres: 10, within: .seconds(45)), got)
+    bench.pass(840)
+    #expect(bench.rises == 1, "\(bench.rises)")
+    bench.pass(240)
+    #expect(bench.rises >= 8, "\(bench.rises)")
+    // No client's fix is late for that.
+    let late = got.values.dropFirst().filter { $0.at - $0.fix.due > .seconds(1) || !$0.fix.isMet }
+    #expect(late.isEmpty, "\(late.map { ($0.at - $0.fix.due, $0.fix.isMet) })")
+    lease.cancel()
+    bench.settle()
+    await bench.end()
+  }
+
+  /// An ephemeris is good for four hours, and takes half a minute to hear.
+  /// One whose starts take longer has kept none to hear again.
+  @Test(arguments: [
+    (minutes: 20, seconds: 3600 * 5, start: 4), (minutes: 20, seconds: 3600 * 5, start: 20),
+    (minutes: 300, seconds: 3600 * 16, start: 4),
+  ])
+  func `every two hours a receiver stays on to hear its satellites out, where they are of use for the next fix`(
+    _ rate: (minutes: Int64, seconds: Int, start: Int)
+  ) async throws {
+    let bench = try Bench()
+    let got = Recorder<Bench.Got>()
+    let lease = bench.subscribe(
+      "log[7]", Schedule(every: .seconds(60 * rate.minutes), accuracyMetres: 10, within: .seconds(45)), got)
+    bench.seconds = rate.start
+    // Each stay is in one of the spans that are looked at.
+    bench.pass(100)
+    let due = try #require(bench.status.schedules.first?.due)
+    bench.pass(Int((due - bench.clock.now).inSeconds) + 200)
+    var stays: [Double] = []
+    for _ in 0..<rate.seconds / Int(60 * rate.minutes) {
+      let onTime = bench.status.onTime
+      bench.pass(Int(60 * rate.minutes))
+      stays.append((bench.status.onTime - onTime).inSeconds)
+    }
+    let long = stays.indices.filter { stays[$0] > 36 }
+    if rate.start == 4 { #expect(stays.allSatisfy { $0 < 15 || (36..<46).contains($0) }, "\(stays)") }
+    if rate.minutes == 20, rate.start == 4 {
+      #expect(long.count == 2 && long.last.map { $0 - (long.first ?? 0) } == 7, "\(stays)")
+    } else {
+      #expect(long.isEmpty, "\(stays)")
+    }
+    // It is paid by those for whom it is.
+    let status = bench.status
+    let log = status.energyByClient.first { $0.payer == "log" }?.milliwattHours ?? 0
+    #expect(log > 0.98 * status.energyMilliwattHours, "\(status.energyByClient)")
+    lease.cancel()
+    bench.settle()
+    await bench.end()
+  }
+
+  @Test func `a receiver of which no restart has been seen is off between fixes that are near`() async throws {
+    let bench = try Bench()
+    let got = Recorder<Bench.Got>()
+    let lease = bench.subscribe("log[7]", Schedule(every: .seconds(20), accuracyMetres: 10, within: .seconds(15)), got)
+    bench.pass(200)
+    #expect(bench.rises >= 8 && got.values.count >= 9, "\(bench.rises), \(got.values.count)")
+    lease.cancel()
+    bench.settle()
+    await bench.end()
+  }
+
+  @Test func `who leaves while the receiver is on for the next fix has it switched off`() async throws {
+    let bench = try Bench()
+    let got = Recorder<Bench.Got>()
+    let lease = bench.subscribe("log[7]", Schedule(every: .seconds(5), accuracyMetres: 10, within: .seconds(45)), got)
+    bench.pass(60)
+    for _ in 0..<5 where bench.status.power != .lingering { bench.pass(1) }
+    #expect(bench.status.power == .lingering, "\(bench.status)")
+    lease.cancel()
+    #expect(eventually { bench.status.power == .off }, "\(bench.status)")
+    #expect(!bench.isHigh)
+    await bench.end()
+  }
+
+  /// A fence of 40 m around an anchor, and its reports.
+  private static func anchorWatch(_ bench: Bench) throws -> (FenceMonitor, Recorder<FenceStatus>) {
+    let anchor = Coordinate(latitudeDegrees: 52 + 31.0 / 60, longitudeDegrees: 13 + 22.0 / 60)
+    let said = Recorder<FenceStatus>()
+    let fenceMonitor = FenceMonitor(
+      FenceSettings(name: "anchor", area: try FenceArea(circleAbout: anchor, radiusMetres: 40)), clock: bench.clock,
+      report: { said.append($0) })
+    fenceMonitor.begin(on: bench.hub)
+    bench.settle()
+    return (fenceMonitor, said)
+  }
+
+  @Test func `an anchor watch takes a tenth of staying on, and notices a drag within its grace`() async throws {
+    let bench = try Bench()
+    // As receivers of today start hot.
+    (bench.seconds, bench.bestDilution) = (1, 0.3)
+    func swing(_ at: MonotonicInstant) -> SIMD2<Double> {
+      let angle = at.seconds(since: MonotonicInstant(nanoseconds: 0)) / 300
+      return SIMD2(15 * cos(angle), 15 * sin(angle))
+    }
+    bench.metres = swing
+    let (fenceMonitor, said) = try Self.anchorWatch(bench)
+    bench.pass(600)
+    #expect(said.values.map(\.event) == [.found] && fenceMonitor.status.state == .inside)
+    let status = bench.status
+    let schedule = try #require(status.schedules.first)
+    #expect(schedule.holder == "fence anchor" && (30...60).contains(schedule.schedule.every.inSeconds), "\(schedule)")
+    let (began, onTime) = (bench.clock.now, status.onTime)
+    bench.pass(3600)
+    let share = (bench.status.onTime - onTime).inSeconds / bench.clock.now.seconds(since: began)
+    #expect(share < 0.1, "\(share)")
+    #expect(said.values.count == 1)
+    #expect((bench.status.energyByClient.first { $0.payer == "fence anchor" }?.milliwattHours ?? 0) > 0)
+    // A reload changes nothing of it.
+    try await bench.reload()
+    let dragsAt = bench.clock.now
+    bench.metres = { at in swing(dragsAt) * (15 + 0.5 * at.seconds(since: dragsAt)) / 15 }
+    bench.pass(50)
+    #expect(said.values.count == 1)
+    bench.pass(20)
+    let left = try #require(said.values.last)
+    #expect(left.event == .leave && left.state == .outside && (left.metresBeyond ?? 0) > 0, "\(said.values)")
+    fenceMonitor.end()
+    bench.settle()
+    #expect(!bench.isHigh && bench.status.schedules.isEmpty)
+    await bench.end()
+  }
+
+  @Test func `an anchor watch that sees nothing says so, and says when it sees again`() async throws {
+    let bench = try Bench()
+    let (fenceMonitor, said) = try Self.anchorWatch(bench)
+    bench.pass(200)
+    #expect(said.values.map(\.event) == [.found])
+    // Under a roof.
+    bench.seconds = 10_000
+    bench.pass(180)
+    #expect(said.values.map(\.event) == [.found, .lost] && fenceMonitor.status.state == .unknown)
+    let onTime = bench.status.onTime
+    bench.pass(3600)
+    #expect(said.values.count == 2)
+    // It goes on trying, and does not try for ever.
+    let share = (bench.status.onTime - onTime).inSeconds / 3600
+    #expect(share > 0.05 && share < 0.3, "\(share)")
+    bench.seconds = 4
+    bench.pass(700)
+    #expect(said.values.map(\.event) == [.found, .lost, .found] && fenceMonitor.status.state == .inside)
+    fenceMonitor.end()
+    bench.settle()
+    await bench.end()
+  }
+}

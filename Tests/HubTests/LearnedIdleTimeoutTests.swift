@@ -1,0 +1,191 @@
+import MonotonicTime
+import TestSupport
+import Testing
+
+@testable import Hub
+
+/// A device's idle timeout, learnt from its visits and starts.
+struct LearnedIdleTimeoutTests {
+  /// A receiver that takes 28 s to find its position, whatever its earlier knowledge.
+  private let costs = LearnedIdleTimeout.Costs(watts: 0.1, assumedJoules: 2.8)
+
+  /// Has visitors come after these gaps, in seconds, and the device started as long as that takes. Returns what staying on cost.
+  @discardableResult
+  private func live(_ gaps: [Double], with idleTimeout: inout LearnedIdleTimeout, startSeconds: Double = 28) -> Double {
+    var joules = 0.0
+    for gap in gaps {
+      let seconds = idleTimeout.decide(costs).seconds
+      let start = costs.watts * startSeconds
+      joules += gap <= seconds ? costs.watts * gap : costs.watts * seconds + start
+      idleTimeout.visited(after: gap, lingered: seconds, costs)
+      if gap > seconds { idleTimeout.restarts.started(after: gap - seconds, joules: start, seconds: startSeconds) }
+    }
+    return joules
+  }
+
+  @Test func `what it has learnt is told in units that show it`() {
+    var learned = LearnedIdleTimeout()
+    let chip = LearnedIdleTimeout.Costs(watts: 0.01, assumedJoules: 0.0011)
+    let before = IdleTimeoutReport(isLearned: false, usual: .seconds(2), learned: learned, costs: chip).explanation
+    #expect(before.contains("no restart has been seen yet; one is assumed to take 1.1 mJ"), "\(before)")
+    #expect(before.allSatisfy { $0.split(separator: ": ").count <= 2 }, "\(before)")
+    learned.restarts.started(after: 5, joules: 0.0004, seconds: 0.04)
+    let after = IdleTimeoutReport(isLearned: false, usual: .seconds(2), learned: learned, costs: chip).explanation
+    #expect(after.contains { $0.contains(" start takes 0.04 s and 0.4 mJ, by 1 start") }, "\(after)")
+  }
+
+  @Test func `without history its idle timeout is as long as a restart costs`() {
+    let decision = LearnedIdleTimeout().decide(costs)
+    #expect(decision.ground == .noHistory && abs(decision.seconds - 28) < 1e-9)
+  }
+
+  @Test func `it learns a period and stays on across it, or not at all where that is cheaper`() {
+    var often = LearnedIdleTimeout()
+    live(Array(repeating: 12, count: 10), with: &often)
+    let decision = often.decide(costs)
+    #expect(decision.ground == .learnt && decision.expectedReturns > 0.99)
+    #expect((12.0...15).contains(decision.seconds), "\(decision.seconds)")
+    var seldom = LearnedIdleTimeout()
+    live(Array(repeating: 60, count: 10), with: &seldom)
+    #expect(seldom.decide(costs).seconds == 0)
+    // Visits that come in bursts are bridged, although the long gap after each burst costs that much more.
+    var bursts = LearnedIdleTimeout()
+    for _ in 0..<10 { live([4, 5, 6, 7200], with: &bursts) }
+    #expect((6.0...8).contains(bursts.decide(costs).seconds), "\(bursts.decide(costs).seconds)")
+  }
+
+  @Test(arguments: [(60.0, 12.0), (12.0, 60.0), (7200.0, 3.0)])
+  func `a wrong lesson is unlearnt within ten starts`(_ old: Double, _ new: Double) {
+    var idleTimeout = LearnedIdleTimeout()
+    live(Array(repeating: old, count: 200), with: &idleTimeout)
+    live(Array(repeating: new, count: 10), with: &idleTimeout)
+    let seconds = idleTimeout.decide(costs).seconds
+    #expect(new < 28 ? (new...1.3 * new).contains(seconds) : seconds == 0, "\(seconds)")
+  }
+
+  @Test func `a visit without a fix, however long, hardly changes what a restart is taken to cost`() {
+    var idleTimeout = LearnedIdleTimeout()
+    live(Array(repeating: 600, count: 20), with: &idleTimeout, startSeconds: 1.5)
+    idleTimeout.restarts.started(after: 600, joules: costs.watts * 3600, seconds: 3600, isComplete: false)
+    #expect(idleTimeout.decide(costs).breakEvenSeconds < 2 * 1.5)
+    // A night of fixes on a schedule under a roof.
+    for _ in 0..<500 {
+      idleTimeout.restarts.started(after: 15, joules: costs.watts * 45, seconds: 45, isComplete: false)
+    }
+    #expect(idleTimeout.decide(costs).breakEvenSeconds < 2 * 1.5, "\(idleTimeout.decide(costs).breakEvenSeconds)")
+    // Once it is found that it does take longer, that is learnt.
+    for _ in 0..<3 { idleTimeout.restarts.started(after: 15, joules: costs.watts * 30, seconds: 30) }
+    #expect(abs(idleTimeout.decide(costs).breakEvenSeconds / 30 - 1) < 0.01)
+  }
+
+  @Test(arguments: [(28.0, 1.5), (1.5, 28.0)])
+  func `another receiver, or another place for its antenna, is noticed within ten starts`(_ old: Double, _ new: Double)
+  {
+    var idleTimeout = LearnedIdleTimeout()
+    live(Array(repeating: 600, count: 100), with: &idleTimeout, startSeconds: old)
+    #expect(abs(idleTimeout.decide(costs).breakEvenSeconds - old) < 0.01)
+    live(Array(repeating: 600, count: 10), with: &idleTimeout, startSeconds: new)
+    #expect(abs(idleTimeout.decide(costs).breakEvenSeconds / new - 1) < 0.1)
+    // One start that takes much longer teaches nothing but that it does now and then.
+    idleTimeout.restarts.started(after: 600, joules: costs.watts * 300, seconds: 300)
+    live(Array(repeating: 600, count: 20), with: &idleTimeout, startSeconds: new)
+    #expect(abs(idleTimeout.decide(costs).breakEvenSeconds / new - 1) < 0.5)
+  }
+
+  @Test func `its idle timeout is never beyond break-even, nor costs more than twice the optimum, whoever comes when`()
+  {
+    var chance = SeededRandom()
+    for _ in 0..<40 {
+      var idleTimeout = LearnedIdleTimeout()
+      var (cost, optimum) = (0.0, 0.0)
+      var habit = 0
+      for visit in 0..<300 {
+        if visit % 25 == 0 { habit = .random(in: 0..<4, using: &chance) }
+        let decision = idleTimeout.decide(costs)
+        #expect(decision.seconds <= 28 + 1e-9)
+        let gap =
+          switch habit {
+          // Just when it has been switched off.
+          case 0: decision.seconds + 0.001
+          case 1: Double.random(in: 0...10, using: &chance)
+          case 2: Double.random(in: 20...40, using: &chance)
+          default: Double.random(in: 0...3600, using: &chance)
+          }
+        cost += live([gap], with: &idleTimeout)
+        optimum += min(costs.watts * gap, 2.8)
+        // Its initial savings are two restarts.
+        #expect(cost <= 2.02 * optimum + 2 * 2.8 + 1e-6, "after \(visit) visits: \(cost) of \(optimum)")
+      }
+    }
+  }
+
+  @Test func `a restart that was dear once is tried again though every visitor comes during the idle timeout`() {
+    var idleTimeout = LearnedIdleTimeout()
+    live(Array(repeating: 20, count: 10), with: &idleTimeout)
+    for _ in 0..<3 { idleTimeout.restarts.started(after: 600, joules: costs.watts * 300, seconds: 300) }
+    #expect(abs(idleTimeout.decide(costs).breakEvenSeconds - 300) < 0.01 && idleTimeout.decide(costs).seconds >= 20)
+    // From now on a start takes 2 s: of visitors every 20 s a dozen hours are enough to see it.
+    var starts = 0
+    for _ in 0..<12 * 3600 / 20 {
+      if idleTimeout.decide(costs).seconds < 20 { starts += 1 }
+      live([20], with: &idleTimeout, startSeconds: 2)
+      if idleTimeout.decide(costs).breakEvenSeconds < 3 { break }
+    }
+    #expect(
+      idleTimeout.decide(costs).breakEvenSeconds < 3,
+      "\(idleTimeout.decide(costs).breakEvenSeconds) s after \(starts) starts")
+    #expect(starts <= 10)
+  }
+
+  @Test func `a restart that is as dear as was learnt is tried so seldom that it hardly shows`() {
+    var idleTimeout = LearnedIdleTimeout()
+    live(Array(repeating: 600, count: 4), with: &idleTimeout)
+    // Until the pattern is learnt.
+    live(Array(repeating: 12, count: 40), with: &idleTimeout)
+    var hasTried = false
+    var cost = 0.0
+    for _ in 0..<1000 {
+      let decision = idleTimeout.decide(costs)
+      if decision.ground == .trial {
+        hasTried = true
+        #expect(decision.seconds == 0 && decision.reason.contains("a restart is tried"))
+      }
+      cost += live([12], with: &idleTimeout)
+    }
+    #expect(hasTried)
+    #expect(cost <= 1.06 * costs.watts * 12 * 1000, "\(cost) J")
+  }
+
+  @Test func `a restart that is tried is over with the start, though it was for a fix on a schedule`() {
+    var idleTimeout = LearnedIdleTimeout()
+    live(Array(repeating: 600, count: 4), with: &idleTimeout)
+    for _ in 0..<1000 where idleTimeout.decide(costs).ground != .trial { live([12], with: &idleTimeout) }
+    #expect(idleTimeout.decide(costs).ground == .trial)
+    let usageHistory = UsageHistory(of: "ublox on /dev/gps", systemTime: { 0 })
+    usageHistory.learn { $0 = idleTimeout }
+    let start = MonotonicInstant(nanoseconds: 0)
+    var usage = UsageRecorder()
+    usage.released(at: start, 0, restWatts: 0, usageHistory)
+    usage.required(at: start + .seconds(60), 0)
+    // A scheduled client is no visitor.
+    usage.forgetGap()
+    usage.tracking(at: start + .seconds(88), 2.8 / 3.6, restWatts: 0, usageHistory)
+    let decision = usageHistory.learned.decide(costs)
+    #expect(decision.ground == .learnt && decision.seconds >= 12, "\(decision)")
+  }
+
+  @Test func `where sleeping saves nothing that is said`() {
+    let decision = LearnedIdleTimeout().decide(.init(watts: 0, assumedJoules: 1))
+    #expect(decision.ground == .nothingToSave && decision.reason.contains("save nothing"))
+  }
+
+  /// A supply monitor's noise in a device's power at rest.
+  @Test func `where sleeping saves next to nothing its idle timeout has an end`() {
+    let noise = LearnedIdleTimeout.Costs(watts: 5e-20, assumedJoules: 0)
+    var idleTimeout = LearnedIdleTimeout()
+    idleTimeout.restarts.started(after: 60, joules: 2.8, seconds: 28)
+    #expect(idleTimeout.decide(noise).seconds == 7 * 86_400)
+    for _ in 0..<20 { idleTimeout.visited(after: 600, lingered: nil, noise) }
+    #expect(idleTimeout.decide(noise).seconds <= 7 * 86_400 && idleTimeout.decide(noise).breakEvenSeconds == 7 * 86_400)
+  }
+}

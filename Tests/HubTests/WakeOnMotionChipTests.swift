@@ -1,0 +1,216 @@
+import Devices
+import Guarding
+import HardwareIO
+import MonotonicTime
+import Simulation
+import TestSupport
+import Testing
+
+@testable import Hub
+
+/// A chip that waits for motion, in a world that sets off at each point at which the edge of its line could get lost.
+@Suite(.timeLimit(.minutes(10)))
+struct WakeOnMotionChipTests {
+  /// What is said to the chip.
+  enum Step: Equatable, Sendable {
+    case write(UInt8)
+    case read(UInt8)
+
+    init?(_ operations: UnsafeBufferPointer<I2COperation>) {
+      guard case .write(let bytes)? = operations.first, let register = bytes.first else { return nil }
+      self = bytes.count == 1 ? .read(register) : .write(register)
+    }
+  }
+
+  /// The simulated bus and line. Behind a step, once, time goes by.
+  private final class Wire: Hardware {
+    let clock: ManualClock
+    let simulated: SimulatedHardware
+    let pause = Guarded<(step: Step, end: MonotonicInstant)?>(nil)
+    /// Nobody hears of its edges.
+    let isDeaf: Bool
+
+    init(_ clock: ManualClock, _ simulated: SimulatedHardware, isDeaf: Bool) {
+      self.clock = clock
+      self.simulated = simulated
+      self.isDeaf = isDeaf
+    }
+
+    func has(_ step: Step?) {
+      let end = pause.withLock { pause -> MonotonicInstant? in
+        guard let (awaited, end) = pause, awaited == step else { return nil }
+        pause = nil
+        return end
+      }
+      if let end { clock.run(until: end) }
+    }
+
+    func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus {
+      WatchedBus(wire: self, bus: try simulated.i2cBus(name))
+    }
+
+    func gpioEdges(_ name: GPIOLineName, falling: Bool) throws(HardwareError) -> any GPIOEdgeInput {
+      let line = try simulated.gpioEdges(name, falling: falling)
+      return isDeaf ? DeafLine(line: line) : line
+    }
+
+    func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort { throw .notFound(name) }
+
+    func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput {
+      throw .notFound("\(name)")
+    }
+  }
+
+  private struct WatchedBus: I2CBus {
+    let wire: Wire
+    let bus: any I2CBus
+
+    var name: String { bus.name }
+    var maximumReadLength: Int { bus.maximumReadLength }
+
+    func transaction(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) throws(HardwareError) {
+      try bus.transaction(address, operations)
+      wire.has(Step(operations))
+    }
+  }
+
+  private struct DeafLine: GPIOEdgeInput {
+    let line: any GPIOEdgeInput
+    let wake = WakeSignal()
+
+    var fileDescriptor: Int32 { wake.fileDescriptor }
+    func takeEdges() -> (latest: GPIOEdge, count: Int)? { nil }
+    func close() { line.close() }
+  }
+
+  /// Two hours of standing, and a thread that waits for their end.
+  private final class Bench: Sendable {
+    let clock = ManualClock()
+    let wire: Wire
+    let told = Recorder<String>()
+    let arbiter = ChipArbiter()
+    let description: IMUDescription
+    private let start: MonotonicInstant
+    private let chip: WakeOnMotionChip
+    private let stop = StopSignal()
+    private let ends = Recorder<String>()
+
+    init(isDeaf: Bool = false) throws {
+      start = clock.now
+      var world = World(start: start)
+      world.parked = [0..<7200]
+      wire = Wire(clock, SimulatedHardware(clock: clock, world: world), isDeaf: isDeaf)
+      let text =
+        "{ name: 'x', devices: { imu: { driver: 'lsm6dsox', bus: 'simulated/i2c', address: 0x6A, "
+        + "dataReady: { chip: 'simulated', line: 'lsm6dsox-int1' }, power: { supplyVolts: 3.3 } } } }"
+      description = try #require(try Board(json5: Array(text.utf8), file: "x").imu)
+      chip = try #require(WakeOnMotionChip(description, on: Machine(hardware: wire, clock: clock)))
+    }
+
+    var line: SimulatedInterrupt { wire.simulated.lsm6dsoxInterrupt }
+
+    /// Has it moved for so long, behind a step.
+    func moves(forSeconds seconds: Int64, behind step: Step) {
+      wire.pause.withLock { $0 = (step, start + .seconds(7200 + seconds)) }
+    }
+
+    /// Has it moved for so long.
+    func move(forSeconds seconds: Int64) { clock.run(until: start + .seconds(7200 + seconds)) }
+
+    func wait() {
+      let error = DetachedThread.start("waiting") { [self] in
+        do throws(HardwareError) {
+          let end = try chip.wait(Poller(stop: stop.fileDescriptor), arbiter) { stillness in
+            switch stillness {
+            case .still: told.append("still")
+            case .moved: told.append("moved")
+            case .unknown: told.append("unknown")
+            }
+          }
+          ends.append("\(end)")
+        } catch {
+          ends.append("\(error)")
+        }
+      }
+      #expect(error == 0)
+    }
+
+    /// Whether it comes to have told these, while it moves on.
+    func comesToTell(_ expected: [String]) -> Bool {
+      eventually {
+        clock.run(until: clock.now + .milliseconds(10))
+        return told.values.count >= expected.count
+      } && told.values == expected
+    }
+
+    func end() {
+      stop.set()
+      #expect(eventually { !ends.values.isEmpty } && ends.values == ["stopped"])
+    }
+  }
+
+  /// Reading what has woken it up, which takes that back; enabling its interrupts; having its line tell of them.
+  private static let (source, enable, tell) = (Step.read(0x1B), Step.write(0x58), Step.write(0x5E))
+
+  @Test(arguments: [source, enable, tell])
+  func `what sets off while the chip is made to wait is noticed`(_ step: Step) throws {
+    let bench = try Bench()
+    bench.moves(forSeconds: 5, behind: step)
+    bench.wait()
+    #expect(bench.comesToTell(["still", "moved"]), "\(bench.told.values)")
+    bench.end()
+  }
+
+  @Test func `a line that is high already as the chip is made to wait keeps nothing back`() throws {
+    let bench = try Bench()
+    let other = bench.line.edges(falling: false)
+    let before = try #require(bench.description.chip.wakeOnMotion).driver(
+      ChipConnection(
+        bus: try bench.wire.simulated.i2cBus("simulated/i2c"), address: 0x6A, clock: bench.clock, pause: { _ in }))
+    try before.start()
+    bench.move(forSeconds: 5)
+    #expect(bench.line.isHigh)
+    other.close()
+    bench.wait()
+    #expect(bench.comesToTell(["still", "moved"]), "\(bench.told.values)")
+    bench.end()
+  }
+
+  /// As it is asked: is it still at its rate, does its line still tell, has it moved?
+  private static let questions = [Step.read(0x10), .read(0x5E), source]
+
+  @Test(arguments: questions)
+  func `what sets off while the chip is asked is noticed`(_ step: Step) throws {
+    let bench = try Bench()
+    bench.wait()
+    #expect(eventually { bench.told.values == ["still"] })
+    bench.moves(forSeconds: 5, behind: step)
+    bench.arbiter.question()
+    #expect(bench.comesToTell(["still", "moved"]), "\(bench.told.values)")
+    bench.end()
+  }
+
+  @Test(arguments: questions)
+  func `what moves on while the chip is asked is noticed again`(_ step: Step) throws {
+    let bench = try Bench()
+    bench.wait()
+    #expect(eventually { bench.told.values == ["still"] })
+    bench.move(forSeconds: 5)
+    #expect(eventually { bench.told.values == ["still", "moved"] } && bench.line.isHigh)
+    bench.moves(forSeconds: 10, behind: step)
+    bench.arbiter.question()
+    #expect(bench.comesToTell(["still", "moved", "still", "moved"]), "\(bench.told.values)")
+    bench.end()
+  }
+
+  @Test func `of what moves without an edge the chip tells when it is asked`() throws {
+    let bench = try Bench(isDeaf: true)
+    bench.wait()
+    #expect(eventually { bench.told.values == ["still"] })
+    bench.move(forSeconds: 5)
+    #expect(bench.line.isHigh && bench.told.values == ["still"])
+    bench.arbiter.question()
+    #expect(eventually { bench.told.values == ["still", "moved"] })
+    bench.end()
+  }
+}

@@ -1,0 +1,245 @@
+import Guarding
+import Hub
+import MonotonicTime
+import Publishing
+import Simulation
+import TestSupport
+import Testing
+
+@testable import Outputs
+
+/// For how long a hub is awake for viewers at the other end of a broker, by a clock that the test turns.
+struct ViewerLeasesTests {
+  private let clock = ManualClock()
+  private let viewers = Recorder<[String]>()
+  private let expired = Recorder<ViewerRequest.Key>()
+  private let hub: Hub
+  private let leases: ViewerLeases
+  private let watching: Subscription
+  private let phone = ViewerRequest.Key(viewer: "phone", stream: .part(.attitude))
+
+  init() throws {
+    let board = try Board(json5: Array(HubProcess.simulatedBoard("").utf8), file: "test")
+    hub = Hub(board: board, hardware: SimulatedHardware(world: World(start: MonotonicClock().now)))
+    leases = ViewerLeases(
+      host: HubHost(hub, version: "test"), clock: clock, send: { _, _ in }, sendFix: { _, _ in },
+      expired: { [expired] in expired.append($0) })
+    watching = leases.audience.subscribe(
+      as: "test", receiveValue: { [viewers] in viewers.append($0.viewers) })
+    leases.connected()
+  }
+
+  private func say(_ text: String, expirySeconds: UInt32? = nil, again isRepeated: Bool = false) {
+    leases.receive(Array(text.utf8), expirySeconds: expirySeconds, isRepeated: isRepeated, from: phone)
+  }
+
+  private func reconnect() {
+    leases.disconnected()
+    leases.connected()
+  }
+
+  private var isHeld: Bool { viewers.values.last == ["phone"] }
+
+  private func end() async {
+    leases.end()
+    hub.shutDown()
+    await hub.isOff()
+  }
+
+  @Test func `a time ends when it was first to end, whatever happens to the connection`() async {
+    say(#"{"for": 60}"#)
+    for _ in 1...5 {
+      clock.advance(by: .seconds(11))
+      reconnect()
+      say(#"{"for": 60}"#, again: true)
+      #expect(isHeld)
+    }
+    clock.advance(by: .seconds(6))
+    #expect(!isHeld)
+    #expect(expired.values == [phone])
+    await end()
+  }
+
+  @Test func `of two that tell at once who looks the later one has the last word`() async {
+    let told = Recorder<[String]>()
+    let isTelling = Guarded(false)
+    let mayGoOn = Guarded(false)
+    let slow = leases.audience.subscribe(
+      as: "slow",
+      receiveValue: { audience in
+        if audience.viewers == ["phone"] {
+          isTelling.withLock { $0 = true }
+          hold { mayGoOn.withLock { $0 } }
+        }
+        told.append(audience.viewers)
+      })
+    let error = DetachedThread.start("viewer") { [self] in say("{}") }
+    #expect(error == 0)
+    #expect(eventually { isTelling.withLock { $0 } })
+    say("")
+    mayGoOn.withLock { $0 = true }
+    await told.first(3)
+    #expect(told.values == [[], ["phone"], []])
+    slow.cancel()
+    await end()
+  }
+
+  @Test func `a broker that goes takes nothing back, and viewers have time to come back`() async {
+    say("{}")
+    leases.brokerLeaves()
+    say("")
+    #expect(isHeld)
+    leases.disconnected()
+    clock.advance(by: .seconds(3))
+    leases.connected()
+    clock.advance(by: .seconds(9))
+    say("{}")
+    clock.advance(by: .seconds(60))
+    #expect(viewers.values == [[], ["phone"]])
+    // From then on it is the viewer's word again.
+    say("")
+    #expect(!isHeld)
+    await end()
+  }
+
+  @Test func `what a broker has taken back just before it says that it goes is wanted as before`() async {
+    say("{}")
+    say("")
+    #expect(!isHeld)
+    leases.brokerLeaves()
+    #expect(isHeld)
+    reconnect()
+    clock.advance(by: .milliseconds(9900))
+    #expect(isHeld)
+    // Its viewer has not come back.
+    clock.advance(by: .milliseconds(200))
+    #expect(!isHeld)
+    // One who had gone before that is not held for.
+    say("{}")
+    say("")
+    clock.advance(by: .seconds(1))
+    leases.brokerLeaves()
+    #expect(!isHeld)
+    await end()
+  }
+
+  @Test func `where a broker that was to go stays, those who left meanwhile are looked for for a while`() async {
+    say("{}")
+    leases.brokerLeaves()
+    say("")
+    clock.advance(by: .seconds(9))
+    #expect(isHeld)
+    clock.advance(by: .seconds(2))
+    #expect(!isHeld)
+    say("{}")
+    say("")
+    #expect(!isHeld)
+    await end()
+  }
+
+  @Test func `whoever says again and again that the broker goes keeps nobody awake`() async {
+    say("{}")
+    leases.brokerLeaves()
+    say("")
+    for _ in 1...3 {
+      clock.advance(by: .seconds(4))
+      leases.brokerLeaves()
+    }
+    #expect(!isHeld)
+    say("{}")
+    say("")
+    leases.brokerLeaves()
+    #expect(!isHeld)
+    await end()
+  }
+
+  @Test func `what was for some time and is taken back by a broker that goes does not last for that time`() async {
+    say(#"{"for": 3600}"#)
+    leases.brokerLeaves()
+    say("")
+    reconnect()
+    clock.advance(by: .seconds(9))
+    #expect(isHeld)
+    clock.advance(by: .seconds(2))
+    #expect(!isHeld)
+    // Nor if it was ended just before.
+    say(#"{"for": 3600}"#)
+    say("")
+    leases.brokerLeaves()
+    #expect(isHeld)
+    clock.advance(by: .seconds(11))
+    #expect(!isHeld)
+    // Its viewer who comes back has it as before.
+    reconnect()
+    say(#"{"for": 3600}"#)
+    leases.brokerLeaves()
+    say("")
+    reconnect()
+    say(#"{"for": 3600}"#)
+    clock.advance(by: .seconds(3000))
+    #expect(isHeld)
+    await end()
+  }
+
+  @Test func `what has ended while the broker was away does not begin again`() async {
+    say(#"{"for": 60}"#)
+    leases.disconnected()
+    clock.advance(by: .seconds(61))
+    #expect(!isHeld)
+    leases.connected()
+    say(#"{"for": 60}"#, again: true)
+    #expect(!isHeld)
+    // The broker is told until it has forgotten it.
+    #expect(expired.values == [phone, phone])
+    say("")
+    // And the viewer may request it again at any time.
+    say(#"{"for": 60}"#)
+    #expect(isHeld)
+    await end()
+  }
+
+  @Test func `what was said anew while the broker was away counts from then`() async {
+    say(#"{"for": 60}"#, expirySeconds: 60)
+    clock.advance(by: .seconds(50))
+    reconnect()
+    say(#"{"for": 60}"#, expirySeconds: 55, again: true)
+    clock.advance(by: .seconds(50))
+    #expect(isHeld)
+    reconnect()
+    // Other words are another request.
+    say(#"{"for": 60, "name": "again"}"#, again: true)
+    clock.advance(by: .seconds(50))
+    #expect(isHeld)
+    clock.advance(by: .seconds(11))
+    #expect(!isHeld)
+    await end()
+  }
+
+  @Test func `a viewer prolongs its schedule by saying it again, and lets it end with its time`() async {
+    let position = ViewerRequest.Key(viewer: "phone", stream: .part(.position))
+    func say() {
+      leases.receive(Array(#"{"every": 604800, "for": 60}"#.utf8), expirySeconds: nil, from: position)
+    }
+    var schedules: [ScheduleReport] { hub.devices.flatMap(\.schedules) }
+    for _ in 1...3 {
+      say()
+      clock.advance(by: .seconds(40))
+      #expect(isHeld)
+      // One lease all the time: another one would wake the receiver at once.
+      #expect(schedules.map(\.holder) == ["mqtt phone"])
+    }
+    clock.advance(by: .seconds(21))
+    #expect(!isHeld && schedules.isEmpty)
+    #expect(expired.values == [position])
+    await end()
+  }
+
+  @Test func `a viewer prolongs its time by saying it again`() async {
+    for _ in 1...3 {
+      say(#"{"for": 60}"#)
+      clock.advance(by: .seconds(40))
+      #expect(isHeld)
+    }
+    await end()
+  }
+}

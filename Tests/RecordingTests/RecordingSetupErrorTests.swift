@@ -1,0 +1,50 @@
+import Glibc
+import Hub
+import TestSupport
+import Testing
+
+@testable import Recording
+
+/// The errors of recording on a machine.
+struct RecordingSetupErrorTests {
+  private let folder = RecordingFolder()
+
+  private func setupError(_ path: String, megabytes: Int = 4) -> RecordingSetupError? {
+    RecordingSetupError.find(for: RecordSettings(path: path, maximumMegabytes: megabytes))
+  }
+
+  @Test func `a folder that is there or can be made is none, and is not made`() {
+    #expect(setupError(folder.path) == nil)
+    #expect(access(folder.path, F_OK) != 0)
+    mkdir(folder.path, 0o755)
+    #expect(setupError(folder.path) == nil)
+  }
+
+  @Test func `folders above have to be there`() {
+    #expect(setupError("\(folder.path)/recordings") == .missing(folder: "\(folder.path)/"))
+    #expect(setupError("\(folder.path)/recordings")?.description.hasSuffix("mkdir -p \(folder.path)/") == true)
+  }
+
+  @Test(.enabled(if: geteuid() != 0, "root may write anywhere"))
+  func `what this user cannot write to is one`() {
+    mkdir(folder.path, 0o555)
+    #expect(setupError(folder.path) == .notWritable(folder: folder.path, errno: EACCES))
+  }
+
+  @Test func `a budget beyond the disk is one, with what the disk has`() throws {
+    mkdir(folder.path, 0o755)
+    var status = statvfs()
+    try #require(statvfs(folder.path, &status) == 0)
+    let all = UInt64(status.f_blocks) * UInt64(status.f_frsize)
+    let wanted = all / 1_000_000 + 1
+    #expect(
+      setupError(folder.path, megabytes: Int(wanted))
+        == .diskTooSmall(path: folder.path, byteCount: all, wanted: wanted * 1_000_000))
+    // Space used by other files is not free, however large the disk.
+    if case .tooLittleFree(folder.path, let free, let most)? = setupError(folder.path, megabytes: Int(wanted) - 1) {
+      #expect(free < most)
+    } else {
+      Issue.record("nobody has anything on this disk")
+    }
+  }
+}
