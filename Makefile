@@ -130,10 +130,10 @@ test-soak: release build-tests
 test-package: release
 	.ci/check-deb "$$(.ci/deb)"
 
-test-apt-repository: setup
+test-apt-repository:
 	.ci/check-apt-repository $(REPOSITORY)
 
-test-image-pi: setup
+test-image-pi:
 	.ci/check-image-pi
 
 test-bench: setup
