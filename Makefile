@@ -54,7 +54,7 @@ SOAK := --filter SoakTests
 
 .PHONY: run check test test-rest test-all test-fast test-programs test-release test-soak test-package test-bench test-threads \
   test-addresses test-cross setup fetch release deb dist lint format benchmark virtual-devices bench hil sdk test-arm64 clean help \
-  build-tests build-release build-cross build-threads build-addresses build-bench
+  build-tests build-release build-cross build-threads build-addresses build-bench dist-all image-pi test-apt-repository test-image-pi
 
 help: ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -77,6 +77,8 @@ test-rest: setup ## Run what make test leaves to make test-all
 	  'test-release|build-release|1|the release executable: its size, and that it runs' \
 	  'test-cross|build-cross|1|the executable for a 64-bit Raspberry Pi, as deploy.sh builds it, under emulation' \
 	  'test-package|build-release|2|the Debian package: what is in it, lintian, manual pages, completions' \
+	  'test-apt-repository||1|the apt repository: on both Debians apt installs, updates, and refuses what was changed' \
+	  'test-image-pi||1|the image of a card: what is written, what is refused, and the first start' \
 	  'test-bench||5|power, buses and faults, on a kernel of its own' \
 	  'test-threads|build-threads|6|the fast tests that have threads, under the thread sanitizer' \
 	  'test-addresses|build-addresses|4|the fast tests that have pointers, under the address sanitizer' \
@@ -128,6 +130,12 @@ test-soak: release build-tests
 test-package: release
 	.ci/check-deb "$$(.ci/deb)"
 
+test-apt-repository:
+	.ci/check-apt-repository $(REPOSITORY)
+
+test-image-pi:
+	.ci/check-image-pi
+
 test-bench: setup
 	$(BENCH)/hil --small
 
@@ -153,9 +161,16 @@ deb: release ## Build the Debian package; for another Debian than this one: make
 dist: release ## Pack a release folder, to be unpacked and run; for another Debian than this one: make dist FOR='trixie arm64'
 	@.ci/dist $(FOR)
 
+dist-all: release ## Build all that a release publishes: packages, release folders, SBOMs, checksums, an apt repository (ADDRESS=https://…)
+	@.ci/dist-all $(if $(ADDRESS),--address '$(ADDRESS)') $(if $(KEY_FOLDER),--key-folder '$(KEY_FOLDER)')
+
+image-pi: ## Write the hub into a card's image: make image-pi IMAGE=FILE BOARD=FILE KEY=FILE.pub
+	@.ci/image-pi $(foreach file,$(PACKAGE),--package '$(file)') $(if $(LOGIN),--user '$(LOGIN)') $(if $(OUTPUT),--output '$(OUTPUT)') \
+	  '$(IMAGE)' '$(BOARD)' '$(KEY)'
+
 lint: setup
 	@.ci/packages shellcheck python3
-	shellcheck deploy.sh systemd/activate systemd/sensorhub-generator packaging/debian/sensorhub.p* Tests/Fuzzing/fuzz Benchmarks/mqtt/guest-init $(filter-out %.cpp %/run-by-loader %/references,$(wildcard .ci/*)) $(filter-out %.config %/i2c-relay,$(wildcard $(BENCH)/*))
+	shellcheck deploy.sh systemd/activate systemd/sensorhub-generator packaging/debian/sensorhub.p* packaging/card/first-boot Tests/Fuzzing/fuzz Benchmarks/mqtt/guest-init $(filter-out %.cpp %/run-by-loader %/references,$(wildcard .ci/*)) $(filter-out %.config %/i2c-relay,$(wildcard $(BENCH)/*))
 	.ci/check-closures
 	.ci/check-c-structs
 	.ci/check-links
