@@ -13,7 +13,7 @@ public struct DeviceCondition: Equatable, Sendable {
     /// The supply could not be switched off.
     case supply
     /// The device works, but with a warning.
-    case warning = "warning"
+    case warning = "remark"
   }
 
   /// The severity, in ascending order.
