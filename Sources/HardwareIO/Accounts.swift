@@ -17,7 +17,7 @@ public enum Accounts {
     return entry.gr_gid
   }
 
-  /// The name of an account; `nil` if the user database does not have this number.
+  /// Returns the name of an account, or `nil` if the user database does not have this number.
   public static func name(ofUser number: UInt32) -> String? {
     var entry = passwd()
     var found: UnsafeMutablePointer<passwd>?
@@ -28,10 +28,10 @@ public enum Accounts {
     return String(cString: name)
   }
 
-  /// An account as errors name it: `mallory`, or `user 1001`.
+  /// The account as error messages name it: `mallory`, or `user 1001`.
   public static func title(ofUser number: UInt32) -> String { name(ofUser: number) ?? "user \(number)" }
 
-  /// The groups of an account, its own among them, by the register of groups.
+  /// Returns the groups of an account, including its primary group, according to the user database.
   public static func groups(ofUser number: UInt32) -> [UInt32] {
     var entry = passwd()
     var found: UnsafeMutablePointer<passwd>?
@@ -41,7 +41,7 @@ public enum Accounts {
     }
     var count: Int32 = 256
     var groups = [gid_t](repeating: 0, count: Int(count))
-    // More groups than there is room for: the first of them.
+    // If the account has more groups than the array holds, only the first ones are returned.
     let result = getgrouplist(name, entry.pw_gid, &groups, &count)
     return Array(groups[..<min(result < 0 ? groups.count : Int(count), groups.count)])
   }

@@ -1,9 +1,9 @@
 import CLinux
 import Glibc
 
-/// The few things about files that neither the overlay nor swift-system do in one call.
+/// File operations that neither Swift's `Glibc` overlay nor swift-system offers as one call.
 public enum Files {
-  /// The names in a folder, sorted, without `.` and `..`; none where it cannot be read.
+  /// Returns the names in a folder, sorted, without `.` and `..`. Returns none if the folder cannot be read.
   public static func names(in folder: String) -> [String] {
     guard let directory = opendir(folder) else { return [] }
     defer { closedir(directory) }
@@ -17,9 +17,11 @@ public enum Files {
     return names.sorted()
   }
 
-  /// The whole of a file.
+  /// Reads a whole file.
   ///
-  /// - Parameter limit: more bytes than these are an error, EFBIG: a device or a log given by mistake has no end
+  /// - Parameter limit: the largest size in bytes; a larger file is the error EFBIG, because a device or a log given by
+  ///   mistake
+  ///   has no end
   public static func bytes(of path: String, limit: Int = .max) throws(Errno) -> [UInt8] {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { throw Errno(errno) }
@@ -27,8 +29,8 @@ public enum Files {
     return try bytes(from: file, limit: limit)
   }
 
-  /// The whole of a file that a program keeps for itself, in a folder that others may write to: nothing but a regular file is
-  /// read, as a pipe would be waited for. `status` is as it was when the file was opened.
+  /// Reads a whole file of this program in a folder that others may write to. Only a regular file is read, because
+  /// reading a pipe would block. `status` receives the file's status from when it was opened.
   public static func bytes(
     ofRegular path: String, limit: Int = .max, status: inout stat
   ) throws(Errno) -> [UInt8] {
@@ -58,15 +60,14 @@ public enum Files {
     }
   }
 
-  /// The whole of a file that this program keeps for itself: its folder and the file are this user's, root's or the service's, and
-  /// neither is another user's link.
+  /// Reads a whole file that this program keeps for itself. The folder and the file must belong to this user, root or
+  /// the service, and neither may be a link of another user.
   public static func bytes(ofOwn path: String, limit: Int = .max) throws(Errno) -> [UInt8] {
     let (folder, name) = try place(of: path)
     return try folder.bytes(of: name, limit: limit)
   }
 
-  /// Writes a file of this program as a new file next to the old one, which it then replaces: at any instant one of the
-  /// two is there, complete.
+  /// Writes a new file next to the old one and then replaces the old one. So at any instant a complete file is there.
   ///
   /// - Parameter isForAll: whether every user may read it, whatever the process's umask
   public static func replace(_ path: String, with bytes: [UInt8], isForAll: Bool = false) throws(Errno) {
@@ -82,20 +83,20 @@ public enum Files {
     }
   }
 
-  /// The target of a path, with all links followed; `nil` if it does not exist.
+  /// Returns the target of a path after following all links, or `nil` if it does not exist.
   public static func resolved(_ path: String) -> String? {
     guard let resolved = realpath(path, nil) else { return nil }
     defer { free(resolved) }
     return String(cString: resolved)
   }
 
-  /// The name of a running program; `nil` if there is none, or /proc hides it.
+  /// Returns the name of a running program, or `nil` if there is none or /proc hides it.
   public static func commandName(ofProcess pid: Int32) -> String? {
     guard let name = try? bytes(of: "/proc/\(pid)/comm"), name.count > 1 else { return nil }
     return String(decoding: name.dropLast(), as: UTF8.self)
   }
 
-  /// An error number of the system's.
+  /// An error number of the operating system.
   public struct Errno: Error, CustomStringConvertible {
     public static let noSuchFile = ENOENT
 

@@ -9,13 +9,13 @@ import Glibc
 ///     let folder = try Folder("/tmp/sensorhub-1000", of: .own, makingWith: 0o700)
 ///     try folder.replace("board-in-use.json5", with: text)
 public final class Folder: Sendable {
-  /// Whose a folder may be.
+  /// Whom a folder may belong to.
   public enum Owner: Sendable {
-    /// It belongs to this process's user or to root, and neither a group nor others may write to it.
+    /// This process's user or root owns the folder, and neither a group nor others may write to it.
     case own
-    /// The same, or the service's account.
+    /// As for `own`, but the service's account may also own the folder.
     case trusted
-    /// Any account: a folder that the user has chosen for recordings, a USB stick's for example.
+    /// Any account may own the folder. The user chose it for recordings, for example on a USB stick.
     case anyone
   }
 
@@ -25,11 +25,13 @@ public final class Folder: Sendable {
   private let group: UInt32
   private let owner: Owner
 
-  /// Opens a folder. A link in its place is followed only if it is this process's user's or root's.
+  /// Opens a folder. If the path is a link, it is followed only if the link belongs to this process's user or to root.
   ///
   /// - Parameters:
-  ///   - owner: whose it may be
-  ///   - mode: with which it is made if it is not there, the folder above it being there; `nil` if it must be there
+  ///   - owner: whom the folder may belong to
+  ///   - mode: the mode with which the folder is created if it does not exist; the folder above must exist. `nil` if
+  ///     the folder must
+  ///     exist
   public convenience init(_ path: String, of owner: Owner, makingWith mode: UInt32? = nil) throws(FolderError) {
     if let mode, mkdir(path, mode) != 0, errno != EEXIST {
       throw FolderError(path, .system("making the folder", errno))
@@ -37,7 +39,7 @@ public final class Folder: Sendable {
     try self.init(path, of: owner, at: try Folder.open(path, of: owner))
   }
 
-  /// Takes over the descriptor.
+  /// Takes ownership of the descriptor.
   private init(_ path: String, of owner: Owner, at descriptor: Int32) throws(FolderError) {
     var status = stat()
     let result = fstat(descriptor, &status)
@@ -46,7 +48,7 @@ public final class Folder: Sendable {
     self.descriptor = descriptor
     self.owner = owner
     (user, group) = (status.st_uid, status.st_gid)
-    // From here on the end of this closes it.
+    // The instance is fully initialized here, so `deinit` closes the descriptor.
     if let reason { throw FolderError(path, reason) }
   }
 
@@ -78,7 +80,7 @@ public final class Folder: Sendable {
     throw FolderError(path, .system("opening the folder", ELOOP))
   }
 
-  /// Where a file is; `.` for a name alone.
+  /// Returns the folder of a file; `.` if the path is only a name.
   static func above(_ path: String) -> String {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
@@ -102,23 +104,24 @@ public final class Folder: Sendable {
     }
   }
 
-  /// The folder of a file, and the file's name in it.
+  /// Returns the folder of a file, and the file's name in it.
   public static func of(
     file path: String, of owner: Owner
   ) throws(FolderError) -> (folder: Folder, name: String) {
     (try Folder(above(path), of: owner), name(path))
   }
 
-  /// A path that leads to this folder, whatever its own path leads to: for calls that take no descriptor.
+  /// Returns a path to a file in this folder for calls that take no descriptor. It stays correct even if the folder's
+  /// own path leads elsewhere by now.
   public func path(to name: String) -> String { "/proc/self/fd/\(descriptor)/\(name)" }
 
   /// Opens a regular file in the folder, and nothing else: it does not follow a link, and does not wait for a pipe. In
-  /// a folder of any owner (`anyone`), a file to be written must belong to this process's user or to the folder's
+  /// a folder of any owner (`anyone`), a file opened for writing must belong to this process's user or to the folder's
   /// owner.
   ///
   /// - Parameters:
-  ///   - flags: as for open(2); O_CREAT requires O_EXCL, so that a created file is new
-  ///   - mode: for a created file
+  ///   - flags: the flags of open(2); O_CREAT requires O_EXCL, so that a created file is new
+  ///   - mode: the mode of a created file
   /// - Returns: a descriptor, which the caller closes
   public func open(_ name: String, _ flags: Int32, mode: UInt32 = 0o600) throws(Files.Errno) -> Int32 {
     guard !name.isEmpty, !name.utf8.contains(UInt8(ascii: "/")), name != ".", name != ".." else {
@@ -135,7 +138,7 @@ public final class Folder: Sendable {
       close(file)
       throw Files.Errno(EINVAL, "it is no regular file")
     }
-    // On a stick all files belong to the folder's owner, whatever user created them.
+    // On a USB stick all files belong to the folder's owner, whichever user created them.
     if flags & (O_WRONLY | O_RDWR) != 0, owner == .anyone, status.st_uid != geteuid(), status.st_uid != user {
       close(file)
       throw Files.Errno(EPERM, "it belongs to \(Accounts.title(ofUser: status.st_uid))")
@@ -143,7 +146,7 @@ public final class Folder: Sendable {
     return file
   }
 
-  /// The whole of a regular file in the folder, whose owner is as the folder's may be.
+  /// Reads a whole regular file in the folder. The file's owner must meet the same rule as the folder's owner.
   public func bytes(of name: String, limit: Int = .max) throws(Files.Errno) -> [UInt8] {
     let file = try open(name, O_RDONLY)
     defer { close(file) }
@@ -155,15 +158,15 @@ public final class Folder: Sendable {
     return try Files.bytes(from: file, limit: limit)
   }
 
-  /// Writes a new file next to the old one, which it then replaces: at any instant one of the two is there, complete.
+  /// Writes a new file next to the old one and then replaces the old one. So at any instant a complete file is there.
   ///
   /// - Parameters:
-  ///   - mode: of the file, limited by the process's umask
-  ///   - isForAll: whether every user may read it, whatever the umask
+  ///   - mode: the mode of the file, limited by the process's umask
+  ///   - isForAll: whether every user may read the file, whatever the umask
   public func replace(
     _ name: String, with bytes: [UInt8], mode: UInt32 = 0o644, isForAll: Bool = false
   ) throws(Files.Errno) {
-    // Its own: two processes may write the same file at the same time.
+    // The name is unique to this process, because two processes may write the same file at the same time.
     let new = "\(name).\(getpid()).new"
     remove(new)
     let file = try open(new, O_WRONLY | O_CREAT, mode: mode)
@@ -184,28 +187,29 @@ public final class Folder: Sendable {
     }
   }
 
-  /// Gives a file another name in the folder; one of that name is replaced.
+  /// Renames a file in the folder. An existing file with the new name is replaced.
   public func rename(_ name: String, to other: String) throws(Files.Errno) {
     guard renameat(descriptor, name, descriptor, other) == 0 else { throw Files.Errno(errno) }
   }
 
-  /// Removes a file, or a link itself; does nothing if there is none.
+  /// Removes a file, or a link itself. Does nothing if there is none.
   @discardableResult
   public func remove(_ name: String) -> Bool { unlinkat(descriptor, name, 0) == 0 }
 
-  /// Whether anything has this name.
+  /// Whether a file or folder of this name exists.
   public func has(_ name: String) -> Bool {
     var status = stat()
     return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0
   }
 
-  /// Whether it cannot be told, for want of permission, if anything has this name.
+  /// Whether the system denies permission to find out if a file of this name exists.
   public func isHidden(_ name: String) -> Bool {
     var status = stat()
     return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) != 0 && errno == EACCES
   }
 
-  /// Writes the changes of the folder itself to the disk: after a power cut, a file without its entry is lost.
+  /// Writes the folder's own changes to the disk. Without this, a new file could lose its directory entry in a power
+  /// cut.
   public func synchronize() {
     let readable = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard readable >= 0 else { return }
@@ -213,11 +217,11 @@ public final class Folder: Sendable {
     close(readable)
   }
 
-  /// Locks the folder for one process, by a file in it that only its owner can open: any user could take a lock on a
-  /// file that all can open.
+  /// Locks the folder for one process, through a file in it that only its owner can open. If all could open the file,
+  /// any user could lock it.
   ///
-  /// - Parameter waits: whether to wait for the process that has the lock instead of returning `nil`
-  /// - Returns: a descriptor whose closing ends the lock; `nil` if another process has it
+  /// - Parameter waits: whether to wait while another process has the lock, instead of returning `nil`
+  /// - Returns: a descriptor, which holds the lock until it is closed; `nil` if another process has it
   public func lock(_ name: String, waits: Bool = false) throws(Files.Errno) -> Int32? {
     let file = try openLock(name)
     var status = stat()
@@ -225,7 +229,7 @@ public final class Folder: Sendable {
       close(file)
       throw Files.Errno(EPERM, "the file '\(name)' in it is another user's, or has another name too")
     }
-    // The folder's owner has to be able to open it as well, and those before have made it for all to read.
+    // The folder's owner must be able to open the file as well. Earlier versions made it readable for all.
     if geteuid() == 0, status.st_uid != user { fchown(file, user, group) }
     if status.st_mode & 0o777 != 0o600 { fchmod(file, 0o600) }
     while flock(file, waits ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 {
@@ -239,7 +243,7 @@ public final class Folder: Sendable {
   }
 
   private func openLock(_ name: String) throws(Files.Errno) -> Int32 {
-    // Another process may make it or remove it between the two.
+    // Another process may create or remove the file between the two calls.
     for _ in 0..<8 {
       do throws(Files.Errno) {
         return try open(name, O_RDWR)
@@ -255,8 +259,8 @@ public final class Folder: Sendable {
     throw Files.Errno(EAGAIN)
   }
 
-  /// Lets every user connect to a socket in the folder. Its mode is set through a checked descriptor, because the umask
-  /// belongs to the whole process.
+  /// Lets every user connect to a socket in the folder. The mode is set through a checked descriptor, because changing
+  /// the umask would affect the whole process.
   public func openToAll(socket name: String) throws(Files.Errno) {
     let place = clinux_open_place(descriptor, name, false)
     guard place >= 0 else { throw Files.Errno(errno) }
@@ -270,14 +274,14 @@ public final class Folder: Sendable {
   }
 }
 
-/// Why a folder is not used.
+/// An error that explains why a folder is not used.
 public struct FolderError: Error, Equatable, Sendable {
   public enum Reason: Equatable, Sendable {
     case system(_ doing: String, Int32)
-    /// A link that another user has made.
+    /// The path is a link that another user made.
     case link(ofUser: UInt32)
     case foreign(user: UInt32)
-    /// Writable by its group or by all.
+    /// The folder's group or all users may write to it.
     case writable(mode: UInt32)
   }
 
@@ -289,18 +293,18 @@ public struct FolderError: Error, Equatable, Sendable {
     self.reason = reason
   }
 
-  /// There is none.
+  /// Whether the folder does not exist.
   public var isMissing: Bool {
     if case .system(_, let number) = reason { number == ENOENT || number == ENOTDIR } else { false }
   }
 
-  /// The number of the system's error; EPERM for a folder that is not trusted.
+  /// The error number from the system; EPERM if the folder is not trusted.
   public var errno: Int32 { if case .system(_, let number) = reason { number } else { EPERM } }
 
-  /// Another user could change its contents.
+  /// Whether another user could change the folder's contents.
   public var isUntrusted: Bool { if case .system = reason { false } else { true } }
 
-  /// What to do about a folder that is not trusted, as a command.
+  /// A command that makes an untrusted folder usable; `nil` if there is none.
   public var nextStep: String? {
     let quoted = "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
     switch reason {

@@ -1,14 +1,15 @@
-/// Where devices come from: gives the bus, port or line that a board file names. The hub asks; whether the answer is a
-/// kernel device or a simulated one is not its business.
+/// A source of devices: it opens the bus, port or line that a board file names. Whether the result is a device of the
+/// kernel or a simulated one makes no difference to the hub.
 public protocol Hardware: Sendable {
   func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus
   func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort
-  /// Throws if the port could not be opened, for want of permission or because another program has it. Changes nothing about it.
+  /// Checks whether a serial port could be opened, without changing it. Throws if permission is missing or another
+  /// program uses the port.
   func checkSerialPort(_ name: String) throws(HardwareError)
   func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput
-  /// - Parameter falling: the edges at which the line falls, instead of those at which it rises
+  /// - Parameter falling: whether to report falling edges instead of rising ones
   func gpioEdges(_ name: GPIOLineName, falling: Bool) throws(HardwareError) -> any GPIOEdgeInput
-  /// Whether nothing real is at a bus or port of this name.
+  /// Whether the bus or port of this name is simulated.
   func isSimulated(_ name: String) -> Bool
 }
 
@@ -18,7 +19,7 @@ extension Hardware {
   public func checkSerialPort(_ name: String) throws(HardwareError) {}
 }
 
-/// The devices of the kernel.
+/// The devices that the kernel offers.
 public struct LinuxHardware: Hardware {
   public init() {}
 
@@ -33,7 +34,7 @@ public struct LinuxHardware: Hardware {
   }
 
   public func checkSerialPort(_ name: String) throws(HardwareError) {
-    // No other program can have a network source for itself.
+    // Any number of programs can use a network source at the same time.
     if NetworkSource(name) == nil { try LinuxSerialPort.check(name) }
   }
 

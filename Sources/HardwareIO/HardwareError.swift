@@ -1,43 +1,43 @@
 import CLinux
 
-/// A failure between the hub and a device, in the terms of the person who has to mend it.
+/// A failure between the hub and a device, worded for the person who has to fix it.
 public enum HardwareError: Error, Equatable, Sendable {
-  /// No such bus, port, chip or line.
+  /// The bus, port, chip or line does not exist.
   case notFound(String, Missing = .name)
   case noPermission(String, group: String)
-  /// Another program or the kernel uses it.
+  /// Another program or the kernel uses the device.
   case inUse(String, holder: String?)
-  /// A login has a serial line for itself.
+  /// A login uses the serial line exclusively.
   case terminal(String)
-  /// It was there, and is gone.
+  /// The device was present and has disappeared.
   case disconnected(String)
   /// No chip answers at the address.
   case noAcknowledge(bus: String, address: UInt8)
-  /// Another controller was talking; trying again is all it takes.
+  /// Another controller on the bus was sending at the same time. A repeated attempt succeeds.
   case arbitrationLost(bus: String, address: UInt8)
   case timedOut(String)
   /// A call to the kernel does not return.
   case stuck(String)
-  /// The machine was suspended: what was read before is not of now.
+  /// The machine was suspended, so earlier readings are out of date.
   case suspended
-  /// A driver of the kernel's has the address.
+  /// A kernel driver uses the address.
   case busy(bus: String, address: UInt8, driver: String?)
-  /// A device answers, but is another one than expected, or does not do what it must.
+  /// A device answers, but it is not the expected one or does not behave like it.
   case unexpectedDevice(String)
-  /// Nothing that makes sense comes over a receiver's line.
+  /// The receiver's line carries no intelligible data.
   case unheard(String, nextStep: String)
   case unsupported(String)
-  /// Anything else that the system reports.
+  /// The system reported some other error.
   case system(String, errno: Int32)
 }
 
 extension HardwareError {
-  /// What kind of thing is not there: each comes about in another way.
+  /// The kind of thing that does not exist. The next step for the user depends on it.
   public enum Missing: Equatable, Sendable {
     case name
-    /// A port that a cable brings.
+    /// A port that appears when a cable is plugged in.
     case pluggedPort
-    /// A port of the board's own.
+    /// A port that is built into the board.
     case headerPort
     case i2cBus
     case gpio
@@ -97,7 +97,7 @@ extension HardwareError: CustomStringConvertible {
     }
   }
 
-  /// The next step, if it is known.
+  /// What the user should do next, if known.
   public var nextStep: String? {
     switch self {
     case .notFound(_, let missing): missing.nextStep(on: MachineFiles())
@@ -121,7 +121,7 @@ extension HardwareError: CustomStringConvertible {
 }
 
 extension HardwareError {
-  /// From the error of opening something at a path.
+  /// Makes the error for a failure to open a device at a path.
   static func opening(
     _ what: String, _ errno: Int32, group: String, missing: Missing = .name
   ) -> HardwareError {

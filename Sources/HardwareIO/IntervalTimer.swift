@@ -4,10 +4,10 @@ import MonotonicTime
 
 /// A periodic timer that `poll` can wait for.
 public final class IntervalTimer: Sendable {
-  /// Readable once an interval has passed.
+  /// The file descriptor for `poll`, readable once an interval has passed.
   public let fileDescriptor: Int32
   let interval: Duration
-  /// A timer that is later than this does not fire any more.
+  /// How late an expiration may be. After that the timer counts as stopped.
   static let patience = Duration.seconds(1)
 
   public init(every interval: Duration, from start: MonotonicInstant) throws(HardwareError) {
@@ -19,7 +19,7 @@ public final class IntervalTimer: Sendable {
 
   deinit { close(fileDescriptor) }
 
-  /// How many intervals have passed since the last call.
+  /// Returns the number of intervals that have passed since the last call.
   public func takeExpirations() -> Int {
     var expirations: UInt64 = 0
     return read(fileDescriptor, &expirations, 8) == 8 ? Int(clamping: expirations) : 0

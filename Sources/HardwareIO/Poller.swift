@@ -3,7 +3,7 @@ import Glibc
 import Guarding
 import MonotonicTime
 
-/// Waits, on a reader's thread, for a device or for the word to stop.
+/// Waits on a reader's thread for a device or for the signal to stop.
 public struct Poller: Sendable {
   public enum Event: Equatable, Sendable {
     case readable
@@ -11,7 +11,8 @@ public struct Poller: Sendable {
     case timedOut
   }
 
-  /// `poll` counts milliseconds in 32 bits, which is 24.8 days. Longer waits are made of several.
+  /// The longest single call of `poll`, which counts milliseconds in 32 bits (24.8 days). Longer waits consist of
+  /// several calls.
   private static let longestPoll = Duration.seconds(3600)
 
   private let stop: Int32
@@ -19,7 +20,7 @@ public struct Poller: Sendable {
   private let progress: ReaderProgress?
 
   /// - Parameters:
-  ///   - stop: a descriptor that becomes readable to end the wait, and all later ones
+  ///   - stop: a descriptor that becomes readable when the thread must stop; it ends this wait and all later ones
   ///   - progress: notified when the thread waits and when it continues
   public init(stop: Int32, clock: any MonotonicTimeSource = MonotonicClock(), progress: ReaderProgress? = nil) {
     self.stop = stop
@@ -27,38 +28,38 @@ public struct Poller: Sendable {
     self.progress = progress
   }
 
-  /// A poller that cannot be stopped, for work that must be completed in order.
+  /// A poller that ignores the stop signal, for work that must be completed once begun.
   public var unstoppable: Poller { Poller(stop: -1, clock: clock, progress: progress) }
 
   /// Waits for a descriptor to become readable, or for its line to hang up.
   ///
   /// - Parameters:
-  ///   - descriptor: `nil` to wait for the time alone
-  ///   - other: one more to wait for; which of the two it is shows when they are read
-  ///   - limit: `nil` to wait for ever
+  ///   - descriptor: the descriptor; `nil` to wait only for time to pass
+  ///   - other: a second descriptor; the caller finds out by reading which of the two is ready
+  ///   - limit: the longest wait; `nil` for no limit
   public func wait(for descriptor: Int32?, or other: Int32? = nil, atMost limit: Duration? = nil) -> Event {
     wait(for: descriptor, to: POLLIN, or: other ?? -1, atMost: limit) ?? .readable
   }
 
-  /// Waits for a descriptor, or for a signal, which is taken back.
+  /// Waits until a descriptor is readable or a signal is raised. The signal is lowered.
   ///
-  /// - Returns: `nil` for the signal alone
+  /// - Returns: `nil` if only the signal was raised
   public func wait(for descriptor: Int32, or signal: WakeSignal, atMost limit: Duration? = nil) -> Event? {
     let event = wait(for: descriptor, to: POLLIN, or: signal.fileDescriptor, atMost: limit)
     if event == nil { signal.clear() }
     return event
   }
 
-  /// Waits until something can be written to a descriptor.
+  /// Waits until a descriptor accepts bytes.
   ///
-  /// - Returns: whether it can; otherwise the time is over, or the word to stop has come
+  /// - Returns: whether it does; otherwise the limit has passed or the thread must stop
   public func waitToWrite(to descriptor: Int32, atMost limit: Duration) -> Bool {
     wait(for: descriptor, to: POLLOUT, or: -1, atMost: limit) == .readable
   }
 
-  /// Waits for the next tick of a timer of the kernel's.
+  /// Waits for the next tick of a kernel timer.
   ///
-  /// - Returns: `false` if the word to stop has come
+  /// - Returns: `false` if the thread must stop
   public func wait(for timer: IntervalTimer) throws(HardwareError) -> Bool {
     switch wait(for: timer.fileDescriptor, atMost: timer.interval + IntervalTimer.patience) {
     case .readable: return true
@@ -67,7 +68,7 @@ public struct Poller: Sendable {
     }
   }
 
-  /// Whether the word to stop has come.
+  /// Whether the thread must stop.
   public var isStopped: Bool { wait(for: nil, atMost: .zero) == .stopped }
 
   private func wait(for descriptor: Int32?, to events: Int32, or signal: Int32, atMost limit: Duration?) -> Event? {
@@ -80,7 +81,7 @@ public struct Poller: Sendable {
     progress?.beginsToWait(atMost: limit)
     defer { progress?.goesOn() }
     while true {
-      // Rounded up, so that a wait is never cut short and then busy until its end.
+      // The time is rounded up. Otherwise `poll` would return early and then spin until the deadline.
       let milliseconds = deadline.map {
         (max(.zero, min($0 - clock.now, Poller.longestPoll)).inNanoseconds + 999_999) / 1_000_000
       }

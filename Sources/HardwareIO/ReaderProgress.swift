@@ -1,21 +1,23 @@
 import MonotonicTime
 import Synchronization
 
-/// How far a reader's thread has got, for a supervisor on another thread to look at.
+/// The progress of a reader's thread, which a supervisor on another thread observes.
 ///
-/// A thread that is outside its poller for long hangs, as in the kernel. One that waits in its poller longer than it meant to
-/// hangs too. Each stamp takes an atomic addition, and at most one store, as they are made for each sample.
+/// A thread that stays outside its poller for long hangs, for example in the kernel. A thread that stays in its poller
+/// longer than it intended hangs too. Each notification costs one atomic addition and at most one store, because it
+/// happens for each sample.
 public final class ReaderProgress: Sendable {
   private let steps = Atomic<UInt64>(0)
-  /// In nanoseconds.
+  /// The longest intended wait in nanoseconds.
   private let longestWait = Atomic<Int64>(.max)
 
   public init() {}
 
-  /// Counts the steps: odd while the thread waits in its poller.
+  /// A count of notifications. It is odd while the thread waits in its poller.
   public var stepCount: UInt64 { steps.load(ordering: .acquiring) }
 
-  /// How long the thread waits in its poller at most; `nil` for as long as it takes. It says nothing of a thread that is not there.
+  /// The longest time that the thread intends to wait in its poller; `nil` if unlimited. The value has no meaning
+  /// before the thread starts.
   public var waitLimit: Duration? {
     let limit = longestWait.load(ordering: .relaxed)
     return limit == .max ? nil : .nanoseconds(limit)

@@ -26,7 +26,7 @@ public final class ManualClock: MonotonicTimeSource {
 
   public var minimumResolution: Duration { .nanoseconds(1) }
 
-  /// The number of actions that wait for their time. If it is 0, advancing the clock performs nothing.
+  /// The number of actions that wait for their time. If it is 0, no action runs when the clock advances.
   public var waitingCount: Int { state.withLock { $0.waiting.count } }
 
   /// Advances the clock, then performs the actions that have become due, in the order of their deadlines, before it

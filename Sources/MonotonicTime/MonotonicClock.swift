@@ -3,7 +3,7 @@ import Guarding
 
 /// A clock whose instants are `MonotonicInstant`s. All code that waits takes one, so that tests can control the time.
 public protocol MonotonicTimeSource: Clock where Instant == MonotonicInstant, Duration == Swift.Duration {
-  /// Performs `action` at an instant, on one of the clock's threads; immediately if the instant has passed.
+  /// Performs `action` at an instant, on one of the clock's threads; or immediately if the instant has passed.
   func schedule(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction
 
   /// Calls `resumed` each time after the machine was suspended, with how long that was: time that neither `now` nor

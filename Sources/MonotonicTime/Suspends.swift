@@ -50,7 +50,7 @@ final class SuspendObservers: Sendable {
 /// The clocks cannot be read at the same instant, and a thread may lose the processor between two readings. So CLOCK_BOOTTIME is read
 /// between two readings of CLOCK_MONOTONIC, which bound the difference from both sides: a slow thread never counts as a suspend.
 struct SuspendDetector: Sendable {
-  /// A shorter suspend changes nothing.
+  /// The shortest suspend that is reported, in nanoseconds. A shorter one changes nothing.
   static let shortest: Int64 = 100_000_000
 
   /// An upper bound of the time, in nanoseconds, that the machine has been suspended since it started.

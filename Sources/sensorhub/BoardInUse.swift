@@ -92,7 +92,7 @@ struct BoardInUse {
       } catch {
         keep(copy)
         let problem = "the devices of the previous hub are not known: \(error)"
-        report.problems.append("\(problem); look after it, and remove \(path(of: leftovers[0])) and others like it")
+        report.problems.append("\(problem); fix the cause, and remove \(path(of: leftovers[0])) and others like it")
       }
     }
     if let hub { found.append((nil, hub)) }

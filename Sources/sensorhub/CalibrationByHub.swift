@@ -44,7 +44,7 @@ struct CalibrationByHub {
       }
       switch poller.wait(for: connection.descriptor, atMost: max(end - clock.now, .zero)) {
       case .readable: break
-      case .stopped: throw CommandError(.unavailable, "given up; nothing was changed")
+      case .stopped: throw CommandError(.unavailable, "cancelled; nothing was changed")
       case .timedOut:
         throw CommandError(
           .data, "no result: \(Text.fixed(100 * (last.progress ?? 0), 0)) % of what \(kind.rawValue) needs",

@@ -13,7 +13,7 @@ struct EndSignals {
     ignoresHangUps = clinux_is_ignored(SIGHUP)
     descriptor = clinux_hear_signals()
     guard descriptor >= 0 else {
-      throw CommandError(.inputOutput, "cannot hear signals: \(String(cString: strerror(-descriptor)))")
+      throw CommandError(.inputOutput, "cannot receive signals: \(String(cString: strerror(-descriptor)))")
     }
   }
 

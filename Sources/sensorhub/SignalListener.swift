@@ -31,7 +31,7 @@ struct SignalListener: Service {
     ignoresHangUps = clinux_is_ignored(SIGHUP)
     descriptor = clinux_hear_signals()
     guard descriptor >= 0 else {
-      throw CommandError(.inputOutput, "cannot hear signals: \(String(cString: strerror(-descriptor)))")
+      throw CommandError(.inputOutput, "cannot receive signals: \(String(cString: strerror(-descriptor)))")
     }
     self.onTerminate = onTerminate
     self.onReload = onReload

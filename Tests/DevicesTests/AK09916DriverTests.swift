@@ -42,7 +42,7 @@ struct AK09916DriverTests {
     let (driver, bus) = driver([
       Step("nothing new", [0x10], read: [0x00]),
       AK09916DriverTests.isNew,
-      // 400, -200 and 100 units of 0.15 microtesla.
+      // The values stand for 400, -200 and 100 units of 0.15 microtesla.
       Step("the axes, nothing, and status 2", [0x11], read: [0x90, 0x01, 0x38, 0xFF, 0x64, 0x00, 0x00, 0x00]),
       Step("power down", [0x31, 0x00]),
     ])
@@ -50,10 +50,10 @@ struct AK09916DriverTests {
     #expect(try driver.read() == nil)
     clock.advance(by: .milliseconds(100))
     let sample = try #require(try driver.read())
-    // Its y and z point against the other's.
+    // The magnetometer's y and z axes point against those of the IMU.
     let error = sample.field - SIMD3(60, 30, -15)
     #expect((error * error).max().squareRoot() < 0.001)
-    // What is found new is half a period old, on average.
+    // A measurement that is found new is half a period old on average.
     #expect(clock.now - sample.at == .milliseconds(25))
     driver.stop()
     bus.finish()
@@ -170,10 +170,10 @@ struct AK09916DriverTests {
     try InertialChip.icm20948.sleep(on: bus, address: 0x69)
     clock.advance(by: .milliseconds(60))
     #expect(try driver.read() != nil)
-    // The IMU's driver has set it, once.
+    // The IMU's driver has written this once.
     #expect(bus.writes(to: 0x69).filter { $0 == [0x0F, 0x02] }.count == 1)
     try I2CRegisters(bus, address: 0x69, capacity: 1).write(0x80, to: 0x06)
-    // For half a second the IMU's own driver may be at it; then somebody else has to close the switch.
+    // The IMU's own driver may be using the bypass for half a second. After that this driver has to close it.
     var patience = 0
     func isBorne() -> Bool { do { return try driver.read() == nil } catch { return false } }
     while patience < 100, isBorne() { patience += 1 }

@@ -47,7 +47,8 @@ struct AK8963DriverTests {
     let (driver, bus) = driver([
       Step("nothing new", [0x02], read: [0x00]),
       AK8963DriverTests.isNew,
-      // 400, -200 and 100 units of 0.15 microtesla, which the trim makes 1.1875, 1 and 0.875 times as much.
+      // The values stand for 400, -200 and 100 units of 0.15 microtesla, which the trim multiplies by 1.1875, 1 and
+      // 0.875.
       Step("the axes and status 2", [0x03], read: [0x90, 0x01, 0x38, 0xFF, 0x64, 0x00, 0x10]),
       Step("power down", [0x0A, 0x00]),
     ])
@@ -55,10 +56,10 @@ struct AK8963DriverTests {
     #expect(try driver.read() == nil)
     clock.advance(by: .milliseconds(100))
     let sample = try #require(try driver.read())
-    // Its y is the other's x, its x the other's y, and its z points the other way.
+    // The magnetometer's y is the IMU's x, its x is the IMU's y, and its z points the other way.
     let error = sample.field - SIMD3(-30, 71.25, -13.125)
     #expect((error * error).max().squareRoot() < 0.001)
-    // What is found new is half a period old, on average.
+    // A measurement that is found new is half a period old on average.
     #expect(clock.now - sample.at == .milliseconds(5))
     driver.stop()
     bus.finish()
@@ -171,7 +172,7 @@ struct AK8963DriverTests {
     // Only the drivers of the IMU have written to it.
     #expect(!bus.writes(to: 0x68).contains([0x37, 0x02]))
     try I2CRegisters(bus, address: 0x68, capacity: 1).write(0x80, to: 0x6B)
-    // For half a second the IMU's own driver may be at it; then somebody else has to close the switch.
+    // The IMU's own driver may be using the bypass for half a second. After that this driver has to close it.
     var patience = 0
     func isBorne() -> Bool { do { return try driver.read() == nil } catch { return false } }
     while patience < 100, isBorne() { patience += 1 }
@@ -214,7 +215,7 @@ struct AK8963DriverTests {
     clock.advance(by: .milliseconds(10))
     let next = Array(try registers.read(0x03, count: 7))
     #expect(Array(next[..<6]) != kept)
-    // One mode after the other, and too soon after power-down.
+    // The test switches from one mode to another directly, and too soon after power-down.
     try registers.write(0x1F, to: 0x0A)
     #expect(try registers.read(0x0A) == 0x16)
     try registers.write(0x00, to: 0x0A)

@@ -20,7 +20,7 @@ struct BMI088DriverTests {
     ] + restartGyroscope
   static let restartGyroscope = [Step("FIFO off", [0x3E, 0x00]), Step("FIFO on", [0x3E, 0x40])]
 
-  /// And the accelerometer, 6 g.
+  /// The writes that make the accelerometer fill its FIFO with a full scale of 6 g.
   static let accelerometerStart =
     [
       Step("who are you", [0x00], read: [0x1E]),
@@ -35,7 +35,7 @@ struct BMI088DriverTests {
   static let restartAccelerometer = [Step("an empty FIFO", [0x7E, 0xB0])]
   static let temperature = Step("temperature", [0x22], read: [0x01, 0x00])
 
-  /// 100 units about x, and -100 about z.
+  /// A burst with 100 units about x and -100 about z per sample.
   static func rates(_ count: Int) -> [Step] {
     let frame: [UInt8] = [100, 0, 0, 0, 0x9C, 0xFF]
     return [
@@ -44,7 +44,7 @@ struct BMI088DriverTests {
     ]
   }
 
-  /// This number of units along z.
+  /// A burst with these numbers of units along z.
   static func force(_ units: Int16...) -> [Step] { force(units) }
 
   static func force(_ units: [Int16]) -> [Step] {
@@ -59,7 +59,7 @@ struct BMI088DriverTests {
     ]
   }
 
-  /// Both of the package's chips.
+  /// A bus with both chips of the package.
   private final class TwoBuses: I2CBus {
     let name = "playback"
     let maximumReadLength = 4096
@@ -90,7 +90,7 @@ struct BMI088DriverTests {
       InertialConfiguration(rateHz: rateHz))
   }
 
-  /// Reads as often as is said, three samples' time after each other; hands over all that came.
+  /// Reads the given number of times, three sample periods apart, and returns all samples.
   private func read(
     times: Int = 1, late: Duration = .zero, gyroscope: [Step], accelerometer: [Step],
     _ check: (BMI088Driver, [IMUBatch]) throws -> Void
@@ -134,7 +134,7 @@ struct BMI088DriverTests {
   }
 
   @Test func `the accelerometer is taken at the gyroscope's times`() throws {
-    // Looked at a quarter of a sample later, as many samples are a quarter later.
+    // The read is a quarter of a period later, so the interpolated samples shift by a quarter.
     try read(
       late: .microseconds(2500), gyroscope: BMI088DriverTests.rates(3),
       accelerometer: [BMI088DriverTests.temperature] + BMI088DriverTests.force(0, 4000, 8000)
@@ -142,7 +142,7 @@ struct BMI088DriverTests {
       let batch = batches[0]
       try #require(batch.count == 3)
       let units = (0..<3).map { batch[$0].accelerometer.z / (6 * 9.80665 / 32768) }
-      // Before the first there is nothing to take part of.
+      // Before the first accelerometer sample there is nothing to interpolate from.
       #expect(units[0] == 0 && abs(units[1] - 3000) < 0.1 && abs(units[2] - 7000) < 0.1)
     }
   }
@@ -429,7 +429,7 @@ struct BMI088DriverTests {
     #expect(try registers.read(0x0F) == 0)
   }
 
-  /// The two halves of one chip.
+  /// A simulated bus with both halves of one chip.
   private func both(_ world: World, accelerometerAddress: UInt8 = 0x18) -> SimulatedI2CBus {
     SimulatedI2CBus(
       name: "twin",

@@ -23,7 +23,7 @@ struct BMI160DriverTests {
   ]
   static let temperature = Step("temperature", [0x20], read: [0x00, 0x02])
 
-  /// 100 units about x, -100 about z, and 1 g down the z axis.
+  /// A frame with 100 units about x, -100 about z, and 1 g down the z axis.
   static let frame: [UInt8] = [0x8C, 100, 0, 0, 0, 0x9C, 0xFF, 0, 0, 0, 0, 0x00, 0x20]
 
   static func burst(_ bytes: [UInt8]) -> [Step] {
@@ -41,7 +41,7 @@ struct BMI160DriverTests {
       InertialConfiguration(rateHz: 100))
   }
 
-  /// Reads each burst; returns how many samples came of it.
+  /// Reads each burst; returns the number of samples from it.
   private func read(_ bursts: [UInt8]..., then more: [Step] = [], _ check: (BMI160Driver, IMUBatch) -> Void) throws {
     let bus = PlaybackBus(
       BMI160DriverTests.start + bursts.flatMap { BMI160DriverTests.burst($0) } + more, address: 0x69)
@@ -71,7 +71,7 @@ struct BMI160DriverTests {
   }
 
   @Test func `frames that the chip has dropped are counted, and those behind them follow a gap`() throws {
-    // In addition the chip's occasional frames, and a pin's state in a header.
+    // The frame is preceded by a control frame, and its header states the level of a pin.
     let marked = [BMI160DriverTests.frame[0] | 0x01] + BMI160DriverTests.frame.dropFirst()
     let bytes: [UInt8] = [0x40, 17] + [0x48, 0x01] + marked + [0x44, 1, 2, 3] + BMI160DriverTests.frame
     try read(bytes, then: [BMI160DriverTests.temperature]) { driver, batch in

@@ -41,7 +41,7 @@ struct BMP390DriverTests {
         Step("nothing new", [0x03], read: [0x10]),
         Step("only pressure", [0x03], read: [0x30]),
         Step("both", [0x03], read: [0x70]),
-        // 7139840 and 8502272.
+        // The raw values are 7139840 and 8502272.
         Step("pressure and temperature", [0x04], read: [0x00, 0xF2, 0x6C, 0x00, 0xBC, 0x81]),
         Step("sleep", [0x1B, 0x00]),
       ])

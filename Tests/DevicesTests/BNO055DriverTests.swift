@@ -22,7 +22,7 @@ struct BNO055DriverTests {
   static let configure = [
     Step("the version", [0x04], read: [0x11, 0x03]),
     Step("m/s2, degrees", [0x3B, 0x00]),
-    // With bits that mean nothing.
+    // The read register contains bits without meaning.
     Step("has it that", [0x3B], read: [0x28]),
     Step("the second page", [0x07, 0x01]),
     Step("has it that", [0x07], read: [0x01]),
@@ -38,7 +38,7 @@ struct BNO055DriverTests {
   static let start = reset + configure
   static let temperature = Step("temperature", [0x34], read: [0xFB])
 
-  /// `force` units of the accelerometer along z, `rate` of the gyroscope about x and -100 about z.
+  /// A read of `force` accelerometer units along z, `rate` gyroscope units about x and -100 about z.
   static func look(_ force: Int16 = 981, _ rate: Int16 = 100) -> [Step] {
     func bytes(_ value: Int16) -> [UInt8] { [UInt8(truncatingIfNeeded: value), UInt8(truncatingIfNeeded: value >> 8)] }
     return [
@@ -47,7 +47,7 @@ struct BNO055DriverTests {
     ]
   }
 
-  /// Until two looks agree there is no sample.
+  /// The reads up to the first sample, which exists once two reads agree.
   static let firstSample = look() + look() + [temperature, temperature]
 
   static let timedOut = HardwareError.timedOut("address 0x28 on playback")
@@ -64,7 +64,7 @@ struct BNO055DriverTests {
       InertialConfiguration(rateHz: rateHz))
   }
 
-  /// Reads every 10 ms; hands over all that came.
+  /// Reads every 10 ms; returns all samples.
   private func read(
     times: Int, _ steps: [Step], start: [Step] = BNO055DriverTests.start,
     _ check: (BNO055Driver, [IMUBatch]) throws -> Void
@@ -103,7 +103,7 @@ struct BNO055DriverTests {
   @Test func `a temperature of which a bit is flipped is read again`() throws {
     let flipped = Step("with its top bit flipped", [0x34], read: [0x7B])
     let again = Step("as it is", [0x34], read: [0xFC])
-    // Once in 51 samples.
+    // The value changes once in 51 samples.
     let samples = (0..<51).flatMap { BNO055DriverTests.look(981, $0 % 2 == 0 ? 101 : 100) }
     try read(
       times: 52, BNO055DriverTests.firstSample + samples + [flipped, again, again]
@@ -111,7 +111,7 @@ struct BNO055DriverTests {
       #expect(batches.first?.temperatureCelsius == -5)
       #expect(batches.last?.temperatureCelsius == -4)
     }
-    // Nor is the very first believed alone.
+    // The very first read is not believed either until it is repeated.
     let first = BNO055DriverTests.look() + BNO055DriverTests.look() + [flipped, again, again]
     try read(times: 1, first) { _, batches in #expect(batches.last?.temperatureCelsius == -4) }
   }
@@ -131,7 +131,7 @@ struct BNO055DriverTests {
     let late = PlaybackBus([silent, silent, silent] + BNO055DriverTests.start, address: 0x28)
     try driver(late).start()
     late.finish()
-    // A second, every 50 ms.
+    // The chip is silent for a second of reads every 50 ms.
     let never = PlaybackBus(Array(repeating: silent, count: 21), address: 0x28)
     #expect(throws: gone) { try driver(never).start() }
     never.finish()
@@ -232,7 +232,7 @@ struct BNO055DriverTests {
     var units = BNO055DriverTests.configure[1]
     units.error = error
     var start = BNO055DriverTests.start
-    // Twice, and before that once.
+    // The chip gets the unit setting twice; the first write did not take effect.
     start.insert(contentsOf: [units, units], at: 5)
     start.insert(version, at: 4)
     let broken = BNO055DriverTests.broken(error)
@@ -355,7 +355,7 @@ struct BNO055DriverTests {
       ChipConnection(bus: chip, address: 0x28, clock: clock, pause: { clock.advance(by: $0) }),
       InertialConfiguration(rateHz: rateHz, gyroscopeRange: .dps1000, accelerometerRange: .g8))
     var batch = IMUBatch()
-    // It can be started again, whatever put it to sleep.
+    // The chip can be started again, whatever put it to sleep.
     for round in 0..<3 {
       try driver.start()
       let began = clock.now
@@ -363,7 +363,7 @@ struct BNO055DriverTests {
       var count = 0
       var worst = (rates: 0.0, force: 0.0)
       var celsius: Float?
-      // Looked at more often than there are samples, as the hub does.
+      // The chip is read more often than it measures, as the hub does.
       for _ in 0..<400 {
         clock.advance(by: .nanoseconds(Int64(0.75e9 / rateHz)))
         try driver.read(into: &batch)
@@ -381,7 +381,7 @@ struct BNO055DriverTests {
       #expect(driver.counters.samples == before.samples + count && driver.counters.misreads == before.misreads)
       #expect(worst.rates < 0.02 && worst.force < 0.2, "\(worst)")
       #expect(celsius == Float(world.temperatureCelsius))
-      // Asleep it measures nothing.
+      // A sleeping chip measures nothing.
       if round == 0 { driver.stop() } else { try InertialChip.bno055.sleep(on: chip, address: 0x28) }
       for _ in 0..<3 {
         clock.advance(by: .seconds(1))
@@ -399,7 +399,7 @@ struct BNO055DriverTests {
     #expect(try registers.read(0x00) == 0)
     clock.advance(by: .milliseconds(650))
     #expect(try registers.read(0x00) == 0xA0)
-    // 3.11, which is what Linux knows.
+    // The version is 3.11, which Linux's driver knows.
     #expect(try Array(registers.read(0x04, count: 2)) == [0x11, 0x03])
     try registers.write(0x0C, to: 0x3D)
     clock.advance(by: .milliseconds(20))
@@ -411,7 +411,7 @@ struct BNO055DriverTests {
     clock.advance(by: .milliseconds(20))
     try registers.write(0x82, to: 0x3B)
     #expect(try registers.read(0x3B) == 0x82)
-    // Its number, on the other page.
+    // The chip's number is on the other register page.
     try registers.write(0x01, to: 0x07)
     #expect(try Set(registers.read(0x50, count: 16)).count == 16)
   }
@@ -431,9 +431,9 @@ struct BNO055DriverTests {
       return try registers.read(0x14, count: 6).littleEndian(at: 4)
     }
     #expect(try abs(aboutZ(mode: 0x0C, units: 0x82) - 900) <= 1)
-    // 57.2958 degrees per second.
+    // One radian per second is 57.2958 degrees per second.
     #expect(try abs(aboutZ(mode: 0x0C, units: 0x80) - 917) <= 1)
-    // At 2000 degrees per second, as it begins.
+    // The range is 2000 degrees per second, as after a reset.
     #expect(try abs(aboutZ(mode: 0x07, units: 0x80) - 939) <= 1)
     #expect(try abs(aboutZ(mode: 0x07, units: 0x82) - 939) <= 1)
   }

@@ -9,7 +9,7 @@ import Testing
 struct BNO085DriverTests {
   typealias Step = PlaybackBus.Step
 
-  /// A packet as it is read: its header alone, and then all of it, in pieces that each have a header of their own.
+  /// A packet as it is read: first the header alone, then the whole packet in pieces that each have a header.
   static func packet(_ purpose: String, _ channel: UInt8, _ cargo: [UInt8], longest: Int = 4096) -> [Step] {
     func header(_ left: Int, _ continuation: UInt8) -> [UInt8] {
       [UInt8((left + 4) & 0xFF), UInt8((left + 4) >> 8) | continuation, channel, continuation >> 7]
@@ -26,7 +26,7 @@ struct BNO085DriverTests {
 
   static let nothing = Step("nothing waits", [], read: [0, 0, 0, 0])
 
-  /// 100 times a second, in batches of 50 ms.
+  /// A request for a report 100 times a second in batches of 50 ms.
   static func enable(_ report: UInt8, _ sequence: UInt8) -> Step {
     Step(
       "enable",
@@ -51,7 +51,7 @@ struct BNO085DriverTests {
   static let initialized: [UInt8] = [0xF1, 0, 0x84, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]
   static let flushed: [UInt8] = [0xEF, 0x07, 0xEF, 0x01]
 
-  /// Before the interrupt, 100 microseconds.
+  /// A time base report: the time before the interrupt, in units of 100 microseconds.
   static func timebase(_ ticks: Int32) -> [UInt8] { [0xFB] + bytes(ticks) }
 
   static func rebase(_ ticks: Int32) -> [UInt8] { [0xFA] + bytes(ticks) }
@@ -67,17 +67,17 @@ struct BNO085DriverTests {
     return [id, sequence, UInt8(delay >> 8) << 2 | 3, UInt8(delay & 0xFF)] + axes
   }
 
-  /// 1 rad/s about x and -0.5 about z, with a bias that is not used.
+  /// A gyroscope report with 1 rad/s about x and -0.5 about z, and a bias that is not used.
   static func gyroscope(_ sequence: UInt8, delay: Int) -> [UInt8] {
     report(0x07, sequence, delay, [512, 0, -256, 512, 512, 512])
   }
 
-  /// This multiple of 2 m/s² along x, and 9.8 along z.
+  /// An accelerometer report with a multiple of 2 m/s² along x, and 9.8 along z.
   static func accelerometer(_ sequence: UInt8, delay: Int, _ x: Int16 = 0) -> [UInt8] {
     report(0x01, sequence, delay, [512 * x, 0, 2511])
   }
 
-  /// A sample's two reports, and the flushes that it completes.
+  /// The two reports of a sample, and the flush reports that complete them.
   static func sample(_ sequence: UInt8, ticks: Int32 = 150, isAll: Bool = true) -> [UInt8] {
     joined(
       timebase(ticks), gyroscope(sequence, delay: 0), accelerometer(sequence, delay: 80), isAll ? flushed : [])
@@ -123,7 +123,7 @@ struct BNO085DriverTests {
       InertialConfiguration(rateHz: rateHz))
   }
 
-  /// Starts, and reads as often as is said, 20 ms apart; hands over what each reading brought.
+  /// Starts the driver and reads the given number of times, 20 ms apart; returns the samples of each read.
   private func read(
     times: Int = 1, after pause: Duration = .milliseconds(20), _ steps: [Step],
     _ check: (BNO085Driver, [IMUBatch]) throws -> Void
@@ -191,7 +191,7 @@ struct BNO085DriverTests {
 
   @Test func `pieces that do not fit together are no packet`() throws {
     var pieces = BNO085DriverTests.packet("reports", 3, BNO085DriverTests.threeSamples, longest: 32)
-    // Its length is that of another one, and nothing more of it is asked for.
+    // The length belongs to another packet, so no more of this packet is requested.
     pieces[2].read[0] += 1
     let bus = PlaybackBus(
       BNO085DriverTests.start(longest: 32) + flush(5) + pieces[...2]
@@ -265,7 +265,8 @@ struct BNO085DriverTests {
   }
 
   static let garbledCargoes: [[UInt8]] = [
-    // The bit that a Raspberry Pi loses, a number of no report, no time before a sensor's, one that is cut off, an absurd time.
+    // The packets are wrong in these ways: a lost bit as on a Raspberry Pi, an unknown report number, no time before a
+    // report, a truncated report, an absurd time.
     joined([0x7B], Array(sample(1).dropFirst())), joined(timebase(150), [0x3C], sample(1)), gyroscope(1, delay: 0),
     joined(timebase(150), Array(gyroscope(1, delay: 0).dropLast())), joined(timebase(.min), gyroscope(1, delay: 0)),
   ]
@@ -315,7 +316,7 @@ struct BNO085DriverTests {
 
   @Test func `a batch that has been waiting is of when it was due`() throws {
     try read(after: .milliseconds(200), flush(5) + packet("reports", BNO085DriverTests.sample(1))) { _, batches in
-      // Ten milliseconds after the one of the start, which was 20 ms before its end.
+      // The sample is 10 ms later than that of the start, which was 20 ms before the end of the start.
       #expect(batches[0].count == 1 && clock.now - batches[0][0].at == .milliseconds(210))
     }
   }
@@ -342,7 +343,7 @@ struct BNO085DriverTests {
         looks += 1
         return looks
       }
-      // The first look is the start's.
+      // The first look belongs to the start.
       if look == 1 { return nil }
       clock.advance(by: .milliseconds(3))
       return GPIOEdge(at: clock.now.advanced(by: .milliseconds(-ago)), isRising: isRising, sequence: 0)
@@ -371,7 +372,7 @@ struct BNO085DriverTests {
   }
 
   @Test func `a chip that stretches the clock until it has something is not asked for more`() throws {
-    // It has not said that this is all.
+    // The chip has not reported that the flush is complete.
     let steps = flush(5) + packet("reports", BNO085DriverTests.sample(1, isAll: false))
     let bus = PlaybackBus(BNO085DriverTests.start() + steps, address: 0x4A)
     let driver = driver(SlowBus(bus: bus, clock: clock))
@@ -408,7 +409,7 @@ struct BNO085DriverTests {
     bus.finish()
   }
 
-  /// As long as an answer is waited for, every 10 ms.
+  /// Reads every 10 ms while an answer is awaited.
   private static func unanswered(_ milliseconds: Int, _ byte: UInt8 = 0) -> [Step] {
     Array(
       repeating: Step("no answer", [], read: Array(repeating: byte, count: 4)), count: milliseconds / 10 + 1)
@@ -434,7 +435,7 @@ struct BNO085DriverTests {
   }
 
   @Test func `a sensor that does not answer is asked three times`() {
-    // All but the rest of the start, from where the accelerometer is told.
+    // These are the steps of the start up to the configuration of the accelerometer.
     let start = BNO085DriverTests.start().prefix { $0.purpose != "enable" }
     let tries: [Step] = (1...3 as ClosedRange<UInt8>).flatMap { sequence in
       [BNO085DriverTests.enable(0x01, sequence)] + BNO085DriverTests.unanswered(100)
@@ -460,7 +461,7 @@ struct BNO085DriverTests {
       BNO085DriverTests.timebase(120), BNO085DriverTests.gyroscope(1, delay: 0),
       BNO085DriverTests.gyroscope(2, delay: 17), BNO085DriverTests.gyroscope(3, delay: 0x3FFF),
       BNO085DriverTests.rebase(1000), BNO085DriverTests.accelerometer(4, delay: 5),
-      // An interrupt that waited until there was something newer.
+      // The interrupt waited until there was something newer.
       BNO085DriverTests.timebase(-213), BNO085DriverTests.gyroscope(5, delay: 0))
     cargo.withUnsafeBytes { bytes in
       var reports = BNO085Cargo(bytes)
@@ -478,19 +479,19 @@ struct BNO085DriverTests {
     }
     var pairing = BNO085Pairing()
     var batch = IMUBatch()
-    // The nearest if there is none before it.
+    // If there is no earlier accelerometer sample, the nearest one counts.
     #expect(pairing.append(gyroscope: reading(1, 10), &batch))
     pairing.append(accelerometer: reading(3, 1), &batch)
     #expect(pairing.append(gyroscope: reading(4, 20), &batch) && batch.count == 1)
     pairing.append(accelerometer: reading(7, 2), &batch)
     #expect(batch.count == 2 && batch[0].accelerometer.x == 1 && batch[1].accelerometer.x == 1.25)
     #expect(batch[1].gyroscope.x == 20 && batch[1].at == MonotonicInstant(nanoseconds: 4_000_000))
-    // One that comes after an accelerometer of later has it at once.
+    // A gyroscope sample that follows a later accelerometer sample is paired at once.
     #expect(pairing.append(gyroscope: reading(5, 30), &batch) && batch.count == 3)
     #expect(batch[2].accelerometer.x == 1.5)
     for number in 0..<64 { #expect(pairing.append(gyroscope: reading(10 + Int64(number), 0), &batch)) }
     #expect(!pairing.append(gyroscope: reading(100, 0), &batch) && batch.count == 3)
-    // What finds no room in a batch is in the next.
+    // A sample that finds no room in a batch is in the next one.
     for _ in 0..<60 { batch.append(IMUSample(at: clock.now, gyroscope: .zero, accelerometer: .zero)) }
     pairing.append(accelerometer: reading(80, 0), &batch)
     #expect(batch.count == IMUBatch.capacity)
@@ -582,7 +583,7 @@ struct BNO085DriverTests {
     let chip = SimulatedBNO085(name: "twin", world: world, clock: clock) { true }
     let driver = driver(chip)
     try driver.start()
-    // Long enough for a batch, by which it is told.
+    // The clock advances by a whole batch, which tells the driver what it needs to know about the chip's rate.
     clock.advance(by: .milliseconds(200))
     try InertialChip.bno085.sleep(on: chip, address: 0x4A)
     var batch = IMUBatch()

@@ -26,7 +26,7 @@ struct ChipProbeTests {
       for case .write(let bytes) in operations { written.withLock { $0.append(Array(bytes)) } }
       switch address {
       case 0x1C: throw .busy(bus: name, address: address, driver: "imu")
-      // It holds the clock.
+      // The chip stretches the clock.
       case 0x4A: throw .timedOut("0x4a")
       case 0x50: for case .read(let bytes) in operations { for index in bytes.indices { bytes[index] = 0xFF } }
       default:

@@ -25,7 +25,7 @@ struct ConstellationRefusalTests {
 
   private static func says(_ body: String) -> ScriptedReceiver.Reaction { .says(Array(nmeaLine(body).utf8)) }
 
-  /// The warning at the end of the run.
+  /// Returns the warning at the end of the run.
   private func warning(
     _ driver: ReceiverDriver, _ constellations: [ReceiverSettings.Constellation], _ receiver: ScriptedReceiver
   ) async throws -> String? {
@@ -34,7 +34,7 @@ struct ConstellationRefusalTests {
     let rig = SessionRig(configuration, receiver)
     try rig.start()
     await rig.started.first(1)
-    // It is read all the same.
+    // The receiver's output is read all the same.
     let count = rig.observations.values.count
     await rig.observations.first(count + 2)
     await rig.finish()
@@ -59,7 +59,7 @@ struct ConstellationRefusalTests {
   }
 
   @Test func `of an M10, which gets back what was switched off in vain`() async throws {
-    /// SBAS is on, and BeiDou finds no room with any other system off.
+    /// A receiver with SBAS on that rejects BeiDou, whichever other system is off.
     let isSBASOn = Guarded(true)
     let (sbas, beidou): ([UInt8], [UInt8]) = ([0x20, 0, 0x31, 0x10], [0x22, 0, 0x31, 0x10])
     let receiver = ScriptedReceiver { request in

@@ -33,7 +33,7 @@ struct DeafReceiverTests {
       set { state.withLock { $0.isDeaf = newValue } }
     }
 
-    /// The bytes sent to it.
+    /// The bytes sent to the receiver.
     var said: [[UInt8]] { state.withLock { $0.said } }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
@@ -49,7 +49,7 @@ struct DeafReceiverTests {
       return bytes.count
     }
 
-    /// As a u-blox receiver of the eighth generation.
+    /// Answers as a u-blox receiver of the eighth generation.
     func writeNow(_ bytes: ArraySlice<UInt8>) -> Int {
       write(Array(bytes))
       return bytes.count
@@ -102,7 +102,7 @@ struct DeafReceiverTests {
         receive: { _ in })
     }
 
-    /// How long it takes to end, and whether the receiver sleeps then.
+    /// Returns how long the run takes to end, and whether the receiver sleeps then.
     func end() throws -> (duration: Duration, isAsleep: Bool) {
       let start = clock.now
       let isAsleep = try session.end()

@@ -13,7 +13,7 @@ struct FixSearchTests {
 
     init() { search.opened(at: now) }
 
-    /// Some bytes at the beginning of each second.
+    /// Feeds the same bytes at the beginning of each second.
     mutating func hear(_ bytes: [UInt8], seconds: Int) {
       for _ in 0..<seconds {
         now = now + .seconds(1)
@@ -26,7 +26,7 @@ struct FixSearchTests {
 
     mutating func hear(_ text: String, seconds: Int) { hear(Array(text.utf8), seconds: seconds) }
 
-    /// An epoch a second with satellites at these strengths.
+    /// Feeds an epoch each second with satellites of these strengths.
     mutating func see(_ strengths: [Int], seconds: Int) {
       for _ in 0..<seconds {
         epochs += 1
@@ -34,7 +34,7 @@ struct FixSearchTests {
       }
     }
 
-    /// The line is closed and opened again.
+    /// Closes and reopens the line.
     mutating func tryAgain() {
       decoder = ReceiverDecoder()
       search.opened(at: now)
@@ -88,7 +88,7 @@ struct FixSearchTests {
     #expect(line.finding == .silent(.seconds(7)))
   }
 
-  /// 9600 baud heard at 115200, and a program that prints text.
+  /// The bytes are from a receiver at 9600 baud heard at 115200, and from a program that prints text.
   @Test(
     arguments: [
       [0x00, 0x78, 0x80, 0xF8, 0x00, 0x80, 0x78, 0xF8, 0xFE, 0x1C, 0x00, 0xE0, 0x80, 0x78, 0x00, 0xF8, 0x06, 0x18],

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Devices
 
-/// A receiver that has hung up is not believed, and one that stands is.
+/// A receiver that has stopped working is not believed, and one that stands still is.
 struct FrozenOutputDetectorTests {
   private static func sentences(_ second: Int, longitude: String, knots: String) -> String {
     [

@@ -117,7 +117,7 @@ struct HMC5883LDriverTests {
     world.magneticField = SIMD3(0, 0, 300)
     let chip = SimulatedHMC5883L(name: "twin", world: world, clock: clock) { true }
     let registers = I2CRegisters(chip, address: 0x1E, capacity: 6)
-    // Too much for the gain before, which the first measurement still has, and not for this one.
+    // This field is too much for the previous gain, which the first measurement still has, and not for the new one.
     try registers.write(0xE0, to: 0x01)
     try registers.write(0x00, to: 0x02)
     clock.advance(by: .milliseconds(70))

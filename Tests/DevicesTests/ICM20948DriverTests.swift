@@ -135,9 +135,9 @@ struct ICM20948DriverTests {
 
   @Test func `frames that the bus has torn are never taken for samples`() throws {
     let steps =
-      // The chip is at work on a frame; at the next look it is whole.
+      // The chip is still writing a frame, which is complete at the next look.
       ICM20948DriverTests.look(18) + ICM20948DriverTests.burst(2) + [ICM20948DriverTests.temperature]
-      // A repeated read has taken seven bytes too many.
+      // A repeated read took seven bytes too many.
       + ICM20948DriverTests.look(17) + ICM20948DriverTests.look(41) + ICM20948DriverTests.restartFIFO
       + ICM20948DriverTests.burst(2)
     try read(times: 5, steps) { driver, batches in

@@ -69,7 +69,7 @@ struct IIOBarometerDriverTests {
     try driver.start()
     for _ in 0..<31 { #expect(try driver.read() != nil) }
     #expect(try driver.read() == nil)
-    // A new start starts anew.
+    // After a restart nothing of the earlier run counts.
     try driver.start()
     #expect(try driver.read() != nil)
     for _ in 0..<40 { _ = try driver.read() }

@@ -18,7 +18,7 @@ struct IIOInertialDriverTests {
       InertialConfiguration(rateHz: 200))
   }
 
-  /// With its own trigger, and a temperature among its scans.
+  /// Adds a sensor with its own trigger and a temperature among its scans.
   private func addSensor(_ files: [String: String] = [:]) -> IIOPipe {
     let usual = [
       "in_anglvel_scale": "0.001064724",
@@ -43,7 +43,7 @@ struct IIOInertialDriverTests {
     return joined(numbers.flatMap(\.bigEndianBytes), [0xEE, 0xEE], nanoseconds.littleEndianBytes)
   }
 
-  /// Milliseconds.
+  /// Writes scans at these times in milliseconds.
   private func scans(_ times: Int64..., to pipe: IIOPipe) {
     for time in times { pipe.write(scan(at: time * 1_000_000)) }
   }
@@ -115,7 +115,7 @@ struct IIOInertialDriverTests {
     let driver = driver("mpu6050")
     try driver.start()
     var batch = IMUBatch()
-    // One late, and one missing, are no gap.
+    // A late sample and a missing sample do not count as a gap.
     scans(5, 10, 17, 27, to: pipe)
     try driver.read(into: &batch)
     #expect(batch.count == 4 && !batch.followsGap && driver.counters.overflows == 0)
@@ -216,7 +216,7 @@ struct IIOInertialDriverTests {
       pipe.write(joined([1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0], [0, 0, 0, 0], time.littleEndianBytes))
       var batch = IMUBatch()
       try driver.read(into: &batch)
-      // Without scales, and little-endian.
+      // The device states no scales, and its numbers are little-endian.
       #expect(batch.count == 1 && batch[0].accelerometer == SIMD3(1, 2, 3) && batch[0].gyroscope == SIMD3(4, 5, 6))
       return batch.temperatureCelsius
     }

@@ -61,7 +61,7 @@ struct IIOMagnetometerDriverTests {
     #expect(tree.says("trigger0/sampling_frequency") == "10")
     pipe.write(scan(3425, 0, 0, at: 1_000_000_000))
     let sample = try #require(try driver.read())
-    // Half a period of the chip's before, on average.
+    // The time is half of the chip's period earlier, on average.
     #expect(sample.at == MonotonicInstant(nanoseconds: 950_000_000))
     driver.stop()
     #expect(tree.settings(0) == before && tree.timers == [])
@@ -69,7 +69,7 @@ struct IIOMagnetometerDriverTests {
 
   @Test(arguments: [0, -1] as [Int16])
   func `a bus that hangs is no measurement`(_ nothing: Int16) throws {
-    // Coarse enough for one unit to look like a field.
+    // The scale is so coarse that one unit looks like a field.
     let pipe = addScans("coarse", ["in_magn_scale": "0.01"])
     tree.addTrigger(0, "coarse-dev0", chip: "i2c-1/1-001c")
     let driver = driver("coarse")

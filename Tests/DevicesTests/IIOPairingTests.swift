@@ -63,7 +63,7 @@ struct IIOPairingTests {
 
   @Test func `across a gap there is only what is near its ends`() {
     #expect(pairs([14, 16, 30, 44, 46], [0, 10, 50]) == [10, nil, nil, nil, 50])
-    // One that is missing is no gap yet.
+    // One missing sample does not count as a gap.
     #expect(pairs([16], [10, 34]) == [16])
     #expect(pairs([16], [10, 36]) == [nil])
   }

@@ -7,9 +7,9 @@ import Testing
 
 /// A sensor that is two devices, as the LSM6DSOX is, without its interrupt line: one timer triggers both.
 struct IIOTwoDevicesTests {
-  /// Of 104 Hz, nanoseconds.
+  /// The sampling period of 104 Hz in nanoseconds.
   static let period: Int64 = 9_615_384
-  /// A timer's sample is half a period of the chip old, on average.
+  /// The average age of a sample that the timer triggers: half a period of the chip.
   static let lag: Int64 = 4_807_692
 
   let tree = IIOTree()
@@ -43,7 +43,8 @@ struct IIOTwoDevicesTests {
     joined(x.littleEndianBytes, y.littleEndianBytes, z.littleEndianBytes, [0xEE, 0xEE], nanoseconds.littleEndianBytes)
   }
 
-  /// This number of samples of each, the accelerometer's 0.4 ms earlier, with a thousand more units each time.
+  /// Writes these samples of both devices. The accelerometer's are 0.4 ms earlier, and each has a thousand units more
+  /// than the previous one.
   private func write(_ range: Range<Int>, _ accelerometer: IIOPipe, _ gyroscope: IIOPipe) {
     for index in range {
       let at = 1_000_000_000 + Int64(index) * IIOTwoDevicesTests.period
@@ -54,7 +55,7 @@ struct IIOTwoDevicesTests {
 
   @Test func `both are triggered by one timer, and paired by their times`() throws {
     let (accelerometer, gyroscope) = (addAccelerometer(), addGyroscope())
-    // Which is which is found out.
+    // The driver finds out which device is which.
     let driver = driver("lsm6dsox_accel", "lsm6dsox_gyro")
     try driver.start()
     #expect(tree.timers == ["sensorhub-1"] && tree.says("trigger0/sampling_frequency") == "104")
@@ -75,7 +76,7 @@ struct IIOTwoDevicesTests {
       #expect(sample.at == MonotonicInstant(nanoseconds: at))
       #expect(abs(sample.gyroscope.x / 0.000305432 - Float(index)) < 1e-3)
       #expect(abs(sample.gyroscope.z / 0.000305432 + 200) < 1e-3)
-      // Between two of its samples; of the newest there is only one.
+      // The value is interpolated between two accelerometer samples; there is only one next to the newest.
       let units = Float(1000 * index) + (index < 4 ? 41.6 : 0)
       #expect(abs(sample.accelerometer.x / 0.001196 - units) < 0.01, "\(index)")
       #expect(abs(sample.accelerometer.z / 0.001196 - 8192) < 0.01)
@@ -122,7 +123,7 @@ struct IIOTwoDevicesTests {
     #expect(throws: HardwareError.timedOut("the chip")) { try driver.start() }
     #expect(tree.settings(0) == before.0 && tree.settings(1) == before.1)
     #expect(tree.timers == [] && tree.readers(0) == 0 && tree.readers(1) == 0)
-    // And it can be tried again, by the same driver.
+    // The same driver can try again.
     tree.refuseNothing()
     try driver.start()
     #expect(tree.readers(0) == 1 && tree.readers(1) == 1)
@@ -159,7 +160,7 @@ struct IIOTwoDevicesTests {
     for index in [8, 9] { accelerometer.write(scan(4, 5, 6, at: start + Int64(index) * period)) }
     try driver.read(into: &batch)
     #expect(batch.count == 2 && batch.followsGap && driver.counters.misreads == 4)
-    // The accelerometer's own gap.
+    // The gap is the accelerometer's own.
     #expect(driver.counters.overflows == 1)
     driver.stop()
   }

@@ -141,7 +141,7 @@ struct INA219DriverTests {
     let world = World(start: clock.now)
     let chip = SimulatedINA219(name: "twin", supply: SimulatedSupply(clock: clock), world: world, clock: clock) { true }
     let registers = I2CRegisters(chip, address: 0x40, capacity: 2)
-    // As the kernel, and as the usual libraries leave it.
+    // The chip is configured as the kernel and the usual libraries leave it.
     for (configuration, calibration) in [(0x399F, 4096), (0x199F, 20480), (0x3EEF, 10240), (0x3998, 10240)] {
       try registers.writeWord(UInt16(calibration), to: 0x05)
       try registers.writeWord(UInt16(configuration), to: 0x00)
@@ -178,7 +178,7 @@ struct INA219DriverTests {
     #expect(try registers.readWord(0x02) == 0x5D9A)
     #expect(try registers.readWord(0x04) == 10000)
     #expect(try registers.readWord(0x03) == 5990)
-    // Which took away the mark.
+    // The previous read cleared the mark.
     #expect(try registers.readWord(0x02) == 0x5D98)
   }
 

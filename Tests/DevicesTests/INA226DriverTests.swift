@@ -85,7 +85,7 @@ struct INA226DriverTests {
   @Test(
     arguments: [
       [0x00, 0x00], [0xFF, 0xFF],
-      // As after a reset.
+      // The value is that of a reset chip.
       [0x00, 0x08],
     ] as [[UInt8]])
   func `a bus that hangs is no measurement, nor is a chip that has been reset`(_ bytes: [UInt8]) throws {
@@ -136,7 +136,7 @@ struct INA226DriverTests {
     try registers.writeWord(0x0A00, to: 0x05)
     clock.advance(by: .microseconds(2300))
     #expect(try registers.readWord(0x06) == 0x0008)
-    // Which took away the mark.
+    // The previous read cleared the mark.
     #expect(try registers.readWord(0x06) == 0x0000)
     #expect(try registers.readWord(0x01) == 8000)
     #expect(try registers.readWord(0x02) == 9584)
@@ -159,7 +159,7 @@ struct INA226DriverTests {
     supply.load("gps", amperes: 0)
     clock.advance(by: .milliseconds(300))
     let sample = try #require(try driver.read())
-    // 40 mA for 100 of 536.576 ms, through 0.1 ohm.
+    // The current is 40 mA for 100 of 536.576 ms, through 0.1 ohm.
     #expect(abs(sample.shuntVolts - (0.05 + 0.004 * 100 / 536.576)) < 2e-6)
   }
 

@@ -28,7 +28,7 @@ struct InertialTwinCheck {
       try driver.read(into: &batch)
       count += batch.count
       for index in 0..<batch.count {
-        // The sample clock is half a period off until it has learned: the vehicle moves slower than that.
+        // The sample clock is off by half a period until it has learned. The vehicle moves slower than that matters.
         let truth = world.truth(at: batch[index].at)
         let rates = SIMD3<Double>(batch[index].gyroscope) - truth.rates
         let force = SIMD3<Double>(batch[index].accelerometer) - truth.specificForce
@@ -47,7 +47,7 @@ struct InertialTwinCheck {
     clock.advance(by: burst)
     try driver.read(into: &batch)
     #expect(batch.count > 10 && batch.followsGap != isWhole)
-    // As much as a FIFO holds and no batch can take: every sample is at its own time all the same.
+    // A FIFO holds more than one batch can take. Every sample has its own time all the same.
     clock.advance(by: burst)
     try driver.read(into: &batch)
     var last = batch[batch.count - 1].at
@@ -61,7 +61,7 @@ struct InertialTwinCheck {
         last = batch[index].at
       }
     }
-    // Asleep it measures nothing: the rest is read, and no more comes.
+    // A sleeping chip measures nothing: the rest is read, and nothing follows.
     driver.stop()
     clock.advance(by: burst)
     try driver.read(into: &batch)

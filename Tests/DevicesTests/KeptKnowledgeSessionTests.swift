@@ -10,7 +10,7 @@ import Testing
 /// The bytes sent to a receiver without a battery before its supply goes and after it has come on.
 @Suite(.timeLimit(.minutes(10)))
 struct KeptKnowledgeSessionTests {
-  /// A host's shelf.
+  /// A store of receiver knowledge on the host.
   private final class Shelf: Sendable {
     let knowledge: Guarded<ReceiverKnowledge?>
 
@@ -40,12 +40,12 @@ struct KeptKnowledgeSessionTests {
     request.count > 3 && request[0] == 0xB5 ? UInt16(request[2]) << 8 | UInt16(request[3]) : 0
   }
 
-  /// MGA-ACK.
+  /// The receiver's answer MGA-ACK.
   private static func acknowledgement(isUsed: Bool = true) -> [UInt8] {
     MadeMessage.ubx(0x1360, [isUsed ? 1 : 0, 0, isUsed ? 0 : 4, 0x80, 0, 0, 0, 0])
   }
 
-  /// As an M8 answers.
+  /// Answers requests like an M8.
   private static func answer(_ request: [UInt8], software: String = "ROM CORE 3.01") -> ScriptedReceiver.Reaction {
     switch kind(request) {
     case 0x0A04: .says(version(software))
@@ -65,7 +65,7 @@ struct KeptKnowledgeSessionTests {
     return configuration
   }()
 
-  /// A run until it has had a fix; returns the bytes sent in it after the requests for its identity.
+  /// Runs until there has been a fix; returns the bytes sent after the requests for the receiver's identity.
   private func run(_ receiver: ScriptedReceiver, _ shelf: Shelf) async throws -> (said: [[UInt8]], warning: String?) {
     let rig = SessionRig(Self.configuration, receiver, keeping: shelf.keeping)
     try rig.start()
@@ -105,7 +105,8 @@ struct KeptKnowledgeSessionTests {
   }
 
   @Test func `one that does not answer holds its supply for two seconds at most`() async throws {
-    // The receiver's clock goes on while a busy machine keeps the session waiting, so the shortest of some ends is the session's own.
+    // The receiver's clock advances while a busy machine delays the session, so the shortest of several ends is the
+    // session's own.
     var shortest = Duration.seconds(3600)
     for _ in 0..<5 where shortest >= .seconds(3) {
       let receiver = ScriptedReceiver { request in
@@ -127,7 +128,7 @@ struct KeptKnowledgeSessionTests {
     #expect(shortest < .seconds(3))
   }
 
-  /// As it was taken down an hour before.
+  /// Knowledge as it would have been stored an hour ago.
   private func knowledge(_ clock: ManualClock, ago age: Duration = .seconds(3600)) -> ReceiverKnowledge {
     ReceiverKnowledge(
       receiver: Self.name, savedAt: nil, savedAtInstant: clock.now + (.zero - age),

@@ -23,7 +23,7 @@ struct LSM6DS3DriverTests {
   static let restartFIFO = [Step("FIFO off", [0x0A, 0x00]), Step("FIFO on at 104 Hz", [0x0A, 0x26])]
   static let temperature = Step("temperature", [0x20], read: [0x00, 0x01])
 
-  /// 1000 units about x, -1000 about z, and 8197 down z.
+  /// A sample with 1000 units about x, -1000 about z, and 8197 down z.
   static let sample: [UInt8] = [0xE8, 0x03, 0, 0, 0x18, 0xFC, 0, 0, 0, 0, 0x05, 0x20]
 
   static func look(words: Int, status: UInt8 = 0, place: UInt8 = 0) -> Step {
@@ -60,7 +60,7 @@ struct LSM6DS3DriverTests {
     bus.finish()
   }
 
-  /// 256 units are one degree to one, and sixteen to the other.
+  /// One chip has 256 units per degree, the other sixteen.
   @Test(arguments: [(0x6A, 26), (0x69, 41)] as [(UInt8, Float)])
   func `the chip is identified, woken, configured, read in its units and put to sleep`(
     _ identity: UInt8, _ celsius: Float
@@ -68,10 +68,10 @@ struct LSM6DS3DriverTests {
     let sleep = [Step("accelerometer off", [0x10, 0x00]), Step("gyroscope off", [0x11, 0x00])]
     let steps = LSM6DS3DriverTests.burst(3) + [LSM6DS3DriverTests.temperature] + sleep
     try read(identity: identity, steps) { driver, batch in
-      // The first is not good.
+      // The first sample is invalid.
       #expect(batch.count == 2 && driver.counters.samples == 2)
       for index in 0..<2 {
-        // 17.5 mdps and 0.122 mg a unit.
+        // A unit is 17.5 mdps and 0.122 mg.
         #expect(abs(batch[index].gyroscope.x - radians(17.5)) < 1e-5)
         #expect(abs(batch[index].gyroscope.z + radians(17.5)) < 1e-5)
         #expect(abs(batch[index].accelerometer.z - 9.807) < 1e-3)
@@ -121,7 +121,7 @@ struct LSM6DS3DriverTests {
       + [LSM6DS3DriverTests.temperature]
     try read(steps) { driver, batch in
       #expect(batch.count == 95)
-      // Four samples and a half wait after it.
+      // Four and a half samples follow it in the FIFO.
       #expect(abs((clock.now - batch[94].at).inSeconds - 4.5 / 104) < 1e-4)
     }
   }

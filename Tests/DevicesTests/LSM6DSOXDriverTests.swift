@@ -61,7 +61,7 @@ struct LSM6DSOXDriverTests {
     try driver.read(into: &batch)
     #expect(batch.count == 2 && driver.counters.samples == 2)
     for index in 0..<2 {
-      // 17.5 mdps and 0.122 mg a unit.
+      // A unit is 17.5 mdps and 0.122 mg.
       #expect(abs(batch[index].gyroscope.x - radians(17.5)) < 1e-5)
       #expect(abs(batch[index].gyroscope.z + radians(17.5)) < 1e-5)
       #expect(abs(batch[index].accelerometer.z - 9.807) < 1e-3)

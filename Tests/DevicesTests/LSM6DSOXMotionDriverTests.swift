@@ -77,7 +77,8 @@ struct LSM6DSOXMotionDriverTests {
     #expect(!interrupt.isHigh)
   }
 
-  /// Goes on between any two looks at it, as for a thread that has to wait for its turn. Nothing that is scheduled is done by it.
+  /// A clock that advances between any two reads, as for a thread that has to wait for the processor. It performs no
+  /// scheduled actions.
   private final class HastyClock: MonotonicTimeSource {
     let manual: ManualClock
     let step = Guarded(Duration.zero)

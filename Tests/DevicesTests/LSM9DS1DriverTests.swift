@@ -21,7 +21,7 @@ struct LSM9DS1DriverTests {
   static let restartFIFO = [Step("FIFO bypassed", [0x2E, 0x00]), Step("FIFO on", [0x2E, 0xC0])]
   static let temperature = Step("temperature", [0x15], read: [0x10, 0x00])
 
-  /// 1000 units about x, -1000 about z, and 8197 along z.
+  /// A sample with 1000 units about x, -1000 about z, and 8197 along z.
   static let sample = [
     Step("the gyroscope", [0x18], read: [0xE8, 0x03, 0, 0, 0x18, 0xFC]),
     Step("the accelerometer", [0x28], read: [0, 0, 0, 0, 0x05, 0x20]),
@@ -60,7 +60,7 @@ struct LSM9DS1DriverTests {
     try read([LSM9DS1DriverTests.look(0x02)] + samples + [LSM9DS1DriverTests.temperature] + sleep) { driver, batch in
       #expect(batch.count == 2 && driver.counters.samples == 2)
       for index in 0..<2 {
-        // 17.5 mdps and 0.122 mg a unit; z is turned round.
+        // A unit is 17.5 mdps and 0.122 mg. The z axis is inverted.
         #expect(abs(batch[index].gyroscope.x - radians(17.5)) < 1e-5)
         #expect(abs(batch[index].gyroscope.z - radians(17.5)) < 1e-5)
         #expect(abs(batch[index].accelerometer.z + 9.807) < 1e-3)
@@ -278,7 +278,7 @@ struct LSM9DS1MagnetometerDriverTests {
       .lsm9ds1Magnetometer, rateHz: rateHz, fieldTolerance: rateHz < 10 ? 5 : 2.5)
   }
 
-  /// The two halves of one chip.
+  /// A simulated bus with both halves of one chip.
   private func both(_ world: World) -> SimulatedI2CBus {
     SimulatedI2CBus(
       name: "twin",

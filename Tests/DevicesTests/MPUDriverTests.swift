@@ -27,7 +27,7 @@ struct MPUDriverTests {
   /// Two frames: 1 g down the z axis and 100 units about x; then -32768 everywhere.
   static let twoFrames: [UInt8] =
     [0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x64, 0x00, 0x00, 0xFF, 0x9C]
-    // A unit above the lower end of the scale, which would be no measurement.
+    // The value is one unit above the lower end of the scale, which would be no measurement.
     + Array(repeating: [0x80, 0x01], count: 6).joined()
 
   static func burst(_ frames: [UInt8]) -> [Step] {
@@ -64,7 +64,7 @@ struct MPUDriverTests {
     #expect(abs(batch[1].accelerometer.x + almostFullScale) < 1e-4)
     let temperature = try #require(batch.temperatureCelsius)
     #expect(abs(temperature - 24.7065) < 1e-3)
-    // Ten milliseconds apart, the newest half a period before the read.
+    // The samples are ten milliseconds apart, and the newest is half a period older than the read.
     #expect(batch[1].at - batch[0].at == .milliseconds(10))
     #expect(clock.now - batch[1].at == .milliseconds(5))
     driver.stop()
@@ -164,10 +164,10 @@ struct MPUDriverTests {
   @Test func `frames that the bus has torn are never taken for samples`() throws {
     let bus = PlaybackBus(
       MPUDriverTests.start + MPUDriverTests.restartFIFO
-        // The chip is at work on a frame; at the next look it is whole.
+        // The chip is still writing a frame, which is complete at the next look.
         + [MPUDriverTests.look, Step("one and a half", [0x72], read: [0, 18])]
         + MPUDriverTests.burst(MPUDriverTests.twoFrames) + [MPUDriverTests.temperature]
-        // A repeated read has taken seven bytes too many.
+        // A repeated read took seven bytes too many.
         + [MPUDriverTests.look, Step("torn", [0x72], read: [0, 17])]
         + [MPUDriverTests.look, Step("still torn", [0x72], read: [0, 41])]
         + MPUDriverTests.restartFIFO + MPUDriverTests.burst(MPUDriverTests.twoFrames))

@@ -5,11 +5,11 @@ import Testing
 
 @testable import Devices
 
-/// The chips that have the registers of the MPU-6500, and what each has otherwise.
+/// Chips with the registers of the MPU-6500, and their differences.
 struct MPURelativesTests {
   typealias Step = PlaybackBus.Step
 
-  /// The writes that make one of them fill its FIFO 100 times a second, 500 degrees per second and 4 g full scale.
+  /// The writes that make such a chip fill its FIFO 100 times a second, 500 degrees per second and 4 g full scale.
   static func start(_ identity: UInt8, gyroscope: UInt8 = 0x08, filter: UInt8 = 0x03) -> [Step] {
     [
       Step("who are you", [0x75], read: [identity]),
@@ -138,7 +138,7 @@ struct MPURelativesTests {
       let world = World(start: clock.now.advanced(by: .seconds(-100)))
       let twin = SimulatedMPU6050(name: "twin", world: world, clock: clock, identity: identity) { true }
       let registers = I2CRegisters(twin, address: 0x68, capacity: 8)
-      /// Has the chip do what its first two devices are set to.
+      /// Makes the chip perform the transfers that its first two devices are configured for.
       func ask(_ settings: [(UInt8, UInt8)]) throws {
         for (register, value) in settings { try registers.write(value, to: register) }
         try registers.write(0x20, to: 0x6A)
@@ -149,7 +149,7 @@ struct MPURelativesTests {
       #expect(try registers.read(0x36) == (isThere ? 0x00 : 0x01))
       guard isThere else { continue }
       #expect(try registers.read(0x49) == 0x48)
-      // 16 bits, a single measurement; then the field, the high byte of each axis first.
+      // The test requests 16 bits and a single measurement, and then reads the field, the high byte of each axis first.
       try ask([(0x25, 0x0C), (0x26, 0x0A), (0x63, 0x11), (0x27, 0x81)])
       try ask([(0x25, 0x8C), (0x26, 0x03), (0x27, 0xD7)])
       let bytes = try registers.read(0x49, count: 7)

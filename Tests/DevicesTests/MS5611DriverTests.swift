@@ -12,7 +12,7 @@ struct MS5611DriverTests {
   static let words: [[UInt8]] = [
     [0x00, 0x48], [0x9C, 0xBF], [0x90, 0x3C], [0x5B, 0x15], [0x5A, 0xF2], [0x82, 0xB8], [0x6E, 0x98], [0x12, 0x35],
   ]
-  /// Its results: 8569150 and 9085466.
+  /// The raw results of the data sheet's example: 8569150 and 9085466.
   static let temperature: [UInt8] = [0x82, 0xC1, 0x3E]
   static let pressure: [UInt8] = [0x8A, 0xA2, 0x1A]
 
@@ -50,7 +50,7 @@ struct MS5611DriverTests {
     try driver.start()
     let began = clock.now
     #expect(try driver.read() == nil)
-    // Converted, but not due yet.
+    // The conversion is complete, but the next measurement is not due yet.
     clock.advance(by: .milliseconds(10))
     #expect(try driver.read() == nil)
     clock.advance(by: .milliseconds(15))
@@ -59,7 +59,7 @@ struct MS5611DriverTests {
     #expect(abs(sample.pressurePascals - 100_009.07) < 0.01)
     #expect(sample.humidityPercent == nil)
     #expect(sample.at - began == .microseconds(4110))
-    // The temperature takes its time.
+    // The temperature conversion takes this long.
     clock.advance(by: .milliseconds(9))
     #expect(try driver.read() == nil)
     clock.advance(by: .milliseconds(1))
@@ -122,7 +122,7 @@ struct MS5611DriverTests {
   static let empty: [[UInt8]] = Array(repeating: [0x00, 0x00], count: 8)
   static let others: [[[UInt8]]] = [
     empty, Array(repeating: [0xFF, 0xFF], count: 8),
-    // A bit of a coefficient, and one of the check.
+    // One bit of a coefficient is flipped, and one of the checksum.
     changed(3, to: [0x5B, 0x14]), changed(7, to: [0x12, 0x34]),
   ]
 

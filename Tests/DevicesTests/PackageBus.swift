@@ -2,7 +2,7 @@ import Guarding
 import HardwareIO
 import Simulation
 
-/// A bus with the chips of a package, which notes all writes other than the numbers of registers that are read.
+/// A bus with the chips of a package, which records all writes except the register numbers of reads.
 final class PackageBus: I2CBus {
   private struct Write: Sendable {
     var address: UInt8

@@ -12,7 +12,7 @@ struct PolledTwinCheck {
   let clock: ManualClock
 
   /// - Parameters:
-  ///   - fieldTolerance: microtesla
+  ///   - fieldTolerance: in microtesla
   func run(_ chip: MagnetometerChip, rateHz: Double, fieldTolerance: Double) throws {
     try run(chip, rateHz: rateHz) { sample in
       let error = SIMD3<Double>(sample.field) - world.truth(at: sample.at).magneticField
@@ -29,7 +29,8 @@ struct PolledTwinCheck {
     }
   }
 
-  /// - Parameter tolerance: volts across the shunt, by how much the current changes in the time that a measurement takes
+  /// - Parameter tolerance: in volts across the shunt: by how much the current changes in the time that a measurement
+  ///   takes
   func run(_ chip: SupplyMonitorChip, rateHz: Double, _ supply: SimulatedSupply, tolerance: Double) throws {
     try run(chip, rateHz: rateHz) { sample in
       #expect(abs(sample.volts - supply.volts(at: sample.at)) < 0.015)
@@ -43,13 +44,13 @@ struct PolledTwinCheck {
     let driver = chip.driver(
       ChipConnection(bus: bus, address: address, clock: clock, pause: { clock.advance(by: $0) }),
       PolledConfiguration(rateHz: rateHz))
-    // A chip has its own rates, and none that is much slower than the requested one.
+    // A chip has its own rates, and none of them is much slower than the requested one.
     let rate = chip.rate(nearest: rateHz)
     #expect(rate >= 0.95 * rateHz)
-    // Nothing before the first measurement.
+    // There is nothing to read before the first measurement.
     try driver.start()
     #expect(try driver.read() == nil)
-    // Looked at much more often than it measures: each measurement comes once.
+    // The chip is read much more often than it measures, and each measurement is returned once.
     let began = clock.now
     var count = 0
     for _ in 0..<500 {
@@ -60,23 +61,23 @@ struct PolledTwinCheck {
     }
     let expected = (clock.now - began).inSeconds * rate
     #expect(abs(Double(count) - expected) < 0.1 * expected + 2, "\(count) of \(expected)")
-    // After a long while the newest counts.
+    // After a long pause the newest measurement counts.
     clock.advance(by: .seconds(60))
     #expect(try driver.read().map(check) != nil)
-    // Asleep it measures nothing: the rest is read, and no more comes.
+    // A sleeping chip measures nothing: the rest is read, and nothing follows.
     driver.stop()
     clock.advance(by: .seconds(10))
     _ = try driver.read()
     clock.advance(by: .seconds(10))
     #expect(try driver.read() == nil)
-    // The same for a chip that was put to sleep with nothing but its place known.
+    // The same is true for a chip that was put to sleep knowing only its address.
     try driver.start()
     try chip.sleep(on: bus, address: address)
     clock.advance(by: .seconds(10))
     _ = try driver.read()
     clock.advance(by: .seconds(10))
     #expect(try driver.read() == nil)
-    // It can be started again.
+    // The chip can be started again.
     try driver.start()
     clock.advance(by: .nanoseconds(Int64(3e9 / rate)))
     #expect(try driver.read().map(check) != nil)

@@ -1,3 +1,4 @@
-/// A rate as data sheets give it, in the unit of the samples. (Written out in each expectation it is more than Swift 6.2 reads in
-/// reasonable time.)
+/// Converts a rate from data sheets to the unit of the samples. Writing this out in each expectation would take Swift
+/// 6.2 too long to
+/// type-check.
 func radians(_ degrees: Float) -> Float { degrees * .pi / 180 }

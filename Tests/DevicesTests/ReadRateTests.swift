@@ -15,7 +15,7 @@ struct ReadRateTests {
     let half = ReadRate.mostBytesPerSecond / 2
     #expect(rate.pause(after: half, at: second(10)) == nil)
     #expect(rate.pause(after: half - 1, at: second(10.25)) == nil)
-    // A read counts as one, however much of it was filtered out.
+    // Each read counts as one, however much of it was filtered out.
     #expect(rate.pause(after: 0, at: second(10.5)) == .seconds(0.5))
     #expect(rate.pause(after: half, at: second(11)) == nil)
     #expect(rate.pause(after: half, at: second(11.75)) == .seconds(0.25))
@@ -35,7 +35,7 @@ struct ReadRateTests {
     let clock = MonotonicClock()
     let receiver = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor), clock: clock)
     let began = clock.now
-    // It ends with the connection.
+    // The run ends with the connection.
     #expect(throws: HardwareError.self) { try receiver.run { _ in } }
     #expect(receiver.byteCount == flood.count && receiver.counters.sentences == count)
     #expect(clock.now - began >= .seconds(2))

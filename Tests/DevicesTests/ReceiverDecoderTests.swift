@@ -3,7 +3,7 @@ import MonotonicTime
 import Testing
 
 struct ReceiverDecoderTests {
-  /// A replay passes bytes on as of their fusion, which may be later than their read.
+  /// A replay passes on bytes with the time of their fusion, which may be later than their read.
   @Test func `an epoch is of when its first byte was read, the first one and one without a time too`() {
     var decoder = ReceiverDecoder()
     var stamps: [Int64] = []
@@ -16,7 +16,7 @@ struct ReceiverDecoderTests {
     }
     #expect(decoder.counters.badChecksum == 0)
     #expect(stamps.first == 1_000_000_000)
-    // No two have the same instant; where both sentences are an epoch each they differ by a nanosecond.
+    // No two observations have the same instant. If both sentences are an epoch each, they differ by a nanosecond.
     #expect(Set(stamps).count == stamps.count)
     #expect(stamps.allSatisfy { $0 % 1_000_000_000 <= 1 }, "\(stamps)")
   }

@@ -10,7 +10,7 @@ struct RestartPolicyTests {
 
   private func second(_ second: Int64) -> MonotonicInstant { MonotonicInstant(nanoseconds: second * 1_000_000_000) }
 
-  /// When something is tried of a receiver in lasting trouble that is looked at each second, and what.
+  /// Returns when and how a receiver in lasting trouble is restarted, if it is observed each second.
   private func tries(
     _ trouble: RestartPolicy.Trouble, canBeTold: Bool, isSwitched: Bool, until end: Int64
   ) -> [(second: Int64, restart: ReceiverRestart)] {
@@ -64,7 +64,7 @@ struct RestartPolicyTests {
       restartPolicy = restartPolicy.resumed
       for now in Int64(0)...5 { restartPolicy.works(at: second(900 * visit + now)) }
     }
-    // A hundred seconds, in five hours.
+    // A hundred seconds pass, as do five hours.
     #expect(restartPolicy.tries == 1 && restartPolicy.hasRecovered)
     let advice = restartPolicy.advise(.frozen(.position), at: second(20_000), canBeTold: true, isSwitched: false)
     #expect(advice == .restart(.warm) && !restartPolicy.hasRecovered)
@@ -95,7 +95,7 @@ struct RestartPolicyTests {
 
   @Test func `who hears satellites for two minutes and finds no position searches in vain`() {
     #expect(isVain { observation($0, satellites: 6) })
-    // Not all epochs list them.
+    // Not all epochs list satellites.
     #expect(isVain { observation($0, satellites: $0 % 5 == 0 ? 6 : 0) })
   }
 
@@ -119,7 +119,7 @@ struct RestartPolicyTests {
   {
     #expect(!isVain(visits: 2) { _, now, _ in observation(now, satellites: 6) })
     #expect(isVain(visits: 3) { _, now, _ in observation(now, satellites: 6) })
-    // None is heard at once, and a receiver without a list gives no evidence.
+    // No satellite is heard at once, and a receiver without a list gives no evidence.
     #expect(isVain(visits: 4) { _, now, age in observation(now, satellites: age < 5 ? 2 : 6) })
     #expect(isVain(visits: 4) { visit, now, _ in observation(now, satellites: visit == 1 ? 0 : 6) })
     #expect(!isVain(visits: 4) { visit, now, age in observation(now, satellites: 6, hasFix: visit == 1 && age == 9) })

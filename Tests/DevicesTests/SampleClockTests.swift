@@ -12,7 +12,7 @@ struct SampleClockTests {
     var taken = 0
     var worst = 0.0
     for burst in 1...3000 {
-      // Every 40 ms, up to 5 ms late.
+      // Reads happen every 40 ms and up to 5 ms late.
       random = random &* 6_364_136_223_846_793_005 &+ 1
       let readAt = Double(burst) * 40_000_000 + Double(random >> 40) / 16_777_216 * 5_000_000
       let available = Int(readAt / truePeriod)

@@ -6,7 +6,7 @@ import NMEA
 import TestSupport
 import Testing
 
-/// Receivers that are commanded in sentences, and the driver that finds out which they are.
+/// Receivers that take commands as sentences, and the driver that finds out their kind.
 @Suite(.timeLimit(.minutes(10)))
 struct SentenceFamilyTests {
   private static func text(_ request: [UInt8]) -> String {
@@ -28,7 +28,7 @@ struct SentenceFamilyTests {
     if text == "$PAIR021" { return says("PAIR021,AG3335M_V2.5.0.AG3335_20220408,S,N") }
     guard text.hasPrefix("$PAIR") else { return .silence }
     let number = text.dropFirst(5).prefix(3)
-    // First that it is at it, then that it is done, as a real one does.
+    // Like a real receiver, it first answers that the command is in progress, then that it is done.
     let working = nmeaLine("PAIR001,\(number),1")
     return .says(Array((working + nmeaLine("PAIR001,\(number),0")).utf8))
   }
@@ -59,7 +59,7 @@ struct SentenceFamilyTests {
     try rig.start()
     await rig.started.first(1)
     #expect(rig.warnings.values == [nil])
-    // As the logs of pynmeagps and running code have them.
+    // The bytes are as in the logs of pynmeagps and in published code.
     #expect(
       receiver.requests.values.map { String(decoding: $0, as: UTF8.self) } == [
         "$PMTK605*31\r\n", "$PMTK353,1,1,0,0,0*2B\r\n", "$PMTK313,1*2E\r\n", "$PMTK220,200*2C\r\n",
@@ -197,7 +197,7 @@ struct SentenceFamilyTests {
     return configuration
   }
 
-  /// The requests to the receiver in a visit.
+  /// Returns the requests to the receiver in a visit.
   private func visit(_ rig: SessionRig) async throws -> [String] {
     let (before, count) = (rig.receiver.requests.values.count, rig.started.values.count)
     try rig.start()
@@ -238,7 +238,7 @@ struct SentenceFamilyTests {
     let rig = SessionRig(auto(), receiver)
     #expect(try await visit(rig).last == "$PAIR050,200")
     isOther.withLock { $0 = true }
-    // Once, and then all are asked.
+    // The known kind is asked once, and then all kinds.
     #expect(try await visit(rig).prefix(2) == ["$PAIR021", "$PCAS06,0"])
     #expect(rig.identities.values.last??.driver == .mediatek)
     receiver.end()
@@ -260,7 +260,7 @@ struct SentenceFamilyTests {
     let receiver = ScriptedReceiver(reacting: Self.mediaTek)
     let rig = SessionRig(auto { $0.sleep = .standby }, receiver)
     #expect(try await visit(rig).last == "$PMTK161,0")
-    // Told to stop before it has begun.
+    // The run is told to stop before it has begun.
     let before = receiver.requests.values.count
     try rig.start()
     await rig.finish()
@@ -279,7 +279,7 @@ struct SentenceFamilyTests {
     await rig.started.first(1)
     rig.receiverHealth.note(true, at: receiver.clock.now)
     await receiver.requests.values { $0.contains { Self.text($0) == "$PMTK101" } }
-    // It is identified and set again, whatever it has lost.
+    // The receiver is identified and configured again, whatever it has lost.
     await receiver.requests.values { $0.count { Self.text($0) == "$PMTK220,200" } == 2 }
     rig.receiverHealth.note(true, at: receiver.clock.now)
     let count = rig.observations.values.count

@@ -52,7 +52,7 @@ struct SerialReceiverTests {
     #expect(zip(observations, observations.dropFirst()).allSatisfy { $0.at < $1.at })
   }
 
-  /// The receiver's speed is the only one at which the line carries a receiver's sentences.
+  /// The line carries sentences only at the receiver's own speed.
   @Test(
     .timeLimit(.minutes(10)),
     arguments: [
@@ -68,7 +68,8 @@ struct SerialReceiverTests {
     let clock = HurryingClock()
     let receiver = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
     terminal.write(text)
-    // The kernel passes it on in its own time, in which a clock that hurries is at the next speed, or over.
+    // The kernel delivers the bytes in its own time. Meanwhile a clock that advances with each read would be at the
+    // next speed, or at the end.
     #expect(eventually { waitingCount(at: port) == text.utf8.count })
     if isReceiver {
       #expect(try receiver.findSpeed(nil, receive: { _ in }) == .b9600)
@@ -77,7 +78,7 @@ struct SerialReceiverTests {
     }
   }
 
-  /// Bytes that can be read.
+  /// Returns the number of bytes that can be read.
   private func waitingCount(at port: LinuxSerialPort) -> Int {
     var count: Int32 = 0
     return ioctl(port.fileDescriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
@@ -91,7 +92,7 @@ struct SerialReceiverTests {
     let clock = ManualClock()
     let receiver = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
     let deadline = clock.now + .seconds(1)
-    // It comes at once, and the machine has better things to do for two seconds.
+    // The answer comes at once, but the machine is busy for two seconds.
     let answer = nmeaLine("PAIR001,002,0")
     terminal.write(answer)
     #expect(eventually { waitingCount(at: port) == answer.utf8.count })
@@ -103,9 +104,9 @@ struct SerialReceiverTests {
         if case .sentence(let raw) = frame { sentences.append(String(decoding: raw.bytes, as: UTF8.self)) }
       }, isFound: { !sentences.isEmpty })
     #expect(heard == .heard && sentences.first?.hasPrefix("$PAIR001") == true, "\(sentences)")
-    // Where nothing waits it is over at once.
+    // If nothing waits, the call returns at once.
     #expect(try receiver.read(until: deadline, { _ in }) == .nothing)
-    // The word to stop is heard also then.
+    // The stop signal is noticed then too.
     stop.set()
     #expect(try receiver.read(until: deadline, { _ in }) == .stopped)
   }
@@ -147,10 +148,10 @@ struct SerialReceiverTests {
     let sentence = nmeaLine("GPTXT,01,01,02,here")
     say(sentence)
     #expect(try receiver().listen(at: .b9600, for: SerialReceiver.listeningTime, { _ in }) == .heard)
-    // Without checksums it takes two.
+    // Without checksums it takes two sentences.
     say("$GPGLL,5231.0,N,01322.0,E,120000,A\r\n$GPGLL,5231.0,N,01322.0,E,120001,A\r\n")
     #expect(try receiver().listen(at: .b9600, for: SerialReceiver.listeningTime, { _ in }) == .heard)
-    // So is one that is read already.
+    // A line that is being read already is found too.
     say(sentence)
     let reader = receiver()
     #expect(try reader.run(until: { reader.frameCount == 1 }, receive: { _ in }))
@@ -227,7 +228,7 @@ struct SerialReceiverTests {
     #expect(try receiver.findSpeed(nil, receive: { _ in }) == .b9600)
   }
 
-  /// A clock that advances with each look at it, so that nothing waits.
+  /// A clock that advances with each read, so that nothing waits.
   private final class HurryingClock: MonotonicTimeSource {
     private let clock = ManualClock()
 

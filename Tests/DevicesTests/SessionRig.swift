@@ -7,20 +7,20 @@ import TestSupport
 
 /// Runs of a receiver's session over a pseudo-terminal, each on a thread of its own, by the receiver's own clock.
 final class SessionRig: Sendable {
-  /// At the far end of the line; another one may take its place between two runs.
+  /// The receiver at the far end of the line. Another one may take its place between two runs.
   var receiver: ScriptedReceiver {
     get { present.withLock { $0 } }
     set { present.withLock { $0 = newValue } }
   }
   let observations = Recorder<GNSSObservation>()
   let warnings = Recorder<String?>()
-  /// The speed that each run has found; `nil` if it was told to stop before.
+  /// The speed that each run found; `nil` if the run was told to stop before.
   let started = Recorder<BaudRate?>()
   /// How each run has ended: "asleep", "awake" or the error.
   let ended = Recorder<String>()
-  /// Who it is, by each time that it was found out.
+  /// The identity of the receiver, each time it was found out.
   let identities = Recorder<ReceiverIdentity?>()
-  /// The doubts of others about it.
+  /// The doubts about the receiver from other devices.
   let receiverHealth = ReceiverHealth()
   /// The reasons and kinds of its restarts.
   let restarts = Recorder<String?>()

@@ -8,9 +8,9 @@ import Testing
 
 @testable import Devices
 
-/// A receiver that is awake for two fixes at a time is found out all the same.
+/// A receiver that is awake only for two fixes at a time is identified all the same.
 struct ShortVisitTests {
-  /// Says once a second that it goes at 20 knots, or that it hears six satellites and finds no position.
+  /// A port that reports once a second 20 knots, or six satellites and no position.
   private final class Port: SerialPort {
     let name = "short"
     // Always readable.
@@ -61,7 +61,7 @@ struct ShortVisitTests {
     func close() {}
   }
 
-  /// One visit, which ends with its second epoch, believed or not, or a later one.
+  /// One visit. It ends with its second epoch or a later one, whether that is believed or not.
   private func visit(
     _ port: Port, _ memory: ReceiverMemory, _ clock: ManualClock, epochs: Int = 2,
     restarted: @escaping (String?) -> Void = { _ in }

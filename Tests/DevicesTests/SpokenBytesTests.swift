@@ -39,7 +39,7 @@ struct SpokenBytesTests {
     return settings
   }
 
-  /// All that can be set, each in the ways in which it is said differently.
+  /// All settings, each in every form in which drivers send it.
   private static let variants = [
     settings {
       $0.rateHz = 5
@@ -52,7 +52,7 @@ struct SpokenBytesTests {
     },
     settings {
       $0.rateHz = 0.5
-      // More than any has at once.
+      // This is more than any receiver uses at once.
       $0.constellations = [.gps, .glonass, .beidou, .galileo]
       $0.dynamicModel = .sea
       $0.powerMode = .saving
@@ -77,7 +77,7 @@ struct SpokenBytesTests {
     }
   }
 
-  /// The bytes that a driver sends to a receiver in its life.
+  /// Returns the bytes that a driver sends to a receiver in its life.
   private func said(to personality: ReceiverPersonality) throws -> [[UInt8]] {
     let receiver = Simulation.CommandedReceiver(personality, world: World(start: MonotonicClock().now))
     receiver.setPower(true)
@@ -88,7 +88,7 @@ struct SpokenBytesTests {
     let driver = SpokenBytesTests.driver(personality)
     var known = try #require(try driver.identify(channel, tries: 20))
     let saysWho = [.ublox8, .ublox9, .ublox10].contains(personality)
-    // On a busy machine it may take the simulated one longer than a real one.
+    // On a busy machine the simulated receiver may take longer than a real one.
     for _ in 0..<20 where known.identity.uniqueID == nil {
       try known.askForUniqueID(channel)
       if !saysWho { break }

@@ -1,7 +1,7 @@
 import HardwareIO
 import Testing
 
-/// A chip that is no supply monitor, or another one: what two bytes it gives where registers of 16 bits are asked for.
+/// A chip that is not the expected supply monitor: the two bytes that it returns for each 16-bit register.
 struct SupplyMonitorImpostor: I2CBus, CustomTestStringConvertible {
   let testDescription: String
   let name = "impostor"
@@ -36,7 +36,7 @@ struct SupplyMonitorImpostor: I2CBus, CustomTestStringConvertible {
     SupplyMonitorImpostor("low", [:]), SupplyMonitorImpostor("high", [:], others: 0xFFFF),
   ]
 
-  /// For everything that is looked at in an INA219 there is one that has only that wrong.
+  /// For each property that is checked in an INA219, one impostor differs only in that property.
   static let ofINA219: [SupplyMonitorImpostor] =
     hung + [
       SupplyMonitorImpostor("INA226", [0x00: 0x4127, 0xFE: 0x5449, 0xFF: 0x2260]),
@@ -44,10 +44,10 @@ struct SupplyMonitorImpostor: I2CBus, CustomTestStringConvertible {
       SupplyMonitorImpostor("INA228", [0x00: 0x0010, 0x01: 0xFB68, 0x02: 0x1000, 0x3E: 0x5449, 0x3F: 0x2281]),
       SupplyMonitorImpostor("HDC1080", [0x00: 0x2664, 0x01: 0x0800, 0x02: 0x1000, 0xFE: 0x5449, 0xFF: 0x1050]),
       SupplyMonitorImpostor("TMP117", [0x00: 0x0C80, 0x01: 0x0220, 0x02: 0x6000, 0x03: 0x8000]),
-      // Two bits of a register's number count.
+      // The chip decodes only two bits of the register number.
       SupplyMonitorImpostor("ADS1115") { [0x3A34, 0x8583, 0x8000, 0x7FFF][Int($0 & 0x03)] },
       SupplyMonitorImpostor("LM75") { [0x1900, 0x0000, 0x4B00, 0x5000][Int($0 & 0x03)] },
-      // Registers of 8 bits, the same again and again, or one after the other.
+      // The chips have 8-bit registers, and return the same one again or consecutive ones.
       SupplyMonitorImpostor("PCA9685", [0x00: 0x1111, 0x01: 0x0404, 0x02: 0xE2E2, 0x03: 0xE4E4, 0x05: 0xE0E0]),
       SupplyMonitorImpostor("PCA9685 that advances", [0x00: 0x2104, 0x01: 0x04E2, 0x02: 0xE2E4, 0x05: 0xE000]),
       SupplyMonitorImpostor("a bit without a meaning", [0x00: 0x799F]),

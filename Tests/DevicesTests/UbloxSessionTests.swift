@@ -4,7 +4,7 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// u-blox receivers that do as they are told, and those that do not.
+/// u-blox receivers that do what they are told, and others.
 @Suite(.timeLimit(.minutes(10)))
 struct UbloxSessionTests {
   private static func text(_ text: String, _ count: Int) -> [UInt8] {
@@ -32,7 +32,7 @@ struct UbloxSessionTests {
 
   private static func refuse(_ request: [UInt8]) -> [UInt8] { MadeMessage.ubx(0x0500, [request[2], request[3]]) }
 
-  /// As an M8 answers that grants everything.
+  /// Answers like an M8 that accepts everything.
   private static func answer(_ request: [UInt8]) -> ScriptedReceiver.Reaction {
     let isQuestion = request.count == 8
     switch kind(request) {
@@ -69,7 +69,7 @@ struct UbloxSessionTests {
     #expect(rig.warnings.values == [nil])
     let kinds = receiver.requests.values.map(Self.kind)
     #expect(kinds == [0x0A04, 0x2703, 0x063E, 0x063E, 0x0624, 0x0608, 0x0608])
-    // The alignment to UTC is as it was found.
+    // The alignment to UTC stays as it was found.
     #expect(receiver.requests.values.last == MadeMessage.ubx(0x0608, [200, 0, 1, 0, 0, 0]))
     #expect(
       receiver.requests.values[3][6...].prefix(28).map { $0 }
@@ -154,7 +154,8 @@ struct UbloxSessionTests {
     let receiver = ScriptedReceiver { request in
       switch Self.kind(request) {
       case 0x0A04: return .says(Self.f9)
-      // The dynamic model, said twice as the first answer is late; both answers come after the second.
+      // The dynamic model is requested twice because the first answer is late. Both answers come after the second
+      // request.
       case 0x068A where request.dropFirst(10).starts(with: [0x21, 0x00, 0x11, 0x20]):
         let late = isFirst.withLock { isFirst in
           defer { isFirst = false }
@@ -276,7 +277,7 @@ struct UbloxSessionTests {
     let receiver = ScriptedReceiver { request in
       switch Self.kind(request) {
       case 0x0A04: return .says(Self.f9)
-      // Any message of keys that has MON-RF's in it.
+      // The request is any message of keys that contains the one for MON-RF.
       case 0x068A:
         let hasJamming = request.indices.dropLast(3).contains { Array(request[$0..<$0 + 4]) == [0x5A, 3, 0x91, 0x20] }
         return .says(hasJamming ? Self.refuse(request) : Self.acknowledge(request))
@@ -287,7 +288,7 @@ struct UbloxSessionTests {
     try rig.start()
     await rig.started.first(1)
     #expect(rig.warnings.values == [nil])
-    // All at once, eight each for itself, and the sentences off.
+    // There is one request with all keys, then eight for single keys, and one to switch the sentences off.
     #expect(receiver.requests.values.count { Self.kind($0) == 0x068A } == 10)
     await rig.finish()
     receiver.end()
@@ -304,7 +305,7 @@ struct UbloxSessionTests {
     await rig.started.first(1)
     await rig.finish()
     #expect(rig.ended.values == ["asleep"] && receiver.isAsleep)
-    // The first form, for twelve days, into backup.
+    // The request has the first form: twelve days in backup mode.
     #expect(receiver.requests.values.last == MadeMessage.ubx(0x0241, [0, 0x50, 0xCC, 0x3D, 2, 0, 0, 0]))
     try rig.start()
     #expect(await rig.started.first(2) == [.b9600, .b9600])

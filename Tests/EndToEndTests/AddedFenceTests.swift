@@ -29,7 +29,7 @@ import Testing
     let list = fence("list")
     #expect(list.standardOutput.contains("yard: ") && list.standardOutput.contains("of the board file"))
     #expect(list.standardOutput.contains("200 m about 54.372100, 10.157300; added"), "\(list.standardOutput)")
-    // About where the board is: the receiver is awake for the others by now, or is woken.
+    // The fence is around the board. By now the receiver is awake for others, or it is woken.
     let here = fence("add", "berth", "--here", "80")
     #expect(here.standardOutput.hasPrefix("fence berth: 80 m about "), "\(here.standardError)")
     #expect(fence("remove", "yard").standardError.contains("stands in the board file"))

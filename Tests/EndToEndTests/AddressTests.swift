@@ -77,7 +77,7 @@ import Testing
 
 /// Outputs at addresses and ports that are not there when the hub starts.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct LaterAddressTests {
-  /// A network of its own: `unshare` takes root.
+  /// The test uses its own network, for which `unshare` needs root.
   private static let isRoot = getuid() == 0
   private let gpsd = SocketClient.freePort()
   private let nmea = SocketClient.freePort()
@@ -133,7 +133,7 @@ import Testing
     for title in ["gpsd protocol on 127", "NMEA 0183 on 127", "dashboard on http://127"] {
       #expect(hub.logs(title), "\(log())")
     }
-    // It is said once, however often it was tried, and an idle hub has no thread for it.
+    // The failure is reported once, however often the hub tries. An idle hub has no thread for it.
     #expect(log().occurrences(of: "another program listens on 127.0.0.1:\(gpsd)") == 1)
     #expect(eventually { !threads().contains("ports\n") }, "\(threads())")
     #expect(hub.stop() == 0)
@@ -141,7 +141,7 @@ import Testing
 }
 
 extension String {
-  /// How often a text is in this one.
+  /// How often a text occurs in this one.
   fileprivate func occurrences(of text: String) -> Int {
     split(separator: text, omittingEmptySubsequences: false).count - 1
   }

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// An anchor that is dropped on the dashboard, whether or not the hub takes fences at run time.
+/// An anchor dropped on the dashboard, with and without a hub that accepts fences at run time.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct AnchorPageTests {
   private let port = SocketClient.freePort()
   private let hub: HubProcess
@@ -10,7 +10,7 @@ import Testing
 
   init() throws {
     browser = try Browser()
-    // A vehicle that goes about: an anchor holds it for some seconds.
+    // The vehicle drives around, so it stays within the anchor's radius for some seconds.
     hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
     let hub = hub
     _ = hub.logs("dashboard on")
@@ -63,7 +63,7 @@ import Testing
     browser.save(as: "anchor-dragging")
     // The vehicle passes the anchor again after a lap of 70 s, and the audit may take a busy machine as long.
     #expect(try eventually(within: .seconds(240)) { try text(of: "banner").contains("anchor: dragging for ") })
-    // Silent, but not gone.
+    // The alarm is silent, but still shown.
     try browser.run("document.querySelector('#banner .act').click()")
     #expect(try eventually { try text(of: "anchor-note").contains("silent for another ") })
     #expect(try text(of: "banner").contains("anchor: dragging for "))
@@ -80,7 +80,7 @@ import Testing
     try browser.open("http://localhost:\(port)/")
     #expect(try eventually { try text(of: "anchor-state").contains("holding · ") })
     #expect(try text(of: "anchor-metres") == "300 m" && text(of: "anchor-drop") == "Raise anchor")
-    // A page that is paused watches nothing, and says so.
+    // A paused page watches nothing, and says so.
     try click("pause")
     #expect(try eventually { try text(of: "banner").contains("anchor: paused") })
     try click("pause")
@@ -104,7 +104,7 @@ import Testing
 
   @Test func `its radius is dragged at its edge on the map`() throws {
     try drop(100)
-    // East of the anchor, as the map has it: north up, all shown.
+    // The click is east of the anchor: the map shows north up, and everything fits.
     try browser.run(
       """
       window.drag = (share) => {
@@ -139,7 +139,7 @@ import Testing
     #expect(eventually { fences().contains(",250.0") }, "\(fences())")
     try click("anchor-drop")
     #expect(eventually { !fences().contains(#""anchor":{"#) })
-    // What another page has dropped.
+    // Another page has dropped this anchor.
     let other = #"{"name": "anchor", "radiusMetres": 220, "latitude": 52.5163, "longitude": 13.3777}"#
     #expect(HTTPAnswer(port, "POST", "/fences", ["Content-Length: \(other.utf8.count)"], body: other).status == 201)
     let watch = "document.querySelector('.fence .watch')"

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What other machines find by mDNS, through Debian's Avahi on a bus of the test's own.
+/// What other machines find by mDNS, through Debian's Avahi on the test's own bus.
 @Suite(.serialized, .timeLimit(.minutes(5)), .enabled(if: OtherUser.isWanted, "left out by SKIP=two-users"))
 struct AnnouncementTests {
   private let temporary = TemporaryFolder("avahi")
@@ -40,7 +40,7 @@ struct AnnouncementTests {
     _ = bus.prints("unix:path=")
   }
 
-  /// Debian's daemon. It takes root, as it keeps its number in /run.
+  /// Debian's daemon. It needs root, because it writes its process number to /run.
   private func avahi() -> Program {
     let daemon = Program(
       ["-f", temporary.path + "/avahi.conf", "--no-drop-root", "--no-chroot", "--no-rlimits"],
@@ -49,7 +49,7 @@ struct AnnouncementTests {
     return daemon
   }
 
-  /// What a machine of the network finds.
+  /// What a machine on the network finds.
   private func services(_ type: String) -> String {
     let browse = Program(["-rpt", type], path: "/usr/bin/avahi-browse", environment: environment)
     browse.wait()
@@ -62,7 +62,7 @@ struct AnnouncementTests {
     let hub = HubProcess(
       board: HubProcess.simulatedBoard("gpsd: { port: \(gpsd) }, signalk: { port: \(signalK), \(open) }"),
       environment: environment)
-    // Without Avahi that is one line, and no fault.
+    // Without Avahi the hub logs one line and continues.
     #expect(hub.logs("not announced to the network: avahi-daemon does not run"), "\(hub.program.standardError)")
     var daemon = avahi()
     let announced = "announced to the network as 'SensorHub test': _signalk-tcp._tcp \(signalK)\n"
@@ -74,7 +74,7 @@ struct AnnouncementTests {
     }
     #expect(isFound && found.contains("\"roles=master, main\""), "\(found)")
     #expect(found.contains("\"self=vessels.urn:mrn:signalk:uuid:"), "\(found)")
-    // The port for this machine alone is not told.
+    // The port for this machine alone is not announced.
     #expect(!services("_gpsd._tcp").contains(";\(gpsd);"))
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
     daemon.send(SIGTERM)

@@ -65,7 +65,7 @@ import Testing
     let port = SocketClient.freePort()
     let log = "\(temporary.path)/log.nmea"
     let sentences = (0..<60).map { index -> String in
-      // In thousandths of a minute from 179° 59' E.
+      // The unit is a thousandth of a minute, from 179° 59' E.
       let east = 900 + index * 5
       let minutes = east <= 1000 ? east : 2000 - east
       let digits = String(repeating: "0", count: 3 - "\(minutes % 1000)".count) + "\(minutes % 1000)"

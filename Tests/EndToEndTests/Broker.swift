@@ -1,15 +1,15 @@
 import Glibc
 import TestSupport
 
-/// Debian's mosquitto on a port of its own, and its clients. Its retained messages outlive a restart.
+/// Debian's mosquitto on its own port, and its clients. Its retained messages outlive a restart.
 final class Broker {
   let port = SocketClient.freePort()
   private let temporary = TemporaryFolder("broker")
   var folder: String { temporary.path }
-  /// What its clients need to be let in.
+  /// The options that clients need to connect.
   private let access: [String]
   private var program: Program?
-  /// Retained, and sorted last.
+  /// A topic with a retained message that sorts last.
   private static let end = "tests/end"
   private var hasEnd = false
 

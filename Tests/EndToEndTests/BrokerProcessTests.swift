@@ -20,7 +20,7 @@ import Testing
     eventually { hub.program.standardError.ranges(of: "joined \(broker.address) as 'boat'").count >= times }
   }
 
-  /// The one process that a hub has started.
+  /// The only child process of a hub.
   private func process(of hub: HubProcess) throws -> pid_t {
     #expect(hasJoined(hub), "\(hub.program.standardError)")
     #expect(hub.children.count == 1)
@@ -43,7 +43,7 @@ import Testing
     #expect(eventually { HubProcess.parent(of: joined) == nil })
     // The broker published the will: the process did not disconnect.
     #expect(broker.retains("offline", on: "sensorhub/boat/status"))
-    // One that waits for a network hears of nothing else.
+    // A process that waits for a network sees nothing else.
     broker.stop()
     let wall = FullListener(port: broker.port)
     let other = self.hub()
@@ -84,7 +84,7 @@ import Testing
     #expect(second != first)
     var before = Set(numbers()).count
     #expect(eventually { Set(numbers()).count > before + 20 }, "\(hub.program.standardError)")
-    // Whatever stops it: it does not answer any more, and is ended.
+    // The process does not answer any more, whatever the cause, so it is ended.
     kill(second, SIGSTOP)
     #expect(hasJoined(hub, times: 3), "\(hub.program.standardError)")
     #expect(hub.program.standardError.contains("did not answer, and was stopped"))
@@ -133,7 +133,7 @@ import Testing
     broker.stop()
     let hub = hub(path: executable)
     #expect(hub.logs("is not reached"), "\(hub.program.standardError)")
-    // As a deployment does it, which may be another version, or none that runs here.
+    // A deployment replaces the file. The new version may differ, or may not run here at all.
     HubProcess.write("none", to: executable + ".part")
     #expect(rename(executable + ".part", executable) == 0)
     broker.start()
@@ -145,7 +145,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  /// As one does that an attacker has taken over.
+  /// The process behaves like one that an attacker has taken over.
   @Test(arguments: [#"printf '\377\377\377\377\003'"#, #"printf '\001\000\000\000\143'"#, "cat /dev/zero"])
   func `one that sends what is no report is not listened to`(command: String) throws {
     let folder = TemporaryFolder("taken-over")

@@ -15,7 +15,7 @@ final class Browser {
   private struct Nothing: Decodable {}
   struct LogEntry: Decodable { var message: String }
 
-  /// The driver does not answer, or with something else than requested.
+  /// An error for a driver that does not answer, or answers with something unexpected.
   struct Failure: Error {
     var command, answer: String
   }
@@ -24,21 +24,21 @@ final class Browser {
     driver = Program(
       ["--port=\(port)"], path: "/usr/bin/chromedriver", environment: ["TMPDIR=\(folder.path)"])
     let port = port
-    // A browser's first start reads it from the disk, which takes longer than all that follows.
+    // A browser's first start reads it from the disk, which takes longer than later starts.
     _ = eventually { SocketClient.isListening(port) }
     let options = """
       {"binary": "/usr/bin/chromium",
        "args": ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--no-proxy-server", "--window-size=1280,1000"]}
       """
     let logs = #"{"browser": "ALL", "performance": "ALL"}"#
-    // In place of half a minute: an audit of a page takes a busy machine longer.
+    // The default is half a minute, but on a busy machine the audit of a page takes longer.
     let limits = #"{"script": 240000, "pageLoad": 240000}"#
     let wanted = #"{"goog:chromeOptions": \#(options), "goog:loggingPrefs": \#(logs), "timeouts": \#(limits)}"#
     func begin() throws -> String {
       let made: Session = try call("POST", "/session", #"{"capabilities": {"alwaysMatch": \#(wanted)}}"#)
       return "/session/\(made.sessionId)"
     }
-    // Before a busy machine has the browser ready its driver may have given it up.
+    // On a busy machine the driver may give up before the browser is ready.
     do {
       session = try begin()
     } catch is Failure {
@@ -54,22 +54,22 @@ final class Browser {
 
   func open(_ address: String) throws { try command("/url", #"{"url": "\#(address)"}"#) }
 
-  /// The text that a JavaScript expression makes.
+  /// Returns the text that a JavaScript expression evaluates to.
   func text(_ expression: String) throws -> String {
     try call("POST", session + "/execute/sync", body(script: "return String(\(expression))"))
   }
 
-  /// Waits until a JavaScript expression makes this text.
+  /// Waits until a JavaScript expression evaluates to this text.
   func shows(_ text: String, at expression: String) throws -> Bool {
     try eventually { try self.text(expression) == text }
   }
 
-  /// The text that a JavaScript promise comes to.
+  /// Returns the text that a JavaScript promise resolves to.
   func awaitedText(_ promise: String) throws -> String {
     try call("POST", session + "/execute/async", body(script: "(\(promise)).then((x) => arguments[0](String(x)))"))
   }
 
-  /// Runs a script of whatever length.
+  /// Runs a script of any length.
   func run(_ script: String) throws { try command("/execute/sync", body(script: script)) }
 
   func developerTool(_ method: String, _ parameters: String) throws {
@@ -79,7 +79,7 @@ final class Browser {
   func minimize() throws { try command("/window/minimize", "{}") }
   func restore() throws { try command("/window/rect", #"{"width": 1280, "height": 1000}"#) }
 
-  /// A PNG file.
+  /// A screenshot as a PNG file.
   func screenshot() throws -> [UInt8] {
     let text: String = try call("GET", session + "/screenshot")
     return Data(base64Encoded: text).map(Array.init) ?? []
@@ -94,7 +94,7 @@ final class Browser {
   }
 
   private func command(_ path: String, _ body: String) throws {
-    // Most answer with null, which no type but this takes.
+    // Most commands answer with null, which only this type accepts.
     let _: Nothing? = try call("POST", session + path, body)
   }
 

@@ -3,18 +3,18 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Properties of the dashboard in every state.
+/// Properties that the dashboard has in every state.
 extension Browser {
   func prefer(scheme: String) throws {
     try developerTool(
       "Emulation.setEmulatedMedia", #"{"features": [{"name": "prefers-color-scheme", "value": "\#(scheme)"}]}"#)
   }
 
-  /// On a wall there is nobody to scroll, and nobody scrolls a phone sideways.
+  /// The page must not need scrolling: nobody scrolls a screen on a wall, or a phone sideways.
   ///
   /// - Parameters:
-  ///   - name: of the pictures that are kept, with `WIDTH` for the width
-  ///   - height: of a small screen on a desk
+  ///   - name: the name of the saved pictures, with `WIDTH` for the width
+  ///   - height: the height of a small desktop screen
   func expectNoScrolling(savingAs name: String, at height: Int = 1000) throws {
     for (width, height, isMobile) in [(1920, 1080, false), (1280, height, false), (390, 844, true)] {
       try developerTool(
@@ -37,7 +37,7 @@ extension Browser {
     #expect(try eventually { try text("document.getElementById('panel-\(name)').checkVisibility()") == "true" })
   }
 
-  /// Chooses something in the dashboard's settings, as a person does.
+  /// Changes one of the dashboard's settings like a user.
   func choose(_ name: String, _ value: String) throws {
     try run(
       """
@@ -60,7 +60,7 @@ extension Browser {
     #expect(try awaitedText("axe.run().then((r) => r.violations.map((v) => `${v.impact} ${v.id}`).join())") == "")
   }
 
-  /// Keeps a picture where the environment names a folder for them.
+  /// Saves a picture if the environment names a folder for pictures.
   func save(as name: String) {
     guard let folder = getenv("SENSORHUB_SCREENSHOTS").map({ String(cString: $0) }) else { return }
     mkdir(folder, 0o755)

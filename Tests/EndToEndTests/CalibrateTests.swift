@@ -9,7 +9,7 @@ struct CalibrateTests {
   private let temporary = TemporaryFolder("calibrate")
   private var folder: String { temporary.path }
 
-  /// Where these programs keep their calibrations.
+  /// The environment with the folder where these programs keep their calibrations.
   private var state: [String] { ["STATE_DIRECTORY=" + folder] }
   private var file: String { "\(folder)/calibration/simulated-i2c-68.json5" }
 
@@ -30,7 +30,8 @@ struct CalibrateTests {
     let devices = Program(["devices", "--json", "--socket", hub.socket])
     devices.wait()
     #expect(devices.standardOutput.contains(#""calibrations":{"gyro":{"ageSeconds":"#))
-    // While the hub runs it has the IMU, and does it. Its vehicle does not stand still for long enough for this.
+    // While a hub runs, it uses the IMU and does the calibration. Its vehicle does not stand still for long enough
+    // here.
     let second = Program(["calibrate", "mount", "--timeout", "2", "--socket", hub.socket], environment: state)
     #expect(second.wait() == 65)
     #expect(second.standardError.contains("% of what mount needs"), "\(second.standardError)")
@@ -77,7 +78,7 @@ struct CalibrateTests {
       let calibrate = Program(["calibrate", kind, "--socket", hub.socket], environment: state)
       #expect(calibrate.wait() == 0, "\(calibrate.standardError)")
       #expect(
-        calibrate.standardError.hasPrefix("SIMULATED: the hub's sensors are none, so this is practice; a simulated"),
+        calibrate.standardError.hasPrefix("SIMULATED: the hub's sensors are simulated, so this is practice; a"),
         "\(calibrate.standardError)")
       #expect(calibrate.standardOutput.contains("\(kind) calibrated: ±"), "\(calibrate.standardOutput)")
     }
@@ -93,7 +94,7 @@ struct CalibrateTests {
 
   @Test func `one calibration at a time, and Ctrl-C changes nothing`() {
     let nowhere = folder + "/nobody.sock"
-    // The simulated vehicle hardly ever stands: this one waits.
+    // The simulated vehicle hardly ever stands, so this calibration waits.
     let first = Program(["calibrate", "mount", "--socket", nowhere], environment: state)
     #expect(first.logs("0 %"))
     let second = Program(["calibrate", "gyro", "--socket", nowhere], environment: state)
@@ -107,7 +108,7 @@ struct CalibrateTests {
 
   @Test func `a magnetometer is listened to live, and a device goes by its name`() {
     let nowhere = folder + "/nobody.sock"
-    // The simulated vehicle does not turn over: some directions are all that is seen, and on a busy machine it takes a while to see them.
+    // The simulated vehicle does not turn over, so only some directions are seen. On a busy machine that takes a while.
     let mag = Program(["calibrate", "mag", "--timeout", "20", "--socket", nowhere], environment: state)
     #expect(mag.wait() == 65)
     #expect(mag.standardError.contains("% of what mag needs"), "\(mag.standardError)")

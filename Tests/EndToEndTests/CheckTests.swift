@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What `run` would leave out, `check` says before.
+/// `check` reports what `run` would leave out.
 @Suite(.timeLimit(.minutes(10))) struct CheckTests {
   private static let gps =
     "{ driver: \"nmea\", port: \"simulated/gps\", power: { switch: \"gpio\", chip: \"simulated\", line: \"gps-power\" } }"
@@ -110,7 +110,7 @@ import Testing
     let there = check(board, options: ["--device"])
     #expect(there.wait() == 65)
     #expect(there.standardError.contains("cannot be read from /nowhere/token"), "\(there.standardError)")
-    // One of its devices is here: so this is the board.
+    // One of the devices is here, so this is the board.
     let recognised = check(board.replacing("/dev/ttyUSB97", with: "/dev/null"))
     #expect(recognised.wait() == 65)
     #expect(recognised.standardError.contains("cannot be read from /nowhere/ca"), "\(recognised.standardError)")
@@ -159,7 +159,7 @@ import Testing
   @Test(arguments: [
     ("/dev/ttyAMA7", ["ttyAMA"]), ("/dev/serial0", ["ttyAMA", "ttyS"]),
     ("/dev/serial/by-path/nothing", ["ttyACM", "ttyUSB"]),
-    // Today the header's, tomorrow an adapter's.
+    // The link may lead to the header's port today and to an adapter's tomorrow.
     ("/dev/sensorhub/gps", ["ttyACM", "ttyAMA", "ttyS", "ttyUSB"]),
   ])
   func `the sandbox is told of each kind of port that a name may stand for`(_ port: String, _ kinds: [String]) {

@@ -4,7 +4,7 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// The time as Debian's chronyd gets it; it is not let near this machine's clock.
+/// The time that Debian's chronyd receives. chronyd may not change this machine's clock.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ChronyTests {
   private let temporary = TemporaryFolder("chrony")
   private var folder: String { temporary.path }

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Programs that know nothing of SensorHub, as Debian has them.
+/// Programs from Debian that know nothing of SensorHub.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ClientTests {
   private let gpsd = SocketClient.freePort()
   private let nmea = SocketClient.freePort()
@@ -58,7 +58,7 @@ import Testing
   ) {
     let (path, arguments) = client.command(gpsd)
     let program = Program(arguments, path: path)
-    // A program that has enough at once may have ended before the first look.
+    // A program that has enough data at once may end before the first look.
     #expect(eventually { hub.devicesNow["gps"].wakes == 1 && (isHeld(by: "gpsd") || !program.isRunning) })
     if client == .gpxlogger {
       #expect(program.prints("</trkpt>"), "\(program.standardOutput)")
@@ -122,7 +122,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  /// Debian's gpsd with the hub as its receiver: whether its clients get a line of each kind.
+  /// Runs Debian's gpsd with the hub as its receiver; returns whether its clients get a line of each kind.
   private func readWithGPSD(_ source: String, _ expected: (String) -> Bool...) {
     let port = SocketClient.freePort()
     let daemon = Program(["-N", "-n", "-S", "\(port)", source], path: "/usr/sbin/gpsd")

@@ -125,7 +125,7 @@ struct CommandTests {
     let chips = try json.lines.map { try JSONDecoder().decode(Chip.self, from: Data($0.utf8)) }
     #expect(chips.count == table.lines.count - 1)
     #expect(chips.first { $0.name == "mpu-6050" }?.addresses == [0x68, 0x69])
-    // A board file may use everything that is listed.
+    // A board file may use every listed chip.
     for chip in chips {
       let board = "{ name: 'x', devices: { a: { driver: '\(chip.name)', bus: '/dev/i2c-1' } } }"
       #expect(throws: Never.self) { try Board(json5: Array(board.utf8), file: "x") }
@@ -136,7 +136,7 @@ struct CommandTests {
     let terminal = TerminalSession("'\(Program.sensorhub)' chips; echo done; sleep 600", columns: 80, rows: 100)
     #expect(eventually { terminal.screen.contains("done") }, "\(terminal.screen)")
     let lines = terminal.screen.split(separator: "\n")
-    // A row that wraps would be two.
+    // A row that wraps would count as two.
     let count = Program(["chips", "--json"])
     #expect(count.wait() == 0)
     let rows = lines.drop { !$0.hasPrefix("driver ") }.dropFirst().prefix { !$0.hasPrefix("no room for ") }
@@ -155,7 +155,7 @@ struct CommandTests {
     let probe = Program(["probe", "--port", terminal.path, "--bus", "simulated/i2c", "--write", file])
     #expect(
       eventually {
-        // It listens only while it looks at this port.
+        // The command listens only while it looks at this port.
         terminal.writeNow(nmeaLine("GPRMC,120000,V,,,,,,,010126,,,N"))
         return !probe.isRunning
       })
@@ -206,12 +206,12 @@ struct CommandTests {
     #expect(program.standardError.contains("epochs=0\n  next: is it NMEA 0183"), "\(program.standardError)")
   }
 
-  /// As one on a Raspberry Pi's header does, until it is configured away: it takes it from the group dialout.
+  /// A login takes the tty from the group dialout, as on a Raspberry Pi's header until it is disabled there.
   @Test(.enabled(if: geteuid() == 0, "takes root, to give a tty to others"), arguments: ["tty", "root"])
   func `a port that a login has taken is named as that, and how to end it`(_ group: String) throws {
     let terminal = PseudoTerminal()
     let number = try #require(getgrnam(group)).pointee.gr_gid
-    // A login lets others write only, udev a serial port's group read as well.
+    // A login lets others only write; udev lets a serial port's group read as well.
     #expect(chown(terminal.path, 65534, number) == 0 && chmod(terminal.path, group == "tty" ? 0o620 : 0o660) == 0)
     // Root has rights that others lack.
     let ordinary = ["--clear-groups", "--bounding-set=-dac_override,-dac_read_search", "--regid", "65534"]

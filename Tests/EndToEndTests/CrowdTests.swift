@@ -3,11 +3,11 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Hundreds who come at once: more than a hub can let in at that moment.
+/// Hundreds of clients that connect at once, more than a hub can accept at that moment.
 @Suite(.timeLimit(.minutes(10))) struct CrowdTests {
   private static let size = 500
 
-  /// One who does not wait to be connected.
+  /// A client that does not wait for its connection.
   private final class Visitor {
     private let descriptor: Int32
     private var received: [UInt8] = []
@@ -47,7 +47,7 @@ import Testing
   }
 
   /// A stopped hub admits no client. A client that finds no room in the port's queue gets no answer, and tries again
-  /// after one, three and seven seconds, which no client of a crowd should need.
+  /// after one, three and seven seconds, which should not be necessary for any client here.
   @Test func `five hundred who come to each port at once all have room to wait in, and are served`() {
     Peer.allowCrowds()
     let ports = (0..<3).map { _ in SocketClient.freePort() }

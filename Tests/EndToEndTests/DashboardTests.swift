@@ -22,7 +22,7 @@ import Testing
 
   private func isLive() throws -> Bool { try eventually { try text(of: "mode") == "fused" } }
 
-  /// How many colours there are on a canvas: one that has not been drawn on has one.
+  /// Returns how many colours a canvas has. A canvas that was never drawn on has one.
   private func colours(on id: String) throws -> Int {
     Int(
       try browser.text(
@@ -36,7 +36,7 @@ import Testing
   @Test func `it shows the live state, and asks for nothing beyond this machine`() throws {
     #expect(try isLive())
     #expect(try eventually { try text(of: "lat").hasPrefix("52.51") && text(of: "lon").hasPrefix("13.37") })
-    // Satellites and devices come by themselves, after the first state.
+    // Satellites and devices follow after the first state.
     #expect(try eventually { try text(of: "used") == "8" })
     #expect(try browser.shows("2", at: "document.querySelectorAll('.device').length"))
     let before = try text(of: "lat")
@@ -77,7 +77,7 @@ import Testing
     try browser.expectAccessible()
     browser.save(as: "dashboard-failed-\(scheme)")
     #expect(failing.stop() == 0)
-    // What is not known to be so is not said, but that it is not known.
+    // The page says that a value is unknown, and not the old value.
     #expect(try eventually { try text(of: "banner").contains("hub: connection lost for ") })
     #expect(try !text(of: "banner").contains("imu"))
     #expect(try browser.text("document.title") == "⚠ connection lost · failing · SensorHub")
@@ -102,7 +102,7 @@ import Testing
     try browser.minimize()
     #expect(hub.comesToRest())
     try browser.restore()
-    // Until the first state of now the page shows that of before.
+    // The page shows the earlier state until the first new one.
     #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "tracking" } })
     #expect(try isLive())
     #expect(hub.devicesNow["gps"].wakes == 2)
@@ -116,7 +116,7 @@ import Testing
       #expect(try eventually { try text(of: id).hasSuffix(" old") }, "\(id)")
     }
     #expect(try eventually { try browser.text("document.querySelector('.power').textContent").hasPrefix("off") })
-    // To hide and show a paused page does not resume it.
+    // Hiding and showing a paused page does not resume it.
     try browser.minimize()
     try browser.restore()
     // Each button has one action, and names it for people who cannot see its context.
@@ -129,7 +129,7 @@ import Testing
     #expect(eventually { hub.devicesNow["gps"].holders == ["held for 127.0.0.1"] })
     #expect(hub.devicesNow["imu"].power == "off")
     let who = "document.querySelector('.who').textContent"
-    // Of the minute, however long it takes to look.
+    // The remaining time is of a minute, however long the look takes.
     let held = /Awake: held for 127\.0\.0\.1 \([1-5]?\d s left\)/
     #expect(try eventually { try browser.text(who).wholeMatch(of: held) != nil })
     #expect(try browser.text(names).hasPrefix("Hold GPS"))
@@ -156,7 +156,7 @@ import Testing
     func segments(_ file: String) -> [Substring] {
       file.split(separator: "<trkseg>").dropFirst().compactMap { $0.split(separator: "</trkseg>").first }
     }
-    // A pause, and on.
+    // The test pauses and resumes the page.
     try browser.run("document.getElementById('pause').click()")
     #expect(hub.comesToRest())
     let before = segments(try file())
@@ -191,7 +191,7 @@ import Testing
     #expect(hub.logs("dashboard on"))
     try browser.open("http://localhost:\(port)/")
     var second = 0
-    /// The receiver says one epoch after the other, until the page shows it.
+    /// The receiver sends one epoch after another until the page shows the fix.
     func shows(_ fix: String, hasFix: Bool, _ condition: (_ time: String) -> Bool) throws -> Bool {
       try eventually {
         second += 1
@@ -242,7 +242,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  /// A hub whose devices have long names, five of them.
+  /// A hub with five devices that have long names.
   private func fullHub(port: UInt16) throws -> HubProcess {
     let devices = """
       gps: { driver: "nmea", port: "simulated/gps", power: { switch: "gpio", chip: "simulated", line: "gps-power" } },
@@ -271,7 +271,7 @@ import Testing
       try browser.developerTool(
         "Emulation.setDeviceMetricsOverride",
         #"{"width": \#(width), "height": \#(height), "deviceScaleFactor": 1, "mobile": \#(isMobile)}"#)
-      // A phone makes the page as wide as what sticks out of it.
+      // On a phone, content that sticks out would make the page wider.
       #expect(try browser.shows("\(width)", at: "innerWidth"), "it has to be scrolled sideways")
       #expect(
         try browser.shows("true", at: "document.documentElement.scrollWidth <= innerWidth"), "\(width)")
@@ -308,7 +308,8 @@ import Testing
     #expect(next.stop() == 0)
   }
 
-  /// A hub that records, and has recorded: a track of the last hours, seen half an hour ago, and when the receiver was on.
+  /// A hub with a recorder and earlier recordings: a track of the last hours, seen half an hour ago, and the receiver's
+  /// times of activity.
   private func recordingHub(_ folder: RecordedDay, port: UInt16) throws -> HubProcess {
     try folder.write()
     let hub = HubProcess(
@@ -320,7 +321,7 @@ import Testing
   }
 
   @Test func `what was recorded is on the map, in the timeline and in files to take along`() throws {
-    // Without a recorder there is nothing to take along.
+    // Without a recorder there is nothing to download.
     #expect(try browser.text("document.getElementById('taking').hidden") == "true")
     let day = RecordedDay()
     let port = SocketClient.freePort()
@@ -332,10 +333,10 @@ import Testing
     let words = "\(life("gps"))?.getAttribute('aria-label')"
     #expect(try eventually { try browser.text(words).hasPrefix("gps: on for ") })
     #expect(try browser.text(words).contains(" of the last 24 hours, "))
-    // The earlier track, and the present position.
+    // The page shows the earlier track and the present position.
     #expect(try isLive())
     #expect(try eventually { try colours(on: "map") > 3 })
-    // It requests that after everything else.
+    // The page requests this after everything else.
     let hasAsked = try eventually {
       try browser.log("performance").contains {
         $0.message.contains("/history/track.gpx?from=") && $0.message.contains("&every=1&simplify=2")
@@ -377,11 +378,11 @@ import Testing
       "[...document.querySelectorAll('.power')].every((e) => e.textContent.startsWith('tracking'))"
     #expect(try browser.shows("true", at: areTracking))
     let isGrey = "getComputedStyle(document.getElementById('sky')).filter !== 'none'"
-    // A state that is held up on a busy machine makes it grey for a moment.
+    // A state that is delayed on a busy machine makes the page grey for a moment.
     #expect(try browser.shows("false", at: isGrey))
     hub.stop(SIGKILL)
     #expect(try eventually { try text(of: "mode") == "reconnecting" })
-    // At once, however seldom it comes.
+    // The age is shown at once, however rarely it changes.
     for id in ["position-age", "attitude-age", "sky-age"] { #expect(try text(of: id).hasSuffix(" old"), "\(id)") }
     #expect(try browser.text(isGrey) == "true")
     #expect(try eventually { try text(of: "devices-age").hasSuffix(" old") })
@@ -396,7 +397,7 @@ import Testing
     #expect(try browser.text(label).hasSuffix("; last tracking"))
     try browser.expectAccessible()
     browser.save(as: "dead-1280")
-    // And it comes back.
+    // The hub comes back.
     let next = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
     #expect(try isLive())
     #expect(try eventually { try browser.text(texts(".power")).hasPrefix("tracking · ") })
@@ -412,7 +413,7 @@ import Testing
     #expect(
       try browser.shows("Power of the last five minutes, partly unknown; now tracking", at: "\(canvas)?.ariaLabel"))
     #expect(try text(of: "devices-age") == "last five minutes; hatched: unknown")
-    // Left of the mark of four minutes ago, when this hub had not been started.
+    // The pixels are left of the mark of four minutes ago, when this hub had not been started.
     let colours = """
       (() => { const c = \(canvas);
         const d = c.getContext('2d').getImageData(0, 0, Math.floor(c.width * 0.15), c.height).data;
@@ -433,7 +434,7 @@ import Testing
     try browser.open(panel: "day")
     #expect(try browser.shows("2", at: "document.querySelectorAll('.life').length"))
     try browser.expectNoScrolling(savingAs: "history-WIDTH-\(scheme)", at: 800)
-    // With the list open, too; a key closes it, and leaves the focus where it was opened.
+    // The list can be open too. A key closes the panel and returns the focus to where it was.
     try browser.run("document.getElementById('recordings').open = true")
     #expect(try eventually { try browser.text("document.querySelectorAll('#segments a').length") != "0" })
     try browser.expectAccessible()

@@ -11,7 +11,7 @@ import Testing
     HubProcess(board: HubProcess.simulatedBoard("nmea: [\(entries)]"))
   }
 
-  /// Whole sentences, no more than a packet holds.
+  /// Whether a datagram has whole sentences, and no more than a packet holds.
   private func isWhole(_ datagram: String) -> Bool {
     datagram.hasPrefix("$") && datagram.hasSuffix("\r\n") && datagram.utf8.count <= 1400
   }
@@ -31,7 +31,7 @@ import Testing
         && ownDatagrams.joined().contains("$GPGSV,2,2,08,")
     }
     #expect(hasCome, "\(datagrams.suffix(3)) \(ownDatagrams.suffix(3)) \(hub.program.standardError)")
-    // An epoch's are in one.
+    // All sentences of an epoch are in one datagram.
     #expect((datagrams + ownDatagrams).allSatisfy(isWhole))
     #expect(datagrams.allSatisfy { $0.split(separator: "$GPRMC,").count <= 2 })
     #expect(ownDatagrams.allSatisfy { $0.split(separator: "\r\n").allSatisfy { $0.hasPrefix("$GPGSV,") } })

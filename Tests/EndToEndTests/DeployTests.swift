@@ -3,14 +3,14 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// What `deploy.sh` makes of a board before it touches it, with an ssh that says what boards say.
+/// The checks of a board that `deploy.sh` makes before it changes it, with an ssh that answers like boards do.
 @Suite(.timeLimit(.minutes(10)))
 final class DeployTests {
   private let temporary = TemporaryFolder("deploy")
   private var folder: String { temporary.path }
 
   init() {
-    // The first question asks for the kind of board; nothing may follow it here.
+    // The first question asks for the kind of board, and nothing may follow it here.
     HubProcess.write(
       """
       #!/bin/sh
@@ -25,7 +25,7 @@ final class DeployTests {
   }
 
   /// - Parameters:
-  ///   - model: empty for a machine without a device tree
+  ///   - model: the model; empty for a machine without a device tree
   ///   - current: the release in service, as `releases/ID`; empty for none
   private func deploy(
     _ arguments: [String], architecture: String = "arm64", kernel: String = "aarch64", release: String = "trixie",
@@ -35,7 +35,8 @@ final class DeployTests {
     let facts = ["1000", architecture, kernel, release, model, root, "", current]
     HubProcess.write(facts.joined(separator: "\n") + "\n", to: folder + "/facts")
     let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
-    // A name without a host, in case another ssh is used after all. Of two variables of a name bash takes the last.
+    // The name has no host, in case another ssh is used after all. Of two assignments to a variable, bash takes the
+    // last.
     let program = Program(
       [
         "PATH=\(folder):\(path)", "TMPDIR=\(temporary)", "bash", SharedData.packageFolder + "/deploy.sh",
@@ -92,7 +93,7 @@ final class DeployTests {
     let named = deploy(
       ["--dry-run", "--board", SharedData.packageFolder + "/boards/pc-usb.json5"], current: "releases/0123456789ab")
     #expect(named.standardOutput.contains("boards/pc-usb.json5;"), "\(named.standardOutput)")
-    // Whatever machine it is.
+    // The command works on any machine.
     #expect(deploy(["--dry-run"], model: "", current: "releases/0123456789ab").wait() == 0)
   }
 
@@ -160,7 +161,7 @@ final class DeployTests {
       """, to: folder + "/ssh")
     HubProcess.write("#!/bin/sh\necho >>\(folder)/asked\nexec \"$@\"\n", to: folder + "/sudo")
     chmod(folder + "/sudo", 0o755)
-    // The bytes that tell the processor stand in a comment: 0x3E is a PC's.
+    // The bytes that identify the processor are in a comment: 0x3E is a PC's.
     let program =
       "#!/bin/sh\n#       >\0\n[ \"$1 $2\" = \"probe --write\" ] && echo '{ name: \"found\" }' >\"$3\" "
       + "&& echo /dev/i2c-1: a chip && echo \"written to $3; next: sensorhub check $3\"\n"
@@ -216,7 +217,7 @@ final class DeployTests {
   }
 
   @Test func `an executable for another processor is refused before anything is copied`() {
-    // As those of a Raspberry Pi begin, and those of a PC.
+    // The executables begin like those for a Raspberry Pi and for a PC.
     for (machine, architecture, other) in [(0xB7, "arm64", "amd64"), (0x3E, "amd64", "arm64")]
       as [(UInt8, String, String)]
     {

@@ -32,7 +32,7 @@ import Testing
       }
     }
     #expect(check("/var/lib/a b/%h", ["--device-policy"]).lines.last == "ReadWritePaths=\"-/var/lib/a b/%%h\"")
-    // It is said what will be written, before it is.
+    // The command says what it will write before it does.
     let said = check("/var/lib/a b/%h", [])
     #expect(said.standardOutput.contains("\n    ReadWritePaths=\"-/var/lib/a b/%%h\"\n"), "\(said.standardOutput)")
     for path in ["/", "/var/../etc"] {
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  /// The words of a setting as systemd.syntax(7) has them, specifiers and all.
+  /// Splits a setting into words by the rules of systemd.syntax(7), including specifiers.
   private static func words(_ setting: Substring) -> [String] {
     var words: [String] = []
     var word: String?
@@ -95,7 +95,7 @@ import Testing
         word = nil
       } else {
         percents = scalar == "%" ? percents + 1 : 0
-        // The second of two.
+        // This is the second of two percent signs.
         if percents == 2 { percents = 0 } else { word = (word ?? "") + String(scalar) }
       }
     }

@@ -35,7 +35,7 @@ struct ExportTests {
     return try JSONDecoder().decode(Feature.self, from: Data(text.utf8))
   }
 
-  /// A table's rows of cells, the heading among them.
+  /// The cells of a table by row, including the heading.
   private func rows(_ text: String) -> [[Substring]] {
     text.split(whereSeparator: \.isNewline).map { $0.split(separator: ",", omittingEmptySubsequences: false) }
   }
@@ -65,7 +65,7 @@ struct ExportTests {
     #expect(feature.properties.times.map(\.count) == [60, 60, 30])
     #expect(feature.properties.sigmas.map(\.count) == [60, 60, 30])
     #expect(feature.properties.name == "Boat & <Co>")
-    // Longitude, latitude, height above the ellipsoid.
+    // The coordinates are longitude, latitude and height above the ellipsoid.
     let first = try #require(feature.geometry.coordinates.first?.first)
     #expect(first == [8, 47, 448])
     let table = rows(export([path, "--format", "csv"]).standardOutput)
@@ -98,7 +98,7 @@ struct ExportTests {
       table[1].joined(separator: ",")
         == "2026-11-22T10:00:00.000Z,fused,47.000000000,8.000000000,400.125,1.500,2.500,22.000,4.00,0.500,,,,,"
         + "96500.00,21.50,,,,0.000")
-    // The second state has no other position.
+    // The second state has no new position.
     #expect(table[2].joined(separator: ",").hasPrefix("2026-11-22T10:00:00.500Z,fused,,,,,,22.000,"))
   }
 
@@ -155,7 +155,7 @@ struct ExportTests {
     let gpsbabel = Program(
       ["-t", "-i", format, "-f", output, "-o", "unicsv", "-F", "-"], path: "/usr/bin/gpsbabel")
     #expect(gpsbabel.wait() == 0, "\(gpsbabel.standardError)")
-    // Its lines end as the RFC wants; the first is the header.
+    // The lines end as the RFC requires, and the first one is the header.
     let lines = gpsbabel.standardOutput.split(whereSeparator: \.isNewline)
     #expect(lines.count == 151, "\(lines.prefix(3))")
   }
@@ -188,7 +188,7 @@ struct ExportTests {
     let path = try drive.write(seconds: 0..<60)
     let taken = times(export([path, "--format", "gpx", "--every", "10"]).standardOutput)
     #expect(taken == (0..<6).map { "2026-11-22T10:00:\($0)0.000Z" })
-    // Rows are as many, and all have the position.
+    // There are as many rows, and all have a position.
     let table = rows(export([path, "--format", "csv", "--every", "10"]).standardOutput).dropFirst()
     #expect(table.count == 6 && table.allSatisfy { !$0[2].isEmpty })
   }
@@ -209,7 +209,7 @@ struct ExportTests {
       }
     }
     #expect(worst <= tolerance * 1.001, "\(worst)")
-    // It is made use of: nothing is kept for nothing.
+    // The tolerance is used: without need, no point is kept.
     #expect(worst > tolerance / 20, "\(worst)")
   }
 
@@ -258,13 +258,13 @@ struct ExportTests {
     let reader = try MCAPReader(path: output)
     try reader.check()
     #expect(reader.damage == nil && reader.isIndexed)
-    // Two states and a piece of the receiver's a second.
+    // Each second has two states and one piece of the receiver's output.
     #expect(reader.summary.statistics?.messageCount == 60)
     #expect(reader.summary.channels.values.map(\.topic).sorted() == ["/receiver/gps/raw", "/state"])
     #expect(reader.summary.schemas.values.map(\.name) == ["sensorhub.State"])
     #expect(reader.summary.metadata.map(\.name).sorted() == ["board", "sensorhub"])
     #expect(reader.summary.statistics?.startTimeNanoseconds == RecordedDrive.start + 30_000_000_000)
-    // It has the contents of the two.
+    // The file has the contents of both recordings.
     let again = times(export([output, "--format", "gpx"]).standardOutput)
     #expect(again.count == 20 && again.first == "2026-11-22T10:00:30.000Z")
   }
@@ -365,7 +365,7 @@ struct ExportTests {
     let refused = export([path, "--format", "gpx", "--output", output], expecting: 66)
     #expect(refused.standardError.contains("replace it with --force"))
     #expect(try Files.bytes(of: output) == Array("mine".utf8))
-    // One that fails has replaced nothing.
+    // A failed export has replaced nothing.
     _ = export([path, "--format", "gpx", "--from", "11:00", "--output", output, "--force"], expecting: 65)
     #expect(try Files.bytes(of: output) == Array("mine".utf8))
     _ = export([path, "--format", "gpx", "--output", output, "--force"])
@@ -379,7 +379,7 @@ struct ExportTests {
       #expect(lost.standardError.contains("'\(path)' is the file that is being read\n  next: name another file"))
     }
     #expect(try Files.bytes(of: path) == bytes)
-    // The source itself may be replaced: it is read to its end before.
+    // The source itself may be replaced, because it is read to its end first.
     _ = export([path, "--format", "mcap", "--output", path, "--force"])
     #expect(times(export([path, "--format", "gpx"]).standardOutput).count == 150)
   }
@@ -434,7 +434,7 @@ struct ExportTests {
     #expect(second.clockCorrectionSeconds == 3600 && second.from == "2026-11-22T10:01:40.000Z")
     #expect(second.channels.first { $0.topic == "/state" }?.pauses == 1)
     #expect(second.channels.first { $0.topic == "/receiver/gps/raw" }?.pauses == 0)
-    // Power comes when it comes.
+    // Power messages have no fixed rate.
     let power = try #require(second.channels.first { $0.topic == "/power" })
     #expect(power.messages == 1 && power.pauses == nil)
     #expect(contents.all.messages == 240 + 211)

@@ -186,7 +186,7 @@ struct FailureTests {
     let watch = hub.watch([])
     #expect(watch.prints(" s: there is no serial port \(link)"))
     let since = { (body: String) -> String? in body.firstMatch(of: /"forSeconds":(\d+)\.\d,?"?\}\]/).map { "\($0.1)" } }
-    // Tries come each second at most.
+    // The hub tries at most once a second.
     #expect(
       eventually { since(HTTPAnswer(port, "GET", "/devices").body).flatMap(Int.init).map { $0 >= 3 } ?? false },
       "\(HTTPAnswer(port, "GET", "/devices").body)")

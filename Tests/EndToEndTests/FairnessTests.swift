@@ -4,7 +4,7 @@ import MonotonicTime
 import TestSupport
 import Testing
 
-/// What one client can take from the others: nothing.
+/// What one client can take away from the others, which is nothing.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct FairnessTests {
   private let gpsd = SocketClient.freePort()
   private let nmea = SocketClient.freePort()
@@ -35,7 +35,7 @@ import Testing
     let devices = Program(["devices", "--verbose", "--socket", hub.socket])
     #expect(devices.wait() == 0, "\(devices.standardError)")
     #expect(devices.standardOutput.contains("held by  no client"))
-    // Another machine, the same one, and another port.
+    // The others connect from another machine, from the same one, and to another port.
     let others = [Peer(gpsd), Peer(gpsd, from: [127, 0, 0, 2])]
     for client in others { client.send(FairnessTests.watch) }
     let plotter = Peer(nmea, from: [127, 0, 0, 2])
@@ -48,7 +48,7 @@ import Testing
     // The log is written a moment later.
     #expect(eventually { !lines(hub.program.standardError, "refused").isEmpty })
     let written = lines(hub.program.standardError, "refused").count
-    // One in a minute, and one that sums up the others when it is over.
+    // There is one line each minute, and one that sums up the others at its end.
     let minutes = Int((MonotonicClock().now - begun) / Duration.seconds(60))
     #expect(written <= 1 + 2 * minutes, "\(hub.program.standardError.suffix(2000))")
     #expect(hub.stop() == 0)
@@ -91,7 +91,7 @@ import Testing
     let hub = HubProcess(board: board)
     let crowd = (0..<300).map { _ in SocketClient.connect(path: hub.socket) }
     defer { for descriptor in crowd { close(descriptor) } }
-    // Connections beyond its share are told so, and closed.
+    // Connections beyond the client's share are told so, and closed.
     let last = SocketClient(path: hub.socket)
     #expect(eventually { !last.isOpen })
     #expect(last.text.hasPrefix("{\"class\":\"ERROR\",\"message\":\""), "\(last.text)")
@@ -123,11 +123,11 @@ import Testing
     }
     let written = lines(hub.program.standardError, " gps: ").count - before
     let answers = restless.text.split(separator: "\"class\":\"WATCH\"").count - 1
-    // Twelve in ten seconds, and one that sums up the others.
+    // There are twelve lines in ten seconds, and one that sums up the others.
     let elapsed = MonotonicClock().now - begun
     let windows = Int(elapsed / Duration.seconds(10)) + 2
     #expect(written < 14 * windows, "\(written) lines about the receiver, \(answers) changes")
-    // Some at once, and then four a second.
+    // Some requests are answered at once, and then four a second.
     #expect(answers < 200 + Int(elapsed / Duration.milliseconds(200)), "\(answers) changes in \(elapsed)")
     #expect(hub.logs(" more within 10 s, now "))
     // A client that leaves is removed at once, whatever its pending requests.

@@ -26,7 +26,7 @@ import Testing
     hub.program.send(SIGHUP)
   }
 
-  /// All that is said of the fences, on one look.
+  /// Returns everything that the page says about the fences.
   private func fences() throws -> String { try browser.text("document.getElementById('fences').innerText") }
 
   private func attribute(_ name: String, of id: String) throws -> String {
@@ -37,7 +37,7 @@ import Testing
     try browser.text("document.querySelector('\(selector)').checkVisibility()") == "true"
   }
 
-  /// How many dots of the map have a colour of the style.
+  /// Returns how many pixels of the map have a colour of the style.
   private func dots(_ colour: String) throws -> Int {
     Int(
       try browser.text(
@@ -57,9 +57,9 @@ import Testing
   private func metric(_ line: String) -> Bool { HTTPAnswer(port, "GET", "/metrics").body.contains("\(line)\n") }
 
   @Test func `who leaves is seen in the list and on the map, also while the page keeps nothing awake`() throws {
-    // Where the vehicle sets off, which takes it 100 m away.
+    // The fence is where the vehicle starts. The vehicle drives 100 m away from there.
     let hub = try open("start: { circle: [52.5163, 13.3777, 50], grace: 2, speed: 20 }")
-    // If the page was open too late for the beginning, the vehicle comes again once in 70 s.
+    // If the page opened too late for the start, the vehicle returns every 70 s.
     let isInside = try eventually(within: .seconds(240)) {
       let text = try fences()
       return try text.hasPrefix("start\n") && text.contains("inside · ") && text.contains(" m within the edge, ±")
@@ -68,7 +68,7 @@ import Testing
     }
     let atFirst = try fences()
     #expect(isInside, "\(atFirst)")
-    // To look at it is no reason to have anything awake.
+    // Looking at a fence does not keep any device awake.
     try browser.run("document.getElementById('pause').click()")
     #expect(hub.shows("imu", "off"))
     let hasLeft = try eventually(within: .seconds(240)) {
@@ -84,9 +84,9 @@ import Testing
     #expect(hub.devicesNow["imu"].wakes == 1)
     #expect(hub.devicesNow["gps"].holders.allSatisfy { $0 == "fence start (position)" })
     let log = try browser.log("browser")
-    // The frequent counting of dots is caused by this test.
+    // The warning comes from this test, which reads pixels frequently.
     #expect(log.allSatisfy { $0.message.contains("willReadFrequently") }, "\(log)")
-    // Earlier findings are not shown as present ones.
+    // The page does not show earlier findings as present ones.
     hub.stop(SIGKILL)
     #expect(try eventually { try fences().contains("was ") })
     #expect(try fences().contains("The hub does not say when the next fix is due."))
@@ -101,7 +101,7 @@ import Testing
     #expect(try !isVisible(".fences") && fences() == "")
     #expect(try !attribute("aria-label", of: "map").contains("fence"))
     #expect(!HTTPAnswer(port, "GET", "/metrics").body.contains("sensorhub_fence_"))
-    // A corner of a town far away, and others.
+    // The fence is a corner of a town far away.
     let town = "town: { polygon: [[52.6, 13.5], [52.6, 13.51], [52.61, 13.5]] }"
     serve(town, on: hub)
     let isOutside = try eventually {

@@ -3,7 +3,7 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// Fences of a hub whose vehicle drives a figure of eight about the place that they are about.
+/// Fences of a hub whose vehicle drives a figure of eight around their centre.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct FenceTests {
   private let http = SocketClient.freePort()
 
@@ -11,7 +11,8 @@ import Testing
     HubProcess.simulatedBoard("http: { port: \(http) }, fences: { \(fences) }\(more)")
   }
 
-  /// 50 m about the place where the vehicle sets off, which takes it 100 m away, and where it stops for ten seconds a lap.
+  /// A fence of 50 m around the place where the vehicle starts. The vehicle drives 100 m away and stops there for ten
+  /// seconds a lap.
   private static let start = "start: { circle: [52.5163, 13.3777, 50], grace: 2, speed: 20 }"
 
   private func request(_ path: String) -> SocketClient {
@@ -25,7 +26,7 @@ import Testing
     #expect(hub.logs("dashboard on"))
     let client = request("/events?only=fence")
     #expect(client.receives(#"event: fence"#))
-    // Once in 70 s, where the first fix comes too late for the beginning.
+    // The vehicle returns every 70 s, in case the first fix comes too late for the start.
     #expect(
       eventually(within: .seconds(240)) { client.text.contains(#"{"class":"FENCE","name":"start","state":"inside","#) },
       "\(client.text)")
@@ -39,7 +40,7 @@ import Testing
         }, "\(client.text)")
       #expect(hub.logs(line), "\(hub.program.standardError)")
     }
-    // No states, and no wake for an observer; only the fence holds the receiver.
+    // The client gets no states and wakes nothing as an observer. Only the fence holds the receiver.
     #expect(!client.text.contains(#""class":"STATE""#))
     #expect(hub.devicesNow["imu"].wakes == 0)
     #expect(hub.devicesNow["gps"].holders.allSatisfy { $0 == "fence start (position)" })
@@ -85,7 +86,7 @@ import Testing
 
   @Test func `what has left between two runs is noticed, and the broker has it`() {
     let broker = Broker()
-    // Where the vehicle comes once a lap and stays nowhere near.
+    // The vehicle passes this place once a lap and never stops near it.
     let fence = "spot: { circle: [52.51, 13.37, 50], speed: 20 }"
     let folder = TemporaryFolder("fence-state")
     let mqtt = ", mqtt: { broker: \"\(broker.address)\", hub: \"boat\" }"
@@ -97,7 +98,7 @@ import Testing
     let file = "\(folder.path)/fences.json"
     #expect(eventually { text(file).contains(#""isInside":false"#) }, "\(text(file))")
     #expect(first.stop() == 0)
-    // As if it had been inside.
+    // The stored state says that the board was inside.
     HubProcess.write(text(file).replacing(#""isInside":false"#, with: #""isInside":true"#), to: file)
     let second = run()
     #expect(
@@ -159,7 +160,7 @@ import Testing
 }
 
 extension String {
-  /// How often something stands in it.
+  /// How often a text occurs in this one.
   fileprivate func components(of text: String) -> Int {
     var (count, rest) = (0, self[...])
     while let range = rest.firstRange(of: text) {

@@ -4,20 +4,20 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The client that Home Assistant has (gps3 0.33.3): it looks whether anything waits, keeps the first line of that and
-/// throws the rest away, again at once while there is more, and looks again 0.2 s after there was nothing.
+/// Imitates the client in Home Assistant (gps3 0.33.3). It checks whether data waits, keeps the first line and
+/// throws the rest away. It repeats this at once while there is more, and checks again 0.2 s after there was nothing.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct FirstLineClientTests {
   private static let interval = 0.2
-  /// What Python reads at once.
+  /// The number of bytes that Python reads at once.
   private static let chunk = 8192
 
   private final class Client {
     let descriptor: Int32
     var nextLook: Double
     var looks = 0
-    /// Those at more than one epoch: they came late.
+    /// The number of looks that found more than one epoch, so they came late.
     var lateLooks = 0
-    /// After how many looks at something it first had a position, and satellites.
+    /// The number of looks with data until the first position, and until the first satellites.
     var position: Int?
     var satellites: Int?
     var wrongPositions = 0
@@ -31,7 +31,7 @@ import Testing
 
     deinit { close(descriptor) }
 
-    /// Counts where something waits: how long that takes is the machine's doing as well.
+    /// Counts only looks that find data, because the time until then depends on the machine as well.
     func look() {
       var bytes = [UInt8](repeating: 0, count: FirstLineClientTests.chunk)
       var waited: [UInt8] = []
@@ -40,7 +40,8 @@ import Testing
         waited += bytes[..<count]
         let line = bytes[..<count].prefix { $0 != UInt8(ascii: "\n") }
         guard let report = try? JSONDecoder().decode(GPSDTruthTests.Report.self, from: Data(line)) else { continue }
-        // One attribute for every class that has a member of that name: a GST's metres would be taken for degrees.
+        // The client has one attribute for all classes with a member of that name, so it would take a GST's metres for
+        // degrees.
         if let latitude = report.lat {
           if abs(latitude - 52.516) > 0.1 { wrongPositions += 1 } else { position = position ?? looks }
         }
@@ -67,7 +68,7 @@ import Testing
     let other = SocketClient(port: port)
     other.send("?WATCH={\"enable\":true,\"json\":true};")
     #expect(other.receives("\"mode\":3"))
-    // Twenty that look at as many different moments between two epochs.
+    // Twenty clients look at different moments between two epochs.
     let start = now()
     let clients = (0..<20).map { Client(port: port, nextLook: start + FirstLineClientTests.interval * Double($0) / 20) }
     let isDone = eventually(within: .seconds(240)) {

@@ -3,7 +3,7 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// Permissions at a broker with access control, and proofs of identity.
+/// Permissions and authentication at a broker with access control.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct FleetAccessTests {
   private static func run(_ path: String, _ arguments: [String]) {
     let program = Program(arguments, path: path)
@@ -39,7 +39,7 @@ import Testing
     #expect(watch.wait() == 0, "\(watch.standardError)")
     #expect(hub.comesToRest())
     #expect(hub.devicesNow["imu"].wakes == 1)
-    // A viewer asks for nothing in another's name, and takes nothing of another's back.
+    // A viewer can neither make requests in another's name nor cancel another's requests.
     broker.publish(
       "sensorhub/boat/interest/homeassistant/position", "{}", ["-u", "homeassistant", "-P", "of homeassistant"])
     #expect(eventually { hub.devicesNow["gps"].holders == ["mqtt homeassistant 1 Hz (position)"] })
@@ -53,13 +53,13 @@ import Testing
     #expect(hub.shows("imu", "tracking"))
     #expect(hub.devicesNow["imu"].holders == ["mqtt viewer/phone 1 Hz (attitude)"])
     #expect(hub.devicesNow["gps"].holders == ["mqtt homeassistant 1 Hz (position)"])
-    // A viewer says nothing in a hub's name, and one hub nothing in another's.
+    // A viewer cannot publish in a hub's name, nor one hub in another's.
     #expect(eventually { broker.retained("sensorhub/boat/last") != nil })
     broker.publish("sensorhub/boat/status", "forged")
     broker.publish("sensorhub/boat/last", "forged", ["-u", "ship", "-P", "of ship"])
     #expect(broker.retained("sensorhub/boat/status") == "online")
     #expect(broker.retained("sensorhub/boat/last")?.contains("\"class\":\"STATE\"") == true)
-    // One that has forgotten its password is told so, and asks for nothing any more.
+    // A client with a wrong password gets an error, and makes no further requests.
     HubProcess.write("forgotten\n", to: broker.folder + "/viewer")
     let stranger = Program(["fleet", address, "--password-file", "\(broker.folder)/viewer"])
     #expect(stranger.wait() == 69)
@@ -131,7 +131,7 @@ import Testing
       "\(hub.program.standardError)")
     // A board without a clock meets certificates that are not valid yet.
     #expect(hub.program.standardError.contains("which is today by this board's clock"))
-    // An authority that is renewed counts with the next attempt, as a certificate of the hub's does.
+    // A renewed authority is used at the next attempt, like a renewed certificate of the hub.
     HubProcess.write((try? Files.bytes(of: broker.folder + "/ours.crt")) ?? [], to: broker.folder + "/theirs.crt")
     #expect(
       hub.logs("joined \(address) as 'boat'"), "\(hub.program.standardError)")

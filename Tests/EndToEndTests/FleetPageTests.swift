@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The page of all hubs at a broker: each sleeps until it is opened there, and again once no page has it open.
+/// The page of all hubs at a broker: each hub sleeps unless a page has it open.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct FleetPageTests {
   private let broker = Broker()
   private let port = SocketClient.freePort()
@@ -53,7 +53,7 @@ import Testing
     #expect(holders.count == 1 && holders.allSatisfy { $0.hasPrefix("mqtt fleet-") }, "\(holders)")
     #expect(holders.allSatisfy { $0.hasSuffix(" 1 Hz (position, motion)") }, "\(holders)")
     #expect(boat.devicesNow["imu"].wakes == 0)
-    // A second page that opens it is no second viewer for the hub, which is awake until the last has left.
+    // A second page with the same hub is no second viewer for it. The hub is awake until the last page has left.
     let other = open("boat,ship")
     #expect(other.receives(#"{"hub":"boat""#) && other.receives(#"{"hub":"ship""#))
     #expect(boat.devicesNow["gps"].holders == holders)
@@ -62,7 +62,7 @@ import Testing
     other.leave()
     #expect(eventually { boat.isOff && ship.isOff })
     #expect(boat.devicesNow["gps"].wakes == 1 && ship.devicesNow["gps"].wakes == 1)
-    // A sleeping hub causes no news.
+    // A sleeping hub sends nothing new.
     var news = ""
     #expect(
       eventually {
@@ -87,7 +87,7 @@ import Testing
     #expect(eventually { fleet()?.hubs.count == names.count })
     let first = open(names.joined(separator: ","))
     #expect(eventually { names.allSatisfy { broker.retained("sensorhub/\($0)/interest/+/state") != nil } })
-    // Each says something once.
+    // Each hub publishes something once.
     for name in names {
       broker.publish(
         "sensorhub/\(name)/state", #"{"class":"STATE","mode":"none","monotonic":9.0}"#, retained: false)
@@ -119,7 +119,7 @@ import Testing
     broker.publish("sensorhub/<b>/status", "online")
     broker.publish("sensorhub/ghost/last", #"{"class":"STATE","#)
     broker.publish("sensorhub/ship/status", "online")
-    // JSON to some, which would spoil that of all.
+    // Some parsers accept this as JSON; it would make the whole event invalid.
     broker.publish("sensorhub/ghost/health", #"{"x":"\q"}"#)
     broker.publish("sensorhub/ghost/devices", #"{"devices":[],"devices":5}"#)
     broker.publish("sensorhub/boat/last", #"{"class":"STATE","mode":"none","monotonic":9.0}"#)
@@ -141,7 +141,7 @@ import Testing
       #expect(answer.status == status && answer.body.contains(message), "\(path): \(answer.head) \(answer.body)")
     }
     #expect(boat.devicesNow.devices.allSatisfy { $0.wakes == 0 })
-    // One that has gone is missed.
+    // A hub that has gone is shown as missing.
     broker.publish("sensorhub/ship/status", "")
     #expect(isListed("ship", as: "gone"))
     page.send(SIGTERM)
@@ -163,7 +163,7 @@ import Testing
 
   @Test func `in a browser hubs are on a list and a map, and opening one wakes that one`() throws {
     let (boat, ship) = (hub("boat"), hub("ship"))
-    // Where it was when it was last heard of.
+    // The page shows the position where the hub was last heard of.
     let position = #"{"lat":52.53,"lon":13.4,"age":3.0,"source":"gps"}"#
     broker.publish(
       "sensorhub/buoy/last",
@@ -186,7 +186,7 @@ import Testing
     try click("Open boat")
     #expect(try eventually { try word("boat") == "live" })
     #expect(boat.devicesNow["gps"].holders.count == 1 && ship.devicesNow["gps"].wakes == 0)
-    // A second one without a gap for the first.
+    // A second hub is opened without a gap for the first.
     try click("Open ship")
     #expect(try eventually { try word("ship") == "live" && word("boat") == "live" })
     let map = "document.getElementById('map').ariaLabel"
@@ -196,7 +196,7 @@ import Testing
     try browser.minimize()
     #expect(boat.comesToRest())
     try browser.restore()
-    // A page that was hidden has said so all the while.
+    // The hidden page has reported its state throughout.
     #expect(eventually { boat.devicesNow["gps"].wakes == 2 })
     #expect(try eventually { try word("boat") == "live" })
     for scheme in ["light", "dark"] {
@@ -226,7 +226,7 @@ import Testing
       ("buoy/status", "online"), ("buoy/fences", fences),
       ("buoy/health", #"{"class":"HEALTH","board":"b","page":"http://buoy.example:8080/"}"#),
       ("blind/status", "online"), ("blind/fences", #"{"fences":{"anchor":{"state":"unknown","event":"lost"}}}"#),
-      // Anybody may write there.
+      // Anybody may write to these topics.
       ("liar/status", "online"), ("liar/fences", #"{"fences":{"anchor":7}}"#),
       ("liar/health", #"{"class":"HEALTH","page":"javascript:alert(1)"}"#),
     ] {
@@ -256,7 +256,7 @@ import Testing
     #expect(try browser.shows("true", at: "document.getElementById('count').textContent.endsWith(' 2 in trouble')"))
     let links = "[...document.querySelectorAll('.page:not([hidden])')].map((e) => e.href).join()"
     #expect(try browser.shows("http://buoy.example:8080/", at: links))
-    // A name opens its hub, as its button does.
+    // A click on the name opens the hub, like its button.
     try browser.run("document.querySelector('.hub h3').click()")
     #expect(try eventually { try browser.text("document.querySelector('.hub button').textContent") == "Close" })
     try browser.expectAccessible()

@@ -22,7 +22,7 @@ import Testing
     hub.logs("joined \(broker.address) as 'boat'")
   }
 
-  /// A viewer whose interest goes with it.
+  /// A viewer whose request ends with its connection.
   private func viewer(_ name: String, _ stream: String, _ interest: String, of topic: String) -> Program {
     let topics = "\(FleetTests.interest)/\(name)/\(stream)"
     let listener = broker.listen([topic], ["--will-topic", topics, "--will-retain", "--will-qos", "1"])
@@ -52,7 +52,7 @@ import Testing
     #expect(eventually { values(phone).contains { $0.position != nil } })
     #expect(hub.devicesNow["gps"].holders == ["mqtt phone 2 Hz (position)"])
     #expect(hub.devicesNow["imu"].wakes == 0)
-    // Another one, of another part.
+    // Another viewer requests another part.
     let level = viewer("level", "state", #"{"rateHz": 20, "parts": ["attitude"]}"#, of: "sensorhub/boat/state")
     #expect(eventually { values(level).contains { $0.attitude != nil } })
     #expect(values(phone).allSatisfy { $0.attitude == nil })
@@ -65,7 +65,7 @@ import Testing
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 1 })
     #expect(broker.retained("sensorhub/boat/status") == "online")
     #expect(hub.stop() == 0)
-    // By its own last message, or by the broker's, if that is late.
+    // The message is the hub's own last one, or the broker's if that is late.
     #expect(broker.retains("offline", on: "sensorhub/boat/status"))
   }
 
@@ -128,7 +128,7 @@ import Testing
     let rest = hub.devicesNow
     #expect(rest["gps"].wakes == 1 && rest["imu"].wakes == 0)
     #expect(devices().contains("for mqtt watch-") && devices().contains("every 168 h 00 min, to 100 m: woken"))
-    // Another viewer's fixes are that one's, and its states too.
+    // Another viewer's fixes and states do not reach this one.
     broker.publish("\(FleetTests.interest)/other/state", #"{"rateHz": 0, "every": 1}"#)
     #expect(eventually { listener.standardOutput.ranges(of: #""viewer":"other""#).count >= 2 })
     broker.publish("\(FleetTests.interest)/other/state", #"{"parts": ["attitude"]}"#)
@@ -142,7 +142,7 @@ import Testing
     broker.publish("sensorhub/old/status", "online")
     broker.publish("sensorhub/old/devices", try #require(broker.retained("sensorhub/boat/devices")))
     let vain = Program(["watch", "--every", "60", "\(broker.address)/old"])
-    #expect(vain.logs("old has not taken the wish"), "\(vain.standardError)")
+    #expect(vain.logs("old has not accepted the request"), "\(vain.standardError)")
     #expect(broker.retained("sensorhub/old/interest/+/state")?.contains(#""rateHz": 0, "every": 60.0"#) == true)
     vain.send(SIGKILL)
     #expect(hub.stop() == 0)
@@ -165,12 +165,12 @@ import Testing
       let before = Set(numbers()).count
       #expect(eventually { Set(numbers()).count > before + 20 }, "\(hub.program.standardError)")
     }
-    // Each at least once, with any others between; in order if it is counted once.
+    // Each number comes at least once, with others between them, and in order if it comes once.
     let all = numbers()
     let last = all.max() ?? 0
     #expect(eventually { Set(numbers()).isSuperset(of: 1...last) }, "\(Set(1...last).subtracting(numbers()).sorted())")
     #expect(hub.devicesNow["imu"].wakes == 1)
-    // It goes on until it is taken back.
+    // The request lasts until it is cancelled.
     broker.publish("\(FleetTests.interest)/logger/attitude", "")
     #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
@@ -188,7 +188,7 @@ import Testing
     // come back later. If one restart costs a power cycle, all of them do.
     let costsNothing = (0..<5).contains { _ in
       let (known, wakes) = (losses(), hub.devicesNow["imu"].wakes)
-      // It says in the name of all its clients that they have gone.
+      // The process reports that all its clients have gone.
       broker.stop()
       #expect(eventually { losses() > known })
       broker.start()
@@ -209,10 +209,10 @@ import Testing
     #expect(hub.shows("imu", "tracking"))
     broker.stop()
     #expect(hub.comesToRest())
-    // It has it from the broker again, which has kept it.
+    // The hub gets the request from the broker again, which kept it.
     broker.start()
     #expect(hub.shows("imu", "tracking"))
-    // A request that is ended in the meantime is over.
+    // A request that was cancelled in the meantime has ended.
     let holders = hub.devicesNow["imu"].holders
     #expect(holders == ["mqtt phone 1 Hz (attitude)"])
     broker.publish("\(FleetTests.interest)/phone/attitude", #"{"rateHz": 0}"#)
@@ -227,7 +227,7 @@ import Testing
     #expect(eventually { hub.devicesNow["imu"].wakes == 1 })
     #expect(hub.comesToRest())
     #expect(broker.retains(nil, on: "\(FleetTests.interest)/a/attitude"))
-    // A broker counts whole seconds: of one there may be nothing left when it comes to the hub.
+    // A broker counts whole seconds, so of one second nothing may be left when the message reaches the hub.
     broker.publish("\(FleetTests.interest)/b/attitude", "{}", ["-D", "PUBLISH", "message-expiry-interval", "5"])
     #expect(eventually { hub.devicesNow["imu"].wakes == 2 })
     #expect(hub.comesToRest())
@@ -235,7 +235,7 @@ import Testing
   }
 
   @Test func `a hub without its broker is a hub, and ends at once`() {
-    // One without a listener, and one that takes the connection and stays silent.
+    // One port has no listener; the other accepts the connection and stays silent.
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(listener) }
     #expect(listen(listener, 8) == 0)
@@ -245,7 +245,8 @@ import Testing
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(listener, $0, &size) }
     }
     for port in [SocketClient.freePort(), UInt16(bigEndian: name.sin_port)] {
-      // Less than a broker is given to answer. On a busy machine to end may take as long once, but who waits does so each time.
+      // The end takes less time than a broker has to answer. On a busy machine it may take that long once, but a
+      // process that waits would take it each time.
       let endsAtOnce = (0..<3).contains { _ in
         let hub = HubProcess(
           board: HubProcess.simulatedBoard("mqtt: { broker: \"mqtt://127.0.0.1:\(port)\", hub: \"boat\" }"))
@@ -262,7 +263,7 @@ import Testing
 
   @Test func `a hub without the library says what to install`() {
     let folder = TemporaryFolder("library")
-    // The loader finds this one first, and it is none.
+    // The loader finds this file first, and it is no library.
     HubProcess.write("none", to: folder.path + "/libmosquitto.so.1")
     let paths = [folder.path] + [getenv("LD_LIBRARY_PATH").map { String(cString: $0) }].compactMap { $0 }
     let environment = ["LD_LIBRARY_PATH=\(paths.joined(separator: ":"))"]
@@ -333,10 +334,10 @@ import Testing
     #expect(eventually { hub.devicesNow["gps"].holders.contains { $0.hasPrefix("mqtt hold-") } })
     #expect(eventually { list().contains("  awake    gps, tracking: for mqtt hold-") }, "\(list())")
     #expect(eventually { list().contains("  last     gnss") }, "\(list())")
-    // It is removed, and no other viewer's interest with it.
+    // One request is removed, and no other viewer's.
     broker.publish("\(FleetTests.interest)/phone/state", #"{"parts": ["position"]}"#)
     #expect(eventually { hub.devicesNow["gps"].holders.count == 2 })
-    // A user of the broker's holds it too, and takes back its own alone.
+    // A user of the broker holds the devices too, and can cancel only the user's own holds.
     HubProcess.write("any\n", to: broker.folder + "/viewer")
     let viewer = ["mqtt://viewer@127.0.0.1:\(broker.port)/boat", "--password-file", broker.folder + "/viewer"]
     func holdAsViewer() {
@@ -346,7 +347,7 @@ import Testing
     func release(_ place: [String]) -> String {
       let release = Program(["fleet", "hold", "--release"] + place)
       release.wait()
-      // Without the name of a hold.
+      // The message does not contain the name of a hold.
       let words = (release.standardOutput + release.standardError).split(separator: " ")
       return words.map { word in word.firstRange(of: "hold-").map { word[..<$0.upperBound] } ?? word }.joined(
         separator: " ")
@@ -392,7 +393,7 @@ import Testing
     let text = try #require(broker.retained("homeassistant/device/sensorhub-boat/config"))
     let discovery = try JSONDecoder().decode(Discovery.self, from: Data(text.utf8))
     #expect(discovery.availability_topic == "sensorhub/boat/status")
-    // The tracker would take it for its own.
+    // The tracker would take this for its own topic.
     #expect(discovery.state_topic == nil)
     let tracker = try #require(discovery.components["position"])
     #expect(tracker.platform == "device_tracker" && tracker.state_topic == nil)
@@ -447,7 +448,8 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  /// - Parameter queue: without a queue mosquitto 2.0 ends the connection after a forbidden message
+  /// - Parameter queue: the length of the queue; without one, mosquitto 2.0 ends the connection after a forbidden
+  ///   message
   @Test(arguments: [10_000, 0])
   func `what the broker does not take is said once, counted, and costs nothing else`(queue: Int) throws {
     let broker = Broker { folder in
@@ -463,8 +465,8 @@ import Testing
     broker.publish("\(FleetTests.interest)/viewer/attitude", #"{"rateHz": 50}"#)
     #expect(eventually { said("does not take sensorhub/boat/last: its access list") == 1 })
     #expect(eventually { values(viewer).count > 200 })
-    // They came one after the other. A message that a broker has not confirmed before it ends the connection may come
-    // once more after that.
+    // The numbers arrived in order. A message that the broker did not confirm before it ended the connection may be
+    // repeated after that.
     var known: Set<Int> = []
     let numbers = values(viewer).compactMap { $0.id?.split(separator: "-").last.flatMap { Int($0) } }
       .filter { known.insert($0).inserted || queue > 0 }
@@ -608,7 +610,7 @@ import Testing
     #expect(broker.retains("online", on: "sensorhub/boat/status"))
     reload("mqtt: { broker: \"\(broker.address)\", hub: \"ship\" }")
     #expect(broker.retains("online", on: "sensorhub/ship/status"), "\(hub.program.standardError)")
-    // By then it has heard how the other is.
+    // By then the hub has received the other's state.
     broker.publish("sensorhub/ship/interest/phone/attitude", "{}")
     #expect(hub.shows("imu", "tracking"))
     #expect(broker.retained("sensorhub/boat/status") == "online")

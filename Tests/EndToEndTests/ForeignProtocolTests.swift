@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A browser that a page sends to a port of another protocol.
+/// A browser that a page directs to a port of another protocol.
 @Suite(.timeLimit(.minutes(10))) struct ForeignProtocolTests {
   private let gpsd = SocketClient.freePort()
   private let nmea = SocketClient.freePort()
@@ -24,19 +24,19 @@ import Testing
       let browser = Peer(port)
       browser.send(request)
       hub.program.send(SIGCONT)
-      // Long before those go who ask for nothing.
+      // This is long before clients without a request are disconnected.
       #expect(eventually { !browser.isOpen }, "\(browser.text)")
       #expect(!browser.text.contains("ERROR"))
     }
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 && $0.holders.isEmpty })
-    // In two packets, however the first is cut.
+    // The request comes in two packets, cut at any point.
     let slow = Peer(gpsd)
     slow.send(String(request.prefix(2)))
     #expect(slow.receives("VERSION"))
     slow.send(String(request.dropFirst(2)))
     #expect(eventually { !slow.isOpen })
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
-    // Once for each port; the log is written a moment later.
+    // The log has one line per port, written a moment later.
     let areNamed = eventually {
       hub.program.standardError.split(separator: "\n").count { $0.contains("it speaks HTTP") } == 2
     }
@@ -61,7 +61,7 @@ import Testing
       #expect(!browser.text.contains("$"))
     }
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 && $0.holders.isEmpty })
-    // A plotter's own sentences are welcome.
+    // A plotter's own sentences are accepted.
     let plotter = Peer(nmea)
     plotter.send("$GPRMB,A*00\r\n")
     #expect(plotter.receives("RMC"))

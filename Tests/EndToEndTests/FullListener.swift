@@ -3,8 +3,8 @@ import Glibc
 import HardwareIO
 import TestSupport
 
-/// A port of this machine at which a client waits for an answer as in a network that loses everything: no program
-/// accepts, and there is no room in the queue.
+/// A port on this machine where a client waits for an answer as in a network that loses all packets: no program
+/// accepts, and the queue is full.
 final class FullListener {
   private var descriptors: [Int32] = []
   private let port: UInt16
@@ -23,7 +23,7 @@ final class FullListener {
     withUnsafePointer(to: &name) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
         precondition(bind(listener, address, size) == 0 && listen(listener, 0) == 0)
-        // The kernel keeps one more than it was asked to.
+        // The kernel queues one connection more than requested.
         for _ in 0..<4 {
           let filler = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
           _ = connect(filler, address, size)
@@ -31,7 +31,7 @@ final class FullListener {
         }
       }
     }
-    // Those that found no room would come in later.
+    // Clients that found no room would get in later.
     _ = eventually { FullListener.unanswered(port) > 0 }
     for filler in descriptors.dropFirst() where !FullListener.isConnected(filler) {
       close(filler)
@@ -46,20 +46,21 @@ final class FullListener {
 
   func end() {
     for descriptor in descriptors {
-      // A program that is just being started has a copy until it runs, and would keep the port from who comes next.
+      // A program that is just being started has a copy of the descriptor until it runs, and would block the port for
+      // the next user.
       shutdown(descriptor, Int32(SHUT_RDWR))
       close(descriptor)
     }
     descriptors = []
   }
 
-  /// Whether a socket that does not wait for it is connected.
+  /// Whether a non-blocking socket is connected.
   static func isConnected(_ socket: Int32) -> Bool {
     var descriptor = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
     return poll(&descriptor, 1, 0) == 1 && descriptor.revents == Int16(POLLOUT)
   }
 
-  /// How many connections to a port have had no answer yet.
+  /// The number of connections to a port without an answer yet.
   private static func unanswered(_ port: UInt16) -> Int {
     let table = String(decoding: (try? Files.bytes(of: "/proc/net/tcp")) ?? [], as: UTF8.self)
     return table.split(separator: "\n").count { line in

@@ -30,7 +30,7 @@ struct FuseTests {
     #expect(program.lines.count == 4)
     #expect(program.lines.last?.hasPrefix("0.030000,") == true)
     #expect(program.standardError == "bad_rows=2 refused_fixes=0\n")
-    // Lying flat, its third axis up: in the frame whose third axis points up, no tilt.
+    // The device lies flat with its third axis up, so there is no tilt in the frame whose third axis points up.
     let values = program.lines[1].split(separator: ",").compactMap { Double($0) }
     #expect(abs(values[2]) < 1e-6 && abs(values[3]) < 1e-6)
   }
@@ -61,7 +61,7 @@ struct FuseTests {
   @Test func `with fixes it navigates, and draws what it did`() {
     var imu = "t,gx,gy,gz,ax,ay,az\n"
     var gnss = "t,lat,lon,alt,sn,se,sd,vn,ve,vd,svn,sve,svd,quality\n"
-    // Northwards at 10 m/s, no fixes in the last five seconds.
+    // The vehicle drives north at 10 m/s, and there is no fix in the last five seconds.
     for step in 0..<2000 {
       let time = Double(step) / 100
       imu += "\(time),0,0,0,0,0,-9.808\n"
@@ -136,7 +136,7 @@ struct FuseTests {
     let text = "t,gx,gy,gz,ax,ay,az\n0.00,0,0,0,0,0,9.81\n0.01,0,0,0,0,0,9.81\n"
     let imu = write(text, "drawn.csv")
     let plot = write("mine", "drawn.svg")
-    // By another name it is the same file.
+    // The link is another name of the same file.
     let link = "/tmp/sensorhub-test-\(getpid())-drawn.link"
     symlink(imu, link)
     defer { for path in [imu, plot, link] { unlink(path) } }
@@ -168,7 +168,7 @@ struct FuseTests {
       for (row, expected) in zip(program.lines.dropFirst(), truth) where expected.hasSuffix(",1") {
         let q = row.split(separator: ",").compactMap { Double($0) }
         let p = expected.split(separator: ",").compactMap { Double($0) }
-        // Moving, but not seen by the cameras: no truth.
+        // The vehicle moves, but the cameras do not see it, so the truth is unknown.
         guard p.count == 6 else { continue }
         let product = abs(q[1] * p[1] + q[2] * p[2] + q[3] * p[3] + q[4] * p[4])
         let angle = 2 * acos(min(1, product)) * 180 / .pi

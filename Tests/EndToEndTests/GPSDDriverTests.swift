@@ -2,7 +2,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-/// The driver's name of a receiver for a gpsd client: gpsd's own name for that kind of receiver.
+/// The driver name that a gpsd client gets for a receiver: gpsd's own name for that kind of receiver.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct GPSDDriverTests {
   private struct Device: Decodable, Equatable {
     var `class`: String
@@ -12,14 +12,14 @@ import Testing
 
   private let gpsd = SocketClient.freePort()
 
-  /// The last report to the client about a device.
+  /// Returns the last report to the client about a device.
   private func device(_ path: String, _ client: SocketClient) -> Device? {
     client.text.split(separator: "\r\n").compactMap {
       try? JSONDecoder().decode(Device.self, from: Data($0.utf8))
     }.last { $0.class == "DEVICE" && $0.path == path }
   }
 
-  /// The report pushed to a watching client, once it is as expected.
+  /// Returns the report pushed to a watching client, once it is as expected.
   private func isTold(_ path: String, _ client: SocketClient, _ isExpected: (Device) -> Bool) -> Bool {
     eventually { device(path, client).map(isExpected) == true }
   }
@@ -31,7 +31,7 @@ import Testing
     let devices = [
       receiver("a", "ublox-8", "auto"), receiver("b", "ublox-9", "ublox", "messages: \"ubx\","),
       receiver("c", "mediatek", "mediatek"), receiver("d", "casic", "auto"), receiver("e", "airoha", "airoha"),
-      // The author of this file was mistaken.
+      // The author of this file was mistaken about the receiver.
       receiver("f", "ublox-7", "casic"),
     ]
     let hub = HubProcess(
@@ -51,12 +51,12 @@ import Testing
     #expect(
       isTold("simulated/casic", client) { $0.driver == "CASIC" && $0.subtype?.hasPrefix("SW URANUS5") == true },
       "\(client.text)")
-    // gpsd reads it by its sentences alone.
+    // gpsd identifies it only by its sentences.
     #expect(
       isTold("simulated/airoha", client) { $0.driver == "NMEA0183" && $0.subtype?.isEmpty == false },
       "\(client.text)")
     #expect(isTold("simulated/ublox-7", client) { $0.driver == "NMEA0183" && $0.subtype == nil }, "\(client.text)")
-    // A request is answered with the same as a watch.
+    // A request gets the same answer as a watch.
     let other = SocketClient(port: gpsd)
     other.send("?DEVICE={\"path\":\"simulated/mediatek\"};")
     #expect(isTold("simulated/mediatek", other) { $0.driver == "MTK-3301" })

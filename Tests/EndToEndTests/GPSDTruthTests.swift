@@ -31,9 +31,9 @@ import Testing
     }
   }
 
-  /// A receiver's epoch by its own words; without a fix under a bridge.
+  /// An epoch in the receiver's own format; without a fix under a bridge.
   private func epoch(_ second: Int, hasFix: Bool = true) -> String {
-    // A busy machine is driven past for hours.
+    // On a busy machine the test drives for hours of simulated time.
     let hour = SentenceField.padded(12 + second / 3600 % 12, 2)
     let time = hour + SentenceField.padded(second / 60 % 60, 2) + SentenceField.padded(second % 60, 2) + ".00"
     let place = "5231.0000,N,01322.0000,E"
@@ -63,7 +63,7 @@ import Testing
     ofRoof.send("?WATCH={\"enable\":true,\"json\":true,\"device\":\"\(roof.path)\"};")
     #expect(eventually { hub.devicesNow["roof"].power == "acquiring" && hub.devicesNow["mast"].power == "acquiring" })
     var second = 0
-    /// The preferred one stands under a bridge.
+    /// Drives while the preferred receiver stands under a bridge.
     func drive(until isDone: () -> Bool) -> Bool {
       eventually {
         second += 1
@@ -78,12 +78,12 @@ import Testing
     #expect(reports("SKY").last?.device == mast.path)
     let paths = client.text.components(separatedBy: "\"class\":\"DEVICE\"")
     #expect(paths.contains { $0.contains(roof.path) } && paths.contains { $0.contains(mast.path) })
-    // Whole sentences of one receiver, and not those of both, mixed.
+    // The sentences are of one receiver, and not mixed.
     let mark = plotter.text.count
     #expect(drive { plotter.text.count > mark + 2000 && GPSDTruthTests.reports(ofRoof.text, "TPV").count > 3 })
     let heard = plotter.text.dropFirst(mark).split(separator: "\r\n").dropFirst().dropLast()
     #expect(heard.filter { $0.contains("RMC") }.allSatisfy { $0.contains(",A,5231.0000,N,") })
-    // A client that watches one of them gets that one's values.
+    // A client that watches one receiver gets its values.
     let own = GPSDTruthTests.reports(ofRoof.text, "TPV")
     #expect(own.count > 3 && own.allSatisfy { $0.device == roof.path && $0.lat == nil })
     client.send("?POLL;")
@@ -117,7 +117,7 @@ import Testing
       eventually {
         second += 1
         roof.write(epoch(second))
-        // It drives elsewhere, and has no clients yet.
+        // The receiver drives elsewhere and has no clients yet.
         mast.writeNow(epoch(second, hasFix: false))
         return isDone()
       }
@@ -130,7 +130,7 @@ import Testing
     #expect(eventually { hub.devicesNow.devices.count == 2 })
     #expect(drive { positions().count > count + 3 })
     count = positions().count
-    // The names change places, and the path stays the same receiver's.
+    // The names are swapped, and each path stays with its receiver.
     HubProcess.write(board(("mast", roof.path), ("roof", mast.path)), to: hub.boardFile)
     hub.program.send(SIGHUP)
     #expect(drive { positions().count > count + 3 })
@@ -159,7 +159,7 @@ import Testing
       }
     }
     drive(4)
-    // Right by its checksum, and absurd.
+    // The sentence has a correct checksum and absurd content.
     receiver.write(
       SentenceWriter.make("GNGGA,120030.00,5231.0000,N,01322.0000,E,1,08,0.9,999999999999999999,M,40.0,M,,"))
     drive(1)
@@ -176,7 +176,7 @@ import Testing
     #expect(eventually { GPSDTruthTests.reports(client.text, "DEVICE").contains { $0.cycle == 1 } }, "\(client.text)")
     client.forget()
     receiver.hangUp()
-    // The board file says no speed: it has been found out, and stays known.
+    // The board file states no speed. The speed was found out, and stays known.
     let device =
       "{\"class\":\"DEVICE\",\"path\":\"\(receiver.path)\",\"driver\":\"NMEA0183\",\"native\":0,\"bps\":"
     #expect(client.receives(device), "\(client.text)")
@@ -206,7 +206,7 @@ import Testing
       ] {
         #expect(poller.text.contains(member) && watched.contains(member), "\(member)")
       }
-      // Asked for at a time of its own: never before the object that it gives.
+      // The poll has its own time, which is never before that of the contained object.
       #expect(poll.time >= (tpv.time ?? "9"), "\(poller.text)")
     }
     watcher.leave()
@@ -256,7 +256,7 @@ import Testing
     HubProcess.write(HubProcess.simulatedBoard(gpsd: gpsd, nmea: nmea, fused: true), to: hub.boardFile)
     hub.program.send(SIGHUP)
     #expect(eventually { activated("simulated/gps") && activated("simulated/i2c") }, "\(client.text)")
-    // They have moved on in the meantime, and so has their time.
+    // The values have changed in the meantime, and so has their time.
     #expect(times() == before, "\(client.text)")
     #expect(hub.stop() == 0)
   }
@@ -264,7 +264,7 @@ import Testing
   @Test func `a watch ends with the device that it names, and keeps nothing awake after that`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let client = SocketClient(port: gpsd)
-    // As some programs write their objects.
+    // Some programs write their objects this way.
     client.send("?WATCH={\n\"enable\":true,\n\"json\":true,\n\"device\":\"simulated/i2c\"\n}\n")
     #expect(eventually { GPSDTruthTests.reports(client.text, "ATT").count > 2 }, "\(client.text)")
     #expect(!client.text.contains("ERROR"))
@@ -293,14 +293,14 @@ import Testing
     func attitudes(_ client: SocketClient) -> [Report] { GPSDTruthTests.reports(client.text, "ATT") }
     func positions(_ client: SocketClient) -> [Report] { GPSDTruthTests.reports(client.text, "TPV") }
     let clients = [ordinary, quick, alone]
-    // From one position to the next there is one attitude, or as many as asked for.
+    // Between two positions there is one attitude, or as many as requested.
     #expect(eventually { positions(ordinary).contains { $0.mode == 3 } })
     for client in clients { client.forget() }
     #expect(
       eventually {
         positions(ordinary).count > 20 && positions(quick).count > 20 && attitudes(alone).count > 20
       })
-    // A machine that is held up has every epoch afterwards, and of the attitudes the last: then it is looked at again.
+    // After a delay the machine has every epoch, but only the last attitude. Then the check is repeated.
     func comes(to client: SocketClient, _ isAsAsked: (_ attitudes: Int, _ positions: Int) -> Bool) -> Bool {
       eventually {
         // The objects received so far, of both kinds.
@@ -336,7 +336,7 @@ import Testing
       let client = SocketClient(port: gpsd)
       client.send(GPSDTruthTests.watch)
       #expect(eventually { positions(client).count > 2 })
-      // The same for a client that has only paused.
+      // The same is true for a client that only paused.
       client.send("?WATCH={\"enable\":false};?WATCH={\"enable\":true};")
       let seen = positions(client).count
       #expect(eventually { positions(client).count > seen + 3 })
@@ -344,8 +344,9 @@ import Testing
       #expect(grow(positions(client)), "\(client.text)")
     }
     #expect(grow(positions(steady).filter { $0.mode == 3 }))
-    // Who stays is told of each epoch's position. A machine that holds its IMU up for two of them has one position for both: then it
-    // is looked at again.
+    // A client that stays gets each epoch's position. If the machine delays its IMU for two epochs, both have one
+    // position. Then the check
+    // is repeated.
     let isAllTold = eventually {
       steady.forget()
       let haveComeAndGone = eventually {
@@ -376,7 +377,7 @@ import Testing
     #expect(eventually { !plotter.text.isEmpty })
     let steady = SocketClient(port: gpsd)
     steady.send(GPSDTruthTests.watch)
-    // The times of day that the receiver has said, and those that the client was told.
+    // Returns the times of day that the receiver sent, and those that the client got.
     func sent() -> [Substring] {
       var times: [Substring] = []
       for line in plotter.text.split(separator: "\r\n") {
@@ -427,7 +428,7 @@ import Testing
         return isDone()
       }
     }
-    // Keeps the receiver awake, and has nothing fused.
+    // This client keeps the receiver awake without the fusion.
     let first = SocketClient(port: nmea)
     #expect(hub.shows("gps", "acquiring"))
     #expect(drive { first.text.contains(",A,5231.0000") && hub.devicesNow["gps"].power == "tracking" })
@@ -448,7 +449,7 @@ import Testing
   }
 
   @Test func `through a tunnel every report has a position, and their times grow`() async throws {
-    // In slow motion: an epoch that a thread brings late on a busy machine is less late by it.
+    // The clock runs slower, so an epoch that a busy machine's thread delivers late is less late by it.
     let clock = SlowClock(timesSlower: 2)
     var receiver = SimulatedReceiver.Configuration()
     receiver.satelliteTime = clock.systemTime
@@ -479,7 +480,7 @@ import Testing
     #expect(positions.allSatisfy { $0.mode == 3 && $0.lat != nil })
     #expect(zip(positions, positions.dropFirst()).allSatisfy { ($0.time ?? "") < ($1.time ?? "") })
     #expect(all[first...].allSatisfy { !$0.sentences.contains(",V,") })
-    // In the tunnel from its first epoch on, long before the hub calls it dead reckoning.
+    // The receiver is in the tunnel from its first epoch on, long before the hub calls it dead reckoning.
     let blind = all[first...].filter { $0.state.fix?.value.mode == 1 }
     #expect(blind.contains { $0.state.mode == .fused })
     #expect(blind.flatMap { GPSDTruthTests.reports($0.lines, "TPV") }.allSatisfy { $0.status == 5 })

@@ -8,7 +8,7 @@ struct HTTPAnswer {
   let bodyByteCount: Int
 
   /// - Parameters:
-  ///   - headers: a `Host` among them, or `host` is meant
+  ///   - headers: the headers; `Host` is added if it is missing
   ///   - content: the body of the request
   ///   - limit: how long the answer may take
   init(

@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
 
-/// The web port, one request at a time, to a hub of its own each: many can be at work at once, unlike what asks a lot of the machine.
+/// Tests of the web port with one request at a time and a hub each. Many can run in parallel, because they do not load
+/// the machine.
 @Suite(.timeLimit(.minutes(10))) struct HTTPRequestTests {
   private let port = SocketClient.freePort()
 
@@ -34,7 +35,7 @@ import Testing
   /// Method, path, headers, status, and a part of the answer's body.
   private typealias Answered = (String, String, String, Int, String)
 
-  // Its type is stated: to work it out takes the compiler too long.
+  // The type is stated because inferring it takes the compiler too long.
   private static let answered: [Answered] = [
     ("GET", "/nothing", "", 404, "/openapi.yaml tells what there is"),
     ("GET", "/state?part=attitude", "", 400, "'part' is nothing to ask here; did you mean 'parts'?"),
@@ -82,7 +83,8 @@ import Testing
     let hub = hub()
     let slow = SocketClient(port: port)
     slow.send("GET /state HTTP/1.1\r\n")
-    // A header of a few letters now and then keeps a connection busy, and says nothing; it never comes to too many. It is given up
+    // A client that sends a few letters of a header now and then keeps its connection busy without a request, and never
+    // reaches the size limit. The hub closes the connection
     // after half a minute.
     for number in 1...40 {
       slow.send("X-\(number): b\r\n")

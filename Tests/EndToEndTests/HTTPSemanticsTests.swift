@@ -46,7 +46,7 @@ import Testing
       #expect(answer.status == 404, "\(path)")
       let refusal = try JSONDecoder().decode(Refusal.self, from: Data(answer.body.utf8))
       #expect(refusal.error.message.contains("/openapi.yaml"))
-      // As it is read in a terminal.
+      // The text is as a reader of a terminal sees it.
       #expect(answer.body.contains("; /openapi.yaml") && answer.body.hasSuffix("}\n"), "\(answer.body)")
     }
   }

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The web port, as crowds find it, and programs that send nonsense. One at a time: each asks a lot of the machine.
+/// Tests of the web port with crowds and with invalid requests. They run one at a time, because each loads the machine.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct HTTPTests {
   private let port = SocketClient.freePort()
 
@@ -30,7 +30,7 @@ import Testing
     #expect(eventually(within: .seconds(240)) { !client.isOpen })
     #expect(client.text.split(separator: "HTTP/1.1 200 OK").count == 1000)
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 && $0.power == "off" })
-    // Once more with everything in it that there can be.
+    // The same test with every possible member in the state.
     let stream = events()
     #expect(stream.receives("\"mode\":\"fused\""))
     let metrics = get("/metrics").body
@@ -56,10 +56,10 @@ import Testing
       _ = request.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
       return descriptor
     }
-    // Not so often that a busy machine has to leave some out: then each client would have others.
+    // The rate is so low that a busy machine need not drop any state. Otherwise clients would have different ones.
     let clients = (0..<80).map { _ in events("?rate=2") }
     #expect(eventually { clients.allSatisfy { $0.has("\"mode\":\"fused\"") } })
-    // Until the first values had to be dropped for those who do not read.
+    // The test waits until values had to be dropped for clients that do not read.
     let drops = eventually {
       !get("/metrics").body.contains("sensorhub_output_dropped_values_total{output=\"events\"} 0\n")
     }
@@ -117,7 +117,7 @@ import Testing
       }
       client.leave()
     }
-    // Lines and bodies without an end, and what no protocol contains.
+    // The requests are lines and bodies without an end, and bytes that no protocol contains.
     for start in [
       "", "GET /", "GET / HTTP/1.1\r\nHost: ",
       "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n",
@@ -128,7 +128,7 @@ import Testing
       endless.sendNow([UInt8](repeating: 0, count: 4096) + [0xff, 0xfe, 0xc0, 0x80])
       #expect(eventually { !endless.isOpen })
     }
-    // Some that never end their request are there all the while.
+    // Some clients that never end their request stay connected throughout.
     let halves = (0..<50).map { _ in
       let client = SocketClient(port: port)
       client.send("GET /state HTTP/1.1\r\nHost: loc")

@@ -13,7 +13,7 @@ final class HangUpTests {
   private var pid: pid_t? { pid_t(text(folder + "/pid").filter(\.isNumber)) }
   private var isRunning: Bool {
     guard let pid, case let status = text("/proc/\(pid)/stat"), !status.isEmpty else { return false }
-    // A process that nothing has waited for has ended all the same.
+    // A process may have ended although nothing has waited for it.
     return !status.contains(") Z ")
   }
 
@@ -66,7 +66,7 @@ final class HangUpTests {
     let terminal = TerminalSession("bash --norc -i")
     terminal.type(command() + " & disown -h; echo >\(folder)/let-go")
     waitUntilItReads()
-    // Until then the shell takes it along when it ends, however far it is itself.
+    // Until then the process ends with the shell, however far it has started.
     #expect(eventually { access(folder + "/let-go", F_OK) == 0 })
     terminal.close()
     readAgain()
@@ -84,7 +84,7 @@ final class HangUpTests {
     readAgain()
     if let pid { kill(pid, SIGTERM) }
     #expect(eventually { !isRunning })
-    // Once: the signal from the terminal did nothing, however late.
+    // The file was read once: the signal from the terminal had no effect, however late it came.
     #expect(log.split(separator: "read again", omittingEmptySubsequences: false).count == 2, "\(log)")
     #expect(log.contains("stopped; all power lines are off"), "\(log)")
   }

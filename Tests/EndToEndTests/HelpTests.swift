@@ -2,13 +2,13 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// What each subcommand says of itself.
+/// The help texts of the subcommands.
 @Suite(.timeLimit(.minutes(10))) struct HelpTests {
   @Test(arguments: ["sensorhub.1", "sensorhub-board.5"])
   func `the manual's pages can be read as they lie in the source`(_ name: String) throws {
     let text = String(decoding: try Files.bytes(of: "\(SharedData.packageFolder)/packaging/man/\(name)"), as: UTF8.self)
     let lines = text.split(separator: "\n")
-    // Parts to be filled in later are comments until then.
+    // Parts without content yet are comments.
     let unfilled = lines.filter { line in
       let between = line.split(separator: "@", omittingEmptySubsequences: false).dropFirst().dropLast()
       return !line.hasPrefix(".\\\"") && between.contains { !$0.isEmpty && $0.allSatisfy(\.isUppercase) }
@@ -25,7 +25,7 @@ import Testing
   func `help fills its lines`(_ command: String) {
     let program = Program([command, "--help"])
     #expect(program.wait() == 0)
-    // The discussion: the parser wraps the line before it, and writes the text after it.
+    // In the discussion, the parser wraps the preceding line and writes the text after it.
     let lines = program.standardOutput.split(separator: "\n", omittingEmptySubsequences: false)
       .prefix { !$0.hasPrefix("USAGE:") }
     let paragraphs = lines.split(whereSeparator: \.isEmpty).filter { paragraph in

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct HistoryTests {
   private static let first = "sensorhub-20261122T100000Z-001.mcap"
   private static let second = "sensorhub-20261122T100200Z-002.mcap"
-  /// All of the recorded drive, as a query.
+  /// The query for the whole recorded drive.
   private static let drive = "from=2026-11-22T10:00:00Z&to=2026-11-22T10:05:00Z"
 
   private struct Page: Decodable {
@@ -65,7 +65,7 @@ import Testing
 
   private func page(_ query: String) throws -> Page { try decoded("/history?\(query)") }
 
-  /// The times of a query's states, from page to page.
+  /// Returns the times of the states that a query returns, over all pages.
   private func times(_ query: String) throws -> (times: [String], pageCount: Int) {
     var times: [String] = []
     var count = 0
@@ -79,7 +79,7 @@ import Testing
     return (times, count)
   }
 
-  /// A file as it comes: `HTTPAnswer` takes all for text.
+  /// Downloads a file as bytes, because `HTTPAnswer` treats everything as text.
   private func download(_ name: String) -> (head: String, bytes: [UInt8]) {
     let client = SocketClient(port: port)
     client.send("GET /recordings/\(name) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
@@ -98,7 +98,8 @@ import Testing
   @Test func `pages meet exactly, with every state on one of them`() throws {
     try writeTwoSegments()
     let hub = hub()
-    // A page that takes a busy machine longer than a second goes as it is, and the rest is on one more: then it is asked for again.
+    // If a page takes a busy machine longer than a second, the hub sends it incomplete and puts the rest on another
+    // page. Then the query is repeated.
     func pages(_ query: String, _ count: Int) throws -> [String] {
       var found: (times: [String], pageCount: Int) = ([], 0)
       #expect(
@@ -113,12 +114,12 @@ import Testing
     #expect(whole == whole.sorted() && Set(whole).count == 300)
     #expect(whole.first == "2026-11-22T10:00:00.000Z")
     #expect(try pages("\(HistoryTests.drive)&every=0&limit=7", 43) == whole)
-    // Ten seconds unless another distance is asked for, kept from page to page.
+    // The distance is ten seconds unless requested otherwise, and stays the same on all pages.
     let seldom = try times(HistoryTests.drive)
     #expect(seldom.times.count == 16, "\(seldom.times)")
     #expect(try times("\(HistoryTests.drive)&limit=3").times == seldom.times)
     #expect(try times("\(HistoryTests.drive)&every=10").times == seldom.times)
-    // The same instants as seconds since 1970.
+    // The query names the same instants as seconds since 1970.
     #expect(try times("from=1795341600&to=1795341900.000").times == seldom.times)
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
     #expect(hub.stop() == 0)
@@ -194,7 +195,7 @@ import Testing
     let page = try page("\(HistoryTests.drive)&every=0&limit=50")
     unlink(recorded.path(HistoryTests.first))
     let rest: Page = try decoded(try #require(page.next))
-    // Its second segment begins a hundred seconds later.
+    // The second segment begins a hundred seconds later.
     #expect(rest.states.first?.time == "2026-11-22T10:01:40.000Z")
     #expect(get("/recordings/\(HistoryTests.first)").status == 404)
     #expect(try decoded("/recordings", as: Recordings.self).recordings.map(\.name) == [HistoryTests.second])
@@ -253,7 +254,7 @@ import Testing
 
   @Test func `downloads from which nobody takes anything make room for others`() throws {
     try writeTwoSegments()
-    // More than the buffers between the two take.
+    // The recording is larger than the buffers between server and client.
     var writer = try MCAPWriter(MCAPFileSink(path: recorded.path(HistoryTests.second)))
     let channel = try writer.addChannel(topic: "/a", messageEncoding: "x")
     for index in 0..<32 {
@@ -285,10 +286,10 @@ import Testing
     }
     #expect(segments("\(HistoryTests.drive)&every=0") == [60, 60, 30])
     #expect(segments(HistoryTests.drive) == [60, 60, 30])
-    // Points are left out, which is no interruption.
+    // Leaving out points does not make an interruption.
     let coarse = segments("\(HistoryTests.drive)&every=30")
     #expect(coarse.count <= 3 && coarse.reduce(0, +) >= 5, "\(coarse)")
-    // What no line needs is left out, and every interruption stays.
+    // Points that no line needs are left out, and every interruption stays.
     let simple = segments("\(HistoryTests.drive)&every=0&simplify=5")
     #expect(simple.count == 3 && simple.allSatisfy { (2...30).contains($0) }, "\(simple)")
     #expect(hub.stop() == 0)
@@ -300,14 +301,14 @@ import Testing
     let hub = hub()
     let file = recorded.path("track.gpx")
     let body = get("/history/track.gpx?\(HistoryTests.drive)").body
-    // As it was sent, in pieces that have lines of their own.
+    // The body is written without the chunks in which it was sent.
     HubProcess.write(unchunked(body), to: file)
     let checker = Program(["--noout", file], path: "/usr/bin/xmllint")
     #expect(checker.wait() == 0, "\(checker.standardError)")
     #expect(hub.stop() == 0)
   }
 
-  /// A body in the pieces of HTTP/1.1 (RFC 9112, section 7.1) as one.
+  /// Joins the chunks of an HTTP/1.1 body (RFC 9112, section 7.1).
   private func unchunked(_ body: String) -> [UInt8] {
     var rest = Array(body.utf8)[...]
     var bytes: [UInt8] = []
@@ -322,7 +323,7 @@ import Testing
   @Test func `clients that ask for everything at once and leave do no harm`() throws {
     try writeTwoSegments()
     let hub = hub()
-    // With all that it has at work once it has answered.
+    // After one answer everything that the hub needs for history is running.
     #expect(eventually { get("/history?\(HistoryTests.drive)").status == 200 })
     let before = hub.resources
     for _ in 0..<100 {

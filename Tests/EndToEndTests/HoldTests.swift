@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Holds, as several callers who know nothing of each other use them.
+/// Holds by several callers that know nothing of each other.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct HoldTests {
   private let port = SocketClient.freePort()
   private let hub: HubProcess
@@ -47,7 +47,7 @@ import Testing
     #expect(hub.devicesNow["gps"].wakes == 0)
     let entry = try #require(try holds.first)
     #expect(entry.device == "imu" && entry.holder == "held for 127.0.0.1" && entry.seconds < 600 && entry.seconds > 0)
-    // One that ends by itself, not before its time.
+    // The hold ends by itself, not before its time.
     let before = hub.devicesNow["imu"].onSeconds
     let short = try hold("/devices/imu/hold?for=2")
     #expect(short.device == "imu" && short.seconds == 2)
@@ -93,7 +93,7 @@ import Testing
     #expect(post("/devices/gps/release?hold=\(other.id)").body.contains("\"seconds\":0.0"))
     #expect(try holds.map(\.device) == ["gps"] && (try holds.first.map { $0.seconds > 600 }) == true)
     #expect(hub.devicesNow["gps"].power != "off")
-    // Once is enough, and without its identifier no hold can be ended.
+    // A hold can be ended once, and only with its identifier.
     #expect(post("/devices/gps/release?hold=\(other.id)").status == 404)
     #expect(post("/devices/gps/release").status == 400)
     #expect(post("/devices/imu/release?hold=\(long.id)").status == 404)
@@ -104,7 +104,7 @@ import Testing
   }
 
   @Test func `its caller may prolong a hold, without a power cycle`() throws {
-    // On a busy machine one may be over before its caller has spoken again: there is another chance.
+    // On a busy machine a hold may end before its caller prolongs it. Then there is another chance.
     var (prolonged, holdCount): (Hold?, Int) = (nil, 0)
     for _ in 0..<10 where prolonged == nil {
       let short = try hold("/devices/gps/hold?for=3")
@@ -117,7 +117,7 @@ import Testing
     #expect(prolonged != nil)
     #expect(try holds.count == 1 && (try holds.first.map { $0.seconds > 600 }) == true)
     #expect(post("/devices/gps/hold?hold=nonsense").status == 404)
-    // The time that it had at first goes by.
+    // The original duration passes.
     let before = hub.devicesNow["gps"].onSeconds
     #expect(eventually { hub.devicesNow["gps"].onSeconds > before + 3.5 })
     #expect(hub.devicesNow["gps"].power != "off" && hub.devicesNow["gps"].wakes <= holdCount)

@@ -3,7 +3,7 @@ import Glibc
 import HardwareIO
 import TestSupport
 
-/// Home Assistant itself, as `.ci/home-assistant` has fetched it: MQTT, its REST API, and no pages.
+/// Home Assistant itself, fetched by `.ci/home-assistant`, with MQTT and its REST API but without its pages.
 final class HomeAssistant {
   struct Entity: Decodable {
     /// The properties of a tracker.
@@ -27,7 +27,7 @@ final class HomeAssistant {
   init(at broker: Broker) {
     program = Program(
       [temporary.path, "\(port)", "\(broker.port)"], path: TestTools.path("home-assistant/run") ?? "/bin/false")
-    // Its first start compiles its modules.
+    // The first start compiles its modules.
     _ = eventually(within: .seconds(240)) {
       SocketClient.isListening(port) && ask("").status == 200 || !program.isRunning
     }
@@ -38,10 +38,10 @@ final class HomeAssistant {
     program.wait()
   }
 
-  /// Warnings and errors.
+  /// The warnings and errors.
   var log: String { program.standardOutput + program.standardError }
 
-  /// - Parameter content: JSON to be posted; `nil` to get something
+  /// - Parameter content: the JSON to post; `nil` for a GET request
   private func ask(_ path: String, _ content: String? = nil) -> HTTPAnswer {
     let token = (try? Files.bytes(of: folder + "/token")).map { String(decoding: $0, as: UTF8.self) } ?? ""
     let headers = ["Authorization: Bearer \(token)"]
@@ -51,9 +51,9 @@ final class HomeAssistant {
       headers + ["Content-Type: application/json", "Content-Length: \(content.utf8.count)"], body: content)
   }
 
-  /// Its entities of a hub, by their ids.
+  /// Home Assistant's entities of a hub, by their ids.
   ///
-  /// - Parameter hub: its name there, which the ids contain
+  /// - Parameter hub: the hub's name in Home Assistant, which the ids contain
   func entities(of hub: String) -> [String: Entity] {
     let all = (try? JSONDecoder().decode([Entity].self, from: Data(ask("states").body.utf8))) ?? []
     return Dictionary(
@@ -61,7 +61,7 @@ final class HomeAssistant {
       uniquingKeysWith: { first, _ in first })
   }
 
-  /// As a person who touches a switch.
+  /// Switches an entity as a user does.
   func turn(_ state: String, _ entity: String) -> Bool {
     ask("services/switch/turn_\(state)", "{\"entity_id\": \"\(entity)\"}").status == 200
   }

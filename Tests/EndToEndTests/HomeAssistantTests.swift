@@ -20,7 +20,7 @@ import Testing
     #expect(eventually { Set(home.entities(of: "boat").keys) == Set(HomeAssistantTests.found) }, "\(home.log)")
     #expect(eventually { state("sensor.boat_power_gps") == "off" && state("switch.boat_live") == "off" })
     #expect(eventually { state("binary_sensor.boat_problem_gps") == "off" }, "\(home.entities(of: "boat"))")
-    // It has looked at all there is.
+    // Home Assistant has read everything by now.
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
 
     #expect(home.turn("on", "switch.boat_live"))
@@ -38,7 +38,7 @@ import Testing
     #expect(eventually { state("sensor.boat_speed").flatMap(Double.init) != nil })
     #expect(eventually { state("sensor.boat_satellites").flatMap(Double.init) ?? 0 > 3 }, "\(home.log)")
 
-    // What takes minutes there takes seconds here.
+    // The configuration is changed so that minutes take seconds.
     let topic = "homeassistant/device/sensorhub-boat/config"
     let told = try #require(broker.retained(topic))
     let hasty = told.split(separator: "\"expire_after\":180").joined(separator: "\"expire_after\":3")
@@ -48,7 +48,7 @@ import Testing
     #expect(hub.comesToRest())
     #expect(eventually { state("switch.boat_live") == "off" && state("sensor.boat_power_gps") == "off" })
     #expect(eventually { state("sensor.boat_speed") == "unavailable" })
-    // Where it was is known, and since when.
+    // The last known position is shown, and since when.
     #expect(state("device_tracker.boat_position") == "not_home")
     #expect(state("sensor.boat_last_fix")?.hasPrefix("20") == true, "\(home.entities(of: "boat"))")
 

@@ -12,7 +12,7 @@ final class HomeTests {
     HubProcess.write(HubProcess.simulatedBoard(""), to: "\(folder)/board.json5")
   }
 
-  /// As a user who may read the executable wherever it is, and has no home in his environment.
+  /// Runs the program as a user who may read the executable and whose environment has no home.
   private func program(_ arguments: [String], uid: Int) -> Program {
     let ordinary = [
       "--clear-groups", "--regid", "\(uid)", "--reuid", "\(uid)", "--inh-caps", "+dac_read_search", "--ambient-caps",
@@ -24,7 +24,7 @@ final class HomeTests {
 
   /// The log of a hub from its start to its end.
   private func wordsOfHub(uid: Int) -> String {
-    // A hub has its sockets in a folder of its own.
+    // A hub has its sockets in its own folder.
     chown(folder, UInt32(uid), UInt32(uid))
     let hub = program(["run", "--socket", "\(folder)/hub.sock", "--board", "\(folder)/board.json5"], uid: uid)
     #expect(hub.logs("state on"), "\(hub.standardError)")
@@ -35,7 +35,7 @@ final class HomeTests {
 
   @Test(.enabled(if: geteuid() == 0, "takes root, to be somebody else"))
   func `a user without a home keeps nothing, and is told so`() {
-    // A number that no register of users has.
+    // No user database has this number.
     let uid = 1_987_654_321
     let said = wordsOfHub(uid: uid)
     #expect(said.contains("the power books are not kept after this run: this user has no home"), "\(said)")
@@ -54,10 +54,10 @@ final class HomeTests {
   func `without HOME the register of users says where home is`() throws {
     let nobody = try #require(getpwnam("nobody")).pointee
     let home = String(cString: nobody.pw_dir)
-    // Debian's is /nonexistent.
+    // Debian's value is /nonexistent.
     guard access(home, F_OK) != 0 else { return }
     let said = wordsOfHub(uid: Int(nobody.pw_uid))
-    // There is none to write to, and so nothing is written anywhere.
+    // There is no home to write to, so nothing is written anywhere.
     #expect(said.contains("\(home)/.local/state/sensorhub/power.json cannot be written"), "\(said)")
   }
 }

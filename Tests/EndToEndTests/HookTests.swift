@@ -4,7 +4,7 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// Hooks of a hub whose vehicle drives a figure of eight about the place that its fence is about.
+/// Hooks of a hub whose vehicle drives a figure of eight around the centre of its fence.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct HookTests {
   private struct Notice: Decodable, Equatable {
     var id, event, change, subject, title, message: String
@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  /// A server that takes what is posted to it.
+  /// A server that accepts POST requests.
   private final class Receiver: Sendable {
     let bodies = Recorder<String>()
     private let server: ScriptedServer
@@ -37,7 +37,7 @@ import Testing
 
     func end() { server.end() }
 
-    /// Once all of it is there.
+    /// Returns the body once all of it has arrived.
     private static func body(of text: String) -> String? {
       guard let head = text.firstRange(of: "\r\n\r\n"), let name = text.firstRange(of: "Content-Length: ") else {
         return nil
@@ -51,13 +51,14 @@ import Testing
   private let folder = TemporaryFolder("hooks")
   private var marks: String { "\(folder.path)/marks" }
 
-  /// 50 m about the place where the vehicle sets off, which takes it 100 m away, and where it stops for ten seconds a lap.
+  /// A board with a fence of 50 m around the place where the vehicle starts. The vehicle drives 100 m away and stops
+  /// there for ten seconds a lap.
   private func board(_ hooks: String, _ more: String = "") -> String {
     HubProcess.simulatedBoard(
       "fences: { start: { circle: [52.5163, 13.3777, 50], grace: 2, speed: 20 } }, on: { \(hooks) }\(more)")
   }
 
-  /// A hub that is not root's where the tests are: root's runs no program.
+  /// Starts a hub as another user if the tests run as root, because root's hub runs no hook programs.
   private func hub(_ board: String) -> Program {
     let file = "\(folder.path)/board.json5"
     HubProcess.write(board, to: file)
@@ -69,7 +70,7 @@ import Testing
     return OtherUser.program(arguments, environment: environment)
   }
 
-  /// A program that keeps what it is told.
+  /// A hook program that stores its input.
   private func keeper() -> String {
     let path = "\(folder.path)/keeper"
     HubProcess.write("#!/bin/sh\ncat >> \"$1\"\n", to: path)
@@ -98,7 +99,7 @@ import Testing
     #expect(
       eventually(within: .seconds(400)) { server.notices.contains { $0.change == "left" } }, "\(first.standardError)")
     #expect(server.bodies.values.allSatisfy { $0.hasPrefix(#"{"class":"HOOK","topic":"boat","title":"SIMULATED: "#) })
-    // The server is away while the vehicle returns, and the hub is started again before the server is.
+    // The server is down while the vehicle returns, and the hub restarts before the server does.
     server.end()
     let heard = server.notices
     let left = try #require(heard.last { $0.change == "left" })
@@ -116,7 +117,7 @@ import Testing
     #expect(returned.change == "returned" && returned.event == "fence" && !returned.active)
     #expect(eventually { !text(file).contains(returned.id) }, "\(text(file))")
     stop(second)
-    // The one and the other, each once and in this order.
+    // Both events arrive, each once and in this order.
     let posted = heard + again.notices
     #expect(posted.count { $0.id == left.id } == 1 && posted.count { $0.id == returned.id } == 1)
     for notices in [posted, marked] {
@@ -131,7 +132,7 @@ import Testing
     let topic = "sensorhub/boat/alarm"
     let listener = broker.listen([topic])
     #expect(eventually { broker.sees(listener, on: topic) })
-    // Nothing is there at first.
+    // The port does not exist at first.
     let port = "\(folder.path)/gps"
     let hub = HubProcess(
       board: """

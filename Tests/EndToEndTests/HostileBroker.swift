@@ -4,12 +4,12 @@ import TestSupport
 
 @testable import Outputs
 
-/// The packets of the tests of hostile brokers, and a connection's process that takes them.
+/// Packets for the tests with hostile brokers, and a connection process that receives them.
 enum HostileBroker {
-  /// A packet that no broker may send, and its error. The clauses are MQTT 5's.
+  /// A packet that no broker may send, and the error it causes. Clauses refer to MQTT 5.
   struct Packet: Sendable, CustomStringConvertible {
     var description: String
-    /// Before the client has been let in, in place of that.
+    /// Whether the packet is sent in place of the answer to the connection request.
     var isFirst = false
     var bytes: [UInt8]
   }
@@ -28,7 +28,7 @@ enum HostileBroker {
 
   static let packets: [Packet] = answers + messages + others
 
-  /// In place of CONNACK (3.2).
+  /// Packets in place of CONNACK (3.2).
   private static let answers: [Packet] = [
     Packet(description: "an unknown property", isFirst: true, bytes: answer([0x7f])),
     Packet(description: "property 0", isFirst: true, bytes: answer([0])),
@@ -75,7 +75,7 @@ enum HostileBroker {
     Packet(description: "TLS", isFirst: true, bytes: [0x15, 3, 1, 0, 2, 2, 40]),
   ]
 
-  /// PUBLISH (3.3).
+  /// Invalid PUBLISH packets (3.3).
   private static let messages: [Packet] = [
     Packet(description: "QoS 3", bytes: publish(flags: 6, identifier: [0, 1])),
     Packet(description: "a second time at QoS 0", bytes: publish(flags: 8)),
@@ -107,7 +107,7 @@ enum HostileBroker {
     Packet(description: "less than it says", bytes: [0x30, 0xff, 0xff, 0x03, 0, 1, 0x61, 0]),
   ]
 
-  /// All else that comes to a client once it has been let in.
+  /// Invalid packets of all other kinds, sent to a connected client.
   private static let others: [Packet] = [
     Packet(description: "let in twice", bytes: ScriptedBroker.accepted),
     Packet(description: "let in once more, with an unknown property", bytes: answer([0x7f])),
@@ -164,7 +164,7 @@ enum HostileBroker {
     ScriptedBroker.packet(0xf0, [0x18, 7, 0x15, 0, 1, 0x61, 0x16, 0, 0]),
   ]
 
-  /// A packet that is nearly right.
+  /// Returns a packet that is nearly valid.
   static func mutated(_ random: inout SeededRandom) -> [UInt8] {
     var packet = right.randomElement(using: &random) ?? []
     for _ in 0...Int.random(in: 0...3, using: &random) {
@@ -180,7 +180,8 @@ enum HostileBroker {
       default: packet += packet[index...]
       }
     }
-    // A packet that is longer than stated is two, the second of which is something else; most should be complete.
+    // A packet that is longer than stated counts as two, of which the second is something else. Most packets should be
+    // complete.
     if packet.count > 2, packet.count < 120, Int.random(in: 0..<4, using: &random) > 0 {
       packet[1] = UInt8(packet.count - 2)
     }
@@ -208,7 +209,7 @@ enum HostileBroker {
 
   struct Visit {
     var reports: [BrokerReport] = []
-    /// How its process ended.
+    /// How the connection's process ended.
     var reason = ""
 
     /// Whether libmosquitto has ended the process.
@@ -216,7 +217,7 @@ enum HostileBroker {
     var isLetIn: Bool {
       reports.contains { if case .answered(let reason, _) = $0 { reason.code == 0 } else { false } }
     }
-    /// The process's last words.
+    /// The last message of the process.
     var words: String? { if case .ended(let words) = reports.last { words } else { nil } }
     var leftOutByteCounts: [UInt32] {
       reports.compactMap { if case .leftOut(let byteCount) = $0 { byteCount } else { nil } }

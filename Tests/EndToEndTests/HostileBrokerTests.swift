@@ -6,12 +6,12 @@ import Testing
 
 @testable import Outputs
 
-/// A broker, or an attacker on the line to it, sends any bytes. They end a connection, and nothing else.
+/// A broker, or an attacker on the line to it, sends arbitrary bytes. They end the connection and do nothing else.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct HostileBrokerTests {
-  /// How a hub that has been attacked must still be.
+  /// The largest memory use of a hub that has been attacked.
   private static let mostKilobytes = 160 << 10
 
-  /// Lets a client in, and has the packets follow.
+  /// Accepts a client, then sends the packets.
   private static func say(_ packets: [UInt8], to visit: ScriptedBroker.Visit, isLetIn: Bool) {
     if isLetIn { visit.send(ScriptedBroker.accepted) }
     visit.send(packets)
@@ -30,7 +30,7 @@ import Testing
     var crashes: [String] = []
     for packet in HostileBroker.packets {
       let visit = try HostileBroker.visit(broker.port)
-      // What libmosquitto says of it is its own affair; it says so, or has ended its process.
+      // What libmosquitto reports is its own decision. It reports an error, or its process has ended.
       #expect(visit.words != nil || visit.hasCrashed, "\(packet): \(visit)")
       if visit.hasCrashed { crashes.append(packet.description) }
       for case .received(let topic, let payload, _, _) in visit.reports {
@@ -50,7 +50,7 @@ import Testing
         visit.send(ScriptedBroker.packet(0x30, [0, 1, UInt8(ascii: "b"), 0] + Array("short".utf8)))
         visit.end()
       } else {
-        // As long as a packet can be.
+        // The packet has the largest possible length.
         visit.send([0x30, 0xff, 0xff, 0xff, 0x7f, 0, 1, UInt8(ascii: "a"), 0])
         while visit.isOpen { visit.send(payload) }
       }
@@ -66,7 +66,7 @@ import Testing
     #expect(longest.words == "a message takes more memory than a connection may have", "\(longest)")
   }
 
-  /// SENSORHUB_MQTT_PACKETS=1000000 has as many sent.
+  /// The variable SENSORHUB_MQTT_PACKETS=1000000 sets the number of packets.
   @Test(.timeLimit(.minutes(600))) func `packets that are nearly right do no more either`() throws {
     let count = getenv("SENSORHUB_MQTT_PACKETS").flatMap { Int(String(cString: $0)) } ?? 3000
     let perVisit = 10
@@ -107,7 +107,7 @@ import Testing
         while visit.isOpen { visit.send(piece) }
       case 2:
         visit.send(ScriptedBroker.accepted)
-        // More than a hub is asked, as fast as it goes: none of it is for this hub.
+        // The packets come as fast as possible, more than any hub gets. None of them is for this hub.
         let message = ScriptedBroker.packet(0x30, [0, 1, UInt8(ascii: "a"), 0] + [UInt8](repeating: 0x61, count: 4000))
         let messages = Array(repeatElement(message, count: 5000).joined())
         visit.send(messages)
@@ -124,7 +124,7 @@ import Testing
     #expect(hub.logs("data that crashes libmosquitto"), "\(log())")
     #expect(hub.logs("a message takes more memory than a connection may have"), "\(log())")
     #expect(eventually { log().ranges(of: "joined \(broker.address) as 'boat'").count >= 2 }, "\(log())")
-    // The other outputs have gone on.
+    // The other outputs have continued.
     let lines = client.lineCount
     #expect(eventually { client.lineCount > lines + 5 } && client.isOpen)
     let most = try #require(HubProcess.kilobytes("VmHWM", of: hub.program.pid))
@@ -132,7 +132,7 @@ import Testing
     #expect(most < HostileBrokerTests.mostKilobytes)
     hostile.end()
     let joined = log().ranges(of: "joined \(broker.address) as 'boat'").count
-    // The next broker gets the port only once it is free.
+    // The next broker can use the port only once it is free.
     #expect(eventually { !SocketClient.isListening(broker.port) })
     broker.start()
     #expect(eventually { log().ranges(of: "joined \(broker.address) as 'boat'").count > joined }, "\(log())")

@@ -3,11 +3,11 @@ import MCAP
 import TestSupport
 import Testing
 
-/// Names chosen to do harm, in the places where people and programs see them.
+/// Malicious names in all places where people and programs see them.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct HostileNameTests {
   private let temporary = TemporaryFolder("hostile")
   private var folder: String { temporary.path }
-  /// A browser reads a tag where Swift reads a letter.
+  /// A browser reads a tag where Swift reads one character.
   private static let tag = "x\u{600}<img id=owned src=x onerror=alert(1)>"
 
   /// A recording of a receiver, with an attacker's board file.

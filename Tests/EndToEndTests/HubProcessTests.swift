@@ -16,7 +16,7 @@ struct HubProcessTests {
     let devices = hub.devices
     #expect(devices["gps"].power == "tracking")
     #expect(devices["imu"].power == "tracking")
-    // It is told who that is right after it has come.
+    // The hub gets the client's name right after its connection.
     #expect(eventually { hub.devicesNow["gps"].holders == ["watch[\(watch.pid)]"] })
     #expect(!hub.openDevices.isEmpty)
     watch.send(SIGINT)
@@ -26,7 +26,7 @@ struct HubProcessTests {
       hub.devicesNow.devices.allSatisfy { ["off", "asleep"].contains($0.power) && $0.wakes == 1 }
     }
     #expect(isAsleep, "\(hub.devices)\n\(hub.program.standardError)")
-    // The far end of the simulated receiver's line has a thread of its own, which goes when it next looks.
+    // The far end of the simulated receiver's line has its own thread, which ends when it next looks.
     #expect(eventually { hub.openDevices.isEmpty }, "\(hub.openDevices)")
     #expect(hub.stop() == 0)
   }
@@ -34,7 +34,7 @@ struct HubProcessTests {
   @Test func `the log says who has a device switched on, and who has left it`() {
     let hub = HubProcess(["--no-journal-state"])
     let watch = hub.watch()
-    // With its name, which on a busy machine comes later than it does itself.
+    // The client is listed with its name, which on a busy machine arrives later than the connection.
     let isThere = eventually {
       let devices = hub.devicesNow
       return ["gps", "imu"].allSatisfy {
@@ -85,7 +85,7 @@ struct HubProcessTests {
     #expect(eventually { HubProcess.states(stalled).contains { $0.mode == "fused" } })
     #expect(stalled.halt())
     let other = hub.watch(["--json", "--rate", "100"])
-    // More than a socket buffer holds: the stalled one must have lost some by then.
+    // There are more lines than a socket buffer holds, so the stalled client must have lost some.
     #expect(eventually(within: .seconds(240)) { other.lines.count > 280 })
     #expect(hub.devices["gps"].holders.count == 2)
     stalled.send(SIGKILL)
@@ -103,7 +103,7 @@ struct HubProcessTests {
     let before = hub.resources
     for _ in 0..<20 { hub.watch(["--once"]).wait() }
     #expect(hub.comesToRest())
-    // No more than before, when a thread of the first visit may still have been on its way out.
+    // There are no more threads than before. A thread of the first visit may still have been ending then.
     #expect(
       eventually { zip(hub.resources, before).allSatisfy { $0 <= $1 } }, "\(before) became \(hub.resources)")
     #expect(hub.stop() == 0)
@@ -114,7 +114,7 @@ struct HubProcessTests {
     let hub = HubProcess(board: HubProcess.simulatedBoard(""), ["--no-journal-state"])
     hub.watch(["--once"]).wait()
     #expect(hub.comesToRest())
-    // The first that hangs starts threads that stay.
+    // The first hang starts threads that stay.
     var before: [Int] = []
     for visit in 0..<4 {
       if visit == 1 { before = hub.resources }
@@ -125,7 +125,7 @@ struct HubProcessTests {
         eventually { hub.devicesNow["imu"].power == "failed" && hub.devicesNow["imu"].reason.contains("hangs") },
         "\(hub.devicesNow["imu"])")
       if visit % 2 == 0 {
-        // It goes on while somebody wants it, and is started again.
+        // The device continues while a client needs it, and is started again.
         reader.letGo()
         #expect(hub.shows("imu", "tracking"))
       }
@@ -140,7 +140,7 @@ struct HubProcessTests {
     let watch = hub.watch()
     #expect(hub.shows("imu", "tracking"))
     let reader = try #require(HeldThread("imu", of: hub.program))
-    // Not killed by the test.
+    // The hub ended by itself and was not killed by the test.
     #expect(hub.stop() >= 0, "\(hub.program.standardError)")
     watch.wait()
     withExtendedLifetime(reader) {}
@@ -153,7 +153,7 @@ struct HubProcessTests {
 
   @Test func `watch once waits for a position, prints one state and ends`() {
     let hub = HubProcess(["--no-journal-state"])
-    // However seldom states are wanted.
+    // The interval is longer than the wait, but the first state comes at once.
     let watch = hub.watch(["--once", "--json", "--rate", "0.01"])
     #expect(watch.wait() == 0)
     #expect(watch.lines.count == 1)
@@ -167,7 +167,7 @@ struct HubProcessTests {
       board: """
         { name: "test", devices: { gps: { driver: "nmea", port: "\(terminal.path)" }, \(HubProcessTests.simulatedIMU) } }
         """)
-    // After five seconds it says for what it waits, and by the end even a busy machine has an attitude.
+    // After five seconds the command says what it waits for. By the end even a busy machine has an attitude.
     let watch = hub.watch(["--once", "--json", "--within", "15"])
     #expect(watch.wait() == 69)
     #expect(watch.lines.count == 1 && watch.standardOutput.contains(#""attitude":{"#), "\(watch.standardOutput)")
@@ -227,7 +227,7 @@ struct HubProcessTests {
     _ log: String
   ) throws {
     let terminal = PseudoTerminal()
-    // A real receiver together with a simulated IMU.
+    // The board has a real receiver and a simulated IMU.
     let hub = HubProcess(
       board: """
         { name: "mixed",
@@ -236,7 +236,7 @@ struct HubProcessTests {
             power: { switch: "gpio", chip: "simulated", line: "imu-power", lingerSeconds: 0 } } } }
         """)
     let watch = hub.watch(["--json", "--rate", "1000"])
-    // A position is kept for some seconds: the attitude must not come later than that.
+    // A position stays valid for some seconds, and the attitude must come within them.
     #expect(
       eventually {
         HubProcess.states(watch).contains { $0.attitude != nil } && hub.devicesNow["gps"].power == "acquiring"
@@ -255,7 +255,7 @@ struct HubProcessTests {
       }
     }
     let latitude = try #require(value("lat", in: last))
-    // The fix's own time; its day may have been carried forward by whole weeks.
+    // The time is that of the fix. Its day may have been carried forward by whole weeks.
     let time = try #require(last.split(separator: "\"time\":\"").last).prefix(24).suffix(14)
     #expect(
       eventually {
@@ -283,7 +283,7 @@ struct HubProcessTests {
     #expect(hub.shows("gps", "acquiring"))
     first.write(
       (0..<512).map { UInt8($0 & 0xFF) } + Array("$GPGGA,torn$GPRMC,,V,,,,,,,,,,N*53\r\n$GPRMC,1*00\r\n".utf8))
-    // Because it is silent from now on, it is given up after ten seconds: the same look reports that and its earlier
+    // The receiver has been silent since, so it is given up after ten seconds. One look shows both that and its earlier
     // output.
     #expect(
       eventually {
@@ -300,7 +300,7 @@ struct HubProcessTests {
     var epoch = 0
     #expect(
       eventually {
-        // The same place, a new epoch each time.
+        // Each epoch is new, at the same place.
         epoch += 1
         let time = "12\(10 + epoch / 50 % 50)\(10 + epoch % 50).00"
         replacement.writeNow(nmeaLine("GPGGA,\(time),5231.0000,N,01322.0000,E,1,08,0.9,40.0,M,40.0,M,,"))
@@ -314,7 +314,7 @@ struct HubProcessTests {
   @Test func `clients that send nonsense or shut down their ends harm nobody and are gone when they leave`() throws {
     let hub = HubProcess(["--no-journal-state"])
     var clients = [try UnixSocket.connect(hub.socket), try UnixSocket.connect(hub.socket)]
-    // One talks nonsense and never reads, the other never reads again and says so.
+    // One client sends nonsense and never reads. The other stops reading and announces that.
     let nonsense = Array(String(repeating: "nonsense\n", count: 200).utf8)
     for _ in 0..<50 { _ = clinux_send_now(clients[0], nonsense, nonsense.count) }
     shutdown(clients[1], Int32(SHUT_RD))
@@ -349,7 +349,7 @@ struct HubProcessTests {
     HubProcess.write(board.split(separator: "one").joined(separator: "two"), to: hub.boardFile)
     hub.program.send(SIGHUP)
     #expect(hub.logs("board 'two' read again"))
-    // The watch goes on, on the new hub's devices.
+    // The watch continues with the new hub's devices.
     let before = watch.lines.count
     #expect(eventually { watch.lines.count > before + 20 && hub.devicesNow["imu"].power == "tracking" })
     watch.send(SIGINT)
@@ -376,7 +376,7 @@ struct HubProcessTests {
     let watch = hub.watch()
     #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "tracking" } })
     let before = hub.devicesNow
-    // Where the antenna sits is no matter of how the receiver is read.
+    // The position of the antenna does not affect how the receiver is read.
     reload("two", gps: "leverArmMetres: [1, 0, 0],")
     let after = hub.devicesNow
     #expect(after.devices.map(\.power) == ["tracking", "tracking"] && after.devices.map(\.wakes) == [1, 1])
@@ -387,14 +387,14 @@ struct HubProcessTests {
     let lines = watch.lines.count
     #expect(eventually { watch.lines.count > lines + 20 })
     #expect(!hub.program.standardError.contains("gps: off"), "\(hub.program.standardError)")
-    // A device with changed settings must start again, and no other.
+    // Only the device with changed settings restarts.
     reload("three", gps: "leverArmMetres: [1, 0, 0],", imu: "rateHz: 100,")
     #expect(hub.shows("imu", "tracking"))
     #expect(hub.devicesNow["gps"].wakes == 1 && hub.devicesNow["gps"].onSeconds >= after["gps"].onSeconds)
-    // The hub itself goes on.
+    // The hub itself continues.
     #expect(hub.logs("imu: off ("), "\(hub.program.standardError)")
     #expect(!hub.program.standardError.contains("the hub is shutting down"), "\(hub.program.standardError)")
-    // Its energy log goes on, with one wake more in it.
+    // The device's energy account continues, with one more wake.
     #expect(eventually { hub.devicesNow["imu"].wakes == 2 })
     let last = hub.devicesNow["imu"]
     #expect(last.wakes == 2 && last.onSeconds >= after["imu"].onSeconds)
@@ -407,14 +407,14 @@ struct HubProcessTests {
   @Test func `a hub that begins beside another one says so`() {
     let first = HubProcess(board: "{ name: \"first\" }")
     let folder = first.socket.split(separator: "/").dropLast().map { "/\($0)" }.joined()
-    // Where a hub usually is.
+    // The second hub uses the usual socket.
     let second = HubProcess(board: "{ name: \"second\" }", environment: ["RUNTIME_DIRECTORY=\(folder)"])
     #expect(second.logs("warning: another hub runs at \(first.socket): "))
     #expect(second.stop() == 0)
     #expect(first.stop() == 0)
   }
 
-  /// Words about lines that are not there, or not to be driven, would be taken for true.
+  /// A message about lines that do not exist or cannot be driven would be false.
   @Test func `what could not be switched is not said to be off`() {
     let chip = "{ driver: \"mpu-6050\", bus: \"simulated/i2c\""
     func lastLine(_ imu: String) -> String {
@@ -466,7 +466,7 @@ struct HubProcessTests {
     HubProcess.write("{ name: \"another\" }", to: hub.boardFile)
     let done = safe([hub.boardFile])
     #expect(done.wait() == 0, "\(done.standardError)")
-    // It exists only when there is something to do.
+    // The file exists only when there is something to do.
     let again = safe()
     #expect(again.wait() == 66 && again.standardError.contains("no hub has left anything on"), "\(again.standardError)")
     // An unreadable file is kept, and named, until a person has checked it.
@@ -477,7 +477,7 @@ struct HubProcessTests {
     #expect(safe([hub.boardFile]).wait() == 69)
     unlink(copy + ".left")
     #expect(safe([hub.boardFile]).wait() == 0)
-    // A hub that ends by itself leaves nothing to do.
+    // A hub that ends normally leaves nothing to clean up.
     let next = HubProcess(board: board)
     #expect(next.isOff)
     #expect(next.stop() == 0)
@@ -490,14 +490,14 @@ struct HubProcessTests {
     let copy = folder.path + "/board-in-use.json5"
     var known: [String] = []
     for chip in ["gone-1", "gone-2", "gone-3"] {
-      // The left-over of a killed hub.
+      // The file is a leftover of a killed hub.
       HubProcess.write(
         """
         { name: "old", devices: { imu: { driver: "mpu-6050", bus: "simulated/i2c",
             power: { switch: "gpio", chip: "\(chip)", line: "imu-power" } } } }
         """, to: copy)
       known.append(chip)
-      // Its lines are named, and those of the boards before it still are.
+      // The lines of this board are named, and those of the earlier boards too.
       let safe = Program(["safe", "--socket", folder.path + "/hub.sock"])
       #expect(safe.wait() == 69, "\(safe.standardError)")
       #expect(known.allSatisfy(safe.standardError.contains), "\(safe.standardError)")

@@ -3,11 +3,11 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// What listens at a hub's sockets, and is none.
+/// Programs that listen at a hub's sockets but are no hubs.
 @Suite(.timeLimit(.minutes(10))) struct ImpostorHubTests {
   private let temporary = TemporaryFolder("impostor")
 
-  /// Sends one letter again and again, to whichever of the sockets is connected to.
+  /// Sends one letter repeatedly to whichever socket is connected.
   private static let script = """
     import os, socket, sys, threading
     def serve(path):

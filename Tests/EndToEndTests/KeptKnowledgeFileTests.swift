@@ -37,7 +37,7 @@ final class KeptKnowledgeFileTests {
       return text.contains("\"database\"")
     }
     #expect(isTold)
-    // Its identity, and its knowledge of the satellites.
+    // The stored text has the receiver's identity and its knowledge of the satellites.
     #expect(text.contains("CFFB03D2592C") && text.contains("u-blox 000A0000, protocol 34.10"), "\(text)")
     #expect(text.contains("\"database\""), "\(text)")
     let kept = text

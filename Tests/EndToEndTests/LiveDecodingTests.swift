@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What clients get of a receiver that is read live is what `decode` finds in a recording of the same bytes.
+/// Clients of a live receiver get what `decode` finds in a recording of the same bytes.
 @Suite(.timeLimit(.minutes(10)))
 struct LiveDecodingTests {
   enum Manner: CaseIterable {
@@ -16,7 +16,7 @@ struct LiveDecodingTests {
       case .splitAtAwkwardPlaces:
         var pieces: [[UInt8]] = []
         var rest = bytes[...]
-        // Lengths that have nothing to do with those of sentences, single bytes among them.
+        // The lengths are unrelated to those of sentences, and include single bytes.
         for length in sequence(first: 1, next: { $0 * 5 % 97 + 1 }) {
           if rest.isEmpty { break }
           pieces.append(Array(rest.prefix(length)))
@@ -27,7 +27,8 @@ struct LiveDecodingTests {
     }
   }
 
-  /// A position as gpsd's `TPV` states it. The day is left out: receivers of old are carried 1024 weeks forward.
+  /// A position as gpsd's `TPV` states it. The day is left out, because dates of old receivers are moved forward by
+  /// 1024 weeks.
   struct Report: Decodable, Equatable {
     var `class`: String
     var mode: Int
@@ -58,7 +59,7 @@ struct LiveDecodingTests {
     }
   }
 
-  /// Positions that no log has, to know the end by.
+  /// Positions that no log contains, which mark the end.
   static let end =
     "$GPRMC,235958.00,A,0001.0000,N,00001.0000,E,0.0,0.0,301226,,,A*5A\r\n"
     + "$GPRMC,235959.00,A,0002.0000,N,00002.0000,E,0.0,0.0,301226,,,A*5B\r\n"
@@ -68,7 +69,8 @@ struct LiveDecodingTests {
     try compare(log, try #require(SharedData.folder) + "/nmea/\(log).log")
   }
 
-  /// Of one maker's four generations, with a clean end of an epoch, with additional sentences, and with neither.
+  /// The logs are from four generations of one maker: some mark the end of an epoch, some have additional sentences,
+  /// some neither.
   @Test(
     .enabled(if: SharedData.isWanted, "left out by SKIP=recordings"),
     arguments: ["navisys-gr701w", "quectel-l76k-binary", "ublox-neo-m8n", "ublox-zed-f9p-rtk", "ublox-zed-f9r"])
@@ -76,7 +78,7 @@ struct LiveDecodingTests {
     try compare(log, try #require(SharedData.folder) + "/ubx/\(log).log")
   }
 
-  /// Values that the client has not read yet come before the answer.
+  /// Whether the client has read all earlier values, which come before the answer.
   private func hasRead(_ client: SocketClient) -> Bool {
     let count = client.bytes.count
     client.send("?VERSION;")
@@ -114,7 +116,7 @@ struct LiveDecodingTests {
       for piece in manner.pieces(bytes) {
         terminal.write(piece)
         written += piece.count
-        // Two minutes in an instant are more than a client can expect that has not had its turn to read.
+        // Two minutes of data at once would be too much for a client that had no chance to read.
         if written >= 4096 {
           written = 0
           #expect(eventually { terminal.isRead } && hasRead(client), "\(manner)")
@@ -122,7 +124,8 @@ struct LiveDecodingTests {
       }
       #expect(eventually { Report.places(client.text).last == recorded.last }, "\(manner)")
       #expect(Report.places(client.text) == recorded, "\(manner)")
-      // A state a millisecond at most: not each position, but none that was never reported, and the last.
+      // There is at most one state a millisecond. So not every position appears, but the last one does, and none that
+      // was never reported.
       let places = recorded.map { $0.split(separator: " ").suffix(2).joined(separator: " ") }
       #expect(eventually { State.places(states.text).last == places.last }, "\(manner)")
       #expect(Set(State.places(states.text)).isSubset(of: places), "\(manner)")

@@ -11,14 +11,14 @@ import Testing
     init(_ path: String) {
       unlink(path)
       mkfifo(path, 0o600)
-      // Reader and writer at once, so that opening it does not wait for the other end.
+      // The pipe is opened for reading and writing, so that opening does not wait for the other end.
       descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
       precondition(descriptor >= 0)
     }
 
     deinit { close(descriptor) }
 
-    /// Fills it to the last byte; a writer waits from now on.
+    /// Fills the pipe, so that a writer waits.
     func fill() {
       for size in [4096, 1] {
         let bytes = [UInt8](repeating: UInt8(ascii: "x"), count: size)

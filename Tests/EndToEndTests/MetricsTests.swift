@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The metrics, and the Grafana dashboard that lives on them.
+/// The metrics, and the Grafana dashboard that uses them.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct MetricsTests {
   private let port = SocketClient.freePort()
   private let hub: HubProcess
@@ -77,7 +77,8 @@ import Testing
       }
       var panels: [Panel]
     }
-    // A client that waits for the time causes a comparison with the system's clock, whether it takes the time or not.
+    // A client that waits for time messages causes a comparison with the system clock, whether or not it accepts the
+    // time.
     let port = SocketClient.freePort()
     let hub = HubProcess(
       board: HubProcess.simulatedBoard("http: { port: \(port) }, chrony: { socket: \"/nowhere/chrony.sock\" }"))
@@ -88,7 +89,7 @@ import Testing
     // The hub is asked while it has all metrics: a clock comparison requires a client of the time.
     let stream = SocketClient(port: port)
     stream.send("GET /events?rate=10 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    // A pulse takes a device of the kernel's.
+    // The metrics of a pulse need a kernel device, which the test lacks.
     let wanted = names(in: dashboard.panels.flatMap(\.targets).map(\.expr).joined(separator: "\n"))
       .subtracting(["sensorhub_pulse_jitter_seconds"])
     let missing = { wanted.subtracting(names(in: HTTPAnswer(port, "GET", "/metrics").body)) }
@@ -121,7 +122,7 @@ import Testing
     for panel in dashboard.panels where panel.repeat != "instance" {
       #expect(panel.targets.allSatisfy { $0.legendFormat?.contains("{{instance}}") == true }, "\(panel.title)")
     }
-    // A map joins its data by time alone.
+    // A map panel joins its data only by time.
     #expect(dashboard.panels.contains { $0.type == "geomap" && $0.repeat == "instance" })
     let power = try #require(dashboard.panels.first { $0.title == "Power" }?.targets.first?.expr)
     let expression = power.replacing("$instance", with: ".*")

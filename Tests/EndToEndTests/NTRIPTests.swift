@@ -5,12 +5,13 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Corrections on their whole way: from a caster over the program to a receiver on a serial line, and what that makes of them on
-/// the way back.
+/// Corrections on their whole path: from a caster through the hub to a receiver on a serial line, and the receiver's
+/// answer on the
+/// way back.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct NTRIPTests {
   private let http = SocketClient.freePort()
   private let gpsd = SocketClient.freePort()
-  /// Counts whole waves soon after the first message of corrections.
+  /// A receiver that has a carrier-phase solution soon after the first correction message.
   private let receiver: CommandedReceiver
   private let port: String
 
@@ -38,7 +39,7 @@ import Testing
 
   private func body(_ path: String) -> String { HTTPAnswer(http, "GET", path).body }
 
-  /// Sends two messages repeatedly while the client takes them, cut in the middle of one.
+  /// Sends two messages repeatedly while the client accepts them, cut in the middle of one.
   private static func serve(_ visit: ScriptedCaster.Visit) {
     let epoch = MadeMessage.correction(1005) + MadeMessage.correction(1077, byteCount: 300)
     visit.send("HTTP/1.1 200 OK\r\nContent-Type: gnss/data\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -73,7 +74,7 @@ import Testing
       "\(hub.program.standardError)")
     let request = caster.visits.values.first?.request ?? ""
     #expect(request.hasPrefix("GET /BASE HTTP/1.1\r\n"), "\(request)")
-    // "me:secret", as RFC 7617 has it.
+    // The header contains "me:secret" encoded as in RFC 7617.
     #expect(request.contains("Authorization: Basic bWU6c2VjcmV0\r\n"), "\(request)")
 
     var state = ""
@@ -83,7 +84,8 @@ import Testing
     }
     #expect(isFixed, "\(state)")
     #expect(client.receives("\"class\":\"TPV\"") && client.receives("\"status\":3,"))
-    // It reports itself that it uses them. All at one look: corrections that come late on a busy machine are missing
+    // The receiver itself reports that it uses corrections. All conditions are checked at once, because corrections
+    // that come late on a busy machine are missing
     // for a moment.
     let expected =
       [

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Receivers that are on the network: another hub, gpsd itself, datagrams.
+/// Receivers on the network: another hub, gpsd itself, and datagrams.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct NetworkReceiverTests {
   private let gpsd = SocketClient.freePort()
   private let nmea = SocketClient.freePort()
@@ -24,7 +24,7 @@ import Testing
       let watch = hub.watch()
       #expect(eventually { hasFix(watch) }, "\(hub.devicesNow) \(hub.program.standardError)")
       #expect(source.devicesNow["gps"].wakes == visit)
-      // Reports of a gpsd are no garbage on the line.
+      // The reports of gpsd do not count as garbage on the line.
       let counters = hub.devicesNow["remote"].counters
       #expect(counters["badChecksum", default: 0] == 0 && counters["sentences", default: 0] > 0, "\(counters)")
       watch.send(SIGTERM)

@@ -3,7 +3,7 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// What other users of the same machine can do to a hub and to its clients: a second user, for real.
+/// What other users of the same machine can do to a hub and its clients, tested with a second user.
 @Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: OtherUser.isWanted, "left out by SKIP=two-users"))
 final class OtherUsersTests {
   private let temporary = TemporaryFolder("users")
@@ -21,7 +21,7 @@ final class OtherUsersTests {
 
   @Test func `a folder that another user has made first is used by no hub and no client`() throws {
     #expect(mkdir(planted, 0o755) == 0 && OtherUser.give(planted))
-    // An answer that a client would believe.
+    // The script sends an answer that a client would believe.
     let script = """
       import socket
       for name in ("hub", "devices"):
@@ -55,7 +55,7 @@ final class OtherUsersTests {
     let open = OtherUser.program(["run"], as: OtherUser.victim)
     #expect(open.wait() == 77 && open.standardError.contains("next: chmod go-w '\(planted)'"), "\(open.standardError)")
     #expect(Files.names(in: planted).isEmpty && Files.names(in: "\(folder)/target").isEmpty)
-    // Its own folder is trusted: it makes it private.
+    // The hub trusts its own folder and makes it private.
     rmdir(planted)
     let hub = OtherUser.program(["run"], as: OtherUser.victim)
     #expect(hub.logs("state on \(planted)/hub.sock\n"), "\(hub.standardError)")
@@ -83,7 +83,7 @@ final class OtherUsersTests {
     }
     #expect(OtherUser.mode(of: "\(folder)/victim") == 0o600)
     racer.send(SIGKILL)
-    // In a folder of its own an existing link is removed, and not its target.
+    // In the hub's own folder an existing link is removed, and its target stays.
     let own = "\(folder)/own"
     #expect(mkdir(own, 0o755) == 0 && symlink("\(folder)/victim", "\(own)/hub.sock~") == 0)
     let hub = Program(["run", "--socket", "\(own)/hub.sock"])
@@ -100,12 +100,12 @@ final class OtherUsersTests {
     #expect(OtherUser.give("\(theirs)/board-in-use.json5") && OtherUser.give(theirs))
     let safe = Program(["safe", "--socket", "\(theirs)/hub.sock"])
     #expect(safe.wait() == 77 && safe.standardError.contains("belongs to user"), "\(safe.standardError)")
-    // What root names itself is made safe all the same.
+    // A path that root names itself is made safe too.
     HubProcess.write("{ name: \"ours\" }", to: "\(folder)/board.json5")
     let named = Program(["safe", "\(folder)/board.json5", "--socket", "\(theirs)/hub.sock"])
     #expect(named.wait() == 0 && named.standardError.contains("continuing without"), "\(named.standardError)")
     #expect(access("\(theirs)/board-in-use.json5", F_OK) == 0)
-    // In root's folder, by a name that another user could once make there.
+    // The path is in root's folder, under a name that another user could once create there.
     let ours = "\(folder)/ours"
     #expect(mkdir(ours, 0o755) == 0)
     HubProcess.write("{ name: \"theirs\" }", to: "\(ours)/board-in-use.json5")
@@ -119,7 +119,7 @@ final class OtherUsersTests {
     #expect(mkdir(theirs, 0o755) == 0 && OtherUser.give(theirs))
     HubProcess.write("secret", to: "\(folder)/victim")
     #expect(symlink("\(folder)/victim", "\(theirs)/out.mcap") == 0 && OtherUser.give("\(theirs)/out.mcap"))
-    // A device, which is written in place.
+    // The path is a device, which is written in place.
     #expect(symlink("/dev/null", "\(theirs)/out.csv") == 0 && OtherUser.give("\(theirs)/out.csv"))
     let hub = HubProcess(board: HubProcess.simulatedBoard(""))
     func record(to path: String) -> Program {
@@ -128,7 +128,7 @@ final class OtherUsersTests {
     let refused = record(to: "\(theirs)/out.mcap")
     #expect(refused.wait() == 77 && refused.standardError.contains("is a link of user"), "\(refused.standardError)")
     #expect(try Files.bytes(of: "\(folder)/victim") == Array("secret".utf8))
-    // Through its own it does.
+    // A link of the user's own is followed.
     #expect(symlink("\(folder)/own.mcap", "\(folder)/link.mcap") == 0)
     let own = record(to: "\(folder)/link.mcap")
     #expect(own.wait() == 0, "\(own.standardError)")
@@ -151,8 +151,8 @@ final class OtherUsersTests {
     #expect(hub.devicesNow["imu"].wakes == 0)
     let watch = OtherUser.program(["watch", "--once", "--json", "--socket", hub.socket])
     #expect(watch.wait() == 0, "\(watch.standardError)")
-    // Root is not excluded, and the second client is told the first one's name. The simulated vehicle hardly ever
-    // stands: this one waits.
+    // Root is not locked out, and the second client is told the first one's name. The simulated vehicle hardly ever
+    // stands: so this calibration waits.
     let first = Program(["calibrate", "mount", "--socket", hub.socket])
     #expect(first.logs("0 %"), "\(first.standardError)")
     let second = Program(["calibrate", "gyro", "--socket", hub.socket])
@@ -178,7 +178,7 @@ final class OtherUsersTests {
     HubProcess.write("secret", to: "\(folder)/victim")
     let (calibrations, chip) = ("\(folder)/state/calibration", "simulated-i2c-68.json5")
     #expect(mkdir("\(folder)/state", 0o755) == 0 && mkdir(calibrations, 0o755) == 0)
-    // A daemon that was taken over plants these.
+    // A daemon that was taken over creates these links.
     #expect(symlink("\(folder)/victim", "\(calibrations)/lock") == 0)
     let linked = calibrate()
     #expect(linked.wait() == 77 && linked.standardError.contains("it is a link"), "\(linked.standardError)")
@@ -200,7 +200,7 @@ final class OtherUsersTests {
     #expect(locker.prints("locked"), "\(locker.standardError)")
     #expect(calibrate().wait() == 0)
     locker.send(SIGKILL)
-    // The folder itself as a link, which the daemon's account can make where the service keeps its state.
+    // The folder itself is a link. The daemon's account can create one where the service keeps its state.
     #expect(rename(calibrations, "\(folder)/moved") == 0)
     #expect(symlink("\(folder)/moved", calibrations) == 0 && OtherUser.give(calibrations))
     let led = calibrate()
@@ -243,7 +243,7 @@ final class OtherUsersTests {
     #expect(release.wait() == 0 && release.standardOutput == "ended: 129 holds\n", "\(release.standardOutput)")
     #expect(!HTTPAnswer(port, "GET", "/holds").body.contains("held for"))
     #expect(hub.comesToRest())
-    // It has woken nothing itself.
+    // The request itself has woken nothing.
     #expect(hub.devicesNow["gps"].wakes == 0)
     let again = Program(["release", "--socket", hub.socket])
     #expect(again.wait() == 0 && again.standardOutput == "there is nothing to end\n")

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Positions for OwnTracks' programs, at Debian's mosquitto.
+/// Positions for OwnTracks programs, through Debian's mosquitto.
 @Suite(.timeLimit(.minutes(10))) struct OwnTracksTests {
   private static let topic = "owntracks/ada/boat"
   private let broker = Broker()
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  /// Seconds since 1970 of `2026-11-21T03:07:19.000Z`.
+  /// Returns a time like `2026-11-21T03:07:19.000Z` in seconds since 1970.
   private func seconds(_ time: String?) -> Int? {
     let numbers = (time ?? "").split { !$0.isNumber }.compactMap { Int32($0) }
     guard numbers.count >= 6 else { return nil }
@@ -42,7 +42,7 @@ import Testing
 
   @Test func `the way while the broker was away arrives later, with its own times`() throws {
     let hub = hub(", every: 1")
-    // A client that the broker keeps messages for, as OwnTracks Recorder is one.
+    // The broker keeps messages for this client, as for OwnTracks Recorder.
     let listener = broker.listen([OwnTracksTests.topic], ["-c", "-i", "recorder", "-x", "3600"])
     #expect(eventually { locations(listener).count >= 2 }, "\(hub.program.standardError)")
     #expect(eventually { hub.devicesNow["gps"].holders.contains { $0.hasPrefix("owntracks") } })
@@ -51,7 +51,7 @@ import Testing
     #expect(abs(first.lat - 52.5) < 0.1)
 
     broker.stop()
-    // What another client sees in the meantime.
+    // The other client records what was published in the meantime.
     let watch = Program(["watch", "--json", "--rate", "5", "--parts", "position", "--socket", hub.socket])
     var (from, to) = (Int.max, Int.min)
     #expect(

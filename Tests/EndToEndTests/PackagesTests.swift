@@ -11,7 +11,7 @@ final class PackagesTests {
   private var folder: String { temporary.path }
 
   init() {
-    // The tests' own machine waits for locks, and is told to start no service.
+    // The test machine waits for locks, and is told to start no service.
     HubProcess.write(
       """
       #!/bin/sh
@@ -44,14 +44,14 @@ final class PackagesTests {
     ]
   }
 
-  /// Runs a command without a person at the terminal.
+  /// Runs a command without a user at the terminal.
   private func run(_ words: String) -> Program {
     let program = Program(command(words), path: "/usr/bin/env")
     program.wait()
     return program
   }
 
-  /// Runs a command with a person who types this.
+  /// Runs a command and types a text like a user.
   private func run(_ words: String, typing text: String) -> Program {
     let quoted = command(words).map { "'\($0)'" }.joined(separator: " ")
     let program = Program(
@@ -60,7 +60,7 @@ final class PackagesTests {
     return program
   }
 
-  /// The requests to the machine.
+  /// The requests to the simulated machine.
   private var log: [String] {
     let bytes = (try? Files.bytes(of: folder + "/log")) ?? []
     return bytes.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
@@ -91,7 +91,7 @@ final class PackagesTests {
     #expect(program.wait() == 0, "\(program.standardOutput)")
     #expect(program.standardOutput.contains("installing gpsd tmux"), "\(program.standardOutput)")
     #expect(hasInstalled)
-    // Nor that has a port: gpsd's socket would be at 2947.
+    // Only the conflicting socket is disabled: gpsd's would be at port 2947.
     #expect(log.filter { $0.hasPrefix("systemctl disable") } == ["systemctl disable --quiet gpsd.socket"], "\(log)")
   }
 
@@ -101,7 +101,7 @@ final class PackagesTests {
     #expect(program.wait() == 0, "\(program.standardOutput) \(program.standardError)")
     #expect(!(program.standardOutput + program.standardError).contains("Go on?"))
     #expect(hasInstalled)
-    // During an installation nothing may be started, and afterwards everything again, unless another policy was there
+    // During an installation nothing may be started. Afterwards everything may, unless another policy existed
     // before.
     if access("/usr/sbin/policy-rc.d", F_OK) != 0 {
       #expect(log.contains { $0.hasPrefix("install -m 755 ") && $0.hasSuffix(" /usr/sbin/policy-rc.d") }, "\(log)")

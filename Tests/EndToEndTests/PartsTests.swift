@@ -5,7 +5,7 @@ import Testing
 
 @testable import Outputs
 
-/// A subscription that names the parts of the state that it wants, on every port.
+/// Subscriptions to parts of the state, on every port.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct PartsTests {
   private let http = SocketClient.freePort()
   private let gpsd = SocketClient.freePort()
@@ -65,13 +65,13 @@ import Testing
       let (hub, other) = (HubProcess(board: board), HubProcess(board: board))
       let start = clock.now
       let client = SocketClient(path: hub.socket, isNamed: true)
-      // A later client of another hub that sends no request is given everything in the meantime.
+      // A client of another hub connects later and sends no request. Meanwhile it gets everything.
       let mute = SocketClient(path: other.socket)
       let isServed = eventually { other.devicesNow["gps"].wakes > 0 }
       client.send("{\"parts\": [\"attitude\"]}\n")
       let duration = clock.now - start
       #expect(isServed && client.receives("\"attitude\":{"))
-      // A machine that was held up for too long says nothing.
+      // A machine that was delayed for too long proves nothing.
       if duration < StreamClient.hearing {
         tries += 1
         #expect(hub.devicesNow["gps"].wakes == 0 && hub.devicesNow["imu"].wakes == 1)
@@ -102,13 +102,14 @@ import Testing
 
   @Test func `a request that is wrong wakes nothing`() {
     let hub = hub()
-    // A client that was held up between connecting and sending has said nothing yet, and then everything is woken.
+    // A client that is delayed between connecting and sending has not made its request yet, and then everything is
+    // woken.
     let isQuiet = (0..<5).contains { _ in
       let before = hub.devicesNow["gps"].wakes
       let client = SocketClient(path: hub.socket)
       client.send("{\"parts\": [\"longitude\"]}\n")
       #expect(client.receives("\"class\":\"ERROR\"") && client.receives("satellites, attitude"))
-      // Longer than it would have taken.
+      // The test waits for longer than that would take.
       #expect(hub.watch(["--once", "--parts", "attitude"]).wait() == 0)
       client.leave()
       return hub.devicesNow["gps"].wakes == before

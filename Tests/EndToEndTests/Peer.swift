@@ -2,14 +2,15 @@ import CLinux
 import Glibc
 import TestSupport
 
-/// A client of a port at an address of this machine's that it chooses, as if it were another machine. Without a thread of its
-/// own: there may be a thousand.
+/// A client that connects from a chosen address of this machine, as if from another machine. It has no thread of its
+/// own, because there may be a thousand.
 final class Peer {
   private let descriptor: Int32
   private var received: [UInt8] = []
   private var hasEnded = false
 
-  /// Waits until a server listens: a hub opens its ports one after the other, and some of them after its start message.
+  /// Waits until a server listens: the hub opens its ports one after the other, and some of them after its start
+  /// message.
   init(_ port: UInt16, from address: [UInt8] = [127, 0, 0, 1]) {
     var (connected, error): (Int32, Int32) = (-1, 0)
     let isConnected = eventually {
@@ -51,7 +52,7 @@ final class Peer {
     return String(decoding: received, as: UTF8.self)
   }
 
-  /// Waits until `text` has come. Returns false if the other end has closed without it.
+  /// Waits until `text` has arrived. Returns false if the other end closes first.
   func receives(_ text: String) -> Bool {
     var isThere = false
     _ = eventually {
@@ -62,7 +63,7 @@ final class Peer {
     return isThere
   }
 
-  /// The other end has not closed.
+  /// Whether the other end has not closed the connection.
   var isOpen: Bool {
     look()
     return !hasEnded

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The TCP ports, as clients good and bad find them.
+/// The TCP ports, with well-behaved and misbehaving clients.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct PortTests {
   private let gpsd = SocketClient.freePort()
   private let nmea = SocketClient.freePort()
@@ -17,7 +17,8 @@ import Testing
     #expect(eventually { client.text.hasPrefix("{\"class\":\"VERSION\"") })
     for round in 1...100 {
       for _ in 0..<10 { client.send("?POLL;?DEVICES;?WATCH;") }
-      // A client reads while it asks: the hub closes one that lets more than 64 answers wait.
+      // The client reads while it sends requests, because the hub closes a connection with more than 64 waiting
+      // answers.
       try #require(eventually { client.lineCount == 1 + 40 * round }, "\(client.lineCount) lines in round \(round)")
     }
     #expect(client.text.contains("\"tpv\":[],\"gst\":[],\"sky\":[]"))
@@ -104,7 +105,8 @@ import Testing
 
   @Test func `while the receiver warms up both ports say so once a second, and the fused sentences follow`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea, fused: true)
-    // On a busy machine it may be warm before the first client listens; the next start is another chance.
+    // On a busy machine the receiver may have a fix before the first client listens. Then the next start is another
+    // chance.
     var client = SocketClient(port: nmea)
     let isSaid = (0..<10).contains { _ in
       let coldStart = "$GPRMC,,V,,,,,,,,,,N*53\r\n"
@@ -151,7 +153,7 @@ import Testing
         }
         client.leave()
       }
-      // Lines without an end, and what no protocol contains.
+      // The inputs are lines without an end, and bytes that no protocol contains.
       let endless = SocketClient(port: port)
       for _ in 0..<64 { endless.sendNow([UInt8](repeating: UInt8(ascii: "{"), count: 16384)) }
       endless.sendNow([UInt8](repeating: 0, count: 4096) + [0xff, 0xfe, 0xc0, 0x80])
@@ -173,7 +175,7 @@ import Testing
     let request = Array((PortTests.watch + "?WATCH={\"nmea\":true};").utf8)
     for descriptor in stalled { _ = request.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) } }
     for client in clients { client.send(PortTests.watch) }
-    // A complete client is not examined again: examining two hundred takes the processors too.
+    // A client that is complete is not examined again, because examining two hundred takes processor time too.
     func areAll(_ condition: (SocketClient) -> Bool) -> Bool {
       var others = clients
       return eventually {
@@ -183,7 +185,7 @@ import Testing
     }
     #expect(areAll { $0.has("\"mode\":3") })
     #expect(areAll { !$0.positions.isEmpty })
-    // Each client gets every position: from the latest one's first on, all get the same.
+    // All clients get the same positions from the latest client's first one on.
     let joined = clients.compactMap(\.positions.first).max() ?? ""
     #expect(eventually { clients[0].positions.count { $0 > joined } > 20 })
     let times = clients[0].positions.filter { $0 > joined }
@@ -198,7 +200,7 @@ import Testing
   @Test func `five hundred clients do not keep the hub from ending, with its power off`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let clients = (0..<500).map { index in SocketClient(port: index % 2 == 0 ? gpsd : nmea) }
-    // The NMEA port sends without a request, and closes on anything that is no sentence.
+    // The NMEA port sends without a request, and closes on input that is no sentence.
     for index in stride(from: 0, to: clients.count, by: 2) { clients[index].send(PortTests.watch) }
     #expect(eventually { clients.allSatisfy { $0.lineCount > 4 } })
     #expect(hub.stop() == 0)
@@ -239,7 +241,7 @@ import Testing
     HubProcess.write(HubProcess.simulatedBoard(gpsd: moved, nmea: nmea), to: hub.boardFile)
     hub.program.send(SIGHUP)
     #expect(hub.logs("gpsd protocol on 127.0.0.1:\(moved)"))
-    // The same protocol on another port: the client of the old one is as welcome there as before.
+    // The same protocol moves to another port, and a client of the old one can connect there.
     let new = SocketClient(port: moved)
     new.send(PortTests.watch)
     #expect(eventually { new.text.contains("\"mode\":3") }, "\(hub.program.standardError)")
@@ -265,7 +267,7 @@ import Testing
 }
 
 extension SocketClient {
-  /// The times of the positions that have come whole.
+  /// The times of the positions that have arrived completely.
   fileprivate var positions: [String] {
     let whole = text.split(separator: "\r\n", omittingEmptySubsequences: false).dropLast()
     return whole.filter { $0.hasPrefix("{\"class\":\"TPV\"") }.compactMap { line in

@@ -4,7 +4,7 @@ import Testing
 
 private let nginx = "/usr/sbin/nginx"
 
-/// Behind a reverse proxy: Debian's nginx, with the configuration from the documentation.
+/// The web port behind a reverse proxy: Debian's nginx, with the configuration from the documentation.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct ProxyTests {
   private let hubPort = SocketClient.freePort()
@@ -17,7 +17,7 @@ struct ProxyTests {
     _ = hub.logs("dashboard on")
   }
 
-  /// The documented lines, as the hub's own description gives them.
+  /// The configuration lines as printed in the hub's documentation.
   private func documentedLines() -> String {
     let text = HTTPAnswer(hubPort, "GET", "/openapi.yaml").body
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).drop { !$0.contains("location / {") }
@@ -65,7 +65,7 @@ struct ProxyTests {
       let id = hold.body.split(separator: "\"id\":\"").dropFirst().first.map { $0.prefix { $0 != "\"" } } ?? ""
       #expect(ask("POST", "/devices/imu/release?hold=\(id)", [origin]).status == 200)
       #expect(ask("POST", "/devices/imu/hold", ["Origin: http://evil.example"]).status == 403)
-      // Each event as it comes, and not when there are enough of them.
+      // Each event is passed on at once and not collected.
       let stream = SocketClient(port: port)
       stream.send("GET /events?rate=1 HTTP/1.1\r\nHost: hub.example:\(port)\r\n\r\n")
       #expect(stream.receives("retry: 2000"))

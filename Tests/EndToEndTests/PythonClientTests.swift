@@ -2,17 +2,17 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The Python client (`Clients/python`): its own tests against real hubs, its types, and that pip installs it.
+/// The Python client (`Clients/python`): its own tests against real hubs, its types, and its installation by pip.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct PythonClientTests {
   private static let package = "\(SharedData.packageFolder)/Clients/python"
 
-  /// Runs a script in a copy of the package: Python and pip leave files where they work.
+  /// Runs a script in a copy of the package, because Python and pip leave files where they run.
   private func run(_ script: String, _ arguments: [String] = [], environment: [String] = []) -> Program {
     let folder = TemporaryFolder("python")
     let program = Program(
       ["-ec", "cp -r '\(PythonClientTests.package)/.' \"$0\"; cd \"$0\"; \(script)", folder.path] + arguments,
       path: "/bin/sh", environment: environment)
-    // Some fifty tests that start hubs: more than one program of the hub's takes.
+    // There are about fifty tests that start hubs, so this takes longer than other programs.
     program.wait(within: .seconds(540))
     return program
   }
@@ -28,7 +28,7 @@ import Testing
         "PYTHONPATH=src", "SENSORHUB_PROGRAM=\(Program.sensorhub)", "SENSORHUB_CHECKOUT=\(SharedData.packageFolder)",
       ])
     #expect(program.wait() == 0, "\(program.standardError)")
-    // Unittest calls a run without tests, or with nothing but skipped ones, a success.
+    // Unittest counts a run without tests, or with only skipped ones, as a success.
     #expect(program.standardError.contains(" ... ok\n"), "\(program.standardError)")
     #expect(!program.standardError.contains("skipped"), "\(program.standardError)")
     #expect(!program.standardError.contains("ResourceWarning"), "\(program.standardError)")

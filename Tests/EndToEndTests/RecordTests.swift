@@ -16,7 +16,7 @@ import Testing
     Program(["record", "--socket", hub.socket, "--output", path] + arguments)
   }
 
-  /// Its present contents, complete or not; `nil` without a readable file.
+  /// The recording's present contents, complete or not; `nil` without a readable file.
   private var recorded: Recorded? { try? Recorded(path) }
 
   private func hasStates(_ count: Int) -> Bool { recorded.map { $0.count("/state") >= count } ?? false }
@@ -37,14 +37,14 @@ import Testing
 
   @Test func `for as long as was asked for it keeps the devices awake, and all of it is in the file`() throws {
     let hub = HubProcess(board: board)
-    // Long enough for a busy machine to have all of it begun, and looked at.
+    // The time suffices on a busy machine to start and check everything.
     let program = record(hub, ["--for", "0.3m"])
     let name = "record[\(program.pid)]"
     #expect(eventually { ["gps", "imu"].allSatisfy { hub.devicesNow[$0].holders == [name] } })
     #expect(program.wait() == 0, "\(program.standardError)")
     #expect(recordedSeconds(program.standardOutput).map { (18..<60).contains($0) } == true, "\(program.standardOutput)")
     #expect(program.lines.last == "  next: sensorhub info \(path)")
-    // No terminal, no progress.
+    // Without a terminal no progress is shown.
     #expect(program.standardError.isEmpty, "\(program.standardError)")
     #expect(hub.comesToRest())
     try check()
@@ -56,7 +56,7 @@ import Testing
     #expect(file.texts("/power").contains { $0.contains("\"id\":\"gps\"") && $0.contains("\"\(name)\"") })
     #expect(file.metadata.first { $0.name == "board" }?.entries["file"] == board)
     #expect(file.metadata.first { $0.name == "sensorhub" }?.entries["version"] == "0.2.0")
-    // The hub has none of its own.
+    // The hub itself makes no recording.
     let info = Program(["info", path])
     #expect(info.wait() == 0 && info.standardOutput.contains("state     whole"))
     #expect(hub.stop() == 0)
@@ -84,7 +84,7 @@ import Testing
     let program = record(hub)
     #expect(eventually { self.hasStates(5) })
     #expect(hub.program.halt())
-    // Two at once are one: a person takes longer.
+    // Two signals in quick succession count as one, because a person takes longer for two.
     #expect(
       eventually {
         program.send(SIGINT)
@@ -101,7 +101,7 @@ import Testing
   @Test func `who observes wakes nothing, and records what others have woken`() throws {
     let hub = HubProcess(board: board)
     let program = record(hub, ["--observe"])
-    // The file's beginning comes at once.
+    // The beginning of the file is written at once.
     #expect(eventually { self.recorded != nil })
     #expect(hub.isOff)
     let client = SocketClient(path: hub.socket)
@@ -238,7 +238,7 @@ import Testing
     #expect(mkfifo(pipe, 0o600) == 0)
     let descriptor = open(pipe, O_RDWR | O_NONBLOCK | O_CLOEXEC)
     defer { close(descriptor) }
-    // F_SETPIPE_SZ: no more than a page.
+    // The command F_SETPIPE_SZ limits the pipe to a page.
     #expect(fcntl(descriptor, 1031, 4096) == 4096)
     let program = Program(
       ["-c", "exec \(Program.sensorhub) record --socket \(hub.socket) --output - > \(pipe)"], path: "/bin/bash")

@@ -3,15 +3,16 @@ import Glibc
 import MCAP
 import TestSupport
 
-/// A segment of the hours before now, in a folder that goes with this: from two hours ago until half an hour ago the receiver
-/// was on, with a position each five seconds; before that it was off.
+/// A recorded segment of the last hours, in a folder that exists as long as this value. From two hours until half an
+/// hour ago the receiver
+/// was on, with a position every five seconds. Before that it was off.
 final class RecordedDay {
   static let segment = "sensorhub-20200101T000000Z-001.mcap"
 
   private let folder = TemporaryFolder("day")
   var path: String { folder.path }
 
-  /// - Parameter part: of each state, besides its position: `"velocity":{…}`
+  /// - Parameter part: what each state contains besides its position: `"velocity":{…}`
   func write(adding part: String = "") throws {
     let now = UInt64(clamping: clinux_realtime_ns())
     func ago(_ seconds: Int) -> UInt64 { now - UInt64(seconds) * 1_000_000_000 }

@@ -5,13 +5,15 @@ import MonotonicTime
 import Outputs
 import TestSupport
 
-/// A recording as the hub makes it, in a folder that goes with this: two states a second and one position, on a winding
-/// road northwards from 10:00:00; after a minute 20 seconds without a position, after another minute the receiver is off
-/// for five seconds; then half a minute, the last ten seconds of it by dead reckoning.
+/// A recording as the hub makes it, in a folder that exists as long as this value. It has two states and one position a
+/// second, on a winding
+/// road northwards from 10:00:00. After a minute there is no position for 20 seconds. After another minute the receiver
+/// is off
+/// for five seconds. Then follows half a minute, the last ten seconds of it by dead reckoning.
 final class RecordedDrive {
-  /// 2026-11-22T10:00:00Z
+  /// The time 2026-11-22T10:00:00Z.
   static let start: UInt64 = 1_795_341_600_000_000_000
-  /// Seconds from the start at which there is a position.
+  /// The seconds from the start that have a position.
   static let seconds = Array(0..<60) + Array(80..<140) + Array(145..<175)
 
   private let temporary = TemporaryFolder("export")
@@ -25,10 +27,10 @@ final class RecordedDrive {
   /// Writes a recording, and returns its path.
   ///
   /// - Parameters:
-  ///   - range: of the seconds, those that are in it
-  ///   - clockErrorSeconds: by which the board's clock was slow
-  ///   - receivers: whose sentences are in it
-  ///   - badMessageCount: states that are none
+  ///   - range: the seconds that it contains
+  ///   - clockErrorSeconds: how slow the board's clock was
+  ///   - receivers: the receivers whose sentences it contains
+  ///   - badMessageCount: the number of invalid states
   func write(
     _ name: String = "drive.mcap", seconds range: Range<Int> = 0..<200, clockErrorSeconds: UInt64 = 0,
     receivers: [String] = ["gps"], badMessageCount: Int = 0

@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  /// Its present contents, complete or not; `nil` without a readable file.
+  /// A recording's present contents, complete or not; `nil` without a readable file.
   private func recorded(_ index: Int = 0) -> Recorded? {
     names.indices.contains(index) ? try? Recorded("\(folder)/\(names[index])") : nil
   }
@@ -60,7 +60,7 @@ import Testing
     let served = client.lineCount
     #expect(eventually { client.lineCount > served + 60 })
     #expect(eventually { (self.recorded()?.messages["/fix"]?.count ?? 0) > 5 })
-    // It has observed only.
+    // The recorder only observed.
     #expect(hub.devicesNow["gps"].holders.allSatisfy { !$0.contains("recorder") })
     client.leave()
     #expect(hub.comesToRest())
@@ -123,7 +123,7 @@ import Testing
   }
 
   @Test func `a folder that cannot be written to is said once, and harms nobody`() {
-    // No user can make a folder there, not even root.
+    // No user can create a folder there, not even root.
     let hub = HubProcess(board: HubProcess.simulatedBoard("record: { path: \"/proc/recordings\", syncSeconds: 0.1 }"))
     let client = SocketClient(path: hub.socket)
     #expect(hub.logs("nothing is recorded"))
@@ -171,7 +171,7 @@ import Testing
     let hub = HubProcess(board: board("vehicle"))
     #expect(hub.shows("gps", "acquiring"))
     var count = 0
-    // As fast as it is read, and now and then with a pause in which all of it is written.
+    // Sends as fast as the hub reads, with an occasional pause in which everything is written.
     func speak(until isDone: () -> Bool) {
       for turn in 1...4000 {
         terminal.write(sentence(count))

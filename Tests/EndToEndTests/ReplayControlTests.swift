@@ -4,7 +4,7 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// A replay that is halted, stepped and put to another time, over HTTP.
+/// A replay that is paused, stepped and moved to another time over HTTP.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ReplayControlTests {
   private let log = ReplayedLog()
 
@@ -31,18 +31,18 @@ import Testing
     #expect(eventually { (latitude ?? 0) > 3 })
     let halted = status("POST", "?paused=true")
     #expect(halted.contains("\"paused\":true"))
-    // Nothing comes any more, whatever the request.
+    // Nothing more is sent, whatever the request.
     #expect(status().contains(halted.split(separator: ",")[1]))
     #expect(status("POST", "?to=2026-11-28T10:00:30Z").contains("\"time\":\"2026-11-28T10:00:30"))
     status("POST", "?step=2")
     #expect(eventually { latitude == 160 }, "\(status()) \(latitude ?? -1)")
     #expect(eventually { status().contains("\"time\":\"2026-11-28T10:00:32") }, "\(status())")
-    // Back again, and as fast as can be to the end.
+    // The replay moves back, and then runs to the end as fast as possible.
     status("POST", "?to=2026-11-28T10:00:01Z&rate=1000&paused=false")
     #expect(eventually { status().contains("\"over\":true") })
     #expect(eventually { latitude == 299 }, "\(latitude ?? -1)")
     #expect(status().contains("\"rate\":1000"))
-    // The end is not the end: it can be gone through again.
+    // A replay at its end can be run again.
     status("POST", "?to=2026-11-28T10:00:10Z&paused=true")
     status("POST", "?step=0.5")
     #expect(eventually { latitude == 52 }, "\(status()) \(latitude ?? -1)")

@@ -29,7 +29,7 @@ import Testing
     return time.hasPrefix("2026-11-28 10:00:") ? Int(time.suffix(2)) ?? -1 : -1
   }
 
-  /// Takes the slider, as a finger does, and lets it go.
+  /// Moves the slider like a finger and lets it go.
   private func slide(_ event: String, to second: Int) throws {
     try browser.run(
       """
@@ -55,7 +55,7 @@ import Testing
       """)
   }
 
-  /// How often the page has asked for something since this was last called, or anything was.
+  /// The numbers of the page's requests since the last call: for the replay and for the devices.
   private func requests(port: UInt16) throws -> (replay: Int, devices: Int) {
     let asked = try browser.log("performance").map(\.message).filter { $0.contains("Network.requestWillBeSent\"") }
     let count = { (path: String) in
@@ -93,7 +93,7 @@ import Testing
     let (halted, utc, latitude) = (try second(), try text(of: "utc"), try text(of: "lat"))
     #expect(try looksAtReplay(port: log.port) >= 2)
     #expect(try second() == halted)
-    // Shown values do not grow old either.
+    // The shown values do not grow old either.
     #expect(try text(of: "utc") == utc && text(of: "lat") == latitude && text(of: "position-age") == "live")
     try click("replay-step")
     #expect(try eventually { try second() == halted + 1 })
@@ -144,7 +144,7 @@ import Testing
       return (times.last?.last ?? "") >= late
     }
     #expect(isTaken, "\(segments)")
-    // None has anything of both sides, however often a busy machine interrupts one of them.
+    // No segment has data of both sides, even if a busy machine interrupts one of them.
     #expect(times.allSatisfy { $0.allSatisfy { $0 < early } || $0.allSatisfy { $0 >= late } }, "\(segments)")
     #expect(try #require(times.first?.first) < early)
   }
@@ -157,7 +157,7 @@ import Testing
     #expect(try shows("over", in: "mode"))
     #expect(try text(of: "replay-end") == "over" && text(of: "replay-time") == "2026-11-28 10:00:59")
     #expect(try shows("10:00:59", in: "utc"))
-    // So slow that it is at its beginning for a while.
+    // The rate is so slow that the replay stays at its beginning for a while.
     try select(rate: "0.5")
     #expect(eventually { log.status().contains("\"rate\":0.50") })
     #expect(try text(of: "replay-play") == "Start again")
@@ -189,7 +189,7 @@ import Testing
   func `it needs no more room, and can be used without seeing it`(_ scheme: String) throws {
     try browser.prefer(scheme: scheme)
     #expect(try isRunning())
-    // It is not to be over while it is looked at.
+    // The rate is slow, so that the replay does not end during the test.
     log.status("POST", "?rate=0.1")
     try browser.expectNoScrolling(savingAs: "replay-WIDTH-\(scheme)", at: 800)
     try browser.expectAccessible()
@@ -200,7 +200,7 @@ import Testing
 
   @Test func `a page that is paused or hidden does not ask, and where nothing is replayed it never does`() throws {
     #expect(try isRunning())
-    // It is not to be over while it is looked at.
+    // The rate is slow, so that the replay does not end during the test.
     log.status("POST", "?rate=0.1")
     #expect(try looksAtReplay(port: log.port) >= 2)
     try click("pause")

@@ -11,7 +11,7 @@ import Testing
 
   private var recordings: String { folder + "/recordings" }
 
-  /// All kinds of devices, each with a rail of its own.
+  /// A board with all kinds of devices, each with its own power rail.
   private func board(_ sections: String) -> String {
     func power(_ line: String) -> String {
       "power: { switch: \"gpio\", chip: \"simulated\", line: \"\(line)\", settleMilliseconds: 20, lingerSeconds: 0.2 }"
@@ -27,8 +27,9 @@ import Testing
       """
   }
 
-  /// Two visits to a hub, with everything off in between. Returns the states as the recording has them: now and then one less
-  /// than a client has seen, as the two keep to their rates each by itself.
+  /// Records two visits to a hub, with everything off in between. Returns the states of the recording. A client may
+  /// have seen one more,
+  /// because client and recording each keep their own rate.
   private func recordTwoVisits(_ sections: String = "", between: (HubProcess) -> Void = { _ in }) throws -> [String] {
     let hub = HubProcess(board: board(sections))
     for visit in 0..<2 {
@@ -50,12 +51,13 @@ import Testing
     return program
   }
 
-  /// Finds each of the recorded states in a replay, byte for byte; it has more of them, as theirs are at a rate.
+  /// Finds each recorded state in a replay, byte for byte. The replay has more states, because the recorded ones have a
+  /// limited rate.
   private func expectReplayed(_ live: [String]) {
     let replayed = Set(replay([recordings, "--rate", "max", "--state-rate", "all"]).lines)
     let different = live.filter { !replayed.contains($0) }
     #expect(different.isEmpty, "\(different.count) of \(live.count): \(different.first ?? "")")
-    // No two are of the same instant.
+    // No two states are of the same instant.
     let stamps = live.compactMap { state in
       state.split(separator: ",").first { $0.hasPrefix("\"monotonic\"") }
     }
@@ -78,7 +80,7 @@ import Testing
   @Test func `a replay begins its estimate where the hub did, whoever had woken a device before`() throws {
     let port = SocketClient.freePort()
     let hub = HubProcess(board: board("nmea: { port: \(port) }"))
-    // The receiver is awake throughout, and no client wants the state at first, nor between the visits.
+    // The receiver is awake throughout. At first and between the visits no client requests the state.
     let client = SocketClient(port: port)
     #expect(client.receives(",A,"))
     for _ in 0..<2 {
@@ -110,7 +112,7 @@ import Testing
     expectReplayed(live)
   }
 
-  /// The states of a recording with a client that wants only the attitude.
+  /// Records a hub with a client that requests only the attitude, and returns the states.
   private func recordAttitudes(_ hub: HubProcess) throws -> [String] {
     let watch = Program(["watch", "--socket", hub.socket, "--json", "--parts", "attitude,heading"])
     #expect(eventually { watch.lines.count > 25 })
@@ -160,7 +162,7 @@ import Testing
   @Test func `what only a replay has fused is not known to those who wanted states then`() throws {
     let port = SocketClient.freePort()
     let hub = HubProcess(board: board("nmea: { port: \(port) }"))
-    // Where the board is tells how far its magnetic north lies from the true one; the hub does not learn of it.
+    // The magnetic declination depends on the position, which the hub does not get.
     let client = SocketClient(port: port)
     #expect(client.receives(",A,"))
     client.leave()
@@ -189,7 +191,7 @@ import Testing
       board("").replacing("rateHz: 200", with: "rateHz: 200, mount: [[-1, 0, 0], [0, -1, 0], [0, 0, 1]]"), to: turned)
     let other = replay([recordings, "--rate", "max", "--board", turned]).standardOutput
     #expect(other != first && other.count > first.count / 2)
-    // A rate of the reader's own.
+    // The reader chooses its own rate.
     let slow = replay([recordings, "--rate", "max", "--state-rate", "1"]).lines.count
     let quick = replay([recordings, "--rate", "max", "--state-rate", "10"]).lines.count
     #expect(slow >= 5 && (quick / 20...quick / 5).contains(slow), "\(slow) and \(quick)")
@@ -199,7 +201,7 @@ import Testing
     let port = SocketClient.freePort()
     _ = try recordTwoVisits("http: { port: \(port) }")
     let socket = folder + "/replay.sock"
-    // So slow that three programs have had their time long before it is over.
+    // The replay is so slow that three programs end long before it does.
     let program = Program(["replay", recordings, "--rate", "0.2", "--socket", socket])
     #expect(eventually { access(socket, F_OK) == 0 })
     let watch = Program(["watch", "--socket", socket, "--json"])
@@ -225,7 +227,7 @@ import Testing
 
   @Test func `a log is replayed by the times that it states`() throws {
     let log = folder + "/log.nmea"
-    // Two seconds before midnight and two after, five reports a second.
+    // The log runs from two seconds before midnight to two after, with five reports a second.
     let lines = (0..<20).map { index -> String in
       let tenths = 863_980 + 2 * index
       let second = tenths / 10 % 86400

@@ -2,8 +2,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A log of a minute from 10:00 on 2026-11-28, which a hub replays and serves: five reports a second, at a latitude
-/// that grows by 0.001 minutes with each.
+/// A one-minute log from 10:00 on 2026-11-28, which a hub replays and serves. It has five reports a second, with a
+/// latitude
+/// that grows by 0.001 minutes each time.
 final class ReplayedLog {
   let port = SocketClient.freePort()
   private let temporary = TemporaryFolder("replay")
@@ -11,7 +12,7 @@ final class ReplayedLog {
 
   var socket: String { folder + "/hub.sock" }
 
-  /// Starts `sensorhub replay`, and waits until it serves.
+  /// Starts `sensorhub replay` and waits until it serves.
   func replay(_ arguments: [String]) -> Program {
     let log = folder + "/log.nmea"
     let lines = (0..<300).map { index -> String in

@@ -2,13 +2,13 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A fix now and then, as clients ask for it.
+/// Scheduled fixes as clients request them.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ScheduleTests {
   private let http = SocketClient.freePort()
 
   private func hub() -> HubProcess { HubProcess(board: HubProcess.simulatedBoard("http: { port: \(http) }")) }
 
-  /// So seldom that the next one is far, whenever the machine was switched on.
+  /// An interval in seconds so long that the next fix is far away, whenever the machine was switched on.
   private static let week = "604800"
 
   @Test func `watch gets a fix that is good enough, and the receiver sleeps while it waits for the next`() {
@@ -19,7 +19,8 @@ import Testing
       return watch
     }
     var watch = begin()
-    // One that a busy machine holds up between its connection and its request has everything woken first: there is another chance.
+    // If a busy machine delays a client between its connection and its request, everything is woken first. Then there
+    // is another chance.
     for _ in 0..<4 where hub.devicesNow["imu"].wakes > 0 {
       watch.send(SIGKILL)
       hub = self.hub()
@@ -31,7 +32,7 @@ import Testing
     #expect(hub.comesToRest())
     #expect(watch.isRunning)
     let devices = hub.devicesNow
-    // Nothing that it takes no part in was woken.
+    // Devices without a part in the request were not woken.
     #expect(devices["gps"].wakes == 1 && devices["imu"].wakes == 0 && devices["gps"].holders.isEmpty)
     let report = Program(["devices", "--bills", "--socket", hub.socket])
     report.wait()
@@ -118,7 +119,8 @@ import Testing
     let client = SocketClient(path: hub.socket)
     client.send(#"{"maxAge": 3600, "parts": ["position"], "name": "phone"}"# + "\n")
     #expect(client.receives(#""position":{"#), "\(client.text)")
-    // A client that was held up between connecting and asking has had everything woken first: there is another chance.
+    // A client that was delayed between connecting and requesting has woken everything first. Then there is another
+    // chance.
     let wakes = hub.devicesNow["gps"].wakes
     #expect(wakes <= 3)
     let events = SocketClient(port: http)
@@ -142,7 +144,7 @@ import Testing
     let client = SocketClient(path: hub.socket)
     client.send(#"{"every": 60, "name": "log"}"# + "\n")
     #expect(client.receives(#"{"class":"ERROR","message":"this board has no receiver"#))
-    // What there is may be asked for in its place.
+    // The client may request other values in its place.
     client.send(#"{"rateHz": 20}"# + "\n")
     #expect(client.receives(#""attitude""#), "\(client.text)")
     let watch = hub.watch(["--every", "60"])
@@ -165,7 +167,7 @@ import Testing
 }
 
 extension HubProcess {
-  /// As people are told of them.
+  /// The output of `sensorhub devices`.
   fileprivate var devicesText: String {
     let program = Program(["devices", "--verbose", "--socket", socket])
     program.wait()

@@ -2,11 +2,11 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Several NMEA ports at once, each with a choice of its own.
+/// Several NMEA ports at the same time, each with its own choice of sentences.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct SentencePortTests {
   private let ports = (0..<4).map { _ in SocketClient.freePort() }
 
-  /// The kinds of sentences that have come whole: `RMC`, `GSV`.
+  /// The kinds of sentences that have arrived completely: `RMC`, `GSV`.
   private func kinds(_ client: SocketClient) -> Set<Substring> {
     let whole = client.text.split(separator: "\r\n", omittingEmptySubsequences: false).dropLast()
     return Set(whole.map { $0.hasPrefix("$P") ? $0.dropFirst().prefix { $0 != "," } : $0.dropFirst(3).prefix(3) })
@@ -35,7 +35,7 @@ import Testing
     #expect(eventually { kinds(clients[3]) == ["RMC", "HDT"] }, "\(clients[3].text)")
     // The receiver has five epochs a second.
     for client in clients { client.forget() }
-    // Twenty times as many, and not five times; the first read has fewer.
+    // There are twenty times as many sentences, and not five times. The first read has fewer.
     let isQuicker = eventually {
       let quick = times(clients[2]).count
       let slow = times(clients[3]).count
@@ -62,7 +62,7 @@ import Testing
         "{ port: \(ports[2]), source: \"fused\", sentences: [\"HDT\"] }"))
     let clients = ports.prefix(3).map { SocketClient(port: $0) }
     #expect(eventually { kinds(clients[0]) == ["RMC"] && kinds(clients[1]) == ["GGA"] && kinds(clients[2]) == ["HDT"] })
-    // The second sends something else, the third has gone elsewhere.
+    // The second port sends other sentences now, and the third is at another number.
     let next = board(
       stays, "{ port: \(ports[1]), sentences: [\"GSV\"] }",
       "{ port: \(ports[3]), source: \"fused\", sentences: [\"HDT\"] }")

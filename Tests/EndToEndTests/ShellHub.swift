@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 
-/// A hub that a shell starts, for what only a shell can set up.
+/// A hub that a shell starts, for conditions that only a shell can set up.
 final class ShellHub {
   let program: Program
   private let temporary = TemporaryFolder("shell")
@@ -10,8 +10,8 @@ final class ShellHub {
   var socket: String { folder + "/hub.sock" }
 
   /// - Parameters:
-  ///   - script: the shell's commands; `"$@"` is the hub
-  ///   - prepare: called with the folder before that
+  ///   - script: the commands; `"$@"` starts the hub
+  ///   - prepare: called with the folder before the start
   init(_ script: String, board: String, prepare: (_ folder: String) -> Void = { _ in }) {
     let folder = temporary.path
     HubProcess.write(board, to: folder + "/board.json5")
@@ -29,7 +29,7 @@ final class ShellHub {
     program.wait()
   }
 
-  /// The devices, where the hub tells.
+  /// The hub's devices, if it answers.
   var devices: HubProcess.Devices? {
     guard access(folder + "/devices.sock", F_OK) == 0 else { return nil }
     let client = SocketClient(path: folder + "/devices.sock")
@@ -39,9 +39,9 @@ final class ShellHub {
 
   var isOff: Bool { devices?.devices.allSatisfy { $0.power == "off" || $0.power == "asleep" } == true }
 
-  /// Waits until all its devices are off, or asleep where their supply cannot be switched.
+  /// Waits until all devices are off, or asleep if their power cannot be switched.
   func comesToRest() -> Bool { eventually { isOff } }
 
-  /// Waits until `text` is in its log. Returns false if it has ended without it.
+  /// Waits until the hub's log contains `text`. Returns false if the hub ends without it.
   func logs(_ text: String) -> Bool { program.logs(text) }
 }

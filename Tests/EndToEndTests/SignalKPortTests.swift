@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Signal K over TCP: its server is not to be had here, so that the client is one by the specification.
+/// Signal K over TCP. Its server is not available here, so the client follows the specification.
 @Suite(.timeLimit(.minutes(5))) struct SignalKPortTests {
   private let port = SocketClient.freePort()
 
@@ -34,7 +34,7 @@ import Testing
     #expect(client.receives(#"{"errorMessage":"send one JSON object"#), "\(client.text)")
     client.leave()
     #expect(hub.comesToRest())
-    // What a browser sends reaches no session.
+    // A browser's request reaches no session.
     let browser = SocketClient(port: port)
     browser.send("POST / HTTP/1.1\r\n\r\n" + subscribe("*"))
     #expect(eventually { !browser.isOpen })

@@ -4,7 +4,7 @@ import MonotonicTime
 import TestSupport
 import Testing
 
-/// One client that takes all that it gets leaves something to the others.
+/// One client that uses all its limits leaves room for others.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct StreamLimitTests {
   private let port = SocketClient.freePort()
   private let hub: HubProcess
@@ -27,7 +27,7 @@ import Testing
     hub.program.standardError.split(separator: "\n").count { $0.contains(text) }
   }
 
-  /// Clients that ask for events and read none.
+  /// Opens clients that request events and read none.
   private static func streams(_ count: Int, of port: UInt16, _ query: String = "rate=0.1") -> [Int32] {
     let request = Array("GET /events?\(query) HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
     return (0..<count).map { _ in
@@ -99,7 +99,7 @@ import Testing
     let stream = SocketClient(port: port)
     stream.send("GET /events?rate=10 HTTP/1.1\r\nHost: localhost\r\n\r\n")
     #expect(stream.receives("\"mode\":"))
-    // Those who listen are not the ones who have to go.
+    // Clients that listen are not the ones that have to make room.
     let more = (0..<1100).map { _ in SocketClient.connect(port: port) }
     defer { for descriptor in more { close(descriptor) } }
     stream.forget()

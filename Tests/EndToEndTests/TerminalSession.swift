@@ -3,20 +3,20 @@ import Guarding
 import TestSupport
 import Testing
 
-/// A terminal in which a command runs, as a person sees it.
+/// A terminal in which a command runs, with the screen that a user would see.
 final class TerminalSession {
   private static let count = Guarded(0)
   private let name: String
   private var isOpen = true
 
-  /// - Parameter command: for a shell
+  /// - Parameter command: a shell command
   init(_ command: String, columns: Int = 120, rows: Int = 40) {
     let number = TerminalSession.count.withLock { count in
       count += 1
       return count
     }
     name = "sensorhub-\(getpid())-\(number)"
-    // On a busy machine a client now and then gives up on the server that it has just started.
+    // On a busy machine tmux sometimes gives up on the server that it has just started.
     let isThere = (0..<3).contains { _ in
       run(["new-session", "-d", "-s", name, "-x", "\(columns)", "-y", "\(rows)", command]).wait() == 0
     }
@@ -43,7 +43,7 @@ final class TerminalSession {
     tmux(["send-keys", "-t", name, "Enter"])
   }
 
-  /// Closes the window: its processes are hung up on.
+  /// Closes the window, which hangs up on its processes.
   func close() {
     guard isOpen else { return }
     isOpen = false

@@ -7,7 +7,7 @@ import Testing
   @Test func `what a killed run has started is gone, in whatever session and group`() {
     let mark = "guardian-tests-\(getpid())"
     let guardian = TestRunGuardian(mark: mark)
-    // One that is a leader of its own session, with a child that is a leader of yet another one.
+    // The process leads its own session, and its child leads another one.
     let script = "setsid sleep 1000 & echo $!; exec sleep 1000"
     let program = Program(
       ["sh", "-c", script], path: "/usr/bin/setsid", environment: ["\(TestRunGuardian.variable)=\(mark)"])
@@ -19,7 +19,7 @@ import Testing
     guardian.endRun()
 
     #expect(program.wait() == -SIGKILL)
-    // The environment of a process that has ended is empty, also while init has not collected it yet.
+    // The environment of an ended process is empty, even before init has collected it.
     #expect(eventually { ((try? Files.bytes(of: "/proc/\(child)/environ")) ?? []).isEmpty })
     #expect(unmarked.isRunning)
   }

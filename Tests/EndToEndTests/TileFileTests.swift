@@ -2,13 +2,14 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A map in one file on the dashboard.
+/// A map file on the dashboard.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct TileFileTests {
   private let folder = TemporaryFolder("tiles")
   private let port = SocketClient.freePort()
   private var map: String { "\(folder.path)/map.pmtiles" }
 
-  /// A map of the whole world down to level 14, each tile the same blue one: a root with one leaf, both compressed.
+  /// Writes a map of the whole world down to level 14 with the same blue tile everywhere: a root with one leaf, both
+  /// compressed.
   private static let writer = """
     import gzip, struct, sys, zlib
     def number(value):
@@ -54,7 +55,7 @@ import Testing
     #expect(get(["Range: bytes=0-1,5-6"]).status == 400)
     #expect(get(["Range: bytes=99999999-"]).status == 416)
     #expect(get(["Range: bytes=0-6", "If-Match: \"other\""]).status == 412)
-    // What has taken its place is no map.
+    // The file in its place is not a map.
     HubProcess.write("secret", to: map)
     let refusal = get(["Range: bytes=0-3"])
     #expect(refusal.status == 404 && !refusal.body.contains("secret") && !refusal.body.contains(folder.path))
@@ -72,7 +73,7 @@ import Testing
     let browser = try Browser()
     try browser.prefer(scheme: "light")
     try browser.open("http://localhost:\(port)/")
-    /// Whether most of the map is of colours that a condition holds for.
+    /// Whether most of the map has colours that meet a condition.
     func isMostly(_ condition: String) throws -> Bool {
       try eventually {
         try browser.text(

@@ -3,7 +3,7 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// The energy of devices, from one run of the hub to the next.
+/// The energy accounts of devices across runs of the hub.
 @Suite(.timeLimit(.minutes(10)))
 final class UsageHistoriesTests {
   private let temporary = TemporaryFolder("books")
@@ -40,7 +40,7 @@ final class UsageHistoriesTests {
     #expect(second.devicesNow["gps"].wakes == 0)
     let text = devices(["--since", "day", "--explain"], of: second)
     let gps = text.components(ofDevice: "gps")
-    // A line for each payer, with the energies aligned and followed by the shares.
+    // The table has a line for each client, with the energies aligned and followed by the shares.
     let table = gps.drop { !$0.hasPrefix("  day ") }
     #expect(table.first?.hasSuffix(" mWh in the last 24 hours") == true, "\(text)")
     let rows = table.dropFirst().prefix { $0.hasPrefix("             ") }.map { $0.split(separator: " ") }
@@ -48,7 +48,7 @@ final class UsageHistoriesTests {
     #expect(Set(["watch", "(linger)"]).isSubset(of: rows.map { $0[3] }), "\(text)")
     let energies = rows.compactMap { Double($0[0]) }
     #expect(energies == energies.sorted(by: >), "\(text)")
-    // A client that is delayed before its request counts as two visitors, and a delayed receiver has another start.
+    // A client that is delayed before its request counts as two visitors, and a delayed receiver gets another start.
     #expect(gps.contains { $0.contains(/a hot start takes .* by [1-9]\d* starts?$/) }, "\(text)")
     #expect(gps.contains { $0.contains(/gaps between visits, [1-9]\d* so far/) }, "\(text)")
     second.stop()
@@ -74,7 +74,7 @@ final class UsageHistoriesTests {
   }
 
   @Test func `a file that cannot be read is kept as well, and that is said once`() {
-    // No text of this program is this long.
+    // No text that this program writes is this long.
     HubProcess.write(Array(repeating: 0x20, count: 17 << 20), to: "\(folder)/power.json")
     let hub = hub()
     #expect(hub.logs("\(folder)/power.json.damaged"))
@@ -93,7 +93,7 @@ final class UsageHistoriesTests {
     #expect(Files.names(in: folder) == ["books.lock"])
     first.stop()
     #expect(Files.names(in: folder) == ["books.lock", "power.json"])
-    // With the first one's end the folder is free.
+    // When the first hub ends, the folder is free.
     let third = hub()
     third.stop()
     #expect(!third.program.standardError.contains("another hub"))

@@ -4,7 +4,7 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// The report on the devices of a running hub, here of the simulated ones.
+/// The report on the devices of a running hub, here the simulated ones.
 @Suite(.timeLimit(.minutes(5))) struct VerifyTests {
   private struct Report: Decodable {
     struct Measured: Decodable {
@@ -47,7 +47,7 @@ import Testing
     #expect(report.devices.allSatisfy { $0.origin == "simulated" })
     let (gps, imu) = (report.devices[0], report.devices[1])
     #expect(gps.satellites ?? 0 > 3 && gps.firstValueSeconds.count == 2, "\(program.standardOutput)")
-    // The simulated vehicle may be in a bend, where more than gravity is felt.
+    // The simulated vehicle may be in a bend, where the sensor measures more than gravity.
     #expect(imu.passed("gravity") != nil && imu.passed("noise") == true, "\(program.standardOutput)")
     #expect(imu.measured["acceleration"]?.count ?? 0 >= 10, "\(program.standardOutput)")
     #expect([gps, imu].allSatisfy { $0.passed("power cycles") == true }, "\(program.standardOutput)")
@@ -55,7 +55,7 @@ import Testing
     let written = String(decoding: try Files.bytes(of: file), as: UTF8.self)
     #expect(written == program.standardOutput)
     for word in ["lat", "lon", "52.5", "13.3"] { #expect(!written.contains("\(word)\""), "\(word)") }
-    // What is there already is not replaced, and nothing is woken for that.
+    // An existing report is not replaced, and nothing is woken before that is known.
     let again = verify(hub, ["--report", file])
     #expect(again.wait() != 0 && again.standardError.contains("there is a file"), "\(again.standardError)")
     #expect(hub.devicesNow.devices.map(\.wakes) == [2, 2])

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The dashboard as a page that people leave on the wall.
+/// The dashboard as a page that stays on a wall.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct WallTests {
   private let port = SocketClient.freePort()
   private let browser: Browser
@@ -35,7 +35,7 @@ import Testing
     for (width, height) in [(1280, 800), (1920, 1080)] {
       try browser.showOn(width: width, height: height)
       let map = "document.getElementById('map').getBoundingClientRect()"
-      // Most of the screen is the map.
+      // The map takes most of the screen.
       #expect(try browser.shows("true", at: "\(map).height > innerHeight * 0.8"), "\(width)")
       #expect(try browser.shows("true", at: "\(map).width > innerWidth * 0.6"), "\(width)")
       let column = "document.getElementById('panel-now')"
@@ -66,7 +66,7 @@ import Testing
     #expect(try isChosen())
     try browser.open("http://localhost:\(port)/")
     #expect(try isChosen())
-    // Red on black.
+    // The text is red on black.
     let colour = "getComputedStyle(document.body).color.match(/\\d+/g).map(Number)"
     #expect(try browser.text("((c) => c[0] > 200 && c[1] < 110 && c[2] < 110)(\(colour))") == "true")
     #expect(try browser.text("getComputedStyle(document.body).backgroundColor") == "rgb(0, 0, 0)")
@@ -108,7 +108,7 @@ import Testing
   @Test func `the map is moved and zoomed by wheel, pointer and keys, follows, and turns`() throws {
     let hub = try open()
     #expect(try isLive())
-    // Where it stands and what its scale says.
+    // The script reads the position and text of the map scale.
     try browser.run(
       """
       const draw = CanvasRenderingContext2D.prototype.fillText;
@@ -142,7 +142,7 @@ import Testing
     #expect(try eventually { try attribute("aria-pressed", of: "map-follow") == "true" })
     try press("c")
     #expect(try eventually { try scale().hasSuffix(", course up") })
-    // What is chosen stays, and what is moved by hand is no longer followed.
+    // A choice persists, and a map moved by hand no longer follows the board.
     try browser.open("http://localhost:\(port)/")
     #expect(try eventually { try attribute("aria-pressed", of: "map-follow") == "true" })
     try press("ArrowLeft")
@@ -217,7 +217,7 @@ import Testing
 
   @Test func `an hour is in small charts, from before the page was opened where there is a recorder`() throws {
     let day = RecordedDay()
-    // Faster than the simulated vehicle.
+    // The speed is higher than the simulated vehicle's.
     try day.write(adding: #""velocity":{"speed":77.0,"track":90.0,"age":0.0,"source":"gps"}"#)
     let hub = HubProcess(
       board: HubProcess.simulatedBoard(

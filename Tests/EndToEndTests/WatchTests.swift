@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `watch` as a person sees it at a terminal.
+/// `watch` as a user sees it in a terminal.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct WatchTests {
   private let hub = HubProcess(["--no-journal-state"])
 
@@ -19,7 +19,7 @@ import Testing
     rows.map { $0.split(separator: " ").first.map(String.init) ?? "" }
   }
 
-  /// Waits until the panel has been drawn over itself some times.
+  /// Waits until the panel has been redrawn some times.
   private func waitUntilItHasMoved(_ terminal: TerminalSession) {
     var seen: Set<String> = []
     let isComplete = eventually {
@@ -33,7 +33,7 @@ import Testing
   @Test(arguments: [120, 60, 40, 20])
   func `each part of the state has a row of its own, however narrow the terminal is`(_ columns: Int) {
     let terminal = watch(columns: columns, rows: 24)
-    // All of them, and nothing that is left of an earlier frame.
+    // All names are shown, and nothing is left of an earlier frame.
     #expect(eventually { names(terminal.rows) == WatchTests.names }, "\(terminal.screen)")
     waitUntilItHasMoved(terminal)
     #expect(eventually { names(terminal.rows) == WatchTests.names }, "\(terminal.screen)")
@@ -53,7 +53,7 @@ import Testing
 
   @Test func `a terminal that is made narrower or wider is drawn on at once, without another state`() throws {
     let awake = hub.watch()
-    // The next state would come in 100 s: the first must have everything.
+    // The next state would come in 100 s, so the first one must be complete.
     #expect(
       eventually {
         HubProcess.states(awake).last?.mode == "fused"
@@ -62,7 +62,7 @@ import Testing
           }
       }, "\(awake.lines.last ?? "")")
     let terminal = watch("--rate 0.01", columns: 56, rows: 24)
-    // As it stays, and not while it is drawn.
+    // The panel is compared once it is complete, and not while it is drawn.
     var narrow: [String] = []
     #expect(
       eventually {
@@ -79,7 +79,7 @@ import Testing
         && wide[1].hasSuffix(" s ago)")
     }
     #expect(isWide, "\(terminal.screen)")
-    // Again, from wide to narrow and from high to low.
+    // The terminal is resized again: from wide to narrow and from high to low.
     terminal.resize(columns: 56, rows: 24)
     #expect(eventually { terminal.rows == narrow }, "\(terminal.screen)")
     terminal.resize(columns: 56, rows: 6)
@@ -102,7 +102,7 @@ import Testing
     }
     #expect(isComplete, "\(terminal.screen)")
     terminal.close()
-    // In one line, too.
+    // The output is the same in a pipe, in one line.
     let piped = hub.watch([])
     let line = /N [0-9.]+ E ±\d+\.\d+ m .* roll [-+]\d+\.\d° pitch [-+]\d+\.\d° ±\d+\.\d+° heading \d{3}° ±\d+\.\d+°/
     #expect(

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The web port, as one program finds it that listens, or asks who it is.
+/// The web port, with a single client that listens or requests information.
 @Suite(.timeLimit(.minutes(10))) struct WebPortTests {
   private let port = SocketClient.freePort()
 
@@ -29,7 +29,7 @@ import Testing
     chmod(file, 0o644)
     let hub = hub("tokenFile: \"\(file)\"")
     #expect(hub.program.standardError.contains("the token: every user here can read \(file)"))
-    // Sent first, and answered last. On a busy machine the other one may take as long now and then.
+    // This request is sent first and answered last. On a busy machine the other one may sometimes take as long.
     let isSlow = eventually {
       let guess = SocketClient(port: port)
       guess.send("GET /state HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer incorrect\r\n\r\n")
@@ -142,7 +142,7 @@ import Testing
     #expect(eventually { !client.isOpen })
     let second = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(moved) }"))
     #expect(second.logs("another program listens on 127.0.0.1:\(moved)"))
-    // Once the port is free a reload finds it so.
+    // Once the port is free, a reload opens it.
     #expect(hub.stop() == 0)
     second.program.send(SIGHUP)
     #expect(second.logs("dashboard on http://127.0.0.1:\(moved)"))

@@ -18,15 +18,15 @@ struct MagneticOffsetRefinerTests {
   /// Measures while a board drives around, with the noise and the tilts of a road.
   private struct Drive {
     var calibration: InertialCalibration
-    /// Of the offset, microtesla in the chip's axes.
+    /// The error of the offset, in microtesla along the chip's axes.
     var error = SIMD3<Double>.zero
-    /// North, east, down, microtesla.
+    /// The field, in microtesla north, east and down.
     var field = SIMD3(18.0, 1, 44.5)
     var tiltDegrees = 3.0
     var noise = 0.4
     var random: SeededRandom
 
-    /// At a heading; `nearby` is added in the body's axes, as from a truck beside the road.
+    /// Measures at a heading. `nearby` is added in the body's axes, for example the field of a truck beside the road.
     mutating func measure(_ heading: Double, nearby: SIMD3<Double> = .zero) -> SIMD3<Double> {
       func uniform(_ limit: Double) -> Double { .random(in: -limit...limit, using: &random) }
       let tilt = tiltDegrees * .pi / 180
@@ -81,7 +81,7 @@ struct MagneticOffsetRefinerTests {
     #expect(found.quality < 0.03 && found.quality < 0.7 * found.qualityBefore)
     let (before, after) = (headingError(drive, stored.magnetometerOffset), headingError(drive, found.offset))
     #expect(after < 0.5 * before, "\(before) became \(after) degrees")
-    // What nothing was seen of stays about as it was.
+    // An offset along an axis that was not observed stays about the same.
     #expect(abs((stored.magnetometerOffset + error - found.offset).z) < abs(error.z) + 2)
   }
 
@@ -122,7 +122,7 @@ struct MagneticOffsetRefinerTests {
       var drive = drive(SIMD3(6, -6, 0))
       var refiner = try #require(MagneticOffsetRefiner(stored))
       for step in 0..<20_000 {
-        // To and fro.
+        // The heading swings between two limits.
         let degrees = limit == 0 ? 0 : abs(step % (2 * limit) - limit)
         let found = refiner.add(drive.measure(Double(degrees) * .pi / 180), time: Double(step) / 10)
         #expect(found == nil, "within \(limit) degrees")
@@ -134,7 +134,7 @@ struct MagneticOffsetRefinerTests {
   @Test func `iron that is passed, or parked at, changes nothing`() throws {
     var passed = drive()
     #expect(try result(&passed, laps: 30) { $0 % 90 < 8 ? SIMD3(15, -10, 5) : .zero } == nil)
-    // A truck beside half of one lap: the lap before and after it know of no truck.
+    // A truck is beside half of one lap. The laps before and after are undisturbed.
     var parked = drive()
     #expect(try result(&parked, laps: 30) { (720..<900).contains($0) ? SIMD3(10, 0, 0) : .zero } == nil)
   }

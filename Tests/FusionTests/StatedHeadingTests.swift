@@ -8,11 +8,12 @@ import Testing
 struct StatedHeadingTests {
   private static let place = GeodeticPosition(latitudeDegrees: 52, longitudeDegrees: 13, altitude: 40)
 
-  /// A board that stands for so many seconds, turning about the vertical, whose receiver states a heading each second.
+  /// Simulates a board that stands for some seconds, turning about the vertical, whose receiver states a heading each
+  /// second.
   ///
   /// - Parameters:
-  ///   - turn: degrees per second
-  ///   - stated: the heading of a second, degrees; `nil` where there is none. Given the true one
+  ///   - turn: the rate of turn in degrees per second
+  ///   - stated: the heading of a second, degrees; `nil` where there is none. The closure receives the true heading
   private func stand(
     _ seconds: Int, turn: Double = 0, isVehicle: Bool = false, correlationTime: Double = 0,
     trust: GNSSMeasurement.Trust = .stated, field: SIMD3<Double>? = nil,
@@ -62,7 +63,7 @@ struct StatedHeadingTests {
 
   @Test(arguments: [-20.0, -1, 3, 40]) func `it follows a turn on the spot`(_ turn: Double) throws {
     let (filter, errors) = stand(60, turn: turn) { second, truth in
-      // Half a degree of noise.
+      // The stated heading has half a degree of noise.
       StatedHeading(degrees: truth + (second % 2 == 0 ? 0.5 : -0.5), sigmaDegrees: 0.5)
     }
     #expect(errors.dropFirst(10).allSatisfy { $0 < 1.5 }, "\(errors.max() ?? 0)")
@@ -102,7 +103,7 @@ struct StatedHeadingTests {
   }
 
   @Test func `it counts for more than a compass that points elsewhere`() {
-    // The field says 30 degrees.
+    // The magnetic field implies a heading of 30 degrees.
     let angle = 30 * Double.pi / 180
     let field = SIMD3(20 * cos(angle), -20 * sin(angle), 43)
     let (_, errors) = stand(60, field: field) { _, truth in StatedHeading(degrees: truth, sigmaDegrees: 0.5) }

@@ -2,7 +2,7 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// The initial inputs of the fuzzer, and those that once revealed a defect: none of them does harm.
+/// The initial inputs of the fuzzer, and those that once revealed a defect. None of them may cause a failure.
 struct SeedTests {
   @Test(.timeLimit(.minutes(10)), arguments: FuzzTarget.allCases)
   func `the seeds of each fuzzing target are read without harm, as they are and cut off`(
@@ -19,7 +19,7 @@ struct SeedTests {
     }
   }
 
-  /// What means something in any of the languages that names are written into, and what sticks to it.
+  /// Fragments with a meaning in any of the formats that names are written into.
   private static let pieces = [
     "a", " ", "%", "%h", "\"", "'", "\\", "<", ">", "&", ";", "#", "=", "[", "]", "{{", "}}", "$", "`", "/", "..", "-",
     "\n",

@@ -3,7 +3,7 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// Folders whose owner counts, and files that others plant in them.
+/// Folders with checked owners, and files that others plant in them.
 struct FolderTests {
   private let temporary = TemporaryFolder("folder")
   private var path: String { temporary.path }
@@ -36,7 +36,7 @@ struct FolderTests {
     #expect(chmod("\(path)/own", mode) == 0)
     let error = #expect(throws: FolderError.self) { try own() }
     #expect(error?.reason == .writable(mode: mode) && error?.nextStep == "chmod go-w '\(path)/own'")
-    // Where recordings go is its owner's decision.
+    // The owner decides where recordings go.
     _ = try Folder("\(path)/own", of: .anyone)
   }
 
@@ -52,7 +52,7 @@ struct FolderTests {
     try folder.replace("file", with: Array("new".utf8), isForAll: true)
     #expect(try folder.bytes(of: "file") == Array("new".utf8))
     #expect(victimText == "secret" && OtherUser.mode(of: victim) == 0o600)
-    // By another name of the same file its mode would be changed, and it would be locked.
+    // A hard link is another name of the same file, so the file's mode would be changed and the file locked.
     #expect(link(victim, "\(folder.path)/hard") == 0)
     #expect(throws: Files.Errno.self) { try folder.lock("hard") }
     #expect(throws: Files.Errno.self) { try folder.openToAll(socket: "hard") }
@@ -80,7 +80,7 @@ struct FolderTests {
     close(lock)
     let next = try #require(try folder.lock("lock"))
     close(next)
-    // One that an older version has made for all to open.
+    // An older version made this lock file readable for all.
     #expect(chmod("\(folder.path)/lock", 0o644) == 0)
     let old = try #require(try folder.lock("lock"))
     #expect(OtherUser.mode(of: "\(folder.path)/lock") == 0o600)

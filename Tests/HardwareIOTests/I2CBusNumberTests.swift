@@ -2,7 +2,7 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// Buses by the kernel's names for them.
+/// I2C buses by the kernel's names.
 struct I2CBusNumberTests {
   @Test func `buses are those that have a number, in its order`() {
     let tree = MachineTree()

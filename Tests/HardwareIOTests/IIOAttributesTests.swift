@@ -2,7 +2,7 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// What sysfs says of rates, scales and mounting, and of values that are read one at a time.
+/// The rates, scales and mounting in sysfs, and values that are read one at a time.
 struct IIOAttributesTests {
   struct Choice: Sendable {
     let choices: String
@@ -21,7 +21,7 @@ struct IIOAttributesTests {
   @Test(
     arguments: [
       Choice(rates, 1, "12.500"), Choice(rates, 100, "104.000"), Choice(rates, 104, "104.000"),
-      // A rounding apart, and more than that.
+      // The first wish is above a rate by a rounding error, the second by more.
       Choice(rates, 109, "104.000"), Choice(rates, 110, "208.000"), Choice(rates, 1000, "416.000"),
       Choice("500 10 100", 50, "100"), Choice("500 10 100", 600, "500"), Choice("0 2 4", 0.5, "2"), Choice("7", 3, "7"),
       Choice("[1 1 200]", 99.5, "100"), Choice("[1 1 200]", 100, "100"), Choice("[1 1 200]", 300, "200"),
@@ -62,7 +62,7 @@ struct IIOAttributesTests {
     ])
   func `what neither turns nor mirrors is no mount matrix`(_ text: String) { #expect(IIOMountMatrix(text) == nil) }
 
-  /// A sensor with the given files, and those that all sensors have.
+  /// A sensor with the given files and those that all sensors have.
   private func device(_ tree: IIOTree, _ files: [String: String]) throws -> IIODevice {
     tree.addDevice(0, "chip", files)
     return try IIODevice.find(IIODeviceName("chip"), in: tree.system)
@@ -139,7 +139,7 @@ struct IIOAttributesTests {
     #expect(try IIOValue(device, channel: "in_pressure")?.read() == 101.325)
     #expect(try IIOValue(device, channel: "in_temp")?.read() == 1000)
     #expect(try IIOValue(device, channel: "in_temp")?.raw() == -100)
-    // What sysfs leaves out changes nothing.
+    // A value that sysfs leaves out changes nothing.
     #expect(try IIOValue(device, channel: "in_humidityrelative")?.read() == 7)
     #expect(try IIOValue(device, channel: "in_magn_x") == nil)
     #expect(device.measures("in_temp") && !device.measures("in_magn_x") && !device.scans("in_temp"))

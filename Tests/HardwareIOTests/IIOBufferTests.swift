@@ -120,7 +120,7 @@ struct IIOBufferTests {
         return error
       }
     }
-    // The test's own pipe. A program that another test is starting has a copy of it until its exec.
+    // The test's own pipe holds the device. A program that another test is starting has a copy of it until its exec.
     #expect(eventually { refusal() == .inUse("IIO device 'mpu6050' at 0x68", holder: "this process") })
     #expect(tree.journal == [])
   }
@@ -134,7 +134,7 @@ struct IIOBufferTests {
       Array(tree.journal.prefix(3)) == [
         "open dev/iio:device0", "iio:device0/buffer/enable = 0", "iio:device0/current_timestamp_clock = monotonic",
       ])
-    // Its old measurements are not delivered.
+    // The old measurements are not delivered.
     pipe.write(scan(1, 2, 3, at: 4))
     var scans = 0
     try buffer.read(atMost: 9) { scan in
@@ -190,7 +190,7 @@ struct IIOBufferTests {
 
   @Test(
     arguments: [
-      // Of another number, of another chip, and another interrupt of the chip's.
+      // The triggers are of another device, of another chip, and of another interrupt of the chip.
       ("mpu6050-dev1", "i2c-1/1-0068"), ("mpu6050-dev0", "i2c-1/1-0069"), ("mpu6050-any-motion-dev0", "i2c-1/1-0068"),
     ])
   func `a trigger that is another's is not taken`(_ name: String, _ chip: String) throws {
@@ -220,7 +220,7 @@ struct IIOBufferTests {
     #expect(tree.timers == ["sensorhub-0"])
     buffer?.close()
     #expect(tree.settings(0) == before)
-    // Kept by the buffer alone.
+    // Only the buffer keeps the timer.
     #expect(tree.timers == ["sensorhub-0"])
     tree.forgetJournal()
     buffer = nil

@@ -44,7 +44,7 @@ struct IIODeviceTests {
     ) { try find(tree, IIODeviceName("mpu6050", address: 0x68)) }
     #expect(throws: HardwareError.self) { try find(tree, IIODeviceName("mpu6050", label: "left")) }
     #expect(throws: HardwareError.self) { try find(tree, IIODeviceName("mpu6050", parent: "/no/such/place")) }
-    // Not by the beginning of a name.
+    // The beginning of a name does not match.
     #expect(throws: HardwareError.self) { try find(tree, IIODeviceName("bmp")) }
   }
 

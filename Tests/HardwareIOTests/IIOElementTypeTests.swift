@@ -23,7 +23,7 @@ struct IIOElementTypeTests {
     Case("le:s16/16>>0", [0xFF, 0x7F], 32767),
     Case("le:s16/16", [0x01, 0x02], 513),
     Case("le:u16/16>>0", [0xFE, 0xFF], 65534),
-    // 24 bits in the upper, and in the lower three bytes of four.
+    // The 24 bits are in the upper and in the lower three bytes of four.
     Case("le:s24/32>>8", [0xAA, 0x56, 0x34, 0x92], -7_195_562),
     Case("be:s24/32>>8", [0x12, 0x34, 0x56, 0xFF], 1_193_046),
     Case("be:s24/32>>8", [0x92, 0x34, 0x56, 0xFF], -7_195_562),
@@ -32,7 +32,7 @@ struct IIOElementTypeTests {
     Case("be:u32/32>>0", [0xFF, 0xFF, 0xFF, 0xFE], 4_294_967_294),
     Case("le:u12/16>>4", [0xF5, 0x8A], 2223),
     Case("le:s12/16>>4", [0xF5, 0x8A], -1873),
-    // Something else above the number, and below it.
+    // The bits above and below the number are not zero.
     Case("be:u12/16>>2", [0xE0, 0x06], 2049),
     Case("le:s13/16>>0", [0x00, 0xF0], -4096),
     Case("le:s8/8>>0", [0x80], -128),
@@ -58,10 +58,10 @@ struct IIOElementTypeTests {
       "", "le", "le:", "s16/16>>0", "xe:s16/16>>0", "LE:s16/16>>0", "le:s16", "le:s16/", "le:/16>>0", "le:s/16>>0",
       "le:16/16>>0", "le:S16/16>>0", "le:s16/16>>", "le:s16/16>0", "le:s16/16<<0", "le:s16/16>>0x", "le:s16/16>>-1",
       "le:s-16/16>>0", "le:s+16/16>>0", " le:s16/16>>0", "le:s16/16>>0 ", "le:s16 /16>>0", "le:s16/16>>000",
-      // No bits, more than there is room for, and room of no natural size.
+      // The types have no bits, more bits than there is room for, or storage of an unsupported size.
       "le:s0/16>>0", "le:s17/16>>0", "le:s16/16>>1", "le:s12/16>>5", "le:s24/24>>0", "le:s8/12>>0", "le:s16/0>>0",
       "be:s99/64>>0", "le:s16/128>>0",
-      // Repeated, and floating point.
+      // The types are repeated or floating point.
       "le:u12/16X2>>4", "le:s16/16X4>>0", "le:s16/16X1>>0", "le:f32/32>>0",
     ])
   func `what is no type, or none that can be read, is refused`(_ text: String) {

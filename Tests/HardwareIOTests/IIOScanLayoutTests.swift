@@ -42,7 +42,7 @@ struct IIOScanLayoutTests {
   }
 
   @Test func `numbers lie in the order of their indexes, whatever order they are wanted in`() throws {
-    // A gyroscope and an accelerometer, with the MPU-6050's temperature before them.
+    // The scan has a gyroscope and an accelerometer, with the MPU-6050's temperature before them.
     let layout = try IIOScanLayout(
       [4, 5, 6, 1, 2, 3, 0].map { try channel($0, "be:s16/16>>0") }, timestamp: timestamp(7))
     #expect(layout.byteCount == 24)

@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test func `a host with an address that nothing listens at is read at its next one`() throws {
-    // On most machines this name stands for ::1 and 127.0.0.1; the server listens at the latter only.
+    // On most machines this name stands for ::1 and 127.0.0.1. The server listens only at the latter.
     let server = ScriptedServer { $0.send("$GPRMC\r\n") }
     let name = "tcp://localhost:\(server.port)"
     let port = try NetworkPort(try #require(NetworkSource(name)))

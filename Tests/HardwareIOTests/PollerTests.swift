@@ -19,7 +19,7 @@ struct PollerTests {
   @Test func `an interval timer fires once an interval, and counts those that nobody waited for`() throws {
     let stop = StopSignal()
     let clock = MonotonicClock()
-    // Begun ten intervals ago: ten have passed at least, however slow this machine is.
+    // The timer started ten intervals ago, so at least ten have passed, however slow this machine is.
     let timer = try IntervalTimer(every: .milliseconds(1), from: clock.now.advanced(by: .milliseconds(-10)))
     #expect(Poller(stop: stop.fileDescriptor).wait(for: timer.fileDescriptor) == .readable)
     #expect(timer.takeExpirations() >= 10)
@@ -28,7 +28,7 @@ struct PollerTests {
     #expect(try !Poller(stop: stop.fileDescriptor).wait(for: timer))
   }
 
-  /// A clock that goes on whenever somebody looks at it, so that nobody waits.
+  /// A clock that advances with each read, so that nothing waits.
   private final class HurryingClock: MonotonicTimeSource {
     private let clock = ManualClock()
 

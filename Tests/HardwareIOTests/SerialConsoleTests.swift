@@ -2,11 +2,12 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// Ports that the kernel or a login has, as stock systems have them.
+/// Ports that the kernel or a login uses, as stock systems have them.
 struct SerialConsoleTests {
   private let tree = MachineTree()
 
-  /// A Raspberry Pi 4 whose UART was enabled in config.txt alone: the firmware makes the small one the header's.
+  /// A Raspberry Pi 4 with the UART enabled only in config.txt, so that the firmware assigns the mini UART to the
+  /// header.
   private func makeRaspberryPi() {
     tree.add("/proc/device-tree/model", "Raspberry Pi 4 Model B Rev 1.4\0")
     tree.add("/usr/bin/raspi-config")
@@ -64,7 +65,7 @@ struct SerialConsoleTests {
   }
 }
 
-/// Names for board files.
+/// Stable port names for board files.
 struct SerialPortNameTests {
   private let tree = MachineTree()
 
@@ -91,7 +92,7 @@ struct SerialPortNameTests {
   }
 }
 
-/// The device tree's description of a bus.
+/// The bus clock in the device tree.
 struct I2CBusClockTests {
   private let tree = MachineTree()
 

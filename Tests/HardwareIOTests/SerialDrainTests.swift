@@ -2,7 +2,7 @@ import Testing
 
 @testable import HardwareIO
 
-/// How long a serial line that is about to be closed may go on sending.
+/// The time that a serial line may take to send its last bytes before it is closed.
 struct SerialDrainTests {
   @Test func `what moves is waited for, and what is blocked is dropped`() {
     var empty = SerialDrain()

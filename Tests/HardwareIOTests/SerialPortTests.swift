@@ -4,16 +4,16 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// Against real pseudo-terminals.
+/// Serial ports tested with real pseudo-terminals.
 struct SerialPortTests {
   @Test func `reads what the other end writes, and nothing when there is nothing`() throws {
     let terminal = PseudoTerminal()
     let port = try LinuxSerialPort(terminal.path, speed: .b9600)
     #expect(try read(port) == "")
-    // Raw mode: neither line ends nor control characters are touched.
+    // In raw mode neither line ends nor control characters are changed.
     terminal.write("$GPRMC\r\n\u{3}\u{11}")
     var text = ""
-    // The line discipline may pass it on in pieces.
+    // The line discipline may deliver the bytes in pieces.
     #expect(
       try eventually {
         text += try read(port)
@@ -39,7 +39,7 @@ struct SerialPortTests {
     let terminal = PseudoTerminal()
     let port = try LinuxSerialPort(terminal.path, speed: .b9600)
     terminal.hangUp()
-    // Not before a program that another test is just starting has let go of its copy.
+    // A program that another test is just starting may have a copy of the descriptor for a moment.
     #expect(eventually { readable(port) })
     #expect(throws: HardwareError.disconnected("serial port \(terminal.path)")) { try read(port) }
   }
@@ -61,7 +61,7 @@ struct SerialPortTests {
   @Test func `a port that was closed is free, whoever has inherited it`() throws {
     let terminal = PseudoTerminal()
     let port = try LinuxSerialPort(terminal.path, speed: .b9600)
-    // A program between its fork and its exec has the same open file, and with it the lock.
+    // Between fork and exec, a program has the same open file, and with it the lock.
     let inherited = fcntl(port.fileDescriptor, F_DUPFD_CLOEXEC, 0)
     defer { close(inherited) }
     port.close()
@@ -71,7 +71,7 @@ struct SerialPortTests {
   @Test func `a pseudo-terminal is locked, and not closed to those who come after a kill`() throws {
     let terminal = PseudoTerminal()
     let port = try LinuxSerialPort(terminal.path, speed: .b9600)
-    // Root would be allowed in either case.
+    // Root would be allowed to open the port in either case.
     #expect(!clinux_tty_is_exclusive(port.fileDescriptor))
     let other = open(terminal.path, O_RDWR | O_NOCTTY | O_CLOEXEC)
     defer { close(other) }

@@ -4,15 +4,15 @@ import MonotonicTime
 import TestSupport
 import Testing
 
-/// The parts that the tests of all modules rely on.
+/// The test support that all modules' tests rely on.
 @Suite(.timeLimit(.minutes(10))) struct TestSupportTests {
   @Test func `a program under test inherits nothing but its three streams`() {
-    // As another test's, or a library's, may be open at this moment.
+    // Another test or a library may have a file open at this moment.
     let stranger = open("/dev/null", O_RDONLY)
     defer { close(stranger) }
     let program = Program(["/proc/self/fd"], path: "/bin/ls")
     #expect(program.wait() == 0)
-    // The fourth is the folder that is listed.
+    // The fourth descriptor is the folder that is being listed.
     #expect(program.lines == ["0", "1", "2", "3"])
   }
 
@@ -42,7 +42,7 @@ import Testing
     for piece in [request[..<3], request[3..<7], request[7...]] {
       let now = receiver.clock.now
       try port.write(Array(piece))
-      // It goes on to live: there was no more to be read.
+      // The receiver continues: there was nothing more to read.
       #expect(eventually { receiver.clock.now > now + .milliseconds(100) })
     }
     #expect(await receiver.requests.first(2) == [request, request])

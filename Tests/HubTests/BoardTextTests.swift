@@ -36,7 +36,7 @@ struct BoardTextTests {
     ("{ name: 'x', gpsd: { allow: ['\\x7f'] } }", "'gpsd.allow[0]' must be a text without"),
     ("{ name: 'x', 'a\\u001b[2J': 1 }", "'a\u{FFFD}[2J' must be a key without control characters"),
     ("{ name: 'x', devices: { 'g\\n': {} } }", "'devices.g\u{FFFD}' must be a key without"),
-    // A character of the file itself, and not an escape.
+    // The tab is a character of the file itself, and not an escape.
     ("{ name: 'a\tb' }", "it has U+0009"),
     ("{ name: 'x', chrony: { socket: '/a\u{85}b' } }", "'chrony.socket' must be a text without"),
   ])
@@ -58,7 +58,7 @@ struct BoardTextTests {
     for end in ["\n", "\r", "\r\n", "\u{2028}", "\u{2029}"] {
       #expect(try name("'a\\\(end)b'") == Array("ab".utf8), "\(end.debugDescription)")
     }
-    // They are characters that no name has, and are parsed as the characters that they are.
+    // No name has these characters. The parser accepts them as they are.
     for (escape, number) in [("b", "08"), ("f", "0C"), ("v", "0B"), ("0", "00"), ("n", "0A"), ("r", "0D"), ("t", "09")]
     {
       #expect(message("{ name: 'a\\\(escape)' }").contains("it has U+00\(number)"), "\(escape)")

@@ -52,14 +52,14 @@ struct BoardWarningsTests {
     #expect(try budgets("milliwattHoursPerDay: 2000").isEmpty && budgets("").isEmpty)
     #expect(try budgets("\(gpio), milliwattHoursPerDay: 1").isEmpty)
     #expect(try budgets("\(gpio), sleep: 'off', milliwattHoursPerDay: 1").isEmpty)
-    // 0.03 mA.
+    // The budget allows 0.03 mA.
     #expect(try budgets("sleep: 'backup', milliwattHoursPerDay: 3").isEmpty)
     #expect(try budgets("\(gpio), sleep: 'backup', milliwattHoursPerDay: 2").count == 1)
   }
 
   @Test func `a rate that overruns a bus at its usual speed is said, with what to do`() throws {
     let fast = "imu: { driver: 'mpu-6050', bus: 'i2c-1', rateHz: 1000 }, mag: { driver: 'lis3mdl', bus: '/dev/i2c-1' }"
-    // 12 bytes of 9 clocks each a thousand times a second, and the rest.
+    // Each sample takes 12 bytes of 9 clocks, a thousand times a second, plus the overhead.
     #expect(
       try rates(fast) == [
         "/dev/i2c-1 at 100 kHz, the usual speed, would be busy for 113 % of the time (imu 110 %, mag 3 %), and samples be "
@@ -85,7 +85,7 @@ struct BoardWarningsTests {
     "imu: { driver: 'mpu-6050', bus: '/dev/i2c-1' }", "imu: { driver: 'mpu-6050', bus: 'simulated/i2c', rateHz: 1000 }",
     "imu: { driver: 'iio', kind: 'imu', names: ['a', 'b'], rateHz: 1600 }",
     "gps: { driver: 'nmea', port: '/dev/ttyX' }",
-    // On two buses, each has room.
+    // Two buses have room for one sensor each.
     "a: { driver: 'mpu-6050', bus: 'i2c-1', rateHz: 500 }, b: { driver: 'mpu-6050', bus: 'i2c-2', rateHz: 500 }",
   ])
   func `what a bus can carry is no matter`(_ devices: String) throws {
@@ -116,11 +116,11 @@ struct BoardWarningsTests {
             + "with the GPIO that the pulse is wired to, to /boot/firmware/config.txt and restart",
           "imu: there is no /dev/i2c-1: sudo raspi-config nonint do_i2c 0",
         ])
-    // Only in config.txt: the bus exists, but programs may not use it yet.
+    // The bus is enabled only in config.txt: it exists, but programs may not use it yet.
     tree.add("/sys/bus/i2c/devices/i2c-1/name")
     let bus = try devices("imu: { driver: 'mpu-6050', bus: '/dev/i2c-1' }")
     #expect(bus.first?.contains("sudo modprobe i2c-dev") == true, "\(bus)")
-    // The small UART is the header's where the file says the large one.
+    // The header has the mini UART, where the file names the other one.
     tree.add("/dev/ttyS0")
     tree.link("/dev/serial0", to: "ttyS0")
     #expect(
@@ -150,7 +150,7 @@ struct BoardWarningsTests {
     let warning =
       "gps: /dev/serial0 is this machine's debug connector; for a receiver on the header's pins: port: \"/dev/ttyAMA0\""
     #expect(try devices("gps: { driver: 'nmea', port: '/dev/serial0' }") == [warning])
-    // Who means that one says so.
+    // A user who means this port names it directly.
     #expect(try devices("gps: { driver: 'nmea', port: '/dev/ttyAMA10' }").isEmpty)
     tree.add("/dev/ttyAMA0")
     #expect(
@@ -182,10 +182,10 @@ struct BoardWarningsTests {
 
   @Test func `a bus that a Raspberry Pi lacks is enabled, if it is the header's`() throws {
     tree.add("/proc/device-tree/model", "Raspberry Pi 4 Model B Rev 1.4\0")
-    // Those of its screens are always there.
+    // The buses of the display connectors are always there.
     tree.add("/dev/i2c-20")
     func bus(_ path: String) throws -> [String] { try devices("imu: { driver: 'mpu-6050', bus: '\(path)' }") }
-    // Another system than Raspberry Pi OS.
+    // The system is not Raspberry Pi OS.
     let edited =
       "printf '[all]\\ndtparam=i2c_arm=on\\n' | sudo tee -a /boot/firmware/config.txt && sudo reboot"
     #expect(try bus("/dev/i2c-1") == ["imu: there is no /dev/i2c-1: \(edited)"])
@@ -203,7 +203,7 @@ struct BoardWarningsTests {
       of: try Board(json5: Array("{ name: 'x', devices: { \(devices) }, fences: { \(fences) } }".utf8), file: "board"))
   }
 
-  /// Its corners in metres north and east of the point where the equator meets the first meridian.
+  /// A polygon with corners in metres north and east of the point where the equator meets the first meridian.
   private static func polygon(_ corners: [(Double, Double)]) -> String {
     let places = corners.map { "[\($0.0 / 110_574.276), \($0.1 / 111_319.491)]" }
     return "yard: { polygon: [\(places.joined(separator: ", "))] }"
@@ -222,7 +222,7 @@ struct BoardWarningsTests {
     #expect(small.count == 1 && small.first?.hasSuffix("for leaving; make it 6 m or more") == true, "\(small)")
   }
 
-  /// A strip, however long, and an angle of two.
+  /// Polygons that are too narrow: a strip, however long, and an angle of two.
   static let narrow: [[(Double, Double)]] = [
     [(0, 0), (0, 2000), (25, 2000), (25, 0)], [(0, 0), (0, 500), (24, 500), (24, 24), (500, 24), (500, 0)],
   ]
@@ -237,7 +237,7 @@ struct BoardWarningsTests {
       ])
   }
 
-  /// The second one at one end alone.
+  /// Polygons that are wide enough; the second one only at one end.
   static let wide: [[(Double, Double)]] = [
     [(0, 0), (0, 2000), (35, 2000), (35, 0)], [(0, 0), (0, 2000), (40, 2000), (40, 1950), (12, 1950), (12, 0)],
     [(0, 0), (0, 90_000), (90_000, 0)],
@@ -248,7 +248,7 @@ struct BoardWarningsTests {
     #expect(try fences(Self.polygon(corners)).isEmpty)
   }
 
-  /// Nearly wide enough all along its teeth, which are 90 km long.
+  /// The polygon is nearly wide enough along its teeth, which are 90 km long.
   @Test func `a polygon that would take minutes to look at is let pass`() throws {
     var corners: [(Double, Double)] = [(0, 0)]
     for tooth in 0..<62 {
@@ -266,14 +266,14 @@ struct BoardWarningsTests {
         "fence anchor: a grace of 2.5 s is less than a receiver takes to start, 3 s at best: near the edge it could not "
           + "sleep, and who leaves would be noticed later; raise 'grace'"
       ])
-    // One that reports more often has its second fix sooner.
+    // A receiver that reports more often has its second fix sooner.
     let quick = "gps: { driver: 'ublox', port: 'p', rateHz: 5 }"
     #expect(try fences(hasty, on: quick).isEmpty)
     let slow = "gps: { driver: 'ublox', port: 'p', rateHz: 0.25 }"
     let late = try fences("anchor: { circle: [54.4, 10.2, 40], grace: 5 }", on: slow)
     #expect(late.first?.contains("to start, 6 s at best") == true, "\(late)")
     #expect(try fences("anchor: { circle: [54.4, 10.2, 40], grace: 5 }").isEmpty)
-    // A board without any receiver is another matter.
+    // A board without any receiver gets another message.
     #expect(try fences(hasty, on: "imu: { driver: 'mpu-6050', bus: 'simulated/i2c' }").isEmpty)
   }
 }

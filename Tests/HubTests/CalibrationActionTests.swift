@@ -25,7 +25,7 @@ struct CalibrationActionTests {
       receiveCompletion: { [ends] in ends.append("\($0)") })
   }
 
-  /// The sensor's samples in each of some seconds, while it has subscribers.
+  /// Delivers the sensor's samples in each of some seconds, while it has subscribers.
   private func pass(_ seconds: Range<Int>, isMoving: (Int) -> Bool) {
     for second in seconds where ends.values.isEmpty {
       for half in 0..<2 {
@@ -44,7 +44,7 @@ struct CalibrationActionTests {
 
   @Test func `a gyroscope that moves again and again is told so, and given up after a minute`() throws {
     let lease = begin()
-    // It lies still for five seconds, and is moved in the sixth.
+    // The sensor lies still for five seconds and is moved in the sixth.
     pass(0..<9) { $0 % 6 == 5 }
     #expect(sessions.values.last?.instruction == "leave the sensor lying still")
     pass(9..<57) { $0 % 6 == 5 }

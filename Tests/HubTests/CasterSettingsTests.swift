@@ -3,7 +3,7 @@ import Testing
 
 @testable import Hub
 
-/// What board files say of casters.
+/// The settings for casters in board files.
 struct CasterSettingsTests {
   private func caster(_ ntrip: String) throws -> CasterSettings? {
     try Board(
@@ -23,7 +23,7 @@ struct CasterSettingsTests {
         == expected)
     #expect(try caster("caster: 'ntrip://[2001:db8::1]:2103/A', gga: 2.5")?.positionInterval == .milliseconds(2500))
     #expect(try caster("caster: 'ntrip://[2001:db8::1]:2103/A', gga: false")?.positionInterval == nil)
-    // A reader of it cannot read the user's name.
+    // The description does not contain the user's name.
     #expect(try caster("caster: 'ntrip://me@[2001:db8::1]/A'")?.description == "ntrip://[2001:db8::1]:2101/A")
   }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Hub
 
-/// Another receiver in the place of one, or another place for its antenna: the hub's experience from its starts is
+/// The receiver or its antenna's place is replaced, so the hub's experience of its starts is
 /// outdated.
 @Suite(.timeLimit(.minutes(10)))
 struct ChangedStartsTests {
@@ -13,17 +13,17 @@ struct ChangedStartsTests {
 
   private static let schedule = Schedule(every: .seconds(120), accuracyMetres: 10, within: .seconds(45))
 
-  /// The hub's forecast of the next start, and the last ones.
+  /// The hub's forecast of the next start, and the measured last starts.
   private struct Learnt {
     var leadSeconds: Double
     var restartSeconds: Double
     var restartJoules: Double
   }
 
-  /// Starts the receiver this number of times, each with the given time to its first fix, and lets it sleep after each.
+  /// Starts the receiver this number of times with the given time to its first fix. After each start it sleeps.
   private func start(_ bench: Bench, _ count: Int, seconds: Int) throws -> Learnt {
     bench.seconds = seconds
-    // The first may have begun.
+    // The first start may have begun.
     let rises = bench.rises - (bench.isHigh ? 1 : 0)
     for _ in 0..<count {
       for _ in 0..<240 where !bench.isHigh { bench.pass(1) }
@@ -44,17 +44,17 @@ struct ChangedStartsTests {
     let bench = try Bench()
     let got = Recorder<Bench.Got>()
     let lease = bench.subscribe("log[7]", Self.schedule, got)
-    // The first one does not follow a sleep.
+    // The first start does not follow a sleep.
     let quick = try start(bench, 21, seconds: 3)
-    // Two seconds later a fix is as good as was asked for.
+    // Two seconds later a fix is as accurate as requested.
     #expect((5.0...8).contains(quick.leadSeconds) && (2.5...5).contains(quick.restartSeconds), "\(quick)")
 
     let fixes = got.values.count
     let slow = try start(bench, 10, seconds: 30)
     #expect((32.0...36).contains(slow.leadSeconds) && (29.5...32).contains(slow.restartSeconds), "\(slow)")
-    // At 360 mW.
+    // The power is 360 mW.
     #expect(abs(slow.restartJoules / (0.36 * slow.restartSeconds) - 1) < 0.05, "\(slow)")
-    // The first of them are late; once that is learnt none is.
+    // The first fixes are late. Once the hub has learned the new duration, none is.
     let indoors = Array(got.values.dropFirst(fixes))
     #expect(indoors.count == 10 && indoors.allSatisfy(\.fix.isMet), "\(indoors.count)")
     #expect(indoors.first.map { $0.at - $0.fix.due > .seconds(20) } == true)
@@ -63,7 +63,7 @@ struct ChangedStartsTests {
     let again = try start(bench, 10, seconds: 3)
     #expect((5.0...8).contains(again.leadSeconds) && (2.5...5).contains(again.restartSeconds), "\(again)")
     #expect(abs(again.restartJoules / (0.36 * again.restartSeconds) - 1) < 0.05, "\(again)")
-    // What starts early is no late fix.
+    // A start that is too early makes no late fix.
     let back = Array(got.values.dropFirst(fixes + 10))
     #expect(back.count == 10 && back.allSatisfy { $0.fix.isMet && $0.at - $0.fix.due <= .seconds(2) })
     lease.cancel()

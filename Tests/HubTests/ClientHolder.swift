@@ -3,7 +3,8 @@ import Publishing
 @testable import Hub
 
 extension Holder {
-  /// A client as the hub's outputs know it, by how it is listed: `watch[812]` of the account `watch`, `gpsd 192.0.2.7:40022` of
+  /// A client as the hub's outputs create it, from the text by which it is listed: `watch[812]` belongs to `watch`,
+  /// `gpsd 192.0.2.7:40022` to
   /// `gpsd 192.0.2.7`.
   static func client(_ label: String) -> Holder {
     let account = label.prefix { $0 != "[" && $0 != ":" }
@@ -12,7 +13,7 @@ extension Holder {
 }
 
 extension EnergyByClient.Payers {
-  /// The payers for these holders, each with one lease.
+  /// The shares of these holders, each with one lease.
   init(holders: [String]) {
     var shares = PayerShares()
     for holder in holders { shares.add(.client(holder)) }

@@ -5,7 +5,7 @@ import Testing
 @testable import Hub
 @testable import NMEA
 
-/// Receivers that know the time, that do not, and that think they do.
+/// Receivers that know the time, do not know it, or wrongly claim to.
 struct ClockTests {
   private static let noon: Int64 = 1_795_262_400_000_000_000
   private static let second: Int64 = 1_000_000_000
@@ -22,11 +22,11 @@ struct ClockTests {
     var testDescription: String
     var epochs: [Epoch]
     var isConfirmed: Bool
-    /// How long the receiver had been on at the first epoch, seconds.
+    /// How long the receiver had been on at the first epoch, in seconds.
     var onFor: Double
-    /// By how much the system clock is ahead of the true time, seconds.
+    /// How far the system clock is ahead of the true time, in seconds.
     var systemAhead: Double
-    /// Whether its supply was switched on when it was said to be.
+    /// Whether the receiver's power was switched on at the stated time.
     var isSwitched: Bool
 
     init(
@@ -100,11 +100,11 @@ struct ClockTests {
     #expect(eras(ClockTests.noon, system: ClockTests.noon) == 0)
     #expect(eras(ClockTests.noon - era, system: ClockTests.noon) == 1)
     #expect(eras(ClockTests.noon - 2 * era, system: ClockTests.noon + 5 * ClockTests.second) == 2)
-    // A recording of 2019, and a system clock that is not set.
+    // The recording is from 2019, and the system clock is not set.
     let recorded: Int64 = 1_554_508_800 * ClockTests.second
     #expect(eras(recorded, system: ClockTests.noon) == 0)
     #expect(eras(ClockTests.noon - era, system: 0) == 1)
-    // A log that is replayed by its own times.
+    // The log is replayed with its own times.
     let old = UTCTime(nanosecondsSince1970: recorded)
     #expect(WeekRollover.eras(behind: old, system: recorded, allowsOldTimes: true) == 0)
     #expect(WeekRollover.eras(behind: old, system: recorded) > 0)
@@ -126,7 +126,7 @@ struct ClockTests {
 
   @Test func `without a pulse the arrival of an epoch tells, less what the receiver takes`() {
     var comparison = ClockComparison(fixLatency: .milliseconds(80))
-    // The system clock is two seconds slow; the epoch takes 80 ms.
+    // The system clock is two seconds slow, and the epoch takes 80 ms.
     let system = ClockTests.noon + 5 * ClockTests.second - 2 * ClockTests.second + 80_000_000
     let offset = comparison.offset(of: epoch(5), pulse: nil, system: system)
     #expect(offset?.source == .epoch)
@@ -141,7 +141,8 @@ struct ClockTests {
     let offset = comparison.offset(of: epoch(5), pulse: pulse, system: pulse + 400_000_000)
     #expect(offset?.source == .pulse)
     #expect(offset?.offsetSeconds == -0.25)
-    // The same pulse again, an epoch between two, one that came too late, and a pulse that has stopped.
+    // The cases are: the same pulse again, an epoch between two pulses, an epoch that came too late, and a pulse that
+    // has stopped.
     #expect(comparison.offset(of: epoch(5), pulse: pulse, system: pulse + 400_000_000) == nil)
     #expect(comparison.offset(of: epoch(5.2), pulse: pulse + 1, system: pulse + 600_000_000) == nil)
     #expect(comparison.offset(of: epoch(6), pulse: pulse + 2, system: pulse + 1_400_000_000) == nil)

@@ -7,7 +7,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Drivers and simulated receivers, which know each other only by the makers' documents about the bytes between them.
+/// Drivers and simulated receivers. Both were written only from the makers' documents about the bytes between them.
 @Suite(.timeLimit(.minutes(10)))
 struct CommandedReceiverTests {
   private struct Case: CustomTestStringConvertible, Sendable {
@@ -64,7 +64,7 @@ struct CommandedReceiverTests {
       let fixes = Recorder<GNSSObservation>()
       let subscription = epochs.subscribe(
         as: "test", receiveValue: { if $0.fix.mode >= .twoDimensional { fixes.append($0) } })
-      // It may have a fix before it is set.
+      // The receiver may have a fix before it is configured.
       let speed = its.settings.contains("38400") ? 38400 : its.personality.factorySpeed
       #expect(
         eventually { !fixes.values.isEmpty && receiver.speed == speed && gps().power == .tracking },

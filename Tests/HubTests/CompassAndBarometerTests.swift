@@ -12,7 +12,7 @@ struct CompassAndBarometerTests {
   private let hardware: SimulatedHardware
   private let hub: Hub
 
-  /// How strong the simulated field is.
+  /// The strength of the simulated field in microtesla.
   private static let strength = 49.6
 
   init() throws {
@@ -50,7 +50,7 @@ struct CompassAndBarometerTests {
     return (states, hub.state(rateHz: 100, parts: parts).subscribe(as: "test", receiveValue: { states.append($0) }))
   }
 
-  /// How far off a heading is, degrees.
+  /// Returns the error of a heading in degrees.
   private func headingError(_ state: FusedState) -> Double? {
     guard let attitude = state.attitude, attitude.value.headingSigmaRadians != nil else { return nil }
     let error = attitude.value.quaternion.yaw - hardware.world.truth(at: attitude.at).attitude.yaw
@@ -71,7 +71,8 @@ struct CompassAndBarometerTests {
       #expect(state.attitude.map { state.devices.text($0.source) } == "gps+imu+mag")
     }
     await hub.isOff()
-    // A client that wants only a heading gets it without the receiver, which has stated the direction of magnetic north
+    // A client that requests only a heading gets it without the receiver, which has stated the direction of magnetic
+    // north
     // before.
     let (alone, heading) = states(of: hub, [.heading])
     let found = await alone.first { $0.attitude?.value.headingSigmaRadians.map { $0 < 0.06 } ?? false }
@@ -88,7 +89,7 @@ struct CompassAndBarometerTests {
     let state = await recorder.first { $0.attitude?.value.headingSigmaRadians != nil }
     subscription.cancel()
     let sigma = try #require(state.attitude?.value.headingSigmaRadians) * 180 / .pi
-    // Neither its iron nor where magnetic north lies is known.
+    // Neither the local iron nor the magnetic declination is known.
     #expect(sigma > 15)
     #expect(try #require(headingError(state)) < sigma)
     await hub.isOff()

@@ -34,7 +34,7 @@ struct DeviceConditionTests {
     #expect(conditions(hub).isEmpty && hub.devices[0].origin == .simulated)
     clock.advance(by: .seconds(3600))
     hardware.inject(.noAcknowledge, at: 0x68)
-    // Its next burst, and each try, is due some time after the one before.
+    // The next burst and the next try are due some time after the previous one.
     #expect(
       eventually {
         clock.advance(by: .milliseconds(100))

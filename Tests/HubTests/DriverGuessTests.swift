@@ -1,7 +1,7 @@
 import Hub
 import Testing
 
-/// A driver named by the label of its module is answered with its name.
+/// If a board file names a driver by the label of its module, the error suggests the driver's name.
 @Suite struct DriverGuessTests {
   private func refusal(of driver: String) -> String {
     let text = "{ name: 'test', devices: { it: { driver: '\(driver)', bus: '/dev/i2c-1', port: '/dev/ttyS0' } } }"

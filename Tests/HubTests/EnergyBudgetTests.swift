@@ -22,7 +22,7 @@ struct EnergyBudgetTests {
     let start = 490_000 * EnergyBudgetTests.hour
     #expect(budget.left(energyLog, now: start) == 6)
     let payers = EnergyByClient.Payers(holders: ["log"])
-    // Four in an hour that gives one.
+    // Four milliwatt-hours are charged in an hour that provides one.
     energyLog.charge(4, to: payers, over: EnergyBudgetTests.hour, until: start + EnergyBudgetTests.hour)
     #expect(abs(budget.left(energyLog, now: start + EnergyBudgetTests.hour) - 3) < 1e-9)
     #expect(abs(budget.left(energyLog, now: start + 2.5 * EnergyBudgetTests.hour) - 4.5) < 1e-9)
@@ -31,14 +31,14 @@ struct EnergyBudgetTests {
     energyLog.charge(100, to: payers, over: 60, until: next + 60)
     #expect(abs(budget.left(energyLog, now: next + EnergyBudgetTests.hour) + 6) < 1e-9)
     #expect(abs(budget.left(energyLog, now: next + 7 * EnergyBudgetTests.hour)) < 1e-9)
-    // A clock that is set back knows of nothing that was drawn later.
+    // If the clock is set back, energy that was drawn later does not count.
     #expect(budget.left(energyLog, now: start - EnergyBudgetTests.hour) == 6)
     for now in [0, -1e9, .infinity, .nan] { #expect(budget.left(energyLog, now: now) == 6) }
   }
 
   @Test func `the emptier it is the more steps are taken, and none is taken back at its edge`() {
     let budget = EnergyBudget(milliwattHoursPerDay: 32, steps: EnergyBudgetTests.steps)
-    // A step is two milliwatt-hours.
+    // One step is two milliwatt-hours.
     #expect([8, 6, 5.9, 4, 3.9, 1.9, 0, -8].map { budget.stepCount(left: $0, taken: 0) } == [0, 0, 1, 1, 2, 3, 3, 3])
     #expect([5.9, 6.9, 7, 7.1, 3.9].map { budget.stepCount(left: $0, taken: 1) } == [1, 1, 1, 0, 2])
     #expect(budget.stepCount(left: 8, taken: 3) == 0)
@@ -63,7 +63,7 @@ struct EnergyBudgetTests {
     #expect(Degradation.none.text == nil && degradation.text == "fixes come at most every 300 s, and 25 m will do")
   }
 
-  /// A fix takes the receiver 0.7 mWh, ten times as much in a day of minutes as it has.
+  /// A fix takes the receiver 0.7 mWh. With one a minute that is ten times the daily budget.
   @Test func `fixes come less often when the day's energy runs short, and as asked for when there is enough again`()
     async throws
   {
@@ -76,7 +76,7 @@ struct EnergyBudgetTests {
     #expect(bench.status.warning == nil)
     #expect(got.values.allSatisfy { $0.fix.degraded == nil })
     while bench.status.budget?.stepCount == 0, bench.clock.now < end { bench.pass(60) }
-    // Two thirds of the savings are the threshold of the first of two steps.
+    // The threshold of the first of two steps is two thirds of the savings.
     let left = try #require(bench.status.budget?.leftMilliwattHours)
     #expect(left < 16 && left > 14.5, "\(left)")
     let first = got.values.count
@@ -84,7 +84,7 @@ struct EnergyBudgetTests {
     #expect(bench.status.warning == "its budget of 96 mWh a day is short: fixes of 60 m will do")
     let worse = got.values.dropFirst(first + 1)
     #expect(worse.count >= 4 && worse.allSatisfy { $0.fix.degraded?.accuracyMetres == 60 }, "\(worse.count)")
-    // It is said whether it is as good as was asked for, whatever will do.
+    // A fix states whether it is as accurate as requested, even if a worse one was accepted.
     #expect(worse.allSatisfy { $0.fix.isMet == (($0.fix.radiusMetres ?? 99) <= 10) })
     #expect(worse.allSatisfy { $0.fix.schedule.accuracyMetres == 10 })
     while bench.status.budget?.stepCount == 1, bench.clock.now < end { bench.pass(60) }
@@ -94,7 +94,7 @@ struct EnergyBudgetTests {
     #expect((10...12).contains(slow.count), "\(slow.count)")
     #expect(slow.allSatisfy { $0.fix.degraded?.every == .seconds(300) && $0.fix.schedule.every == .seconds(60) })
     #expect(bench.status.schedules.first?.degraded?.every == .seconds(300))
-    // No client wants anything for a while.
+    // For a while no client requests anything.
     lease.cancel()
     bench.settle()
     bench.pass(6 * 3600)
@@ -108,7 +108,7 @@ struct EnergyBudgetTests {
     await bench.end()
   }
 
-  /// It uses the savings in a minute, and as much again.
+  /// The receiver uses its savings in a minute, and as much again.
   @Test func `who holds a receiver without a break uses up its budget, which is said until there is some again`()
     async throws
   {
@@ -121,12 +121,12 @@ struct EnergyBudgetTests {
     #expect(monitor.changes.value.warning == nil && monitor.degradation == .none)
     bench.pass(50)
     let short = "its budget of 24 mWh a day is short: fixes come at most every 300 s"
-    // Also those are told who only hear of changes.
+    // Observers that only get changes are told too.
     #expect(monitor.changes.value.warning == short && monitor.degradation.every == .seconds(300))
     #expect(bench.status.warning == short)
     viewer.cancel()
     bench.settle()
-    // Nothing happens to it, and it has enough again.
+    // Nothing uses the receiver for a while, and it has enough energy again.
     bench.pass(8 * 3600)
     #expect(bench.status.warning == nil && bench.status.budget?.stepCount == 0)
     #expect(monitor.degradation == .none)

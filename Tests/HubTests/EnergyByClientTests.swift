@@ -9,16 +9,16 @@ import Testing
 /// The payers for a device's energy.
 @Suite(.timeLimit(.minutes(10)))
 struct EnergyByClientTests {
-  /// A receiver that draws 360 mW at work and 36 mW else, on a pseudo-terminal, by a clock that the test moves.
+  /// A receiver on a pseudo-terminal that draws 360 mW at work and 36 mW otherwise, with a clock that the test moves.
   private final class Visited {
     let clock = ManualClock()
     let hub: Hub
     private let terminal = PseudoTerminal()
     private var leases: [(name: String, lease: Subscription)] = []
     private var second = 0
-    /// Sentences of the receiver's.
+    /// The number of sentences that the receiver has sent.
     private var said = 0
-    /// In its present run, which does not end before its idle timeout.
+    /// Whether the receiver has had a fix in its present run, which continues while it is idle.
     private var hasTracked = false
     private(set) var expected: [String: Double] = [:]
 
@@ -51,7 +51,7 @@ struct EnergyByClientTests {
       settle()
     }
 
-    /// The energy per client agrees with the test.
+    /// Waits until the energy account agrees with the test.
     private func settle() {
       let payers = leases.compactMap { Holder.client($0.name).payer?.name }
       #expect(
@@ -67,7 +67,7 @@ struct EnergyByClientTests {
         terminal.write(nmeaLine("GPRMC,\(time).00,A,5231.0000,N,01322.0000,E,1.0,45.0,211126,,,A"))
         said += 1
       }
-      // Both, the last of which silence ends.
+      // Both epochs count; silence ends the second.
       #expect(eventually { status.power == .tracking && count("epochs") == second })
       hasTracked = true
     }
@@ -91,7 +91,7 @@ struct EnergyByClientTests {
         clock.run(until: end)
       default:
         let payers = leases.compactMap { Holder.client($0.name).payer?.name }
-        // Without a position for ten seconds it is acquiring again, and its start is paid all the same.
+        // After ten seconds without a position the receiver is acquiring again, and its start is charged all the same.
         charge(hasTracked ? payers : Array(payers.prefix(1)), 360, seconds)
         talk(until: end)
       }
@@ -142,7 +142,7 @@ struct EnergyByClientTests {
     #expect(Set(energyByClient.keys) == Set(visited.expected.keys))
     let sum = energyByClient.values.reduce(0, +)
     #expect(sum > 0 && abs(sum / status.energyMilliwattHours - 1) < 1e-6)
-    // The hours have the same, as far as the hub has had the device in its energy log.
+    // The hourly records have the same amounts, for the time in which the hub had the device.
     #expect(abs(status.energyByClientOfDay.reduce(0) { $0 + $1.milliwattHours } / sum - 1) < 0.01)
     await visited.end()
   }
@@ -168,7 +168,7 @@ struct EnergyByClientTests {
 
   @Test func `a device that learns says its idle timeout and why`() async throws {
     let visited = try Visited("linger: 'learned'")
-    // A start takes four seconds, and the next visitor comes a second and a half after the last has left.
+    // A start takes four seconds, and the next client comes a second and a half after the last has left.
     func visit() throws {
       try visited.come("watch[1]")
       visited.pass(4)

@@ -17,7 +17,7 @@ struct ErrorBoundTests {
     ErrorBound.Estimate(sigmaMetres: sigma, carrier: carrier, speedMetresPerSecond: speed, at: at(seconds))
   }
 
-  /// How long after a fix the next one is due.
+  /// Returns how long after a fix the next one is due.
   private static func seconds(_ bound: Double, _ estimate: ErrorBound.Estimate?) -> Double {
     var decision = ErrorBound(metres: bound, within: .seconds(60))
     decision.receive(estimate, at: at(0))
@@ -28,9 +28,9 @@ struct ErrorBoundTests {
     let growth = SigmaGrowth(
       sigmaMetres: 3, metresPerSecond: 1, metresPerSecondSquared: 2, mostMetresPerSecond: 9)
     #expect(growth.sigma(after: 0) == 3)
-    // 1 m/s and 2 m/s² make 6 m in two seconds.
+    // A speed of 1 m/s and an acceleration of 2 m/s² make 6 m in two seconds.
     #expect(abs(growth.sigma(after: 2) - 45.0.squareRoot()) < 1e-9)
-    // After four seconds, and 20 m, it is no faster.
+    // After four seconds and 20 m the speed grows no further.
     #expect(abs(growth.sigma(after: 10) - (9.0 + 74 * 74).squareRoot()) < 1e-9)
     for seconds in [0.5, 2, 4, 10, 1000] {
       let bound = growth.sigma(after: seconds)
@@ -42,9 +42,9 @@ struct ErrorBoundTests {
   @Test func `a board that stands is looked at after hours, one on a motorway after seconds`() {
     let still = Self.seconds(25, Self.estimate(.stillness))
     #expect(still == ErrorBound.longest)
-    // Half of this bound is 0.4 m of creep more than the fix itself, in quadrature.
+    // The growth of the error reaches half of this bound after 0.4 m of creep, added to the fix in quadrature.
     #expect((10_000...18_000).contains(Self.seconds(14.81, Self.estimate(.stillness))))
-    // 35 m/s: without anything that carries the position on it is gone in less than a second.
+    // At 35 m/s without dead reckoning, the bound is reached in less than a second.
     #expect(Self.seconds(25, Self.estimate(.nothing, speed: 35)) == 1)
     #expect((4...8).contains(Self.seconds(25, Self.estimate(.nothing, speed: 0))))
     let good = ErrorBound.Carrier.reckoning(sigmaMetresPerSecond: 0.1, inclinationSigmaRadians: 0.005)
@@ -57,13 +57,13 @@ struct ErrorBoundTests {
     #expect(Self.seconds(25, nil) == 1)
     #expect(Self.seconds(25, Self.estimate(.nothing, sigma: 30)) == 1)
     var bound = ErrorBound(metres: 25, within: .seconds(60))
-    // One that came early has waited for its time.
+    // A fix that came early has waited until it was due.
     bound.receive(Self.estimate(.reckoning(sigmaMetresPerSecond: 1, inclinationSigmaRadians: 0)), at: Self.at(0))
     let whole = bound.interval.inSeconds
     bound.receive(
       Self.estimate(.reckoning(sigmaMetresPerSecond: 1, inclinationSigmaRadians: 0), at: -5), at: Self.at(0))
     #expect(abs(whole - bound.interval.inSeconds - 5) < 1e-6)
-    // Half of the bound is for the fix, at most.
+    // At most half of the bound is for the error of the fix.
     #expect(bound.schedule.accuracyMetres == 12.5)
   }
 
@@ -92,14 +92,14 @@ struct ErrorBoundTests {
     #expect(!review(Self.estimate(good), at: 0))
     bound.receive(Self.estimate(good), at: Self.at(0))
     let planned = bound.interval.inSeconds
-    // As foreseen.
+    // The estimate is as foreseen.
     #expect(!review(Self.estimate(good, sigma: 3, at: 1), at: 1))
     #expect(review(Self.estimate(poor, sigma: 8, at: 2), at: 2))
     let due = 2 + bound.interval.inSeconds
     #expect(due < planned && due >= 7)
-    // The receiver is woken by now.
+    // The receiver has been woken by now.
     #expect(!review(Self.estimate(poor, sigma: 20, at: due - 5), at: due - 5))
-    // One that is too late already is due as soon as a start allows.
+    // A fix that is too late already is due as soon as a start allows.
     bound.receive(Self.estimate(good, at: 100), at: Self.at(100))
     #expect(review(Self.estimate(poor, sigma: 24.9, at: 101), at: 101))
     #expect(bound.interval == .seconds(6))

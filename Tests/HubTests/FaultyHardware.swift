@@ -3,15 +3,16 @@ import HardwareIO
 import Simulation
 import TestSupport
 
-/// The simulated hardware with power lines and buses that fail and hang as a test tells them, and notes of the levels that the lines
+/// Simulated hardware with power lines and buses that fail or hang as a test specifies. It records the levels that the
+/// lines
 /// really have.
 final class FaultyHardware: Hardware {
   enum Fault: Equatable {
-    /// There is no such chip.
+    /// The chip does not exist.
     case missing
     /// The kernel refuses to drive the line low this many times.
     case refusesLow(times: Int)
-    /// Each call hangs until the test takes the fault back.
+    /// Each call hangs until the test removes the fault.
     case hangs
   }
 
@@ -19,14 +20,14 @@ final class FaultyHardware: Hardware {
     var lines: [String: Fault] = [:]
     /// The addresses at which a transaction hangs.
     var hangingAddresses: Set<UInt8> = []
-    /// How many calls hang.
+    /// The number of calls that hang.
     var hangCount = 0
-    /// The addresses of all transactions that have come to an end.
+    /// The number of completed transactions by address.
     var ended: [UInt8: Int] = [:]
   }
 
   let simulated: SimulatedHardware
-  /// The levels of all lines, as `imu-power true`, in their order.
+  /// The levels of all lines in order, for example `imu-power true`.
   let levels = Recorder<String>()
   private let state = Guarded(State())
 
@@ -34,7 +35,7 @@ final class FaultyHardware: Hardware {
 
   var hangCount: Int { state.withLock { $0.hangCount } }
 
-  /// How many transactions with a chip have come to an end.
+  /// The number of completed transactions with a chip.
   func transactionCount(at address: UInt8) -> Int { state.withLock { $0.ended[address] ?? 0 } }
 
   fileprivate func ended(at address: UInt8) { state.withLock { $0.ended[address, default: 0] += 1 } }

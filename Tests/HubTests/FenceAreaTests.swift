@@ -13,7 +13,7 @@ struct FenceAreaTests {
     try FenceArea(polygon: corners.map { at($0.0, $0.1) })
   }
 
-  /// The ellipsoid's lengths of a thousandth of a degree, as geodesists list them.
+  /// The ellipsoid's lengths of a thousandth of a degree, from geodetic tables.
   @Test(arguments: [
     (45.0, 0.0005, 0.0, 55.566), (0.0, 0.0, 0.001, 111.320), (60.0, 0.0, 0.001, 55.800), (0.0, 0.0005, 0.0, 55.287),
     (60.0, 0.0005, 0.0, 55.706),
@@ -26,7 +26,7 @@ struct FenceAreaTests {
     #expect(circle.metresBeyond(Self.at(latitude, 10)) == -40)
   }
 
-  /// Vincenty's and every survey's example: Flinders Peak to Buninyong, 54 972.271 m.
+  /// The example of Vincenty's paper and of survey manuals: Flinders Peak to Buninyong, 54,972.271 m.
   @Test func `over tens of kilometres it is right to a metre`() throws {
     let flinders = Self.at(-(37 + 57 / 60.0 + 3.72030 / 3600), 144 + 25 / 60.0 + 29.52440 / 3600)
     let buninyong = Self.at(-(37 + 39 / 60.0 + 10.15610 / 3600), 143 + 55 / 60.0 + 35.38390 / 3600)
@@ -43,7 +43,7 @@ struct FenceAreaTests {
     func place(_ north: Double, _ east: Double) -> Coordinate { Self.at(north / 110_574.276, longitude(east)) }
     for corners in [
       [place(0, 0), place(0, 100), place(100, 100), place(100, 0)],
-      // The other way round, and closed.
+      // The polygon has the opposite orientation, and is closed.
       [place(0, 0), place(100, 0), place(100, 100), place(0, 100), place(0, 0)],
     ] {
       let square = try FenceArea(polygon: corners)
@@ -53,9 +53,9 @@ struct FenceAreaTests {
       #expect(abs(square.metresBeyond(place(50, 107)) - 7) < 0.01)
       #expect(abs(square.metresBeyond(place(103, 104)) - 5) < 0.01)
       #expect(abs(square.metresBeyond(place(-30, -40)) - 50) < 0.01)
-      // In line with two corners.
+      // The point is in line with two corners.
       #expect(abs(square.metresBeyond(place(100, -20)) - 20) < 0.01)
-      // On the other side of the earth.
+      // The point is on the other side of the earth.
       #expect(square.metresBeyond(Self.at(0, longitude(0) > 0 ? longitude(0) - 180 : longitude(0) + 180)) > 1e6)
     }
   }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Hub
 
-/// On which side of a fence the board is believed to be, and when the next fix is wanted.
+/// The side of a fence on which the board is believed to be, and the time of the next fix.
 struct FenceRuleTests {
   private static let centre = Coordinate(latitudeDegrees: 54.4, longitudeDegrees: 10.2)
 
@@ -27,7 +27,7 @@ struct FenceRuleTests {
       sigmaMetres: sigma, speedMetresPerSecond: speed, at: at(seconds))
   }
 
-  /// Of a circle of 40 m, with twenty seconds of grace.
+  /// A watch of a 40 m circle with twenty seconds of grace.
   private final class Rule {
     private(set) var rule: FenceRule
 
@@ -48,7 +48,7 @@ struct FenceRuleTests {
 
   private static func rule() throws -> Rule { try Rule() }
 
-  /// One that has found the board inside, two seconds after its start.
+  /// Returns a watch that has found the board inside, two seconds after its start.
   private static func settled() throws -> Rule {
     let rule = try rule()
     #expect(rule.receive(fix(5, at: 1), at: at(1)) == nil && rule.status.state == .unknown)
@@ -75,7 +75,7 @@ struct FenceRuleTests {
   @Test func `two sure fixes in a row are believed, and one wild one is not`() throws {
     let rule = try Self.settled()
     #expect(rule.receive(Self.fix(500, at: 60), at: Self.at(60)) == nil)
-    // It wants to know.
+    // The watch requests fixes quickly.
     #expect(rule.interval == .seconds(1))
     #expect(rule.receive(Self.fix(6, at: 61), at: Self.at(61)) == nil && rule.status.state == .inside)
     #expect(rule.receive(Self.fix(500, at: 120), at: Self.at(120)) == nil)
@@ -93,7 +93,7 @@ struct FenceRuleTests {
       #expect(rule.receive(Self.fix(42, at: Double(second)), at: Self.at(Double(second))) == nil)
     }
     #expect(rule.receive(Self.fix(42, at: 120), at: Self.at(120)) == .leave)
-    // A board that comes back over the edge for a moment has a new grace.
+    // A board that returns over the edge for a moment gets a new grace period.
     #expect(rule.receive(Self.fix(39, at: 130), at: Self.at(130)) == nil)
     #expect(rule.receive(Self.fix(41, at: 145), at: Self.at(145)) == nil)
     #expect(rule.receive(Self.fix(39, at: 146), at: Self.at(146)) == nil && rule.status.state == .outside)
@@ -101,7 +101,7 @@ struct FenceRuleTests {
 
   @Test func `a fix that is too poor says nothing, unless it is far enough from the edge`() throws {
     let rule = try Self.settled()
-    // 24.5 m, where 20 are asked for.
+    // The accuracy is 24.5 m, where 20 m are required.
     #expect(rule.receive(Self.fix(45, sigma: 10, at: 50), at: Self.at(50)) == nil)
     #expect(rule.receive(Self.fix(45, sigma: 10, at: 95), at: Self.at(95)) == .lost)
     #expect(rule.status.state == .unknown && rule.status.since == Self.at(95))
@@ -126,7 +126,7 @@ struct FenceRuleTests {
     }
     #expect(tries == [.seconds(55), .seconds(110), .seconds(220), .seconds(440), .seconds(600), .seconds(600)])
     #expect(rule.receive(Self.fix(5, at: 9000), at: Self.at(9000)) == .found && rule.status.state == .inside)
-    // Not seen at all from the beginning is said too.
+    // A board that was never seen is reported too.
     let blind = try Self.rule()
     #expect(blind.lookForLate(at: Self.at(79)) == nil && blind.lookForLate(at: Self.at(80)) == .lost)
   }
@@ -147,11 +147,12 @@ struct FenceRuleTests {
       _ = rule.receive(Self.fix(metres, sigma: sigma, speed: speed, at: 100), at: Self.at(100))
       return rule.interval.inSeconds
     }
-    // 35 m, less 4.9, at half a metre a second.
+    // The distance is 35 m, less 4.9 m, at half a metre a second.
     #expect(interval(5) == 70)
     #expect(interval(5, speed: 0.3) == 70 && interval(5, speed: 3) == 20)
     #expect(interval(30) == 20 && interval(38) == 10 && interval(30, sigma: 6) == 10)
-    // One that was there 40 s before its time has been held since, and is as old; one that nothing has moved since is as good as new.
+    // A fix that came 40 s early was held until now, so it is that old. If nothing has moved since, it is as good as
+    // new.
     _ = rule.receive(Self.fix(5, sigma: 2, at: 100), at: Self.at(140))
     #expect(rule.interval == .seconds(30))
     _ = rule.receive(Self.fix(5, sigma: 2, at: 100), at: Self.at(200))
@@ -164,7 +165,7 @@ struct FenceRuleTests {
     _ = far.receive(Self.fix(5000, at: 1), at: Self.at(1))
     _ = far.receive(Self.fix(5000, at: 2), at: Self.at(2))
     #expect(far.interval == .seconds(600))
-    // And it need not be so good there.
+    // The fix need not be as accurate there.
     #expect(abs((far.rule.schedule.accuracyMetres ?? 0) - 2480) < 1 && rule.rule.schedule.accuracyMetres == 20)
   }
 
@@ -172,19 +173,19 @@ struct FenceRuleTests {
     let rule = try Rule(radius: 5000)
     for second in [1.0, 2] { _ = rule.receive(Self.fix(0, at: second), at: Self.at(second)) }
     #expect(rule.status.state == .inside && abs((rule.rule.schedule.accuracyMetres ?? 0) - 2500) < 1)
-    // Within 500 m, 200 m from the edge.
+    // The board is within 500 m, and 200 m from the edge.
     #expect(rule.receive(Self.fix(4800, sigma: 200, at: 600), at: Self.at(600)) == nil)
     #expect(rule.interval == .seconds(1) && rule.rule.schedule.accuracyMetres == 20)
     #expect(rule.receive(Self.fix(4800, sigma: 6, at: 603), at: Self.at(603)) == nil)
     #expect(rule.status.state == .inside && abs((rule.rule.schedule.accuracyMetres ?? 0) - 100) < 1)
-    // If no better one is possible it counts as none.
+    // If no better fix is possible, this one counts as none.
     #expect(rule.receive(Self.fix(4950, sigma: 30, at: 983), at: Self.at(983)) == nil)
     #expect(rule.interval == .seconds(1) && rule.rule.schedule.accuracyMetres == 20)
     #expect(rule.receive(Self.fix(4950, sigma: 30, at: 984), at: Self.at(984)) == nil)
     #expect(rule.interval == .seconds(30) && rule.rule.schedule.accuracyMetres == 20)
   }
 
-  /// A boat on 15 m of chain in a wind that turns and blows in gusts, and a receiver whose error wanders.
+  /// A boat on 15 m of chain in gusts from changing directions, with a receiver whose error drifts.
   private struct Night {
     var chance: SeededRandom
     var wander = SIMD2<Double>.zero
@@ -208,7 +209,7 @@ struct FenceRuleTests {
       return SIMD2(length * cos(angle), length * sin(angle))
     }
 
-    /// One standard deviation of 1.5 m along each axis, most of which persists for minutes.
+    /// A fix with a standard deviation of 1.5 m along each axis, most of which persists for minutes.
     mutating func fix(_ seconds: Double, after interval: Double, dragging: Double) -> FenceFix {
       let memory = exp(-interval / 120)
       wander = wander * memory + noise() * (1.3 * (1 - memory * memory).squareRoot())
@@ -253,7 +254,7 @@ struct FenceRuleTests {
       while distance(crossing) < 40 { crossing += 0.1 }
       #expect(now - crossing <= 20, "noticed after \(now - crossing) s")
     }
-    // Against one a second.
+    // The comparison is with one fix a second.
     #expect(fixes < 40 * 8 * 3600 / 40, "\(fixes)")
   }
 }

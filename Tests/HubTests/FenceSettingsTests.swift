@@ -23,7 +23,7 @@ struct FenceSettingsTests {
     #expect(fences[0].speedMetresPerSecond == 0.5 && fences[0].accuracyMetres == 20)
     #expect(fences[1].grace == .seconds(90) && fences[1].every == .seconds(3600))
     #expect(fences[1].speedMetresPerSecond == 20 && fences[1].accuracyMetres == 50)
-    // In a small one more has to be known of a fix.
+    // A small fence requires a more accurate fix.
     #expect(abs(try read("{ a: { circle: [54.4, 10.2, 8] } }")[0].accuracyMetres - 4) < 1e-9)
     #expect(try read("{}").isEmpty && read("null").isEmpty)
   }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Hub
 
-/// Fixes on a schedule, of a receiver whose first fix is a poor one, by a clock that the test moves.
+/// Scheduled fixes of a receiver whose first fix is a poor one, with a clock that the test moves.
 @Suite(.timeLimit(.minutes(10)))
 struct FixPlannerTests {
   private static let minute = Schedule(every: .seconds(60), accuracyMetres: 10, within: .seconds(45))
@@ -37,13 +37,13 @@ struct FixPlannerTests {
     for one in fixes where one.fix.isMet {
       let position = try #require(one.fix.state.position)
       let radius = try #require(one.fix.radiusMetres)
-      // Not the first one, and of this wake.
+      // The fix is not the first one, and belongs to this wake.
       #expect(radius <= 10 && abs(radius - 7.3) < 0.2 && one.at - position.at < .seconds(10), "\(radius)")
       #expect(one.fix.state.at >= one.at)
     }
-    // Six seconds for the longest start, and the time by which it is woken early for that.
+    // Six seconds are for the longest start, plus the time by which the receiver is woken early for that.
     #expect((bench.status.onTime - onTime).inSeconds < 20 * 8)
-    // It goes off at once, whatever the board file says about visitors, and this counts as no visit.
+    // The receiver is switched off at once, whatever the board file's idle timeout, and this counts as no visit.
     #expect(bench.status.idleTimeout?.learned.gapCount == 0)
     let status = bench.status
     #expect(
@@ -98,7 +98,7 @@ struct FixPlannerTests {
     bench.pass(600)
     #expect(bench.rises - rises == 10, "\(bench.rises - rises) wakes")
     #expect(one.values.count - ones == 10 && other.values.count - others == 5)
-    // Each pays its part.
+    // Each client is charged its share.
     let energyByClient = bench.status.energyByClient
     #expect(
       energyByClient.contains { $0.payer == "log" } && energyByClient.contains { $0.payer == "web 127.0.0.1" },
@@ -184,7 +184,7 @@ struct FixPlannerTests {
     bench.pass(2)
     let poor = try #require(got.values.first)
     #expect(!poor.fix.isMet && abs((poor.fix.radiusMetres ?? 0) - 30.6) < 0.5 && !bench.isHigh, "\(poor)")
-    // Underground.
+    // The receiver is underground.
     bench.seconds = 1000
     bench.pass(320)
     let none = try #require(got.values.last)
@@ -203,7 +203,7 @@ struct FixPlannerTests {
     bench.settle()
     bench.pass(20)
     #expect(got.values.isEmpty && bench.status.schedules.first?.reason.hasPrefix("awake, at ") == true)
-    // Underground.
+    // The receiver is underground.
     bench.seconds = 1000
     schedule.value = Schedule(every: .seconds(1200), accuracyMetres: 1, within: .seconds(45))
     bench.settle()
@@ -253,13 +253,13 @@ struct FixPlannerTests {
           eventually {
             !bench.isHigh && [.idle, .failed].contains(bench.hub.receiver?.device.source.activity.value.phase)
           })
-        // While a fix is wanted there is, in addition to the plan's own timer, that of the next try, which is set after
-        // it has failed.
+        // While a fix is due, there is not only the plan's timer but also that of the next try, which is set after it
+        // has failed.
         if bench.status.schedules.first?.reason.hasPrefix("awake") == true { await bench.clock.sleepers(2) }
         bench.clock.run(until: bench.clock.now + .seconds(1))
       }
     }
-    // As often as for who stays, in the beginning.
+    // In the beginning there are as many fixes as for a client that stays.
     await pass(120)
     #expect(bench.rises > 4)
     let (rises, start) = (bench.rises, bench.clock.now)
@@ -267,7 +267,7 @@ struct FixPlannerTests {
     let fixes = got.values.count { $0.fix.due > start }
     #expect((4...5).contains(fixes), "\(fixes) fixes")
     #expect((4...6).contains(bench.rises - rises), "\(bench.rises - rises) rises")
-    // It is found as soon as it is back.
+    // The receiver is found as soon as it is back.
     bench.wire.state.withLock { $0.isMissing = false }
     bench.settle()
     bench.pass(120)
@@ -320,7 +320,7 @@ struct FixPlannerTests {
     #expect(bench.isHigh)
     await bench.end()
     await ends.first(1)
-    // A late client is told so.
+    // A client that subscribes late is told so.
     let late = bench.hub.fixes(on: Self.minute).subscribe(
       as: "log[8]", receiveValue: { _ in }, receiveCompletion: { _ in ends.append(true) })
     await ends.first(2)
@@ -339,7 +339,7 @@ struct FixPlannerTests {
     bench.settle()
     bench.pass(130)
     let fixes = got.values.dropFirst(count)
-    // One that was long due; and then one a minute.
+    // One fix was long due, and then there is one a minute.
     #expect((2...4).contains(fixes.count), "\(fixes.count)")
     #expect(fixes.dropFirst().allSatisfy { $0.fix.isMet && ($0.at - $0.fix.due).inSeconds <= 1 })
     lease.cancel()
@@ -392,14 +392,14 @@ struct FixPlannerTests {
     let got = Recorder<Bench.Got>()
     let lease = bench.subscribe("log[7]", Schedule(every: .seconds(5), accuracyMetres: 10, within: .seconds(45)), got)
     bench.pass(60)
-    // The cost of a restart is known from the first one.
+    // The cost of a restart is known from the first restart on.
     #expect(bench.rises == 2 && got.values.count >= 8, "\(bench.rises), \(got.values.count)")
     lease.cancel()
     bench.settle()
     await bench.end()
   }
 
-  /// Two seconds, which were fourteen in its previous place.
+  /// A start takes two seconds here, and took fourteen at the previous place.
   @Test func `a receiver that stays on as its starts are dear is started now and then, and sleeps once they are not`()
     async throws
   {
@@ -414,7 +414,7 @@ struct FixPlannerTests {
     #expect(bench.rises == 1, "\(bench.rises)")
     bench.pass(240)
     #expect(bench.rises >= 8, "\(bench.rises)")
-    // No client's fix is late for that.
+    // No client's fix is late because of that.
     let late = got.values.dropFirst().filter { $0.at - $0.fix.due > .seconds(1) || !$0.fix.isMet }
     #expect(late.isEmpty, "\(late.map { ($0.at - $0.fix.due, $0.fix.isMet) })")
     lease.cancel()
@@ -422,8 +422,8 @@ struct FixPlannerTests {
     await bench.end()
   }
 
-  /// An ephemeris is good for four hours, and takes half a minute to hear.
-  /// One whose starts take longer has kept none to hear again.
+  /// An ephemeris is valid for four hours, and takes half a minute to receive.
+  /// A receiver whose starts take longer has kept none.
   @Test(arguments: [
     (minutes: 20, seconds: 3600 * 5, start: 4), (minutes: 20, seconds: 3600 * 5, start: 20),
     (minutes: 300, seconds: 3600 * 16, start: 4),
@@ -436,7 +436,7 @@ struct FixPlannerTests {
     let lease = bench.subscribe(
       "log[7]", Schedule(every: .seconds(60 * rate.minutes), accuracyMetres: 10, within: .seconds(45)), got)
     bench.seconds = rate.start
-    // Each stay is in one of the spans that are looked at.
+    // Each stay lies in one of the observed spans.
     bench.pass(100)
     let due = try #require(bench.status.schedules.first?.due)
     bench.pass(Int((due - bench.clock.now).inSeconds) + 200)
@@ -453,7 +453,7 @@ struct FixPlannerTests {
     } else {
       #expect(long.isEmpty, "\(stays)")
     }
-    // It is paid by those for whom it is.
+    // The clients that benefit are charged for it.
     let status = bench.status
     let log = status.energyByClient.first { $0.payer == "log" }?.milliwattHours ?? 0
     #expect(log > 0.98 * status.energyMilliwattHours, "\(status.energyByClient)")
@@ -500,7 +500,7 @@ struct FixPlannerTests {
 
   @Test func `an anchor watch takes a tenth of staying on, and notices a drag within its grace`() async throws {
     let bench = try Bench()
-    // As receivers of today start hot.
+    // The receiver starts as quickly as present receivers with a hot start.
     (bench.seconds, bench.bestDilution) = (1, 0.3)
     func swing(_ at: MonotonicInstant) -> SIMD2<Double> {
       let angle = at.seconds(since: MonotonicInstant(nanoseconds: 0)) / 300
@@ -519,7 +519,7 @@ struct FixPlannerTests {
     #expect(share < 0.1, "\(share)")
     #expect(said.values.count == 1)
     #expect((bench.status.energyByClient.first { $0.payer == "fence anchor" }?.milliwattHours ?? 0) > 0)
-    // A reload changes nothing of it.
+    // A reload does not change this.
     try await bench.reload()
     let dragsAt = bench.clock.now
     bench.metres = { at in swing(dragsAt) * (15 + 0.5 * at.seconds(since: dragsAt)) / 15 }
@@ -539,14 +539,14 @@ struct FixPlannerTests {
     let (fenceMonitor, said) = try Self.anchorWatch(bench)
     bench.pass(200)
     #expect(said.values.map(\.event) == [.found])
-    // Under a roof.
+    // The receiver is under a roof.
     bench.seconds = 10_000
     bench.pass(180)
     #expect(said.values.map(\.event) == [.found, .lost] && fenceMonitor.status.state == .unknown)
     let onTime = bench.status.onTime
     bench.pass(3600)
     #expect(said.values.count == 2)
-    // It goes on trying, and does not try for ever.
+    // The receiver keeps trying, but not all the time.
     let share = (bench.status.onTime - onTime).inSeconds / 3600
     #expect(share > 0.05 && share < 0.3, "\(share)")
     bench.seconds = 4

@@ -4,7 +4,7 @@ import Hub
 import MonotonicTime
 import Testing
 
-/// The heading that a receiver states on its way from an input to the state.
+/// A heading that a receiver states, from the input to the state.
 struct FuserHeadingTests {
   private func instant(_ seconds: Double) -> MonotonicInstant {
     MonotonicInstant(nanoseconds: 10_000_000_000 + Int64(seconds * 1e9))

@@ -6,7 +6,7 @@ import Publishing
 import TestSupport
 import Testing
 
-/// An observer's view of the fusion's inputs: the instant of each, and those that belong to a run.
+/// The recorder's view of the fusion's inputs: the instant of each, and which belong to a run.
 struct FusionRunTests {
   private let feed = ReplayFeed()
   private let clock = ManualClock(now: MonotonicInstant(nanoseconds: 10_000_000_000))
@@ -18,7 +18,7 @@ struct FusionRunTests {
       on: Machine(replaying: feed, clock: clock, systemTime: { 1_800_000_000_000_000_000 }))
   }
 
-  /// Measured some time ago, and there only now.
+  /// Delivers a measurement that was made some time ago.
   private func measure(_ pascals: Double, millisecondsAgo: Int64 = 0) {
     let at = MonotonicInstant(nanoseconds: clock.now.nanoseconds - millisecondsAgo * 1_000_000)
     feed.barometer("baro").send(
@@ -66,14 +66,14 @@ struct FusionRunTests {
     #expect(epochs.values == [instant(0.3)])
   }
 
-  /// Has the receiver report an epoch a second from 0 on.
+  /// Makes the receiver report an epoch each second from 0 on.
   private func report(_ seconds: Range<Int>) {
     for second in seconds {
       clock.run(until: instant(Double(second)))
       feed.receiver("gps").send(
         ReceivedBytes(bytes: Array(gga(second).utf8), beganAt: instant(Double(second)), readAt: instant(Double(second)))
       )
-      // Until a silence has ended the epoch.
+      // The clock runs until a silence has ended the epoch.
       clock.run(until: instant(Double(second) + 0.7))
     }
   }
@@ -91,7 +91,7 @@ struct FusionRunTests {
     report(3..<4)
     #expect(recorder.inputs.values.map(\.input.name) == ["epoch", "epoch", "begin", "epoch", "epoch", "end", "epoch"])
     #expect(recorder.epochs.map(\.epochAt) == [instant(0), instant(1), instant(1), instant(2), instant(3)])
-    // By then it is known with which sentence an epoch ends.
+    // By then the sentence that ends an epoch is known.
     #expect(recorder.epochs.dropFirst(2).prefix(2).map(\.at) == [instant(1.800001), instant(2)])
   }
 
@@ -124,7 +124,7 @@ struct FusionRunTests {
   }
 }
 
-/// Keeps the inputs with their instants.
+/// Records the inputs with their instants.
 private struct InputRecorder: HubRecorder {
   let inputs = Recorder<(input: FusionInput, at: MonotonicInstant)>()
 

@@ -29,7 +29,7 @@ struct HoldersOfReceiversTests {
     let changes = Recorder<DeviceStatus>()
     let watching = Lifetime()
     hub.monitors[1].changes.subscribe(as: "test", receiveValue: { changes.append($0) }).store(in: watching)
-    // The first receiver is woken for the fix. Before the second one is, its client leaves.
+    // The first receiver is woken for the fix. The client leaves before the second one is woken.
     let isOver = MutableProperty(false)
     hub.receivers.candidates[0].reader.device.source.activity.subscribe(
       as: "test",
@@ -71,7 +71,7 @@ struct HoldersOfReceiversTests {
     let watching = hub.monitors[0].changes.subscribe(as: "test", receiveValue: { changes.append($0) })
     let first = hub.clockOffsets.map { $0.offsetSeconds }.subscribe(as: odd, receiveValue: { _ in })
     #expect(hub.devices[0].holders == ["one who has left"])
-    // The reader's own words follow soon.
+    // The reader's own report follows soon.
     #expect(changes.values.contains { $0.reason == "one who has left subscribed" }, "\(changes.values)")
     #expect(eventually { hub.devices[0].power == .acquiring })
     let second = hub.state(rateHz: 2, parts: [.position]).subscribe(as: "map", receiveValue: { _ in })

@@ -12,7 +12,7 @@ struct HostTimeTests {
   private let clock = ManualClock()
   private let readings = Readings()
 
-  /// Of the system's clock.
+  /// Readings of the system clock.
   private final class Readings: Sendable {
     let system = Guarded<Int64>(1_000_000_000_000)
     let error = Guarded<Duration?>(nil)
@@ -71,7 +71,7 @@ struct HostTimeTests {
     let later = KnownTime(
       utc: UTCTime(nanosecondsSince1970: 1_060_000_000_000), at: clock.now, sigma: .seconds(1))
     #expect(knowledge.age(at: clock.now, later) == .seconds(60))
-    // Written down by a clock that was ahead.
+    // The time was stored by a clock that was ahead.
     let earlier = KnownTime(utc: UTCTime(nanosecondsSince1970: 0), at: clock.now, sigma: .seconds(1))
     #expect(knowledge.age(at: clock.now, earlier) == nil)
   }

@@ -86,7 +86,7 @@ struct HubTests {
       return abs(position.value.latitudeDegrees - truth.latitudeDegrees) * 111_000 < 10
         && abs(position.value.longitudeDegrees - truth.longitudeDegrees) * 111_000 < 10
     }
-    // A sample that a busy machine reads late is dated late, by slightly more.
+    // If a busy machine reads a sample late, its time is slightly later still.
     let seen = await states.values { $0.last.map(isThere) == true || $0.count { $0.mode == .fused } > 500 }
     subscription.cancel()
     #expect(seen.contains(where: isThere), "\(String(describing: seen.last?.position))")
@@ -174,10 +174,10 @@ struct HubTests {
     #expect(asleep?.fix == nil && asleep?.attitude == nil && asleep?.motion == nil && asleep?.rates == nil)
     let known = try #require(asleep?.position)
     #expect(known.at >= (try #require(fused.position)).at)
-    // Nor does a board file that is read again.
+    // A reloaded board file does not change this either.
     let successor = Hub(board: hub.board, on: hub.machine, succeeding: hub)
     #expect(successor.lastState.value?.position?.value == known.value)
-    // A visit too short for a fix does not make it forget. However long this thread is kept from ending it.
+    // After a visit too short for a fix the receiver still remembers, however late this thread ends the visit.
     hardware.receiver.setMuted(true)
     subscribe(states).cancel()
     await hub.isOff()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Hub
 
-/// Sensors that a driver of the kernel's has, as a board file names them.
+/// Sensors with a kernel driver in board files.
 struct IIOBoardFileTests {
   private func read(_ devices: String) throws -> Board {
     try Board(json5: Array("{ name: 'x', devices: { \(devices) } }".utf8), file: "board")

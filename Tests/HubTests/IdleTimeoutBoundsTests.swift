@@ -4,27 +4,28 @@ import Testing
 
 @testable import Hub
 
-/// What a learnt idle timeout costs against who knows the next visit beforehand: a week of each demand, or a thousand visits,
-/// gap for gap.
+/// The energy cost of the learned idle timeout, compared with knowing the next visit in advance: a week of each demand,
+/// or a thousand visits, gap for gap.
 ///
-/// `benchmarks SENSORHUB power` says it of more of them; this holds the bounds. The chance is the same each time.
+/// `benchmarks SENSORHUB power` measures more cases; these tests check the bounds. The random numbers are the same each
+/// time.
 struct IdleTimeoutBoundsTests {
   private let costs = LearnedIdleTimeout.Costs(watts: 0.1155, assumedJoules: 0.1155 * 30)
   private static let week = 7 * 86_400.0
-  /// Seconds that each kind of start takes: without a backup supply, and with one.
+  /// The duration of each kind of start in seconds, without a backup supply and with one.
   private static let receivers: [[RestartCosts.Kind: Double]] = [
     [.hot: 28, .warm: 28, .cold: 28], [.hot: 1.5, .warm: 27, .cold: 30],
   ]
 
-  /// - Parameter next: the gap before the next visit, seconds; given the idle timeout
-  /// - Returns: how many times the optimum's energy it takes
+  /// - Parameter next: returns the gap before the next visit in seconds, given the idle timeout
+  /// - Returns: the energy used, as a multiple of the optimum
   private func ratio(
     _ receiver: [RestartCosts.Kind: Double], hasLuck: Bool = true, _ next: (_ lingersFor: Double) -> Double
   ) -> Double {
     var chance = SeededRandom(seed: 41)
     var idleTimeout = LearnedIdleTimeout()
     var (joules, optimum, now) = (0.0, 0.0, 0.0)
-    // One start has been observed: the assumption before that is no experience.
+    // One start has been observed, because the assumption before that is not experience.
     idleTimeout.restarts.started(after: 0, joules: costs.watts * (receiver[.hot] ?? 0), seconds: receiver[.hot] ?? 0)
     for _ in 0..<1000 where now < IdleTimeoutBoundsTests.week {
       let seconds = idleTimeout.decide(costs).seconds
@@ -42,7 +43,7 @@ struct IdleTimeoutBoundsTests {
         let took = LearnedIdleTimeout.loss(gap - seconds, 0, costs, restarts)
         idleTimeout.restarts.started(after: gap - seconds, joules: took, seconds: took / costs.watts)
       }
-      // Each visit takes a while.
+      // Each visit takes ten seconds.
       now += gap + 10
     }
     return joules / optimum
@@ -55,7 +56,8 @@ struct IdleTimeoutBoundsTests {
       for period in [16.0, 56, 896] {
         ratios.append(ratio(receiver) { _ in period + .random(in: -0.5...0.5, using: &chance) })
       }
-      // A map that is looked at for a moment again and again on a ride, and a dashboard that is opened some times a day.
+      // One case is a map that is looked at briefly again and again on a ride, the other a dashboard that is opened a
+      // few times a day.
       for (glances, shortest, longest) in [(60, 4.0, 18.0), (3, 2.0, 9.0)] {
         var visit = 0
         ratios.append(
@@ -96,7 +98,7 @@ struct IdleTimeoutBoundsTests {
     for receiver in IdleTimeoutBoundsTests.receivers {
       let times = ratio(receiver, hasLuck: false) { $0 + 0.01 }
       #expect(times <= 2.05, "\(times)")
-      // The same, after visitors from which it learns to stay on, and immediately after a restart that it tries.
+      // The same check follows visits that teach the device to stay on, right after a restart that it tries.
       var visit = 0
       let hot = receiver[.hot] ?? 0
       let mixed = ratio(receiver, hasLuck: false) { lingers in

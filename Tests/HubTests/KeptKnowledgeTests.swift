@@ -15,9 +15,9 @@ struct KeptKnowledgeTests {
   private struct Case: CustomTestStringConvertible, Sendable {
     var driver: String
     var personality: ReceiverPersonality
-    /// How it starts when it was helped.
+    /// The kind of start after the receiver got its knowledge back.
     var start: ReceiverStart
-    /// The knowledge that it was sent.
+    /// The commands that transfer the knowledge to the receiver.
     var commands: [CommandName]
 
     var testDescription: String { personality.rawValue }
@@ -37,7 +37,7 @@ struct KeptKnowledgeTests {
 
   private let hardware = SimulatedHardware()
 
-  /// It has been used here, so that its first start is a quick one.
+  /// The receiver has been used at this place, so its first start is a quick one.
   private func receiver(_ personality: ReceiverPersonality) -> Simulation.CommandedReceiver {
     var configuration = Simulation.CommandedReceiver.Configuration()
     configuration.hasBackupSupply = false
@@ -54,7 +54,7 @@ struct KeptKnowledgeTests {
     return Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware)
   }
 
-  /// Until something is so; the supply is off then.
+  /// Keeps the receiver awake until a condition holds; the power is off afterwards.
   private func visit(_ hub: Hub, until isEnough: ([GNSSObservation]) -> Bool) async throws {
     let epochs = Recorder<GNSSObservation>()
     let subscription = try #require(hub.epochs(of: "gps")).subscribe(as: "test", receiveValue: { epochs.append($0) })
@@ -132,7 +132,7 @@ struct KeptKnowledgeTests {
     var kept = try #require(store.knowledge(of: "gps"))
     #expect(kept.uniqueID == "CFFB03D2592C")
     #expect(hub.receiver?.monitor.usageHistory.uniqueID == "CFFB03D2592C")
-    // The same kind, and the same words.
+    // The receiver has the same kind and the same texts.
     kept.uniqueID = "CFFB03D2592D"
     store.keep(kept, of: "gps")
     try await visit(hub) { $0.count > 2 }
@@ -146,13 +146,13 @@ struct KeptKnowledgeTests {
     let count = ReceiverKnowledgeStore.mostReceivers
     func knowledge(_ age: Int64) -> ReceiverKnowledge { self.knowledge(ago: .seconds(age)) }
     store.restore(Dictionary(uniqueKeysWithValues: (1...count).map { ("old \($0)", knowledge(Int64($0))) }))
-    // The hub does not know the time: newly saved knowledge is newer all the same.
+    // The hub does not know the time, but newly saved knowledge still counts as newer.
     var own = knowledge(0)
     (own.savedAt, own.savedAtInstant) = (nil, MonotonicClock().now)
     store.keep(own, of: "new")
     #expect(store.knowledge(of: "new") == own && store.knowledge(of: "old 1") != nil)
     #expect(store.knowledge(of: "old \(count)") == nil && store.present.value.count == count)
-    // For a known receiver no other one is dropped.
+    // Knowledge of a known receiver replaces its own and not another's.
     store.keep(own, of: "old 1")
     #expect(store.present.value.count == count)
     for index in 1...count { store.keep(own, of: "next \(index)") }
@@ -161,7 +161,7 @@ struct KeptKnowledgeTests {
 
   // MARK: Of a hub before this one
 
-  /// Saved this long ago.
+  /// Knowledge that was saved this long ago.
   private func knowledge(ago age: Duration, of receiver: String = "u-blox 000A0000, protocol 34.10")
     -> ReceiverKnowledge
   {

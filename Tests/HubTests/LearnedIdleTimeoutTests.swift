@@ -4,12 +4,13 @@ import Testing
 
 @testable import Hub
 
-/// A device's idle timeout, learnt from its visits and starts.
+/// How a device's idle timeout follows from its visits and starts.
 struct LearnedIdleTimeoutTests {
   /// A receiver that takes 28 s to find its position, whatever its earlier knowledge.
   private let costs = LearnedIdleTimeout.Costs(watts: 0.1, assumedJoules: 2.8)
 
-  /// Has visitors come after these gaps, in seconds, and the device started as long as that takes. Returns what staying on cost.
+  /// Simulates visits after these gaps in seconds, with starts that take as long as stated. Returns the energy cost of
+  /// staying idle.
   @discardableResult
   private func live(_ gaps: [Double], with idleTimeout: inout LearnedIdleTimeout, startSeconds: Double = 28) -> Double {
     var joules = 0.0
@@ -48,7 +49,7 @@ struct LearnedIdleTimeoutTests {
     var seldom = LearnedIdleTimeout()
     live(Array(repeating: 60, count: 10), with: &seldom)
     #expect(seldom.decide(costs).seconds == 0)
-    // Visits that come in bursts are bridged, although the long gap after each burst costs that much more.
+    // The device stays on between visits of a burst, although this costs more in the long gap after each burst.
     var bursts = LearnedIdleTimeout()
     for _ in 0..<10 { live([4, 5, 6, 7200], with: &bursts) }
     #expect((6.0...8).contains(bursts.decide(costs).seconds), "\(bursts.decide(costs).seconds)")
@@ -68,12 +69,12 @@ struct LearnedIdleTimeoutTests {
     live(Array(repeating: 600, count: 20), with: &idleTimeout, startSeconds: 1.5)
     idleTimeout.restarts.started(after: 600, joules: costs.watts * 3600, seconds: 3600, isComplete: false)
     #expect(idleTimeout.decide(costs).breakEvenSeconds < 2 * 1.5)
-    // A night of fixes on a schedule under a roof.
+    // The receiver has a night of scheduled fixes under a roof.
     for _ in 0..<500 {
       idleTimeout.restarts.started(after: 15, joules: costs.watts * 45, seconds: 45, isComplete: false)
     }
     #expect(idleTimeout.decide(costs).breakEvenSeconds < 2 * 1.5, "\(idleTimeout.decide(costs).breakEvenSeconds)")
-    // Once it is found that it does take longer, that is learnt.
+    // Once starts have been observed to take longer, the new duration is used.
     for _ in 0..<3 { idleTimeout.restarts.started(after: 15, joules: costs.watts * 30, seconds: 30) }
     #expect(abs(idleTimeout.decide(costs).breakEvenSeconds / 30 - 1) < 0.01)
   }
@@ -86,7 +87,7 @@ struct LearnedIdleTimeoutTests {
     #expect(abs(idleTimeout.decide(costs).breakEvenSeconds - old) < 0.01)
     live(Array(repeating: 600, count: 10), with: &idleTimeout, startSeconds: new)
     #expect(abs(idleTimeout.decide(costs).breakEvenSeconds / new - 1) < 0.1)
-    // One start that takes much longer teaches nothing but that it does now and then.
+    // A single start that takes much longer changes little.
     idleTimeout.restarts.started(after: 600, joules: costs.watts * 300, seconds: 300)
     live(Array(repeating: 600, count: 20), with: &idleTimeout, startSeconds: new)
     #expect(abs(idleTimeout.decide(costs).breakEvenSeconds / new - 1) < 0.5)
@@ -105,7 +106,7 @@ struct LearnedIdleTimeoutTests {
         #expect(decision.seconds <= 28 + 1e-9)
         let gap =
           switch habit {
-          // Just when it has been switched off.
+          // The visit comes just after the device was switched off.
           case 0: decision.seconds + 0.001
           case 1: Double.random(in: 0...10, using: &chance)
           case 2: Double.random(in: 20...40, using: &chance)
@@ -113,7 +114,7 @@ struct LearnedIdleTimeoutTests {
           }
         cost += live([gap], with: &idleTimeout)
         optimum += min(costs.watts * gap, 2.8)
-        // Its initial savings are two restarts.
+        // The initial allowance is two restarts.
         #expect(cost <= 2.02 * optimum + 2 * 2.8 + 1e-6, "after \(visit) visits: \(cost) of \(optimum)")
       }
     }
@@ -124,7 +125,7 @@ struct LearnedIdleTimeoutTests {
     live(Array(repeating: 20, count: 10), with: &idleTimeout)
     for _ in 0..<3 { idleTimeout.restarts.started(after: 600, joules: costs.watts * 300, seconds: 300) }
     #expect(abs(idleTimeout.decide(costs).breakEvenSeconds - 300) < 0.01 && idleTimeout.decide(costs).seconds >= 20)
-    // From now on a start takes 2 s: of visitors every 20 s a dozen hours are enough to see it.
+    // A start takes 2 s from now on. With visits every 20 s, half a day is enough to notice.
     var starts = 0
     for _ in 0..<12 * 3600 / 20 {
       if idleTimeout.decide(costs).seconds < 20 { starts += 1 }
@@ -140,7 +141,7 @@ struct LearnedIdleTimeoutTests {
   @Test func `a restart that is as dear as was learnt is tried so seldom that it hardly shows`() {
     var idleTimeout = LearnedIdleTimeout()
     live(Array(repeating: 600, count: 4), with: &idleTimeout)
-    // Until the pattern is learnt.
+    // The visits continue until the pattern is learned.
     live(Array(repeating: 12, count: 40), with: &idleTimeout)
     var hasTried = false
     var cost = 0.0
@@ -167,7 +168,7 @@ struct LearnedIdleTimeoutTests {
     var usage = UsageRecorder()
     usage.released(at: start, 0, restWatts: 0, usageHistory)
     usage.required(at: start + .seconds(60), 0)
-    // A scheduled client is no visitor.
+    // A client with a schedule does not count as a visit.
     usage.forgetGap()
     usage.tracking(at: start + .seconds(88), 2.8 / 3.6, restWatts: 0, usageHistory)
     let decision = usageHistory.learned.decide(costs)
@@ -179,7 +180,7 @@ struct LearnedIdleTimeoutTests {
     #expect(decision.ground == .nothingToSave && decision.reason.contains("save nothing"))
   }
 
-  /// A supply monitor's noise in a device's power at rest.
+  /// The power at rest is measured with the noise of a supply monitor.
   @Test func `where sleeping saves next to nothing its idle timeout has an end`() {
     let noise = LearnedIdleTimeout.Costs(watts: 5e-20, assumedJoules: 0)
     var idleTimeout = LearnedIdleTimeout()

@@ -5,7 +5,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Switching off the left-over of a previous hub, some of which hangs.
+/// Switching off what a previous hub left on, with lines and buses that hang.
 @Suite(.timeLimit(.minutes(10)))
 struct MakingSafeTests {
   private func power(_ line: String) -> String { "power: { switch: 'gpio', chip: 'simulated', line: '\(line)' }" }
@@ -14,7 +14,7 @@ struct MakingSafeTests {
     Hub(board: try Board(json5: Array("{ name: 'x', devices: { \(devices) } }".utf8), file: "x"), hardware: hardware)
   }
 
-  /// Runs it on a thread of its own and turns the hands until it returns.
+  /// Runs it on its own thread and advances the clock until it returns.
   private func run(_ hub: Hub, _ clock: ManualClock, _ whileRunning: () -> Void) -> SafetyReport {
     let reports = Guarded<[SafetyReport]?>(nil)
     let error = DetachedThread.start("making safe") {
@@ -42,11 +42,11 @@ struct MakingSafeTests {
       """, hardware)
     let clock = ManualClock()
     let report = run(hub, clock) {
-      // While the first one hangs.
+      // This happens while the first line hangs.
       #expect(eventually { hardware.hangCount == 1 && hardware.level(of: "mag-power") == false })
       #expect(hardware.transactionCount(at: 0x68) == 0)
       clock.advance(by: .seconds(1))
-      // The chip is asked who it is, and put to sleep.
+      // The chip is identified and put to sleep.
       #expect(eventually { hardware.transactionCount(at: 0x68) >= 2 && hardware.hangCount == 1 })
     }
     #expect(report.problems.contains("gps: it cannot be switched off: it has not answered for 4 s"))

@@ -5,9 +5,9 @@ import Testing
 @testable import Hub
 
 struct MotionDetectorTests {
-  /// The findings from one second to another for a board that lies level, ten times a second.
+  /// Returns the findings between two seconds for a level board, ten times a second.
   ///
-  /// - Parameter push: to the side, m/s²
+  /// - Parameter push: the sideways acceleration in m/s²
   private static func told(_ motion: inout MotionDetector, _ seconds: Range<Int>, push: Float = 0) -> [MotionState] {
     var told: [MotionState] = []
     for tenth in 10 * seconds.lowerBound..<10 * seconds.upperBound {
@@ -33,7 +33,7 @@ struct MotionDetectorTests {
   func `of a time without samples nobody says that nothing has moved`(_ push: Float) {
     var motion = MotionDetector()
     #expect(Self.told(&motion, 1..<10) == [.still(since: Self.instant(1))])
-    // It may have been moved in the meantime, and stand again.
+    // The board may have been moved in the meantime and stand again.
     #expect(Self.told(&motion, 30..<40, push: push) == [.unknown, .still(since: Self.instant(30))])
   }
 }

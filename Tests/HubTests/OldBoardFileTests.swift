@@ -1,7 +1,7 @@
 import Hub
 import Testing
 
-/// Board files from when a board had one receiver and one inertial sensor become those of now.
+/// Old board files with one receiver and one inertial sensor, converted to the present form.
 struct OldBoardFileTests {
   private func converted(_ text: String) throws -> String {
     String(decoding: try OldBoardFile.converted(json5: Array(text.utf8), file: "board"), as: UTF8.self)

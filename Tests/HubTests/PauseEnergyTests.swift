@@ -3,7 +3,7 @@ import Hub
 import Simulation
 import Testing
 
-/// The hub's choice is the cheapest by the currents and the times of data sheets, which it does not know.
+/// The hub chooses the cheapest way to rest, measured by the currents and times in data sheets, which it does not know.
 struct PauseEnergyTests {
   private func power(_ personality: ReceiverPersonality, _ text: String) throws -> Board.Power {
     let text =
@@ -13,7 +13,7 @@ struct PauseEnergyTests {
 
   private static let `switch` = ", switch: 'gpio', chip: 'c', line: 'l'"
 
-  /// Of one start and the next the times differ by an eighth, and 100 ms of a search are 3 uWh.
+  /// The margin of the comparison: times differ by an eighth from start to start, and 100 ms of a search are 3 µWh.
   private let margin = (part: 0.25, milliwattHours: 0.02)
 
   @Test(arguments: ReceiverPersonality.allCases, [1, 10, 60])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Hub
 
-/// The payers for a device with a crowd of holders.
+/// The shares of energy of a device with many holders.
 @Suite(.timeLimit(.minutes(10)))
 struct PayerSharesTests {
   @Test func `a crowd that has left is forgotten, and visitors who come and go are not kept`() {

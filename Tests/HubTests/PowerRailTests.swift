@@ -7,10 +7,10 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Devices that share a switch, and devices that have none.
+/// Devices that share a switch, and devices without one.
 @Suite(.timeLimit(.minutes(10)))
 struct PowerRailTests {
-  /// The simulated hardware, with notes of the levels of the power lines, which may resist.
+  /// Simulated hardware that records the levels of the power lines, which may refuse to switch.
   private final class WatchedHardware: Hardware {
     let levels = Recorder<Bool>()
     let cannotBeDrivenLow: Guarded<Bool>
@@ -69,7 +69,7 @@ struct PowerRailTests {
     let readings = try #require(hub.imu?.readings)
     readings.subscribe(as: "level", receiveValue: { _ in samples.append(()) }).cancel()
     await hardware.levels.first(1)
-    // The line is on; from then on the least time counts once the reader has noted when.
+    // The line is on. The minimum time on starts once the reader has recorded when.
     let statuses = Recorder<DeviceStatus>()
     let watching = hub.monitors[1].changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
     _ = await statuses.first { $0.wakes == 1 }
@@ -105,7 +105,7 @@ struct PowerRailTests {
     let imu = try #require(hub.imu?.readings).subscribe(as: "level", receiveValue: { _ in samples.append(()) })
     await samples.first(1)
     #expect(hardware.levels.values == [true])
-    // The receiver is on the same line: it is not off, and its energy is counted.
+    // The receiver is on the same line, so it is not off, and its energy is counted.
     let asleep = try status("gps", of: hub)
     #expect(asleep.power == .asleep && asleep.reason == "supplied for imu" && asleep.wakes == 0)
     await samples.first(10)
@@ -133,14 +133,14 @@ struct PowerRailTests {
     let readings = try #require(hub.imu?.readings)
     let gps = try #require(hub.powerLease(of: "gps")).subscribe(as: "map", receiveValue: { _ in })
     #expect(eventually { hub.devices[0].power == .acquiring })
-    // The chip has had its visit, and its supply stays on for the receiver.
+    // The chip's visit is over, but its supply stays on for the receiver.
     let first = readings.subscribe(as: "level", receiveValue: { _ in samples.append(()) })
     await samples.first(1)
     first.cancel()
     await hub.imu?.isOff()
     let again = Recorder<Void>()
     let second = readings.subscribe(as: "level", receiveValue: { _ in again.append(()) })
-    // The clock stands still.
+    // The clock does not advance here.
     await again.first(1)
     second.cancel()
     gps.cancel()
@@ -165,7 +165,7 @@ struct PowerRailTests {
     let times = old.supplyTimes
     #expect(times.offSince == ["simulated/imu-power": clock.now.nanoseconds])
     clock.advance(by: .seconds(2))
-    // The next process, on the same clock.
+    // The next process uses the same clock.
     for (isKilled, rest) in [(false, 18), (true, 20)] {
       let hardware = WatchedHardware()
       let machine = Machine(hardware: hardware, clock: clock)
@@ -183,7 +183,7 @@ struct PowerRailTests {
       second.shutDown()
       await second.isOff()
     }
-    // A machine that has started again knows nothing of it.
+    // A rebooted machine knows nothing of the earlier run.
     let reborn = Machine(hardware: WatchedHardware(), clock: ManualClock())
     _ = Hub(board: board, on: reborn)
     reborn.restore(SupplyTimes(at: clock.now, isRunning: true))
@@ -205,7 +205,7 @@ struct PowerRailTests {
     imu.cancel()
     await hub.isOff()
     #expect(hardware.levels.values == [false, true, false])
-    // A device with a switch of its own is never supplied without being in use.
+    // A device with its own switch is never powered without being in use.
     #expect(!powers.values.contains(.asleep), "\(powers.values)")
     watching?.cancel()
   }
@@ -214,13 +214,13 @@ struct PowerRailTests {
     let hub = try hub(WatchedHardware(), gps: "currentMilliamperes: 1000, ", imu: "currentMilliamperes: 1000, ")
     #expect(hub.devices.map(\.power) == [.asleep, .asleep])
     let first = hub.devices.map(\.energyMilliwattHours)
-    // For so long that it does not matter by how much later the second is looked at.
+    // The time is so long that a slightly later second look does not matter.
     #expect(eventually { hub.devices[0].energyMilliwattHours > first[0] + 0.2 })
-    // A receiver that is not told to sleep works on; the IMU's sleep takes microamperes.
+    // A receiver that is not told to sleep keeps working. The sleeping IMU draws microamperes.
     let now = hub.devices.map(\.energyMilliwattHours)
     #expect(now[1] - first[1] < (now[0] - first[0]) / 1000)
     #expect(hub.devices.map(\.onTime) == [.zero, .zero])
-    // Its supply is on, but the simulation does not know that: only the hub's report counts here.
+    // The receiver's supply is on, but the simulation does not know that. Only the hub's report counts here.
     let subscription = try #require(hub.powerLease(of: "gps")).subscribe(as: "map", receiveValue: { _ in })
     #expect(eventually { hub.devices[0].power == .acquiring })
     subscription.cancel()
@@ -240,7 +240,7 @@ struct PowerRailTests {
     let warning = try #require(try status("imu", of: hub).warning)
     #expect(warning.contains("could not be switched off") && warning.contains("No such device"), "\(warning)")
     #expect(hub.switchProblems.count == 1)
-    // Once it could be, that is over.
+    // When the line can be driven again, the fault is over.
     hardware.cannotBeDrivenLow.withLock { $0 = false }
     let again = Recorder<Void>()
     let second = try #require(hub.imu?.readings).subscribe(as: "level", receiveValue: { _ in again.append(()) })
@@ -251,7 +251,7 @@ struct PowerRailTests {
   }
 
   @Test func `a chip without a switch in its idle timeout is not put to sleep under its reader`() async throws {
-    // The receiver's switch is what gives the simulated chip its supply.
+    // The receiver's switch also powers the simulated chip.
     let text = """
       { name: "test", devices: { gps: { driver: "nmea", port: "simulated/gps", speed: 9600, power: { \(line) } },
           imu: { driver: "mpu-6050", bus: "simulated/i2c", power: { lingerSeconds: 600 } } } }
@@ -264,14 +264,14 @@ struct PowerRailTests {
     let first = Recorder<Void>()
     let samples = try #require(hub.imu?.readings)
     let visit = samples.subscribe(as: "level", receiveValue: { _ in first.append(()) })
-    // At work, and not only on its way there: starting wakes the chip anyway.
+    // The device must be at work and not only starting, because starting wakes the chip anyway.
     await first.first(2)
     visit.cancel()
     _ = await statuses.values { $0.last?.power == .lingering }
     #expect(hub.makeSafe() == [])
     let second = Recorder<Void>()
     let again = samples.subscribe(as: "level", receiveValue: { _ in second.append(()) })
-    // More bursts than would be left in the FIFO of a chip that sleeps.
+    // There are more bursts than a sleeping chip's FIFO would contain.
     await second.first(10)
     #expect(!statuses.values.contains { $0.power == .failed } && hub.devices[1].wakes == 1)
     again.cancel()
@@ -281,7 +281,7 @@ struct PowerRailTests {
     watching?.cancel()
   }
 
-  /// A bus on which a chip of some identity answers; notes all writes to it.
+  /// A bus with a chip of a given identity; records all writes to it.
   private final class NotingHardware: Hardware, I2CBus {
     let writes = Recorder<[UInt8]>()
     let name = "noting"

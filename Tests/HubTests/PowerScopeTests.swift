@@ -5,12 +5,12 @@ import Publishing
 import TestSupport
 import Testing
 
-/// The power line ends low whatever breaks.
+/// The power line ends low, whatever fails.
 @Suite(.timeLimit(.minutes(10)))
 struct PowerScopeTests {
   enum Breakage: CaseIterable { case line, bus, port }
 
-  /// Hardware with one broken part; notes the levels of the power lines.
+  /// Hardware with one broken part; records the levels of the power lines.
   private final class BrokenHardware: Hardware {
     let levels = Recorder<String>()
     private let breakage: Breakage
@@ -80,7 +80,7 @@ struct PowerScopeTests {
     let hub = Hub(board: try Board(json5: Array(board.utf8), file: "x"), hardware: hardware, clock: clock)
     let subscription = hub.state.subscribe(as: "test", receiveValue: { _ in })
     for _ in 0..<600 {
-      // The next try, once the one before has failed.
+      // The next try follows once the previous one has failed.
       await clock.sleepers(1)
       clock.advance(by: .seconds(1))
     }

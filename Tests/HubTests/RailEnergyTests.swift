@@ -6,9 +6,9 @@ import Testing
 
 @testable import Hub
 
-/// A receiver, an inertial sensor and a barometer on one switch, whose current is measured: their payers together pay
-/// for it. The chips use the system's clock, and everything else a clock that the test moves: the chips have measured
-/// before that advances.
+/// A receiver, an inertial sensor and a barometer on one switch, whose current is measured: together their clients are
+/// charged for it. The chips use the system clock, and everything else a clock that the test moves. The chips have
+/// measured before that advances.
 @Suite(.timeLimit(.minutes(10)))
 struct RailEnergyTests {
   private typealias Bench = ScheduleBench
@@ -16,7 +16,7 @@ struct RailEnergyTests {
   private static let line = "switch: 'gpio', chip: 'c', line: 'l'"
   private static let minute = Schedule(every: .seconds(60), accuracyMetres: 10, within: .seconds(45))
 
-  /// By the board file all of them together draw less than three quarters of the measured current.
+  /// The power in the board file adds up to less than three quarters of the measured current.
   private static func bench(
     restoring usageHistories: [UInt8]? = nil, from instant: MonotonicInstant = ManualClock().now
   ) throws -> Bench {
@@ -29,7 +29,7 @@ struct RailEnergyTests {
           supplyVolts: 3.3, lingerSeconds: 5 } },
         meter: { driver: 'ina226', bus: 'simulated/i2c', rateHz: 29, power: { lingerSeconds: 0 } }
         """, simulated: SimulatedHardware(), from: instant)
-    // All the energy is in the energy totals of the devices on the line, and none while it is low.
+    // The accounts of the devices on the line contain all energy, and none while the line is low.
     bench.isAtRest = { [unowned bench] in
       let flowing = bench.isHigh ? milliwatts : 0
       let devices = bench.hub.devices
@@ -41,12 +41,12 @@ struct RailEnergyTests {
     return bench
   }
 
-  /// While the line is high: the supply has 3.3 V, with 150 mohm in series.
+  /// The power while the line is high. The supply has 3.3 V with 150 mΩ in series.
   private static let milliwatts = 1000 * Bench.Wire.amperes * (3.3 - 0.15 * Bench.Wire.amperes)
 
   private static func onLine(_ devices: [DeviceStatus]) -> [DeviceStatus] { devices.filter { $0.id != "meter" } }
 
-  /// The energy through the line, mWh.
+  /// The energy through the line in milliwatt-hours.
   private func drawn(_ bench: Bench) -> Double { Self.milliwatts * bench.wire.highSeconds / 3600 }
 
   private func come(_ name: String, _ device: String, _ bench: Bench) throws -> Subscription {
@@ -64,7 +64,7 @@ struct RailEnergyTests {
     lease.cancel()
     #expect(
       eventually {
-        // A device without holders is in its idle timeout, or off.
+        // A device without holders is idle or off.
         !bench.hub.devices.contains { status in
           status.holders.contains(name)
             || status.holders.isEmpty && [.settling, .acquiring, .tracking].contains(status.power)
@@ -73,7 +73,7 @@ struct RailEnergyTests {
     bench.settle()
   }
 
-  /// Each device's energy per client adds up to its energy, and all of them to the energy through the line.
+  /// Expects the shares of each device to add up to its energy, and all of them to the energy through the line.
   private func expectEnergyToAddUp(_ bench: Bench, _ when: String) {
     let devices = Self.onLine(bench.hub.devices)
     for device in devices {
@@ -86,7 +86,7 @@ struct RailEnergyTests {
       drawn > 0 && abs(sum - drawn) < 0.01 * drawn, "\(when): \(sum) of \(drawn) mWh, \(devices.map(\.energyByClient))")
   }
 
-  /// Until the receiver is awake for the next fix.
+  /// Waits until the receiver is awake for the next fix.
   private func awaitWake(_ bench: Bench) {
     for _ in 0..<120 where bench.status.schedules.first?.reason.hasPrefix("awake") != true { bench.pass(1) }
     #expect(bench.isHigh && bench.status.schedules.first?.reason.hasPrefix("awake") == true, "\(bench.status)")
@@ -114,7 +114,7 @@ struct RailEnergyTests {
     bench.pass(30)
     expectEnergyToAddUp(bench, "before the reload")
 
-    // Once while the line is on for another one, and once in the middle of a wake.
+    // The client comes once while the line is on for another device, and once in the middle of a wake.
     let again = try come("map[3]", "baro", bench)
     bench.pass(5)
     bench.write(idleTimeout: "lingerSeconds: 3, settleMilliseconds: 90")
@@ -130,7 +130,7 @@ struct RailEnergyTests {
     let expected: Set = ["log", "map", "level", "web 127.0.0.1", EnergyByClient.idleTimeout, EnergyByClient.standby]
     #expect(payers.isSuperset(of: expected), "\(payers)")
 
-    // Another hub begins with the usage histories that this one has closed at its end.
+    // Another hub starts with the accounts that this one saved at its end.
     awaitWake(bench)
     bench.pass(2)
     #expect(bench.isHigh && bench.status.schedules.first?.reason.hasPrefix("awake") == true, "\(bench.status)")

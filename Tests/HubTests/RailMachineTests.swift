@@ -4,7 +4,7 @@ import Testing
 
 @testable import Hub
 
-/// When the line of a supply is driven, without a line.
+/// When a supply line is driven, tested without a line.
 struct RailMachineTests {
   private let broken = HardwareError.system("driving the line", errno: 5)
   private func at(_ seconds: Double) -> MonotonicInstant { MonotonicInstant(nanoseconds: Int64(1e9 * (100 + seconds))) }
@@ -66,7 +66,7 @@ struct RailMachineTests {
     var machine = switchedOn(for: "gps", minimumOn: .seconds(6))
     #expect(machine.release(for: "gps", at(2)) == .lookAgain(at: at(6)))
     #expect(machine.supply.isOn)
-    // On for the next one at once.
+    // The line is on for the next device at once.
     #expect(
       machine.require(for: "gps", minimumOff: .seconds(9), minimumOn: .seconds(6), at(3)) == .granted(since: at(0)))
     #expect(machine.release(for: "gps", at(6)) == .driveLow)

@@ -41,7 +41,7 @@ struct ReceiverProgressTests {
 
   @Test func `ten seconds after its last position it is acquiring again, although it goes on talking`() async {
     _ = await statuses.first { $0.power == .acquiring }
-    // The second ends the first, and the silence after it the second.
+    // The second epoch ends the first, and the silence after it ends the second.
     terminal.write(position(10) + position(11))
     #expect(eventually { count("epochs") == 2 })
     #expect(hub.devices[0].power == .tracking)

@@ -49,7 +49,7 @@ struct ReceiverRestartTests {
       as: "test", receiveValue: { if $0.fix.mode >= .twoDimensional || $0.isFrozen { fixes.append($0) } }
     ).store(in: lifetime)
     #expect(eventually { fixes.values.contains { !$0.isFrozen } }, "\(hub.devices)")
-    // It may have a fix before it is set.
+    // The receiver may have a fix before it is configured.
     let settings = Duration.milliseconds(500)
     #expect(eventually { receiver.interval == settings }, "\(receiver.interval)")
     receiver.setFaults { faults in
@@ -91,7 +91,7 @@ struct ReceiverRestartTests {
     #expect(
       eventually { hub.devices[0].warning?.contains("only a command in its own language") == true }, "\(hub.devices)")
     let count = epochs.values.count
-    // The run goes on.
+    // The run continues.
     #expect(eventually { epochs.values.count > count + 2 })
     #expect(epochs.values.last?.isFrozen == true && hub.devices[0].power != .failed)
     #expect(receiver.commands.isEmpty)

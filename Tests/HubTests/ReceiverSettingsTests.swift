@@ -4,7 +4,7 @@ import Testing
 
 @testable import Hub
 
-/// What board files say of receivers that are spoken to.
+/// The settings in board files for receivers that accept commands.
 struct ReceiverSettingsTests {
   private func read(_ receiver: String) throws -> Board {
     try Board(json5: Array("{ name: 'x',\n devices: { gps: { port: 'p',\n \(receiver) } } }".utf8), file: "board")
@@ -35,7 +35,7 @@ struct ReceiverSettingsTests {
   @Test func `how it rests may be left to the hub`() throws {
     let power = try #require(try read("driver: 'ublox', power: { sleep: 'auto' }").receiver).power
     #expect(power.choosesSleep && power.sleep == nil)
-    // Without a switch that is what draws least.
+    // Without a switch, this sleep mode draws the least.
     #expect(power.standbyMilliamperes < 1 && power.restMilliwatts < 1)
     let switched = try #require(
       try read("driver: 'auto', power: { switch: 'gpio', chip: 'c', line: 'l', sleep: 'auto' }").receiver)

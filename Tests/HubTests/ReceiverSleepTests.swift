@@ -8,7 +8,7 @@ import Testing
 
 @testable import Hub
 
-/// A receiver that is told to sleep keeps its supply; nothing else does.
+/// A receiver that was told to sleep keeps its supply. No other device does.
 @Suite(.timeLimit(.minutes(10)))
 struct ReceiverSleepTests {
   /// A receiver on a pseudo-terminal whose supply is a line.
@@ -17,7 +17,7 @@ struct ReceiverSleepTests {
     let ports = Recorder<String>()
     private let receiver: ScriptedReceiver
 
-    /// The receiver's: by that its answers are in time.
+    /// The receiver's clock, by which its answers are in time.
     var clock: ManualClock { receiver.clock }
 
     init(_ receiver: ScriptedReceiver) { self.receiver = receiver }
@@ -71,7 +71,7 @@ struct ReceiverSleepTests {
     request.count > 3 && request[0] == 0xB5 ? UInt16(request[2]) << 8 | UInt16(request[3]) : 0
   }
 
-  /// As an M8 answers.
+  /// Answers like an M8.
   private static func answer(_ request: [UInt8]) -> ScriptedReceiver.Reaction {
     func text(_ text: String, _ count: Int) -> [UInt8] {
       Array(text.utf8) + [UInt8](repeating: 0, count: count - text.utf8.count)
@@ -126,12 +126,13 @@ struct ReceiverSleepTests {
     #expect(hardware.ports.values == ["open", "closed"])
     #expect(eventually { hub.devices.first?.power == .asleep })
     let status = try #require(hub.devices.first)
-    // Its power asleep, by its usual current.
+    // The power is that of sleep by the usual current.
     #expect(status.warning == nil && status.milliwatts < 1)
     try await wake(hub, receiver, settings: 2)
     #expect(hardware.levels.values == [true] && receiver.isAsleep)
-    // A hub that ends asks whether it is off when all its clients have been sent away: the line does not wait for that. A thread
-    // of its own drives it, as a line may hang.
+    // A hub that ends checks the line after all clients have been disconnected, and does not wait for it. Its own
+    // thread
+    // drives the line, because a line may hang.
     hub.shutDown()
     #expect(eventually { hardware.levels.values == [true, false] })
     await hub.isOff()
@@ -157,7 +158,7 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  /// How often it was told to sleep.
+  /// How often the receiver was told to sleep.
   private func sleeps(_ receiver: ScriptedReceiver) -> Int {
     receiver.requests.values.count { Self.kind($0) == 0x0241 }
   }
@@ -175,10 +176,10 @@ struct ReceiverSleepTests {
       #expect(eventually { sleeps(receiver) == count && hub.devices.first?.power == .asleep }, "\(hub.devices)")
       #expect(receiver.isAsleep)
     }
-    // Its clock goes on while the machine is suspended.
+    // The receiver's clock continues while the machine is suspended.
     hardware.clock.suspend(for: .seconds(12 * 86_400))
     #expect(eventually { sleeps(receiver) == 4 && hub.devices.first?.power == .asleep }, "\(hub.devices)")
-    // Nobody has visited it.
+    // No client has used the receiver.
     #expect(hub.devices.first?.idleTimeout?.learned.gapCount == 0 && hub.devices.first?.holders == [])
     hub.shutDown()
     await hub.isOff()
@@ -345,14 +346,14 @@ struct ReceiverSleepTests {
     #expect(hub.makeSafe().isEmpty)
     #expect(receiver.isAsleep)
     #expect(hardware.ports.values == ["open", "closed"])
-    // Asleep it says nothing, and is left alone.
+    // The sleeping receiver is silent, and is left alone.
     #expect(hub.makeSafe().isEmpty)
     receiver.end()
   }
 
   // MARK: As the hub chooses
 
-  /// Its battery is empty; visitors come back within the hour.
+  /// Teaches the hub that the receiver's battery is empty and that clients return within the hour.
   private func teachSleep(_ monitor: DeviceMonitor) {
     for _ in 1...6 {
       monitor.usageHistory.learnStart(behind: .off) { $0.started(after: 600, joules: 4, seconds: 30) }
@@ -383,7 +384,7 @@ struct ReceiverSleepTests {
     hardware.clock.advance(by: .seconds(2 * 86_400))
     #expect(eventually { hub.devices.first?.power == .off })
     #expect(hardware.levels.values == [true, false, true, false])
-    // It is found awake.
+    // The receiver is found awake.
     try await wake(hub, receiver, settings: 3)
     #expect(Array(hardware.levels.values.prefix(5)) == [true, false, true, false, true])
     #expect(hub.devices.first?.warning == nil)
@@ -403,7 +404,7 @@ struct ReceiverSleepTests {
     teachSleep(device.monitor)
     try await wake(hub, receiver, settings: 1)
     #expect(hardware.levels.values == [true] && receiver.isAsleep)
-    // Another one on the same line is wanted, and sleeps by it later on.
+    // Another device on the same line is requested, and sleeps later on.
     _ = try device.rail.require(for: "other", after: .zero, Poller(stop: -1))
     hardware.clock.advance(by: .seconds(2 * 86_400))
     #expect(hardware.levels.values == [true] && hub.devices.first?.power == .asleep)
@@ -428,7 +429,7 @@ struct ReceiverSleepTests {
     let begun = clock.now
     #expect(hardware.levels.values == [true] && receiver.isAsleep)
     let seconds = try #require(old.devices.first?.idleTimeout?.sleep?.secondsUntilOff)
-    // The receiver is to report at another rate, which takes another reader, some time later.
+    // The receiver's rate changes, which requires another reader some time later.
     clock.advance(by: .seconds(3600))
     let new = Hub(board: try board(power: power, rateHz: 4), on: old.machine, succeeding: old)
     new.takeOver(from: old) {}
@@ -436,7 +437,7 @@ struct ReceiverSleepTests {
     #expect(hardware.levels.values == [true, false])
     try await wake(new, receiver, settings: 2)
     #expect(hardware.levels.values == [true, false, true] && receiver.isAsleep)
-    // The first rest would be over, and the second is not.
+    // The first rest would be over by now, and the second one is not.
     let past = begun + .nanoseconds(Int64(seconds * 1e9)) + .seconds(60) - clock.now
     #expect(past > .seconds(3600))
     clock.advance(by: past)
@@ -445,7 +446,7 @@ struct ReceiverSleepTests {
     clock.advance(by: .seconds(2 * 86_400))
     #expect(eventually { new.devices.first?.power == .off })
     #expect(hardware.levels.values == [true, false, true, false])
-    // What its timer would have switched is there to the end.
+    // The device that the old timer would have switched stays as it is to the end.
     #expect(old.devices.first?.power == .off)
     new.shutDown()
     await new.isOff()
@@ -468,7 +469,7 @@ struct ReceiverSleepTests {
 
   // MARK: Without a switch
 
-  /// A visit that is over when the port has been opened.
+  /// Makes a visit that has ended by the time the port is open.
   private func glance(_ hub: Hub, _ hardware: WiredHardware) async throws {
     let lease = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     await hardware.ports.first(1)
@@ -484,7 +485,7 @@ struct ReceiverSleepTests {
     #expect(receiver.isAsleep)
     #expect(eventually { hub.devices.first?.power == .asleep })
     #expect(hub.devices.first?.warning == nil)
-    // The next one wakes it.
+    // The next visit wakes the receiver.
     try await wake(hub, receiver, settings: 1)
     #expect(receiver.isAsleep)
     receiver.end()
@@ -500,7 +501,7 @@ struct ReceiverSleepTests {
     #expect(eventually { hub.devices.first?.power == .awake })
     let status = try #require(hub.devices.first)
     #expect(status.warning?.contains("could not be put to sleep") == true && status.milliwatts > 1)
-    // It is asked again as soon as a visitor comes.
+    // The receiver is asked again as soon as a client comes.
     isDeaf.withLock { $0 = false }
     try await wake(hub, receiver, settings: 1)
     #expect(receiver.isAsleep)
@@ -509,7 +510,7 @@ struct ReceiverSleepTests {
   }
 
   @Test func `a run that fails ends with its sleep as well`() async throws {
-    // It says nothing any more once it has been set, and still does as it is told.
+    // The receiver is silent once it has been configured, but still obeys.
     let receiver = Self.receiver { request in
       Self.kind(request) == 0x0608 && request.count == 14
         ? .fallsSilent(saying: MadeMessage.ubx(0x0501, [0x06, 0x08])) : Self.answer(request)

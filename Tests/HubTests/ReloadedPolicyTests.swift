@@ -5,7 +5,7 @@ import Testing
 
 @testable import Hub
 
-/// A new board file may change a device's idle timeout, its stated power and its budget, and its minimum time on, without
+/// A new board file may change a device's idle timeout, stated power, budget and minimum time on without
 /// switching any power.
 @Suite(.timeLimit(.minutes(10)))
 struct ReloadedPolicyTests {
@@ -30,7 +30,7 @@ struct ReloadedPolicyTests {
       #expect(bench.isHigh && bench.rises == 1 && status.wakes == 1 && status.holders == ["watch[1]"], "\(status)")
       #expect(status.idleTimeout?.isLearned == idleTimeout.contains("learned"))
       #expect(status.budget?.milliwattHoursPerDay == perDay)
-      // In ten seconds it has drawn one.
+      // In ten seconds the device has drawn 1 mWh.
       #expect((status.warning?.hasPrefix("its budget of 1 mWh a day is short") == true) == (perDay == 1))
       bench.pass(1)
     }
@@ -82,7 +82,7 @@ struct ReloadedPolicyTests {
     bench.settle()
     #expect(bench.status.lingersUntil == began + .seconds(120))
     bench.pass(10)
-    // It was left 30 seconds after it had come on, and that is ten seconds ago.
+    // The last client left ten seconds ago, 30 seconds after the device had come on.
     for (idleTimeout, least, until) in [(20, 90, 90), (70, 0, 100), (5, 80, 80)] {
       bench.write(idleTimeout: "lingerSeconds: \(idleTimeout)", power: "minimumOnSeconds: \(least)")
       try await bench.reload()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Hub
 
-/// What wakes a receiver and what does not, by what is asked for, by a clock that the test moves.
+/// Which requests wake a receiver, with a clock that the test moves.
 @Suite(.timeLimit(.minutes(10)))
 struct RequestedFixesTests {
   private typealias Bench = ScheduleBench
@@ -15,14 +15,15 @@ struct RequestedFixesTests {
 
   @Test func `a fix that is due a little later comes along, which saves its start`() async throws {
     let bench = try Bench(lingerSeconds: 0, from: MonotonicInstant(nanoseconds: 2_000_000_000_000))
-    // How long starts take is learnt first: woken early enough for any, both would be awake at once.
+    // The durations of starts are learned first. Otherwise both receivers would be woken very early and be awake at
+    // once.
     let learning = bench.subscribe("learner[1]", Self.minute, Recorder<Bench.Got>())
     bench.pass(700)
     learning.cancel()
     bench.settle()
     bench.pass(60)
     let (one, other) = (Recorder<Bench.Got>(), Recorder<Bench.Got>())
-    // Due at 3000 s and at 3020 s.
+    // The fixes are due at 3000 s and 3020 s.
     let first = bench.subscribe(
       "log[7]", Schedule(every: .seconds(600), accuracyMetres: 10, within: .seconds(45)), one)
     let second = bench.subscribe(
@@ -56,16 +57,16 @@ struct RequestedFixesTests {
     let viewing = bench.subscribe("phone[8]", schedule, phone)
     #expect(phone.values.count == 1 && bench.rises == rises)
     bench.pass(900)
-    // Each rise of the line is one of the log's fixes, and one may be under way.
+    // Each rise of the line belongs to a fix of the log, and one may be in progress.
     #expect(bench.rises - rises <= log.values.count - count + 1)
-    // Each second one is due together with one of the log's, and is a new one.
+    // Every second fix is due together with one of the log's, and is a new one.
     #expect(phone.values.count >= 10 && phone.values.allSatisfy(\.fix.isMet))
     #expect(phone.values.count(where: \.fix.isKnown) >= 5)
     for one in phone.values {
       let at = try #require(one.fix.state.position?.at)
       #expect((one.at - at).inSeconds <= 120)
     }
-    // Without the log the last one grows too old.
+    // Without the log the last fix becomes too old.
     logging.cancel()
     bench.settle()
     bench.pass(60)
@@ -93,7 +94,7 @@ struct RequestedFixesTests {
     _ = ask(request)
     #expect(got.values.count == 1 && bench.rises == 1)
     #expect(got.values.first?.mode == .asleep && got.values.first?.position != nil && got.values.first?.fix != nil)
-    // More than what was known is asked for.
+    // The request is for more than was known.
     let good = ask(CurrentValue(maxAge: .seconds(300), accuracyMetres: 0.1, within: .seconds(30)))
     bench.pass(20)
     #expect(bench.isHigh && got.values.count == 1)
@@ -114,7 +115,7 @@ struct RequestedFixesTests {
   @Test func `where a distance is asked for there are only the fixes that have moved that far`() async throws {
     let bench = try Bench(lingerSeconds: 0)
     let began = bench.clock.now
-    // 30 m a minute.
+    // The board moves 30 m a minute.
     bench.metres = { SIMD2($0.seconds(since: began) / 2, 0) }
     let (all, some) = (Recorder<Bench.Got>(), Recorder<RequestedFix>())
     let lease = bench.subscribe("log[7]", Self.minute, all)
@@ -125,7 +126,7 @@ struct RequestedFixesTests {
       as: "phone", receiveValue: { some.append($0) })
     bench.settle()
     bench.pass(620)
-    // 60 m from one to the next.
+    // The distance between two fixes is 60 m.
     #expect((4...6).contains(some.values.count) && all.values.count >= 10, "\(some.values.count)")
     moved.cancel()
     lease.cancel()

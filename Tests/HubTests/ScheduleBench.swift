@@ -21,16 +21,16 @@ final class ScheduleBench {
   let wire: Wire
   let machine: Machine
   private(set) var hub: Hub
-  /// From its start to its first fix, in whole seconds; two more, and it is as good as it gets.
+  /// The time from the start to the first fix in whole seconds. Two seconds later the accuracy is at its best.
   var seconds = 4
-  /// Times 12.2 m.
+  /// The best dilution of precision, which is multiplied by 12.2 m.
   var bestDilution = 0.6
-  /// Where it is, metres north of 52°31' and east of 13°22'.
+  /// The position in metres north of 52°31' and east of 13°22'.
   var metres: (MonotonicInstant) -> SIMD2<Double> = { _ in .zero }
-  /// Further conditions that must hold, in no time by the clock, before that advances.
+  /// Further conditions that must hold before the clock advances.
   var isAtRest: () -> Bool = { true }
   private let terminal = PseudoTerminal()
-  /// Epochs that were sent and not counted.
+  /// The number of epochs that were sent and not counted.
   private var lost = 0
   private var poweredAt: MonotonicInstant?
 
@@ -38,13 +38,13 @@ final class ScheduleBench {
   private var idleTimeout: String
   /// The board file's keys for the receiver's currents.
   private var draw = ScheduleBench.usualDraw
-  /// The board file's keys for it, if there is one.
+  /// The board file's keys for the inertial sensor, if there is one.
   private let imu: String?
   /// The board file's further keys for the receiver's power.
   private var power: String
   /// The board file's other sections.
   private let others: String
-  /// Whether the board file has a receiver before this one that is not there.
+  /// Whether the board file has a missing receiver before this one.
   private let isSecond: Bool
   private let parked: Range<Double>?
   private let began: MonotonicInstant
@@ -65,13 +65,13 @@ final class ScheduleBench {
   }
 
   /// - Parameters:
-  ///   - imu: adds one with these keys
-  ///   - power: further keys for its power
-  ///   - others: adds these devices too
-  ///   - isSecond: adds a receiver before this one that is not there
-  ///   - parked: seconds from now in which the simulated vehicle stands without any motion
-  ///   - simulated: for chips with another clock than this one's, each of which measures in no time by this one
-  ///   - instant: the beginning
+  ///   - imu: the keys of an inertial sensor to add
+  ///   - power: further keys for the sensor's power
+  ///   - others: further devices to add
+  ///   - isSecond: whether to add a missing receiver before this one
+  ///   - parked: the seconds from now in which the simulated vehicle stands still
+  ///   - simulated: hardware for chips with a clock of their own. Each measures in no time by this clock
+  ///   - instant: the instant at which the test begins
   init(
     lingerSeconds: Int = 20, restoring usageHistories: [UInt8]? = nil, imu: String? = nil, power: String = "",
     others: String = "", isSecond: Bool = false, parked: Range<Double>? = nil, simulated: SimulatedHardware? = nil,
@@ -88,7 +88,7 @@ final class ScheduleBench {
     var world = World(start: clock.now)
     if let parked { world.parked = [parked] }
     wire = Wire(terminal.path, simulated ?? SimulatedHardware(clock: clock, world: world), clock)
-    // Hours of a day that has just begun.
+    // The clock stands in the first hours of a day.
     machine = Machine(
       hardware: wire, clock: clock,
       systemTime: { [clock] in 1_795_478_400_000_000_000 + Int64(clock.now.nanoseconds) })
@@ -109,7 +109,7 @@ final class ScheduleBench {
     return lease
   }
 
-  /// The device has obeyed.
+  /// Waits until the device has obeyed.
   func settle() {
     // Motion has been reported, and has reached the clients, before the time advances.
     #expect(
@@ -136,7 +136,7 @@ final class ScheduleBench {
     if !isHigh { poweredAt = nil } else if poweredAt == nil { poweredAt = clock.now }
   }
 
-  /// Lets time pass, with an epoch at each whole second at which the receiver is awake.
+  /// Advances the time, with an epoch at each whole second at which the receiver is awake.
   func pass(_ duration: Int) {
     let end = clock.now + .seconds(Int64(duration))
     while clock.now < end {
@@ -146,7 +146,7 @@ final class ScheduleBench {
         settle()
         if clock.now.nanoseconds == second * 1_000_000_000 { report() }
       } else {
-        // To the next thing that happens, if that is before the end.
+        // The clock runs to the next event, if that is before the end.
         runToNextWake(end)
       }
     }
@@ -154,10 +154,10 @@ final class ScheduleBench {
 
   private func runToNextWake(_ end: MonotonicInstant) {
     var next = [status.schedules.compactMap { $0.wake ?? $0.due }.min(), end].compactMap { $0 }.min() ?? end
-    // A holder of another device has the line raised by another thread, and must not pay for time that was skipped.
+    // For a holder of another device another thread raises the line. That holder must not be charged for skipped time.
     if !others.isEmpty { next = min(next, clock.now + .seconds(1)) }
     if let parked {
-      // What moves may be noticed at any time.
+      // Motion may be noticed at any time.
       let elapsed = clock.now.seconds(since: began)
       next = min(
         next,
@@ -177,7 +177,7 @@ final class ScheduleBench {
     func two(_ number: Int) -> String { (number < 10 ? "0" : "") + "\(number)" }
     let time = two(second / 3600) + two(second / 60 % 60) + two(second % 60) + ".00"
     if let dilution {
-      // A minute of latitude is 1854.5 m there, and one of longitude 1131.2 m.
+      // A minute of latitude is 1854.5 m at this place, and a minute of longitude 1131.2 m.
       let metres = metres(clock.now)
       func minutes(_ whole: Int, _ part: Double) -> String {
         let parts = whole * 10_000 + Int((10_000 * part).rounded())
@@ -191,7 +191,7 @@ final class ScheduleBench {
       terminal.write(
         nmeaLine("GPGGA,\(time),,,,,0,00,99.9,,M,,M,,") + nmeaLine("GPRMC,\(time),V,,,,,,,211126,,,N"))
     }
-    // One that the receiver sends while it is being switched off is lost: no more than one for each time that it was on.
+    // An epoch that the receiver sends while it is being switched off is lost, at most one each time.
     #expect(eventually { epochCount > epochs || !isListenedTo && reader?.source.activity.value.phase != .failed })
     if epochCount == epochs { lost += 1 }
     #expect(lost <= rises)
@@ -206,20 +206,20 @@ final class ScheduleBench {
     return power == .acquiring || power == .tracking || power == .lingering
   }
 
-  /// A hub of another board file, which is not in service.
+  /// A hub with another board file, which is not in service.
   func successor() throws -> Hub {
     let board = try ScheduleBench.board("y", idleTimeout, draw, imu, power, others, isSecond: isSecond)
     return Hub(board: board, on: machine, succeeding: hub)
   }
 
-  /// Has the next board file say something else of the receiver's power.
+  /// Writes a board file that changes the receiver's power settings.
   func write(idleTimeout: String? = nil, draw: String? = nil, power: String? = nil) {
     self.idleTimeout = idleTimeout ?? self.idleTimeout
     self.draw = draw ?? self.draw
     self.power = power ?? self.power
   }
 
-  /// Exchanges the board file, as the hub's host does.
+  /// Replaces the board file as the hub's host does.
   func reload() async throws {
     let new = try successor()
     new.takeOver(from: hub) { hub = new }
@@ -242,9 +242,9 @@ extension ScheduleBench {
       var isHigh = false
       var rises = 0
       var raisedAt: MonotonicInstant?
-      /// Up to when the line was low the last time.
+      /// The time with a high line until the line was last low.
       var highSeconds = 0.0
-      /// Nothing is plugged in.
+      /// Whether no receiver is plugged in.
       var isMissing = false
     }
 

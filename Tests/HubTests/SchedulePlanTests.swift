@@ -5,7 +5,7 @@ import Testing
 
 @testable import Hub
 
-/// When devices are woken for those who want a fix now and then.
+/// When devices are woken for scheduled fixes.
 struct SchedulePlanTests {
   private static let minute = Schedule(every: .seconds(60), accuracyMetres: 10, within: .seconds(45))
 
@@ -13,11 +13,11 @@ struct SchedulePlanTests {
     MonotonicInstant(nanoseconds: Int64((1000 + seconds) * 1e9))
   }
 
-  /// A receiver with a fix an epoch, poor ones at first, good ones from some time after its start on.
+  /// A receiver with a fix per epoch. The fixes are poor at first, and good after some time.
   private struct World {
     private(set) var plan = SchedulePlan()
     private(set) var times = AcquisitionTimes()
-    /// From its start until its fixes are as good as they get, seconds.
+    /// The seconds from the start until fixes are as good as they get.
     var seconds: () -> Double = { 6 }
     var goodMetres = 5.0
     var isBroken = false
@@ -27,7 +27,7 @@ struct SchedulePlanTests {
     private(set) var wakes = 0
     private(set) var onSeconds = 0.0
     private(set) var delivered: [(id: Int, at: Double, isMet: Bool)] = []
-    /// How old the fixes were that were handed on, by their receivers.
+    /// The ages of the fixes that were passed on, by client.
     private(set) var ages: [Int: [Double]] = [:]
     private var kept: [Int: Double] = [:]
     private var trace: AcquisitionTrace?
@@ -71,7 +71,7 @@ struct SchedulePlanTests {
 
     private mutating func advance() { perform(plan.advance(to: SchedulePlanTests.at(now), lead: lead)) }
 
-    /// In steps of a tenth of a second, an epoch to a second.
+    /// Runs in steps of a tenth of a second, with an epoch each second.
     mutating func run(to end: Double) {
       while now < end {
         now = (10 * now + 1).rounded() / 10
@@ -109,11 +109,11 @@ struct SchedulePlanTests {
     live(200)
     let fixes = world.delivered.dropFirst(learnt)
     #expect(fixes.count >= 199 && fixes.allSatisfy(\.isMet))
-    // The clock began 1000 s before.
+    // The clock began 1000 s earlier.
     let late = fixes.map { ($0.at + 1000).truncatingRemainder(dividingBy: 60) }
     let punctual = late.count { $0 <= 1 }
     #expect(punctual * 100 >= fixes.count * 95, "\(punctual) of \(fixes.count)")
-    // Each start, and an epoch.
+    // The minimum is each start and one epoch.
     let needed = 200 * ((least + most) / 2 + 2)
     #expect(world.onSeconds - onSeconds < needed, "\(world.onSeconds - onSeconds) s on of \(needed)")
   }
@@ -136,7 +136,7 @@ struct SchedulePlanTests {
     // A start takes two seconds.
     let lead: SchedulePlan.Lead = { _, _ in .seconds(2) }
     var plan = SchedulePlan()
-    // The clock began 1000 s before: they are due at 200 and 800, and at 220 and 830.
+    // The clock began 1000 s earlier, so the fixes are due at 200 and 800, and at 220 and 830.
     plan.add(1, Schedule(every: .seconds(600)), at: at(0))
     plan.add(2, Schedule(every: .seconds(610)), at: at(0))
     func pass(_ instants: Double...) -> [SchedulePlan.Effect] {
@@ -152,11 +152,11 @@ struct SchedulePlanTests {
     #expect(plan.due(of: 1) == at(200) && plan.due(of: 2) == at(220))
     #expect(plan.advance(to: at(198), lead: lead) == [] && plan.awake == [1, 2])
     #expect(pass(199, 199.9) == [.deliver(2, due: at(220), isMet: true)])
-    // The other one was not asked to be early.
+    // The other one was not requested early.
     #expect(plan.awake.isEmpty && plan.phase(of: 1) == .holding(isMet: true))
     #expect(plan.advance(to: at(200), lead: lead) == [.deliver(1, due: at(200), isMet: true)])
     #expect(plan.due(of: 1) == at(800) && plan.due(of: 2) == at(830))
-    // 30 s are too many for it to come along.
+    // A lead of 30 s is too much to share a wake.
     #expect(plan.advance(to: at(798), lead: lead) == [] && plan.awake == [1])
   }
 
@@ -164,7 +164,7 @@ struct SchedulePlanTests {
     var world = World()
     world.seconds = { 20 }
     world.add(1, Schedule(every: .seconds(60), accuracyMetres: 5, within: .seconds(45)))
-    // The poor ones are good enough.
+    // The poor fixes are good enough.
     world.add(2, Schedule(every: .seconds(60), accuracyMetres: 50, within: .seconds(45)))
     world.run(to: 1200)
     #expect(world.wakes <= 21)
@@ -232,7 +232,7 @@ struct SchedulePlanTests {
     }
     #expect(receive(-1, 1) == [])
     #expect(receive(1, 1) == [.keep(1)] && plan.awake == [1])
-    // The same one in another state.
+    // The same fix comes in another state.
     #expect(receive(1, 1) == [] && plan.awake == [1])
     #expect(receive(2, nil) == [.keep(1)] && plan.awake == [1])
     #expect(receive(3, 9) == [.settled(1), .keep(1)] && plan.awake.isEmpty)
@@ -247,7 +247,7 @@ struct SchedulePlanTests {
     for second in [1.0, 2] { _ = plan.receive(fix: at(second), radiusMetres: 5, isHeldByOthers: false, at: at(second)) }
     #expect(plan.hasGoodFix(1))
     #expect(plan.advance(to: at(2), lead: lead) == [.deliver(1, due: at(0), isMet: true)])
-    // The clock began 1000 s before: they are due at 20, 80, 140, …
+    // The clock began 1000 s earlier, so the fixes are due at 20, 80, 140 and so on.
     plan.stand(1, until: at(150))
     #expect(plan.stands(1) && plan.nextInstant(lead: lead) == at(20) && plan.nextWake(at: at(3), lead: lead) == nil)
     for due in [20.0, 80, 140] {
@@ -258,7 +258,7 @@ struct SchedulePlanTests {
     plan.stand(1, until: at(1000))
     plan.move(1, at: at(150))
     #expect(plan.due(of: 1) == at(150) && plan.advance(to: at(150), lead: lead) == [] && plan.awake == [1])
-    // It moves on, which wakes no device twice.
+    // The board moves on, which wakes no device twice.
     plan.move(1, at: at(151))
     #expect(plan.due(of: 1) == at(150))
   }
@@ -280,7 +280,7 @@ struct SchedulePlanTests {
     let again = fix.state(at: at + .seconds(40 * 3600))
     #expect(again.mode == .asleep && again.motion == nil && again.at == at + .seconds(40 * 3600))
     #expect(again.position?.at == at && again.fix?.at == at)
-    // 4 m in 40 hours.
+    // The error grows by 4 m in 40 hours.
     #expect(abs((again.position?.value.horizontalSigmaMetres ?? 0) - 5) < 1e-9)
     #expect(abs((again.position?.value.verticalSigmaMetres ?? 0) - 32.0.squareRoot()) < 1e-9)
     let until = fix.isGoodUntil(Schedule(every: .seconds(60), accuracyMetres: 5 * Confidence.radial))
@@ -297,7 +297,7 @@ struct SchedulePlanTests {
     #expect(lead() > 35)
     for _ in 0..<50 { times.add(old, to: grade, after: .hot) }
     #expect(abs(lead() - old) < 1)
-    // One that takes much longer is no lesson.
+    // A start that takes much longer is ignored.
     times.add(10 * old, to: grade, after: .hot)
     #expect(abs(lead() - old) < 1)
     for _ in 0..<10 { times.add(new, to: grade, after: .hot) }

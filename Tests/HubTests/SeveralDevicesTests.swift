@@ -5,7 +5,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// A board with more devices than one of a kind, and of another maker.
+/// A board with several devices of a kind, from different makers.
 @Suite(.timeLimit(.minutes(10)))
 struct SeveralDevicesTests {
   private let hardware = SimulatedHardware()

@@ -5,32 +5,33 @@ import TestSupport
 
 @testable import Hub
 
-/// A journey with known truth, and a receiver that is woken for it as a schedule says, in steps of a tenth of a second.
+/// A journey with known truth and a receiver that a schedule wakes, in steps of a tenth of a second.
 ///
-/// It plays the decision alone: truth, dead reckoning with the errors that its sigmas state, starts of a receiver that take their time.
+/// It simulates only what the decision needs: the truth, dead reckoning with errors that match its sigmas, and starts
+/// that take time.
 struct SimulatedJourney {
   enum Kind: CaseIterable, Sendable {
-    /// Stops at lights, sets off again, and turns.
+    /// The vehicle stops at lights, sets off again, and turns.
     case city
     case motorway
-    /// A motion sensor feels nothing.
+    /// The vehicle stands, and a motion sensor detects nothing.
     case parked
-    /// Half of a minute of every four without satellites.
+    /// The vehicle has no satellites for half a minute of every four minutes.
     case tunnels
   }
 
-  /// What came of it.
+  /// The results of a journey.
   struct Outcome {
-    /// Share of the time for which the receiver was on.
+    /// The share of the time for which the receiver was on.
     var onShare = 0.0
-    /// Share of the time for which the position that was known was off by less than the bound.
+    /// The share of the time for which the error of the known position was less than the bound.
     var withinShare = 0.0
     var fixCount = 0
   }
 
   private static let step = 0.1
   private static let seconds = 3600.0
-  /// What the filter states of itself after a fix.
+  /// The sigmas that the filter states after a fix.
   private static let (velocitySigma, inclinationSigma, fixSigma) = (0.15, 0.008, 3.0)
   private static let maximumLead = 6.5
 
@@ -68,8 +69,8 @@ struct SimulatedJourney {
   }
 
   /// - Parameters:
-  ///   - bound: metres
-  ///   - interval: between two fixes, whatever is known; `nil` to let the bound decide
+  ///   - bound: in metres
+  ///   - interval: the fixed time between two fixes; `nil` to let the bound decide
   mutating func run(bound metres: Double, interval: Double? = nil) -> Outcome {
     func at(_ seconds: Double) -> MonotonicInstant { MonotonicInstant(nanoseconds: Int64((10 + seconds) * 1e9)) }
     var decision = ErrorBound(metres: metres, within: .seconds(60))
@@ -87,7 +88,7 @@ struct SimulatedJourney {
       now += Self.step
       steps += 1
       drive(at: now)
-      // Where it is known to be leaves where it is.
+      // Knowledge of the position does not change the position.
       velocityError += accelerationError * Self.step
       error += (hasReckoning || kind == .parked ? velocityError : SIMD2(speed, 0)) * Self.step
       if onSince != nil { outcome.onShare += 1 }
@@ -117,7 +118,7 @@ struct SimulatedJourney {
     return outcome
   }
 
-  /// What is known so long after a fix.
+  /// The estimate at this time after a fix.
   private func estimate(
     _ decision: ErrorBound?, _ sigma: Double, after seconds: Double, at now: MonotonicInstant
   ) -> ErrorBound.Estimate {

@@ -3,11 +3,11 @@ import Testing
 
 @testable import Hub
 
-/// How much of the time a receiver is on for positions that stay within a bound, on journeys with known truth.
+/// How long a receiver is on to keep positions within a bound, on journeys with known truth.
 struct SimulatedJourneyTests {
   private static let journeys = 50
 
-  /// Shares of the time, over fifty journeys of an hour.
+  /// The mean shares of the time over fifty journeys of an hour.
   private static func mean(
     _ kind: SimulatedJourney.Kind, hasReckoning: Bool, bound: Double = 25
   ) -> SimulatedJourney.Outcome {
@@ -32,7 +32,7 @@ struct SimulatedJourneyTests {
 
   @Test func `a tunnel costs the time in which there are no fixes, and no more`() {
     let mean = Self.mean(.tunnels, hasReckoning: true)
-    // An eighth of the time is without satellites.
+    // There are no satellites for an eighth of the time.
     #expect(mean.withinShare >= 0.9 && mean.onShare <= 0.5, "\(mean)")
   }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Hub
 
-/// Which way to rest costs least.
+/// The choice of the cheapest way to rest.
 struct SleepChoiceTests {
   private func power(_ text: String, driver: String = "ublox") throws -> Board.Power {
     let text = "{ name: 'x', devices: { gps: { driver: '\(driver)', port: 'p', power: { \(text) } } } }"
@@ -34,7 +34,7 @@ struct SleepChoiceTests {
     #expect(choice(try power(switched + ", backupBattery: false"), .unknown).chosen?.sleep == .off)
     #expect(choice(try power("sleep: 'auto'"), .unknown).chosen?.sleep == .backup)
     #expect(choice(try power("sleep: 'auto'", driver: "mediatek"), .unknown, of: .mediatek).chosen?.sleep == .standby)
-    // It comes back from none without a switch.
+    // Without a switch the receiver cannot be woken from any sleep mode.
     #expect(choice(try power("sleep: 'auto'", driver: "auto"), .unknown, of: .casic).chosen == nil)
   }
 
@@ -44,13 +44,13 @@ struct SleepChoiceTests {
       #expect(choice(power, .scheduled(60 * minutes)).chosen?.sleep == .backup, "\(minutes) min")
     }
     #expect(choice(power, .scheduled(86_400)).chosen?.sleep == .off)
-    // With a battery nothing is lost by that.
+    // With a battery nothing is lost by switching off.
     #expect(choice(try self.power(switched), .scheduled(600)).chosen?.sleep == .off)
   }
 
   @Test func `what starts have taken counts more than data sheets`() throws {
     let power = try power(switched)
-    // Its battery is empty.
+    // The receiver's battery is empty.
     let learnt: [ReceiverSleep: RestartCosts] = [.off: starts(joules: 4), .backup: starts(joules: 0.2)]
     let chosen = choice(power, .learnt(600), learnt: learnt)
     #expect(chosen.chosen?.sleep == .backup)
@@ -80,7 +80,7 @@ struct SleepChoiceTests {
         let off = try #require(choice.ways.first { $0.sleep == .off })
         #expect(chosen.joules(of: expected) <= off.joules(of: expected))
         guard let end = choice.secondsUntilOff else { continue }
-        // The pause goes on for longer than was expected, and is over when it is dearest.
+        // The pause lasts longer than expected and ends at the most expensive moment.
         let spent = chosen.restWatts * end + max(off.startJoules(after: 0), off.keepsMemory ? 0 : off.assumedColdJoules)
         let least = min(chosen.joules(of: min(end, 7200)), off.joules(of: min(end, 7200)))
         if end <= 7200, off.keepsMemory { #expect(spent <= 2 * least + 0.001, "\(choice)") }
@@ -89,7 +89,7 @@ struct SleepChoiceTests {
   }
 
   @Test func `what was chosen until the next fix on a schedule is not switched off before`() throws {
-    // Without its supply its knowledge stays valid for some hours.
+    // Without its supply the receiver's knowledge stays valid for some hours.
     var (off, backup) = (starts(joules: 0.2), starts(joules: 0.2))
     off.started(after: 21_600, joules: 40, seconds: 300)
     backup.started(after: 21_600, joules: 1, seconds: 8)

@@ -39,7 +39,7 @@ struct StandbyTests {
     hub = Hub(board: try Board(json5: Array(text.utf8), file: "test"), on: machine)
   }
 
-  /// How far from the truth roll, pitch and heading are, in standard deviations.
+  /// The errors of roll, pitch and heading in standard deviations.
   private func surprise(_ state: FusedState) -> Double? {
     guard let attitude = state.attitude, let headingSigma = attitude.value.headingSigmaRadians else { return nil }
     let truth = hardware.world.truth(at: attitude.at).attitude
@@ -61,7 +61,7 @@ struct StandbyTests {
     let count = states.values.count
     _ = await states.values { $0.count > count + 100 && $0.last?.mode == .fused }
     hardware.imu.inject(nil)
-    // It comes back, proves itself, and the other one sleeps again.
+    // The device returns, proves itself, and the standby sleeps again.
     _ = await states.values { values in
       values.dropFirst(count + 100).contains { $0.rates.map { $0.source == DeviceSet(2) } ?? false }
     }
@@ -72,8 +72,9 @@ struct StandbyTests {
     watching.cancel()
     subscription.cancel()
     await hub.isOff()
-    // From a second before the change on: where threads come late there may have been a long drive before it. The first second the filter
-    // is still finding out, and the first one again where a machine without time to spare had it start again, which it says.
+    // The comparison starts a second before the change, because with late threads there may have been a long drive
+    // before. The filter is still
+    // converging in its first second, and after each restart on an overloaded machine, which it reports.
     let change = states.values.firstIndex { $0.rates.map { $0.source == DeviceSet(3) } ?? false } ?? 0
     var settled: [FusedState] = []
     var inARow = 0
@@ -94,7 +95,7 @@ struct StandbyTests {
     let subscription = hub.state(rateHz: 50).subscribe(as: "test", receiveValue: { states.append($0) })
     let first = await states.first { $0.fix.map { $0.value.mode > 1 } ?? false }
     #expect(first.devices.text(try #require(first.fix).source) == "gps")
-    // The first seconds the filter is still finding out; on a machine without time to spare they are longer.
+    // The filter is still converging in its first seconds, which are longer on an overloaded machine.
     _ = await states.values { $0.count(where: Self.isNavigated) > 100 }
     hardware.receiver.setMuted(true)
     let replaced = await states.first { $0.fix.map { $0.source == DeviceSet(1) } ?? false }

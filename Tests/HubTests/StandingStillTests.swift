@@ -10,7 +10,8 @@ import Testing
 
 @testable import Hub
 
-/// Fixes on a schedule of a board whose inertial sensor waits for motion, in a world that stands and sets off, by a clock that the test
+/// Scheduled fixes of a board whose inertial sensor waits for motion, in a world that stands and then moves, with a
+/// clock that the test
 /// moves.
 @Suite(.timeLimit(.minutes(10)))
 struct StandingStillTests {
@@ -21,7 +22,7 @@ struct StandingStillTests {
   private static let hour = 3600
   private static let quarter = Schedule(every: .seconds(900), accuracyMetres: 10, within: .seconds(45))
 
-  /// Returns once the chip waits for motion, and has not moved.
+  /// Returns once the chip waits for motion and has not moved.
   private static func awaitStill(_ bench: Bench) -> Bool {
     eventually { bench.hub.motion?.stillness.latest?.isStill == true }
   }
@@ -52,7 +53,7 @@ struct StandingStillTests {
     for one in again {
       let position = try #require(one.fix.state.position)
       #expect(one.at - one.fix.due <= .seconds(1) && one.fix.state.at >= one.at)
-      // Never as a fresh one.
+      // The position is never delivered as a new one.
       #expect(position.at == first.at && position.value.latitudeDegrees == first.value.latitudeDegrees)
       #expect(one.fix.state.mode == .asleep && one.fix.state.motion == nil)
       let next = try #require(position.value.horizontalSigmaMetres)
@@ -73,11 +74,11 @@ struct StandingStillTests {
     bench.pass(Self.hour - 40)
     #expect(bench.rises == 1 && !bench.wire.simulated.lsm6dsoxInterrupt.isHigh)
     let count = got.values.count
-    // It sets off: the hub learns it from the chip's line, which may be low again by the time that a test looks.
+    // The board moves. The hub learns this from the chip's line, which may be low again by the time a test looks.
     let line = bench.wire.simulated.lsm6dsoxInterrupt.edges(falling: false)
     bench.clock.run(until: bench.clock.now + .seconds(5))
     let noticed = bench.clock.now
-    // Where the sensor's own thread was just asking it, that raises the line.
+    // If the sensor's own thread was just reading the chip, that raises the line.
     #expect(try eventually { try line.takeEdges() != nil })
     line.close()
     #expect(eventually { bench.isHigh } && bench.rises == 2)
@@ -87,7 +88,7 @@ struct StandingStillTests {
     #expect(!fix.fix.isStill && fix.fix.isMet && fix.fix.due <= noticed, "\(fix)")
     let position = try #require(fix.fix.state.position)
     #expect(position.at > noticed)
-    // Without that it would have been due much later.
+    // Otherwise the fix would have been due much later.
     #expect(got.values.count == count + 1)
     lease.cancel()
     await bench.end()
@@ -98,13 +99,13 @@ struct StandingStillTests {
     let (bench, lease) = try Self.standing(for: 22 * Self.hour, got)
     bench.pass(24 * Self.hour - 40)
     let fresh = got.values.filter { !$0.fix.isStill }
-    // In two hours of driving there are eight, and one as it sets off.
+    // In two hours of driving there are eight fixes, and one at the start of the drive.
     #expect((9...12).contains(fresh.count), "\(fresh.count) new ones of \(got.values.count)")
     #expect(got.values.count >= 96 && fresh.allSatisfy(\.fix.isMet))
     let always = 360.0 * 24
     let energy = bench.hub.devices.reduce(0) { $0 + $1.energyMilliwattHours }
     #expect(energy * 50 < always, "\(energy) of \(always) mWh")
-    // The hourly record has the same, also for a reader in a week.
+    // The hourly record has the same energy, also when it is read a week later.
     let logged = bench.hub.devices.flatMap(\.energyByClientOfWeek).reduce(0) { $0 + $1.milliwattHours }
     #expect(abs(logged - energy) < 0.01 * energy, "\(logged) of \(energy) mWh")
     lease.cancel()
@@ -155,7 +156,8 @@ struct StandingStillTests {
     bench.pass(2 * Self.hour)
     #expect(bench.rises >= 8 && got.values.dropFirst(count).allSatisfy { !$0.fix.isStill && $0.fix.isMet })
     bench.wire.simulated.inject(nil, at: 0x6A)
-    // It is tried again now and then. While a try is under way the time stands: the next fix is not to be due before it is over.
+    // The hub retries now and then. During a try the clock stands still, so that the next fix does not become due
+    // before the try ends.
     #expect(
       eventually {
         if bench.hub.motion?.isActive == false { bench.clock.run(until: bench.clock.now + .seconds(1)) }
@@ -178,11 +180,11 @@ struct StandingStillTests {
         + "power: { switch: 'gpio', chip: 'simulated', line: 'lsm6dsox-power', supplyVolts: 3.3 }", got)
     let line = bench.wire.simulated.powerLines
     #expect(line.level("lsm6dsox-power"))
-    // A supply that breaks down for a moment.
+    // The supply fails for a moment.
     let supply = try bench.wire.simulated.gpioOutput(
       GPIOLineName(chip: "simulated", line: "lsm6dsox-power"), activeLow: false)
     try supply.set(true)
-    // A second after it has been found out it waits again.
+    // A second after the reset is detected the chip waits again.
     let told = Recorder<MotionState>()
     let listening = try #require(bench.hub.motion).stillness.observed.subscribe(
       as: "test", receiveValue: { told.append($0) })
@@ -220,7 +222,7 @@ struct StandingStillTests {
     let first = try #require(fenceMonitor.status.fix)
     bench.pass(night - 61)
     #expect(told.values.map(\.event) == [.found] && bench.rises == rises, "\(told.values), \(bench.rises) rises")
-    // With the age that it has.
+    // The fix keeps its age.
     #expect(fenceMonitor.status.fix?.at == first.at && fenceMonitor.status.fix?.place == first.place)
     bench.pass(60)
     #expect(told.values.map(\.event) == [.found, .leave], "\(told.values)")
@@ -293,7 +295,7 @@ struct StandingStillTests {
     let sampled = await told.first(3)
     #expect(sampled[1] == .unknown && sampled[2].isStill && hub.devices[0].power == .tracking, "\(sampled)")
     viewer.cancel()
-    // Between its last sample and its waiting nothing detects motion.
+    // Between its last sample and its wait the chip detects no motion.
     let again = await told.first(5)
     #expect(again[3] == .unknown && again[4].isStill, "\(again)")
     #expect(eventually { hub.devices[0].reason == "it waits for motion" })

@@ -56,7 +56,7 @@ struct StubbornLineTests {
     await hub.isOff()
   }
 
-  /// A visit after which its line is refused to go low, once.
+  /// Makes a visit after which the line refuses once to go low.
   private func visitWithStubbornLine(_ hub: Hub) async throws {
     let statuses = Recorder<DeviceStatus>()
     let watching = hub.monitors[0].changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
@@ -100,7 +100,7 @@ struct StubbornLineTests {
     let mag = try #require(hub.powerLease(of: "mag")).subscribe(as: "mag", receiveValue: { _ in })
     #expect(eventually { hardware.level(of: "mag-power") == true })
     hung.cancel()
-    // Neither of these waits for the line.
+    // Neither call waits for the line.
     hub.shutDown()
     #expect(eventually { hardware.level(of: "mag-power") == false })
     hardware.set(nil, line: "imu-power")
@@ -118,7 +118,7 @@ struct StubbornLineTests {
     for failures in 1...5 {
       _ = await statuses.values { $0.count { $0.power == .failed } >= failures }
       #expect(hardware.levels.values.filter { $0.hasPrefix("imu") } == ["imu-power true"])
-      // The next try.
+      // The next try follows.
       #expect(
         eventually {
           clock.advance(by: .milliseconds(250))

@@ -63,13 +63,13 @@ struct SupervisorTests {
       machine.look(at(seconds), waitLimit: { _ in .milliseconds(20) }, stepCount: { _ in 1 })
     }
     #expect(look(1) == [] && look(2) == [])
-    // Stopped for a minute by a signal.
+    // A signal stopped the process for a minute.
     #expect(look(62) == [] && look(63) == [] && look(64) == [])
     #expect(look(65) == [.stuck(1)])
   }
 
   private let hardware = FaultyHardware()
-  /// The supervisor's.
+  /// The supervisor's clock.
   private let clock = ManualClock()
 
   private func hub() throws -> Hub {
@@ -85,7 +85,7 @@ struct SupervisorTests {
     return Hub(board: try Board(json5: Array(text.utf8), file: "x"), on: machine)
   }
 
-  /// Until a reader that is awake alone, and hangs, has missed its patience.
+  /// Advances the clock until a hanging reader has exceeded its time limit.
   private func pass(_ seconds: Int) { for _ in 0..<seconds { clock.advance(by: .seconds(1)) } }
 
   @Test func `an inertial sensor that hangs fails, and loses its supply`() async throws {
@@ -99,7 +99,7 @@ struct SupervisorTests {
     #expect(hub.devices[0].reason.contains("hangs"), "\(hub.devices[0].reason)")
     #expect(eventually { hardware.level(of: "imu-power") == false })
     #expect(hardware.hangCount == 1)
-    // A reader that goes on is started again.
+    // A reader that returns is started again.
     hardware.setHangs(false, at: 0x68)
     #expect(eventually { hub.devices[0].power == .tracking && hub.devices[0].wakes == 2 })
     lease.cancel()
@@ -115,7 +115,7 @@ struct SupervisorTests {
     #expect(hub.devices[1].power == .off)
     hardware.setHangs(true, at: 0x68)
     #expect(eventually { hardware.hangCount == 1 })
-    // The patience of two seconds, and one.
+    // The limit is two seconds, and the look comes a second later.
     pass(3)
     #expect(eventually { hub.devices[1].power == .tracking }, "\(hub.devices)")
     hardware.setHangs(false, at: 0x68)
@@ -143,7 +143,7 @@ struct SupervisorTests {
     let states = hub.state(parts: [.attitude]).subscribe(as: "test", receiveValue: { _ in })
     let statuses = Recorder<DeviceStatus>()
     let watching = hub.monitors[0].changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
-    // The looks of the supervisor, and the limit of the reader's wait for the chip.
+    // Two actions wait: the supervisor's look, and the time limit of the reader's wait for the chip.
     await clock.sleepers(2)
     pass(3)
     #expect(eventually { hub.devices[1].power == .tracking }, "\(hub.devices)")
@@ -198,7 +198,7 @@ struct SupervisorTests {
     lease.cancel()
     hub.shutDown()
     await hub.isOff()
-    // Nothing is looked at while no device is awake.
+    // The supervisor does nothing while no device is awake.
     #expect(clock.waitingCount == 0)
   }
 
@@ -214,7 +214,7 @@ struct SupervisorTests {
       await hub.isOff(within: .seconds(4))
       isOver.withLock { $0 = true }
     }()
-    // The look of the supervisor and the limit.
+    // Two actions wait: the supervisor's look and the time limit.
     await clock.sleepers(2)
     #expect(
       eventually {

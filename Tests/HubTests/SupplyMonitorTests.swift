@@ -7,7 +7,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// A supply monitor in the wire to a receiver: its entries in the energy log, and its costs.
+/// A supply monitor in a receiver's supply line: its entries in the energy account, and its costs.
 @Suite(.timeLimit(.minutes(10)))
 struct SupplyMonitorTests {
   private let hardware = SimulatedHardware()
@@ -29,7 +29,7 @@ struct SupplyMonitorTests {
 
   private func device(_ id: String, of hub: Hub) -> DeviceStatus? { hub.devices.first { $0.id == id } }
 
-  /// What really flows, milliwatts.
+  /// The real power in milliwatts.
   private let truth = 1000 * SimulatedHardware.gpsAmperes * 3.3
 
   @Test func `a device whose current is measured costs what it draws, and its monitor sleeps with it`() async throws {
@@ -50,7 +50,7 @@ struct SupplyMonitorTests {
     #expect(eventually { device("meter", of: hub)?.power == .asleep && device("gps", of: hub)?.power == .off })
     #expect(device("meter", of: hub)?.wakes == 1)
     #expect(device("gps", of: hub)?.milliwatts == 0)
-    // The second visit is measured as the first was.
+    // The second visit is measured like the first.
     let again = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     #expect(
       eventually {
@@ -61,13 +61,13 @@ struct SupplyMonitorTests {
   }
 
   @Test func `what flows through one switch is shared out as the stated currents are`() async throws {
-    // Only one of the two names the monitor.
+    // Only one of the two devices names the monitor.
     let hub = try hub(
       receiver("gps", port: "simulated/gps", milliamperes: 30, "monitor: 'meter'") + ","
         + receiver("twin", port: "simulated/gps2", milliamperes: 90, "standbyMilliamperes: 10"))
     let first = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     #expect(eventually { device("gps", of: hub).map { abs($0.milliwatts / truth - 0.75) < 0.03 } ?? false })
-    // What is supplied for another one has its share too.
+    // A device that is powered for another one is charged its share too.
     #expect(eventually { device("twin", of: hub).map { abs($0.milliwatts / truth - 0.25) < 0.03 } ?? false })
     let second = try #require(hub.powerLease(of: "twin")).subscribe(as: "test", receiveValue: { _ in })
     #expect(eventually { device("gps", of: hub).map { abs($0.milliwatts / truth - 0.25) < 0.03 } ?? false })
@@ -89,14 +89,15 @@ struct SupplyMonitorTests {
     _ = await changes.first { $0.power == .tracking }
     let count = changes.values.count
     let energy = try #require(device("gps", of: hub)).measuredMilliwattHours
-    // Some twenty measurements later.
+    // About twenty measurements have passed.
     #expect(
       eventually { device("gps", of: hub).map { $0.measuredMilliwattHours > energy + truth * 0.7 / 3600 } ?? false })
     #expect(changes.values.count == count)
     subscription.cancel()
     watching.cancel()
     #expect(eventually { device("gps", of: hub)?.power == .off })
-    // What staying on takes is known of one that is off too: else nothing would be learnt of who comes then.
+    // The power while idle is also known for a device that is off. Otherwise nothing could be learned about later
+    // visits.
     let idleTimeout = try #require(device("gps", of: hub)?.idleTimeout)
     #expect(abs(1000 * idleTimeout.costs.watts / truth - 1) < 0.2, "\(idleTimeout.costs)")
     #expect(idleTimeout.decision.ground == .noHistory)
@@ -111,7 +112,8 @@ struct SupplyMonitorTests {
     let hub = Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware)
     let subscription = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     #expect(eventually { device("meter", of: hub)?.power == .failed })
-    // The monitor is wanted as soon as the line is high, and may have failed before the receiver's own thread has noted that.
+    // The monitor is started as soon as the line is high. It may have failed before the receiver's own thread has
+    // noticed the line.
     #expect(eventually { device("gps", of: hub)?.milliwatts == 165 })
     #expect(device("gps", of: hub)?.measuredMilliwattHours == 0)
     subscription.cancel()

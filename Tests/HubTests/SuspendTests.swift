@@ -8,7 +8,7 @@ import Testing
 @testable import Devices
 @testable import Hub
 
-/// The machine was suspended: its monotonic clock stood still, and nothing that was known before is of now.
+/// The machine was suspended, so its monotonic clock stood still and earlier knowledge is out of date.
 @Suite(.timeLimit(.minutes(10)))
 struct SuspendTests {
   private let clock = ManualClock()

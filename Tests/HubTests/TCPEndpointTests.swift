@@ -1,7 +1,7 @@
 import Hub
 import Testing
 
-/// Where outputs listen, and to whom.
+/// The addresses where outputs listen, and the clients they accept.
 struct TCPEndpointTests {
   @Test(arguments: [
     ("192.168.1.0/24", "192.168.1.77", true), ("192.168.1.0/24", "192.168.2.1", false),

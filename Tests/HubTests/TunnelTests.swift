@@ -7,15 +7,16 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Takes twice as long as the tunnel, as it goes in slow motion: an epoch that a thread brings late on a busy machine is off by the way that
-/// was driven meanwhile. Not among the fast tests.
+/// Everything runs in slow motion, so this takes twice as long as the tunnel. An epoch that a busy machine's thread
+/// brings late is off by the distance
+/// driven meanwhile. The test is not among the fast ones.
 @Suite(.timeLimit(.minutes(10)))
 struct TunnelTests {
   @Test func `through thirty seconds without satellites the position stays within three of its sigmas`() async throws {
     let clock = SlowClock(timesSlower: 2)
     var receiver = SimulatedReceiver.Configuration()
     receiver.satelliteTime = clock.systemTime
-    // The world is fifteen seconds old when the hub begins.
+    // The simulated world is fifteen seconds old when the hub starts.
     receiver.tunnel = SimulatedReceiver.Tunnel(period: .seconds(1000), entrance: .seconds(27), length: .seconds(30))
     let hardware = SimulatedHardware(clock: clock, receiver: receiver)
     let hub = Hub(

@@ -5,11 +5,11 @@ import Testing
 
 @testable import Hub
 
-/// The hub's knowledge of its devices' power, from one run to the next.
+/// The hub's stored knowledge of its devices' power, across runs.
 struct UsageHistoriesTests {
   private static let hour = Int64(3600) * 1_000_000_000
 
-  /// The system's clock, in the test's hand.
+  /// A system clock that the test controls.
   private final class Wall: Sendable {
     private let hours = Guarded(500_000.0)
     var usageHistories: UsageHistories { UsageHistories { [self] in Int64(hours.withLock { $0 } * Double(hour)) } }
@@ -33,7 +33,7 @@ struct UsageHistoriesTests {
     let (before, after) = (wall.usageHistories, wall.usageHistories)
     let usageHistory = before.usageHistory(of: "gps", "nmea /dev/ttyAMA0")
     fill(usageHistory)
-    // Opened before or after the file has been read.
+    // The account may be opened before or after the file has been read.
     let restored = after.usageHistory(of: "gps", "nmea /dev/ttyAMA0")
     try after.restore(before.text, file: "power.json")
     let (old, new) = (usageHistory.learned.decide(costs), restored.learned.decide(costs))
@@ -45,14 +45,14 @@ struct UsageHistoriesTests {
     #expect(
       energyByClient.clients.map(\.payer) == ["watch", "\"it's \\ mine\""]
         && abs(energyByClient.milliwattHours - 3) < 1e-4)
-    // A day later it is of the week, and after that of nothing.
+    // A day later the energy counts only for the week, and after a week no longer.
     wall.pass(30)
     #expect(
       restored.energyByClient(ofLast: 24).milliwattHours == 0
         && abs(restored.energyByClient(ofLast: 168).milliwattHours - 3) < 1e-4)
     wall.pass(168)
     #expect(restored.energyByClient(ofLast: 168).milliwattHours == 0)
-    // Written again it is the same.
+    // Writing the file again gives the same contents.
     #expect(after.text == before.text)
   }
 
@@ -63,7 +63,7 @@ struct UsageHistoriesTests {
     #expect(usageHistories.usageHistory(of: "gps", "nmea /dev/ttyAMA0").learned.gapCount == 12)
     let next = wall.usageHistories
     try next.restore(usageHistories.text, file: "power.json")
-    // A board that does not name it for a while.
+    // The next board file does not name the device for a while.
     _ = next.usageHistory(of: "imu", "mpu-6050 0x68 on /dev/i2c-1")
     let last = wall.usageHistories
     try last.restore(next.text, file: "power.json")
@@ -76,7 +76,7 @@ struct UsageHistoriesTests {
     let usageHistories = wall.usageHistories
     let usageHistory = usageHistories.usageHistory(of: "gps", "ublox /dev/ttyAMA0")
     fill(usageHistory)
-    // The first to say who it is has been there before.
+    // The first device that identifies itself has been there before.
     usageHistory.isOf("CFFB03D259")
     #expect(usageHistory.learned.restarts[.hot] != nil && !usageHistory.starts.isEmpty)
     let after = wall.usageHistories
@@ -168,13 +168,13 @@ struct UsageHistoriesTests {
   @Test func `what was drawn over hours stands in these hours, and none of it is lost when the clock is set`() {
     var energyLog = EnergyLog()
     let payers = EnergyByClient.Payers(holders: ["watch"])
-    // From half past to a quarter past, three hours on.
+    // The energy is charged from half past to a quarter past, three hours later.
     energyLog.charge(11, to: payers, over: 2.75 * 3600, until: 1003.25 * 3600)
     #expect(energyLog.hours.map(\.number) == [1000, 1001, 1002, 1003])
     for (hour, part) in zip(energyLog.hours, [2.0, 4, 4, 1]) {
       #expect(abs(hour.energyByClient.milliwattHours - part) < 1e-9)
     }
-    // Back to 1970, ahead again: the hours that are known stay.
+    // The clock goes back to 1970 and then ahead again. Recorded hours stay.
     energyLog.charge(5, to: payers, over: 60, until: 120)
     energyLog.charge(7, to: payers, over: 60, until: 1003.5 * 3600)
     #expect(abs(energyLog.hours.reduce(0) { $0 + $1.energyByClient.milliwattHours } - 23) < 1e-9)
@@ -183,10 +183,10 @@ struct UsageHistoriesTests {
 
   @Test func `what a hub that nobody looked at drew before the week is not of the week`() {
     var energyLog = EnergyLog()
-    // 300 hours at 2 mW.
+    // The energy is that of 300 hours at 2 mW.
     energyLog.charge(600, to: .standby, over: 300 * 3600, until: 1000.5 * 3600)
     #expect(abs(energyLog.energyByClient(ofLast: 24, now: 1000.5 * 3600).milliwattHours - 47) < 1e-6)
-    // 168 whole ones, and the half that is under way.
+    // There are 168 complete hours, and half of the current one.
     #expect(abs(energyLog.hours.reduce(0) { $0 + $1.energyByClient.milliwattHours } - 2 * 168.5) < 1e-6)
   }
 

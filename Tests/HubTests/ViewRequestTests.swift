@@ -3,7 +3,7 @@ import Testing
 
 @testable import Hub
 
-/// What a subscriber may ask for, and what goes together.
+/// The requests that a subscriber may make, and their combinations.
 struct ViewRequestTests {
   private static func request(_ numbers: [ViewRequest.Key: Double], parts: [String]? = nil) throws -> ViewRequest {
     var values = ViewRequest.Values()
@@ -80,7 +80,7 @@ struct ViewRequestTests {
     #expect(request.distanceMetres == 50)
     request.change(to: try Self.request([.rateHz: 1]))
     #expect(request.distanceMetres == 50)
-    // Without a position nothing would ever have moved.
+    // Without a position no motion could be detected.
     request.change(to: try Self.request([:], parts: ["attitude"]))
     #expect(request.form == .states(rateHz: 1, parts: [.attitude]))
     #expect(request.distanceMetres == nil)

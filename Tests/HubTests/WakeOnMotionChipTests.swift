@@ -8,10 +8,10 @@ import Testing
 
 @testable import Hub
 
-/// A chip that waits for motion, in a world that sets off at each point at which the edge of its line could get lost.
+/// A chip that waits for motion, while the world moves at each point where the edge of the chip's line could get lost.
 @Suite(.timeLimit(.minutes(10)))
 struct WakeOnMotionChipTests {
-  /// What is said to the chip.
+  /// A transfer to or from the chip.
   enum Step: Equatable, Sendable {
     case write(UInt8)
     case read(UInt8)
@@ -22,12 +22,12 @@ struct WakeOnMotionChipTests {
     }
   }
 
-  /// The simulated bus and line. Behind a step, once, time goes by.
+  /// The simulated bus and line. After a chosen step, time passes once.
   private final class Wire: Hardware {
     let clock: ManualClock
     let simulated: SimulatedHardware
     let pause = Guarded<(step: Step, end: MonotonicInstant)?>(nil)
-    /// Nobody hears of its edges.
+    /// Whether the edges of the line are not reported.
     let isDeaf: Bool
 
     init(_ clock: ManualClock, _ simulated: SimulatedHardware, isDeaf: Bool) {
@@ -109,12 +109,12 @@ struct WakeOnMotionChipTests {
 
     var line: SimulatedInterrupt { wire.simulated.lsm6dsoxInterrupt }
 
-    /// Has it moved for so long, behind a step.
+    /// Makes the board move for some time after a step.
     func moves(forSeconds seconds: Int64, behind step: Step) {
       wire.pause.withLock { $0 = (step, start + .seconds(7200 + seconds)) }
     }
 
-    /// Has it moved for so long.
+    /// Makes the board move for some time.
     func move(forSeconds seconds: Int64) { clock.run(until: start + .seconds(7200 + seconds)) }
 
     func wait() {
@@ -135,7 +135,7 @@ struct WakeOnMotionChipTests {
       #expect(error == 0)
     }
 
-    /// Whether it comes to have told these, while it moves on.
+    /// Whether the chip eventually reports these states while the board moves on.
     func comesToTell(_ expected: [String]) -> Bool {
       eventually {
         clock.run(until: clock.now + .milliseconds(10))
@@ -149,7 +149,8 @@ struct WakeOnMotionChipTests {
     }
   }
 
-  /// Reading what has woken it up, which takes that back; enabling its interrupts; having its line tell of them.
+  /// The steps of interest: reading the cause of a wake, which clears it; enabling the interrupts; making the line
+  /// report them.
   private static let (source, enable, tell) = (Step.read(0x1B), Step.write(0x58), Step.write(0x5E))
 
   @Test(arguments: [source, enable, tell])
@@ -176,7 +177,7 @@ struct WakeOnMotionChipTests {
     bench.end()
   }
 
-  /// As it is asked: is it still at its rate, does its line still tell, has it moved?
+  /// The steps of a check: whether the chip is at its rate, whether its line reports, and whether it has moved.
   private static let questions = [Step.read(0x10), .read(0x5E), source]
 
   @Test(arguments: questions)

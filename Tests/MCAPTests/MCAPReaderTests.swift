@@ -82,7 +82,8 @@ struct MCAPReaderTests {
     #expect(try messages(of: small, order: .file).count == 1000)
   }
 
-  /// A file that somebody made so: 100,000 chunks of the same time. Looking through all of them for each message takes many minutes.
+  /// A malicious file of 100,000 chunks with the same time. Looking through all chunks for each message would take many
+  /// minutes.
   @Test(.timeLimit(.minutes(5))) func `any number of chunks may overlap`() throws {
     var writer = try MCAPWriter(MCAPBytes(), chunkByteCount: 1)
     let channel = try writer.addChannel(topic: "/a", messageEncoding: "x")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MonotonicTime
 
-/// What the clocks tell of a machine that was suspended.
+/// The detection of suspends from the machine's clocks.
 struct SuspendTests {
   private static let second: Int64 = 1_000_000_000
 
@@ -16,7 +16,7 @@ struct SuspendTests {
   }
 
   @Test func `a thread that is held up between two readings of the clocks is no suspend`() {
-    // Held up for a second before it read CLOCK_BOOTTIME at first, and after that later.
+    // The thread was delayed by a second before its first read of CLOCK_BOOTTIME, and before a later one.
     var detector = SuspendDetector(before: 10 * Self.second, boottime: 11 * Self.second)
     #expect(detector.look(before: 20 * Self.second, boottime: 20 * Self.second, after: 20 * Self.second) == nil)
     #expect(detector.look(before: 30 * Self.second, boottime: 31 * Self.second, after: 31 * Self.second) == nil)

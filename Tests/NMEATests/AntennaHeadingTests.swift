@@ -2,11 +2,11 @@ import NMEA
 import TestSupport
 import Testing
 
-/// The headings of receivers with two antennas, in whatever way they state them; what is not valid is none.
+/// The headings of receivers with two antennas, in all the formats they use. Invalid headings are ignored.
 struct AntennaHeadingTests {
   private static let gga = nmeaLine("GPGGA,120000.00,4807.0380,N,01131.0000,E,4,12,0.7,400,M,46.9,M,,")
 
-  /// Those of all epochs, each read in a millisecond.
+  /// Returns the headings of all epochs, each read in a millisecond.
   private func headings(
     _ reads: [[UInt8]], promptness: EpochAssembler.Promptness = .certain, every interval: Int64 = 1_000_000
   ) -> [AntennaHeading?] {
@@ -31,7 +31,7 @@ struct AntennaHeadingTests {
 
   private func heading(_ lines: String...) -> AntennaHeading? { headings(lines.map { Array($0.utf8) }).last ?? nil }
 
-  /// From the documents of receivers, and from logs that users have published, with their own checksums.
+  /// The lines are from receivers' documents and from logs that users published, with their own checksums.
   @Test(
     arguments: [
       ("$GPHDT,123.456,T*32\r\n", 123.456, nil), ("$GNTHS,341.1344,A*1D\r\n", 341.1344, nil),
@@ -48,7 +48,7 @@ struct AntennaHeadingTests {
   func `a heading that is stated with an epoch is the epoch's`(_ line: String, _ degrees: Double, _ sigma: Double?)
     throws
   {
-    // Skytraq's has a time, and belongs to the solution of that.
+    // Skytraq's sentence has a time and belongs to the solution of that time.
     let found = try #require(line.hasPrefix("$PSTI") ? heading(line, skytraq) : heading(AntennaHeadingTests.gga, line))
     #expect(found.degrees == degrees && found.sigmaDegrees == sigma)
   }
@@ -68,9 +68,9 @@ struct AntennaHeadingTests {
 
   @Test(
     arguments: [
-      // Of ambiguities that are not fixed, with the checksum that it was published with.
+      // The ambiguities are not fixed. The checksum is the published one.
       "#UNIHEADINGA,93,GPS,FINE,2385,326588000,0,0,18,10;SOL_COMPUTED,NARROW_FLOAT,5.5208,219.9783,24.6813,0.0000,16.4390,35.3287,\"999\",21,9,9,5,3,00,3,13*53e4320d\r\n",
-      // A digit was lost on its way.
+      // A digit was lost in transmission.
       "#UNIHEADINGA,78,GPS,FINE,2428,116060000,0,0,18,11;SOL_COMPUTED,NARROW_INT,1.4773,179.028,-2.4202,0.0000,0.8259,1.0921,\"999\",27,21,21,15,3,01,3,f3*5d424350\r\n",
       "#UNIHEADINGA,78,GPS*5d42\r\n", "#UNIHEADINGA\r\n", "#\r\n",
     ])
@@ -91,7 +91,7 @@ struct AntennaHeadingTests {
     }
   }
 
-  /// A NAV-RELPOSNED of 64 bytes.
+  /// Makes a NAV-RELPOSNED of 64 bytes.
   private func baseline(
     flags: UInt32, degrees: Double = 271.5, accuracy: Double = 0.42, version: UInt8 = 1, second: UInt32 = 5
   ) -> [UInt8] {
@@ -112,7 +112,7 @@ struct AntennaHeadingTests {
       timeOfWeekMilliseconds: (86_400 + 43_200 + 18 + 5) * 1000, latitudeDegrees: 52, longitudeDegrees: -13, second: 5)
   }
 
-  /// gnssFixOK, diffSoln, relPosValid, carrSoln fixed, isMoving and relPosHeadingValid.
+  /// The flags gnssFixOK, diffSoln, relPosValid, carrSoln fixed, isMoving and relPosHeadingValid.
   private static let good: UInt32 = 0b1_0011_0111
 
   @Test func `the baseline of a moving base is a heading with its accuracy`() throws {
@@ -138,7 +138,7 @@ struct AntennaHeadingTests {
     }
     let hdt = Array(nmeaLine("GPHDT,123.4,T").utf8)
     #expect(headings([gga(0) + hdt, gga(1), gga(2)], every: 1_000_000_000).map { $0?.degrees } == [123.4, nil, nil])
-    // Live it is there when the sentence that ends an epoch is the heading itself.
+    // In a live stream the heading is reported even if it is the sentence that ends an epoch.
     #expect(
       headings([gga(0) + hdt, gga(1) + hdt, gga(2) + hdt], promptness: .learned, every: 1_000_000_000)
         .compactMap { $0?.degrees } == [123.4, 123.4, 123.4])

@@ -2,7 +2,7 @@ import NMEA
 import TestSupport
 import Testing
 
-/// Epochs of receivers that speak a binary protocol, alone or together with sentences.
+/// Epochs of receivers with a binary protocol, alone or together with sentences.
 struct BinaryEpochTests {
   /// The epochs of a live receiver whose reads come one after another, a millisecond apart.
   private func epochs(_ reads: [[UInt8]]) -> [GNSSFix] {
@@ -25,7 +25,7 @@ struct BinaryEpochTests {
 
   private func solution(_ second: UInt8) -> [UInt8] {
     MadeMessage.navPVT(
-      // Noon on a Monday by GPS time, which is 18 s ahead of UTC.
+      // The time is noon on a Monday in GPS time, which is 18 s ahead of UTC.
       timeOfWeekMilliseconds: (86_400 + 43_200 + 18 + UInt32(second)) * 1000,
       latitudeDegrees: 52 + Double(second) / 1e4,
       longitudeDegrees: -13.25, second: second)
@@ -122,7 +122,7 @@ struct BinaryEpochTests {
   @Test func `a solution whose coordinates are said to be invalid has no position`() throws {
     let fix = try #require(epochs([changed(solution(5), [(78, 1)])]).first)
     #expect(fix.mode == .noFix && fix.position == nil && fix.time != nil)
-    // Before protocol 15 something else stands there.
+    // Before protocol 15 these bytes have another meaning.
     let short = Array(changed(solution(5), [(78, 1)]).dropFirst(6).prefix(84))
     let old = try #require(epochs([MadeMessage.ubx(0x0107, short)]).first)
     #expect(old.mode == .threeDimensional && old.position != nil)
@@ -147,7 +147,7 @@ struct BinaryEpochTests {
     #expect((fix.time != nil) == isKnown)
   }
 
-  /// NAV-STATUS, POSLLH, DOP and TIMEUTC of a timing receiver that was surveyed in.
+  /// The messages NAV-STATUS, POSLLH, DOP and TIMEUTC of a timing receiver with a surveyed position.
   private static let surveyed = bytes(
     "b5620103100000e1f50505dd0008fc3a000078e00100683eb56201021c0000e1f505c0c2da0660e6a61cac09090078520800b80b0000a00f0000"
       + "6677b5620104120000e1f5059600820064006e0050003c0032009a36b5620121140000e1f5051400000000000000ea070601032e2837ad10"
@@ -208,7 +208,7 @@ struct BinaryEpochTests {
     _ system: UInt8, _ number: UInt8, _ extended: UInt16?, _ expected: SatelliteSystem?, _ vehicle: UInt8?
   ) {
     let time = MadeMessage.littleEndian((86_400 + 43_200 + 18 + UInt32(5)) * 1000)
-    // A GPS satellite next to it, so that the list is never empty.
+    // A GPS satellite is added so that the list is never empty.
     let entries: [UInt8] = [0, 1, 40, 30, 200, 0, 0, 0, 15, 0, 0, 0, system, number, 30, 20, 200, 0, 0, 0, 7, 0, 0, 0]
     let list = MadeMessage.ubx(0x0135, time + [1, 2, 0, 0] + entries)
     var framer = ReceiverFramer()

@@ -1,7 +1,7 @@
 import NMEA
 import Testing
 
-/// Earth-centred coordinates and those of a map are one place.
+/// The conversion between earth-centred and geographic coordinates.
 struct EarthCentredPointTests {
   @Test(arguments: [
     (52.5, 13.25, 80.0), (-34.9062, 138.6081, 25.0), (0, 0, 0), (90, 0, 100), (-89.9999, -179.9999, 5000),
@@ -12,14 +12,14 @@ struct EarthCentredPointTests {
       Coordinate(latitudeDegrees: latitude, longitudeDegrees: longitude), altitudeHAEMetres: height)
     let back = try #require(EarthCentredPoint(there.metres))
     #expect(abs(back.coordinate.latitudeDegrees - latitude) < 1e-9)
-    // At a pole every meridian is the same.
+    // At a pole any longitude is correct.
     #expect(abs(latitude) == 90 || abs(back.coordinate.longitudeDegrees - longitude) < 1e-9)
     #expect(abs(back.altitudeHAEMetres - height) < 1e-3)
   }
 
   @Test func `the local frame points where it says`() throws {
     let equator = EarthCentredPoint(Coordinate(latitudeDegrees: 0, longitudeDegrees: 90), altitudeHAEMetres: 0)
-    // There the y axis points up, the x axis west.
+    // At this point the y axis points up and the x axis west.
     #expect(distance(equator.northEastDown([0, 1, 0]), [0, 0, -1]) < 1e-12)
     #expect(distance(equator.earthCentred(northEastDown: [0, 1, 0]), [-1, 0, 0]) < 1e-12)
     #expect(EarthCentredPoint([1, 2, 3]) == nil && EarthCentredPoint([.nan, 0, 0]) == nil)

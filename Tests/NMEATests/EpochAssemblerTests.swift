@@ -20,7 +20,7 @@ struct EpochAssemblerTests {
       sentence += 1
       feed(line, &assembler) { _ in reportedAt.append(sentence) }
     }
-    // The first two when the next one begins, the others with their own third sentence.
+    // The first two are reported when the next one begins, the others with their own third sentence.
     #expect(reportedAt == [4, 7, 9, 12, 15, 18])
   }
 
@@ -62,7 +62,7 @@ struct EpochAssemblerTests {
     var assembler = EpochAssembler(promptness: .certain)
     var fixes: [GNSSFix] = []
     let epoch = EpochAssemblerTests.epochs[0]
-    // A Garmin tells of its settings.
+    // A Garmin receiver reports its settings.
     for line in epoch + ["$PGRMC,A,45.0,100,6378137.000,298.257223563,0.0,0.0,0.0,A,3,1,2,4,30"] {
       feed(line, &assembler) { fixes.append($0.fix) }
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NMEA
 
-/// Numbers with blanks, signs and missing parts, as some makers print them.
+/// Numbers with spaces, signs and missing parts, as some makers print them.
 struct FieldFormTests {
   private static let place = "4807.0380,N,01131.0000,E"
 
@@ -60,7 +60,7 @@ struct FieldFormTests {
       ("8.3e-05", 8.3e-05), ("8.3E-05", 8.3e-05), ("1.25e+01", 12.5), ("7e3", 7000), ("+2.5e1", 25), ("-2.5e1", -25),
       ("1e-30", 0), ("1e-9999", 0), ("0e0", 0), ("1.2500000000000000000000e1", 12.5), ("1e18", 1e18), ("1e308", nil),
       ("1e9999", nil), ("123456789012345678e1", nil), ("e5", nil), ("nan", nil), ("inf", nil), ("0x10", 0),
-      // No exponent, but a unit.
+      // The letter is a unit and not an exponent.
       ("1e", 1), ("1e+", 1), ("2.5E", 2.5),
     ] as [(String, Double?)])
   func `a number may have an exponent`(_ text: String, _ knots: Double?) throws {

@@ -5,7 +5,7 @@ import UBX
 
 /// Reports of receivers about their errors and about interference appear in the epochs that follow.
 struct InterferenceTests {
-  /// Of reads a second apart.
+  /// Returns the epochs of reads that are a second apart.
   private func epochs(_ reads: [[UInt8]]) -> (fixes: [GNSSFix], satellites: [[Satellite]], unknown: Int) {
     var framer = ReceiverFramer()
     var assembler = EpochAssembler(promptness: .certain)
@@ -121,7 +121,7 @@ struct InterferenceTests {
 
   @Test func `what a receiver makes of its own inertial sensors stands in the epochs, for half a minute`() {
     func fusion(_ mode: UInt8) -> [UInt8] {
-      // As a NEO-M8L says it, with six sensors that it uses.
+      // The message is from a NEO-M8L that uses six sensors.
       var payload: [UInt8] = [0, 0x90, 0x24, 0xA2, 2, 0x40, 2, 0, 0, 0, 0, 0, mode, 0, 0, 6]
       for kind: UInt8 in [0xC5, 0xCD, 0xCE, 0xD0, 0xD1, 0xD2] { payload += [kind, 7, 11, 0] }
       return MadeMessage.ubx(UBXKind.esfSTATUS, payload)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NMEA
 
-/// A live line and a recording give the same epochs with the same positions, each once, and none late by an epoch.
+/// A live line and a recording give the same epochs with the same positions, each once, and none a whole epoch late.
 struct LiveEpochTests {
   static let pairs = MadeReceiver.Kind.allCases.flatMap { first in
     MadeReceiver.Kind.allCases.filter { $0 != first }.map { [first, $0] }
@@ -40,7 +40,7 @@ struct LiveEpochTests {
     }
   }
 
-  /// - Parameter lateAtFirst: epochs that may come late, before their order is known
+  /// - Parameter lateAtFirst: how many epochs may come late, before their order is known
   private func expectTheSame(
     _ epochs: [(sentences: String, second: Double)], lateAtFirst: Int = 3, _ location: SourceLocation = #_sourceLocation
   ) {
@@ -108,7 +108,7 @@ struct LiveEpochTests {
   @Test func `a receiver that falls silent for a minute, or starts again, goes on`() {
     let before = LiveEpochTests.epochs([.gga, .rmc], rateHz: 5, count: 50)
     let after = LiveEpochTests.epochs([.gga, .rmc], rateHz: 5, count: 50, startingAt: 43270, number: 50)
-    // Cut off in the middle of a sentence.
+    // The last epoch is cut off in the middle of a sentence.
     let torn = (sentences: String(MadeReceiver.epoch([.gga], number: 99, second: 43210).dropLast(20)), second: 43210.0)
     let restarted = "$PMTK010,001*2E\r\n$GPGGA,,,,,,0,,,,,,,,*66\r\n$GPRMC,,V,,,,,,,,,,N*53\r\n"
     expectTheSame(before + after)
@@ -126,7 +126,7 @@ struct LiveEpochTests {
     let assembly = LiveAssembly(LiveEpochTests.reads(epochs))
     #expect(assembly.live == assembly.recorded)
     #expect(assembly.live.count == 200)
-    // In step, so that both have one time.
+    // Both receivers are in step, so they state the same time.
     let same = (0..<100).map { index in
       let second = 43200 + Double(index)
       return (
@@ -150,7 +150,7 @@ struct LiveEpochTests {
   }
 
   @Test func `an epoch is stamped with its first byte, however slow the line`() {
-    // 4800 baud, a byte a read: the first sentence takes 140 ms.
+    // At 4800 baud with a byte per read, the first sentence takes 140 ms.
     let epochs = LiveEpochTests.epochs([.rmc, .gga], rateHz: 1, count: 5)
     let reads = LiveEpochTests.reads(epochs, bytesPerRead: 1, nanosecondsPerByte: 2_083_333)
     let assembly = LiveAssembly(reads)
@@ -158,7 +158,7 @@ struct LiveEpochTests {
   }
 
   @Test func `the date goes on at midnight, also where it is stated only now and then`() {
-    // RMC every ten seconds, and between them times without a date.
+    // There is an RMC every ten seconds, and in between are times without a date.
     var epochs: [(sentences: String, second: Double)] = []
     for index in 0..<40 {
       let second = 86380 + Double(index)
@@ -180,7 +180,7 @@ struct LiveEpochTests {
   func `a real receiver's log gives live what it gives recorded, however it is cut`(_ log: String) throws {
     let bytes = SharedData.read(try #require(SharedData.folder) + "/nmea/\(log).log")
     for length in [1, 7, 83, 4096, bytes.count] {
-      // As fast as it can be read, and at 4800 baud without a pause longer than a read.
+      // The bytes come as fast as they can be read, and at 4800 baud without a pause longer than a read.
       for nanosecondsPerByte in length < 100 ? [Int64(0), 2_083_333] : [0] {
         var reads: [MadeReceiver.Read] = []
         for start in stride(from: 0, to: bytes.count, by: length) {

@@ -1,7 +1,7 @@
 import NMEA
 import TestSupport
 
-/// A receiver made up for a test: its output in an epoch, and how its line transports it.
+/// A synthetic receiver: its output in an epoch, and how its line delivers it.
 struct MadeReceiver {
   enum Kind: String, CaseIterable { case rmc, gga, gll, gns, vtg, gsa, gsv, zda, gst, rmb }
 
@@ -13,7 +13,7 @@ struct MadeReceiver {
 
   static let firstSecond = 12 * 3600
 
-  /// One epoch's sentences. Each has a position of its own, so that none can stand for another.
+  /// Returns the sentences of an epoch. Each has its own position, so that none can stand for another.
   static func epoch(_ kinds: [Kind], number: Int, second: Double, talker: String = "GP") -> String {
     kinds.map { sentence($0, number, second, talker) }.joined()
   }
@@ -40,7 +40,7 @@ struct MadeReceiver {
     return nmeaLine(talker + body)
   }
 
-  /// The same sentence on another day.
+  /// Returns the same sentence with another date.
   static func dated(_ sentence: String, _ date: String) -> String {
     let body = sentence.split(separator: "*")[0].dropFirst().replacing("211126", with: date)
     return nmeaLine(String(body))
@@ -57,12 +57,12 @@ struct LiveAssembly {
   }
 
   var live: [Epoch] = []
-  /// When each was reported, and when its first byte came; nanoseconds.
+  /// The times in nanoseconds at which each epoch was reported and its first byte arrived.
   var reportedAt: [Int64] = []
   var beganAt: [Int64] = []
   var recorded: [Epoch] = []
 
-  /// Reads as a receiver's reader does: a read at a time, or silence.
+  /// Reads like a receiver's reader: one read at a time, or silence.
   init(_ reads: [MadeReceiver.Read]) {
     var framer = SentenceFramer()
     var assembler = EpochAssembler(promptness: .learned)

@@ -78,7 +78,7 @@ struct SentenceFramerTests {
     var random = SeededRandom()
     var stream: [UInt8] = []
     for _ in 0..<200 {
-      // Anything but the two characters that open a sentence.
+      // The noise has any bytes except the two characters that open a sentence.
       stream += (0..<50).map { _ in UInt8.random(in: 0...255, using: &random) }.filter { $0 != 0x24 && $0 != 0x21 }
       stream += Array(SentenceFramerTests.rmc.utf8)
     }

@@ -2,7 +2,8 @@ import NMEA
 import TestSupport
 import Testing
 
-/// Satellites whose signals a receiver lists one by one (NAV-SIG), with or without the satellites themselves (NAV-SAT).
+/// Satellites with signals that a receiver lists separately (NAV-SIG), with or without a list of the satellites
+/// (NAV-SAT).
 struct SignalListTests {
   private static let timeOfWeek = MadeMessage.littleEndian(UInt32(129_623_000))
 
@@ -34,18 +35,18 @@ struct SignalListTests {
       kind, SignalListTests.timeOfWeek + [version, UInt8(entries.count), 0, 0] + entries.flatMap { $0 })
   }
 
-  /// System, number, strength, elevation, azimuth, flags.
+  /// The satellites by system, number, strength, elevation, azimuth and flags.
   private var satellites: [UInt8] {
     list(
       0x0135, version: 1,
       [
         [0, 4, 49, 47, 169, 0, 0, 0, 0x1F, 0x19, 0, 0], [2, 7, 46, 18, 186, 0, 0, 0, 0x1F, 0x19, 0, 0],
-        // In view, and not heard.
+        // The satellite is in view but not received.
         [2, 32, 0, 51, 94, 0, 0, 0, 0x20, 0x12, 0, 0],
       ])
   }
 
-  /// System, number, signal, frequency, residual, strength, quality, corrections, model, flags.
+  /// The signals by system, number, signal, frequency, residual, strength, quality, corrections, model and flags.
   private func signals(_ version: UInt8 = 0) -> [UInt8] {
     func signal(_ system: UInt8, _ number: UInt8, _ signal: UInt8, _ strength: UInt8, _ flags: UInt8) -> [UInt8] {
       [system, number, signal, 0, 0, 0, strength, 7, 0, 1, flags, 0, 0, 0, 0, 0]
@@ -53,7 +54,7 @@ struct SignalListTests {
     return list(
       0x0143, version: version,
       [
-        // Used by its range, by its Doppler alone, and not at all.
+        // The signals are used by range, used only by Doppler, and unused.
         signal(0, 4, 0, 49, 0x09), signal(0, 4, 3, 43, 0x21), signal(0, 4, 7, 38, 0x02), signal(2, 7, 0, 46, 0x29),
         signal(2, 7, 4, 35, 0x01),
       ])
@@ -85,7 +86,7 @@ struct SignalListTests {
   ]
 
   @Test func `sentences that list a satellite once for each signal, and name none, give an entry for each`() throws {
-    // As Unicore's UM980 does.
+    // The sentences are as from Unicore's UM980.
     let sentences = [
       "GPRMC,120000.00,A,5231.0000,N,01322.0000,E,1.0,45.0,211126,,,A",
       "GPGSV,2,1,05,04,47,169,49,04,47,169,43,04,47,169,38,09,62,105,45",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NMEA
 
-/// Values that no receiver can truly state are left out, in every protocol; values of real uses are not.
+/// In every protocol, values outside a receiver's possible range are left out, and real values are not.
 struct StatedRangeTests {
   private static let place = "4807.0380,N,01131.0000,E"
 
@@ -45,7 +45,7 @@ struct StatedRangeTests {
     #expect(read.fix.mode == .twoDimensional && read.fix.position != nil)
     #expect(read.fix.altitudeMSLMetres == nil && read.fix.altitudeHAEMetres == nil)
     #expect(read.refused.count == 1 && read.refused.quantities == .heights)
-    // Nor does a GSA give it a third dimension back.
+    // A GSA does not restore the third dimension either.
     let other = try self.read(gga(height), "GPGSA,A,3,01,02,03,04,,,,,,,,,1.6,0.9,1.3")
     #expect(other.fix.mode == .twoDimensional)
   }

@@ -8,7 +8,7 @@ import Testing
 struct StatusLetterTests {
   private static let place = "4807.0380,N,01131.0000,E"
 
-  /// The last epoch of some sentences; they have no checksums, because the rows are for people.
+  /// Returns the last epoch of some sentences. They have no checksums, so that the rows are easy to read.
   static func fix(_ sentences: [String], promptness: EpochAssembler.Promptness = .certain) -> GNSSFix? {
     var framer = SentenceFramer()
     var assembler = EpochAssembler(promptness: promptness)
@@ -68,7 +68,7 @@ struct StatusLetterTests {
       let fix = StatusLetterTests.fix(["GPRMC,120000.00,V,\(place),,,010626,,,N"])
       #expect(fix?.mode == .noFix && fix?.time == nil)
     }
-    // A receiver that knows the time without a fix says so in a ZDA.
+    // A receiver that knows the time without a fix states it in a ZDA.
     let fix = StatusLetterTests.fix(["GPZDA,120000.00,01,06,2026,00,00", "GPRMC,120000.00,V,,,,,,,010626,,,N"])
     #expect(fix?.mode == .noFix && fix?.time != nil)
   }
@@ -109,7 +109,7 @@ struct StatusLetterTests {
   ) {
     let gga = "GPGGA,120000.00,\(StatusLetterTests.place),\(quality),05,2.9,545.4,M,46.9,M,,"
     expect(["GPZDA,120000.00,01,06,2026,00,00", gga], mode, status)
-    // Nor does a GSA know better.
+    // A GSA does not change the mode either.
     expect([gga, "GPGSA,A,3,01,02,03,04,,,,,,,,,1.6,0.9,1.3"], mode, status)
   }
 
@@ -117,7 +117,7 @@ struct StatusLetterTests {
     let gga = "GPGGA,120000.00,\(StatusLetterTests.place),6,00,99.9,545.4,M,46.9,M,,"
     let rmc = ",\(StatusLetterTests.place),0.50,84.40,010626,,,E"
     expect([gga], .twoDimensional, .deadReckoning)
-    // An RMC with V has no time of its own, and belongs to the sentences before it.
+    // An RMC with status V has no time of its own and belongs to the sentences before it.
     #expect(StatusLetterTests.fix([gga, "GPRMC,120000.00,V\(rmc)"])?.mode == .noFix)
     expect([gga, "GPRMC,120000.00,A\(rmc)"], .threeDimensional, .deadReckoning)
     #expect(StatusLetterTests.fix([gga.replacingQuality("1")])?.mode == .noFix)
@@ -217,7 +217,7 @@ struct StatusLetterTests {
 }
 
 extension String {
-  /// The same GGA of another quality.
+  /// Returns the same GGA with another quality.
   fileprivate func replacingQuality(_ quality: String) -> String {
     var fields = split(separator: ",", omittingEmptySubsequences: false).map(String.init)
     fields[6] = quality

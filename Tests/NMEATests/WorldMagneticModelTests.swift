@@ -3,9 +3,10 @@ import Testing
 
 @testable import NMEA
 
-/// The model against another implementation of it (pygeomag 1.1.0 with its WMM_2025.COF), at places and dates drawn by chance.
+/// The model compared with another implementation (pygeomag 1.1.0 with its WMM_2025.COF) at random places and dates.
 struct WorldMagneticModelTests {
-  /// Latitude, longitude, year; variation in degrees, horizontal and downward field in microtesla.
+  /// Each row has latitude, longitude and year, then the variation in degrees and the horizontal and downward field in
+  /// microtesla.
   private static let expected: [(Double, Double, Double, Double, Double, Double)] = [
     (-20.6302, -125.6943, 2028.25, 12.979, 28.0461, -16.0572),
     (-58.7738, 12.9175, 2026.83, -29.574, 16.1125, -25.7102),
@@ -65,8 +66,9 @@ struct WorldMagneticModelTests {
     }
   }
 
-  /// Berlin, London, Reykjavik, Tromsø, Luleå, Alert, at the end of 2026; and where the short way between neighbours on a
-  /// grid leads across 180 degrees.
+  /// The places are Berlin, London, Reykjavik, Tromsø, Luleå and Alert at the end of 2026, and some where the short way
+  /// between neighbours on a
+  /// grid crosses 180 degrees.
   @Test(
     arguments: [
       (52.52, 13.40, 5.2), (51.51, -0.13, 1.2), (64.15, -21.94, -11.0), (69.65, 18.96, 11.3), (65.58, 22.15, 11.4),

@@ -20,7 +20,7 @@ struct AddedFencesTests {
     var list = FenceList()
     try list.add(Self.fence("anchor"))
     try list.add(Self.fence("yard"))
-    // Under the same name it is moved.
+    // A fence of the same name is moved.
     try list.add(Self.fence("anchor", radius: 60))
     #expect(list.all.map(\.name) == ["anchor", "yard"] && list.added[0].fence.radiusMetres == 60)
     list.ofBoard = [try Self.fence("anchor", radius: 10).settings()]
@@ -74,7 +74,7 @@ struct AddedFencesTests {
     first.fences.follow(first.hub.value, memory: nil, file: file()) { _ in }
     #expect(try first.fences.add(Self.fence("anchor")))
     #expect(first.fences.snapshots.map(\.status.name) == ["anchor"])
-    // It wakes the receiver, like any other.
+    // The added fence wakes the receiver like any other fence.
     #expect(first.hub.value.devices[0].schedules.map(\.holder) == ["fence anchor"])
     first.fences.end()
     first.shutDown()
@@ -86,7 +86,7 @@ struct AddedFencesTests {
     #expect(try second.fences.remove("anchor"))
     #expect(second.fences.snapshots.map(\.status.name) == ["yard"])
     #expect(file().fences.isEmpty)
-    // Without a file there is no more than this run.
+    // Without a file, fences last only for this run.
     second.fences.end()
     second.fences.follow(second.hub.value, memory: nil) { _ in }
     #expect(try !second.fences.add(Self.fence("quay")))

@@ -1,7 +1,7 @@
 import Hub
 import Testing
 
-/// Outputs that listen in several places.
+/// Outputs that listen at several addresses.
 struct AddressesTests {
   private func board(_ text: String) throws(BoardError) -> Board {
     try Board(json5: Array("{ name: 'x', \(text) }".utf8), file: "board")
@@ -17,7 +17,7 @@ struct AddressesTests {
     let web = try board("http: { address: ['127.0.0.1', '::1'] }")
     #expect(web.http?.address == "http://127.0.0.1:8080, http://[::1]:8080")
     #expect(web.http?.audience == "this machine")
-    // The IPv6 wildcard hears IPv4 too; two sockets could not have the port.
+    // The IPv6 wildcard also accepts IPv4. Two sockets could not share the port.
     let everywhere = try board("gpsd: { address: ['0.0.0.0', '::'], allow: ['10.0.0.0/8'] }")
     #expect(everywhere.gpsdEndpoint?.description == "[::]:2947")
     let covered = try board("gpsd: { address: ['0.0.0.0', '127.0.0.1', '::1'], allow: ['10.0.0.0/8'] }")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Outputs
 
-/// Which ports are announced by mDNS.
+/// The ports that are announced by mDNS.
 struct AnnouncementTests {
   private func board(_ text: String) throws -> Board {
     try Board(json5: Array("{ name: 'boat', \(text) }".utf8), file: "board")

@@ -12,7 +12,7 @@ import Testing
 
 /// A magnetometer's offset that is refined while the board is used.
 struct BackgroundCalibrationTests {
-  /// In place of a folder.
+  /// Replaces the folder of calibrations.
   private final class Notebook: CalibrationStore {
     let results = Recorder<MagneticOffsetRefiner.Result>()
 
@@ -48,7 +48,7 @@ struct BackgroundCalibrationTests {
     refinement.begin()
   }
 
-  /// Turns the board around, with an offset that is off by so much.
+  /// Turns the board around, with an error in its stored offset.
   private func turn(_ degrees: Range<Int>, error: SIMD3<Double>) {
     for degree in degrees {
       clock.advance(by: .milliseconds(100))
@@ -66,7 +66,7 @@ struct BackgroundCalibrationTests {
     let first = try #require(await notebook.results.first(1).first)
     #expect(first.quality < 0.5 * first.qualityBefore)
     #expect((first.offset - SIMD3(18, -24, 5)).length < 3)
-    // Later a magnet is mounted: what was refined is refined.
+    // A magnet is mounted later. The refined offset is refined again.
     turn(0..<1440, error: SIMD3(0, 6, 0))
     let second = try #require(await notebook.results.first(2).last)
     #expect(second.replaced.magnetometerOffset == first.offset)

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Outputs
 
-/// Where the base station is that corrections are made with.
+/// The position of the base station that supplies corrections.
 struct BaseStationTests {
-  /// The example of the standard (RTCM 10403): station 2003, near Washington.
+  /// The example of the standard RTCM 10403: station 2003, near Washington.
   private static let message: [UInt8] = [
     0xD3, 0x00, 0x13, 0x3E, 0xD7, 0xD3, 0x02, 0x02, 0x98, 0x0E, 0xDE, 0xEF, 0x34, 0xB4, 0xBD, 0x62, 0xAC, 0x09, 0x41,
     0x98, 0x6F, 0x33, 0x36, 0x0B, 0x98,

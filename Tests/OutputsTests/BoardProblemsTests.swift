@@ -10,7 +10,8 @@ struct BoardProblemsTests {
     try Board(json5: Array("{ name: 'x', \(sections) }".utf8), file: "board")
   }
 
-  /// One line for each device that is too much: with one for each pair, and a look at the disk for that, a long board file took
+  /// The problems have one line per conflicting device. With one line per pair, and an access to the disk for each, a
+  /// long board file took
   /// minutes.
   @Test func `each device that is in the way is named once`() throws {
     let devices = (0..<200).map { index in
@@ -41,7 +42,7 @@ struct BoardProblemsTests {
     }
     guard let fleet = board.fleet else { return }
     #expect(throws: FleetError.self) { try MQTTOptions(fleet, identifier: "x", subscriptions: []) }
-    // A user may name it on the command line.
+    // A user may name the file on the command line.
     var own = FleetSettings(broker: fleet.broker)
     (own.username, own.passwordFile) = ("a", file)
     #expect(try MQTTOptions(own, identifier: "x", subscriptions: []).passwordFile == file)

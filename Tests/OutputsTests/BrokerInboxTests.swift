@@ -9,7 +9,7 @@ struct BrokerInboxTests {
       topic: "\(number)", payload: [UInt8](repeating: 0, count: byteCount), isRetained: false, expirySeconds: nil)
   }
 
-  /// Takes all, as their topics or kinds.
+  /// Removes all messages and returns their topics or kinds.
   private func all(_ inbox: inout BrokerInbox) -> (events: [String], lostCount: Int) {
     var (events, lostCount) = ([String](), 0)
     while true {
@@ -43,7 +43,7 @@ struct BrokerInboxTests {
     let (events, lostCount) = all(&inbox)
     #expect(events == ["connected"] + (94...100).map { "\($0)" } + ["ended"])
     #expect(lostCount == 93)
-    // Room for others again.
+    // There is room for other messages again.
     inbox.add(message(101))
     #expect(all(&inbox) == (["101"], 0))
   }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Outputs
 
-/// Records between a hub and its broker's process are read as they were written, and nothing else is read.
+/// Records between a hub and its broker's process are read back as they were written, and invalid bytes are rejected.
 struct BrokerRecordsTests {
   private static let reports: [BrokerReport] = [
     .answered(.init(code: 0, words: "Success"), byteLimit: 8192),
@@ -28,7 +28,7 @@ struct BrokerRecordsTests {
     return [.connect(access), .publish(number: 1, message), .leave]
   }
 
-  /// Reads bytes in pieces.
+  /// Reads the bytes in pieces of a given size.
   private func records(_ bytes: [UInt8], by size: Int, byteLimit: Int = 1000) throws -> [[UInt8]] {
     var (records, read) = (BrokerRecords(byteLimit: byteLimit), [[UInt8]]())
     for start in stride(from: 0, to: bytes.count, by: size) {
@@ -61,7 +61,7 @@ struct BrokerRecordsTests {
       }
       #expect(throws: MalformedBrokerRecord.self) { try BrokerReport(body + [0]) }
     }
-    // A text of two bytes that is no UTF-8, more bytes than there are, and an unknown kind.
+    // The records have a text that is not UTF-8, a length beyond the end, and an unknown kind.
     for body: [UInt8] in [[8, 2, 0, 0, 0, 0xc0, 0x80], [8, 0xff, 0xff, 0xff, 0xff, 0x61], [99], [4, 1, 0, 0]] {
       #expect(throws: MalformedBrokerRecord.self) { try BrokerReport(body[...]) }
     }

@@ -46,7 +46,7 @@ struct ByteRangeTests {
       bytes += more
     }
     #expect(bytes == Array(map[5..<200_005]))
-    // An answer is not put together of two maps.
+    // An answer never combines parts of two maps.
     write(map + [1])
     #expect(throws: TileFile.Failure.self) { try tiles.bytes(from: 5..<9, tag: piece.tag) }
   }

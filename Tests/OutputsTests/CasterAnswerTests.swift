@@ -3,7 +3,7 @@ import Testing
 
 @testable import Outputs
 
-/// What casters answer is understood however it is cut.
+/// The answers of casters are parsed correctly however they are cut.
 struct CasterAnswerTests {
   private static let corrections = MadeMessage.correction(1005) + MadeMessage.correction(1077, byteCount: 300)
 
@@ -46,7 +46,7 @@ struct CasterAnswerTests {
       for size in [1, 2, 3, 16, answer.count] {
         let found = read(stride(from: 0, to: answer.count, by: size).map { answer[$0..<min($0 + size, answer.count)] })
         #expect(found.kind == .corrections && found.error == nil)
-        // An old caster's additional header lines are skipped, because they are no corrections.
+        // The additional header lines of old casters are skipped.
         #expect(found.body.suffix(Self.corrections.count).elementsEqual(Self.corrections))
       }
     }
@@ -60,7 +60,7 @@ struct CasterAnswerTests {
     for damage in ["\r\n", "xyz\r\n", "-1\r\n", "fffffffffffffffffff\r\n", ";a=b\r\n"] {
       #expect(read([head + Array(damage.utf8)]).error == .broken, "\(damage)")
     }
-    // After a chunk there is the end of its line, and nothing else.
+    // Only the end of the line may follow a chunk.
     for damage in ["1\r\nab", "1\r\na b\r\n", "1\r\na\r\r\n", "1\r\na\r2\r\n"] {
       #expect(read([head + Array(damage.utf8)]).error == .broken, "\(damage)")
     }

@@ -7,14 +7,14 @@ import Testing
 
 @testable import Outputs
 
-/// A visit at a caster, over a real connection.
+/// A visit to a caster over a real connection.
 @Suite(.timeLimit(.minutes(10)))
 struct CasterVisitTests {
   private func settings(_ caster: ScriptedCaster, mountPoint: String = "BERLIN1") -> CasterSettings {
     CasterSettings(host: "127.0.0.1", port: caster.port, mountPoint: mountPoint)
   }
 
-  /// The machine's clock, which a test may put forward.
+  /// The machine's clock, which a test may advance.
   private final class AdjustedClock: MonotonicTimeSource {
     private let ahead = Guarded(Duration.zero)
 
@@ -28,7 +28,7 @@ struct CasterVisitTests {
     }
   }
 
-  /// With more patience than a busy machine needs, except where the visit must end.
+  /// The time limit is longer than a busy machine needs, except where the visit must end.
   private func visit(
     _ settings: CasterSettings, password: String = "", answer: Duration = .seconds(600),
     silence: Duration = .seconds(600), stop: StopSignal = StopSignal(), clock: AdjustedClock = AdjustedClock(),
@@ -80,7 +80,7 @@ struct CasterVisitTests {
     #expect(requests[0].contains("\r\nHost: 127.0.0.1:\(caster.port)\r\n") && !requests[0].contains("Authorization"))
     #expect(requests[0].contains("\r\nUser-Agent: NTRIP sensorhub/1\r\n"))
     #expect(requests[1].hasPrefix("GET /BERLIN1 HTTP/1.0\r\n") && !requests[1].contains("Ntrip-Version"))
-    // me@example.org:secret
+    // The credentials are me@example.org:secret.
     #expect(requests[1].contains("\r\nAuthorization: Basic bWVAZXhhbXBsZS5vcmc6c2VjcmV0\r\n"))
   }
 
@@ -96,7 +96,7 @@ struct CasterVisitTests {
   ])
   func `a table in place of corrections is one, whatever its head says`(_ answer: String) {
     for byByte in [false, true] {
-      // It does not close the connection: the answer is over by itself.
+      // The caster does not close the connection. The answer ends by itself.
       let caster = ScriptedCaster { visit in
         if byByte { for byte in answer.utf8 { visit.send([byte]) } } else { visit.send(answer) }
       }
@@ -161,7 +161,7 @@ struct CasterVisitTests {
   @Test(arguments: [
     ("\(chunked)\r\n", "0", CasterError.broken), ("\(chunked)\r\n1;", "x", .broken),
     ("\(chunked)\r\n1\r\na", "x", .broken), ("\(chunked)\r\n1\r\na", "\r", .broken),
-    // A byte of a body in each two hundred, and none of a message.
+    // Each two hundred bytes contain one byte of a body, and none of a message.
     ("\(chunked)\r\n", "1;\(String(repeating: "x", count: 200))\r\na\r\n", .noCorrections),
     ("HTTP/1.1 200 OK\r\nX: ", "x", .noCaster("")), ("HTTP/1.1 200 OK\r\n", "X: x\r\n", .noCaster("")),
     ("ICY 200 OK\r\n", "x", .noCorrections),
@@ -169,10 +169,10 @@ struct CasterVisitTests {
     _ begun: String, _ endless: String, _ reason: CasterError
   ) {
     let caster = EndlessCaster(begun, endless)
-    // Longer than a busy machine takes, and short for a test with a caster that is never silent.
+    // The time is longer than a busy machine needs, and still short for a test with a caster that is never silent.
     #expect(visit(settings(caster.caster), silence: .seconds(60)) == reason)
     caster.waitUntilLeft()
-    // Most of its sent bytes wait in the sockets of both ends.
+    // Most of the bytes wait in the sockets of both ends.
     #expect(caster.sentByteCount < EndlessCaster.most)
   }
 
@@ -186,7 +186,7 @@ struct CasterVisitTests {
     let caster = EndlessCaster(begun, endless)
     switch visit(settings(caster.caster)) {
     case .noSuchMountPoint(_, let count): #expect(count <= 20_000)
-    // The bytes with the head are no table yet.
+    // The bytes after the header are not a complete table.
     case .broken: #expect(endless == "0")
     case let other: Issue.record("\(other)")
     }
@@ -194,12 +194,12 @@ struct CasterVisitTests {
     #expect(caster.sentByteCount < EndlessCaster.most)
   }
 
-  /// Sends something, and then one thing again and again, for as long as anything is taken.
+  /// Sends a beginning and then the same text repeatedly, for as long as the client accepts it.
   private final class EndlessCaster: Sendable {
-    /// More than a visit reads and the sockets of both ends hold.
+    /// More bytes than a visit reads and the sockets of both ends hold.
     static let most = 64 << 20
 
-    /// Of its one visit.
+    /// The progress of the visit.
     private final class Progress: Sendable {
       let sentByteCount = Guarded(0)
       let hasBeenLeft = StopSignal()
@@ -234,7 +234,7 @@ struct CasterVisitTests {
       visit.close()
     }
     let clock = MonotonicClock()
-    // Before the connection, from which the seconds count: the report of that may be late.
+    // The seconds count from before the connection, because its report may be late.
     let began = clock.now
     var lastAt: MonotonicInstant?
     var messages = 0
@@ -249,7 +249,7 @@ struct CasterVisitTests {
       })
     // Bytes beyond the limit wait, and are not lost.
     #expect(end == .closed && messages == count)
-    // However it comes in pieces, two seconds' measure and a read over each do not hold it.
+    // The limit applies to two seconds and one read more, whatever pieces the data comes in.
     #expect(flood.count > 2 * (32 + 4) * 1024)
     #expect(try #require(lastAt) - began >= .seconds(2))
   }
@@ -287,7 +287,7 @@ struct CasterVisitTests {
   @Test func `where the receiver is is told where that was asked for, once it is known, and again and again`() throws {
     let caster = ScriptedCaster { visit in
       visit.send("ICY 200 OK\r\n")
-      // One that makes corrections for a place says nothing before it knows that.
+      // A caster with corrections for a given place sends nothing before it knows the place.
       hold {
         if visit.told.contains("$GPGGA") { visit.send(MadeMessage.correction(1005)) }
         return !visit.isOpen
@@ -303,7 +303,7 @@ struct CasterVisitTests {
         asked += 1
         if let visit = caster.visits.values.first, visit.told.ranges(of: "$GPGGA").count > 2 { stop.set() }
         if asked > 6 { return "$GPGGA,\(asked)\r\n" }
-        // For longer than a silence lasts.
+        // The clock advances by more than the permitted silence.
         clock.put(forward: .seconds(200))
         return nil
       })

@@ -45,7 +45,7 @@ struct ClientNameTests {
       account(ClientPeer(host: "127.0.0.1", port: 40022).holder("gpsd")) == ["gpsd 127.0.0.1:40022", "gpsd 127.0.0.1"])
     #expect(account(ClientPeer(host: "[::1]", port: 40022).holder("web")) == ["web [::1]:40022", "web [::1]"])
     #expect(account(python.holder("gpsd").wanting([.attitude])) == ["gpsd python3[812] (attitude)", "gpsd python3"])
-    // A broker's viewers choose any name, anew with each visit.
+    // A broker's viewers choose any name, and another with each visit.
     for viewer in ["alice", "gpsd 127.0.0.1:1", "x (attitude)"] {
       let interest = try #require(ViewerRequest.read(Array("{\"rateHz\":5}".utf8), of: .state).interest)
       #expect(account(ViewerLeases.holder(viewer, interest)) == ["mqtt \(viewer) 5 Hz", "mqtt"])

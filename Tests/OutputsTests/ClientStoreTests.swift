@@ -8,7 +8,7 @@ import Testing
 
 @testable import Outputs
 
-/// A client's socket in the place of a folder.
+/// A client's socket in place of a folder.
 @Suite(.timeLimit(.minutes(10))) struct ClientStoreTests {
   /// The two ends of a socket.
   private final class Ends {
@@ -26,7 +26,7 @@ import Testing
       leave()
     }
 
-    /// Also where a program that is just being started has a copy of the descriptor until it runs.
+    /// Closes the connection, even if a program that is just being started has a copy of the descriptor.
     func leave() {
       guard client >= 0 else { return }
       shutdown(client, Int32(SHUT_RDWR))
@@ -39,7 +39,7 @@ import Testing
     try bytes.withUnsafeBufferPointer { (bytes) throws(MCAPError) in try file.append(UnsafeRawBufferPointer(bytes)) }
   }
 
-  /// More than any socket's buffer holds.
+  /// More bytes than any socket's buffer holds.
   private let large = (0..<2_000_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
 
   @Test func `a client that reads gets all of it, in order`() throws {
@@ -81,7 +81,7 @@ import Testing
     let ends = Ends()
     let file = try ClientStore(ends.hub, patience: .milliseconds(20)).create("x", limit: nil)
     #expect(throws: MCAPError.system("sending a recording", errno: ETIMEDOUT)) { try append(large, to: file) }
-    // It has some of it, and nothing can follow that.
+    // The client has received a part, so nothing else can follow.
     var byte: UInt8 = 0
     #expect(read(ends.client, &byte, 1) == 1)
     #expect(throws: MCAPError.system("sending a recording", errno: EPIPE)) { try append([1], to: file) }

@@ -6,10 +6,10 @@ import Testing
 @testable import Hub
 @testable import Outputs
 
-/// The log's repetitions about devices that do not work.
+/// The repeated log lines about devices that do not work.
 @Suite(.timeLimit(.minutes(10)))
 struct ConditionLogTests {
-  /// Keeps the written lines.
+  /// Records the written lines.
   private final class Notebook: LogDestination {
     let entries = Recorder<LogEntry>()
     func write(_ entry: LogEntry) { entries.append(entry) }

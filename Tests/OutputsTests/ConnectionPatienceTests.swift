@@ -3,7 +3,7 @@ import Testing
 
 @testable import Outputs
 
-/// For how long a connection of the web port may stand still, by a clock of the test's.
+/// How long a connection of the web port may make no progress, with the test's clock.
 struct ConnectionPatienceTests {
   private static let limits = ConnectionPatience.Limits(
     silence: .seconds(30), answer: .seconds(20), stream: .seconds(180))
@@ -30,7 +30,7 @@ struct ConnectionPatienceTests {
     patience.heard(isHead: true, isEnd: false, at: second(0))
     patience.heard(isHead: false, isEnd: true, at: second(0))
     #expect(patience.verdict(on: outgoing(0, 0), at: second(300)) == .goesOn(until: nil))
-    // All of it is written at once, and a little is taken every nineteen seconds.
+    // Everything is written at once, and the client accepts a little every nineteen seconds.
     patience.answered()
     var taken = 0
     for round in 0..<100 {
@@ -39,7 +39,7 @@ struct ConnectionPatienceTests {
       #expect(verdict == .goesOn(until: second(now + 5)))
       taken += 100
     }
-    // Once all of it is gone the silence begins.
+    // The silence begins once everything has been sent.
     let end: Int64 = 300 + 19 * 100
     #expect(patience.verdict(on: outgoing(1_000_000, 0), at: second(end)) == .goesOn(until: second(end + 30)))
     #expect(patience.verdict(on: outgoing(1_000_000, 0), at: second(end + 30)) == .isSilent)

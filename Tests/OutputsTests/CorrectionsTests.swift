@@ -11,12 +11,12 @@ import Testing
 @testable import Hub
 @testable import Outputs
 
-/// A receiver, its caster and the hub between them.
+/// A receiver, its caster, and the hub between them.
 @Suite(.timeLimit(.minutes(10)))
 struct CorrectionsTests {
   private static let epoch = MadeMessage.correction(1005) + MadeMessage.correction(1077, byteCount: 400)
 
-  /// A hub with a receiver that counts carrier phases, and the recorded reports.
+  /// A hub with a carrier-phase receiver, and the recorded reports.
   private final class Rig: Sendable {
     let hardware = SimulatedHardware()
     let receiver: CommandedReceiver
@@ -26,7 +26,7 @@ struct CorrectionsTests {
     let statuses = Recorder<DeviceStatus>()
     private let lifetime = Lifetime()
 
-    /// - Parameter silence: after which a caster that says nothing is left
+    /// - Parameter silence: how long a caster may be silent before the hub disconnects
     init(
       _ caster: ScriptedCaster, _ more: String = "", receiver settings: String = #"messages: "ubx","#,
       silence: Duration = .seconds(3600), before others: String = ""
@@ -89,7 +89,7 @@ struct CorrectionsTests {
     var looks = 0
     hold {
       looks += 1
-      // Some ten times a second: enough to arrive, without occupying the machine.
+      // This happens about ten times a second, which suffices without occupying the machine.
       guard looks % 20 == 1 else { return !visit.isOpen }
       for piece in [epoch[..<7], epoch[7..<100], epoch[100...]] {
         visit.send(Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + Array("\r\n".utf8))
@@ -107,7 +107,7 @@ struct CorrectionsTests {
     let rig = try Rig(second, before: "\"ntrip://127.0.0.1:\(first.port)/BASE\", ")
     #expect(rig.corrections?.source == "ntrip://127.0.0.1:\(first.port)/BASE")
     let (fixes, subscription) = try rig.fixes()
-    // Without a pause: nobody has asked the second one yet.
+    // There is no pause, because the second caster has not been asked yet.
     #expect(eventually { rig.corrections?.phase == .receiving }, "\(rig.status)")
     #expect(rig.corrections?.source == "ntrip://127.0.0.1:\(second.port)/BASE")
     #expect(first.visits.values.count >= 1 && second.visits.values.count == 1)
@@ -136,7 +136,7 @@ struct CorrectionsTests {
           let known = rig.host.hub.value.knownState(at: rig.host.now).fix?.value
           return known?.status == 3 && known?.correctionAgeSeconds != nil
         })
-      // The first message of an epoch is enough for it, before the second has come.
+      // The first message of an epoch suffices, before the second has come.
       #expect(
         eventually {
           rig.corrections?.messages.keys.contains(1077) == true && rig.receiver.commands.contains(.correction(1077))
@@ -219,7 +219,8 @@ struct CorrectionsTests {
       subscription.cancel()
       #expect(eventually { rig.corrections?.phase == .off && rig.status.power == .off })
     }
-    // Within a minute it does not come back at all; on a machine that has others to run this may take longer than one.
+    // The hub does not return within a minute. On a machine that also runs other programs this may take longer than one
+    // minute.
     let minutes = Int((clock.now - began).inSeconds / 60)
     #expect((1...(1 + minutes)).contains(caster.visits.values.count) && rig.log.values.isEmpty)
     await rig.end()
@@ -270,7 +271,7 @@ struct CorrectionsTests {
         rig.corrections?.source.hasSuffix(":\(second.port)/BASE") == true && rig.corrections?.phase == .receiving
       })
     #expect(eventually { first.visits.values.allSatisfy { !$0.isOpen } })
-    // The receiver itself was awake all the time.
+    // The receiver itself was awake throughout.
     #expect(rig.status.wakes == 1 && first.visits.values.count == 1)
     lease.cancel()
     await rig.end()

@@ -24,7 +24,7 @@ struct DecoderTests {
 
   @Test(.enabled(if: SharedData.isWanted, "left out by SKIP=recordings"), arguments: SharedData.binaryLogs)
   func `decodes the log of a receiver with a binary protocol as gpsd does`(_ log: String) throws {
-    // There gpsd dates a position by inertial sensors by the solution that it cut in two.
+    // In this log, gpsd dates a position by inertial sensors by the solution that it cut in two.
     let isMixedUp = log == "ublox-neo-m8l" ? "2024-01-30T15:32:00.00" : nil
     try compare(try #require(SharedData.folder) + "/ubx/\(log).log", except: isMixedUp)
   }
@@ -42,8 +42,9 @@ struct DecoderTests {
       compare("geoidSep", ours.geoidSep, reference.geoidSep, 0.06, time)
       compare("speed", ours.speed, reference.speed, 0.006, time)
       compare("track", ours.track, reference.track, 0.06, time)
-      // A receiver that does not say the variation gets it from a model. gpsd 3.22 has a table of the model of 2015, which is up to
-      // some degrees off by now; ours is that of 2025.
+      // The variation of a receiver that does not state it comes from a model. gpsd 3.22 has a table of the model of
+      // 2015, which is off by up to
+      // some degrees by now. Ours is that of 2025.
       compare("magvar", ours.magvar, reference.magvar, 5, time)
     }
   }
@@ -77,7 +78,7 @@ struct DecoderTests {
     return (output, decoder.summary)
   }
 
-  /// The last TPV with a fix of each time, or else the last, to the hundredth of a second.
+  /// Returns the last TPV with a fix for each time, or else the last one, by hundredths of a second.
   private func last(_ bytes: [UInt8]) -> [String: TPV] {
     var result: [String: TPV] = [:]
     for line in bytes.split(separator: UInt8(ascii: "\n")) where line.starts(with: #"{"class":"TPV""#.utf8) {

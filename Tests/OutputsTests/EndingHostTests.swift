@@ -6,7 +6,7 @@ import Testing
 @testable import Hub
 @testable import Outputs
 
-/// A board file that is read again while the hub ends.
+/// A reload of the board file while the hub ends.
 @Suite(.timeLimit(.minutes(10)))
 struct EndingHostTests {
   private func board(_ name: String) throws -> Board {

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Outputs
 
-/// Foreign text, written into other languages.
+/// Text from others that is written into other formats.
 struct EscapingTests {
-  /// Characters that are one with their neighbours to Swift, and two to all other programs.
+  /// Characters that Swift joins with their neighbours, unlike other programs.
   private static let sticky = ["", "\u{301}", "\u{200D}", "\u{FE0F}", "\u{20E3}"]
 
   @Test func `a page shows text, whatever stands around what has a meaning in it`() {
@@ -28,7 +28,7 @@ struct EscapingTests {
     for after in EscapingTests.sticky {
       #expect(PrometheusText.label("a\"\(after)b\\\(after)c\n\(after)d") == "a\\\"\(after)b\\\\\(after)c\\n\(after)d")
     }
-    // One to Swift, two to Prometheus.
+    // Swift treats these as one character, Prometheus as two.
     #expect(PrometheusText.label("\r\n") == "\r\\n")
     #expect(PrometheusText.help("a\\\u{301}\n") == "a\\\\\u{301}\\n")
     #expect(PrometheusText.name("badChecksum{}é") == "bad_checksum___")
@@ -76,7 +76,7 @@ struct EscapingTests {
     #expect(text.unicodeScalars.allSatisfy { !Text.isHidden($0) }, "\(text)")
     struct Named: Decodable, Equatable { var name: String }
     #expect(try JSONDecoder().decode(Named.self, from: Data(text.utf8)).name == hostile)
-    // A text by another author.
+    // The text is from another author.
     let foreign = "{\"name\":\"a\u{9b}1m\u{202e}\u{E0001}\u{7f} é 🚀\"}"
     let shown = Text.printableJSON(foreign)
     #expect(shown.unicodeScalars.allSatisfy { !Text.isHidden($0) }, "\(shown)")
@@ -128,7 +128,7 @@ struct EscapingTests {
     let folder = TemporaryFolder("pipe")
     mkfifo(folder.path + "/secret", 0o600)
     #expect(throws: SecretFile.Failure.self) { try SecretFile.read(folder.path + "/secret", orCredential: "x") }
-    // By way of the descriptors neither.
+    // A path through the descriptors does not work either.
     let detour = "/dev/fd/../../.." + folder.path + "/secret"
     #expect(throws: SecretFile.Failure.self) { try SecretFile.read(detour, orCredential: "x") }
   }
@@ -145,7 +145,7 @@ struct EscapingTests {
     #expect(ForeignProtocol.verdict(on: Array("\r\n".utf8), textBeginsWith: sentences) == .undecided)
   }
 
-  /// An Allocate request for a relay of UDP as a browser sends it first (RFC 8489, section 5; RFC 8656, section 7.1).
+  /// The first request of a browser for a UDP relay (RFC 8489, section 5; RFC 8656, section 7.1).
   static let turnRequest: [UInt8] =
     [0x00, 0x03, 0x00, 0x08, 0x21, 0x12, 0xA4, 0x42] + Array("Yk3bQzT8v0wP".utf8)
     + [0x00, 0x19, 0x00, 0x04, 0x11, 0x00, 0x00, 0x00]

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Outputs
 
-/// Admission and service of clients, at given times.
+/// The admission and service of clients at given times.
 struct FairnessTests {
   // MARK: Admission
 
@@ -76,10 +76,10 @@ struct FairnessTests {
         among: guests.flatMap { Array(repeating: .init(process: $0.process, user: $0.user), count: $0.count) }, own: 990
       )
     }
-    // One process, of any user.
+    // The clients belong to one process, of any user.
     #expect(refusal(of: (5, 0), among: (32, 5, 0)) == "32 of its process are connected, which is its share")
     #expect(refusal(of: (6, 0), among: (32, 5, 0)) == nil)
-    // One user with several processes, and several users.
+    // The clients belong to one user with several processes, or to several users.
     #expect(refusal(of: (6, 1000), among: (31, 5, 1000)) == nil)
     #expect(refusal(of: (6, 1000), among: (32, 5, 1000))?.hasPrefix("32 of its user") == true)
     #expect(refusal(of: (8, 1002), among: (30, 5, 1000), (18, 6, 1001))?.hasPrefix("48 of other users") == true)
@@ -104,7 +104,7 @@ struct FairnessTests {
     #expect(ForeignProtocol.verdict(on: Array(text.utf8)) == verdict)
   }
 
-  /// A client over a real socket, whose session keeps its bytes.
+  /// A client over a real socket, with a session that records its bytes.
   private final class Bench: StreamOutput {
     private final class Session: StreamSession {
       let received: Recorder<String>
@@ -142,7 +142,7 @@ struct FairnessTests {
     let browser = bench.client(.nmea)
     #expect(browser.proceed(now: bench.start))
     #expect(browser.deadline == bench.start + StreamClient.hearing)
-    // No sentence begins so.
+    // No sentence begins this way.
     #expect(!browser.receive(bytes("G"), now: bench.start))
     browser.end()
     #expect(bench.sessions == 0)
@@ -152,7 +152,7 @@ struct FairnessTests {
     #expect(plotter.proceed(now: bench.start + .milliseconds(250)))
     #expect(bench.sessions == 1)
     #expect(plotter.deadline == nil)
-    // One that took its time is sent away all the same.
+    // A client that sends this late is disconnected too.
     #expect(!plotter.receive(bytes("POST / HTTP/1.1\r\n"), now: bench.start + .seconds(9)))
     let talkative = bench.client(.nmea)
     #expect(talkative.receive(bytes("$GPRMC,,V\r\n"), now: bench.start) && talkative.proceed(now: bench.start))
@@ -168,7 +168,7 @@ struct FairnessTests {
     #expect(!client.receive(bytes("POST / HTTP/1.1\r\n\r\n?WATCH={\"enable\":true}\r\n"), now: bench.start))
     client.end()
     #expect(bench.received.values == ["end"])
-    // A method of the page's own, and a first line that comes in pieces or never ends.
+    // The method is the page's own, and the first line comes in pieces or never ends.
     let request = "?WATCH={\"enable\":true};"
     let inventive = bench.client(.gpsd)
     #expect(inventive.receive(bytes("FOO /\(request)"), now: bench.start) && inventive.proceed(now: bench.start))
@@ -199,7 +199,7 @@ struct FairnessTests {
     let bench = Bench()
     let client = bench.client(.gpsd)
     let requests = (0..<50).map { "?WATCH={\"enable\":\($0 % 2 == 0)};" }
-    // In pieces that are cut anywhere.
+    // The bytes come in pieces that are cut anywhere.
     var rest = bytes(requests.joined() + "?POLL;")[...]
     var now = bench.start
     while !rest.isEmpty, client.isHeard {
@@ -211,7 +211,7 @@ struct FairnessTests {
     #expect(!client.isHeard)
     for second in 1...4 {
       now = bench.start + .seconds(second)
-      // Looked at whenever it asks to be.
+      // The client is examined whenever it asks to be.
       while let deadline = client.deadline, deadline <= now { #expect(client.proceed(now: deadline)) }
       while !rest.isEmpty, client.isHeard {
         #expect(client.receive(rest.prefix(7), now: now) && client.proceed(now: now))

@@ -6,7 +6,7 @@ import Testing
 @testable import Hub
 @testable import Outputs
 
-/// Where the board was in other runs.
+/// Stored knowledge of where the board was in earlier runs.
 struct FenceMemoryTests {
   @Test func `what has not changed is not written again`() throws {
     let folder = TemporaryFolder("fence-memory")
@@ -27,7 +27,7 @@ struct FenceMemoryTests {
     }
     keep(.inside)
     #expect(eventually { memory.sides(of: [settings]) == ["anchor": .inside] })
-    // One writes at a time: whatever these do is done before the last one.
+    // Only one hub writes at a time, so all these writes happen before the last one.
     for _ in 0..<10 {
       keep(.unknown)
       keep(.inside)

@@ -13,7 +13,7 @@ struct FenceReportTests {
     Coordinate(latitudeDegrees: latitude, longitudeDegrees: longitude)
   }
 
-  /// A hundred seconds after the clock's beginning.
+  /// The text of a report a hundred seconds after the clock's start.
   private func text(_ snapshot: FenceSnapshot) -> String {
     var json = JSONWriter()
     FenceReport.write([snapshot], at: Self.at(100), to: &json)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Outputs
 
-/// The hubs at a broker that is not always there.
+/// The hubs at a broker that is sometimes absent.
 struct FleetDirectoryTests {
   private struct Nowhere: LogDestination {
     func write(_ entry: LogEntry) {}

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Outputs
 
-/// With which states the sentences of the fused state are due.
+/// The states with which sentences of the fused state are due.
 struct FusedFeedTests {
   private let host: HubHost
 
@@ -16,7 +16,7 @@ struct FusedFeedTests {
     host = HubHost(Hub(board: board, hardware: SimulatedHardware()), version: "test")
   }
 
-  /// Which of the states that come at these milliseconds are sent, where twenty a second are wanted.
+  /// Returns which of the states at these milliseconds are sent, at a rate of twenty a second.
   private func sent(_ milliseconds: [Int64]) -> [Int64] {
     let feed = FusedFeed(host: host, feed: Board.NMEAFeed(source: .fused, rateHz: 20))
     return milliseconds.filter { millisecond in
@@ -42,7 +42,7 @@ struct FusedFeedTests {
     let moments = (0...40).map { MonotonicInstant(nanoseconds: 1_000_000_000 + Int64($0) * 50_000_000) }
     var lines: [Substring] = []
     for (index, at) in moments.enumerated() {
-      // An epoch a second; the second one is read 170 ms late, and its time taken for that of then.
+      // There is one epoch a second. The second one is read 170 ms late and gets the time of the reading.
       let (second, late) = index < 24 ? (0, 0) : (1, 170)
       let time = 1_795_341_600_000_000_000 + Int64(second) * 1_000_000_000
       var state = FusedState(at: at)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Outputs
 
-/// A plotter's reading of the hub's own sentences, through the decoder that real receivers' logs prove.
+/// A plotter's view of the hub's sentences, read with the decoder that was tested on logs of real receivers.
 struct FusedSentencesTests {
   private let now = MonotonicInstant(nanoseconds: 100_000_000_000)
 
@@ -34,7 +34,7 @@ struct FusedSentencesTests {
     return state
   }
 
-  /// A receiver's list; given as its own sentences, because the decoder makes satellites only from these.
+  /// A receiver's satellite list, made from its own sentences, because the decoder creates satellites only from these.
   private func epoch(_ sentences: [String]) -> GNSSObservation {
     let position = "GNRMC,120000.00,A,3351.0,S,15112.0,E,1.0,2.0,211126,,,A"
     let (fix, sky, _, _, _) = decode(([position] + sentences).map { SentenceWriter.make($0) }.joined())
@@ -68,7 +68,7 @@ struct FusedSentencesTests {
     return (received.fix, received.attitude, received.bad)
   }
 
-  /// Five systems as a receiver on two frequencies lists them, with one satellite of unknown direction.
+  /// Five systems as listed by a dual-frequency receiver, with one satellite in an unknown direction.
   private var manySystems: GNSSObservation {
     epoch([
       "GNGSA,A,3,02,05,12,13,40,,,,,,,,1.6,0.9,1.3,1", "GNGSA,A,3,66,67,,,,,,,,,,,1.6,0.9,1.3,2",
@@ -89,7 +89,7 @@ struct FusedSentencesTests {
     #expect(output.silence(since: start) == .seconds(5))
     for _ in 0..<3 { #expect(output.silence(since: start + .seconds(10)) == .seconds(15)) }
     #expect(output.silence(since: start + .seconds(11)) == .seconds(5))
-    // It has slept since its last epoch.
+    // The receiver has slept since its last epoch.
     #expect(output.silence(since: start + .seconds(8 * 3600)) == .seconds(30))
   }
 
@@ -110,7 +110,7 @@ struct FusedSentencesTests {
     #expect(fix.hdop == 0.8)
   }
 
-  /// A receiver's checksum may be right and its numbers absurd all the same.
+  /// A receiver's checksum may be correct although its numbers are absurd.
   @Test func `a number that no field holds leaves its field empty`() throws {
     var state = fused
     state.position?.value.altitudeMSLMetres = 1e18
@@ -172,7 +172,7 @@ struct FusedSentencesTests {
 
   @Test func `the time is that of the position, not that of the fix before it`() {
     var state = fused
-    // As it is where the sentences of the fix took a third of a second to arrive.
+    // The sentences of the fix took a third of a second to arrive.
     state.fix?.at = now.advanced(by: .milliseconds(-330))
     let text = FusedSentences.make(of: state)
     #expect(text.contains("$GPRMC,221320.58,A,") && text.contains("$GPGGA,221320.58,"), "\(text)")
@@ -249,7 +249,7 @@ struct FusedSentencesTests {
     var state = fused
     state.attitude?.value.headingSigmaRadians = nil
     #expect(sentence(state) == "$PASHR,221320.25,,T,5.73,-2.86,,0.573,0.573,,1,0")
-    // Ours is told from Ashtech's others by its time.
+    // The time distinguishes this sentence from others by Ashtech.
     state.fix = nil
     #expect(sentence(state) == nil)
     state = fused
@@ -294,13 +294,13 @@ struct FusedSentencesTests {
       FusedState.Air(pressurePascals: 101_325, temperatureCelsius: -3.24, humidityPercent: 45.04), at: now,
       source: .baro)
     let lines = FusedSentences.make(of: state).split(separator: "\r\n").map { $0.dropLast(3) }
-    // In Sydney a needle points 12.6 degrees east of north: a heading of 274.1 by the map is 261.4 by the compass.
+    // In Sydney a needle points 12.6 degrees east of north, so a true heading of 274.1 is a magnetic one of 261.4.
     #expect(lines.contains("$HEHDT,274.1,T"))
     #expect(lines.contains("$HCHDG,261.3,,,12.8,E"), "\(lines)")
     #expect(lines.contains { $0.hasPrefix("$GPVTG,271.5,T,258.") })
     #expect(lines.contains { $0.hasPrefix("$GPRMC,") && $0.hasSuffix(",E,D") })
     #expect(lines.contains("$WIXDR,P,1.01325,B,Barometer,C,-3.2,C,TempAir,H,45.0,P,Humidity"), "\(lines)")
-    // Where nothing is known of north, nothing is said of it.
+    // If the direction of north is unknown, no heading is stated.
     state.attitude?.value.headingSigmaRadians = nil
     state.air = nil
     let less = FusedSentences.make(of: state)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Outputs
 
-/// Messages for cockpits, against the examples of the specification (Garmin 560-1058-00 Rev A).
+/// GDL 90 messages for cockpits, compared with the examples of the specification (Garmin 560-1058-00 Rev A).
 struct GDL90Tests {
   @Test func `the checksum is that of the specification's example`() {
     #expect(GDL90Message.checksum([0x00, 0x81, 0x41, 0xDB, 0xD0, 0x08, 0x02]) == 0x8BB3)
@@ -29,7 +29,8 @@ struct GDL90Tests {
     #expect(bytes.count == 28)
     #expect(Array(bytes[5...7]) == [0x1F, 0xEF, 0x15])
     #expect(Array(bytes[8...9]) == [0xA8, 0x89])
-    // 5000 feet, airborne with a true track; NACp 9; 123 knots, 64 feet a minute; 45 degrees; light; the call sign.
+    // The bytes state 5000 feet, airborne with a true track; NACp 9; 123 knots, 64 feet a minute; 45 degrees; light;
+    // the call sign.
     #expect(Array(bytes[11...12]) == [0x0F, 0x09])
     #expect(bytes[13] == 0x09)
     #expect(Array(bytes[14...18]) == [0x07, 0xB0, 0x01, 0x20, 0x01])
@@ -55,7 +56,7 @@ struct GDL90Tests {
         horizontalSigmaMetres: 1, verticalSigmaMetres: nil), at: state.at, source: .gps)
     #expect(GDL90Report.position(of: state).map(\.bytes[0]) == [0, 10])
     #expect(abs(GDL90Report.pressureAltitudeFeet(101_325)) < 1)
-    // 5000 feet in the standard atmosphere.
+    // The pressure is that of 5000 feet in the standard atmosphere.
     #expect(abs(GDL90Report.pressureAltitudeFeet(84_307) - 5000) < 20)
   }
 }

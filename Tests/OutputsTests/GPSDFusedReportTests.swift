@@ -9,7 +9,7 @@ import Testing
 @testable import Hub
 @testable import Outputs
 
-/// The gpsd protocol's objects of a fused state.
+/// The gpsd protocol's objects for a fused state.
 struct GPSDFusedReportTests {
   private let now = MonotonicInstant(nanoseconds: 100_000_000_000)
   private let fixUTC: Int64 = 1_795_219_200_000_000_000
@@ -100,7 +100,7 @@ struct GPSDFusedReportTests {
 
   @Test func `with a magnetometer an attitude has its field and its dip`() {
     var fused = state(.fused)
-    // Level and to the north, so that the body's axes are those of the earth.
+    // The board is level and points north, so its axes are those of the earth.
     fused.attitude?.value.quaternion = .identity
     fused.magneticField = Dated(SIMD3(30, 0, 40), at: now, source: .mag)
     let attitude = lines { GPSDReport.writeAttitude(fused, device: "imu", to: &$0) }
@@ -138,7 +138,7 @@ struct GPSDFusedReportTests {
     #expect(tpv.geoidSep == 40)
     // With magnetic north five degrees east of true north, the east lies at 85.
     #expect(tpv.magvar == 5 && tpv.magtrack == 85)
-    // By the closed formula of the ellipsoid, worked out apart from this program.
+    // The expected values were calculated independently with the closed formula of the ellipsoid.
     #expect(abs(try #require(tpv.ecefx) - 3_785_088.90) < 0.01)
     #expect(abs(try #require(tpv.ecefy) - 901_735.37) < 0.01)
     #expect(abs(try #require(tpv.ecefz) - 5_036_928.05) < 0.01)
@@ -160,11 +160,11 @@ struct GPSDFusedReportTests {
     fused.motion?.value.verticalSigmaMetresPerSecond = 0.25
     let told = try position(fused, epoch)
     #expect(told.eps == 0.98 && told.epc == 0.49)
-    // 0.98 m/s to the side at 30 m/s.
+    // The error is 0.98 m/s to the side at 30 m/s.
     #expect(abs(try #require(told.epd) - 1.871) < 0.001)
   }
 
-  /// Over many draws the share of true errors inside each estimate is 95 %, within what chance allows.
+  /// In many random draws the share of true errors inside each estimate is 95 %, within statistical limits.
   @Test(arguments: 1...5) func `95 of 100 true errors are inside epx, epy, epv, eph and sep`(_ seed: UInt64) throws {
     let tpv = try position(state(.fused))
     let (epx, epy) = (try #require(tpv.epx), try #require(tpv.epy))
@@ -183,7 +183,8 @@ struct GPSDFusedReportTests {
         inside[name, default: 0] += 1
       }
     }
-    // Four standard deviations of a count of draws that each succeed with 95 %, and half a percent for sep's formula.
+    // The limit is four standard deviations of a count of draws that each succeed with 95 %, and half a percent for
+    // sep's formula.
     let chance = 4 * (0.95 * 0.05 / Double(draws)).squareRoot()
     for name in ["epx", "epy", "epv", "eph", "sep"] {
       let share = Double(inside[name] ?? 0) / Double(draws)
@@ -196,7 +197,7 @@ struct GPSDFusedReportTests {
       "GPGSV,2,1,06,02,90,000,45,05,15,000,41,12,15,120,43,13,15,240,37",
       "GPGSV,2,2,06,18,,,,24,38,263,", used: "02,05,12,13")
     let line = try #require(lines { GPSDReport.writeSkyObject(sky, device: "tty", to: &$0) }.first)
-    // One overhead and three around the horizon: worked out by hand.
+    // One satellite is overhead and three are around the horizon. The values were calculated by hand.
     for member in [
       #""gdop":2.14"#, #""hdop":1.20"#, #""pdop":1.96"#, #""tdop":0.85"#, #""xdop":0.85"#, #""ydop":0.85"#,
       #""vdop":1.56"#,
@@ -252,7 +253,7 @@ private struct SeededNormal {
 
   init(seed: UInt64) { state = seed }
 
-  /// Uniform, above 0 and at most 1 (SplitMix64).
+  /// A uniform number above 0 and at most 1 (SplitMix64).
   private mutating func uniform() -> Double {
     state &+= 0x9E37_79B9_7F4A_7C15
     var z = state
@@ -261,6 +262,6 @@ private struct SeededNormal {
     return (Double((z ^ (z >> 31)) >> 11) + 1) / 9_007_199_254_740_992
   }
 
-  /// Standard deviation 1 (Box and Muller).
+  /// A normal number with standard deviation 1 (Box and Muller).
   mutating func next() -> Double { (-2 * log(uniform())).squareRoot() * cos(2 * .pi * uniform()) }
 }

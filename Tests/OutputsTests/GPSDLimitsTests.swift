@@ -11,7 +11,7 @@ import Testing
 
 @testable import Outputs
 
-/// The gpsd protocol's lists, against what clients have room for.
+/// The lists in the gpsd protocol, compared with the limits of clients.
 @Suite(.timeLimit(.minutes(10)))
 struct GPSDLimitsTests {
   private struct Sky: Decodable {
@@ -27,7 +27,7 @@ struct GPSDLimitsTests {
     var tpv, gst, sky: [Named]
   }
 
-  /// 256 signals, of which every fourth has a different strength, and those of GPS are used.
+  /// A log with 256 signals. Every fourth has a different strength, and those of GPS are used.
   private static var log: [UInt8] {
     var text = nmeaLine("GNRMC,120000.00,A,4807.0380,N,01131.0000,E,0.5,84.4,010626,,,A")
     text += nmeaLine("GNGSA,A,3,01,02,03,04,05,06,07,08,,,,,1.6,0.9,1.3,1")

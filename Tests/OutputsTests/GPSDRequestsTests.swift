@@ -2,7 +2,7 @@ import Testing
 
 @testable import Outputs
 
-/// What clients of the gpsd protocol send, cut into requests.
+/// The input of gpsd clients, divided into requests.
 struct GPSDRequestsTests {
   typealias Request = GPSDRequests.Request
 
@@ -57,7 +57,7 @@ struct GPSDRequestsTests {
     request.name + (request.object.map { "=" + String(decoding: $0, as: UTF8.self) } ?? "")
   }
 
-  /// What gpsd 3.22 of Debian answered to the same requests.
+  /// The expected answers are those of Debian's gpsd 3.22 to the same requests.
   @Test(arguments: [
     ("{\"enable\":1}", "\"enable\":false,\"json\":false,\"nmea\":false,\"raw\":0"),
     ("{\"raw\":true}", "\"enable\":true,\"json\":false,\"nmea\":false,\"raw\":0"),

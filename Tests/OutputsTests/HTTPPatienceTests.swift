@@ -11,7 +11,7 @@ import Testing
 
 @testable import Outputs
 
-/// Clients of a web port that take their time, over real connections.
+/// Slow clients of a web port, over real connections.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct HTTPPatienceTests {
   private static let documentByteCount = 600_000
 
@@ -60,7 +60,7 @@ import Testing
     func write(_ entry: LogEntry) {}
   }
 
-  /// A connection whose own end has small buffers: unread bytes are not sent.
+  /// A connection with small buffers at its own end, so that unread bytes are not sent.
   private final class Reader {
     private let descriptor: Int32
     private(set) var byteCount = 0
@@ -96,7 +96,7 @@ import Testing
 
     func ask(for path: String) { send("GET /\(path) HTTP/1.1\r\nHost: localhost\r\n\r\n") }
 
-    /// Waits until bytes come, and takes at most this number.
+    /// Waits for bytes and reads at most this number.
     func take(_ count: Int) {
       var bytes = [UInt8](repeating: 0, count: count)
       let received = recv(descriptor, &bytes, count, 0)
@@ -104,7 +104,7 @@ import Testing
       isOver = received <= 0
     }
 
-    /// Takes whatever there is until the other end closes.
+    /// Reads until the other end closes.
     func takeAll() { while !isOver { take(65536) } }
   }
 
@@ -119,7 +119,7 @@ import Testing
     let patience = Duration.seconds(1)
     let port = try Port(patience: .init(silence: .seconds(1), answer: .seconds(1), stream: .seconds(1)))
     let clock = MonotonicClock()
-    // A try in which this machine had others to run for half a patience says nothing.
+    // An attempt proves nothing if this machine was busy with other processes for half of the time limit.
     for _ in 1...20 {
       let began = clock.now
       let reader = Reader(port.number)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Outputs
 
-/// When people are told of trouble, and of its end.
+/// When users are notified of trouble and of its end.
 struct HookAlarmsTests {
   private static func at(_ seconds: Int64) -> MonotonicInstant {
     MonotonicInstant(nanoseconds: (1000 + seconds) * 1_000_000_000)
@@ -69,7 +69,7 @@ struct HookAlarmsTests {
     let changes = alarms.look(Self.resting(), at: Self.at(10_000)).changes
     #expect(changes == [.init(key: Self.line, trouble: nil)])
     #expect(alarms.raised == [Self.gps])
-    // A visit of a few seconds is enough, as it stays away after that.
+    // A visit of a few seconds is enough, because the trouble does not return after it.
     #expect(alarms.look(Self.working(), at: Self.at(10_001)).next == Self.at(10_031))
     _ = alarms.look(Self.resting(), at: Self.at(10_005))
     #expect(alarms.look(Self.resting(), at: Self.at(10_031)).changes == [.init(key: Self.gps, trouble: nil)])

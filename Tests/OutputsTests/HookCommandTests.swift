@@ -8,7 +8,8 @@ import Testing
 @testable import Hub
 @testable import Outputs
 
-/// Programs that hooks run. One test after the other: between its fork and its exec a program has open what another test writes.
+/// Programs that hooks run. The tests run one at a time: between its fork and its exec, a program has open files that
+/// another test writes.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct HookCommandTests {
   private let folder = TemporaryFolder("hook-command")
 

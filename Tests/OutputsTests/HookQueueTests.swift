@@ -5,7 +5,7 @@ import Testing
 
 @testable import Outputs
 
-/// What a hook has yet to deliver.
+/// The pending deliveries of a hook.
 struct HookQueueTests {
   private static let start = MonotonicInstant(nanoseconds: 1_000_000_000)
 
@@ -37,7 +37,7 @@ struct HookQueueTests {
     #expect(waits[0] <= .seconds(1) && waits.allSatisfy { $0 <= .seconds(90) } && waits[11] >= .seconds(60))
     queue.done(Self.notice(1), at: now)
     #expect(queue.next(at: now) == .deliver(Self.notice(2)))
-    // It is there, and does not take it: that takes a person.
+    // The server refuses the message, which only a person can fix.
     queue.failed(at: now, isRefusal: true)
     guard case .wait(let until) = queue.next(at: now) else {
       Issue.record("no pause after a refusal")

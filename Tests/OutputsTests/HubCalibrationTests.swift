@@ -8,10 +8,10 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Calibrations by a running hub, over its socket. The simulated board lies on a table instead of driving.
+/// Calibrations by a running hub over its socket. The simulated board lies on a table instead of driving.
 @Suite(.timeLimit(.minutes(10)))
 final class HubCalibrationTests {
-  /// In place of a folder.
+  /// Replaces the folder of calibrations.
   private final class Notebook: CalibrationStore {
     let entries = Guarded<[String]>([])
 
@@ -54,14 +54,14 @@ final class HubCalibrationTests {
     return client
   }
 
-  /// The hub's server is a task, for which a test has to leave a thread free while it waits.
+  /// Waits for a condition. The hub's server is a task, so the test must leave a thread free while it waits.
   private func soon(within limit: Duration = .seconds(90), _ condition: () -> Bool) async -> Bool {
     let deadline = MonotonicClock().now + limit
     while !condition(), MonotonicClock().now < deadline { try? await Task.sleep(for: .milliseconds(5)) }
     return condition()
   }
 
-  /// One that is under way, or refused. The hub is free again a moment after the client before has left; until then it is busy.
+  /// Starts a calibration, or returns a refused one. The hub is busy until a moment after the previous client has left.
   private func begin(_ request: String) async -> SocketClient {
     var client = ask(request)
     while await soon({ client.text.contains(#""progress":0"#) || !client.isOpen }), !client.isOpen,
@@ -82,7 +82,7 @@ final class HubCalibrationTests {
   private func isOff(_ id: String) -> Bool { hub.devices.first { $0.id == id }.map { $0.holders.isEmpty } ?? false }
 
   @Test func `the hub wakes what the calibration takes, tells how far it is, and stores the result`() async {
-    // One that does not end while the board is not turned, however long the next client takes.
+    // The calibration does not end while the board is not turned, however long the next client takes.
     let endless = ask(#"{"calibrate": "accel", "name": "test"}"#)
     #expect(await soon { endless.text.contains(#""device":"imu","progress":0"#) }, "\(endless.text)")
     #expect(await soon { !isOff("imu") })
@@ -93,17 +93,17 @@ final class HubCalibrationTests {
     endless.leave()
     let client = await begin(#"{"calibrate": "gyro", "name": "test"}"#)
     #expect(client.text.contains(#""device":"imu","progress":0"#), "\(client.text)")
-    // Ten seconds of lying still.
+    // The board has to lie still for ten seconds.
     #expect(await soon(within: .seconds(240)) { !client.isOpen }, "\(client.text)")
     #expect(client.text.contains(#""progress":1"#) && client.text.contains(#""file":"notebook""#), "\(client.text)")
     #expect(notebook.entries.withLock { $0 } == ["imu gyro"])
-    // A client that has been told of the end is not refused.
+    // A client that was told of the end is not refused.
     let next = ask(#"{"calibrate": "gyro", "name": "test"}"#)
     #expect(await soon { next.text.contains(#""progress":0"#) }, "\(next.text)")
     next.leave()
     #expect(await soon { isOff("imu") })
-    // The client pays under its name for the calibrated device, and for nothing else. (A client whose request is late
-    // for a moment is sent states until then, but has no name yet.)
+    // The client is charged under its name for the calibrated device, and for nothing else. (A client whose request is
+    // late for a moment gets states until then, but has no name yet.)
     #expect(hub.devices.first { $0.id == "gps" }?.energyByClient.contains { $0.payer == "test" } == false)
     #expect(hub.devices.first { $0.id == "imu" }?.energyByClient.contains { $0.payer == "test" } == true)
     await stop()

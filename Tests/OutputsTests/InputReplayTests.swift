@@ -12,7 +12,7 @@ import Testing
 @testable import Outputs
 @testable import Recording
 
-/// The recorded inputs of the fusion give the same states again, however the devices' threads interleaved.
+/// The fusion's recorded inputs reproduce the same states, however the devices' threads interleaved.
 struct InputReplayTests {
   private static let gps = "gps: { driver: 'nmea', port: 'nowhere' }"
   private static let others = """
@@ -53,7 +53,8 @@ struct InputReplayTests {
     expectReplayed(live, times: 20)
   }
 
-  /// `SENSORHUB_REPLAYS=20` replays it that often. `Benchmarks/recorder SENSORHUB replays` does the same with the program, in
+  /// The variable `SENSORHUB_REPLAYS=20` sets the number of replays. `Benchmarks/recorder SENSORHUB replays` does the
+  /// same with the program, in
   /// real time.
   @Test func `ten minutes with clients that come and go and two reloads are replayed to the byte`() async throws {
     let boards = [
@@ -63,7 +64,7 @@ struct InputReplayTests {
     let live = LiveFusion(boards[0], sampleRates: .ofMinutes)
     for tick in 0..<6000 {
       await live.pass(tick) {
-        // They come at many phases of the devices' measurements, and now and then no client is there.
+        // Clients connect at many phases of the devices' measurements, and sometimes there is none.
         switch tick % 670 {
         case 20, 340: live.come(1)
         case 240, 600: live.leave(1)
@@ -81,11 +82,11 @@ struct InputReplayTests {
     expectReplayed(live, times: getenv("SENSORHUB_REPLAYS").flatMap { Int(String(cString: $0)) } ?? 2)
   }
 
-  /// Replays what was recorded, and finds each state that the client received in each of the replays.
+  /// Replays the recording, and finds each state that the client received in each of the replays.
   private func expectReplayed(_ live: LiveFusion, times count: Int) {
     let (states, messages) = (live.states.values, live.recorded)
     #expect(states.contains { $0.contains("\"position\"") && $0.contains("\"attitude\"") })
-    // In the order of their instants, as a file has them; no two have the same.
+    // The inputs are in the order of their instants, as in a file, and no two have the same instant.
     for part in messages { #expect(zip(part.inputs, part.inputs.dropFirst()).allSatisfy { $0.at < $1.at }) }
     let first = replay(messages)
     let places = Dictionary(first.enumerated().map { ($1, $0) }, uniquingKeysWith: { one, _ in one })
@@ -96,7 +97,7 @@ struct InputReplayTests {
     #expect(equalCount == count, "\(equalCount) of \(count)")
   }
 
-  /// Returns the states of a hub that the inputs are played to, as its socket sends them.
+  /// Plays the inputs to a hub and returns its states as its socket sends them.
   private func replay(_ parts: [LiveFusion.Part]) -> [String] {
     let messages = parts.flatMap { part in
       var all = part.inputs.map { $0.message(on: part.board) }
@@ -153,18 +154,18 @@ struct InputReplayTests {
   }
 }
 
-/// A hub whose devices all measure at the same instants, on threads of their own, and its recording.
+/// A hub whose devices all measure at the same instants on their own threads, and its recording.
 private final class LiveFusion: Sendable {
   struct Input: Sendable {
     var input: FusionInput
     var at: MonotonicInstant
   }
 
-  /// At which rates the devices measure.
+  /// The rates at which the devices measure.
   struct SampleRates: Sendable {
-    /// Between two ticks; the IMU has measured five samples in each.
+    /// The time between two ticks. The IMU measures five samples in each.
     var interval: Duration
-    /// Every so many ticks each of them measures.
+    /// The number of ticks between two measurements of the magnetometer.
     var magnetometer = 1
     var barometer = 1
     var supplyMonitor = 1
@@ -219,9 +220,9 @@ private final class LiveFusion: Sendable {
 
   private func append(_ input: Input) { parts.withLock { $0[$0.count - 1].inputs.append(input) } }
 
-  /// Puts another board into service.
+  /// Replaces the board in service.
   func serve(_ board: Board) {
-    // A recorder moves over before any client does.
+    // A recorder moves to the new hub before any client does.
     let move = host.hub.subscribe(as: "test", receiveValue: { [self] hub in if hub.board == board { record(hub) } })
     host.serveReplay(on: board)
     move.cancel()
@@ -243,7 +244,7 @@ private final class LiveFusion: Sendable {
     recording.withLock { $0 }?.end()
   }
 
-  /// An interval, at whose end all that are due measure at once while something else happens.
+  /// Passes an interval. At its end all due devices measure at once while something else happens.
   func pass(_ tick: Int, while happens: @escaping @Sendable () -> Void) async {
     clock.advance(by: sampleRates.interval)
     let now = clock.now
@@ -291,7 +292,7 @@ private final class LiveFusion: Sendable {
     return batch
   }
 
-  /// An epoch of up to 16 minutes after noon.
+  /// The sentences of an epoch up to 16 minutes after noon.
   private static func sentences(_ second: Int) -> String {
     func digits(_ number: Int, _ count: Int) -> String {
       let text = "\(number)"
@@ -309,7 +310,7 @@ private final class LiveFusion: Sendable {
   }
 }
 
-/// Keeps the inputs.
+/// Records the inputs.
 private struct PartRecorder: HubRecorder {
   let append: @Sendable (LiveFusion.Input) -> Void
 
@@ -321,7 +322,7 @@ private struct PartRecorder: HubRecorder {
 }
 
 extension LiveFusion.Input {
-  /// As it is read from a recording.
+  /// Returns the message as it is read from a recording.
   func message(on board: Board) -> ReplayedMessage {
     let names = DeviceNames(board.devices.map(\.id))
     var (place, content): (Int?, ReplayedMessage.Content)

@@ -36,7 +36,8 @@ struct JSONWriterTests {
   }
 
   @Test func `a number that is written exactly is read back bit for bit`() throws {
-    // Steps of converters, as multiples and as parts, which are seldom the nearest to what their nine decimals say.
+    // The values are converter steps, as multiples and as fractions, which are rarely the nearest number to their nine
+    // decimals.
     let steps = (-2000...2000).map(Double.init)
     try expectExact(
       steps.flatMap { [$0 * 0.000_002_5, $0 * 0.001_25] } + [.leastNonzeroMagnitude, .greatestFiniteMagnitude, 1e16])

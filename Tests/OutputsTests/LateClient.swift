@@ -25,7 +25,7 @@ final class LateClient {
     Array(text.utf8).withUnsafeBufferPointer(session.receive)
   }
 
-  /// All that has been sent until now.
+  /// All bytes that have been received until now.
   private var received: [UInt8] = []
 
   var lines: [String] {
@@ -36,14 +36,14 @@ final class LateClient {
     return String(decoding: received, as: UTF8.self).split(whereSeparator: \.isNewline).map(String.init)
   }
 
-  /// The seconds of a clock or a duration in a line, `nil` without one.
+  /// Returns the seconds of a clock or duration in a line, or `nil` if it has none.
   ///
   /// - Parameter count: the number of characters after `key` in which they end
   static func seconds(_ line: String, behind key: String, _ count: Int) -> Int? {
     number(line, behind: key, count).map { Int($0.rounded()) % 100 }
   }
 
-  /// The seconds of a minute or a clock in a line, with their decimals.
+  /// Returns the seconds of a minute or a clock in a line, with decimals.
   static func number(_ line: String, behind key: String, _ count: Int) -> Double? {
     guard let range = line.firstRange(of: key) else { return nil }
     let text = line[range.upperBound...].prefix(count)

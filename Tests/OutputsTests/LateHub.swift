@@ -8,11 +8,11 @@ import Testing
 @testable import Hub
 @testable import Outputs
 
-/// A hub with one state that is delayed on its way while another is made: on a busy machine any thread may be.
+/// A hub with one state that is delayed while another one is made, as any thread of a busy machine may be.
 final class LateHub: Sendable {
-  /// A subscriber that is notified before the client, and takes its time.
+  /// A subscriber that is notified before the client and takes a while.
   private struct Hold {
-    /// How many times a second it is told; `nil` for of each state.
+    /// How many states a second the subscriber gets; `nil` for all.
     var rateHz: Double?
     var isLong = false
     var isUnderWay = false
@@ -27,7 +27,7 @@ final class LateHub: Sendable {
   private let hold = Guarded(Hold())
   private let lifetime = Lifetime()
 
-  /// By the receiver's time twelve o'clock and as many seconds.
+  /// The instant that many seconds after noon by the receiver's time.
   static func instant(_ seconds: Double) -> MonotonicInstant {
     MonotonicInstant(nanoseconds: 20_000_000_000 + Int64(seconds * 1e9))
   }
@@ -67,7 +67,7 @@ final class LateHub: Sendable {
     if isLong { TestSupport.hold(until: { !hold.withLock { $0.isLong } }) }
   }
 
-  /// An epoch of the receiver's.
+  /// Reports an epoch of the receiver.
   func report(_ second: Int) {
     let instant = LateHub.instant(second)
     clock.run(until: instant)
@@ -90,8 +90,9 @@ final class LateHub: Sendable {
   /// The subscriber that keeps the supply monitor awake.
   var supplyHolders: [String] { hub.devices.first { $0.id == "meter" }?.holders ?? [] }
 
-  /// While a client subscribes to the states, one comes about that is held up before it reaches the client, and another one that
-  /// is not, of the eighth second.
+  /// While a client subscribes to the states, makes a state that is delayed before it reaches the client, and another
+  /// one that
+  /// is not, in the eighth second.
   func overtake(duringWhat subscribe: () -> Void) {
     let present = hub.fused.activity.value.subscriberCount
     let watch = hub.fused.activity.subscribe(
@@ -110,7 +111,7 @@ final class LateHub: Sendable {
     }
     guard isFirst else { return }
     if isPaced {
-      // This one waits for its time.
+      // This state waits until it is due.
       clock.run(until: LateHub.instant(7.5))
       measure(100_000)
     } else {
@@ -125,7 +126,7 @@ final class LateHub: Sendable {
     TestSupport.hold(until: { hold.withLock { $0.isUnderWay } })
     guard isPaced else { return report(8) }
     measure(100_001)
-    // Before the client leaves its previous stream.
+    // The client has not left its previous stream yet.
     hold.withLock { $0.isLong = false }
     TestSupport.hold(until: { hold.withLock { $0.isOver } })
   }

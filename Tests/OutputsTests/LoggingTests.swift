@@ -8,11 +8,11 @@ import Testing
 @testable import Hub
 @testable import Outputs
 
-/// The log, for those who write to it and for those who read it.
+/// The log, for its writers and its readers.
 @Suite(.timeLimit(.minutes(10))) struct LoggingTests {
-  /// A pipe of 4 KiB, the end for the log blocking as a terminal's is.
+  /// A pipe of 4 KiB. Its end for the log blocks like a terminal.
   private final class Pipe {
-    /// `F_SETPIPE_SZ`, which the overlay leaves out.
+    /// The constant `F_SETPIPE_SZ`, which Swift's overlay does not have.
     private static let setSize: Int32 = 1031
 
     let writing: Int32
@@ -27,11 +27,12 @@ import Testing
     }
 
     deinit {
-      // A waiting writer finds no reader any more. The writing end stays, because its thread may still use the number.
+      // A waiting writer finds no reader any more. The writing end stays open, because its thread may still use the
+      // descriptor.
       close(reading)
     }
 
-    /// The present contents.
+    /// Returns the pipe's present contents.
     func read() -> String {
       var bytes: [UInt8] = []
       var chunk = [UInt8](repeating: 0, count: 65536)
@@ -40,7 +41,7 @@ import Testing
     }
   }
 
-  /// Keeps the written lines.
+  /// Records the written lines.
   private final class Notebook: LogDestination {
     let entries = Recorder<LogEntry>()
     func write(_ entry: LogEntry) { entries.append(entry) }
@@ -66,7 +67,7 @@ import Testing
     let lost = lines.compactMap { line in
       line.contains("are missing here") ? Int(line.split(separator: " ")[2]) : nil
     }
-    // The order is kept, the newest are there, and the count is right.
+    // The order is kept, the newest lines are there, and the count is correct.
     #expect(written == written.sorted())
     #expect(written.last == 9999)
     #expect(written.count + lost.reduce(0, +) == 10_000, "\(written.count) written, \(lost) lost")
@@ -124,11 +125,11 @@ import Testing
     log.receive(status(.acquiring, "no fix from it yet"))
     let first = Duration.milliseconds(960)
     log.receive(status(.tracking, "it measures", since: 0.96, timeToFirstFix: first))
-    // A tunnel.
+    // The receiver is in a tunnel.
     log.receive(status(.acquiring, "no fix from it any more", since: 40, timeToFirstFix: first))
     log.receive(status(.tracking, "it measures", since: 71, timeToFirstFix: first))
     log.receive(status(.off, "watch left", since: 80, timeToFirstFix: first))
-    // Its next start has a time of its own.
+    // The next start has its own time.
     log.receive(status(.acquiring, "no fix from it yet", since: 90, wakes: 2, timeToFirstFix: first))
     log.receive(status(.tracking, "it measures", since: 92, wakes: 2, timeToFirstFix: .seconds(2)))
     #expect(sink.flush(within: .seconds(90)))
@@ -172,9 +173,9 @@ import Testing
     log.receive(status(.off, "no subscriber came back"))
     clock.advance(by: DeviceLog.window)
     _ = sink.flush(within: .seconds(90))
-    // 100, of which 12 were written, and two more since.
+    // There were 100 lines, of which 12 were written, and two more since.
     #expect(notebook.entries.values.last?.message == "gps: 90 more within 10 s, now off (no subscriber came back)")
-    // From here on as before.
+    // From here on everything is as before.
     log.receive(status(.settling, "gpsd 1 subscribed"))
     _ = sink.flush(within: .seconds(90))
     #expect(notebook.entries.values.last?.message == "gps: settling (gpsd 1 subscribed)")
@@ -201,7 +202,7 @@ import Testing
     #expect(
       notebook.entries.values.last?.message
         == "gps: 53 more remarks within 60 s, now it reports jamming, and still has a fix")
-    // From here on as before.
+    // From here on everything is as before.
     log.receive(status(.tracking, "it measures"))
     _ = sink.flush(within: .seconds(90))
     #expect(notebook.entries.values.last?.message == "gps: over: it reports jamming, and still has a fix")

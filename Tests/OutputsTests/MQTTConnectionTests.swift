@@ -3,7 +3,7 @@ import Testing
 
 @testable import Outputs
 
-/// Which clients of a broker that is lost are in a hurry to be back.
+/// Which clients of a lost broker reconnect quickly.
 struct MQTTConnectionTests {
   private let connection: MQTTConnection
 
@@ -27,7 +27,7 @@ struct MQTTConnectionTests {
     #expect(connection.isAwaited)
     _ = connection.nextMessage()
     #expect(!connection.isAwaited)
-    // The messages on their way when the connection was lost.
+    // These messages were in transit when the connection was lost.
     connection.putBack([Outbox.Message(topic: "sensorhub/boat/state", payload: [2])])
     #expect(connection.isAwaited)
   }

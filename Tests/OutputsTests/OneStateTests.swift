@@ -7,7 +7,7 @@ import Testing
 
 @testable import Outputs
 
-/// One state that may be of some age, asked for at a broker.
+/// A request at a broker for one state, which may have some age.
 @Suite(.timeLimit(.minutes(10)))
 struct OneStateTests {
   private let sent = Recorder<FusedState>()
@@ -40,7 +40,7 @@ struct OneStateTests {
     #expect(woken.reduce(0, +) == 1 && sent.values.first?.attitude != nil)
     say(hour, "tablet")
     #expect(sent.values.count == 2 && sent.values.last?.attitude != nil)
-    // What the broker says once more after a connection asks for nothing new; what a viewer says once more does.
+    // What the broker repeats after a connection is no new request, but what a viewer repeats is.
     say(hour, "tablet", again: true)
     #expect(sent.values.count == 2)
     say(hour, "tablet")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Outputs
 
-/// The messages that wait for an absent broker.
+/// Messages that wait for an absent broker.
 struct OutboxTests {
   private func value(_ number: Int, of topic: String = "state") -> Outbox.Message {
     Outbox.Message(topic: topic, payload: Array("\(number)".utf8))
@@ -35,7 +35,7 @@ struct OutboxTests {
     outbox.add(retained("status", "online"))
     #expect(outbox.lostCount == 20)
     #expect(all(&outbox) == ["status online"] + (120..<130).map { "state \($0)" })
-    // Sent messages have made room again.
+    // The sent messages have made room again.
     for number in 200..<210 { outbox.add(value(number)) }
     #expect(outbox.lostCount == 20)
   }
@@ -63,7 +63,7 @@ struct OutboxTests {
     outbox.putBack(underway)
     outbox.restart()
     #expect(all(&outbox) == ["interest ", "last b", "state 1", "state 2", "state 3", "state 4"])
-    // A newer message in the place of a returned one stays.
+    // A newer message that replaced a returned one stays.
     outbox.add(retained("interest", ""))
     let cleared = outbox.next()
     outbox.add(retained("interest", "c"))

@@ -10,7 +10,7 @@ import Testing
 
 @testable import Outputs
 
-/// A state that was on its way when a client was sent a newer one does not follow that.
+/// A delayed state does not reach a client after a newer one.
 struct OvertakenTests {
   private let late: LateHub
 
@@ -22,7 +22,7 @@ struct OvertakenTests {
     late.begin(rateHz: nil)
     late.overtake(duringWhat: { client.say(#"?WATCH={"enable":true,"json":true};"#, to: session) })
     late.report(9)
-    // As of the greeting, and of the states after it. Without a position there is none.
+    // The times are those of the greeting and the states after it. Without a position there is none.
     let times = client.lines.filter { $0.contains("\"class\":\"TPV\"") }.compactMap {
       LateClient.seconds($0, behind: "\"time\":\"", 23)
     }
@@ -47,7 +47,7 @@ struct OvertakenTests {
     late.begin(rateHz: 1)
     let session = try #require(StateOutput(host: late.host).serve(client.connection))
     client.say(#"{"rateHz": 1, "parts": ["position", "pressure"]}"# + "\n", to: session)
-    // A client that sends no request for a moment gets everything: that is over by now, or without effect.
+    // A client that sends no request for a moment gets everything. By now that has ended or had no effect.
     #expect(eventually { late.supplyHolders.isEmpty })
     late.report(7)
     late.overtake(duringWhat: {
@@ -55,7 +55,7 @@ struct OvertakenTests {
     })
     late.report(9)
     let times = client.lines.compactMap { LateClient.number($0, behind: "\"monotonic\":", 9) }
-    // The first is the one that there was before the client came.
+    // The first state existed before the client came.
     #expect(times == [25, 27, 27.5, 28, 29], "\(client.lines)")
     session.end()
   }

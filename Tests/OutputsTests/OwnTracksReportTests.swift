@@ -5,7 +5,7 @@ import Testing
 
 @testable import Outputs
 
-/// What OwnTracks' programs get of a position, and when it was.
+/// The position that OwnTracks programs receive, and its time.
 struct OwnTracksReportTests {
   private struct Location: Decodable, Equatable {
     var _type: String
@@ -18,7 +18,7 @@ struct OwnTracksReportTests {
 
   private static let utc: Int64 = 1_700_000_000_250_000_000
 
-  /// A position that was measured two seconds before the state.
+  /// A state whose position was measured two seconds earlier.
   private func state(utcNanoseconds: Int64? = OwnTracksReportTests.utc) -> FusedState {
     let now = MonotonicInstant(nanoseconds: 100_000_000_000)
     let then = now + .seconds(-2)

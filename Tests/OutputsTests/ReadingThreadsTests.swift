@@ -6,7 +6,7 @@ import Testing
 
 @testable import Outputs
 
-/// Work that waits for a disk, on threads of its own.
+/// Work that waits for a disk, on its own threads.
 @Suite(.timeLimit(.minutes(10))) struct ReadingThreadsTests {
   private let threads = ReadingThreads()
 
@@ -49,7 +49,7 @@ import Testing
           }
         }
       }
-      // Two are at it, and 32 wait; or fewer, where none had been taken up yet when the others came.
+      // Two jobs run and 32 wait, or fewer if no job had been started when the others came.
       await refusals.first(66)
       #expect(jobs.begun.values.count <= 2)
       jobs.end()
@@ -66,12 +66,12 @@ import Testing
         (try? Files.bytes(of: "/proc/self/task/\(task)/comm")).map { String(decoding: $0.dropLast(), as: UTF8.self) }
       }
     }
-    // Other tests may have some of that name, for a moment.
+    // Other tests may have a thread of this name for a moment.
     #expect(eventually { !names().contains("history") })
   }
 }
 
-/// A reading page by page.
+/// Reading in pages.
 @Suite(.timeLimit(.minutes(10))) struct PagedReadingTests {
   private enum Fault: Error { case broken }
 

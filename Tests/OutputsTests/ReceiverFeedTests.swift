@@ -14,7 +14,7 @@ import Testing
 struct ReceiverFeedTests {
   private let now = MonotonicInstant(nanoseconds: 100_000_000_000)
 
-  /// The epoch that some messages or sentences make.
+  /// Returns the epoch that some messages or sentences form.
   private func epoch(of bytes: [UInt8]) throws -> GNSSObservation {
     var decoder = ReceiverDecoder()
     var last: GNSSObservation?
@@ -78,7 +78,7 @@ struct ReceiverFeedTests {
       _ = feed.bytes(of: received(solution, isBinary: true))
       #expect(feed.bytes(of: .epoch(epoch)).isEmpty)
     }
-    // Told to stop that, it leaves no gap of more than two epochs.
+    // When this output is ended, it leaves no gap of more than two epochs.
     let made = (0..<3).map { _ in !feed.bytes(of: .epoch(epoch)).isEmpty }
     #expect(made == [false, true, true])
   }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Outputs
 
-/// The receivers' knowledge, from a damaged file.
+/// Receivers' knowledge from a damaged file.
 struct ReceiverKnowledgeFileTests {
   private static func entry(
     savedAt: String = "1780000000000000000", latitude: String = "54.1", longitude: String = "10.2",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Outputs
 
-/// When a broker that is away is tried again.
+/// When an absent broker is tried again.
 struct ReconnectBackoffTests {
   @Test func `ever later, and no oftener than once a minute after ten minutes`() {
     var random = SeededRandom(seed: 7)
@@ -29,7 +29,7 @@ struct ReconnectBackoffTests {
       var backoff = ReconnectBackoff(using: SeededRandom(seed: random.next()))
       return backoff.next().components.attoseconds / 10_000_000_000_000_000
     }
-    // In no hundredth of a second a tenth of them.
+    // No hundredth of a second has a tenth of the tries.
     #expect(Dictionary(grouping: waits, by: { $0 }).values.allSatisfy { $0.count < 100 })
   }
 

@@ -17,7 +17,7 @@ struct RecordRequestTests {
     #expect(request?.name == "logger" && request?.syncInterval == .milliseconds(500))
     #expect(request?.demand == .parts([.attitude, .rates]))
     #expect(read(#"{"wakes": false}"#)?.demand == .nothing)
-    // Who wakes nothing wakes no part either.
+    // A request that wakes nothing wakes no part either.
     #expect(read(#"{"wakes": false, "parts": ["attitude"]}"#)?.demand == .nothing)
   }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Outputs
 
-/// The log's lines about the recorder.
+/// The log lines about the recorder.
 struct RecorderEventTextTests {
   private func line(_ error: MCAPError) -> String { RecorderEvent.failed(error).line("/disk/recordings").text }
 

@@ -7,7 +7,7 @@ import Testing
 @testable import Hub
 @testable import Outputs
 
-/// The totals of a device do not fall with a reload of the board file.
+/// The totals of a device do not decrease with a reload of the board file.
 @Suite(.timeLimit(.minutes(10)))
 struct ReloadedTotalsTests {
   private let terminal = PseudoTerminal()
@@ -33,7 +33,8 @@ struct ReloadedTotalsTests {
       #expect(try eventually { try status().power == .acquiring })
       terminal.write(nmeaLine("GPRMC,120000.00,V,,,,,,,211126,,,N"))
       #expect(try eventually { try sentences(status()) == before + 1 })
-      // Less than after which one that says nothing is given up: its reader may look at the clock before the lease ends.
+      // The time is less than that after which a silent receiver is given up, because its reader may check the clock
+      // before the lease ends.
       clock.advance(by: .seconds(8))
       drawn += 360.0 * 8 / 3600
       lease.cancel()
@@ -43,7 +44,7 @@ struct ReloadedTotalsTests {
     try visit()
     for speed in [19_200, nil, 19_200, 38_400] as [Int?] {
       let before = host.hub.value.devices.first
-      // The old one is not in its idle timeout any more.
+      // The old device is no longer idle with its power on.
       #expect(await host.serve(try board(speed: speed)) == [])
       guard speed != nil else {
         #expect(host.hub.value.devices.isEmpty)

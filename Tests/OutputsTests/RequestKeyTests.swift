@@ -3,7 +3,7 @@ import Testing
 
 @testable import Outputs
 
-/// A key that a request cannot have is named, with the one that it was meant for.
+/// The error for an unknown key of a request suggests the intended key.
 struct RequestKeyTests {
   private func line(_ text: String) -> StateRequests.Line? {
     var requests = StateRequests()

@@ -3,11 +3,11 @@ import Testing
 
 @testable import Outputs
 
-/// A broker's messages are played with their times, in milliseconds after it was reached.
+/// A broker's messages at given times, in milliseconds after the connection.
 struct RetainedWaitTests {
   private enum Said { case answer, message, lost }
 
-  /// Waits as a command does, and returns how many messages it had and when it ended, in milliseconds.
+  /// Waits like a command; returns the number of messages and the end of the wait in milliseconds.
   private func wait(_ said: [(at: Int64, Said)]) throws -> (messages: Int, end: Int64) {
     let start = MonotonicInstant(nanoseconds: 1_000_000_000)
     var (now, messages, hasSubscribed) = (start, 0, false)
@@ -44,7 +44,7 @@ struct RetainedWaitTests {
   @Test func `a broker that has retained nothing has said so in a second`() throws {
     let (messages, end) = try wait([(40, .answer)])
     #expect(messages == 0)
-    // The answer came while the first half second was waited for, which then says nothing.
+    // The answer came during the first half second of waiting, so that half second proves nothing.
     #expect(end == 1000)
   }
 

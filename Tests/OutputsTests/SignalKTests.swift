@@ -7,7 +7,7 @@ import Testing
 
 @testable import Outputs
 
-/// Signal K's messages and subscriptions, by its specification.
+/// Signal K's messages and subscriptions, tested against its specification.
 struct SignalKTests {
   private let now = MonotonicInstant(nanoseconds: 100_000_000_000)
 
@@ -101,7 +101,7 @@ struct SignalKTests {
     #expect(subscriptions.parts == [.attitude] && subscriptions.rateHz == 10)
     #expect(add("environment.outside.pressure") == [.pressure])
     #expect(subscriptions.parts == [.attitude, .pressure] && subscriptions.rateHz == 10)
-    // The same path again replaces the subscription, and is nothing new.
+    // The same path replaces the subscription, and needs no new answer.
     #expect(add("navigation.attitude", period: 2000) == [])
     #expect(subscriptions.rateHz == 1)
     #expect(add("navigation.attitude", policy: .instant) == [])
@@ -123,10 +123,10 @@ struct SignalKTests {
     }
     let both = ["navigation.position", "navigation.speedOverGround"]
     #expect(paths() == both)
-    // The same measurement is no change.
+    // The same measurement counts as no change.
     #expect(paths() == [])
     #expect(paths(after: 0.5) == ["navigation.speedOverGround"])
-    // A state that comes late does not delay those after it.
+    // A late state does not delay later ones.
     #expect(paths(after: 1.2) == both)
     #expect(paths(after: 2.0) == both)
     #expect(paths(after: 2.9) == ["navigation.speedOverGround"])

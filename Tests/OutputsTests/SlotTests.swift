@@ -9,7 +9,7 @@ import Testing
 
 @testable import Outputs
 
-/// The places that outlive a request: the shares of users, and the right to end them.
+/// The permits for standing requests: the shares of users, and the right to end requests.
 @Suite(.timeLimit(.minutes(10)))
 struct SlotTests {
   private let mallory = SlotUser.account(1001)
@@ -30,13 +30,13 @@ struct SlotTests {
     #expect(refusal(mallory, 4, (mallory, 2)) != nil)
     #expect(refusal(alice, 4, (mallory, 2), (alice, 1)) != nil)
     #expect(refusal(.keeper, 4, (mallory, 2), (alice, 1)) == nil)
-    // A broker's users are all alike: no places are reserved for root there.
+    // All users of a broker are equal, so none of its permits are reserved for root.
     #expect(refusal(.broker("alice"), 256, (.broker("mallory"), 128), (.broker(""), 100)) == nil)
     #expect(SlotUser(account: 0, own: 5) == .keeper && SlotUser(account: 5, own: 5) == .keeper)
     #expect(SlotUser(account: 6, own: 5) == .account(6))
     #expect(SlotUser(viewer: "mallory/phone") == .broker("mallory") && SlotUser(viewer: "phone") == .broker(""))
     #expect(SlotUser.keeper.isTrusted && !SlotUser.machine([10, 0, 0, 1]).isTrusted)
-    // A number that no register of users has.
+    // No user database has this number.
     #expect(!SlotUser.account(1_987_654_321).isTrusted)
   }
 
@@ -93,7 +93,7 @@ struct SlotTests {
     #expect(LocalTCPUser.users(in: closed, of: client, to: server, isIPv6: false).isEmpty)
   }
 
-  /// A connection of this test's own, as its other end sees it.
+  /// The connection is the test's own, seen from its other end.
   @Test func `the user of a connection of this machine's is found`() throws {
     let port = SocketClient.freePort()
     let server = TCPAddress(address: .loopbackIPv4, port: port)
@@ -129,7 +129,7 @@ struct SlotTests {
     }
     for number in 0..<140 { ask("mallory/\(number)") }
     #expect(leases.audience.value.viewers.count == 128)
-    // One who is there may ask for something else.
+    // A client that is connected may change its request.
     ask("mallory/0")
     ask("alice/phone")
     ask("phone")

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Outputs
 
-/// Fixes that a board file asks for.
+/// Fixes that a board file requests.
 @Suite(.timeLimit(.minutes(10)))
 struct StandingRequestsTests {
   private func board(_ requests: String) throws -> Board {
@@ -26,11 +26,11 @@ struct StandingRequestsTests {
     #expect(eventually { got.values.count == 1 })
     let value = try #require(got.values.first)
     #expect(value.name == "log" && value.fix.isMet && value.fix.state.position != nil)
-    // The receiver sleeps until the next one.
+    // The receiver sleeps until the next fix.
     #expect(eventually { hub.devices.allSatisfy { $0.power == .off } })
     #expect(hub.devices.map(\.wakes) == [1, 0])
     #expect(hub.devices[0].schedules.map(\.holder) == ["request log"])
-    // Another request stands beside it, and does not make it begin again.
+    // Another request is added, and does not restart this one.
     host.requests.follow(try board("\(week), { name: 'track', error: 1000 }"), on: host)
     #expect(eventually { got.values.contains { $0.name == "track" } })
     #expect(got.values.count { $0.name == "log" } == 1)

@@ -3,7 +3,7 @@ import MonotonicTime
 import Outputs
 import Testing
 
-/// The state in a line for people.
+/// The state as a line of text for people.
 @Suite struct StateLineTests {
   private let degrees = Double.pi / 180
 

@@ -11,13 +11,13 @@ import Testing
 @testable import Hub
 @testable import Outputs
 
-/// A board file that is read again, while a device that it changes does not stop.
+/// A reload of the board file while a device that it changes does not stop.
 @Suite(.timeLimit(.minutes(10)))
 struct StubbornDevicesTests {
-  /// The magnetometer's.
+  /// The magnetometer's address.
   private static let address: UInt8 = 0x1C
   private let hardware = HangingHardware()
-  /// The supervisor's: it never has enough of a reader, and nobody's patience ends.
+  /// The supervisor's clock. It never advances, so no time limit ends.
   private let patience = ManualClock()
 
   private static func power(_ line: String) -> String {
@@ -42,7 +42,7 @@ struct StubbornDevicesTests {
 
   private func status(_ id: String, _ host: HubHost) -> DeviceStatus? { host.hub.value.devices.first { $0.id == id } }
 
-  /// Has the magnetometer read, and then hang.
+  /// Waits until the magnetometer is being read, then makes it hang.
   private func hang(_ host: HubHost) throws -> Subscription {
     let lease = host.powerLease(of: "mag").subscribe(as: "compass", receiveValue: { _ in })
     try #require(eventually { status("mag", host)?.power == .tracking })
@@ -77,14 +77,14 @@ struct StubbornDevicesTests {
         for (id, holders) in [("gps", ["gpsd", "mqtt (position)"]), ("imu", ["robot (attitude)"])] {
           let kept = try #require(status(id, host))
           #expect(kept.wakes == 1 && kept.power == .tracking, "\(kept)")
-          // The clients move from the old hub to the new one under a holder that goes once they have.
+          // The clients move from the old hub to the new one under a holder that leaves afterwards.
           let areThere = eventually {
             status(id, host).map { Set(holders).isSubset(of: $0.holders) && !$0.holders.contains("reload") } ?? false
           }
           #expect(areThere, "\(kept.holders)")
         }
       }
-      // Only the first one hangs, as the others wait for its end.
+      // Only the first one hangs, because the others wait for its end.
       #expect(hardware.hangCount == 1)
       hardware.setHangs(false, at: Self.address)
     }
@@ -119,12 +119,12 @@ struct StubbornDevicesTests {
   }
 }
 
-/// The simulated hardware with chips that hang as a test tells them.
+/// Simulated hardware with chips that hang when a test tells them to.
 private final class HangingHardware: Hardware {
   private struct State {
-    /// At which transactions begin to hang.
+    /// The addresses at which transactions begin to hang.
     var addresses: Set<UInt8> = []
-    /// At which those that hang go on hanging.
+    /// The addresses at which hanging transactions continue to hang.
     var held: Set<UInt8> = []
     var hangCount = 0
   }
@@ -139,10 +139,10 @@ private final class HangingHardware: Hardware {
     simulated = SimulatedHardware(receiver: receiver)
   }
 
-  /// How many transactions hang.
+  /// The number of hanging transactions.
   var hangCount: Int { state.withLock { $0.hangCount } }
 
-  /// - Parameter frees: whether what hangs goes on
+  /// - Parameter frees: whether hanging transactions continue
   func setHangs(_ hangs: Bool, at address: UInt8, frees: Bool = true) {
     state.withLock { state in
       if hangs {

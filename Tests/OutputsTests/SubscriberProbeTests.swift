@@ -7,7 +7,7 @@ import Testing
 
 @testable import Outputs
 
-/// Subscribers without a request, as far as the broker is reliable.
+/// The detection of subscribers without a request, as far as the broker is reliable.
 struct SubscriberProbeTests {
   private let clock = ManualClock()
   private let sent = Recorder<String>()
@@ -50,7 +50,7 @@ struct SubscriberProbeTests {
     probe.answered(canary, hasSubscribers: true)
     clock.advance(by: .seconds(600))
     #expect(probes == 0 && said.values.count == 1)
-    // The next connection may be another matter.
+    // The next connection may give another result.
     probe.disconnected()
     probe.connected()
     probe.answered(canary, hasSubscribers: false)
@@ -75,7 +75,7 @@ struct SubscriberProbeTests {
     probe.answered(canary, hasSubscribers: false)
     probe.answered(topics.states, hasSubscribers: true)
     #expect(viewers.values.last == [SubscriberProbe.viewer])
-    // The states that it has are answered too: there is no need of another probe while they come.
+    // The states are answered too, so no other probe is needed while they come.
     states.append(1)
     clock.advance(by: .seconds(60))
     #expect(probes == 1)

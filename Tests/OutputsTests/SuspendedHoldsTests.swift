@@ -7,7 +7,7 @@ import Testing
 
 @testable import Outputs
 
-/// The time for which clients asked goes on while the machine is suspended.
+/// The duration of clients' requests continues to count down while the machine is suspended.
 struct SuspendedHoldsTests {
   private let clock = ManualClock()
   private let hub: Hub

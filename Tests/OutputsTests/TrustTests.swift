@@ -8,7 +8,7 @@ import UBX
 @testable import Hub
 @testable import Outputs
 
-/// A receiver's reports of jamming and spoofing count in the fusion, and reach clients.
+/// A receiver's reports of jamming and spoofing affect the fusion and reach clients.
 struct TrustTests {
   private func observation(_ jamming: JammingReport, _ spoofing: SpoofingReport = .unknown) -> GNSSObservation {
     var fix = GNSSFix()

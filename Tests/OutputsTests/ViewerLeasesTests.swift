@@ -8,7 +8,7 @@ import Testing
 
 @testable import Outputs
 
-/// For how long a hub is awake for viewers at the other end of a broker, by a clock that the test turns.
+/// How long a hub is awake for viewers at the other end of a broker, with a clock that the test controls.
 struct ViewerLeasesTests {
   private let clock = ManualClock()
   private let viewers = Recorder<[String]>()
@@ -96,7 +96,7 @@ struct ViewerLeasesTests {
     say("{}")
     clock.advance(by: .seconds(60))
     #expect(viewers.values == [[], ["phone"]])
-    // From then on it is the viewer's word again.
+    // From then on the viewer's own message counts again.
     say("")
     #expect(!isHeld)
     await end()
@@ -111,10 +111,10 @@ struct ViewerLeasesTests {
     reconnect()
     clock.advance(by: .milliseconds(9900))
     #expect(isHeld)
-    // Its viewer has not come back.
+    // The viewer has not returned.
     clock.advance(by: .milliseconds(200))
     #expect(!isHeld)
-    // One who had gone before that is not held for.
+    // The hub does not wait for a viewer that had left before.
     say("{}")
     say("")
     clock.advance(by: .seconds(1))
@@ -162,14 +162,14 @@ struct ViewerLeasesTests {
     #expect(isHeld)
     clock.advance(by: .seconds(2))
     #expect(!isHeld)
-    // Nor if it was ended just before.
+    // The hub does not wait either if the request was ended just before.
     say(#"{"for": 3600}"#)
     say("")
     leases.brokerLeaves()
     #expect(isHeld)
     clock.advance(by: .seconds(11))
     #expect(!isHeld)
-    // Its viewer who comes back has it as before.
+    // A viewer that returns has its request as before.
     reconnect()
     say(#"{"for": 3600}"#)
     leases.brokerLeaves()
@@ -189,10 +189,10 @@ struct ViewerLeasesTests {
     leases.connected()
     say(#"{"for": 60}"#, again: true)
     #expect(!isHeld)
-    // The broker is told until it has forgotten it.
+    // The expiry is sent to the broker until the broker has removed the request.
     #expect(expired.values == [phone, phone])
     say("")
-    // And the viewer may request it again at any time.
+    // The viewer may make the request again at any time.
     say(#"{"for": 60}"#)
     #expect(isHeld)
     await end()
@@ -206,7 +206,7 @@ struct ViewerLeasesTests {
     clock.advance(by: .seconds(50))
     #expect(isHeld)
     reconnect()
-    // Other words are another request.
+    // Another text counts as another request.
     say(#"{"for": 60, "name": "again"}"#, again: true)
     clock.advance(by: .seconds(50))
     #expect(isHeld)
@@ -225,7 +225,7 @@ struct ViewerLeasesTests {
       say()
       clock.advance(by: .seconds(40))
       #expect(isHeld)
-      // One lease all the time: another one would wake the receiver at once.
+      // There is one lease throughout. Another one would wake the receiver at once.
       #expect(schedules.map(\.holder) == ["mqtt phone"])
     }
     clock.advance(by: .seconds(21))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Outputs
 
-/// Requests of viewers as they come from a broker: from any client.
+/// Requests that arrive from viewers through a broker, which may come from any client.
 struct ViewerRequestTests {
   private let topics = HubTopics(topic: "sensorhub", hub: "boat-7")
 

@@ -5,7 +5,7 @@ import Publishing
 /// The interface of a driver: a device that can be switched on and off, and read.
 protocol Thermometer: Sendable {
   func switchPower(on: Bool)
-  /// Waits for the next reading in degrees Celsius; `nil` when it must stop.
+  /// Waits for the next reading in degrees Celsius. Returns `nil` when the caller must stop.
   func nextReading(_ stop: StopSignal) throws(ThermometerError) -> Double?
 }
 

@@ -8,10 +8,10 @@ import Testing
 struct CompressedRecordingTests {
   private let folder = RecordingFolder()
   private let settings = RecordSettings(path: "", compression: .zstd)
-  /// What every receiver says again and again.
+  /// A sentence that every receiver repeats often.
   private let sentence = "$GPGSV,3,1,11,03,03,111,00,04,15,270,00,06,01,010,00,13,06,292,00*74"
 
-  /// Of all chunks of each segment.
+  /// The compressions of all chunks, by segment.
   private func compressions() throws -> [Set<String>] {
     try folder.names.map { name in
       let reader = try MCAPReader(path: "\(folder.path)/\(name)")
@@ -29,7 +29,7 @@ struct CompressedRecordingTests {
       for _ in 0..<500 { rig.append(sentence) }
       _ = rig.turnWhenDue()
       #expect(rig.events.values == [.began(segment: folder.names[0])])
-      // It is not ended.
+      // The segment is not ended.
     }
     let byteCount = try MCAPReader(path: "\(folder.path)/\(folder.names[0])").source.byteCount
     #expect(byteCount < 500 * 69 / 2)

@@ -9,7 +9,7 @@ import Testing
 
 private enum Disk {
   static let folder = getenv("SENSORHUB_DISK_BENCH").map { String(cString: $0) }
-  /// In real time: the periodic writes of the file system itself are counted as well.
+  /// Whether the test runs in real time, so that the file system's own periodic writes count too.
   static let isReal = getenv("SENSORHUB_DISK_REAL") != nil
 }
 
@@ -20,7 +20,7 @@ struct DiskBytesTests {
   struct Case: CustomTestStringConvertible {
     var syncSeconds: Int
     var isFull: Bool
-    /// The maximum that may reach the disk; `nil` if it is only shown.
+    /// The most bytes that may reach the disk; `nil` if the number is only shown.
     var limit: Double?
 
     var testDescription: String { "\(syncSeconds) s, \(isFull ? "a full ring" : "a growing one")" }
@@ -57,7 +57,7 @@ struct DiskBytesTests {
     if let limit = wanted.limit { #expect(ratio <= limit) }
   }
 
-  /// Sentences each second, ten batches and ten states: 3.26 kB in 21 messages. Returns how many bytes they had.
+  /// Records sentences each second, ten batches and ten states: 3.26 kB in 21 messages. Returns their number of bytes.
   private func record(seconds: Int, _ rig: Rig, _ pause: inout RecordingWriter.Pause) -> Int {
     var payload = 0
     func append(_ count: Int) {
@@ -68,7 +68,7 @@ struct DiskBytesTests {
       if tick % 10 == 0 { append(460) }
       append(130)
       append(150)
-      // As its thread would call it.
+      // The call comes at the time at which the thread would make it.
       switch pause {
       case .rest: pause = rig.writer.turn()
       case .until(let instant): if instant <= rig.clock.now { pause = rig.writer.turn() }
@@ -79,7 +79,7 @@ struct DiskBytesTests {
     return payload
   }
 
-  /// Of the device on which a folder is, since it is there.
+  /// Returns the sectors written to the device of a folder since its start.
   private func sectorsWritten(_ folder: String) throws -> Int {
     var status = stat()
     try #require(stat(folder, &status) == 0)

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Recording
 
-/// Times as people give them.
+/// Times in the notation of the command line.
 struct ExportTimeTests {
-  /// 2026-11-22T10:00:00Z
+  /// The time 2026-11-22T10:00:00Z.
   private let start = UTCTime(nanosecondsSince1970: MadeSegments.start)
 
   private func text(_ time: UTCTime?) -> String? { time.map(UTCText.make) }

@@ -4,7 +4,7 @@ import MCAP
 
 @testable import Recording
 
-/// A folder on a disk that is full, small, or broken, for as long as a test wants.
+/// A folder on a disk that is full, small or broken for as long as a test wants.
 final class FaultyStore: SegmentStore {
   private final class FaultyFile: SegmentFile {
     let file: any SegmentFile
@@ -46,13 +46,13 @@ final class FaultyStore: SegmentStore {
 
   init(_ folder: SegmentFolder) { self.folder = folder }
 
-  /// What every write fails with; `nil` for none.
+  /// Sets the error of every write; `nil` for none.
   func set(errno: Int32?) { state.withLock { $0.errno = errno } }
 
-  /// The capacity of the disk.
+  /// Sets the capacity of the disk.
   func set(byteLimit: UInt64) { state.withLock { $0.byteLimit = byteLimit } }
 
-  /// How often a write has failed.
+  /// The number of failed writes.
   var attempts: Int { state.withLock { $0.attempts } }
 
   fileprivate func fail(growth: UInt64 = 0) throws(MCAPError) {

@@ -4,9 +4,9 @@ import NMEA
 
 @testable import Recording
 
-/// Segments as a hub leaves them, two states a second that are numbered in the order in which they are written.
+/// Segments as a hub leaves them, with two states a second, numbered in the order of writing.
 final class MadeSegments {
-  /// 2026-11-22T10:00:00Z
+  /// The time 2026-11-22T10:00:00Z.
   static let start: Int64 = 1_795_341_600_000_000_000
 
   let folder = RecordingFolder()
@@ -28,10 +28,10 @@ final class MadeSegments {
   /// Writes a segment, and returns its name.
   ///
   /// - Parameters:
-  ///   - seconds: from the start, by the true time
-  ///   - started: says which segments are of one recording
-  ///   - clockErrorSeconds: by which the board's clock was slow
-  ///   - isDated: whether the receiver tells the time
+  ///   - seconds: the seconds from the start, by the true time
+  ///   - started: identifies segments of one recording
+  ///   - clockErrorSeconds: how slow the board's clock was
+  ///   - isDated: whether the receiver states the time
   func write(
     _ name: String, seconds: Range<Int>, started: String = "2026-11-22T10:00:00Z", power: [Power] = [],
     clockErrorSeconds: Int64 = 0, isDated: Bool = true
@@ -69,7 +69,7 @@ final class MadeSegments {
         + #""position":{"lat":\#(47 + second * 1e-5),"lon":8,"age":0.0,"source":"gps"},"number":\#(stateCount)}"#).utf8)
   }
 
-  /// The numbers of states in their reports.
+  /// Returns the numbers of the states in some reports.
   static func numbers(_ reports: [[UInt8]]) -> [Int] {
     reports.compactMap { report in
       Int(String(decoding: report, as: UTF8.self).split(separator: #""number":"#).last?.dropLast() ?? "")

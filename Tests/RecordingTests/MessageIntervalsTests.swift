@@ -2,7 +2,7 @@ import Testing
 
 @testable import Recording
 
-/// How often messages come.
+/// The typical interval between messages.
 struct MessageIntervalsTests {
   private func intervals(_ files: [StrideTo<Double>]) -> MessageIntervals {
     var intervals = MessageIntervals()
@@ -24,7 +24,7 @@ struct MessageIntervalsTests {
   @Test func `of fewer than a handful there is no rate`() {
     for count in 0..<5 { #expect(intervals([stride(from: 0, to: Double(count), by: 1)]).meanRateHz == nil) }
     #expect(intervals([stride(from: 0, to: 5, by: 1)]).meanRateHz == 1)
-    // Nor of many at one instant.
+    // Many messages at one instant give no interval either.
     var many = MessageIntervals()
     for _ in 0..<10 { many.add(logTimeNanoseconds: 7) }
     #expect(many.meanRateHz == nil)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Recording
 
-/// What another user plants in a folder for recordings that others may write to.
+/// Files that another user plants in a writable folder of recordings.
 struct PlantedFileTests {
   private let temporary = TemporaryFolder("planted")
   private let name = "sensorhub-20260101T000000Z-001.mcap"
@@ -24,7 +24,7 @@ struct PlantedFileTests {
   @Test func `a link in a segment's place is replaced, and what it leads to stays`() throws {
     #expect(symlink(victim, "\(folder)/\(name)") == 0)
     let file = try store.create(name, limit: nil)
-    // The compiler does not survive a closure here that throws a typed error.
+    // The compiler crashes on a closure here that throws a typed error.
     var failure: MCAPError?
     [UInt8](repeating: 1, count: 100).withUnsafeBytes { bytes in
       do throws(MCAPError) { try file.append(bytes) } catch { failure = error }

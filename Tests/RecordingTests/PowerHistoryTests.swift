@@ -14,7 +14,7 @@ struct PowerHistoryTests {
       "100000Z-001", seconds: 0..<400,
       power: [
         .init(at: 0, power: "off"), .init(at: 10, power: "settling"), .init(at: 11, power: "tracking"),
-        // Another client holds it.
+        // Another client holds the device.
         .init(at: 20, power: "tracking"), .init(at: 200, power: "off"), .init(at: 300, power: "tracking"),
       ])
     _ = try made.write(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Recording
 
-/// A recording's statements about its origin have their times.
+/// The facts about a recording's sources have times.
 struct RecordedFactsTests {
   private let folder = RecordingFolder()
 
@@ -20,7 +20,7 @@ struct RecordedFactsTests {
     rig.clock.advance(by: .seconds(1))
     rig.inbox.set(turned)
     rig.clock.advance(by: .seconds(1))
-    // The same again is nothing new.
+    // A repeated fact is not recorded again.
     rig.inbox.set(turned)
     rig.append("second")
     rig.writer.finish()
@@ -33,7 +33,7 @@ struct RecordedFactsTests {
     let (late, never) = facts.holding(atNanoseconds: until)
     #expect(late["board"] == ["file": "turned"] && late["calibration"].isEmpty)
     #expect(never == .max)
-    // For measurements a moment before the statement about their source.
+    // The facts also hold for measurements a moment before they were recorded.
     #expect(facts.holding(atNanoseconds: start - 1).facts == early)
   }
 

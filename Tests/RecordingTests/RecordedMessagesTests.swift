@@ -5,7 +5,7 @@ import Testing
 
 @testable import Recording
 
-/// Recordings that are read one after the other while some of them are removed.
+/// Recordings that are read one after another while some of them are removed.
 struct RecordedMessagesTests {
   private final class Progress: ReadingProgress {
     let vanished = Guarded<[Int]>([])

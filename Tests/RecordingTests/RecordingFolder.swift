@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import Recording
 
-/// A recording's folder, which goes with this; it is made by the recorder.
+/// A recording's folder, made by the recorder and removed with this value.
 final class RecordingFolder {
   private let temporary = TemporaryFolder("recording")
   var path: String { temporary.path + "/recordings" }

@@ -4,7 +4,7 @@ import Testing
 /// How long a recorder's budget lasts.
 struct RecordingRateTests {
   @Test func `a budget lasts as long as the measured rate lets it`() throws {
-    // 14.6 kB a second.
+    // The rate is 14.6 kB a second.
     let rate = try #require(RecordingRate(bytes: 52_560_000, seconds: 3600))
     #expect(RecordingRate.text(seconds: rate.seconds(for: 1000)) == "about 19 hours")
     #expect(RecordingRate.text(seconds: rate.seconds(for: 50)) == "about 57 minutes")

@@ -53,7 +53,7 @@ struct RecordingWriterTests {
     #expect(second?.logTimeNanoseconds == UInt64(Rig.start) + 1_000_000_000)
   }
 
-  /// A thread that fuses a sample and records it may be held up in between, while others go on.
+  /// A thread may be delayed between fusing a sample and recording it, while others continue.
   @Test func `what comes late is read in its own place, to the instant, and what is far too late half a minute late`()
     throws
   {
@@ -89,7 +89,7 @@ struct RecordingWriterTests {
       rig.append("too late")
       _ = rig.writer.turn()
     }
-    // The process is gone, together with its memory.
+    // The process has ended and lost its memory.
     let name = folder.names[0]
     #expect(try MCAPReader(path: folder.path + "/" + name).damage != nil)
     let next = Rig(folder.store)
@@ -100,7 +100,7 @@ struct RecordingWriterTests {
     }
     try MCAPReader(path: folder.path + "/" + name).check()
     #expect(try folder.texts("/raw") == (0..<100).map { "\($0)" })
-    // It is whole: the one after has nothing to say.
+    // The segment is complete, so the next recorder reports nothing.
     let third = Rig(folder.store)
     _ = third.writer.turn()
     #expect(third.events.values.isEmpty)
@@ -143,7 +143,7 @@ struct RecordingWriterTests {
     #expect(rig.turnWhenDue().isRest)
     let left = ["notes.txt", "sensorhub-20261122T020000Z-001.mcap", "sensorhub-20261122T211439Z-001.mcap"]
     #expect(folder.names == left + ["sensorhub-old.mcap"])
-    // A segment does not hold more than an eighth of the age.
+    // A segment covers at most an eighth of the maximum age.
     rig.clock.advance(by: .seconds(3601))
     rig.append("y")
     #expect(rig.turnWhenDue().isRest)
@@ -164,7 +164,7 @@ struct RecordingWriterTests {
       rig.clock.advance(by: .seconds(1))
       _ = rig.writer.turn()
     }
-    // At 5 s, and 1, 2, 4, 8, 16 s after each other.
+    // The tries are at 5 s and then 1, 2, 4, 8 and 16 s apart.
     #expect((4...8).contains(store.attempts), "\(store.attempts)")
     store.set(errno: nil)
     rig.clock.advance(by: .seconds(60))
@@ -274,7 +274,7 @@ struct RecordingWriterTests {
     #expect(folder.byteCount <= 2_200_000)
     #expect(rig.events.values.contains { if case .removedForRoom = $0 { true } else { false } })
     #expect(!rig.events.values.contains { if case .failed = $0 { true } else { false } })
-    // The other files keep growing: something remains.
+    // The other files keep growing, but something remains.
     store.set(byteLimit: 1000)
     let next = Rig(store, RecordSettings(path: "", maximumMegabytes: 8))
     next.record(400..<420)
@@ -291,7 +291,7 @@ struct RecordingWriterTests {
     }
     let path = folder.path + "/" + folder.names[0]
     #expect(try !MCAPReader(path: path).isIndexed)
-    // A line of the log is no reason to go on with it.
+    // A line of the log is no reason to start a new segment.
     rig.clock.advance(by: .seconds(300))
     rig.append("line", isLog: true)
     rig.clock.advance(by: max(.zero, limit - rig.clock.now))
@@ -313,7 +313,7 @@ struct RecordingWriterTests {
       let text = "\(index) " + String(repeating: ".", count: 50 + index % 7 * 40)
       sent.append((text, rig.clock.now))
       rig.append(text)
-      // As a thread would: at its time, and not before.
+      // The writer is called when it is due, like a thread would, and not earlier.
       if index == 0 { _ = rig.writer.turn() }
       let now = rig.clock.now
       rig.clock.advance(by: .milliseconds(50))

@@ -28,7 +28,7 @@ struct RecyclingTests {
     return numbers
   }
 
-  /// Records until the budget is used up, and one segment more has been begun.
+  /// Records until the budget is used up and one more segment has been started.
   private func fill(_ rig: Rig) throws -> Int {
     rig.record(0..<1)
     let first = try #require(folder.names.first)
@@ -62,7 +62,7 @@ struct RecyclingTests {
 
   @Test func `who reads a segment while it is written over finds what is new, and nothing else`() throws {
     let rig = Rig(folder.store, settings)
-    // Small ones, so that older chunks are left wherever a new one ends.
+    // The messages are small, so that older chunks remain wherever a new one ends.
     rig.record(0..<10_000, byteCount: 600)
     let firstNames = Set(folder.names)
     var count = 10_000
@@ -77,7 +77,7 @@ struct RecyclingTests {
       count += 1
       let found = try numbers(newest)
       #expect(found == Array(first..<first + found.count))
-      // At most the bytes that wait for their time, and for their block.
+      // At most the bytes that wait for their time or for a complete block are missing.
       #expect(found.count >= count - first - 8)
     }
   }
@@ -86,14 +86,14 @@ struct RecyclingTests {
     let year = Duration.seconds(365 * 86_400)
     let ahead = Rig(folder.store, settings, ahead: year)
     let count = try fill(ahead)
-    // Nothing fits in addition to the existing files.
+    // There is no room beside the existing files.
     ahead.record(count..<count + 20)
     ahead.writer.finish()
     var name = ""
     do {
       let rig = Rig(folder.store, settings)
       rig.record(5000..<5003)
-      // This loses the contents of the memory.
+      // This discards the data in memory.
       #expect(rig.turnWhenDue().isRest)
       name = try #require(folder.names.last)
       var status = stat()
@@ -118,7 +118,7 @@ struct RecyclingTests {
       #expect(file?.isThere == false)
     }
     #expect(folder.names == [old])
-    // Without its end, by which a reader would find it whole.
+    // The end of the file, which would show that it is complete, is missing.
     #expect(try MCAPReader(path: "\(folder.path)/\(old)").damage != nil)
     #expect(try folder.store.repair(old).isNeeded)
     #expect(try numbers(old).starts(with: 0..<5))
@@ -162,7 +162,7 @@ struct RecyclingTests {
     #expect(try folder.store.recycle(old, as: new, limit: 1 << 20) == nil)
     #expect(unlink("\(folder.path)/kept.mcap") == 0)
     let file = try #require(try folder.store.recycle(old, as: new, limit: 1 << 20))
-    // Nor does another hub take this one's files.
+    // Another hub does not take this hub's files either.
     #expect(folder.store.isHeld(old))
     #expect(try folder.store.recycle(old, as: "sensorhub-20261123T000000Z-002.mcap", limit: 1 << 20) == nil)
     #expect(!file.isThere)

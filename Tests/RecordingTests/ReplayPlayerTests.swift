@@ -44,10 +44,10 @@ struct ReplayPlayerTests {
       return (stage.machine.systemTime() - message.systemNanosecondsSince1970) / 1_000_000_000
     }
     #expect(secondsAhead(air(1)) == 0)
-    // The board hears of the time from its network.
+    // The board gets the time from its network.
     #expect(secondsAhead(ReplayPlayerTests.message(2, .clock(aheadNanoseconds: 7_200_000_000_000))) == 7200)
     #expect(secondsAhead(air(3)) == 7200)
-    // The hub is started again on the clock that was set, and goes on at its own times.
+    // The hub restarts with the corrected clock and continues at its own times.
     var first = air(5)
     first.systemNanosecondsSince1970 += 7_200_000_000_000
     first.beginsRecording = true
@@ -63,7 +63,7 @@ struct ReplayPlayerTests {
       player.play(message)
       return hub.fusionRun.value.isUnderWay && hub.lastState.value?.air?.at != before
     }
-    // The thread that writes down that it was switched on is held up.
+    // The thread that records the switching-on is delayed.
     #expect(isFused(air(2)))
     player.play(ReplayPlayerTests.message(3, .begin(FusionKnowledge(), positionSource: "")))
     #expect(isFused(air(4)))

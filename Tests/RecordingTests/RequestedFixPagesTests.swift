@@ -4,12 +4,13 @@ import Testing
 
 @testable import Recording
 
-/// The page of a recording whose receiver wakes every 15 seconds for one fix: three seconds of states without a
-/// position, the fix, and the last state before it sleeps.
+/// Pages of a recording whose receiver wakes every 15 seconds for one fix. Each wake has three seconds of states
+/// without a
+/// position, the fix, and the last state before sleep.
 struct RequestedFixPagesTests {
   private let made = MadeSegments()
 
-  /// Ten fixes; the number of each is that of its state.
+  /// Writes ten fixes and returns the numbers of their states.
   private func write() throws -> [Int] {
     var writer = try made.begin("sensorhub-20261122T100000Z-001.mcap", "2026-11-22T10:00:00Z")
     var number = 0
@@ -66,7 +67,7 @@ struct RequestedFixPagesTests {
     #expect(reading.next(limit: 100).points.count == count)
     let taken = try numbers(every: every)
     #expect(taken.filter { fixes.contains($0) }.count == count)
-    // And nothing else of an interval that has one.
+    // An interval with a fix contributes nothing else.
     if every >= 15 { #expect(taken.count == count) }
   }
 

@@ -6,11 +6,11 @@ import TestSupport
 
 @testable import Recording
 
-/// A recording without a thread, on a clock that stands still.
+/// A recorder without a thread, on a clock that stands still.
 final class Rig {
   static let start: Int64 = 1_795_382_079_000_000_000
 
-  /// The system's clock, which can be set.
+  /// A system clock that can be set.
   final class SystemClock: Sendable {
     let aheadNanoseconds: Guarded<Int64>
 
@@ -37,7 +37,7 @@ final class Rig {
     self.init(store, limits, capacity: capacity, ahead: ahead)
   }
 
-  /// - Parameter ahead: by how much the system's clock is wrong
+  /// - Parameter ahead: how far the system clock is ahead
   init(
     _ store: any SegmentStore, _ limits: RecordingLimits, capacity: Int = 1 << 20, ahead: Duration = .zero
   ) {
@@ -64,13 +64,13 @@ final class Rig {
     bytes.withUnsafeBytes { inbox.append($0, to: isLog ? log : raw, at: clock.now, isWritten: !isLog) }
   }
 
-  /// Lets the time go on to where the writer wants to be called again, and calls it.
+  /// Advances the clock to the time at which the writer wants to be called, and calls it.
   func turnWhenDue() -> RecordingWriter.Pause {
     if case .until(let instant) = writer.turn() { clock.advance(by: max(.zero, instant - clock.now)) }
     return writer.turn()
   }
 
-  /// Records numbered messages of a size, one a second.
+  /// Records numbered messages of a given size, one a second.
   func record(_ numbers: Range<Int>, byteCount: Int = 20_000) {
     let padding = String(repeating: ".", count: byteCount)
     for number in numbers {

@@ -14,7 +14,7 @@ struct SegmentAgeTests {
   private let settings = RecordSettings(path: "", maximumAge: .seconds(8 * 3600))
   private let year = Duration.seconds(365 * 86_400)
 
-  /// A test's files are written now; by the test's clock that has to be then.
+  /// Sets the time of a file. The test writes files now, which must appear as the test clock's time.
   private func date(_ name: String, _ nanoseconds: Int64) {
     folder.store.setWritten(name, nanosecondsSince1970: nanoseconds)
   }
@@ -28,7 +28,7 @@ struct SegmentAgeTests {
   }
 
   @Test func `a clock that is set right later makes nothing old, and one that is set back nothing young`() throws {
-    // The board has started with a clock that shows last year.
+    // The board starts with a clock that shows last year.
     let rig = Rig(folder.store, settings, ahead: .zero - year)
     rig.append("first")
     #expect(rig.turnWhenDue().isRest)
@@ -41,11 +41,11 @@ struct SegmentAgeTests {
     rig.append("third")
     #expect(rig.turnWhenDue().isRest)
     #expect(folder.names.contains(first))
-    // Nor for the next hub: the file's time is that of its writing by the present clock.
+    // The same is true for the next hub: the file's time is that of its writing by the present clock.
     let written = try #require(folder.store.segments.first { $0.name == first })
     let age = Rig.start + 3611 * 1_000_000_000 - written.writtenNanosecondsSince1970
     #expect((0...20 * 1_000_000_000).contains(age), "\(age)")
-    // Time that really goes by counts.
+    // Time that really passes counts.
     rig.system.set(forward: .zero - year - year)
     for hour in 0..<9 {
       rig.clock.advance(by: .seconds(3600))
@@ -72,7 +72,7 @@ struct SegmentAgeTests {
     let first = try record("first", Rig(folder.store))
     let second = try record("second", Rig(folder.store))
     date(first, Rig.start - 3600 * 1_000_000_000)
-    // Written before the clock was set.
+    // The file was written before the clock was set.
     date(second, 1_000_000_000)
     let rig = Rig(folder.store, settings)
     rig.append("third")

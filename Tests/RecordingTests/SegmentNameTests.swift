@@ -6,7 +6,7 @@ import Testing
 
 @testable import Recording
 
-/// The effects of a wrong clock on a recording: none that matter.
+/// A wrong clock must have no important effect on a recording.
 struct SegmentNameTests {
   @Test(
     arguments: [
@@ -28,7 +28,7 @@ struct SegmentNameTests {
     throws
   {
     let folder = RecordingFolder()
-    // By a clock that was a week early: an incomplete one, and a complete one after it. A killed hub has released it.
+    // The clock was a week early: an incomplete file, and a complete one after it. A killed hub has released them.
     do {
       let first = Rig(folder.store)
       first.append("cut")
@@ -42,7 +42,7 @@ struct SegmentNameTests {
     second.writer.finish()
     #expect(folder.names == ahead)
     #expect(try folder.texts("/raw") == ["cut", "whole"])
-    // An end as it is after a crash is mended wherever the file stands in the order.
+    // The end of a file after a crash is repaired, wherever the file is in the order.
     #expect(truncate("\(folder.path)/\(ahead[0])", 300) == 0)
     let third = Rig(folder.store)
     third.append("third")

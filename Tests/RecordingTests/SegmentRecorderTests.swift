@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct SegmentRecorderTests {
   private let folder = RecordingFolder()
 
-  /// A disk that takes nothing until it is told to.
+  /// A disk that stalls every write until it is told to continue.
   private final class StalledStore: SegmentStore {
     let folder: SegmentFolder
     let isFree = Guarded(false)
@@ -104,7 +104,7 @@ import Testing
     first.recorder.start()
     append("first", to: first.recorder, first.channel)
     #expect(eventually { store.isWaiting.withLock { $0 } })
-    // Twice the board file is read again while the disk stalls.
+    // The board file is reloaded twice while the disk stalls.
     second.recorder.start(after: first.recorder)
     append("second", to: second.recorder, second.channel)
     third.recorder.start(after: second.recorder)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Recording
 
-/// The states of a ring, page by page.
+/// The states of a recording in pages.
 struct StatePageTests {
   private let made = MadeSegments()
 
@@ -16,7 +16,7 @@ struct StatePageTests {
     ]
   }
 
-  /// The numbers of all states, and how many pages they were on.
+  /// Returns the numbers of all states, and the number of pages.
   private func read(
     every: Double, limit: Int, lookingAt count: Int = .max, _ catalogue: SegmentCatalogue? = nil
   ) throws -> (numbers: [Int], pageCount: Int) {
@@ -32,7 +32,7 @@ struct StatePageTests {
       }
       numbers += MadeSegments.numbers(page.reports)
       pageCount += 1
-      // As it comes back from a client.
+      // The place goes to a client and comes back as text.
       cursor = try page.next.map { try #require(RecordingCursor($0.text)) }
     } while cursor != nil && pageCount < 5000
     return (numbers, pageCount)
@@ -83,7 +83,7 @@ struct StatePageTests {
     let second = catalogue.states(
       in: MadeSegments.times(0, 4000), everySeconds: 0, after: first.next, limit: 100)
     #expect(MadeSegments.numbers(first.reports + second.reports) == Array(0..<800))
-    // And the one that the last page ended in.
+    // The file in which the last page ended is removed too.
     unlink("\(made.folder.path)/\(names[1])")
     let third = catalogue.states(
       in: MadeSegments.times(0, 4000), everySeconds: 0, after: second.next, limit: 1000)
@@ -111,7 +111,7 @@ struct StatePageTests {
     }
     #expect(times == (0..<20).map { UTCText.make(MadeSegments.instant(Double($0))) })
     #expect(page.reports.allSatisfy { RecordedState($0[...])?.time != nil })
-    // By the board's clock there was something an hour before.
+    // By the board's clock there was something an hour earlier.
     let before = made.catalogue.states(in: MadeSegments.times(-3600, -3000), everySeconds: 0, limit: 100)
     #expect(before.reports.isEmpty)
   }
@@ -129,7 +129,7 @@ struct StatePageTests {
       try writer.flush()
       #expect(try read(every: 0, limit: 30, catalogue).numbers == Array(0..<round * 40))
       #expect(catalogue.segments.last?.file?.scan != nil)
-      // A copy taken at any time is a complete file.
+      // A copy made at any time is a complete file.
       let content = try #require(try catalogue.content(of: name))
       var bytes: [UInt8] = []
       while UInt64(bytes.count) < content.byteCount { bytes += try content.bytes(at: UInt64(bytes.count), limit: 3000) }

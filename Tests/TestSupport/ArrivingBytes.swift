@@ -2,8 +2,9 @@ import CLinux
 import Glibc
 import Guarding
 
-/// What another process or the other end of a socket has written so far. Whoever waits for a part of it is woken by each
-/// arrival and by the end, so a wait costs nothing in between, and does not go on after the writer has gone.
+/// The bytes that another process or the other end of a socket has written so far. A thread that waits for some of them
+/// is woken by each
+/// arrival and by the end. So waiting costs nothing in between, and stops when the writer has gone.
 public final class ArrivingBytes: Sendable {
   private struct State: Sendable {
     var bytes: [UInt8] = []
@@ -18,7 +19,7 @@ public final class ArrivingBytes: Sendable {
   public var bytes: [UInt8] { state.withLock { $0.bytes } }
   public var text: String { String(decoding: bytes, as: UTF8.self) }
   public var lineCount: Int { state.withLock { $0.lineCount } }
-  /// The writer has not closed its end.
+  /// Whether the writer has not closed its end.
   public var isOpen: Bool { state.withLock { $0.isOpen } }
 
   public func append(_ chunk: some Collection<UInt8> & Sendable) {
@@ -37,7 +38,7 @@ public final class ArrivingBytes: Sendable {
     }
   }
 
-  /// The writer has closed. `close` runs under the lock of `whileOpen`.
+  /// Records that the writer has closed. `close` runs under the lock of `whileOpen`.
   public func end(_ close: () -> Void = {}) {
     state.withLock { state in
       state.isOpen = false
@@ -46,18 +47,19 @@ public final class ArrivingBytes: Sendable {
     }
   }
 
-  /// Runs `body` unless the writer has closed. It does not close meanwhile: once a descriptor is closed, its number may be
-  /// another one's.
+  /// Runs `body` unless the writer has closed. The writer cannot close meanwhile, because a closed descriptor's number
+  /// may soon belong to
+  /// another file.
   public func whileOpen<Result>(_ body: () -> Result) -> Result? { state.withLock { $0.isOpen ? body() : nil } }
 
-  /// Whether `text` is among what has arrived. This makes no copy of all that.
+  /// Whether `text` is among the received bytes, without copying them.
   public func has(_ text: String) -> Bool {
     let mark = Array(text.utf8)
     return state.withLock { ArrivingBytes.contains(mark, in: $0.bytes, from: 0) }
   }
 
-  /// Waits until `text` has arrived. Returns false if the writer has closed without it, or after the limit, which only keeps
-  /// a failing test from waiting for ever.
+  /// Waits until `text` has arrived. Returns false if the writer has closed without it, or after the limit, which only
+  /// keeps a failing test from waiting for ever.
   public func waits(for text: String, within limit: Duration = .seconds(180)) -> Bool {
     let mark = Array(text.utf8)
     let clock = ContinuousClock()
@@ -69,7 +71,7 @@ public final class ArrivingBytes: Sendable {
     while true {
       signal.clear()
       let (isThere, isOpen) = state.withLock { state in
-        // What was there at the last look is not searched again, except for the beginning of a mark at its end.
+        // Bytes that were searched before are not searched again, except for the beginning of a mark at their end.
         let start = state.bytes.count < searchedCount ? 0 : max(0, searchedCount - mark.count + 1)
         searchedCount = state.bytes.count
         return (ArrivingBytes.contains(mark, in: state.bytes, from: start), state.isOpen)

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// A socket that takes datagrams: a Unix one, as chronyd has, or one on a port.
+/// A socket that receives datagrams: a Unix socket, like chronyd's, or one on a port.
 public final class DatagramSocket {
   private let descriptor: Int32
 
@@ -18,13 +18,13 @@ public final class DatagramSocket {
     precondition(result == 0, "cannot bind \(path): \(String(cString: strerror(errno)))")
   }
 
-  /// Takes the datagrams for a port of this machine, or for a group on its loopback interface.
+  /// Receives the datagrams for a port of this machine, or for a group on its loopback interface.
   public init(port: UInt16, group: [UInt8]? = nil) {
     descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     let result = clinux_bind_tcp(descriptor, group ?? [127, 0, 0, 1], 4, port)
     precondition(result == 0, "cannot bind \(port): \(String(cString: strerror(errno)))")
     guard let group else { return }
-    // The group, then the interface by its address.
+    // The structure contains the group, and then the interface's address.
     let membership = group + [127, 0, 0, 1]
     let joined = setsockopt(descriptor, Int32(IPPROTO_IP), IP_ADD_MEMBERSHIP, membership, socklen_t(membership.count))
     precondition(joined == 0, "cannot join \(group): \(String(cString: strerror(errno)))")
@@ -32,21 +32,21 @@ public final class DatagramSocket {
 
   deinit { close(descriptor) }
 
-  /// Sends a datagram to a port of this machine's.
+  /// Sends a datagram to a port of this machine.
   public func send(_ text: String, to port: UInt16) {
     let bytes = Array(text.utf8)
     let result = clinux_udp_send(descriptor, [127, 0, 0, 1], 4, port, 0, bytes, bytes.count)
     precondition(result == 0, "cannot send to port \(port): \(String(cString: strerror(errno)))")
   }
 
-  /// The next datagram, if there is one.
+  /// Returns the next datagram, or `nil` if there is none.
   public func next() -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: 2048)
     let count = clinux_receive_now(descriptor, &bytes, bytes.count)
     return count >= 0 ? Array(bytes[..<count]) : nil
   }
 
-  /// All that have come, as text.
+  /// Returns all datagrams that have arrived, as text.
   public func texts() -> [String] {
     var texts: [String] = []
     while let bytes = next() { texts.append(String(decoding: bytes, as: UTF8.self)) }

@@ -2,12 +2,13 @@ import CTestThreads
 import Guarding
 import HardwareIO
 
-/// A thread of another program that stands still, as one does in a call to the kernel that does not return, until it is released.
+/// A thread of another program that is stopped until it is released, like one in a call to the kernel that does not
+/// return.
 public final class HeldThread {
   private let release = WakeSignal()
 
   /// - Parameters:
-  ///   - name: as `ps` shows it
+  ///   - name: the name that `ps` shows
   /// - Returns: `nil` if the program has no such thread
   public init?(_ name: String, of program: Program) {
     let folder = "/proc/\(program.pid)/task"

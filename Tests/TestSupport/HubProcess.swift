@@ -3,7 +3,7 @@ import Glibc
 import Guarding
 import HardwareIO
 
-/// A hub in a process of its own, with a socket of its own.
+/// A hub in its own process, with its own socket.
 public final class HubProcess {
   public let program: Program
   public let socket: String
@@ -24,17 +24,18 @@ public final class HubProcess {
       HubProcess.write(board, to: folder + "/board.json5")
       arguments += ["--board", folder + "/board.json5"]
     } else {
-      // Also on a machine that has a hub of its own.
+      // The option is needed on a machine that has an installed hub.
       arguments.append("--simulated")
     }
     program = Program(arguments, path: path, environment: environment)
-    // It says so once it hears signals: one that came before, when its sockets are there already, would end it as it is.
+    // The hub logs this once it handles signals. An earlier signal, when its sockets already exist, would end it at
+    // once.
     _ = program.logs("state on \(socket)\n")
   }
 
   /// A hub on simulated devices that serves these ports.
   ///
-  /// - Parameter fused: whether the NMEA port sends the fused state's sentences rather than the receiver's
+  /// - Parameter fused: whether the NMEA port sends the fused state's sentences instead of the receiver's
   public static func simulated(gpsd: UInt16, nmea: UInt16, fused: Bool = false) -> HubProcess {
     HubProcess(board: simulatedBoard(gpsd: gpsd, nmea: nmea, fused: fused))
   }
@@ -43,7 +44,7 @@ public final class HubProcess {
     simulatedBoard("gpsd: { port: \(gpsd) }, nmea: { port: \(nmea), source: \"\(fused ? "fused" : "receiver")\" }")
   }
 
-  /// - Parameter ports: the sections of the board file that open some
+  /// - Parameter ports: the sections of the board file that open ports
   public static func simulatedBoard(_ ports: String) -> String {
     let power = { (line: String) in
       "power: { switch: \"gpio\", chip: \"simulated\", line: \"\(line)\", settleMilliseconds: 20, lingerSeconds: 0.2 }"
@@ -76,7 +77,7 @@ public final class HubProcess {
     }
   }
 
-  /// Waits until `text` is in its log. Returns false if it has ended without it.
+  /// Waits until the hub's log contains `text`. Returns false if the hub ends first.
   public func logs(_ text: String) -> Bool { program.logs(text) }
 
   @discardableResult
@@ -108,7 +109,7 @@ public final class HubProcess {
     return try! JSONDecoder().decode(Devices.self, from: Data(program.standardOutput.utf8))
   }
 
-  /// A state as a client of the socket sees it.
+  /// A state as received by a client of the socket.
   public struct State: Decodable {
     public struct Position: Decodable {
       public var lat, lon, age: Double
@@ -125,10 +126,10 @@ public final class HubProcess {
     program.lines.compactMap { try? JSONDecoder().decode(State.self, from: Data($0.utf8)) }
   }
 
-  /// How many threads and file descriptors the process has.
+  /// The numbers of threads and file descriptors of the process.
   public var resources: [Int] { ["task", "fd"].map { Files.names(in: "/proc/\(program.pid)/\($0)").count } }
 
-  /// Whether it has a thread of this name.
+  /// Whether the hub has a thread of this name.
   public func hasThread(_ name: String) -> Bool {
     let folder = "/proc/\(program.pid)/task"
     return Files.names(in: folder).contains { thread in
@@ -145,16 +146,16 @@ public final class HubProcess {
 }
 
 extension HubProcess {
-  /// Whether all its devices are off, or asleep where their supply cannot be switched.
+  /// Whether all devices are off, or asleep if their power cannot be switched.
   public var isOff: Bool { devicesNow.devices.allSatisfy { $0.power == "off" || $0.power == "asleep" } }
 
-  /// Waits until all its devices are off, or asleep where their supply cannot be switched.
+  /// Waits until all devices are off, or asleep if their power cannot be switched.
   public func comesToRest() -> Bool { eventually { isOff } }
 
-  /// Waits until a client of its devices sees this state of one.
+  /// Waits until a device has this state.
   public func shows(_ id: String, _ power: String) -> Bool { eventually { devicesNow[id].power == power } }
 
-  /// The devices without starting a program for it: quick enough to see states that last a moment.
+  /// The devices, read without starting a program. This is quick enough to see short-lived states.
   public var devicesNow: Devices {
     let folder = socket.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
     let descriptor = SocketClient.connect(path: folder + "/devices.sock")
@@ -171,29 +172,29 @@ extension HubProcess {
 }
 
 extension HubProcess {
-  /// The processes that this one has started, and that run.
+  /// The running processes that this one has started.
   public var children: [pid_t] {
     Files.names(in: "/proc").compactMap(pid_t.init).filter { HubProcess.parent(of: $0) == program.pid }
   }
 
-  /// `nil` if there is no such process, or if it has ended and was not waited for.
+  /// Returns the parent of a process, or `nil` if the process does not exist or is a zombie.
   public static func parent(of pid: pid_t) -> pid_t? {
     guard let status = try? Files.bytes(of: "/proc/\(pid)/stat") else { return nil }
-    // The name is in parentheses, and may have any in it.
+    // The name is in parentheses, and may contain parentheses.
     guard let end = status.lastIndex(of: UInt8(ascii: ")")) else { return nil }
     let fields = status[(end + 1)...].split(separator: UInt8(ascii: " "))
     guard fields.count > 1, fields[0] != [UInt8(ascii: "Z")], fields[0] != [UInt8(ascii: "X")] else { return nil }
     return pid_t(String(decoding: fields[1], as: UTF8.self))
   }
 
-  /// A line of the kernel's description of a process (`VmHWM`, `VmData` in kB, `SigBlk`).
+  /// Returns a line of the kernel's description of a process (`VmHWM`, `VmData` in kB, `SigBlk`).
   public static func status(_ key: String, of pid: pid_t) -> String? {
     let text = String(decoding: (try? Files.bytes(of: "/proc/\(pid)/status")) ?? [], as: UTF8.self)
     let line = text.split(separator: "\n").first { $0.hasPrefix(key + ":") }
     return line.map { String($0.dropFirst(key.utf8.count + 1).drop { $0 == "\t" || $0 == " " }) }
   }
 
-  /// The greatest and the present amount of its memory.
+  /// Returns an amount of a process's memory, such as its present or greatest use.
   public static func kilobytes(_ key: String, of pid: pid_t) -> Int? {
     status(key, of: pid).flatMap { Int($0.prefix { $0.isNumber || $0 == " " }.filter(\.isNumber)) }
   }

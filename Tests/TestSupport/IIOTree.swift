@@ -2,8 +2,8 @@ import Glibc
 import Guarding
 import HardwareIO
 
-/// The kernel's files for its sensors, as plain files in a folder, with a pipe in the place of each device. It keeps a
-/// journal of the operations on them, and can refuse chosen ones.
+/// The kernel's files for its sensors, as plain files in a folder with a pipe in place of each device. It keeps a
+/// journal of the file operations, and can refuse chosen ones.
 public final class IIOTree: IIOFiles {
   private struct State {
     var journal: [String] = []
@@ -24,10 +24,10 @@ public final class IIOTree: IIOFiles {
     IIOSystem(sysfs: "\(root)/sys", dev: "\(root)/dev", configfs: "\(root)/config", files: self)
   }
 
-  /// For a driver that takes a bus.
+  /// The bus for a driver that requires one.
   public var bus: IIOBus { IIOBus("iio/test", system: system) }
 
-  /// The operations so far, in order: `iio:device0/buffer/enable = 1`, `open dev/iio:device0`, `make` and `remove` of
+  /// The operations so far in order: `iio:device0/buffer/enable = 1`, `open dev/iio:device0`, `make` and `remove` of
   /// folders.
   public var journal: [String] { state.withLock { $0.journal } }
 
@@ -38,13 +38,13 @@ public final class IIOTree: IIOFiles {
 
   public func refuseNothing() { state.withLock { $0.refusals = [:] } }
 
-  /// Whether a new timer appears only with `showTrigger`, as the kernel's may take its time.
+  /// Makes new timers appear only with `showTrigger`, because the kernel may take a while.
   public func hideNewTriggers() { state.withLock { $0.hidesNewTriggers = true } }
 }
 
-// What there is.
+// The files and folders of the tree.
 extension IIOTree {
-  /// Writes a text and the end of a line, at a path below the root.
+  /// Writes a text and a line end to a path below the root.
   public func add(_ path: String, _ text: String) {
     makeFolders(path.split(separator: "/").dropLast().joined(separator: "/"))
     let file = open("\(root)/\(path)", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
@@ -54,11 +54,11 @@ extension IIOTree {
     close(file)
   }
 
-  /// A sensor, by its number.
+  /// Adds a sensor by its number.
   ///
   /// - Parameters:
-  ///   - chip: below `sys/devices`: its bus and address
-  ///   - files: what its files say
+  ///   - chip: the chip's path below `sys/devices`, with its bus and address
+  ///   - files: the contents of the sensor's files
   public func addDevice(
     _ number: Int, _ name: String, chip: String = "i2c-1/1-0068", _ files: [String: String] = [:]
   ) {
@@ -68,11 +68,11 @@ extension IIOTree {
     link("iio:device\(number)", to: folder)
   }
 
-  /// The files that a sensor needs to take scans, and the pipe through which they come.
+  /// Adds the files that a sensor needs to take scans. Returns the pipe through which the scans come.
   ///
   /// - Parameters:
-  ///   - channels: names and types, in the order of their indexes; the time is added
-  ///   - hasTriggers: whether it waits for one
+  ///   - channels: the names and types in the order of their indexes; the time is added
+  ///   - hasTriggers: whether the sensor waits for a trigger
   public func addScans(_ number: Int, _ channels: [(String, String)], hasTriggers: Bool = true) -> IIOPipe {
     let folder = "sys/bus/iio/devices/iio:device\(number)"
     let all = channels + [("in_timestamp", "le:s64/64>>0")]
@@ -89,9 +89,9 @@ extension IIOTree {
     return IIOPipe("\(root)/dev/iio:device\(number)")
   }
 
-  /// A trigger: a chip's own, or a timer.
+  /// Adds a trigger: a chip's own, or a timer.
   ///
-  /// - Parameter chip: as for a sensor; `nil` for a timer
+  /// - Parameter chip: the chip's path, as for a sensor; `nil` for a timer
   public func addTrigger(_ number: Int, _ name: String, chip: String? = "i2c-1/1-0068") {
     let folder = "sys/devices/\(chip ?? "timers")/trigger\(number)"
     add("\(folder)/name", name)
@@ -107,10 +107,10 @@ extension IIOTree {
     addTrigger((numbers.max() ?? -1) + 1, name, chip: nil)
   }
 
-  /// The contents of a file, at a path below the sensors' folder.
+  /// Returns the contents of a file at a path below the sensors' folder.
   public func says(_ path: String) -> String? { try? linux.text("\(root)/sys/bus/iio/devices/\(path)") }
 
-  /// What all files say that a program can change, to be compared.
+  /// Returns the contents of all files that a program can change, for comparisons.
   public func settings(_ number: Int) -> [String: String] {
     let device = "iio:device\(number)"
     var settings: [String: String] = [:]
@@ -122,10 +122,10 @@ extension IIOTree {
     return settings
   }
 
-  /// Names of the existing timers.
+  /// The names of the existing timers.
   public var timers: [String] { names(in: "\(root)/config/iio/triggers/hrtimer") }
 
-  /// How often this process has a sensor's device open, the test's own pipe apart.
+  /// How often this process has a sensor's device open, not counting the test's own pipe.
   public func readers(_ number: Int) -> Int {
     let node = linux.resolved("\(root)/dev/iio:device\(number)")
     return names(in: "/proc/self/fd").filter { linux.resolved("/proc/self/fd/\($0)") == node }.count - 1
@@ -148,7 +148,7 @@ extension IIOTree {
 
 }
 
-// The operations on it.
+// The operations on the tree.
 extension IIOTree {
   public func names(in folder: String) -> [String] { linux.names(in: folder) }
 
@@ -201,13 +201,13 @@ extension IIOTree {
   }
 }
 
-/// A pipe in the place of a sensor's device: the test writes the kernel's measurements to it.
+/// A pipe in place of a sensor's device, to which the test writes the kernel's measurements.
 public final class IIOPipe {
   private let descriptor: Int32
 
   init(_ path: String) {
     mkfifo(path, 0o644)
-    // Both ends: with no writer a reader would be told of an end.
+    // Both ends are open. Without a writer, a reader would see the end of the file.
     descriptor = open(path, O_RDWR | O_CLOEXEC)
     precondition(descriptor >= 0, path)
   }
@@ -217,12 +217,12 @@ public final class IIOPipe {
   public func write(_ bytes: [UInt8]) { _ = Glibc.write(descriptor, bytes, bytes.count) }
 }
 
-/// Appends bytes to others.
+/// Joins arrays of bytes.
 public func joined(_ parts: [UInt8]...) -> [UInt8] { parts.flatMap { $0 } }
 
 extension FixedWidthInteger {
-  /// The low byte first.
+  /// The bytes with the least significant one first.
   public var littleEndianBytes: [UInt8] { withUnsafeBytes(of: littleEndian) { Array($0) } }
-  /// The high byte first.
+  /// The bytes with the most significant one first.
   public var bigEndianBytes: [UInt8] { withUnsafeBytes(of: bigEndian) { Array($0) } }
 }

@@ -1,6 +1,6 @@
-/// Messages of binary protocols with checksums that are right, summed up here once more.
+/// Messages of binary protocols with correct checksums, which are computed independently here.
 public enum MadeMessage {
-  /// u-blox's.
+  /// Makes a u-blox message.
   public static func ubx(_ kind: UInt16, _ payload: [UInt8]) -> [UInt8] {
     let count = UInt16(payload.count)
     let body = [UInt8(kind >> 8), UInt8(kind & 0xFF), UInt8(count & 0xFF), UInt8(count >> 8)] + payload
@@ -12,9 +12,9 @@ public enum MadeMessage {
     return [0xB5, 0x62] + body + [a, b]
   }
 
-  /// CASIC's.
+  /// Makes a CASIC message.
   ///
-  /// - Precondition: the payload is whole words.
+  /// - Precondition: the payload consists of whole words.
   public static func casic(_ kind: UInt16, _ payload: [UInt8]) -> [UInt8] {
     var sum = UInt32(kind & 0xFF) << 24 &+ UInt32(kind >> 8) << 16 &+ UInt32(payload.count)
     for start in stride(from: 0, to: payload.count, by: 4) {
@@ -24,7 +24,7 @@ public enum MadeMessage {
       + payload + littleEndian(sum)
   }
 
-  /// RTCM 10403's, by long division.
+  /// Makes an RTCM 10403 message, with its checksum by long division.
   public static func rtcm3(_ payload: [UInt8]) -> [UInt8] {
     let frame = [0xD3, UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)] + payload
     var remainder: UInt32 = 0
@@ -36,7 +36,7 @@ public enum MadeMessage {
     return frame + [UInt8(remainder >> 16 & 0xFF), UInt8(remainder >> 8 & 0xFF), UInt8(remainder & 0xFF)]
   }
 
-  /// A correction message by its number, followed by this number of arbitrary bytes.
+  /// Makes a correction message with a number, followed by this number of arbitrary bytes.
   public static func correction(_ number: UInt16, byteCount: Int = 20) -> [UInt8] {
     rtcm3([UInt8(number >> 4), UInt8(number & 0xF) << 4] + (0..<byteCount).map { UInt8($0 & 0xFF) })
   }
@@ -45,7 +45,7 @@ public enum MadeMessage {
     withUnsafeBytes(of: value.littleEndian) { Array($0) }
   }
 
-  /// A NAV-PVT of 92 bytes with a fix in three dimensions.
+  /// Makes a NAV-PVT of 92 bytes with a three-dimensional fix.
   public static func navPVT(
     timeOfWeekMilliseconds: UInt32, latitudeDegrees: Double, longitudeDegrees: Double, second: UInt8
   ) -> [UInt8] {

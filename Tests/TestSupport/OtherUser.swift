@@ -3,11 +3,11 @@ import Glibc
 
 /// Another user of this machine, for tests of attacks between users.
 public enum OtherUser {
-  /// Whether tests that take a second user run. Only `SKIP=two-users` leaves them out: without root they fail.
+  /// Whether to run tests that need a second user. Only `SKIP=two-users` leaves them out; without root they fail.
   public static let isWanted = !(getenv("SKIP").map { String(cString: $0) } ?? "").split { $0 == " " || $0 == "," }
     .contains("two-users")
 
-  /// Numbers that no register of users has, and no other run of the tests.
+  /// User numbers that are in no user database, and that no other test run uses.
   public static let mallory = 1_900_000_000 + UInt32(getpid()) * 2
   public static let victim = mallory + 1
 
@@ -17,14 +17,14 @@ public enum OtherUser {
     }
   }
 
-  /// Throws if there is no other user to be had.
+  /// Throws if the tests cannot run a program as another user.
   public static func require() throws { if geteuid() != 0 { throw LacksRoot() } }
 
-  /// A program as another user, without a folder of its own in its environment.
+  /// Runs a program as another user, without a state folder in its environment.
   ///
   /// - Parameters:
-  ///   - readsAll: whether it may read everything that the test may, because the tested executable may be in root's own
-  ///     folder; it may not write more
+  ///   - readsAll: whether the program may read everything that the test may, because the tested executable may be in
+  ///     root's own folder; it may not write more
   public static func program(
     _ arguments: [String], path: String = Program.sensorhub, as user: UInt32 = mallory, groups: [UInt32] = [],
     readsAll: Bool = true, environment: [String] = []

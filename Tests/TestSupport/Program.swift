@@ -3,22 +3,22 @@ import Glibc
 import Guarding
 import HardwareIO
 
-/// A program under test in a process of its own.
+/// A program under test in its own process.
 public final class Program: Sendable {
   public let pid: pid_t
   private let output = ArrivingBytes()
   private let error = ArrivingBytes()
   private let status = Guarded<Int32?>(nil)
-  /// Held during the start of a program, and while a file is written. Between its fork and its exec a program has all
+  /// A lock that is held while a program starts and while a file is written. Between fork and exec a program has all
   /// open files of this process, and a file that any process has open for writing cannot be executed.
   static let starting = Guarded(0)
 
-  /// Starts a program by other means than this type.
+  /// Starts a program by other means than this type, under the same lock.
   public static func starting<Result>(_ start: () throws -> Result) rethrows -> Result {
     try starting.withLock { _ in try start() }
   }
 
-  /// The `sensorhub` that SENSORHUB_PROGRAM names, or else the one that was built together with the tests.
+  /// The `sensorhub` that SENSORHUB_PROGRAM names, or else the one built together with the tests.
   public static let sensorhub: String = {
     if let path = getenv("SENSORHUB_PROGRAM") { return String(cString: path) }
     var path = [CChar](repeating: 0, count: 4096)
@@ -40,9 +40,10 @@ public final class Program: Sendable {
     posix_spawn_file_actions_adddup2(&actions, standardInput.read, 0)
     posix_spawn_file_actions_adddup2(&actions, out.write, 1)
     posix_spawn_file_actions_adddup2(&actions, err.write, 2)
-    // Nothing else: a port, a lock or a connection of another test's would live on in the program.
+    // No other descriptor is passed on. Otherwise a port, lock or connection of another test would live on in the
+    // program.
     _ = clinux_spawn_close_from(&actions, 3)
-    // Signals as a shell would give them, whatever started the tests.
+    // The signal handlers are those that a shell would set, whatever started the tests.
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
@@ -54,7 +55,7 @@ public final class Program: Sendable {
     var argv: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
     var pid: pid_t = 0
     var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) }
-    // A name stands in it once: of two, some programs take the first and shells the last.
+    // Each name occurs once. Of two, some programs would take the first and shells the last.
     let names = environment.map { $0.prefix { $0 != "=" } + "=" }
     var inherited = environ
     while let variable = inherited.pointee {
@@ -82,7 +83,7 @@ public final class Program: Sendable {
   deinit {
     guard status.withLock({ $0 }) == nil else { return }
     kill(pid, SIGKILL)
-    // Its output is not collected any more.
+    // The output is no longer collected.
     _ = eventually { !isRunning }
   }
 
@@ -90,17 +91,18 @@ public final class Program: Sendable {
   public var standardError: String { error.text }
   public var lines: [String] { standardOutput.split(separator: "\n").map(String.init) }
 
-  /// Waits until `text` is on its standard output. Returns false if the program has ended without it.
+  /// Waits until the program's standard output contains `text`. Returns false if the program ends first.
   public func prints(_ text: String) -> Bool { output.waits(for: text) }
 
-  /// Waits until `text` is on its standard error. Returns false if the program has ended without it.
+  /// Waits until the program's standard error contains `text`. Returns false if the program ends first.
   public func logs(_ text: String) -> Bool { error.waits(for: text) }
 
-  /// Signals the program; after its end has been seen the number may be another's.
+  /// Sends a signal to the program, unless its end has been seen. After that the number may belong to another process.
   public func send(_ signal: Int32) { status.withLock { if $0 == nil { kill(pid, signal) } } }
 
-  /// Has the program stand still, and returns once all of its threads do. SIGSTOP is for one of them to pass on to the others, which
-  /// go on for as long as a busy machine has that one wait for its turn.
+  /// Stops the program, and returns once all of its threads have stopped. One thread passes SIGSTOP on to the others,
+  /// which
+  /// continue for as long as that thread waits for a busy machine's processor.
   public func halt() -> Bool {
     send(SIGSTOP)
     return eventually { !isRunning || Files.names(in: "/proc/\(pid)/task").allSatisfy(isHalted) }
@@ -114,7 +116,7 @@ public final class Program: Sendable {
 
   /// Waits for the end, until all output has been collected; returns the exit code, or minus the signal.
   ///
-  /// - Parameter limit: one that has not ended by then is killed: it must not keep the whole run from ending
+  /// - Parameter limit: the time after which the program is killed, so that it does not keep the whole run from ending
   @discardableResult
   public func wait(within limit: Duration = .seconds(240)) -> Int32 {
     if !eventually(within: limit, { !isRunning }) {
@@ -148,7 +150,7 @@ public final class Program: Sendable {
 
   private static func pipe() -> (read: Int32, write: Int32) {
     var ends: [Int32] = [0, 0]
-    // Another test may start a program at the same time, which must not inherit these.
+    // Another test may start a program at the same time, which must not inherit these descriptors.
     let result = clinux_pipe(&ends)
     precondition(result == 0, "no pipe to be had: \(String(cString: strerror(errno)))")
     return (ends[0], ends[1])

@@ -20,7 +20,7 @@ public final class PseudoTerminal {
 
   deinit { hangUp() }
 
-  /// Writes everything, as a receiver would.
+  /// Writes everything, like a receiver.
   public func write(_ text: String) { write(Array(text.utf8)) }
 
   public func write(_ bytes: [UInt8]) {
@@ -32,7 +32,7 @@ public final class PseudoTerminal {
     }
   }
 
-  /// Writes the bytes for which there is room, for lines that may not be read. The rest is lost.
+  /// Writes the bytes for which there is room, for lines that nothing may be reading. The rest is lost.
   public func writeNow(_ text: String) {
     let flags = fcntl(controller, F_GETFL)
     _ = fcntl(controller, F_SETFL, flags | O_NONBLOCK)
@@ -50,7 +50,7 @@ public final class PseudoTerminal {
     return ioctl(descriptor, UInt(FIONREAD), &count) != 0 || count == 0
   }
 
-  /// Pulls the cable.
+  /// Hangs up the line, as if the cable had been pulled.
   public func hangUp() {
     guard controller >= 0 else { return }
     close(controller)

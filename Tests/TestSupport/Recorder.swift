@@ -18,7 +18,7 @@ public final class Recorder<Value: Sendable>: Sendable {
 
   public var values: [Value] { state.withLock { $0.values } }
 
-  /// Forgets the values: where they hold on to what holds the recorder.
+  /// Removes the values, for cases where they retain an object that retains the recorder.
   public func removeAll() { state.withLock { $0.values = [] } }
 
   public func append(_ value: Value) {
@@ -31,7 +31,7 @@ public final class Recorder<Value: Sendable>: Sendable {
     for waiter in met { waiter.resume(returning: values) }
   }
 
-  /// Returns the first `count` values once there are as many.
+  /// Returns the first `count` values once there are that many.
   @discardableResult
   public func first(_ count: Int) async -> [Value] { Array(await values { $0.count >= count }.prefix(count)) }
 

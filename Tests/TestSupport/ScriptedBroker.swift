@@ -3,11 +3,11 @@ import Glibc
 import Guarding
 import HardwareIO
 
-/// An MQTT broker on this machine that a test tells what to say, however wrong that is.
+/// An MQTT broker on this machine that sends whatever a test specifies, valid or not.
 public final class ScriptedBroker: Sendable {
-  /// A client that has come, and has said who it is (CONNECT).
+  /// A client that has connected and sent CONNECT.
   public struct Visit: Sendable {
-    /// How many came before it.
+    /// The number of earlier visits.
     public let number: Int
     private let client: SocketClient
 
@@ -18,10 +18,10 @@ public final class ScriptedBroker: Sendable {
 
     /// The client's packets so far, beginning with CONNECT.
     public var said: [UInt8] { client.bytes }
-    /// It has not gone.
+    /// Whether the client has not disconnected.
     public var isOpen: Bool { client.isOpen }
 
-    /// Sends everything, or as much as the client takes before it goes.
+    /// Sends everything, or as much as the client accepts before it disconnects.
     public func send(_ bytes: [UInt8]) { client.send(bytes) }
     public func close() { client.leave() }
     /// Lets the client read everything up to the end of the connection, and waits for it to close. An immediate close
@@ -32,26 +32,26 @@ public final class ScriptedBroker: Sendable {
     }
   }
 
-  /// CONNACK: the client is let in (MQTT 5, 3.2).
+  /// The packet CONNACK, which accepts the client (MQTT 5, 3.2).
   public static let accepted: [UInt8] = [0x20, 3, 0, 0, 0]
 
-  /// A packet with its right length (MQTT 5, 2.1).
+  /// Makes a packet with its correct length (MQTT 5, 2.1).
   public static func packet(_ head: UInt8, _ body: [UInt8]) -> [UInt8] { [head] + length(body.count) + body }
 
-  /// A variable byte integer (MQTT 5, 1.5.5).
+  /// Encodes a variable byte integer (MQTT 5, 1.5.5).
   public static func length(_ count: Int) -> [UInt8] {
     count < 128 ? [UInt8(count)] : [UInt8(count % 128) | 0x80] + length(count / 128)
   }
 
   public let port: UInt16
-  /// The last one alone: a hostile broker has thousands.
+  /// Only the last visit is kept, because a hostile broker has thousands.
   private let visits = Recorder<Visit>()
   private let stop = StopSignal()
 
   /// - Parameters:
-  ///   - port: 0 for any that is free
-  ///   - isGreeting: whether the client is given the word before it has said who it is
-  ///   - answer: called on a thread of the broker's with each visit; the next client is let in when it returns
+  ///   - port: 0 for any free port
+  ///   - isGreeting: whether `answer` is called before the client has sent CONNECT
+  ///   - answer: called on a thread of the broker with each visit; the next client is accepted when it returns
   public init(
     port: UInt16 = 0, isGreeting: Bool = false, answering answer: @escaping @Sendable (Visit) -> Void
   ) {
@@ -89,7 +89,7 @@ public final class ScriptedBroker: Sendable {
 
   deinit { end() }
 
-  /// No client is let in any more, and the last one is sent away.
+  /// Accepts no further client, and disconnects the last one.
   public func end() {
     stop.set()
     for visit in visits.values { visit.close() }

@@ -3,11 +3,11 @@ import Glibc
 import Guarding
 import HardwareIO
 
-/// An NTRIP caster on this machine that a test tells what to say.
+/// An NTRIP caster on this machine that sends what a test specifies.
 public final class ScriptedCaster: Sendable {
   /// A client and its request.
   public struct Visit: Sendable {
-    /// The head of the request.
+    /// The header of the request.
     public let request: String
     private let client: SocketClient
 
@@ -17,9 +17,9 @@ public final class ScriptedCaster: Sendable {
     }
 
     public var path: String { request.split(separator: " ").dropFirst().first.map(String.init) ?? "" }
-    /// The bytes after the request.
+    /// The text after the request.
     public var told: String { String(client.text.dropFirst(request.count)) }
-    /// He has not gone.
+    /// Whether the client has not disconnected.
     public var isOpen: Bool { client.isOpen }
 
     public func send(_ bytes: [UInt8]) { client.send(bytes) }
@@ -31,7 +31,7 @@ public final class ScriptedCaster: Sendable {
   private let server: ScriptedServer
   public var port: UInt16 { server.port }
 
-  /// - Parameter answer: called on a thread of the caster's with each visit
+  /// - Parameter answer: called on a thread of the caster with each visit
   public init(answering answer: @escaping @Sendable (Visit) -> Void = { _ in }) {
     let visits = visits
     server = ScriptedServer { client in

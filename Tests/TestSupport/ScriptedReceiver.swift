@@ -3,22 +3,23 @@ import Glibc
 import Guarding
 import MonotonicTime
 
-/// The far end of a serial line, which a test tells what to say: a sentence now and then, and something to each request.
+/// The far end of a serial line, which sends what a test specifies: regular sentences, and an answer to each request.
 ///
-/// It has a clock, which goes on as it lives and talks: by that it is never late with an answer, however long a busy machine leaves
+/// Its own clock advances with its output. So by this clock its answers are never late, however long a busy machine
+/// keeps
 /// its thread waiting.
 public final class ScriptedReceiver: Sendable {
-  /// What becomes of a request.
+  /// The effect of a request.
   public enum Reaction: Sendable {
     case says([UInt8])
-    /// Sends something after this delay.
+    /// Sends something after a delay.
     case saysLate([UInt8], milliseconds: Int32)
     case silence
     case fallsAsleep
     case hangsUp
-    /// Says something, and is at another speed from then on.
+    /// Sends something, and communicates at another speed from then on.
     case goesTo(Int, saying: [UInt8])
-    /// Says something, and nothing of itself from then on; it hears as before.
+    /// Sends something, and no more sentences from then on. It still receives.
     case fallsSilent(saying: [UInt8])
   }
 
@@ -27,16 +28,16 @@ public final class ScriptedReceiver: Sendable {
     var isAsleep: Bool
     var isSilent = false
     var epochs = 0
-    /// At another it is heard as noise, and hears nothing.
+    /// The receiver's speed. At another speed it sends noise and receives nothing.
     var speed: Int?
     /// The beginning of an incomplete request.
     var begun: [UInt8] = []
   }
 
   public let path: String
-  /// Notifies those that wait for its output.
+  /// The receiver's clock, which tests use to wait for its output.
   public let clock = ManualClock()
-  /// Whole messages of UBX and CASIC and whole sentences, as they came, in order.
+  /// The complete UBX and CASIC messages and sentences that were received, in order.
   public let requests = Recorder<[UInt8]>()
   private let state: Guarded<State>
   private let stop = StopSignal()
@@ -45,8 +46,8 @@ public final class ScriptedReceiver: Sendable {
   private let react: @Sendable ([UInt8]) -> Reaction
 
   /// - Parameters:
-  ///   - more: sent with each of its epochs, ten of which come in a second while it is awake
-  ///   - speed: the only one at which it communicates; `nil` for any
+  ///   - more: sent with each epoch, of which there are ten a second while the receiver is awake
+  ///   - speed: the only speed at which it communicates; `nil` for any
   ///   - wakes: whether any received byte wakes it
   public init(
     saying more: [UInt8] = [], speed: Int? = nil, isAsleep: Bool = false, wakes: Bool = true,
@@ -59,10 +60,11 @@ public final class ScriptedReceiver: Sendable {
     var settings = termios()
     tcgetattr(controller, &settings)
     cfmakeraw(&settings)
-    // A new pseudo-terminal is at 38400: bytes sent at that speed before the hub opens it would be read at another.
+    // A new pseudo-terminal is set to 38400. Bytes sent at that speed before the hub opens it would be read at another.
     cfsetspeed(&settings, speed_t(B50))
     tcsetattr(controller, TCSANOW, &settings)
-    // What polls as hung up may be opened again before it is read: that read would wait for a hub that waits to hear something.
+    // A descriptor that polls as hung up may be opened again before it is read. That read would wait for a hub that
+    // itself waits for data.
     _ = fcntl(controller, F_SETFL, fcntl(controller, F_GETFL) | O_NONBLOCK)
     state = Guarded(State(controller: controller, isAsleep: isAsleep, speed: speed))
     self.more = more
@@ -81,10 +83,10 @@ public final class ScriptedReceiver: Sendable {
 
   public var isAsleep: Bool { state.withLock { $0.isAsleep } }
 
-  /// Its supply has come on, so it is awake, whatever its previous state.
+  /// Switches the power on, so that the receiver is awake, whatever its previous state.
   public func switchOn() { state.withLock { $0.isAsleep = false } }
 
-  /// Of the line, as the hub has set it.
+  /// Whether the line has the receiver's speed, as set by the hub.
   private func isAtItsSpeed(_ controller: Int32) -> Bool {
     guard let speed = state.withLock({ $0.speed }) else { return true }
     var settings = termios()
@@ -95,7 +97,7 @@ public final class ScriptedReceiver: Sendable {
     return constants[speed].map { cfgetospeed(&settings) == speed_t($0) } ?? false
   }
 
-  /// A tenth of a second later than the one before: one whose time stood still would have hung up.
+  /// Returns an epoch a tenth of a second after the previous one. A receiver whose time stands still counts as frozen.
   private func nextEpoch() -> [UInt8] {
     let tenths = state.withLock { state in
       state.epochs += 1
@@ -106,7 +108,7 @@ public final class ScriptedReceiver: Sendable {
     return Array(nmeaLine("GPGLL,5231.0000,N,01322.0000,E,\(time),A,A").utf8)
   }
 
-  /// A tenth of a second of its life.
+  /// Simulates a tenth of a second.
   private func work() {
     let controller = state.withLock { $0.controller }
     if !isAsleep, !state.withLock({ $0.isSilent }) {
@@ -162,14 +164,14 @@ public final class ScriptedReceiver: Sendable {
   }
 
   private func write(_ bytes: [UInt8], _ controller: Int32) {
-    // Without a reader it fills up, which does no harm.
+    // Without a reader the pseudo-terminal fills up, which does no harm.
     guard !bytes.isEmpty else { return }
     var descriptor = pollfd(fd: controller, events: Int16(POLLOUT), revents: 0)
     guard poll(&descriptor, 1, 0) > 0, descriptor.revents & Int16(POLLOUT) != 0 else { return }
     _ = bytes.withUnsafeBytes { Glibc.write(controller, $0.baseAddress, $0.count) }
   }
 
-  /// A request is written at once, and may be read in pieces all the same, as the kernel passes it on.
+  /// Divides bytes into requests. A request is written at once, but the kernel may deliver it in pieces.
   private static func requests(in bytes: [UInt8]) -> (whole: [[UInt8]], rest: [UInt8]) {
     var whole: [[UInt8]] = []
     var rest = bytes[...]
@@ -181,7 +183,7 @@ public final class ScriptedReceiver: Sendable {
     return (whole, [])
   }
 
-  /// The length of the request that begins here, 1 if this is no request; `nil` if it is incomplete.
+  /// Returns the length of the request that begins here, 1 if this is no request, or `nil` if it is incomplete.
   private static func length(ofRequest head: [UInt8], in rest: ArraySlice<UInt8>) -> Int? {
     let isUBX = head[0] == 0xB5
     switch head[0] {

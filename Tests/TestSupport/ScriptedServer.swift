@@ -3,7 +3,7 @@ import Glibc
 import Guarding
 import HardwareIO
 
-/// A TCP server on this machine, which a test tells what to say.
+/// A TCP server on this machine that sends what a test specifies.
 public final class ScriptedServer: Sendable {
   public let port: UInt16
   /// The connections so far.
@@ -11,7 +11,7 @@ public final class ScriptedServer: Sendable {
   private let stop = StopSignal()
 
   /// - Parameters:
-  ///   - wanted: the port of one that has ended; 0 for any that is free
+  ///   - wanted: the port of an ended server; 0 for any free port
   ///   - serve: called on the server's thread with each connection
   public init(at wanted: UInt16 = 0, serving serve: @escaping @Sendable (SocketClient) -> Void = { _ in }) {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -19,7 +19,7 @@ public final class ScriptedServer: Sendable {
     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
     var yes: Int32 = 1
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
-    // Any free port: it is not given away before this one is closed.
+    // The port may be any free one. It is not given away before this socket is closed.
     let isListening =
       clinux_bind_tcp(listener, [127, 0, 0, 1], 4, wanted) == 0 && listen(listener, 16) == 0
       && withUnsafeMutablePointer(to: &address) { pointer in

@@ -5,7 +5,7 @@ import Glibc
 /// There is one seed per run; each test draws its own numbers from it, independent of other tests. SplitMix64 (Steele,
 /// Lea, Flood 2014).
 public struct SeededRandom: RandomNumberGenerator, Sendable {
-  /// The run's seed: that of the environment, or else another one each time.
+  /// The seed of this run: from the environment, or else a new one each time.
   public static let runSeed: UInt64 = {
     guard let text = getenv("SENSORHUB_SEED").map({ String(cString: $0) }) else { return .random(in: 0...UInt64.max) }
     guard let seed = UInt64(text) else { preconditionFailure("SENSORHUB_SEED is '\(text)', which is no whole number") }

@@ -1,9 +1,9 @@
 import Glibc
 import HardwareIO
 
-/// Real recordings, which are kept next to the project and are no part of it.
+/// Real recordings, which are stored next to the project and are no part of it.
 public enum SharedData {
-  /// Whether tests that need recordings run. Only `SKIP=recordings` leaves them out: without the folder they fail.
+  /// Whether to run tests that need recordings. Only `SKIP=recordings` leaves them out; without the folder they fail.
   public static let isWanted = !(environment("SKIP") ?? "").split { $0 == " " || $0 == "," }.contains("recordings")
 
   /// The folder, or `nil` if it is absent.
@@ -31,7 +31,7 @@ public enum SharedData {
     }
   }
 
-  /// The package's root, from where this file lies.
+  /// The root folder of the package, found from this file's path.
   public static let packageFolder = #filePath.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" }
 
   private static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }

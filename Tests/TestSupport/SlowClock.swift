@@ -1,7 +1,8 @@
 import CLinux
 import MonotonicTime
 
-/// Goes slower than the machine's clock, so that threads which run late on a busy machine are less late by this one.
+/// A clock that is slower than the machine's, so that threads that run late on a busy machine are less late by this
+/// clock.
 public struct SlowClock: MonotonicTimeSource {
   private let began = MonotonicClock().now
   private let systemAtBegin = clinux_realtime_ns()
@@ -15,14 +16,14 @@ public struct SlowClock: MonotonicTimeSource {
 
   public var minimumResolution: Duration { .nanoseconds(1) }
 
-  /// The system's clock, nanoseconds since 1970, at the same pace.
+  /// The system clock in nanoseconds since 1970, at the same pace.
   public var systemTime: @Sendable () -> Int64 {
     { [self] in systemAtBegin + now.nanoseconds - began.nanoseconds }
   }
 
   public func schedule(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
     let (wait, isFar) = (deadline.nanoseconds - began.nanoseconds).multipliedReportingOverflow(by: slowness)
-    // Rounded up: it is not to be early.
+    // The time is rounded up, so that the action is never early.
     return MonotonicClock().schedule(at: began + .nanoseconds(isFar ? .max : wait + slowness), action)
   }
 }

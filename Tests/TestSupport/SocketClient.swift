@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import Guarding
 
-/// A client of one of the hub's sockets. Reads all that comes, on a thread of its own.
+/// A client of one of the hub's sockets. It reads everything that arrives on its own thread.
 public final class SocketClient: Sendable {
   /// The state that the client shares with its thread, which may outlive it.
   private final class Shared: Sendable {
@@ -23,15 +23,15 @@ public final class SocketClient: Sendable {
   private let shared: Shared
 
   /// Connects to a Unix socket.
-  /// - Parameter isNamed: whether its own end is given a name before, as one does that has a request
+  /// - Parameter isNamed: whether the client's end gets a name first, which announces a request
   public convenience init(path: String, isNamed: Bool = false) {
     self.init(SocketClient.connect(path: path, isNamed: isNamed))
   }
 
-  /// Connects to a port of this machine's.
+  /// Connects to a port of this machine.
   public convenience init(port: UInt16) { self.init(SocketClient.connect(port: port)) }
 
-  /// The other end of one who has come.
+  /// Wraps an accepted connection.
   convenience init(accepted descriptor: Int32) { self.init(descriptor) }
 
   private init(_ descriptor: Int32) {
@@ -44,13 +44,14 @@ public final class SocketClient: Sendable {
 
   deinit { leave() }
 
-  /// Wakes the thread, which closes the descriptor.
+  /// Disconnects: wakes the thread, which closes the descriptor.
   public func leave() { _ = shared.arrived.whileOpen { shutdown(shared.descriptor, Int32(SHUT_RDWR)) } }
 
   /// Ends the sending direction; received bytes are still read.
   public func finish() { _ = shared.arrived.whileOpen { shutdown(shared.descriptor, Int32(SHUT_WR)) } }
 
-  /// Sends everything, however long the other end takes to read it; less where that closes, or reads nothing for too long.
+  /// Sends everything, however long the other end takes to read it. Stops if the other end closes or reads nothing for
+  /// too long.
   public func send(_ bytes: [UInt8]) {
     var rest = bytes[...]
     _ = eventually {
@@ -61,17 +62,17 @@ public final class SocketClient: Sendable {
 
   public func send(_ text: String) { send(Array(text.utf8)) }
 
-  /// Sends the bytes that the other end takes at once. The rest is lost.
+  /// Sends the bytes that the other end accepts at once. The rest is lost.
   public func sendNow(_ bytes: [UInt8]) { _ = write(bytes[...]) }
 
-  /// Returns how much has been taken, or less than 0.
+  /// Returns the number of accepted bytes, or a negative number.
   private func write(_ bytes: ArraySlice<UInt8>) -> Int {
     shared.arrived.whileOpen {
       bytes.withUnsafeBytes { clinux_send_now(shared.descriptor, $0.baseAddress, $0.count) }
     } ?? -1
   }
 
-  /// The other end has not closed.
+  /// Whether the other end has not closed the connection.
   public var isOpen: Bool { shared.arrived.isOpen }
   public var bytes: [UInt8] { shared.arrived.bytes }
   public var text: String { shared.arrived.text }
@@ -79,10 +80,11 @@ public final class SocketClient: Sendable {
   public func has(_ text: String) -> Bool { shared.arrived.has(text) }
   public func forget() { shared.arrived.forget() }
 
-  /// Waits until `text` has come. Returns false if the other end has closed without it.
+  /// Waits until `text` has arrived. Returns false if the other end closes first.
   public func receives(_ text: String) -> Bool { shared.arrived.waits(for: text) }
 
-  /// A stream socket that no program of another test's inherits: it would outlive its closing.
+  /// Makes a stream socket that programs of other tests do not inherit. An inherited copy would keep the connection
+  /// open.
   private static func makeSocket(_ family: Int32) -> Int32 {
     socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
   }
@@ -101,7 +103,7 @@ public final class SocketClient: Sendable {
     return connect(AF_INET, &address, "port \(port)")
   }
 
-  /// Waits until a server listens: a hub opens its ports one after the other.
+  /// Waits until a server listens, because the hub opens its ports one after another.
   private static func connect<Address>(_ family: Int32, _ address: inout Address, _ name: String, isNamed: Bool = false)
     -> Int32
   {
@@ -110,7 +112,7 @@ public final class SocketClient: Sendable {
     let isConnected = eventually {
       descriptor = makeSocket(family)
       if isNamed {
-        // The family without an address: the kernel chooses one.
+        // The address has only a family, so that the kernel chooses a name.
         var own = sockaddr()
         own.sa_family = sa_family_t(family)
         precondition(bind(descriptor, &own, socklen_t(MemoryLayout<sa_family_t>.size)) == 0)
@@ -161,13 +163,13 @@ public final class SocketClient: Sendable {
 
   private static let firstPort: UInt16 = 12_000
   private static let lastPort: UInt16 = 31_999
-  // Where one starts depends on the process: another run of the tests is likely to be elsewhere.
+  // The first port depends on the process, so that another test run probably starts elsewhere.
   private static let nextPort = Guarded(firstPort + UInt16(getpid() % 200) * 100)
 
   private static func isFree(_ port: UInt16) -> Bool {
     let descriptor = makeSocket(AF_INET)
     defer { close(descriptor) }
-    // Between its fork and its exec a program of another test's has this socket too; it must not keep the port from the hub.
+    // Between fork and exec a program of another test has this socket too. It must not keep the port from the hub.
     var isShared: Int32 = 1
     setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isShared, socklen_t(MemoryLayout<Int32>.size))
     var address = loopback(port)

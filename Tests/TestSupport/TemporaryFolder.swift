@@ -1,7 +1,7 @@
 import Glibc
 import HardwareIO
 
-/// A folder of its own below /tmp, which goes with this, and so does all that is in it by then.
+/// A folder below /tmp, which is removed with its contents when this value is released.
 public final class TemporaryFolder: Sendable {
   public let path: String
 

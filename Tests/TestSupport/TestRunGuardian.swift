@@ -67,10 +67,10 @@ public struct TestRunGuardian: ~Copyable {
     pid = child
   }
 
-  /// Leaves the guardian to itself: it acts when this process has ended.
+  /// Releases the guardian: it acts when this process has ended.
   private consuming func release() -> Int32 { pipe }
 
-  /// Has the guardian act as if the run had ended, and waits until it has.
+  /// Makes the guardian act as if the run had ended, and waits for that.
   public consuming func endRun() {
     close(pipe)
     var status: Int32 = 0

@@ -1,8 +1,8 @@
 import Glibc
 
-/// What `.ci/test-tools` has fetched.
+/// The tools that `.ci/test-tools` has fetched.
 public enum TestTools {
-  /// The path of a tool; `nil` if it is not there.
+  /// Returns the path of a tool, or `nil` if it is missing.
   public static func path(_ name: String) -> String? {
     let variable = { (name: String) in getenv(name).map { String(cString: $0) } }
     let cache = variable("XDG_CACHE_HOME") ?? (variable("HOME") ?? "") + "/.cache"

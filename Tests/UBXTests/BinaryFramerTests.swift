@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import UBX
 
-/// Messages are found with any bytes between them and however reads divide them.
+/// Messages are found among any other bytes, and however reads divide them.
 struct BinaryFramerTests {
   /// The pieces of a stream: messages as received, and everything else.
   private struct Found: Equatable {
@@ -62,7 +62,7 @@ struct BinaryFramerTests {
       for index in message.indices {
         var broken = message
         broken[index] ^= 0x10
-        // As many bytes after it as a broken length may claim.
+        // As many bytes follow as a broken length may claim.
         let reads = [sentence, broken, message, [UInt8](repeating: 0x20, count: 9000)]
         #expect(frame(reads).found.messages.last == message, "byte \(index)")
       }
@@ -84,7 +84,8 @@ struct BinaryFramerTests {
   }
 
   @Test func `noise that seems to be full of long messages is read at a bounded cost`() {
-    // Each is as long as can be, so none of them is whole before eight kilobytes more have come.
+    // Each false message claims the greatest length, so none could be complete before eight more kilobytes have
+    // arrived.
     let noise = (0..<20_000).flatMap { _ in [0xB5, 0x62, 0x02, 0x15, 0xF0, 0x1F] as [UInt8] }
     let found = frame(noise.chunks(of: 64) + [messages[0], [UInt8](repeating: 0, count: 9000)]).found
     #expect(found.messages == [messages[0]])

@@ -3,10 +3,10 @@ import Testing
 
 @testable import UBX
 
-/// A bit error in a length claims kilobytes that are not there: the bytes that follow neither wait for them nor are
+/// A bit error in a length claims kilobytes that do not exist. The bytes that follow neither wait for them nor are
 /// lost.
 struct BrokenLengthTests {
-  /// A byte at 9600 baud, eight bits between a start and a stop bit.
+  /// The time of a byte at 9600 baud, with eight bits between a start and a stop bit.
   private static let byteNanoseconds: Int64 = 1_041_667
 
   private struct Arrival: Equatable {
@@ -15,7 +15,7 @@ struct BrokenLengthTests {
     var handedOnAt: Int64
   }
 
-  /// Feeds a stream at a line's pace, with a second for each epoch.
+  /// Feeds a stream at the line's speed, with a second for each epoch.
   private func arrivals(_ epochs: [[UInt8]], reads size: Int) -> [Arrival] {
     var framer = BinaryFramer()
     var found: [Arrival] = []
@@ -43,13 +43,13 @@ struct BrokenLengthTests {
       MadeMessage.ubx(UBXKind.navSIG, [second, 0, 0, 0, 0, 4, 0, 0] + [UInt8](repeating: 9, count: 64)),
       MadeMessage.casic(CASICKind.navPV, [second] + [UInt8](repeating: 3, count: 79)),
       MadeMessage.rtcm3([0x43, 0x50, second] + [UInt8](repeating: 5, count: 80)),
-      // Of no kind that is known.
+      // The message has an unknown kind.
       MadeMessage.ubx(0x0199, [second] + [UInt8](repeating: 2, count: 49)),
       MadeMessage.ubx(UBXKind.navEOE, [second, 0, 0, 0]),
     ]
   }
 
-  /// Where in a message its length is.
+  /// Returns the positions of the length in a message.
   private func lengthBytes(of message: [UInt8]) -> [Int] {
     switch message[0] {
     case 0xB5: [4, 5]
@@ -76,7 +76,7 @@ struct BrokenLengthTests {
           guard found.count == expected.count else { continue }
           for (arrival, undisturbed) in zip(found, expected) {
             #expect(arrival.beganAt == undisturbed.beganAt, "\(name)")
-            // The next epoch's first message at the latest.
+            // The piece comes with the first message of the next epoch at the latest.
             let isOfLaterEpoch = undisturbed.beganAt >= 3_000_000_000
             #expect(!isOfLaterEpoch || arrival.handedOnAt == undisturbed.handedOnAt, "\(name)")
             #expect(arrival.handedOnAt <= undisturbed.handedOnAt + 1_300_000_000, "\(name)")
@@ -115,7 +115,7 @@ struct BrokenLengthTests {
     let inner = messages(second: 1)[6] + Array("$GPGLL,5231.0,N,01322.0,E,120000,A*2E".utf8)
     for outer in [
       MadeMessage.ubx(0x0402, inner), MadeMessage.ubx(0x0199, inner), MadeMessage.rtcm3([0x43, 0x50] + inner),
-      // A file of messages for the receiver.
+      // The message contains a file of messages for the receiver.
       MadeMessage.ubx(0x1321, [UInt8](repeating: 0, count: 300) + inner),
     ] {
       for size in [1, 7, 64, 10_000] { #expect(pieces(outer + inner, by: size) == [outer, messages(second: 1)[6]]) }

@@ -15,7 +15,7 @@ struct CorrectionReportTests {
     return found
   }
 
-  /// Version, flags, subtype, station, number.
+  /// Makes a report of version, flags, subtype, station and number.
   private func made(_ flags: UInt8, _ number: UInt16) -> [UInt8] {
     MadeMessage.ubx(0x0232, [2, flags, 0, 0, 42, 0] + MadeMessage.littleEndian(number))
   }
@@ -31,7 +31,7 @@ struct CorrectionReportTests {
   }
 
   @Test func `what a NEO-M8P has really said is that it has read something`() {
-    // From gpsd's recording of one.
+    // The bytes are from gpsd's recording of a receiver.
     let bytes: [UInt8] = [0xB5, 0x62, 0x02, 0x32, 8, 0, 2, 0, 0, 0, 0, 0, 0xCE, 0x04, 0x10, 0x3E]
     #expect(report(bytes)?.outcome == .unknown && report(bytes)?.messageNumber == 1230)
   }

@@ -4,7 +4,7 @@ import UBX
 
 /// Commands for u-blox receivers, byte for byte as pyubx2 1.4.0 makes them, and answers of real receivers.
 struct UBXCommandTests {
-  /// A message of ours, pyubx2's in hexadecimal, and the call that made that.
+  /// A message by this project, the same one by pyubx2 in hexadecimal, and the pyubx2 call that made it.
   struct Made: Sendable, CustomTestStringConvertible {
     let message: UBXMessage
     let hex: String
@@ -136,7 +136,7 @@ struct UBXCommandTests {
     var refused = 0
     var versions: [UBXVersion] = []
     var values: [[UBXSetting]] = []
-    /// Answers to CFG-VALGET that were not understood.
+    /// The number of answers to CFG-VALGET that were not understood.
     var strange = 0
     var questions = 0
     var systems: [UBXConstellations] = []
@@ -181,7 +181,7 @@ struct UBXCommandTests {
     let version = try #require(exchange.versions.first)
     #expect(version.model == "ZED-F9P" && version.protocolVersion == 2731 && version.hardware == "00190000")
     #expect(exchange.versions.count == 4)
-    // A key that each receiver has, with the value that pyubx2 reads.
+    // Every receiver has this key, and pyubx2 reads this value.
     #expect(exchange.values.joined().contains(UBXSetting(.measurementMilliseconds, 1000)))
   }
 

@@ -1,11 +1,11 @@
-// Plays the peripherals of boards/virtual.json5 on the virtual bench: needs gpio-sim and the kernel module i2c-relay. SIGHUP pulls
-// the IMU's bus, the next one plugs it in again.
+// Simulates the peripherals of boards/virtual.json5 on the virtual bench: needs gpio-sim and the kernel module
+// i2c-relay. SIGHUP pulls the IMU's bus, the next one plugs it in again.
 
 import Glibc
 import VirtualBench
 
 do {
-  // It stands still for long enough to be calibrated, once a minute, for hours.
+  // The vehicle stands for long enough to be calibrated once a minute, for hours.
   let parked: [Range<Double>] = (0..<600).map { (minute: Int) in
     let start = 60 * Double(minute)
     return start + 40..<start + 56

@@ -1,8 +1,9 @@
 import MonotonicTime
 
-/// The identity of a line: a chip by its label, name or path, and a line of it by name or offset.
+/// The identity of a GPIO line: a chip by its label, name or path, and a line of the chip by name or offset.
 ///
-/// Chips are best named by label (`pinctrl-rp1`): their numbers change with the kernel and with connected hardware.
+/// A board file should name the chip by its label (`pinctrl-rp1`), because chip numbers change with the kernel and with
+/// connected hardware.
 public struct GPIOLineName: Hashable, Sendable, CustomStringConvertible {
   public var chip: String
   public var line: String
@@ -15,21 +16,22 @@ public struct GPIOLineName: Hashable, Sendable, CustomStringConvertible {
   public var description: String { "\(chip)/\(line)" }
 }
 
-/// An output. It is released at its safe level.
+/// A GPIO line used as an output. When it is closed, it is left at its safe level.
 public protocol GPIOOutput: Sendable {
-  /// - Parameter level: the logical level; active-low lines are inverted on the way
+  /// Sets the logical level. The level of an active-low line is inverted on the way.
   func set(_ level: Bool) throws(HardwareError)
-  /// Drives the safe level, then releases the line. A line that cannot be driven stays requested, so that a released line never
-  /// floats at the wrong level: call this again. The line is released at the latest when the last reference goes.
+  /// Drives the line to its safe level, then releases it. A line that cannot be driven stays requested, so that a
+  /// released line never floats at the wrong level; the caller may call this again. At the latest, the line is released
+  /// with the last reference to it.
   func close() throws(HardwareError)
 }
 
-/// An edge that the kernel saw.
+/// An edge of a GPIO line, recorded by the kernel.
 public struct GPIOEdge: Equatable, Sendable {
-  /// Stamped by the kernel, in the interrupt.
+  /// When the edge occurred. The kernel's interrupt handler takes this time.
   public var at: MonotonicInstant
   public var isRising: Bool
-  /// Counts the line's edges, lost ones included; 0 where the kernel interface does not number them.
+  /// The number of the edge on its line, which also counts lost edges; 0 if the kernel interface does not number edges.
   public var sequence: UInt64
 
   public init(at instant: MonotonicInstant, isRising: Bool, sequence: UInt64) {
@@ -39,11 +41,11 @@ public struct GPIOEdge: Equatable, Sendable {
   }
 }
 
-/// An input whose edges are queued with their time stamps.
+/// A GPIO line used as an input. The kernel queues its edges with their time stamps.
 public protocol GPIOEdgeInput: Sendable {
-  /// For `poll`: readable while edges wait.
+  /// The file descriptor for `poll`. It is readable while edges wait.
   var fileDescriptor: Int32 { get }
-  /// Takes the latest of the edges that wait, and how many there were; the kernel queues 16.
+  /// Removes all waiting edges. Returns the latest one and their number. The kernel queues up to 16 edges.
   func takeEdges() throws(HardwareError) -> (latest: GPIOEdge, count: Int)?
   func close()
 }

@@ -4,7 +4,7 @@ import Glibc
 import Guarding
 import MonotonicTime
 
-/// A line of libgpiod's as an output.
+/// An output that drives a line of libgpiod.
 public final class LinuxGPIOOutput: GPIOOutput {
   private let name: GPIOLineName
   private let safeLevel: Bool
@@ -38,7 +38,7 @@ public final class LinuxGPIOOutput: GPIOOutput {
   public func close() throws(HardwareError) {
     let result = line.withLock { line -> Int32 in
       guard line.pointer != nil else { return 0 }
-      // A released line keeps its level with some kernels and floats with others: leave it as it must be.
+      // With some kernels a released line keeps its level, with others it floats. So it is set to its safe level first.
       let result = cgpiod_set(line.pointer, safeLevel)
       if result < 0 { return result }
       cgpiod_close(line.pointer)
@@ -49,7 +49,7 @@ public final class LinuxGPIOOutput: GPIOOutput {
   }
 }
 
-/// A line of libgpiod's as a source of edges.
+/// A source of edges that reads a line of libgpiod.
 public final class LinuxGPIOEdges: GPIOEdgeInput {
   public let fileDescriptor: Int32
   private let name: GPIOLineName
@@ -103,9 +103,9 @@ public final class LinuxGPIOEdges: GPIOEdgeInput {
   }
 }
 
-/// The C library's line.
+/// A line object of the C library.
 struct LineHandle: @unchecked Sendable {
-  // Unchecked, and safe: the library's lines may be used from any thread, one at a time, and each handle lives in a
+  // Unchecked, and safe: the library allows use of a line from any thread, one at a time, and each handle lives in a
   // `Guarded`.
   var pointer: OpaquePointer?
 
@@ -124,7 +124,8 @@ struct LineHandle: @unchecked Sendable {
     return (chip, UInt32(offset))
   }
 
-  /// Why a chip is of no use: labels differ between boards, so it says which ones there are.
+  /// Makes the error for a chip that cannot be opened. Chip labels differ between boards, so the message lists the
+  /// existing ones.
   private static func noChip(_ chip: String, _ errno: Int32) -> HardwareError {
     let error = HardwareError.opening("GPIO chip '\(chip)'", errno, group: "gpio")
     guard case .notFound = error else { return error }

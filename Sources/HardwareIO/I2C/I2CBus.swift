@@ -1,25 +1,26 @@
-/// One step of a transaction. The buffers belong to the caller and have to live until the transaction returns.
+/// One step of a transaction. The caller owns the buffers and must keep them until the transaction returns.
 public enum I2COperation {
   case write(UnsafeRawBufferPointer)
   case read(UnsafeMutableRawBufferPointer)
 }
 
-/// An I2C bus. Everything is built on one primitive: an uninterruptible transaction of writes and reads with one
-/// address.
+/// An I2C bus. Everything is built on one primitive: an uninterruptible transaction of writes and reads with a
+/// single address.
 public protocol I2CBus: Sendable {
-  /// As people know it: `/dev/i2c-1`.
+  /// The name as people know it, for example `/dev/i2c-1`.
   var name: String { get }
-  /// The longest read in one transaction. Drivers that know the chip divide longer reads.
+  /// The longest read in one transaction, in bytes. Drivers of chips divide longer reads.
   var maximumReadLength: Int { get }
 
-  /// Has an address to itself among those who ask, in this process and others, for as long as the bus is open.
+  /// Reserves an address until the bus is closed. Another reservation of it, in this process or another, is then an
+  /// error.
   func claim(_ address: UInt8) throws(HardwareError)
 
-  /// - Parameter address: 7 bits
+  /// - Parameter address: the 7-bit address
   func transaction(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) throws(HardwareError)
 }
 
 extension I2CBus {
-  /// A bus that no other program can reach.
+  /// Does nothing, for a bus that no other program can reach.
   public func claim(_ address: UInt8) throws(HardwareError) {}
 }

@@ -1,4 +1,4 @@
-/// The registers of one chip on a bus, read and written through buffers that are allocated once.
+/// The registers of one chip on a bus. The buffers for reading and writing are allocated once.
 public final class I2CRegisters {
   public let bus: any I2CBus
   public let address: UInt8
@@ -6,7 +6,7 @@ public final class I2CRegisters {
   private let buffer: UnsafeMutableRawBufferPointer
   private let operations: UnsafeMutableBufferPointer<I2COperation>
 
-  /// - Parameter capacity: the longest read
+  /// - Parameter capacity: the longest read in bytes
   public init(_ bus: any I2CBus, address: UInt8, capacity: Int) {
     self.bus = bus
     self.address = address
@@ -29,7 +29,7 @@ public final class I2CRegisters {
     try transfer(operationCount: 1)
   }
 
-  /// Writes a register of 16 bits, high byte first.
+  /// Writes a 16-bit register, most significant byte first.
   public func writeWord(_ value: UInt16, to register: UInt8) throws(HardwareError) {
     command[0] = register
     command[1] = UInt8(value >> 8)
@@ -38,7 +38,7 @@ public final class I2CRegisters {
     try transfer(operationCount: 1)
   }
 
-  /// Sends a byte that is no register and has no value, to a chip of commands.
+  /// Sends a single byte to a chip that has commands instead of registers.
   public func send(_ byte: UInt8) throws(HardwareError) {
     command[0] = byte
     operations[0] = .write(UnsafeRawBufferPointer(rebasing: command[..<1]))
@@ -47,13 +47,14 @@ public final class I2CRegisters {
 
   public func read(_ register: UInt8) throws(HardwareError) -> UInt8 { try read(register, count: 1)[0] }
 
-  /// Reads a register of 16 bits, high byte first, in one read: another one would begin with the high byte again.
+  /// Reads a 16-bit register, most significant byte first. Both bytes come from one read, because a second read would
+  /// start with the first byte again.
   public func readWord(_ register: UInt8) throws(HardwareError) -> UInt16 {
     try read(register, into: 0, 2)
     return UInt16(buffer[0]) << 8 | UInt16(buffer[1])
   }
 
-  /// Reads consecutive registers. The bytes stay until the next call.
+  /// Reads consecutive registers. The returned bytes are valid until the next call.
   public func read(_ register: UInt8, count: Int) throws(HardwareError) -> UnsafeRawBufferPointer {
     var offset = 0
     while offset < count {
@@ -87,7 +88,8 @@ public final class I2CRegisters {
     try transfer(operationCount: 2, tries: tries)
   }
 
-  /// On a bus with two controllers losing arbitration is normal: the winner is done soon.
+  /// Performs a transaction, again if it lost arbitration. On a bus with two controllers this is normal, and the other
+  /// one is soon done.
   private func transfer(operationCount: Int, tries: Int = 3) throws(HardwareError) {
     let operations = UnsafeBufferPointer(rebasing: operations[..<operationCount])
     for _ in 1..<tries {

@@ -3,17 +3,17 @@ import CLinux
 import Glibc
 import Guarding
 
-/// A bus of the kernel's, /dev/i2c-N.
+/// An I2C bus of the kernel, /dev/i2c-N.
 ///
-/// Speaks `I2C_RDWR` where the adapter can, and libi2c's SMBus calls, with reads of up to 32 bytes, where it cannot.
+/// Transactions use `I2C_RDWR` if the adapter supports it, otherwise libi2c's SMBus calls with reads of up to 32 bytes.
 public final class LinuxI2CBus: I2CBus {
   public let name: String
   public let maximumReadLength: Int
   private let isPlainI2C: Bool
   private let descriptor: Int32
-  /// The addresses without a driver of the kernel, a bit each.
+  /// A bit for each address, set if no kernel driver uses the address.
   private let free = Guarded(InlineArray<2, UInt64>(repeating: 0))
-  /// SMBus calls take their address from the descriptor, so they must not overlap.
+  /// Serializes SMBus calls, which take their address from the descriptor and so must not overlap.
   private let smbus = Guarded<UInt8?>(nil)
 
   /// - Parameter name: `/dev/i2c-1`, or just `i2c-1`
@@ -33,15 +33,15 @@ public final class LinuxI2CBus: I2CBus {
       close(descriptor)
       throw .unsupported("\(path) can transfer neither plain I2C messages nor SMBus blocks")
     }
-    // bcm2835 takes 65 535 bytes, others less; no FIFO here is longer than this.
+    // The bcm2835 driver reads up to 65,535 bytes, others fewer. No FIFO of a supported chip is longer than 4,096.
     maximumReadLength = isPlainI2C ? 4096 : 32
     self.descriptor = descriptor
   }
 
   deinit { close(descriptor) }
 
-  /// It locks the byte of the device file whose offset is the address, because the kernel lets every program use every
-  /// address.
+  /// Locks the byte of the device file at the offset given by the address. The kernel itself would let several programs
+  /// use the same address.
   public func claim(_ address: UInt8) throws(HardwareError) {
     let result = clinux_lock_byte(descriptor, Int64(address))
     switch -result {
@@ -58,7 +58,7 @@ public final class LinuxI2CBus: I2CBus {
     if result < 0 { throw error(-result, address) }
   }
 
-  /// The kernel lets programs send plain I2C to a chip that one of its own drivers uses.
+  /// Throws if a kernel driver uses the chip. The kernel lets programs send plain I2C to such a chip.
   private func requireFree(_ address: UInt8) throws(HardwareError) {
     let (word, bit) = (Int(address >> 6 & 1), UInt64(1) << UInt64(address & 0x3F))
     if free.withLock({ $0[word] & bit != 0 }) { return }
@@ -66,7 +66,7 @@ public final class LinuxI2CBus: I2CBus {
     free.withLock { $0[word] |= bit }
   }
 
-  /// The driver of the kernel's that has an address.
+  /// Returns the name of the kernel driver that uses an address, if any.
   private func kernelDriver(of address: UInt8) -> String? {
     let digits = String(address, radix: 16)
     guard let number = (Files.resolved(name) ?? name).split(separator: "-").last,
@@ -100,7 +100,7 @@ public final class LinuxI2CBus: I2CBus {
       addr: UInt16(address), flags: flags, len: UInt16(count), buf: base?.assumingMemoryBound(to: UInt8.self))
   }
 
-  /// The patterns that SMBus knows: a register's write, and a register's read.
+  /// Performs one of the two patterns that SMBus supports: writing a register or reading a register.
   private func smbusTransfer(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) -> Int32 {
     smbus.withLock { current in
       if current != address {
@@ -122,7 +122,7 @@ public final class LinuxI2CBus: I2CBus {
       }
       let count = ci2c_read_block(
         descriptor, register, UInt8(bytes.count), bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
-      // The call returns fewer bytes than asked for without calling that an error.
+      // The call may return fewer bytes than requested without reporting an error.
       return count < 0 ? count : (Int(count) == bytes.count ? 0 : -EIO)
     }
   }
@@ -140,7 +140,7 @@ public final class LinuxI2CBus: I2CBus {
 
   private func error(_ errno: Int32, _ address: UInt8) -> HardwareError {
     switch errno {
-    // The adapter's driver decides which of these two means that no chip acknowledged.
+    // Which of these two errors means a missing acknowledge depends on the adapter's driver.
     case ENXIO, EREMOTEIO: .noAcknowledge(bus: name, address: address)
     case EAGAIN: .arbitrationLost(bus: name, address: address)
     case ETIMEDOUT: .timedOut("address 0x\(String(address, radix: 16)) on \(name)")

@@ -1,11 +1,11 @@
 extension IIODevice {
-  /// The path of an attribute of a channel in sysfs: for that channel alone, for all of its type, for all inputs, or
-  /// for the whole device.
+  /// Returns the path of a channel's attribute in sysfs. The attribute may apply to that channel alone, to all channels
+  /// of its type, to all inputs or to the whole device.
   ///
   /// - Parameters:
-  ///   - name: `scale`
-  ///   - channel: `in_accel_x`, for example: then `in_accel_x_scale`, `in_accel_scale`, `in_scale` and `scale` are
-  ///     tried
+  ///   - name: the attribute, for example `scale`
+  ///   - channel: the channel. For `in_accel_x`, the call tries `in_accel_x_scale`, `in_accel_scale`, `in_scale` and
+  ///     `scale`
   public func attribute(_ name: String, of channel: String) -> String? {
     var stem = channel[...]
     while !stem.isEmpty {
@@ -17,31 +17,31 @@ extension IIODevice {
     return system.files.has(candidate) ? candidate : nil
   }
 
-  /// The number that sysfs says of a channel; `nil` where it says none.
+  /// Reads a numeric attribute of a channel from sysfs, or returns `nil` if it does not exist.
   public func number(_ name: String, of channel: String) throws(HardwareError) -> Double? {
     guard let path = attribute(name, of: channel) else { return nil }
     return try system.files.number(path)
   }
 
-  /// The possible values of a channel's attribute; `nil` if sysfs does not list them.
+  /// Returns the possible values of a channel's attribute, or `nil` if sysfs does not list them.
   public func choices(_ name: String, of channel: String) throws(HardwareError) -> IIOChoices? {
     guard let path = attribute("\(name)_available", of: channel) else { return nil }
     return IIOChoices(try system.files.text(path))
   }
 
-  /// The mounting of the chip from the device tree; as drawn in its data sheet by default.
+  /// Returns the mounting of the chip from the device tree. Without an entry, the axes are those of the data sheet.
   public func mountMatrix(of channel: String) throws(HardwareError) -> IIOMountMatrix {
     guard let path = attribute("mount_matrix", of: channel) else { return .identity }
     let text = try system.files.text(path)
     guard let matrix = IIOMountMatrix(text) else {
-      throw .unsupported("'\(text)' in \(path) neither turns nor mirrors: mend mount-matrix in the device tree")
+      throw .unsupported("'\(text)' in \(path) neither turns nor mirrors: correct mount-matrix in the device tree")
     }
     return matrix
   }
 }
 
 extension IIOFiles {
-  /// The number in a file.
+  /// Reads a number from a file.
   func number(_ path: String) throws(HardwareError) -> Double {
     let written = try text(path)
     guard let number = Double(written), number.isFinite else {

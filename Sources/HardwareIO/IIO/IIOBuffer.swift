@@ -1,33 +1,35 @@
 import Glibc
 
-/// The scans that the kernel takes of a sensor and keeps until they are read. Creating this value sets the buffer up;
-/// destroying it restores the previous settings.
+/// The scans that the kernel takes from a sensor and keeps until they are read. Creating this value sets up the buffer,
+/// and destroying it restores the previous settings.
 ///
-/// Traps: the kernel stamps scans by the clock of the day unless it is told otherwise; the numbers of a scan are
-/// aligned to multiples of their own size; a full buffer silently drops the newest scans; the settings of a killed
-/// program remain.
+/// The kernel has these pitfalls:
+/// - Scans are stamped with the system clock unless another clock is selected.
+/// - Each number in a scan is aligned to a multiple of its own size.
+/// - A full buffer silently drops the newest scans.
+/// - Settings of a killed program remain.
 public final class IIOBuffer {
   /// The number of scans per read.
   private static let readCount = 32
 
   public let device: IIODevice
   public let layout: IIOScanLayout
-  /// For `poll`: readable once as many scans wait as the watermark says. -1 once it is closed.
+  /// The file descriptor for `poll`, readable once the number of waiting scans reaches the watermark. -1 after closing.
   public private(set) var fileDescriptor: Int32
   private let files: any IIOFiles
-  /// Kept as long as it is needed.
+  /// The timer that triggers the scans; `nil` if the device needs none. The trigger exists as long as this value.
   private let timer: IIOTimerTrigger?
   private var changes: IIOChanges
   private var isEnabled = false
   private let bytes: UnsafeMutableRawBufferPointer
 
-  /// Has the kernel take scans.
+  /// Makes the kernel take scans.
   ///
   /// - Parameters:
-  ///   - channels: of the device; the time is added
+  ///   - channels: the channels of the device to scan; the time is added
   ///   - length: how many scans the kernel keeps
-  ///   - watermark: how many are worth waking a reader for, and how many a chip with a FIFO of its own collects
-  ///   - timer: for a device that has no trigger of its own and needs one (`IIODevice.needsTimer`)
+  ///   - watermark: how many scans wake a reader, and how many a chip collects in its own FIFO
+  ///   - timer: for a device that needs a trigger and has none of its own (`IIODevice.needsTimer`)
   public init(
     _ device: IIODevice, channels: [IIOChannel], length: Int, watermark: Int, timer: IIOTimerTrigger?
   ) throws(HardwareError) {
@@ -35,7 +37,7 @@ public final class IIOBuffer {
       throw .unsupported("\(device) does not say when it measured")
     }
     layout = try IIOScanLayout(channels, timestamp: timestamp)
-    // Before anything is changed: the kernel lets one program have it.
+    // The device is opened before any setting changes, because the kernel allows only one program to open it.
     fileDescriptor = try IIOBuffer.open(device)
     self.device = device
     files = device.system.files
@@ -47,7 +49,7 @@ public final class IIOBuffer {
       try setClock()
       try choose(channels + [timestamp])
       try changes.set("\(length)", device.path(of: "buffer/length"))
-      // Not above the length, and not there in some kernels.
+      // The watermark cannot exceed the length, and some kernels have no watermark.
       let watermarkPath = device.path(of: "buffer/watermark")
       if files.has(watermarkPath) { try changes.set("\(watermark)", watermarkPath) }
       try setTrigger()
@@ -64,9 +66,9 @@ public final class IIOBuffer {
     bytes.deallocate()
   }
 
-  /// Takes whole scans as they are, oldest first, without waiting.
+  /// Reads the waiting scans as raw bytes, oldest first, without blocking. Only whole scans are returned.
   ///
-  /// - Returns: how many bytes they have; 0 where none waits
+  /// - Returns: the number of bytes; 0 if no scan waits
   public func read(into buffer: UnsafeMutableRawBufferPointer) throws(HardwareError) -> Int {
     let whole = buffer.count / layout.byteCount * layout.byteCount
     let count = try take(UnsafeMutableRawBufferPointer(rebasing: buffer[..<whole]))
@@ -76,9 +78,9 @@ public final class IIOBuffer {
     return count
   }
 
-  /// Takes the waiting scans, oldest first, without waiting.
+  /// Reads the waiting scans, oldest first, without blocking.
   ///
-  /// - Parameter limit: the maximum number; the rest remains
+  /// - Parameter limit: the maximum number of scans; further ones remain
   public func read(atMost limit: Int, _ take: (IIOScan) -> Void) throws(HardwareError) {
     var taken = 0
     while taken < limit {
@@ -94,7 +96,7 @@ public final class IIOBuffer {
     }
   }
 
-  /// Stops the scans and puts everything back; done too when the last reference goes.
+  /// Stops the scans and restores the previous settings. This also happens when the last reference is released.
   public func close() {
     guard fileDescriptor >= 0 else { return }
     if isEnabled { try? files.write("0", to: device.path(of: "buffer/enable")) }
@@ -112,12 +114,13 @@ public final class IIOBuffer {
     }
   }
 
-  /// Stops the parts that have already started.
+  /// Stops the parts that have already been started.
   private func disable() throws(HardwareError) {
     let path = device.path(of: "buffer/enable")
     if try files.text(path) == "0" { return }
-    // Who enabled it does not have the device open, for this hub has: it was killed. Or it has the buffer in a newer way, for
-    // which the device need not stay open: then this fails.
+    // The program that enabled the buffer does not have the device open, because this process does. Usually that
+    // program was killed. If it uses the kernel's newer buffer interface, which does not require an open device, this
+    // write fails.
     _ = try take(bytes)
     try files.write("0", to: path)
   }
@@ -138,7 +141,7 @@ public final class IIOBuffer {
 
   private func choose(_ channels: [IIOChannel]) throws(HardwareError) {
     let wanted = Set(channels.map { "\($0.name)_en" })
-    // The others first: not all channels go together.
+    // Other channels are switched off first, because some combinations of channels are not allowed.
     for name in files.names(in: device.elements) where name.hasSuffix("_en") && !wanted.contains(name) {
       try changes.set("0", "\(device.elements)/\(name)")
     }
@@ -152,7 +155,7 @@ public final class IIOBuffer {
     guard files.has(path) else { return }
     if let own = device.dataReadyTrigger { return try changes.set(own, path) }
     guard let timer else { throw .unsupported("\(device) needs a trigger") }
-    // A killed hub left it together with the timer, so there is nothing to restore.
+    // A killed hub left this trigger set, and its timer with it, so there is nothing to restore.
     if try files.text(path) == timer.name { try files.write("\n", to: path) }
     do throws(HardwareError) {
       try changes.set(timer.name, path)
@@ -178,13 +181,15 @@ public final class IIOBuffer {
 }
 
 extension IIODevice {
-  /// Whether it measures only when something triggers it, and nothing of its own does.
+  /// Whether the device measures only on a trigger and has no trigger of its own.
   public var needsTimer: Bool { system.files.has(triggerPath) && dataReadyTrigger == nil }
 
-  /// It exists if scans are triggered; a chip with its own FIFO needs no trigger.
+  /// The path of the device's current trigger. The file exists only if scans need a trigger, which a chip with its own
+  /// FIFO does not.
   fileprivate var triggerPath: String { path(of: "trigger/current_trigger") }
 
-  /// The trigger that is the chip's own interrupt, by the two names that drivers give it; its other interrupts have others.
+  /// The trigger for the chip's own data-ready interrupt. Drivers use one of two names for it, and other names for
+  /// other interrupts.
   fileprivate var dataReadyTrigger: String? {
     let names = ["\(name)-dev\(number)", "\(name)-trigger"]
     return system.triggers.first { names.contains($0.name) && system.parent(of: $0.folder) == parent }?.name

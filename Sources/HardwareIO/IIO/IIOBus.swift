@@ -1,6 +1,6 @@
-/// The bus of a chip that a driver of the kernel controls: nothing else communicates with the chip.
+/// The bus of a chip that a kernel driver controls. Nothing else communicates with such a chip.
 public struct IIOBus: I2CBus {
-  /// Of the buses that a board names, those that begin with this.
+  /// The prefix of bus names in board files that mean such a chip.
   public static let prefix = "iio/"
 
   public let name: String
@@ -8,7 +8,7 @@ public struct IIOBus: I2CBus {
 
   public var maximumReadLength: Int { 32 }
 
-  /// - Parameter name: `iio/` and something for people
+  /// - Parameter name: `iio/` and any text that people recognize
   public init(_ name: String, system: IIOSystem = IIOSystem()) {
     self.name = name
     self.system = system

@@ -1,4 +1,4 @@
-/// Settings of the kernel that are changed for a while. The previous values are restored, the last change first.
+/// Kernel settings that are changed temporarily. Reverting restores the previous values, the last change first.
 public struct IIOChanges: Sendable {
   private struct Found {
     var path: String
@@ -10,7 +10,7 @@ public struct IIOChanges: Sendable {
 
   public init(_ files: any IIOFiles) { self.files = files }
 
-  /// Writes a text if the present one is different.
+  /// Writes a setting if its present value differs.
   public mutating func set(_ text: String, _ path: String) throws(HardwareError) {
     let before = try files.text(path)
     if before == text { return }
@@ -21,7 +21,7 @@ public struct IIOChanges: Sendable {
   /// Restores the previous values. Errors are ignored, because they mean that the device is gone.
   public mutating func revert() {
     while let last = found.popLast() {
-      // A file that said nothing is told nothing: the end of a line, as the kernel does not hear of an empty text.
+      // The previous value was empty. A newline is written for it, because the kernel ignores a write of no bytes.
       try? files.write(last.text.isEmpty ? "\n" : last.text, to: last.path)
     }
   }

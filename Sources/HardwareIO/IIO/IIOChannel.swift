@@ -1,5 +1,5 @@
-/// The meaning of a raw number: the offset is added, then it is multiplied by the scale. The result is in IIO's units,
-/// which are m/s², rad/s, gauss, kPa and thousandths of a degree Celsius and of a percent.
+/// Converts a raw number: the offset is added, and the sum is multiplied by the scale. The result is in IIO's units,
+/// which are m/s², rad/s, gauss, kPa, and thousandths of a degree Celsius and of a percent.
 public struct IIOConversion: Equatable, Sendable {
   public let scale: Double
   public let offset: Double
@@ -9,7 +9,7 @@ public struct IIOConversion: Equatable, Sendable {
     self.offset = offset
   }
 
-  /// As stated in sysfs; a missing value changes nothing.
+  /// Reads the offset and scale from sysfs. A missing file stands for an offset of 0 or a scale of 1.
   init(_ device: IIODevice, channel: String) throws(HardwareError) {
     scale = try device.number("scale", of: channel) ?? 1
     offset = try device.number("offset", of: channel) ?? 0
@@ -18,11 +18,11 @@ public struct IIOConversion: Equatable, Sendable {
   public func value(_ raw: Double) -> Double { (raw + offset) * scale }
 }
 
-/// One of the numbers that a scan can have.
+/// A channel of a device, which provides one of the numbers in a scan.
 public struct IIOChannel: Equatable, Sendable {
-  /// `in_accel_x`
+  /// The name of the channel, for example `in_accel_x`.
   public let name: String
-  /// The numbers of a scan follow each other in this order.
+  /// The position of the channel's number among those of a scan. Numbers are in ascending order of this index.
   public let index: Int
   public let type: IIOElementType
   public let conversion: IIOConversion
@@ -36,13 +36,14 @@ public struct IIOChannel: Equatable, Sendable {
 }
 
 extension IIODevice {
-  /// Where sysfs has what of a scan can be chosen.
+  /// The sysfs folder with the settings for scans.
   var elements: String { path(of: "scan_elements") }
 
-  /// Whether a channel can be in a scan.
+  /// Whether scans can include a channel.
   public func scans(_ channel: String) -> Bool { system.files.has("\(elements)/\(channel)_en") }
 
-  /// A channel as it is in a scan now: scales change with ranges. `nil` where it cannot be in one.
+  /// Returns a channel with its current scale, which depends on the range. Returns `nil` if scans cannot include the
+  /// channel.
   public func channel(_ name: String) throws(HardwareError) -> IIOChannel? {
     guard scans(name) else { return nil }
     let path = "\(elements)/\(name)_index"

@@ -1,14 +1,14 @@
 import Glibc
 
-/// The possible values of a setting: some values, or all from one to another in steps. Values are written back as the
-/// kernel writes them, because some drivers take no other text for the same number.
+/// The possible values of a setting: a list, or a range with a step. A value is written back in the kernel's own
+/// notation, because some drivers accept no other text for the same number.
 public enum IIOChoices: Equatable, Sendable {
   public struct Choice: Equatable, Sendable {
     public var text: String
     public var value: Double
   }
 
-  /// Not empty.
+  /// A list of values, which is not empty.
   case list([Choice])
   case range(least: Double, step: Double, most: Double)
 
@@ -25,14 +25,15 @@ public enum IIOChoices: Equatable, Sendable {
       guard choices.count == 3, choices[0].value <= choices[2].value, choices[2].value > 0 else { return nil }
       self = .range(least: choices[0].value, step: choices[1].value, most: choices[2].value)
     } else {
-      // 0 is off.
+      // The value 0 means off.
       let usable = choices.filter { $0.value > 0 }
       if usable.isEmpty { return nil }
       self = .list(usable)
     }
   }
 
-  /// The slowest of some rates that is no slower than the requested one, a rounding apart; the fastest for more.
+  /// Returns the slowest rate that is at least the requested one, allowing for rounding. If all are slower, returns the
+  /// fastest.
   public func slowest(for requested: Double) -> Choice {
     switch self {
     case .list(let choices):
@@ -44,7 +45,7 @@ public enum IIOChoices: Equatable, Sendable {
     }
   }
 
-  /// The one that is nearest to the requested one, as a ratio.
+  /// Returns the value whose ratio to the requested one is closest to 1.
   public func nearest(to requested: Double) -> Choice {
     switch self {
     case .list(let choices):
@@ -56,8 +57,8 @@ public enum IIOChoices: Equatable, Sendable {
     }
   }
 
-  /// A value above 0 that is not from a list, with up to six decimals: whole numbers without any, since some drivers take no
-  /// others.
+  /// Makes a choice for a value above 0 that is not from a list. Its text has up to six decimals, and none for a whole
+  /// number, because some drivers accept only integers.
   static func exactly(_ value: Double) -> Choice {
     let (whole, millionths) = Int64((value * 1e6).rounded()).quotientAndRemainder(dividingBy: 1_000_000)
     guard millionths > 0 else { return Choice(text: "\(whole)", value: value) }
@@ -67,9 +68,9 @@ public enum IIOChoices: Equatable, Sendable {
 }
 
 extension IIODevice {
-  /// Has a channel measure as often as requested, or a little more often.
+  /// Sets the rate of a channel to the requested one or slightly more.
   ///
-  /// - Returns: how often it does; `nil` where sysfs says nothing of it
+  /// - Returns: the actual rate; `nil` if sysfs does not state it
   public func setRate(
     of channel: String, to requestedHz: Double, _ changes: inout IIOChanges
   ) throws(HardwareError) -> Double? {
@@ -77,12 +78,12 @@ extension IIODevice {
     let choice =
       try choices("sampling_frequency", of: channel)?.slowest(for: requestedHz) ?? IIOChoices.exactly(requestedHz)
     try changes.set(choice.text, path)
-    // The driver knows better.
+    // The driver may have chosen another rate, so it is read back.
     let actual = try system.files.number(path)
     return actual > 0 ? actual : choice.value
   }
 
-  /// Gives a channel the scale that is nearest to the requested one, if there is a choice.
+  /// Gives a channel the available scale that is nearest to the requested one, if there is a choice.
   public func setScale(of channel: String, to requested: Double, _ changes: inout IIOChanges) throws(HardwareError) {
     guard let path = attribute("scale", of: channel), let choices = try choices("scale", of: channel) else { return }
     try changes.set(choices.nearest(to: requested).text, path)

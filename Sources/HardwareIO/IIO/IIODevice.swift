@@ -1,39 +1,39 @@
-/// A sensor that a driver of the kernel's has: a chip, or one of its halves.
+/// A sensor that a kernel driver controls: a chip, or one part of a chip.
 public struct IIODevice: Sendable {
   public let system: IIOSystem
-  /// N in `iio:deviceN`; another one after each start of the machine.
+  /// The number N in `iio:deviceN`. It may differ after each boot.
   public let number: Int
-  /// As its driver calls it: `mpu6050`.
+  /// The name that the driver gives, for example `mpu6050`.
   public let name: String
-  /// As the device tree calls it.
+  /// The label in the device tree, if there is one.
   public let label: String?
-  /// In sysfs.
+  /// The path of the device's folder in sysfs.
   public let folder: String
-  /// The folder of the chip itself, all links followed.
+  /// The path of the chip's own folder after following all links.
   public let parent: String?
 
   /// The chip's address on its I2C bus; `nil` if it is on another kind of bus.
   public var address: UInt8? {
-    // `1-006a`: bus and address.
+    // The folder's name consists of bus and address, for example `1-006a`.
     guard let parent, let chip = parent.split(separator: "/").last else { return nil }
     let parts = chip.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count == 2, Int(parts[0]) != nil, parts[1].utf8.count == 4 else { return nil }
     return UInt16(parts[1], radix: 16).flatMap { UInt8(exactly: $0) }
   }
 
-  /// From which its scans are read.
+  /// The path of the device file that provides the scans.
   var node: String { "\(system.nodes)/iio:device\(number)" }
 
   func path(of file: String) -> String { "\(folder)/\(file)" }
 }
 
 extension IIODevice: CustomStringConvertible {
-  /// `IIO device 'mpu6050' at 0x68`
+  /// A description such as `IIO device 'mpu6050' at 0x68`.
   public var description: String { "IIO device \(IIODeviceName(name, label: label, address: address))" }
 }
 
 extension IIODevice {
-  /// All that the kernel has.
+  /// Returns all IIO devices that the kernel has.
   public static func all(in system: IIOSystem) -> [IIODevice] {
     system.entries("iio:device").map { number, folder in
       IIODevice(
@@ -42,9 +42,9 @@ extension IIODevice {
     }
   }
 
-  /// The only device that matches.
+  /// Returns the only device that matches.
   ///
-  /// - Throws: if there is none, or more than one; the message lists the existing ones
+  /// - Throws: if no device or more than one matches; the message lists the existing ones
   public static func find(_ wanted: IIODeviceName, in system: IIOSystem) throws(HardwareError) -> IIODevice {
     let all = IIODevice.all(in: system)
     let found = all.filter { $0.answers(to: wanted) }

@@ -1,18 +1,19 @@
-/// How one element of a scan lies in memory, as `scan_elements/…_type` says: `le:s24/32>>8` is a signed number of 24 bits in
-/// the upper three of four bytes, the low one first.
+/// The layout of one element of a scan in memory, as stated in `scan_elements/…_type`. For example, `le:s24/32>>8` is a
+/// signed 24-bit number in the upper three of four bytes, least significant byte first.
 public struct IIOElementType: Equatable, Sendable {
   public let isBigEndian: Bool
   public let isSigned: Bool
-  /// How many bits the number has.
+  /// The number of significant bits.
   public let bitCount: Int
-  /// How many bits it takes up, others included: 8, 16, 32 or 64. An element begins at a multiple of its own size.
+  /// The number of bits that the element occupies: 8, 16, 32 or 64. An element begins at a multiple of its own size.
   public let storageBitCount: Int
-  /// How many bits lie below it.
+  /// The number of unused bits below the number.
   public let shift: Int
 
   public var storageByteCount: Int { storageBitCount / 8 }
 
-  /// - Throws: if the text is no such type, and for the rarer kinds: repeated elements (`X`) and floating point (`f`)
+  /// - Throws: if the text is not a valid type, or has an unsupported kind: repeated elements (`X`) or floating point
+  ///   (`f`)
   public init(_ text: String) throws(HardwareError) {
     guard let type = IIOElementType(parsing: text) else {
       throw .unsupported("a scan with an element of the type '\(text)' cannot be read")
@@ -29,7 +30,7 @@ public struct IIOElementType: Equatable, Sendable {
     }
     func takeNumber() -> Int? {
       let digits = rest.prefix { (0x30...0x39).contains($0) }
-      // None of the numbers is above 64.
+      // No bit count is above 64, so two digits suffice.
       guard (1...2).contains(digits.count) else { return nil }
       rest = rest.dropFirst(digits.count)
       return digits.reduce(0) { 10 * $0 + Int($1) - 0x30 }
@@ -53,7 +54,7 @@ public struct IIOElementType: Equatable, Sendable {
     self.shift = shift
   }
 
-  /// The number that begins at an offset. An unsigned one of 64 bits keeps them as they are.
+  /// Decodes the number at an offset. An unsigned 64-bit number is returned with the same bits.
   func decode(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int64 {
     let word: UInt64
     switch storageBitCount {
@@ -68,7 +69,7 @@ public struct IIOElementType: Equatable, Sendable {
       let stored = bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
       word = isBigEndian ? UInt64(bigEndian: stored) : UInt64(littleEndian: stored)
     }
-    // What lies above the number falls off at the top, what lies below it at the bottom.
+    // The first shift removes the bits above the number, and the second one the bits below it.
     let top = word << (64 - bitCount - shift)
     return isSigned ? Int64(bitPattern: top) >> (64 - bitCount) : Int64(bitPattern: top >> (64 - bitCount))
   }

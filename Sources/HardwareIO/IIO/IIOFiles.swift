@@ -1,27 +1,28 @@
 import Glibc
 
-/// The files through which the kernel's subsystem for sensors (IIO) is set up and read: texts in sysfs, folders in configfs,
-/// and a device for each sensor. Errors name the file.
+/// Access to the files that set up and read the kernel's sensor subsystem (IIO): text files in sysfs, folders in
+/// configfs
+/// and one device file per sensor. Errors name the file.
 public protocol IIOFiles: Sendable {
-  /// The names in a folder; none where it cannot be read.
+  /// Returns the names in a folder, or none if it cannot be read.
   func names(in folder: String) -> [String]
-  /// Whether there is such a file or folder.
+  /// Whether a file or folder exists at the path.
   func has(_ path: String) -> Bool
-  /// The target of a path, with all links followed; `nil` if it does not exist.
+  /// Returns the target of a path after following all links, or `nil` if it does not exist.
   func resolved(_ path: String) -> String?
-  /// The text of a file, without blanks at its ends.
+  /// Returns the text of a file without white space at its ends.
   func text(_ path: String) throws(HardwareError) -> String
   func write(_ text: String, to path: String) throws(HardwareError)
-  /// Throws `inUse` if the folder exists.
+  /// Creates a folder. Throws `inUse` if it exists.
   func makeFolder(_ path: String) throws(HardwareError)
   func removeFolder(_ path: String) throws(HardwareError)
-  /// Opens a device to be read without waiting; the descriptor is the caller's to close.
+  /// Opens a device file for non-blocking reading. The caller must close the descriptor.
   func openDevice(_ path: String) throws(HardwareError) -> Int32
 }
 
-/// The kernel's own files.
+/// Uses the real files of the kernel.
 public struct LinuxIIOFiles: IIOFiles {
-  /// No text of sysfs is longer.
+  /// The size of a memory page, which no text in sysfs exceeds.
   private static let pageByteCount = 4096
 
   public init() {}
@@ -50,15 +51,15 @@ public struct LinuxIIOFiles: IIOFiles {
   }
 
   public func write(_ text: String, to path: String) throws(HardwareError) {
-    // The file is truncated first, as a shell does: this means nothing to sysfs, and leaves no rest of the old text in
-    // another file.
+    // The file is truncated first, as a shell would do. In sysfs this has no effect; a regular file is cleared of the
+    // rest of its old text.
     let file = Glibc.open(path, O_WRONLY | O_TRUNC | O_CLOEXEC)
     guard file >= 0 else { throw LinuxIIOFiles.error("opening", path, errno) }
     defer { close(file) }
     let bytes = Array(text.utf8)
     while true {
       let count = Glibc.write(file, bytes, bytes.count)
-      // The kernel takes the whole text or nothing of it.
+      // The kernel accepts either the whole text or nothing.
       if count == bytes.count { return }
       let reason = count < 0 ? errno : EIO
       if reason != EINTR {

@@ -1,4 +1,4 @@
-/// The mounting of a chip, which the device tree states in `mount-matrix`: it rotates measurements into the axes of the
+/// The mounting of a chip as stated in the device tree's `mount-matrix`. It rotates measurements into the axes of the
 /// board.
 public struct IIOMountMatrix: Equatable, Sendable {
   private let first: SIMD3<Double>
@@ -13,7 +13,8 @@ public struct IIOMountMatrix: Equatable, Sendable {
     self.third = third
   }
 
-  /// - Parameter text: `1, 0, 0; 0, 1, 0; 0, 0, 1`, row by row; `nil` if it does more than rotate and mirror
+  /// - Parameter text: `1, 0, 0; 0, 1, 0; 0, 0, 1`, row by row. The result is `nil` if the matrix does more than rotate
+  ///   and mirror
   public init?(_ text: String) {
     var rows: [SIMD3<Double>] = []
     for row in text.split(separator: ";", omittingEmptySubsequences: false) {
@@ -33,7 +34,7 @@ public struct IIOMountMatrix: Equatable, Sendable {
     else { return nil }
   }
 
-  /// Whether it makes left-handed axes of right-handed ones, and the other way round.
+  /// Whether the matrix mirrors, so that it converts between left-handed and right-handed axes.
   public var mirrors: Bool {
     let normal = SIMD3(
       first.y * second.z - first.z * second.y, first.z * second.x - first.x * second.z,

@@ -1,6 +1,6 @@
 import MonotonicTime
 
-/// The positions of the numbers of some channels in a scan, followed by its time.
+/// The positions of some channels' numbers in a scan. The time stamp is the last number.
 public struct IIOScanLayout: Sendable {
   private struct Element {
     var type: IIOElementType
@@ -9,15 +9,15 @@ public struct IIOScanLayout: Sendable {
   }
 
   public let channelCount: Int
-  /// From the beginning of a scan to that of the next one.
+  /// The distance from the beginning of a scan to that of the next one, in bytes.
   public let byteCount: Int
-  /// In the order in which the channels were given.
+  /// The elements of the channels, in the order in which the channels were given.
   private let elements: InlineArray<16, Element>
   private let time: Element
 
   /// - Parameters:
-  ///   - channels: in any order, at most `IIOScan.capacity`
-  ///   - timestamp: `in_timestamp`
+  ///   - channels: the channels to decode, in any order; at most `IIOScan.capacity`
+  ///   - timestamp: the channel `in_timestamp`
   public init(_ channels: [IIOChannel], timestamp: IIOChannel) throws(HardwareError) {
     guard channels.count <= IIOScan.capacity else {
       throw .unsupported("a scan of \(channels.count) channels cannot be read")
@@ -36,14 +36,16 @@ public struct IIOScanLayout: Sendable {
     for index in channels.indices.sorted(by: { channels[$0].index < channels[$1].index }) {
       elements[index] = place(channels[index])
     }
-    // The last, whatever its index.
+    // The kernel puts the time stamp last, whatever its index.
     time = place(timestamp)
     self.elements = elements
     channelCount = channels.count
     byteCount = (end + largest - 1) / largest * largest
   }
 
-  /// - Precondition: there are `byteCount` bytes.
+  /// Decodes one scan.
+  ///
+  /// - Precondition: `bytes` has at least `byteCount` bytes.
   public func decode(_ bytes: UnsafeRawBufferPointer) -> IIOScan {
     precondition(bytes.count >= byteCount)
     var scan = IIOScan(at: MonotonicInstant(nanoseconds: time.type.decode(bytes, at: time.offset)))
@@ -53,30 +55,30 @@ public struct IIOScanLayout: Sendable {
     return scan
   }
 
-  /// The value of a channel, in IIO's units.
+  /// Returns the value of a channel, in IIO's units.
   ///
-  /// - Parameter index: the channel's index, in the order in which they were given
+  /// - Parameter index: the position of the channel in the order given at initialization
   public func value(_ index: Int, of scan: IIOScan) -> Double {
     precondition(index < channelCount)
     return elements[index].conversion.value(Double(scan[index]))
   }
 
-  /// The values of three channels that follow each other.
+  /// Returns the values of three consecutive channels.
   public func vector(_ first: Int, of scan: IIOScan) -> SIMD3<Double> {
     SIMD3(value(first, of: scan), value(first + 1, of: scan), value(first + 2, of: scan))
   }
 }
 
-/// The measurements of a sensor at one time. The value has no heap storage, so a stream of them allocates nothing.
+/// The measurements of a sensor at one time. The value has no heap storage, so a stream of scans allocates nothing.
 public struct IIOScan: Sendable {
   public static let capacity = 16
 
-  /// When, as the kernel stamped it.
+  /// When the scan was taken, as stamped by the kernel.
   public let at: MonotonicInstant
   fileprivate var numbers = InlineArray<16, Int64>(repeating: 0)
 
   fileprivate init(at: MonotonicInstant) { self.at = at }
 
-  /// A channel's raw number, in the order in which the channels were given.
+  /// The raw number of a channel, by its position in the order given at initialization.
   public subscript(index: Int) -> Int64 { numbers[index] }
 }

@@ -1,16 +1,16 @@
-/// Where the kernel has its sensors and their triggers.
+/// The folders in which the kernel keeps its sensors and their triggers.
 public struct IIOSystem: Sendable {
   public let files: any IIOFiles
-  /// Of all sensors and triggers.
+  /// The sysfs folder of all sensors and triggers.
   let devices: String
-  /// Of the devices from which sensors are read.
+  /// The folder of the device files that provide scans.
   let nodes: String
-  /// Of the triggers that are timers, and only there to make some and to remove them.
+  /// The configfs folder in which timer triggers are created and removed. It has no other purpose.
   let timers: String
 
   /// - Parameters:
-  ///   - sysfs: the mount point of sysfs; likewise the others
-  ///   - files: the operations on files, for tests
+  ///   - sysfs: the mount point of sysfs; the other folders likewise
+  ///   - files: the operations on files, replaced in tests
   public init(
     sysfs: String = "/sys", dev: String = "/dev", configfs: String = "/sys/kernel/config",
     files: any IIOFiles = LinuxIIOFiles()
@@ -21,20 +21,20 @@ public struct IIOSystem: Sendable {
     timers = "\(configfs)/iio/triggers/hrtimer"
   }
 
-  /// A trigger, which makes the kernel take a scan.
+  /// A trigger, which causes the kernel to take scans.
   struct Trigger {
     var name: String
     var folder: String
   }
 
-  /// All existing triggers.
+  /// The triggers that exist now.
   var triggers: [Trigger] {
     entries("trigger").compactMap { entry in
       (try? files.text("\(entry.folder)/name")).map { Trigger(name: $0, folder: entry.folder) }
     }
   }
 
-  /// The entries with a prefix and a number, the lowest number first.
+  /// Returns the entries whose name is a prefix and a number, the lowest number first.
   func entries(_ prefix: String) -> [(number: Int, folder: String)] {
     var entries: [(number: Int, folder: String)] = []
     for name in files.names(in: devices) where name.hasPrefix(prefix) {
@@ -43,7 +43,7 @@ public struct IIOSystem: Sendable {
     return entries.sorted { $0.number < $1.number }
   }
 
-  /// The folder that holds the one at a path, all links followed.
+  /// Returns the folder that contains the target of a path, after following all links.
   func parent(of folder: String) -> String? {
     guard let path = files.resolved(folder), let slash = path.lastIndex(of: "/") else { return nil }
     return String(path[..<slash])

@@ -1,21 +1,22 @@
 import MonotonicTime
 
-/// A timer of the kernel's that has sensors measured at a rate, for chips whose own interrupt line is not connected. It is
-/// there as long as this value.
+/// A kernel timer that triggers scans at a fixed rate, for chips whose own interrupt line is not connected. The timer
+/// exists as long as this value.
 ///
-/// Traps: the kernel's module for it is not loaded by itself; its files in sysfs are root's until udev has had its turn.
+/// The kernel has these pitfalls: its module for timer triggers is not loaded automatically, and a new trigger's files
+/// in sysfs belong to root until udev has changed their owner.
 public final class IIOTimerTrigger {
   private static let longestWait = Duration.milliseconds(500)
   private static let interval = Duration.milliseconds(20)
 
   public let name: String
   private let files: any IIOFiles
-  /// In configfs; `nil` once it is gone.
+  /// The timer's folder in configfs; `nil` after it is removed.
   private var folder: String?
 
   /// - Parameters:
-  ///   - name: a unique name; an existing trigger of that name was left by a killed hub
-  ///   - pause: waits on the calling thread, for the trigger to appear
+  ///   - name: a unique name. An existing trigger of that name is a leftover of a killed hub
+  ///   - pause: blocks the calling thread until the trigger may have appeared
   public init(
     _ name: String, hertz: Double, in system: IIOSystem, pause: (Duration) -> Void
   ) throws(HardwareError) {
@@ -30,7 +31,7 @@ public final class IIOTimerTrigger {
     do throws(HardwareError) {
       try files.makeFolder(folder)
     } catch .inUse {
-      // A killed hub left it.
+      // A killed hub left this trigger.
     }
     self.folder = folder
     do throws(HardwareError) {
@@ -43,7 +44,7 @@ public final class IIOTimerTrigger {
 
   deinit { close() }
 
-  /// Removes it. It must not be in use.
+  /// Removes the trigger, which must not be in use.
   public func close() {
     guard let folder else { return }
     self.folder = nil
@@ -53,7 +54,7 @@ public final class IIOTimerTrigger {
   private func setRate(
     _ hertz: Double, in system: IIOSystem, pause: (Duration) -> Void
   ) throws(HardwareError) {
-    // It has three decimals.
+    // The kernel's file takes hertz with three decimals.
     let text = IIOChoices.exactly((hertz * 1000).rounded() / 1000).text
     var waited = Duration.zero
     while true {
@@ -62,7 +63,7 @@ public final class IIOTimerTrigger {
         do throws(HardwareError) {
           return try files.write(text, to: "\(trigger.folder)/sampling_frequency")
         } catch .noPermission where !isLast {
-          // Not this user's yet.
+          // The file does not belong to this user yet.
         }
       } else if isLast {
         throw .timedOut("IIO's timer '\(name)'")

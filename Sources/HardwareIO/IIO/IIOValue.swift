@@ -1,13 +1,13 @@
-/// A value that is read one at a time, and measured anew by each read: for sensors without a buffer.
+/// A value of a sensor without a buffer. Each read starts a new measurement.
 public struct IIOValue: Sendable {
-  /// The conversion of the number in the file; none if the kernel converts it itself.
+  /// The conversion of the number in the file. It changes nothing if the kernel converts the number itself.
   public let conversion: IIOConversion
   private let files: any IIOFiles
   private let path: String
 
-  /// `nil` where the device has no such channel.
+  /// Returns `nil` if the device has no such channel.
   ///
-  /// - Parameter channel: `in_pressure`
+  /// - Parameter channel: the name of the channel, for example `in_pressure`
   public init?(_ device: IIODevice, channel: String) throws(HardwareError) {
     files = device.system.files
     let (converted, raw) = (device.path(of: "\(channel)_input"), device.path(of: "\(channel)_raw"))
@@ -22,15 +22,15 @@ public struct IIOValue: Sendable {
     }
   }
 
-  /// The number in the file. Waits for the chip, some milliseconds with most.
+  /// Reads the number in the file. With most chips this blocks for some milliseconds.
   public func raw() throws(HardwareError) -> Double { try files.number(path) }
 
-  /// In IIO's units.
+  /// Reads the value in IIO's units.
   public func read() throws(HardwareError) -> Double { conversion.value(try raw()) }
 }
 
 extension IIODevice {
-  /// Whether it has a channel, in its scans or one value at a time.
+  /// Whether the device measures a channel, either in scans or one value at a time.
   public func measures(_ channel: String) -> Bool {
     scans(channel) || ["raw", "input"].contains { system.files.has(path(of: "\(channel)_\($0)")) }
   }

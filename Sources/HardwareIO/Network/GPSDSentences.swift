@@ -1,6 +1,6 @@
-/// The requests and answers by which a client of a gpsd gets sentences.
+/// The protocol by which a client of gpsd requests and receives sentences.
 struct GPSDSentences {
-  /// The request, sent after gpsd's greeting.
+  /// Returns the request, which the client sends after gpsd's greeting.
   static func request(for device: String?) -> String {
     let choice = device.map { #","device":"\#($0)""# } ?? ""
     return #"?WATCH={"enable":true,"nmea":true\#(choice)};"# + "\n"
@@ -9,12 +9,12 @@ struct GPSDSentences {
   private var isReport = false
   private var isLineStart = true
 
-  /// Removes gpsd's own reports, which are JSON objects on a line each, from bytes that were received.
+  /// Removes gpsd's own reports from received bytes. A report is a JSON object on a line.
   ///
   /// - Parameters:
-  ///   - buffer: begins where the bytes of the call before ended
-  ///   - count: how many of them were received
-  /// - Returns: the number of bytes that are left, at the beginning of the buffer
+  ///   - buffer: the received bytes, which continue those of the previous call
+  ///   - count: how many bytes were received
+  /// - Returns: the number of bytes that remain, at the beginning of the buffer
   mutating func keepSentences(in buffer: UnsafeMutableRawBufferPointer, count: Int) -> Int {
     var kept = 0
     for index in 0..<count {

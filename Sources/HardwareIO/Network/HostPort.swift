@@ -1,13 +1,13 @@
 import CLinux
 import Glibc
 
-/// A host, with a port if one is named: `caster.example`, `192.168.1.5:2101`, `[2001:db8::1]:2101`.
+/// A host with an optional port: `caster.example`, `192.168.1.5:2101`, `[2001:db8::1]:2101`.
 public struct HostPort: Equatable, Sendable {
-  /// A name, or an address without brackets.
+  /// The host's name, or its address without brackets.
   public var host: String
   public var port: UInt16?
 
-  /// Returns `nil` for text that is neither a name nor an address, and for port 0.
+  /// Returns `nil` if the text is neither a name nor an address, or if the port is 0.
   public init?(_ text: Substring) {
     var host = text
     if let colon = text.lastIndex(of: ":"), !text[colon...].contains("]") {
@@ -24,7 +24,7 @@ public struct HostPort: Equatable, Sendable {
     self.host = String(host)
   }
 
-  /// The form that an address has in front of a port: IPv6 addresses get brackets.
+  /// Returns the text for an address and port. An IPv6 address is put in brackets.
   public static func text(_ host: String, _ port: UInt16) -> String {
     "\(host.contains(":") ? "[\(host)]" : host):\(port)"
   }

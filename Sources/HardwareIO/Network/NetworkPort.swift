@@ -2,14 +2,14 @@ import CLinux
 import Glibc
 import Guarding
 
-/// A receiver on the network, read like one on a tty.
+/// A receiver on the network, with the same interface as a serial port.
 ///
-/// Opening does not wait for the other end: it connects while the reader polls, and a host with several addresses is tried at one
-/// after the other. Only the name of a host is looked up at once, which takes some seconds if no name server answers.
+/// Opening does not wait for the other end. The connection is made while the reader polls, and the addresses of a host
+/// are tried one after another. Only the lookup of the host's name blocks, for some seconds if no name server answers.
 public final class NetworkPort: SerialPort {
   private struct State {
     var descriptor: Int32
-    /// The addresses that were not tried yet.
+    /// The addresses that have not been tried yet.
     var addresses: [SocketAddress]
     var isConnected = false
     var sentences = GPSDSentences()
@@ -53,7 +53,7 @@ public final class NetworkPort: SerialPort {
 
   private func read(into buffer: UnsafeMutableRawBufferPointer, _ state: inout State) -> Result<Int, HardwareError> {
     guard let base = buffer.baseAddress, buffer.count > 1 else { return .success(0) }
-    // A datagram without an end of line gets one, so that it does not run into the next.
+    // A datagram without a line end gets one, so that it is not joined with the next one.
     let count = clinux_receive_now(state.descriptor, base, buffer.count - 1)
     if count < 0 { return failed(errno, &state) }
     if source.kind == .udp {
@@ -66,7 +66,7 @@ public final class NetworkPort: SerialPort {
       state.isConnected = true
       return .success(count)
     }
-    // The first that comes is the greeting.
+    // The first data from gpsd is its greeting.
     if !state.isConnected {
       state.isConnected = true
       let request = Array(GPSDSentences.request(for: source.device).utf8)
@@ -83,7 +83,7 @@ public final class NetworkPort: SerialPort {
       state.addresses.removeFirst()
       let descriptor = next.connect()
       guard descriptor >= 0 else { continue }
-      // The reader polls this number.
+      // The reader keeps polling the same descriptor, so the new socket replaces the old one under its number.
       let result = clinux_replace(state.descriptor, descriptor)
       _ = Glibc.close(descriptor)
       if result >= 0 { return .success(0) }
@@ -123,7 +123,8 @@ public final class NetworkPort: SerialPort {
     if open >= 0 { _ = Glibc.close(open) }
   }
 
-  /// A socket that takes datagrams. Several programs of this machine may take those of a group, or a broadcast's.
+  /// Makes a socket that receives datagrams. For a multicast group or a broadcast, several programs on this machine may
+  /// do so.
   private static func listen(_ source: NetworkSource, _ place: SocketAddress) throws(HardwareError) -> Int32 {
     let descriptor = place.makeSocket()
     guard descriptor >= 0 else { throw .system("opening \(source)", errno: errno) }

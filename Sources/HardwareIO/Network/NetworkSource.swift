@@ -1,28 +1,28 @@
 /// The address of a receiver on the network, which a board file gives as the `port`.
 ///
 ///     tcp://192.168.1.7:10110      connects, and reads everything that the other end sends
-///     udp://:10110                 takes the datagrams that are sent to this port
+///     udp://:10110                 receives datagrams sent to this port
 ///     udp://239.2.1.1:10110        the same for a multicast group
 ///     gpsd://phone.local           asks a gpsd, or another hub, for the sentences of all its receivers
 ///     gpsd://boat:2947/dev/ttyS0   the same for one receiver
 public struct NetworkSource: Equatable, Sendable {
   public enum Kind: String, CaseIterable, Sendable { case tcp, udp, gpsd }
 
-  /// The port that gpsd listens at, and that this uses if none is named.
+  /// The port that gpsd listens on, which is used unless the address names another.
   private static let gpsdPort: UInt16 = 2947
   private static let separator = "://"
 
   public let kind: Kind
-  /// A name or an address without brackets; empty for datagrams to any of this machine's addresses.
+  /// The host's name, or its address without brackets. Empty to receive datagrams at all addresses of this machine.
   public let host: String
   public let port: UInt16
-  /// The receiver at a gpsd: `/dev/ttyS0`; `nil` for all of them.
+  /// The receiver that gpsd should read, for example `/dev/ttyS0`; `nil` for all its receivers.
   public let device: String?
 
-  /// Whether a port's name is an address on the network, correct or not, and not a tty.
+  /// Whether a port name in a board file has the form of a network address. The address may be invalid.
   public static func isMeant(by name: String) -> Bool { name.contains(separator) }
 
-  /// Returns `nil` for text that is no such address.
+  /// Returns `nil` if the text is not a valid network address.
   public init?(_ text: String) {
     guard let scheme = Kind.allCases.first(where: { text.hasPrefix($0.rawValue + NetworkSource.separator) }) else {
       return nil
@@ -30,7 +30,7 @@ public struct NetworkSource: Equatable, Sendable {
     kind = scheme
     var rest = text.dropFirst(scheme.rawValue.count + NetworkSource.separator.count)
     if let slash = rest.firstIndex(of: "/") {
-      // Within JSON this needs no escapes.
+      // These characters need no escaping in JSON.
       let isPlain = rest[slash...].utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C }
       guard scheme == .gpsd, isPlain, rest[slash...].count > 1 else { return nil }
       device = String(rest[slash...])
@@ -47,7 +47,7 @@ public struct NetworkSource: Equatable, Sendable {
     (host, port) = (place.host, number)
   }
 
-  /// Whether bytes can be sent to the receiver: commands and corrections.
+  /// Whether the receiver accepts bytes, for commands and corrections.
   public var takesBytes: Bool { kind == .tcp }
 }
 

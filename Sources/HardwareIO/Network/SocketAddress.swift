@@ -1,19 +1,19 @@
 import CLinux
 import Glibc
 
-/// An address of a socket, as the kernel takes it.
+/// A socket address in the kernel's representation.
 struct SocketAddress: Sendable {
   private let family: Int32
   private let type: Int32
   private let bytes: [UInt8]
 
-  /// The addresses of a source's host, those of this machine's for datagrams to all of them. One of them at least.
+  /// Finds the addresses of a source's host; for an empty host, those of this machine. Returns at least one.
   static func find(_ source: NetworkSource) throws(HardwareError) -> [SocketAddress] {
     var hints = addrinfo()
     let type = source.kind == .udp ? SOCK_DGRAM : SOCK_STREAM
     hints.ai_socktype = Int32(type.rawValue)
     hints.ai_flags = AI_NUMERICSERV | (source.host.isEmpty ? AI_PASSIVE : 0)
-    // Datagrams to any of this machine's addresses come by IPv4.
+    // With an empty host, datagrams are received over IPv4.
     if source.host.isEmpty { hints.ai_family = AF_INET }
     var found: UnsafeMutablePointer<addrinfo>?
     let result = getaddrinfo(source.host.isEmpty ? nil : source.host, "\(source.port)", &hints, &found)
@@ -35,12 +35,12 @@ struct SocketAddress: Sendable {
     return addresses
   }
 
-  /// Returns a descriptor, or -1 with `errno` set.
+  /// Makes a socket. Returns its descriptor, or -1 with `errno` set.
   func makeSocket() -> Int32 {
     socket(family, type | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
   }
 
-  /// Begins to connect, without waiting for it. Returns a descriptor, or -1 with `errno` set.
+  /// Starts a connection without waiting for it. Returns the descriptor, or -1 with `errno` set.
   func connect() -> Int32 {
     let descriptor = makeSocket()
     guard descriptor >= 0 else { return -1 }
@@ -52,12 +52,12 @@ struct SocketAddress: Sendable {
     return -1
   }
 
-  /// Returns 0, or the error's number.
+  /// Binds a socket to the address. Returns 0 or an error number.
   func bind(_ descriptor: Int32) -> Int32 {
     withPointer { Glibc.bind(descriptor, $0, $1) } == 0 ? 0 : errno
   }
 
-  /// Joins the multicast group that the address is; does nothing for another address. Returns 0, or the error's number.
+  /// Joins the address's multicast group; does nothing for any other address. Returns 0 or an error number.
   func joinGroup(_ descriptor: Int32) -> Int32 {
     bytes.withUnsafeBytes { bytes in
       if family == AF_INET {

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// The pulse that a receiver gives at the beginning of each second, as the kernel has stamped it: `/dev/pps0`.
+/// A receiver's pulse at the beginning of each second, as stamped by the kernel: `/dev/pps0`.
 public final class PulsePerSecond: Sendable {
   private let descriptor: Int32
 
@@ -17,7 +17,7 @@ public final class PulsePerSecond: Sendable {
 
   deinit { close(descriptor) }
 
-  /// The system clock at the last pulse, in nanoseconds since 1970; `nil` before the first.
+  /// The system time at the last pulse, in nanoseconds since 1970; `nil` before the first pulse.
   public var lastNanosecondsSince1970: Int64? {
     let stamp = clinux_pps_last(descriptor)
     return stamp > 0 ? stamp : nil

@@ -1,18 +1,18 @@
 import CLinux
 import Glibc
 
-/// The identity of the device of an open file, so that another device in its place is noticed.
+/// The identity of an open device file, so that a replacement by another device is noticed.
 public struct DeviceNode: Equatable, Sendable {
-  /// Where the kernel has it: by its bus and socket where sysfs tells, and by its number elsewhere.
+  /// The location of the device: its bus and socket if sysfs states them, otherwise its device number.
   public let place: String
-  /// Another one each time that it appears.
+  /// The inode number. It changes each time the device appears.
   public let inode: UInt64
 
-  /// `nil` if it is not open.
+  /// Returns `nil` if the descriptor is not open.
   public init?(of descriptor: Int32) {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { return nil }
-    // As makedev(3) puts them together.
+    // The major and minor number are extracted as makedev(3) encodes them.
     let number = UInt64(status.st_rdev)
     let major = number >> 8 & 0xFFF | number >> 32 & 0xFFFF_F000
     let minor = number & 0xFF | number >> 12 & 0xFFFF_FF00

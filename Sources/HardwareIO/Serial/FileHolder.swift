@@ -1,9 +1,9 @@
 import CLinux
 import Glibc
 
-/// Finds out who has a file open, to name them in an error.
+/// Finds the process that has a file open, so that an error can name it.
 public enum FileHolder {
-  /// `gpsd (pid 812)`, or `nil` where /proc does not tell.
+  /// Returns a text such as `gpsd (pid 812)`, or `nil` if /proc does not show the process.
   public static func find(_ path: String) -> String? {
     guard let wanted = Files.resolved(path) else { return nil }
     for pid in Files.names(in: "/proc").compactMap(Int32.init) where pid != getpid() {
@@ -11,7 +11,7 @@ public enum FileHolder {
         return "\(Files.commandName(ofProcess: pid) ?? "a process") (pid \(pid))"
       }
     }
-    // This process itself, if no other process has it.
+    // If no other process has the file open, this process is checked.
     for descriptor in Files.names(in: "/proc/self/fd") where link("/proc/self/fd/\(descriptor)") == wanted {
       return "this process"
     }

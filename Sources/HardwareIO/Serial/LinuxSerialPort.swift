@@ -2,19 +2,19 @@ import CLinux
 import Glibc
 import Guarding
 
-/// A tty of the kernel's in raw mode.
+/// A tty of the kernel in raw mode.
 public final class LinuxSerialPort: SerialPort {
   public let name: String
   private let descriptor: Guarded<Int32>
 
-  /// Opens the tty for this process alone: a second hub is told who has it.
+  /// Opens the tty for exclusive use. If another hub has it open, the error names that process.
   public init(_ path: String, speed: BaudRate) throws(HardwareError) {
     name = path
     let descriptor = try LinuxSerialPort.open(path)
     self.descriptor = Guarded(descriptor)
     do throws(HardwareError) {
       try LinuxSerialPort.lock(descriptor, path)
-      // A pseudo-terminal outlives its users: a killed program would leave it locked for all.
+      // A pseudo-terminal outlives its users, so a killed program would leave it locked for all.
       if !clinux_tty_is_pseudo(descriptor) { _ = clinux_tty_exclusive(descriptor) }
       try setSpeed(speed)
       tcflush(descriptor, TCIFLUSH)
@@ -26,7 +26,7 @@ public final class LinuxSerialPort: SerialPort {
 
   deinit { close() }
 
-  /// Throws if the tty could not be opened now. Leaves it as it is.
+  /// Throws if the tty could not be opened now. The tty itself stays unchanged.
   static func check(_ path: String) throws(HardwareError) {
     let descriptor = try open(path)
     defer {
@@ -45,7 +45,8 @@ public final class LinuxSerialPort: SerialPort {
     throw .opening("serial port \(path)", reason, group: "dialout", missing: .init(port: path))
   }
 
-  /// TIOCEXCL does not hold root off, and a lock does not hold off who does not ask: together they do.
+  /// Takes a lock in addition to TIOCEXCL. TIOCEXCL does not stop root, and the lock stops only programs that check it,
+  /// so both are needed.
   private static func lock(_ descriptor: Int32, _ path: String) throws(HardwareError) {
     guard isatty(descriptor) == 1 else { throw .unsupported("\(path) is not a serial port") }
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
@@ -53,9 +54,10 @@ public final class LinuxSerialPort: SerialPort {
     }
   }
 
-  /// Whether a login has, or had, the tty for itself, as one on a Raspberry Pi's header has until it is configured
-  /// away: it takes it from the group dialout, and lets others only write. If /proc hides processes, this is the only
-  /// visible sign; if users are hidden too (in the service's sandbox), not even the group is visible.
+  /// Whether a login uses, or used, the tty exclusively, as on a Raspberry Pi's header until that is disabled. A login
+  /// takes the tty from the group dialout and leaves others only write permission. If /proc hides processes, these
+  /// permissions are the only visible sign. In the service's sandbox, which also hides users, not even the group is
+  /// visible.
   private static func isTerminal(_ path: String) -> Bool {
     var status = stat()
     guard stat(path, &status) == 0 else { return false }
@@ -79,7 +81,7 @@ public final class LinuxSerialPort: SerialPort {
     while true {
       let count = Glibc.read(fileDescriptor, buffer.baseAddress, buffer.count)
       if count > 0 { return count }
-      // Nothing to read where poll saw something is a hang-up: the other end, or the adapter, is gone.
+      // If `poll` reported the descriptor readable but there is nothing to read, the other end or the adapter is gone.
       if count == 0 { throw .disconnected("serial port \(name)") }
       switch errno {
       case EINTR: continue
@@ -123,14 +125,15 @@ public final class LinuxSerialPort: SerialPort {
     }
     guard open >= 0 else { return }
     LinuxSerialPort.drain(open)
-    // Explicitly: a program that is just being started has a copy of the descriptor until it runs, and with it the lock.
+    // The lock is released explicitly, because a program that is just being started has a copy of the descriptor, and
+    // with it the lock.
     _ = clinux_tty_shared(open)
     _ = flock(open, LOCK_UN)
     _ = Glibc.close(open)
   }
 
-  /// Closing waits up to half a minute for the unsent bytes of a blocked line, with the supply on. A line that still
-  /// moves has a second; the rest is dropped.
+  /// Waits for unsent bytes before the port is closed. Otherwise closing a blocked line would take up to half a minute,
+  /// with the power on. A line that still sends has a second; after that the rest is dropped.
   private static func drain(_ descriptor: Int32) {
     var drain = SerialDrain()
     while true {

@@ -1,16 +1,16 @@
-/// A serial port that a receiver shares, because the kernel prints its messages on it or people may log in there.
+/// A serial port on which the kernel prints messages or a login waits, while a receiver needs it.
 public struct SerialConsole: Equatable, Sendable {
-  /// `ttyS0`
+  /// The name of the tty, for example `ttyS0`.
   public let tty: String
-  /// Whether the kernel prints on it, now or according to its command line.
+  /// Whether the kernel prints messages on the port, now or according to its command line.
   public let hasMessages: Bool
-  /// The unit that waits there for a login.
+  /// The systemd unit that waits for a login on the port; `nil` if there is none.
   public let login: String?
-  /// Whether that is there for the kernel's sake alone, and comes back with it.
+  /// Whether the login exists only because of the kernel console, so that it returns with each boot.
   private let isLoginOfKernel: Bool
   private let hasRaspiConfig: Bool
 
-  /// `nil` where the port is free for a receiver, or is not there.
+  /// Returns `nil` if the port is free for a receiver or does not exist.
   ///
   /// - Parameter port: `/dev/ttyS0`, or a link to it
   public init?(port: String, on machine: MachineFiles) {
@@ -33,7 +33,7 @@ public struct SerialConsole: Equatable, Sendable {
     return path.split(separator: "/").last.map(String.init)
   }
 
-  /// The kernel's consoles: those that it has, and those that it was told to have.
+  /// Returns the kernel's consoles: those in use, and those given on its command line.
   private static func printed(on machine: MachineFiles) -> [String] {
     let lines = (machine.bytes(of: "/proc/consoles") ?? []).split(separator: UInt8(ascii: "\n"))
     let present = lines.map { String(decoding: $0.prefix { $0 > UInt8(ascii: " ") }, as: UTF8.self) }
@@ -43,12 +43,12 @@ public struct SerialConsole: Equatable, Sendable {
     return present + wanted.map { tty("/dev/\($0)", on: machine) ?? $0 }
   }
 
-  /// The commands that leave the port to the receiver.
+  /// Commands that free the port for the receiver.
   public var nextStep: String {
     if hasRaspiConfig {
       return "sudo raspi-config nonint do_serial_cons 1 && sudo raspi-config nonint do_serial_hw 0 && sudo reboot"
     }
-    // One that a generator has made comes back with each start, unless it is masked.
+    // A login that a systemd generator created returns with each boot unless it is masked.
     let end = login.map { "sudo systemctl \(isLoginOfKernel ? "mask" : "disable") --now \($0)" }
     let quiet = "take console=\(tty) out of the kernel's command line and restart"
     return [end, hasMessages ? quiet : nil].compactMap { $0 }.joined(separator: "; then ")
@@ -56,7 +56,8 @@ public struct SerialConsole: Equatable, Sendable {
 }
 
 extension SerialConsole: CustomStringConvertible {
-  /// `the kernel prints its messages on /dev/ttyS0, and serial-getty@ttyS0.service waits there for a login`
+  /// A sentence such as `the kernel prints its messages on /dev/ttyS0, and serial-getty@ttyS0.service waits there for a
+  /// login`.
   public var description: String {
     switch (hasMessages, login) {
     case (true, let login?): "the kernel prints its messages on /dev/\(tty), and \(login) waits there for a login"

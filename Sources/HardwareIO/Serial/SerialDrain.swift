@@ -1,14 +1,14 @@
 /// Decides how long a serial line that is about to be closed may go on sending.
 struct SerialDrain {
   enum Step: Equatable {
-    /// Everything has left.
+    /// All bytes have been sent.
     case done
     case wait(milliseconds: Int)
-    /// The line is blocked, or takes too long: the rest is dropped.
+    /// The line is blocked or takes too long, so the rest is dropped.
     case drop
   }
 
-  /// At the slowest speed a dozen bytes leave in it.
+  /// The interval between looks, in milliseconds. At the slowest speed a dozen bytes are sent in this time.
   private static let interval = 25
   private static let mostLooks = 40
 

@@ -1,21 +1,21 @@
-/// A serial line to a receiver, opened for this process alone.
+/// A serial line to a receiver, opened for exclusive use.
 public protocol SerialPort: Sendable {
-  /// As people know it: `/dev/ttyAMA0`.
+  /// The name as people know it, for example `/dev/ttyAMA0`.
   var name: String { get }
-  /// For `poll`: readable when bytes wait or the line has hung up.
+  /// The file descriptor for `poll`. It is readable when bytes wait or the line has hung up.
   var fileDescriptor: Int32 { get }
 
-  /// Takes the bytes that have arrived, without waiting. 0 means that none have.
+  /// Reads the bytes that have arrived, without blocking. Returns 0 if there are none.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(HardwareError) -> Int
   func write(_ bytes: [UInt8]) throws(HardwareError)
-  /// Writes the bytes that the line takes without waiting, and returns their number.
+  /// Writes as many bytes as the line accepts without blocking, and returns their number.
   func writeNow(_ bytes: ArraySlice<UInt8>) throws(HardwareError) -> Int
-  /// The number of written bytes that have still to leave; 0 if it is not known.
+  /// The number of written bytes that have not been sent yet; 0 if unknown.
   var unsentCount: Int { get }
   func setSpeed(_ speed: BaudRate) throws(HardwareError)
-  /// Whether the line has a speed that must be right; a network has none.
+  /// Whether the line has a baud rate that must match the receiver's. A network connection has none.
   var hasSpeed: Bool { get }
-  /// Closes the line; also done when the last reference goes.
+  /// Closes the line. This also happens when the last reference is released.
   func close()
 }
 
@@ -23,7 +23,7 @@ extension SerialPort {
   public var hasSpeed: Bool { true }
 }
 
-/// The speeds that receivers use, bits per second.
+/// The baud rates that receivers use, in bits per second.
 public enum BaudRate: Int, CaseIterable, Sendable {
   case b4800 = 4800
   case b9600 = 9600
@@ -37,7 +37,7 @@ public enum BaudRate: Int, CaseIterable, Sendable {
 }
 
 extension BaudRate {
-  /// The duration of this number of bytes, each with its start and stop bit.
+  /// Returns the time to send a number of bytes, each with its start and stop bit.
   public func time(for byteCount: Int) -> Duration {
     .nanoseconds(Int64(10 * byteCount) * 1_000_000_000 / Int64(rawValue))
   }

@@ -79,7 +79,7 @@ final class BrokerConnection {
         Terminal.standardError("\(broker) is gone, and tried again: \(reason)")
       case .refused(let reason):
         throw CommandError(
-          .noPermission, "\(broker) does not let you have that: \(reason)", nextStep: "see its access list")
+          .noPermission, "\(broker) does not permit this: \(reason)", nextStep: "see its access list")
       case .answered, .leftOut: break
       case .notTaken(let refusal): throw CommandError(.noPermission, "\(broker) does not take \(refusal)")
       case .ended: throw CommandError(.unavailable, "the connection is closed")

@@ -11,13 +11,13 @@ struct BrokerOptions: ParsableArguments {
   var passwordFile: String?
 
   @Option(
-    help: ArgumentHelp("The authorities that may vouch for the broker, for those of the system.", valueName: "file"))
+    help: ArgumentHelp("Certificate authorities for the broker, instead of the system's.", valueName: "file"))
   var caFile: String?
 
-  @Option(help: ArgumentHelp("The certificate by which the broker knows who asks.", valueName: "file"))
+  @Option(help: ArgumentHelp("The client certificate to present to the broker.", valueName: "file"))
   var certificateFile: String?
 
-  @Option(help: ArgumentHelp("Its key.", valueName: "file"))
+  @Option(help: ArgumentHelp("The private key of the client certificate.", valueName: "file"))
   var keyFile: String?
 
   func validate() throws {

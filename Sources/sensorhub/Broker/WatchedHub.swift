@@ -146,7 +146,7 @@ final class RemoteHub: WatchedHub {
   private func sayUntaken() {
     refusal = nil
     if isOffline || !isKnown { return }
-    Terminal.standardError("\(hub) has not taken the wish for a fix now and then: it may be too old to know any")
+    Terminal.standardError("\(hub) has not accepted the request for scheduled fixes: its version may be too old")
   }
 
   /// Reports that the hub is unknown. It may still appear, so the wait continues.
@@ -167,7 +167,7 @@ final class RemoteHub: WatchedHub {
       defer { connection.end() }
       try connection.takeRetained { fleet.take($0.topic, $0.payload) }
     } catch {
-      return "who else is there cannot be had: \(error)"
+      return "the other hubs cannot be listed: \(error)"
     }
     let names = fleet.hubs.keys.sorted()
     if names.isEmpty { return "no other is known there under '\(options.topic)'" }

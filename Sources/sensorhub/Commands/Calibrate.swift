@@ -34,10 +34,10 @@ struct Calibrate: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The board whose sensor it is, where no hub runs. Left out: the simulated one.", valueName: "file.json5"))
+      "The board with the sensor, if no hub runs. Default: the simulated board.", valueName: "file.json5"))
   var board: String?
 
-  @Option(help: ArgumentHelp("Which of its devices. Left out: the one that is preferred.", valueName: "id"))
+  @Option(help: ArgumentHelp("The device to calibrate. Default: the preferred one.", valueName: "id"))
   var device: String?
 
   @Option(
@@ -68,7 +68,7 @@ struct Calibrate: ParsableCommand {
     do {
       let signals = imu == nil ? clinux_hear_signals() : 0
       guard signals >= 0 else {
-        throw CommandError(.inputOutput, "cannot hear signals: \(String(cString: strerror(-signals)))")
+        throw CommandError(.inputOutput, "cannot receive signals: \(String(cString: strerror(-signals)))")
       }
       if imu == nil, let stored = try calibrateByHub(signals) {
         return report(stored, used: "a hub that runs uses it after a reload: sudo systemctl reload sensorhub")
@@ -104,7 +104,7 @@ struct Calibrate: ParsableCommand {
     if board != nil { Terminal.standardError("a hub is running and has the sensor: its own board counts") }
     if let mark = (try? DevicesOfHub.read(socket)).flatMap(DevicesOfHub.mark) {
       let help = kind.practice == nil ? "" : "; a simulated board does by itself what is asked"
-      Terminal.standardError("\(mark): the hub's sensors are none, so this is practice\(help)")
+      Terminal.standardError("\(mark): the hub's sensors are simulated, so this is practice\(help)")
     }
     return try CalibrationByHub(kind: kind, device: device)
       .run(on: connection, within: .milliseconds(Int64(timeout * 1000)), signals: signals)
@@ -184,7 +184,7 @@ struct Calibrate: ParsableCommand {
     if let failure = failure.withLock({ $0 }) {
       throw CommandError(.unavailable, failure, nextStep: "sensorhub probe lists the devices")
     }
-    if event == .readable { throw CommandError(.unavailable, "given up; nothing was changed") }
+    if event == .readable { throw CommandError(.unavailable, "cancelled; nothing was changed") }
     return latest.withLock { $0 }
   }
 }

@@ -12,7 +12,7 @@ import Recording
 /// Checks a board file.
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Say whether a board file is right, without starting anything.",
+    abstract: "Check a board file without starting anything.",
     discussion: """
       Finds what a hub would refuse too: ports, lines and sockets that cannot be, and a web port beyond this machine \
       whose token is missing. Devices are not looked for, so that a file can be checked where it is written; what is \
@@ -215,7 +215,7 @@ struct Check: ParsableCommand {
     let tracks = fleet.ownTracks.map { ", \(describe($0))" } ?? ""
     return "at the broker \(fleet.broker)\(name)\(isOpen ? ", not encrypted" : "")"
       + (fleet.homeAssistant ? ", for Home Assistant too" : "")
-      + (fleet.subscribersWake ? ", awake for who subscribes" : "")
+      + (fleet.subscribersWake ? ", awake for subscribers" : "")
       + tracks
   }
 

@@ -24,15 +24,15 @@ struct Devices: ParsableCommand {
   @Flag(help: "Print the status as JSON.")
   var json = false
 
-  @Flag(help: "Say all that the hub knows of each device: its title, its books, schedules, budget and corrections.")
+  @Flag(help: "Print all that the hub knows of each device: title, energy account, schedules, budget and corrections.")
   var verbose = false
 
-  @Flag(help: "Say who caused what each device has drawn since the hub started.")
+  @Flag(help: "Show who caused the energy use of each device since the hub started.")
   var bills = false
 
   @Option(
     help: ArgumentHelp(
-      "Say who caused what each device has drawn in the last 24 hours or seven days, over restarts of the hub.",
+      "Show who caused each device's energy use in the last 24 hours or seven days, across restarts of the hub.",
       valueName: "day|week"))
   var since: Span?
 

@@ -36,7 +36,7 @@ struct Export: ParsableCommand {
 
   @Option(
     name: .customLong("format"),
-    help: ArgumentHelp("What to write; left out, what the ending of --output's file says.", valueName: "format"))
+    help: ArgumentHelp("The format to write. Default: by the file extension of --output.", valueName: "format"))
   var namedFormat: Format?
 
   /// The format, which always exists after validation.
@@ -67,7 +67,7 @@ struct Export: ParsableCommand {
       "Leave out points of a track that lie nearer than this to the line between the others.", valueName: "metres"))
   var simplify: Double?
 
-  @Option(help: ArgumentHelp("Of several devices of a kind, the one that is wanted.", valueName: "id"))
+  @Option(help: ArgumentHelp("The device to export, if there are several of a kind.", valueName: "id"))
   var device: String?
 
   enum Compression: String, ExpressibleByArgument, CaseIterable {

@@ -106,7 +106,7 @@ struct FenceAdd: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "How long fixes have to lie outside before that is believed, and how late one may be; 20 without it.",
+      "How long fixes must lie outside to count, and how late a fix may be. Default: 20.",
       valueName: "seconds"))
   var grace: Double?
 

@@ -121,7 +121,7 @@ struct FleetList: ParsableCommand {
 struct FleetHold: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "hold",
-    abstract: "Keep a hub's devices awake for some time, whether anybody looks or not.",
+    abstract: "Keep a hub's devices awake for some time, whether or not anybody watches.",
     discussion: """
       The broker keeps it for a hub that is offline, for as long as it would last. The command ends as soon as the hub \
       has taken notice, and the hold goes on; Ctrl-C before that takes nothing back either. --release does.
@@ -151,7 +151,7 @@ struct FleetHold: ParsableCommand {
     help: ArgumentHelp("States a second.", valueName: "hz"))
   var rate = 1.0
 
-  @Flag(help: "Take back all holds of the hub, or where the broker's address has a user, that user's.")
+  @Flag(help: "Cancel all holds of the hub, or only one user's if the broker's address names a user.")
   var release = false
 
   private var chosen: Set<StatePart>? {

@@ -7,7 +7,7 @@ import Outputs
 /// Tests the devices of a running hub one after the other, and writes a report.
 struct Verify: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Prove each device of a running hub: identity, measurements, errors, power cycles.",
+    abstract: "Verify each device of a running hub: identity, measurements, errors, power cycles.",
     discussion: """
       Each device is woken alone, as by a client: the time to its first measurement, then rate, mean and noise, checked \
       against what a board that lies still must measure (gravity, the Earth's field, the air's pressure). Then it is let \

@@ -55,7 +55,7 @@ struct Watch: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "With --every: how good a fix is to be, as the radius within which 95 of 100 are. Any fix will do without it.",
+      "With --every: the accuracy of a fix, as the radius that contains 95 of 100 fixes. Default: any fix.",
       valueName: "metres"))
   var accuracy: Double?
 

@@ -1,6 +1,6 @@
 import Hub
 
-/// Addresses and networks as people write them, and clients' addresses.
+/// Addresses and networks in the notation of board files, and addresses of clients.
 enum AddressTarget {
   static func run(_ input: UnsafeBufferPointer<UInt8>) {
     let text = String(decoding: input, as: UTF8.self)

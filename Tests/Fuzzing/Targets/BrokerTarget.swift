@@ -9,7 +9,7 @@ enum BrokerTarget {
     var reports: [BrokerReport] = []
     var orders: [BrokerOrder] = []
     var hasEnded = false
-    /// Of all that was read, written again.
+    /// The bytes of everything that was read, written again.
     var bytes: [UInt8] = []
   }
 
@@ -18,12 +18,12 @@ enum BrokerTarget {
     let ofHub = first & 1 == 1
     let said = Array(input.dropFirst())
     let whole = read(said, by: max(1, said.count), ofHub: ofHub)
-    // However it is cut, it is the same.
+    // The result is the same however the input is cut.
     for size in [1, 7] {
       let cut = read(said, by: size, ofHub: ofHub)
       require(cut == whole, "in pieces of \(size) it is \(cut), and as a whole \(whole)")
     }
-    // There is one way to write each.
+    // Each message has exactly one encoding.
     require(said.starts(with: whole.bytes), "\(whole) is not what was read")
   }
 

@@ -3,7 +3,7 @@ import Publishing
 @testable import Hub
 @testable import Outputs
 
-/// Names of a board file in whole documents: pages, metrics, the list of devices, a track. A document has the same
+/// Names from a board file in whole documents: pages, metrics, the list of devices, a track. A document has the same
 /// parts for any names.
 enum DocumentTarget {
   static func run(_ input: UnsafeBufferPointer<UInt8>) {
@@ -83,7 +83,7 @@ enum DocumentTarget {
 
   // MARK: Metrics
 
-  /// By the format's rules: a comment, or a name, labels and a number in each line.
+  /// Checks the rules of the format: each line is a comment, or consists of a name, labels and a number.
   private static func requireMetrics(_ text: String) {
     require(text.utf8.last == UInt8(ascii: "\n"), "metrics that end in the middle of a line")
     for line in text.utf8.dropLast().split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {

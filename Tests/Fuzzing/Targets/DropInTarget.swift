@@ -3,7 +3,7 @@ import HardwareIO
 @testable import Hub
 @testable import Outputs
 
-/// The drop-in that opens the service's sandbox for a board file: for any board file it has only the permitted
+/// The drop-in that opens the service's sandbox for a board file. For any board file it contains only permitted
 /// settings, each with values of its kind.
 enum DropInTarget {
   private static let machine = MachineFiles(root: "/nowhere")
@@ -39,7 +39,7 @@ enum DropInTarget {
     require(paths == [wanted].compactMap { $0 }, "other paths than the board's: \(paths)")
   }
 
-  /// The words of a setting by the rules of systemd.syntax(7), with its specifiers, of which only `%%` may appear.
+  /// Splits a setting into words by the rules of systemd.syntax(7). Of its specifiers, only `%%` may appear.
   static func words(_ setting: String) -> [String] {
     var words: [String] = []
     var word: String?

@@ -1,7 +1,7 @@
 @testable import Hub
 @testable import Outputs
 
-/// A chosen name in pages, metrics, units and terminals: read back, it is exactly the name.
+/// A chosen name in pages, metrics, units and terminals. Each must contain exactly the name when it is read back.
 enum EscapeTarget {
   static func run(_ input: UnsafeBufferPointer<UInt8>) {
     let text = String(decoding: input, as: UTF8.self)
@@ -45,7 +45,8 @@ enum EscapeTarget {
     require(entity == nil && read.unicodeScalars.elementsEqual(meant), "a page that says \(read)")
   }
 
-  /// By the rules of the format's own parser: a value ends at the first quote without a backslash, and a line at its end.
+  /// Follows the rules of the format's own parser: a value ends at the first quote without a backslash, and a line at
+  /// its end.
   private static func requireMetric(_ text: String) {
     var read = String.UnicodeScalarView()
     var isEscaped = false

@@ -4,7 +4,7 @@ import NMEA
 
 /// A receiver's line, and its epochs.
 ///
-/// 0xFF ends a read, and the byte after it gives the length of a silence; all other bytes are received.
+/// The byte 0xFF ends a read, and the byte after it states the length of a silence. All other bytes are received.
 enum FramingTarget {
   private static let clean = "$GPRMC,,V,,,,,,,,,,N*53"
 
@@ -70,7 +70,7 @@ private struct Line: ~Copyable {
     require(framer.counters.sentences == sentences.count, "a sentence is counted that was not handed on")
   }
 
-  /// A silence of this number of nanoseconds.
+  /// Lets this number of nanoseconds pass without bytes.
   mutating func rest(_ pause: Int64) {
     if let quiet = assembler.silenceThatEnds, pause >= quiet { finish() }
     now += pause

@@ -1,4 +1,4 @@
-/// What reads other people's bytes, and can be given any: each ends the process where something that must always hold does not.
+/// A parser of foreign bytes, which accepts any input. It ends the process if an invariant does not hold.
 public enum FuzzTarget: String, CaseIterable, Sendable {
   case framing, messages, sentences, gpsd, boards, addresses, http, clients, states, casters, escapes, dropins,
     documents,

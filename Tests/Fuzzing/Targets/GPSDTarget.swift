@@ -1,6 +1,6 @@
 @testable import Outputs
 
-/// A client of the gpsd port. 0xFF ends a packet.
+/// A client of the gpsd port. The byte 0xFF ends a packet.
 enum GPSDTarget {
   static func run(_ input: UnsafeBufferPointer<UInt8>) {
     var requests = GPSDRequests()

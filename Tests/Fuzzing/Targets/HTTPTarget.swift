@@ -4,7 +4,7 @@ import NIOCore
 
 @testable import Outputs
 
-/// The target of a request, as its client wrote it; the text after a line end is the token.
+/// The target of a request as the client wrote it. The text after a line end is the token.
 enum HTTPTarget {
   private static let token = AccessToken(Array("sixteen letters!".utf8))
 

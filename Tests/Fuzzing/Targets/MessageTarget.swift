@@ -2,7 +2,7 @@
 @testable import Outputs
 @testable import UBX
 
-/// Messages of binary protocols whose checksums are right, among other bytes.
+/// Messages of binary protocols with correct checksums, among other bytes.
 ///
 /// One byte chooses the kind of the next piece, the following one its size: a message's payload in words, or bytes as
 /// they are.
@@ -13,7 +13,7 @@ enum MessageTarget {
     UBXKind.navEOE, UBXKind.hnrPVT,
   ]
   private static let casicKinds: [UInt16] = [CASICKind.navPV, CASICKind.navTIMEUTC, CASICKind.navDOP]
-  /// Of the receiver's state, from 20 on.
+  /// The kinds of messages about the receiver's state, from 20 on.
   private static let stateKinds: [UInt16] = [
     UBXKind.navSIG, UBXKind.monRF, UBXKind.monHW, UBXKind.secSIG, UBXKind.timTP, UBXKind.monVER, UBXKind.secUNIQID,
     UBXKind.esfSTATUS, UBXKind.rxmRAWX, UBXKind.rxmRTCM,

@@ -1,8 +1,8 @@
 import MCAP
 
-/// A file from a stranger as a recording: as it is, and after its repair.
+/// A stranger's file read as a recording, both as it is and after a repair.
 enum RecordingTarget {
-  /// More than any input needs. A file is read to its end, whatever its contents.
+  /// An upper bound of the steps for any input. A file is read to its end, whatever its contents.
   private static let mostSteps = 100_000
   private static let memoryLimit = 1 << 20
 
@@ -12,7 +12,7 @@ enum RecordingTarget {
     for isRecycled in [false, true] { requireRepair(of: file, isRecycled) }
   }
 
-  /// Reads all of it; returns the number of messages, or `nil` if it cannot be read to its end.
+  /// Reads the whole file. Returns the number of messages, or `nil` if the file cannot be read to its end.
   @discardableResult
   private static func read(_ file: some MCAPSource) -> Int? {
     guard let reader = try? MCAPReader(file, memoryLimitByteCount: memoryLimit) else { return nil }
@@ -25,7 +25,7 @@ enum RecordingTarget {
     return isWhole ? counts[0] : nil
   }
 
-  /// `nil` where a chunk cannot be read.
+  /// Counts messages; returns `nil` if a chunk cannot be read.
   private static func count(_ messages: consuming MCAPMessages<some MCAPSource>) -> Int? {
     var count = 0
     var isWhole = true
@@ -41,7 +41,7 @@ enum RecordingTarget {
     fatalError("messages without end")
   }
 
-  /// A file that was repaired has no use for a repair.
+  /// Checks that a repaired file needs no further repair.
   private static func requireRepair(of file: MCAPBytes, _ isRecycled: Bool) {
     guard let repair = try? MCAPRepair(of: file, isRecycled: isRecycled, memoryLimitByteCount: memoryLimit) else {
       return

@@ -1,12 +1,12 @@
 @testable import NMEA
 @testable import Outputs
 
-/// Sentences whose checksums are right: a line of the input is the text between dollar sign and star.
+/// Sentences with correct checksums. Each line of the input is the text between dollar sign and star.
 enum SentenceTarget {
   static func run(_ input: UnsafeBufferPointer<UInt8>) {
     var framer = SentenceFramer()
     var assembler = EpochAssembler(promptness: .certain)
-    // Takes every sentence the long way, by its type.
+    // This assembler parses every sentence completely.
     var typed = EpochAssembler(promptness: .certain)
     var epochs: [GNSSFix] = []
     var index = 0

@@ -1,7 +1,8 @@
 import Hub
 @testable import Outputs
 
-/// Both ends of the state socket: a client's requests to the hub, and a foreign hub's answers to `watch`. 0xFF ends a
+/// Both ends of the state socket: a client's requests to the hub, and a foreign hub's answers to `watch`. The byte 0xFF
+/// ends a
 /// packet.
 enum StateTarget {
   static func run(_ input: UnsafeBufferPointer<UInt8>) {

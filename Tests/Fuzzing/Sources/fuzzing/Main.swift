@@ -6,7 +6,8 @@ import Glibc
 /// manifest does. The target is a variable and no argument, because libFuzzer restarts the program with only its own
 /// arguments to merge corpora.
 @main enum Main {
-  /// What libFuzzer calls. It takes a function of C's, which cannot know which target was chosen: hence one for each.
+  /// The type of function that libFuzzer calls. A C function cannot capture which target was chosen, so there is one
+  /// for each target.
   private typealias Target = @convention(c) (UnsafePointer<UInt8>?, Int) -> Int32
 
   private static func function(_ target: FuzzTarget) -> Target {
