@@ -162,7 +162,8 @@ let package = Package(
 
     .target(name: "CTestThreads", path: "Tests/CTestThreads"),
     .target(
-      name: "TestSupport", dependencies: ["CLinux", "CTestThreads", "Guarding", "HardwareIO", "MonotonicTime"],
+      name: "TestSupport",
+      dependencies: ["CLinux", "CTestThreads", "Guarding", "HardwareIO", "MonotonicTime", "Publishing"],
       path: "Tests/TestSupport",
       swiftSettings: strict),
     .target(

@@ -1,4 +1,5 @@
 import Glibc
+import Guarding
 import HardwareIO
 import MonotonicTime
 import TestSupport
@@ -28,6 +29,14 @@ import Testing
     let waiting = Task { await recorder.values { $0.count > 1 } }
     waiting.cancel()
     #expect(await waiting.value == [1])
+  }
+
+  @Test func `a thread that waits is woken by the value that it waits for`() {
+    let recorder = Recorder<Int>()
+    let error = DetachedThread.start("values") { for value in 1...3 { recorder.append(value) } }
+    #expect(error == 0)
+    #expect(recorder.waits { $0.last == 3 })
+    #expect(!recorder.waits(within: .milliseconds(20)) { $0.count > 3 })
   }
 
   @Test(arguments: [

@@ -1,6 +1,7 @@
 import Devices
 import HardwareIO
 import Hub
+import MonotonicTime
 import NMEA
 import Publishing
 import Simulation
@@ -52,11 +53,13 @@ struct CommandedReceiverTests {
         { name: "test", devices: { gps: { driver: "\(its.driver)", port: "\(its.personality.port)", \(its.settings)
           power: { switch: "gpio", chip: "simulated", line: "\(line)", lingerSeconds: 0\(sleep) } } } }
         """.utf8), file: "test")
-    let hardware = SimulatedHardware()
+    let clock = SteppedClock()
+    let hardware = SimulatedHardware(clock: clock)
     var configuration = CommandedReceiver.Configuration()
     configuration.timeToFirstFixScale = 0.05
+    configuration.startUTCNanoseconds = clock.systemTime()
     let receiver = hardware.receiver(its.personality, configuration: configuration)
-    let hub = Hub(board: board, hardware: hardware)
+    let hub = Hub(board: board, on: Machine(hardware: hardware, clock: clock, systemTime: clock.systemTime))
     func gps() -> DeviceStatus { hub.devices[0] }
     let epochs = try #require(hub.epochs(of: "gps"))
 
@@ -71,7 +74,7 @@ struct CommandedReceiverTests {
         "visit \(visit): \(gps()) at \(receiver.speed)")
       #expect(gps().warning == nil, "visit \(visit): \(gps().warning ?? "")")
       subscription.cancel()
-      #expect(eventually { gps().power == (its.sleep == nil ? .off : .asleep) }, "visit \(visit)")
+      #expect(hub.monitors[0].changes.waits { $0.power == (its.sleep == nil ? .off : .asleep) }, "visit \(visit)")
       #expect(hardware.powerLines.level(line) == (its.sleep != nil))
       #expect(
         eventually { receiver.amperes < its.personality.amperes(.tracking) / 2 },

@@ -1,5 +1,6 @@
 import Guarding
 import HardwareIO
+import Publishing
 import Simulation
 import TestSupport
 
@@ -30,10 +31,21 @@ final class FaultyHardware: Hardware {
   /// The levels of all lines in order, for example `imu-power true`.
   let levels = Recorder<String>()
   private let state = Guarded(State())
+  private let hanging = MutableProperty(0)
 
   init(_ simulated: SimulatedHardware = SimulatedHardware()) { self.simulated = simulated }
 
-  var hangCount: Int { state.withLock { $0.hangCount } }
+  /// How many calls hang.
+  var hangCounts: Property<Int> { hanging.readOnly }
+  var hangCount: Int { hanging.value }
+
+  private func changeHangCount(by difference: Int) {
+    let mustDeliver = state.withLock { state in
+      state.hangCount += difference
+      return hanging.stage(state.hangCount)
+    }
+    if mustDeliver { hanging.deliver() }
+  }
 
   /// The number of completed transactions with a chip.
   func transactionCount(at address: UInt8) -> Int { state.withLock { $0.ended[address] ?? 0 } }
@@ -49,13 +61,24 @@ final class FaultyHardware: Hardware {
   }
 
   /// The last level of a line; `nil` before it was driven.
-  func level(of line: String) -> Bool? { levels.values.last { $0.hasPrefix("\(line) ") }?.hasSuffix(" true") }
+  func level(of line: String) -> Bool? { FaultyHardware.level(of: line, in: levels.values) }
+
+  /// Blocks until a line has a level.
+  ///
+  /// - Returns: whether it had it before the deadline of a test
+  func waits(for level: Bool, of line: String) -> Bool {
+    levels.waits { FaultyHardware.level(of: line, in: $0) == level }
+  }
+
+  private static func level(of line: String, in levels: [String]) -> Bool? {
+    levels.last { $0.hasPrefix("\(line) ") }?.hasSuffix(" true")
+  }
 
   fileprivate func drive(_ line: String, low: Bool) throws(HardwareError) {
     if state.withLock({ $0.lines[line] }) == .hangs {
-      state.withLock { $0.hangCount += 1 }
+      changeHangCount(by: 1)
       hold { self.state.withLock { $0.lines[line] } != .hangs }
-      state.withLock { $0.hangCount -= 1 }
+      changeHangCount(by: -1)
     }
     let isRefused = state.withLock { state in
       guard low, case .refusesLow(let times) = state.lines[line], times > 0 else { return false }
@@ -67,9 +90,9 @@ final class FaultyHardware: Hardware {
 
   fileprivate func holdAt(_ address: UInt8) {
     guard state.withLock({ $0.hangingAddresses.contains(address) }) else { return }
-    state.withLock { $0.hangCount += 1 }
+    changeHangCount(by: 1)
     hold { self.state.withLock { !$0.hangingAddresses.contains(address) } }
-    state.withLock { $0.hangCount -= 1 }
+    changeHangCount(by: -1)
   }
 
   func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus {

@@ -25,7 +25,7 @@ struct HoldersOfReceiversTests {
     let hub = Hub(
       board: try Board(json5: Array(text.utf8), file: "x"), hardware: LinuxHardware(), clock: clock)
     let client = try #require(hub.powerLease(of: "two")).subscribe(as: "watch[1]", receiveValue: { _ in })
-    #expect(eventually { hub.devices[1].power == .acquiring })
+    #expect(hub.monitors[1].changes.waits { $0.power == .acquiring })
     let changes = Recorder<DeviceStatus>()
     let watching = Lifetime()
     hub.monitors[1].changes.subscribe(as: "test", receiveValue: { changes.append($0) }).store(in: watching)
@@ -73,7 +73,7 @@ struct HoldersOfReceiversTests {
     #expect(hub.devices[0].holders == ["one who has left"])
     // The reader's own report follows soon.
     #expect(changes.values.contains { $0.reason == "one who has left subscribed" }, "\(changes.values)")
-    #expect(eventually { hub.devices[0].power == .acquiring })
+    #expect(hub.monitors[0].changes.waits { $0.power == .acquiring })
     let second = hub.state(rateHz: 2, parts: [.position]).subscribe(as: "map", receiveValue: { _ in })
     let third = hub.sentences.throttled(to: .seconds(1), clock: clock).subscribe(as: "log", receiveValue: { _ in })
     #expect(hub.devices[0].holders == ["one who has left", "map (position)", "log"])

@@ -35,13 +35,20 @@ struct KeptKnowledgeTests {
     Case(driver: "casic", personality: .casic, start: .warm, commands: [.binary(0x0B, 0x01)]),
   ]
 
-  private let hardware = SimulatedHardware()
+  private let clock: SteppedClock
+  private let hardware: SimulatedHardware
+
+  init() {
+    clock = SteppedClock()
+    hardware = SimulatedHardware(clock: clock)
+  }
 
   /// The receiver has been used at this place, so its first start is a quick one.
   private func receiver(_ personality: ReceiverPersonality) -> Simulation.CommandedReceiver {
     var configuration = Simulation.CommandedReceiver.Configuration()
     configuration.hasBackupSupply = false
     configuration.wasUsedBefore = true
+    configuration.startUTCNanoseconds = clock.systemTime()
     return hardware.receiver(personality, configuration: configuration)
   }
 
@@ -51,7 +58,8 @@ struct KeptKnowledgeTests {
       { name: "test", devices: { gps: { driver: "\(driver)", port: "\(personality.port)",
         power: { switch: "gpio", chip: "simulated", line: "\(personality.powerLine)", lingerSeconds: 0\(key) } } } }
       """
-    return Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware)
+    let machine = Machine(hardware: hardware, clock: clock, systemTime: clock.systemTime)
+    return Hub(board: try Board(json5: Array(text.utf8), file: "test"), on: machine)
   }
 
   /// Keeps the receiver awake until a condition holds; the power is off afterwards.
@@ -60,7 +68,7 @@ struct KeptKnowledgeTests {
     let subscription = try #require(hub.epochs(of: "gps")).subscribe(as: "test", receiveValue: { epochs.append($0) })
     #expect(eventually { isEnough(epochs.values) }, "\(hub.devices)")
     subscription.cancel()
-    #expect(eventually { hub.devices[0].power == .off }, "\(hub.devices)")
+    #expect(hub.monitors[0].changes.waits { $0.power == .off }, "\(hub.devices)")
   }
 
   private func knowsTime(_ epochs: [GNSSObservation]) -> Bool { epochs.contains(where: \.isTimeConfirmed) }
@@ -165,7 +173,7 @@ struct KeptKnowledgeTests {
   private func knowledge(ago age: Duration, of receiver: String = "u-blox 000A0000, protocol 34.10")
     -> ReceiverKnowledge
   {
-    let now = Machine(hardware: hardware).systemTime()
+    let now = clock.systemTime()
     return ReceiverKnowledge(
       receiver: receiver, savedAt: now - age.inNanoseconds,
       place: .init(latitudeDegrees: 48, longitudeDegrees: 11, altitudeHAEMetres: 500, sigmaMetres: 10),

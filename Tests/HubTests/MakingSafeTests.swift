@@ -1,6 +1,7 @@
 import Guarding
 import Hub
 import MonotonicTime
+import Publishing
 import Simulation
 import TestSupport
 import Testing
@@ -43,7 +44,8 @@ struct MakingSafeTests {
     let clock = ManualClock()
     let report = run(hub, clock) {
       // This happens while the first line hangs.
-      #expect(eventually { hardware.hangCount == 1 && hardware.level(of: "mag-power") == false })
+      #expect(hardware.hangCounts.waits { $0 == 1 })
+      #expect(hardware.waits(for: false, of: "mag-power"))
       #expect(hardware.transactionCount(at: 0x68) == 0)
       clock.advance(by: .seconds(1))
       // The chip is identified and put to sleep.
@@ -53,7 +55,7 @@ struct MakingSafeTests {
     #expect(!report.problems.contains { $0.hasPrefix("mag") })
     #expect(report.hasPowerLines)
     hardware.set(nil, line: "gps-power")
-    #expect(eventually { hardware.level(of: "gps-power") == false })
+    #expect(hardware.waits(for: false, of: "gps-power"))
   }
 
   @Test func `chips that hang keep no line high, and do not hold up a start`() throws {
@@ -67,12 +69,12 @@ struct MakingSafeTests {
       """, hardware)
     let clock = ManualClock()
     let report = run(hub, clock) {
-      #expect(eventually { hardware.hangCount == 2 })
+      #expect(hardware.hangCounts.waits { $0 == 2 })
       #expect(hardware.level(of: "gps-power") == false)
     }
     #expect(report.problems.map { $0.prefix(5) } == ["imu: ", "spare"])
     hardware.setHangs(false, at: 0x68)
     hardware.setHangs(false, at: 0x69)
-    #expect(eventually { hardware.hangCount == 0 })
+    #expect(hardware.hangCounts.waits { $0 == 0 })
   }
 }

@@ -70,9 +70,11 @@ struct ReceiverProgressTests {
     #expect(eventually { count("sentences") == 2 })
     #expect(hub.devices[0].warning == nil && count("implausible") == 0)
     terminal.write(epoch(11, height: "999999999999"))
-    #expect(eventually { hub.devices[0].warning == "it states heights that cannot be true: they are left out" })
+    #expect(hub.monitors[0].changes.waits { $0.warning == "it states heights that cannot be true: they are left out" })
     terminal.write(epoch(12, height: "999999999999", knots: "99999999"))
-    #expect(eventually { hub.devices[0].warning == "it states heights, speeds that cannot be true: they are left out" })
+    #expect(
+      hub.monitors[0].changes.waits { $0.warning == "it states heights, speeds that cannot be true: they are left out" }
+    )
     #expect(eventually { count("implausible") == 3 })
     clock.advance(by: .seconds(59))
     terminal.write(epoch(20, height: "40.0"))
@@ -80,11 +82,11 @@ struct ReceiverProgressTests {
     #expect(hub.devices[0].warning != nil)
     clock.advance(by: .seconds(2))
     terminal.write(epoch(22, height: "40.0"))
-    #expect(eventually { hub.devices[0].warning == nil })
+    #expect(hub.monitors[0].changes.waits { $0.warning == nil })
     #expect(count("implausible") == 3)
     // A problem that is over is not named again.
     terminal.write(epoch(23, height: "40.0", knots: "99999999"))
-    #expect(eventually { hub.devices[0].warning == "it states speeds that cannot be true: they are left out" })
+    #expect(hub.monitors[0].changes.waits { $0.warning == "it states speeds that cannot be true: they are left out" })
     lifetime.end()
     await hub.isOff()
   }
@@ -107,9 +109,9 @@ struct ReceiverProgressTests {
       (3, 19...21, "it does not use its own inertial sensors any more"),
     ] as [(UInt8, ClosedRange<UInt8>, String)] {
       terminal.write(epochs(seconds, fusion: mode))
-      #expect(eventually { hub.devices[0].warning?.contains(words) == true }, "\(hub.devices[0])")
+      #expect(hub.monitors[0].changes.waits { $0.warning?.contains(words) == true }, "\(hub.devices[0])")
       terminal.write(epochs(seconds.upperBound + 1...seconds.upperBound + 3, fusion: 1))
-      #expect(eventually { hub.devices[0].warning == nil }, "\(hub.devices[0])")
+      #expect(hub.monitors[0].changes.waits { $0.warning == nil }, "\(hub.devices[0])")
     }
     lifetime.end()
     await hub.isOff()

@@ -1,6 +1,7 @@
 import Devices
 import HardwareIO
 import Hub
+import MonotonicTime
 import NMEA
 import Publishing
 import Simulation
@@ -34,13 +35,15 @@ struct ReceiverRestartTests {
         { name: "test", devices: { gps: { driver: "\(its.driver)", port: "\(its.personality.port)", rateHz: 2,
           power: { switch: "none", lingerSeconds: 0 } } } }
         """.utf8), file: "test")
-    let hardware = SimulatedHardware()
+    let clock = SteppedClock()
+    let hardware = SimulatedHardware(clock: clock)
     var configuration = CommandedReceiver.Configuration()
     configuration.timeToFirstFixScale = 0.05
+    configuration.startUTCNanoseconds = clock.systemTime()
     configuration.wasUsedBefore = true
     let receiver = hardware.receiver(its.personality, configuration: configuration)
     receiver.setPower(true)
-    let hub = Hub(board: board, hardware: hardware)
+    let hub = Hub(board: board, on: Machine(hardware: hardware, clock: clock, systemTime: clock.systemTime))
     let statuses = Recorder<DeviceStatus>()
     let lifetime = Lifetime()
     hub.receiver?.monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0) }).store(in: lifetime)
@@ -48,7 +51,7 @@ struct ReceiverRestartTests {
     try #require(hub.epochs(of: "gps")).subscribe(
       as: "test", receiveValue: { if $0.fix.mode >= .twoDimensional || $0.isFrozen { fixes.append($0) } }
     ).store(in: lifetime)
-    #expect(eventually { fixes.values.contains { !$0.isFrozen } }, "\(hub.devices)")
+    #expect(fixes.waits { $0.contains { !$0.isFrozen } }, "\(hub.devices)")
     // The receiver may have a fix before it is configured.
     let settings = Duration.milliseconds(500)
     #expect(eventually { receiver.interval == settings }, "\(receiver.interval)")
@@ -56,10 +59,10 @@ struct ReceiverRestartTests {
       faults.isFrozen = true
       faults.remedy = .hot
     }
-    #expect(eventually { fixes.values.contains(where: \.isFrozen) }, "\(hub.devices)")
+    #expect(fixes.waits { $0.contains(where: \.isFrozen) }, "\(hub.devices)")
     #expect(eventually { receiver.commands.contains(its.command) }, "\(hub.devices)")
     let count = fixes.values.count
-    #expect(eventually { fixes.values.dropFirst(count).contains { !$0.isFrozen } }, "\(hub.devices)")
+    #expect(fixes.waits { $0.dropFirst(count).contains { !$0.isFrozen } }, "\(hub.devices)")
     #expect(receiver.starts.last?.kind == .hot)
     #expect(eventually { receiver.interval == settings })
     #expect(receiver.commands.count { $0 == its.command } == 1)
@@ -77,22 +80,25 @@ struct ReceiverRestartTests {
         { name: "test", devices: { gps: { driver: "nmea", port: "simulated/ublox-8",
           power: { switch: "none", lingerSeconds: 0 } } } }
         """.utf8), file: "test")
-    let hardware = SimulatedHardware()
+    let clock = SteppedClock()
+    let hardware = SimulatedHardware(clock: clock)
     var configuration = CommandedReceiver.Configuration()
     configuration.timeToFirstFixScale = 0.05
+    configuration.startUTCNanoseconds = clock.systemTime()
     let receiver = hardware.receiver(.ublox8, configuration: configuration)
     receiver.setPower(true)
-    let hub = Hub(board: board, hardware: hardware)
+    let hub = Hub(board: board, on: Machine(hardware: hardware, clock: clock, systemTime: clock.systemTime))
     let lifetime = Lifetime()
     let epochs = Recorder<GNSSObservation>()
     try #require(hub.epochs(of: "gps")).subscribe(as: "test", receiveValue: { epochs.append($0) }).store(in: lifetime)
-    #expect(eventually { epochs.values.contains { $0.fix.mode >= .twoDimensional } })
+    #expect(epochs.waits { $0.contains { $0.fix.mode >= .twoDimensional } })
     receiver.setFaults { $0.isFrozen = true }
     #expect(
-      eventually { hub.devices[0].warning?.contains("only a command in its own language") == true }, "\(hub.devices)")
+      hub.monitors[0].changes.waits { $0.warning?.contains("only a command in its own language") == true },
+      "\(hub.devices)")
     let count = epochs.values.count
     // The run continues.
-    #expect(eventually { epochs.values.count > count + 2 })
+    #expect(epochs.waits { $0.count > count + 2 })
     #expect(epochs.values.last?.isFrozen == true && hub.devices[0].power != .failed)
     #expect(receiver.commands.isEmpty)
     lifetime.end()
@@ -107,20 +113,22 @@ struct ReceiverRestartTests {
         { name: "test", devices: { gps: { driver: "ublox", port: "simulated/ublox-8",
           power: { switch: "gpio", chip: "simulated", line: "ublox-8-power", lingerSeconds: 0 } } } }
         """.utf8), file: "test")
-    let hardware = SimulatedHardware()
+    let clock = SteppedClock()
+    let hardware = SimulatedHardware(clock: clock)
     var configuration = CommandedReceiver.Configuration()
     configuration.timeToFirstFixScale = 0.05
+    configuration.startUTCNanoseconds = clock.systemTime()
     let receiver = hardware.receiver(.ublox8, configuration: configuration)
-    let hub = Hub(board: board, hardware: hardware)
+    let hub = Hub(board: board, on: Machine(hardware: hardware, clock: clock, systemTime: clock.systemTime))
     let lifetime = Lifetime()
     let epochs = Recorder<GNSSObservation>()
     try #require(hub.epochs(of: "gps")).subscribe(as: "test", receiveValue: { epochs.append($0) }).store(in: lifetime)
-    #expect(eventually { epochs.values.contains { $0.fix.mode >= .twoDimensional } })
+    #expect(epochs.waits { $0.contains { $0.fix.mode >= .twoDimensional } })
     let count = receiver.starts.count
     receiver.setFaults { $0.isFrozen = true }
     #expect(eventually { receiver.starts.count > count }, "\(hub.devices)")
     #expect(
-      eventually { hub.devices[0].warning?.contains("its supply is switched off and on (try 1)") == true },
+      hub.monitors[0].changes.waits { $0.warning?.contains("its supply is switched off and on (try 1)") == true },
       "\(hub.devices)")
     #expect(!receiver.commands.contains(.binary(6, 4)))
     lifetime.end()
@@ -139,11 +147,13 @@ struct ReceiverRestartTests {
           other: { driver: "nmea", port: "simulated/gps2",
             power: { switch: "gpio", chip: "simulated", line: "ublox-8-power", lingerSeconds: 0 } } } }
         """.utf8), file: "test")
-    let hardware = SimulatedHardware()
+    let clock = SteppedClock()
+    let hardware = SimulatedHardware(clock: clock)
     var configuration = CommandedReceiver.Configuration()
     configuration.timeToFirstFixScale = 0.05
+    configuration.startUTCNanoseconds = clock.systemTime()
     let receiver = hardware.receiver(.ublox8, configuration: configuration)
-    let hub = Hub(board: board, hardware: hardware)
+    let hub = Hub(board: board, on: Machine(hardware: hardware, clock: clock, systemTime: clock.systemTime))
     let lifetime = Lifetime()
     let epochs = Recorder<GNSSObservation>()
     let statuses = Recorder<DeviceStatus>()
@@ -152,16 +162,16 @@ struct ReceiverRestartTests {
     }
     try #require(hub.powerLease(of: "other")).subscribe(as: "test", receiveValue: { _ in }).store(in: lifetime)
     try #require(hub.epochs(of: "gps")).subscribe(as: "test", receiveValue: { epochs.append($0) }).store(in: lifetime)
-    #expect(eventually { epochs.values.contains { $0.fix.mode >= .twoDimensional } })
+    #expect(epochs.waits { $0.contains { $0.fix.mode >= .twoDimensional } })
     receiver.setFaults { faults in
       faults.isFrozen = true
       faults.remedy = .hot
     }
-    #expect(eventually { epochs.values.contains(where: \.isFrozen) }, "\(hub.devices)")
+    #expect(epochs.waits { $0.contains(where: \.isFrozen) }, "\(hub.devices)")
     #expect(eventually { receiver.commands.contains(.binary(6, 4)) }, "\(hub.devices)")
     let count = epochs.values.count
     #expect(
-      eventually { epochs.values.dropFirst(count).contains { !$0.isFrozen && $0.fix.mode >= .twoDimensional } },
+      epochs.waits { $0.dropFirst(count).contains { !$0.isFrozen && $0.fix.mode >= .twoDimensional } },
       "\(hub.devices)")
     #expect(!statuses.values.contains { $0.power == .failed })
     #expect(!statuses.values.contains { $0.warning?.contains("supply") == true })

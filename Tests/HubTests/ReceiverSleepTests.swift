@@ -124,7 +124,7 @@ struct ReceiverSleepTests {
     try await wake(hub, receiver, settings: 1)
     #expect(hardware.levels.values == [true] && receiver.isAsleep)
     #expect(hardware.ports.values == ["open", "closed"])
-    #expect(eventually { hub.devices.first?.power == .asleep })
+    #expect(hub.monitors[0].changes.waits { $0.power == .asleep })
     let status = try #require(hub.devices.first)
     // The power is that of sleep by the usual current.
     #expect(status.warning == nil && status.milliwatts < 1)
@@ -134,10 +134,10 @@ struct ReceiverSleepTests {
     // thread
     // drives the line, because a line may hang.
     hub.shutDown()
-    #expect(eventually { hardware.levels.values == [true, false] })
+    #expect(hardware.levels.waits { $0 == [true, false] })
     await hub.isOff()
     #expect(hardware.levels.values == [true, false])
-    #expect(eventually { hub.devices.first?.power == .off })
+    #expect(hub.monitors[0].changes.waits { $0.power == .off })
     receiver.end()
   }
 
@@ -146,13 +146,13 @@ struct ReceiverSleepTests {
     let hardware = WiredHardware(receiver)
     let hub = try hub(hardware, power: line + #"sleep: "backup","#)
     try await wake(hub, receiver, settings: 1)
-    #expect(eventually { hub.devices.first?.power == .asleep })
+    #expect(hub.monitors[0].changes.waits { $0.power == .asleep })
     hardware.clock.advance(by: .seconds(11 * 86_400))
     #expect(hardware.levels.values == [true] && hub.devices.first?.power == .asleep)
     // Backup ends after twelve days.
     hardware.clock.advance(by: .seconds(86_400 - 3600))
-    #expect(eventually { hardware.levels.values == [true, false] }, "\(hardware.levels.values)")
-    #expect(eventually { hub.devices.first?.power == .off })
+    #expect(hardware.levels.waits { $0 == [true, false] }, "\(hardware.levels.values)")
+    #expect(hub.monitors[0].changes.waits { $0.power == .off })
     hub.shutDown()
     await hub.isOff()
     receiver.end()
@@ -168,7 +168,7 @@ struct ReceiverSleepTests {
     let hardware = WiredHardware(receiver)
     let hub = try hub(hardware, power: #"sleep: "backup","#)
     try await wake(hub, receiver, settings: 1)
-    #expect(eventually { hub.devices.first?.power == .asleep })
+    #expect(hub.monitors[0].changes.waits { $0.power == .asleep })
     for count in 2...3 {
       hardware.clock.advance(by: .seconds(11 * 86_400))
       #expect(sleeps(receiver) == count - 1 && receiver.isAsleep)
@@ -212,7 +212,8 @@ struct ReceiverSleepTests {
     rail.release(for: "other")
     #expect(hardware.levels.values == [true])
     hardware.clock.advance(by: .seconds(12 * 86_400 - 3600))
-    #expect(eventually { hardware.levels.values == [true, false] && hub.devices.first?.power == .off })
+    #expect(hardware.levels.waits { $0 == [true, false] })
+    #expect(hub.monitors[0].changes.waits { $0.power == .off })
     #expect(sleeps(receiver) == 2)
     hub.shutDown()
     await hub.isOff()
@@ -226,10 +227,10 @@ struct ReceiverSleepTests {
     let lease = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     await receiver.requests.values { $0.contains { Self.kind($0) == 0x0608 && $0.count == 14 } }
     hub.shutDown()
-    #expect(eventually { hardware.levels.values == [true, false] }, "\(hardware.levels.values)")
+    #expect(hardware.levels.waits { $0 == [true, false] }, "\(hardware.levels.values)")
     await hub.isOff()
     #expect(hardware.levels.values == [true, false])
-    #expect(eventually { hub.devices.first?.power == .off })
+    #expect(hub.monitors[0].changes.waits { $0.power == .off })
     lease.cancel()
     receiver.end()
   }
@@ -240,7 +241,7 @@ struct ReceiverSleepTests {
     let hub = try hub(hardware, power: line + #"sleep: "backup","#)
     try await wake(hub, receiver, settings: 1)
     #expect(hardware.levels.values == [true, false])
-    #expect(eventually { hub.devices.first?.power == .off })
+    #expect(hub.monitors[0].changes.waits { $0.power == .off })
     #expect(hub.devices.first?.warning?.contains("goes on talking") == true)
     receiver.end()
   }
@@ -371,18 +372,18 @@ struct ReceiverSleepTests {
     let hub = try hub(hardware, power: line + #"sleep: "auto","#)
     try await wake(hub, receiver, settings: 1)
     #expect(hardware.levels.values == [true, false] && !receiver.requests.values.contains { Self.kind($0) == 0x0241 })
-    #expect(eventually { hub.devices.first?.power == .off })
+    #expect(hub.monitors[0].changes.waits { $0.power == .off })
     teachSleep(try #require(hub.receiver).monitor)
     try await wake(hub, receiver, settings: 2)
     #expect(hardware.levels.values == [true, false, true] && receiver.isAsleep)
-    #expect(eventually { hub.devices.first?.power == .asleep })
+    #expect(hub.monitors[0].changes.waits { $0.power == .asleep })
     let status = try #require(hub.devices.first)
     #expect(status.warning == nil && status.milliwatts < 1)
     let text = status.idleTimeout?.explanation ?? []
     #expect(text.contains { $0.hasPrefix("rested by 'backup', which takes least over a pause of ") }, "\(text)")
     // No visitor comes.
     hardware.clock.advance(by: .seconds(2 * 86_400))
-    #expect(eventually { hub.devices.first?.power == .off })
+    #expect(hub.monitors[0].changes.waits { $0.power == .off })
     #expect(hardware.levels.values == [true, false, true, false])
     // The receiver is found awake.
     try await wake(hub, receiver, settings: 3)
@@ -411,7 +412,8 @@ struct ReceiverSleepTests {
     device.rail.rest("other")
     #expect(hardware.levels.values == [true] && hub.devices.first?.power == .asleep)
     device.rail.endRest(of: "other")
-    #expect(eventually { hardware.levels.values == [true, false] && hub.devices.first?.power == .off })
+    #expect(hardware.levels.waits { $0 == [true, false] })
+    #expect(hub.monitors[0].changes.waits { $0.power == .off })
     hub.shutDown()
     await hub.isOff()
     #expect(hardware.levels.values == [true, false])
@@ -441,10 +443,10 @@ struct ReceiverSleepTests {
     let past = begun + .nanoseconds(Int64(seconds * 1e9)) + .seconds(60) - clock.now
     #expect(past > .seconds(3600))
     clock.advance(by: past)
-    #expect(eventually { new.devices.first?.power == .asleep })
+    #expect(new.monitors[0].changes.waits { $0.power == .asleep })
     #expect(hardware.levels.values == [true, false, true])
     clock.advance(by: .seconds(2 * 86_400))
-    #expect(eventually { new.devices.first?.power == .off })
+    #expect(new.monitors[0].changes.waits { $0.power == .off })
     #expect(hardware.levels.values == [true, false, true, false])
     // The device that the old timer would have switched stays as it is to the end.
     #expect(old.devices.first?.power == .off)
@@ -460,7 +462,7 @@ struct ReceiverSleepTests {
     #expect(receiver.isAsleep)
     try await wake(hub, receiver, settings: 1)
     #expect(receiver.isAsleep)
-    #expect(eventually { hub.devices.first?.power == .asleep })
+    #expect(hub.monitors[0].changes.waits { $0.power == .asleep })
     #expect(hub.devices.first?.warning == nil && hub.devices.first.map { $0.milliwatts < 1 } == true)
     try await wake(hub, receiver, settings: 2)
     #expect(receiver.isAsleep)
@@ -483,7 +485,7 @@ struct ReceiverSleepTests {
     let hub = try hub(hardware, power: #"sleep: "backup","#)
     try await glance(hub, hardware)
     #expect(receiver.isAsleep)
-    #expect(eventually { hub.devices.first?.power == .asleep })
+    #expect(hub.monitors[0].changes.waits { $0.power == .asleep })
     #expect(hub.devices.first?.warning == nil)
     // The next visit wakes the receiver.
     try await wake(hub, receiver, settings: 1)
@@ -498,14 +500,14 @@ struct ReceiverSleepTests {
     let hub = try hub(hardware, power: #"sleep: "backup","#)
     try await glance(hub, hardware)
     #expect(!receiver.isAsleep)
-    #expect(eventually { hub.devices.first?.power == .awake })
+    #expect(hub.monitors[0].changes.waits { $0.power == .awake })
     let status = try #require(hub.devices.first)
     #expect(status.warning?.contains("could not be put to sleep") == true && status.milliwatts > 1)
     // The receiver is asked again as soon as a client comes.
     isDeaf.withLock { $0 = false }
     try await wake(hub, receiver, settings: 1)
     #expect(receiver.isAsleep)
-    #expect(eventually { hub.devices.first?.power == .asleep })
+    #expect(hub.monitors[0].changes.waits { $0.power == .asleep })
     receiver.end()
   }
 
@@ -527,7 +529,7 @@ struct ReceiverSleepTests {
     let receiver = Self.receiver { Self.kind($0) == 0x0241 ? .goesTo(38400, saying: []) : Self.answer($0) }
     let hub = try hub(WiredHardware(receiver), power: #"sleep: "backup","#)
     try await wake(hub, receiver, settings: 1)
-    #expect(eventually { hub.devices.first?.power == .awake })
+    #expect(hub.monitors[0].changes.waits { $0.power == .awake })
     #expect(hub.devices.first?.warning?.contains("goes on talking") == true)
     receiver.end()
   }

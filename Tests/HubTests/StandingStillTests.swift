@@ -123,7 +123,7 @@ struct StandingStillTests {
     let clientEnergy = try #require(bench.hub.devices[1].energyByClient.first { $0.payer == "log" })
     #expect(clientEnergy.milliwattHours >= drawn)
     lease.cancel()
-    #expect(eventually { bench.hub.devices[1].reason != "it waits for motion" })
+    #expect(bench.hub.monitors[1].changes.waits { $0.reason != "it waits for motion" })
     #expect(eventually { bench.hub.motion?.isActive == false })
     let after = bench.hub.devices[1].energyMilliwattHours
     bench.pass(10 * Self.hour)
@@ -189,7 +189,7 @@ struct StandingStillTests {
     let listening = try #require(bench.hub.motion).stillness.observed.subscribe(
       as: "test", receiveValue: { told.append($0) })
     bench.pass(900)
-    #expect(eventually { told.values.contains(.unknown) })
+    #expect(told.waits { $0.contains(.unknown) })
     listening.cancel()
     // The client of the fix is notified on the sensor's thread.
     #expect(eventually { bench.status.schedules.first?.wake != nil })
@@ -298,7 +298,7 @@ struct StandingStillTests {
     // Between its last sample and its wait the chip detects no motion.
     let again = await told.first(5)
     #expect(again[3] == .unknown && again[4].isStill, "\(again)")
-    #expect(eventually { hub.devices[0].reason == "it waits for motion" })
+    #expect(hub.monitors[0].changes.waits { $0.reason == "it waits for motion" })
     watch.cancel()
     #expect(eventually { !motion.isActive })
     hub.shutDown()

@@ -91,17 +91,17 @@ struct SupervisorTests {
   @Test func `an inertial sensor that hangs fails, and loses its supply`() async throws {
     let hub = try hub()
     let lease = try #require(hub.powerLease(of: "imu")).subscribe(as: "test", receiveValue: { _ in })
-    #expect(eventually { hub.devices[0].power == .tracking })
+    #expect(hub.monitors[0].changes.waits { $0.power == .tracking })
     hardware.setHangs(true, at: 0x68)
-    #expect(eventually { hardware.hangCount == 1 })
+    #expect(hardware.hangCounts.waits { $0 == 1 })
     pass(3)
-    #expect(eventually { hub.devices[0].power == .failed })
+    #expect(hub.monitors[0].changes.waits { $0.power == .failed })
     #expect(hub.devices[0].reason.contains("hangs"), "\(hub.devices[0].reason)")
-    #expect(eventually { hardware.level(of: "imu-power") == false })
+    #expect(hardware.waits(for: false, of: "imu-power"))
     #expect(hardware.hangCount == 1)
     // A reader that returns is started again.
     hardware.setHangs(false, at: 0x68)
-    #expect(eventually { hub.devices[0].power == .tracking && hub.devices[0].wakes == 2 })
+    #expect(hub.monitors[0].changes.waits { $0.power == .tracking && $0.wakes == 2 })
     lease.cancel()
     hub.shutDown()
     await hub.isOff()
@@ -111,13 +111,13 @@ struct SupervisorTests {
   @Test func `the one that stands by takes over within the patience and a second`() async throws {
     let hub = try hub()
     let states = hub.state(parts: [.attitude]).subscribe(as: "test", receiveValue: { _ in })
-    #expect(eventually { hub.devices[0].power == .tracking })
+    #expect(hub.monitors[0].changes.waits { $0.power == .tracking })
     #expect(hub.devices[1].power == .off)
     hardware.setHangs(true, at: 0x68)
-    #expect(eventually { hardware.hangCount == 1 })
+    #expect(hardware.hangCounts.waits { $0 == 1 })
     // The limit is two seconds, and the look comes a second later.
     pass(3)
-    #expect(eventually { hub.devices[1].power == .tracking }, "\(hub.devices)")
+    #expect(hub.monitors[1].changes.waits { $0.power == .tracking }, "\(hub.devices)")
     hardware.setHangs(false, at: 0x68)
     states.cancel()
     hub.shutDown()
@@ -139,14 +139,14 @@ struct SupervisorTests {
     _ = await told.first { if case .still = $0 { true } else { false } }
     hardware.setHangs(true, at: 0x6A)
     motion.look()
-    #expect(eventually { hardware.hangCount == 1 })
+    #expect(hardware.hangCounts.waits { $0 == 1 })
     let states = hub.state(parts: [.attitude]).subscribe(as: "test", receiveValue: { _ in })
     let statuses = Recorder<DeviceStatus>()
     let watching = hub.monitors[0].changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
     // Two actions wait: the supervisor's look, and the time limit of the reader's wait for the chip.
     await clock.sleepers(2)
     pass(3)
-    #expect(eventually { hub.devices[1].power == .tracking }, "\(hub.devices)")
+    #expect(hub.monitors[1].changes.waits { $0.power == .tracking }, "\(hub.devices)")
     #expect(statuses.values.contains { $0.power == .failed && $0.reason.contains("hangs") }, "\(statuses.values)")
     watching.cancel()
     hardware.setHangs(false, at: 0x6A)
@@ -165,30 +165,30 @@ struct SupervisorTests {
         _ = try? rail.require(for: "first", after: .zero, Poller(stop: -1))
         rail.release(for: "first")
       } == 0)
-    #expect(eventually { hardware.hangCount == 1 })
-    let failure = Guarded<HardwareError?>(nil)
+    #expect(hardware.hangCounts.waits { $0 == 1 })
+    let failures = Recorder<HardwareError>()
     #expect(
       DetachedThread.start("second") {
         do throws(HardwareError) {
           _ = try rail.require(for: "second", after: .zero, Poller(stop: -1))
         } catch {
-          failure.withLock { $0 = error }
+          failures.append(error)
         }
       } == 0)
     await clock.sleepers(1)
     clock.advance(by: .seconds(2))
-    #expect(eventually { failure.withLock { $0 } == .stuck("power line simulated/imu-power") })
+    #expect(failures.waits { $0 == [.stuck("power line simulated/imu-power")] })
     hardware.set(nil, line: "imu-power")
-    #expect(eventually { hardware.hangCount == 0 })
+    #expect(hardware.hangCounts.waits { $0 == 0 })
     await rail.isSettled()
   }
 
   @Test func `a reader that nothing frees makes the process hopeless, until it goes on`() async throws {
     let hub = try hub()
     let lease = try #require(hub.powerLease(of: "imu")).subscribe(as: "test", receiveValue: { _ in })
-    #expect(eventually { hub.devices[0].power == .tracking })
+    #expect(hub.monitors[0].changes.waits { $0.power == .tracking })
     hardware.setHangs(true, at: 0x68)
-    #expect(eventually { hardware.hangCount == 1 })
+    #expect(hardware.hangCounts.waits { $0 == 1 })
     pass(3)
     #expect(!hub.machine.supervisor.isHopeless)
     pass(12)
@@ -205,9 +205,9 @@ struct SupervisorTests {
   @Test func `the end of the hub does not wait for a reader that hangs, and its line goes low`() async throws {
     let hub = try hub()
     let lease = try #require(hub.powerLease(of: "imu")).subscribe(as: "test", receiveValue: { _ in })
-    #expect(eventually { hub.devices[0].power == .tracking })
+    #expect(hub.monitors[0].changes.waits { $0.power == .tracking })
     hardware.setHangs(true, at: 0x68)
-    #expect(eventually { hardware.hangCount == 1 })
+    #expect(hardware.hangCounts.waits { $0 == 1 })
     hub.shutDown()
     let isOver = Guarded(false)
     async let _ = {
@@ -221,10 +221,10 @@ struct SupervisorTests {
         clock.advance(by: .milliseconds(500))
         return isOver.withLock { $0 }
       })
-    #expect(eventually { hardware.level(of: "imu-power") == false })
+    #expect(hardware.waits(for: false, of: "imu-power"))
     #expect(hardware.hangCount == 1)
     hardware.setHangs(false, at: 0x68)
-    #expect(eventually { hardware.hangCount == 0 })
+    #expect(hardware.hangCounts.waits { $0 == 0 })
     lease.cancel()
   }
 }

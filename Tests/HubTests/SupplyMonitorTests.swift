@@ -29,6 +29,10 @@ struct SupplyMonitorTests {
 
   private func device(_ id: String, of hub: Hub) -> DeviceStatus? { hub.devices.first { $0.id == id } }
 
+  private func statuses(of id: String, _ hub: Hub) throws -> Property<DeviceStatus> {
+    try #require(hub.monitors.first { $0.id == id }).changes
+  }
+
   /// The real power in milliwatts.
   private let truth = 1000 * SimulatedHardware.gpsAmperes * 3.3
 
@@ -47,7 +51,8 @@ struct SupplyMonitorTests {
     #expect(abs(energy / (truth * hours) - 1) < 0.03, "\(energy) of \(truth * hours)")
     #expect(abs(after.measuredMilliwattHours - before.measuredMilliwattHours - energy) < 1e-9)
     subscription.cancel()
-    #expect(eventually { device("meter", of: hub)?.power == .asleep && device("gps", of: hub)?.power == .off })
+    #expect(try statuses(of: "gps", hub).waits { $0.power == .off })
+    #expect(try statuses(of: "meter", hub).waits { $0.power == .asleep })
     #expect(device("meter", of: hub)?.wakes == 1)
     #expect(device("gps", of: hub)?.milliwatts == 0)
     // The second visit is measured like the first.
@@ -95,7 +100,7 @@ struct SupplyMonitorTests {
     #expect(changes.values.count == count)
     subscription.cancel()
     watching.cancel()
-    #expect(eventually { device("gps", of: hub)?.power == .off })
+    #expect(try statuses(of: "gps", hub).waits { $0.power == .off })
     // The power while idle is also known for a device that is off. Otherwise nothing could be learned about later
     // visits.
     let idleTimeout = try #require(device("gps", of: hub)?.idleTimeout)
@@ -111,7 +116,7 @@ struct SupplyMonitorTests {
       """
     let hub = Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware)
     let subscription = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
-    #expect(eventually { device("meter", of: hub)?.power == .failed })
+    #expect(try statuses(of: "meter", hub).waits { $0.power == .failed })
     // The monitor is started as soon as the line is high. It may have failed before the receiver's own thread has
     // noticed the line.
     #expect(eventually { device("gps", of: hub)?.milliwatts == 165 })
@@ -134,7 +139,7 @@ struct SupplyMonitorTests {
       "{ name: 'x', devices: { meter: { driver: 'ina226', bus: 'simulated/i2c', rateHz: 29, lowVolts: 3.5 } } }"
     let hub = Hub(board: try Board(json5: Array(text.utf8), file: "x"), hardware: hardware)
     let lease = try #require(hub.powerLease(of: "meter")).subscribe(as: "test", receiveValue: { _ in })
-    #expect(eventually { device("meter", of: hub)?.warning?.hasPrefix("the supply is low, 3.") == true })
+    #expect(try statuses(of: "meter", hub).waits { $0.warning?.hasPrefix("the supply is low, 3.") == true })
     #expect(device("meter", of: hub)?.conditions.map(\.severity) == [.warning])
     lease.cancel()
     hub.shutDown()

@@ -76,7 +76,7 @@ struct SuspendTests {
   @Test func `a reader that somebody wants starts again, and one in its idle timeout ends`() async throws {
     let bench = try ScheduleBench(lingerSeconds: 600)
     let lease = try #require(bench.hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
-    #expect(eventually { bench.status.power == .acquiring })
+    #expect(bench.hub.monitors[0].changes.waits { $0.power == .acquiring })
     bench.clock.suspend(for: .seconds(3600))
     #expect(
       eventually {
@@ -85,7 +85,7 @@ struct SuspendTests {
       }, "\(bench.status)")
     #expect(bench.rises == 2)
     lease.cancel()
-    #expect(eventually { bench.status.power == .lingering }, "\(bench.status)")
+    #expect(bench.hub.monitors[0].changes.waits { $0.power == .lingering }, "\(bench.status)")
     bench.clock.suspend(for: .seconds(3600))
     #expect(eventually { bench.status.power == .off && !bench.isHigh }, "\(bench.status)")
     await bench.end()

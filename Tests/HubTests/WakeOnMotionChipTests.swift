@@ -145,7 +145,7 @@ struct WakeOnMotionChipTests {
 
     func end() {
       stop.set()
-      #expect(eventually { !ends.values.isEmpty } && ends.values == ["stopped"])
+      #expect(ends.waits { !$0.isEmpty } && ends.values == ["stopped"])
     }
   }
 
@@ -211,7 +211,7 @@ struct WakeOnMotionChipTests {
     bench.move(forSeconds: 5)
     #expect(bench.line.isHigh && bench.told.values == ["still"])
     bench.arbiter.question()
-    #expect(eventually { bench.told.values == ["still", "moved"] })
+    #expect(bench.told.waits { $0 == ["still", "moved"] })
     bench.end()
   }
 }

@@ -103,7 +103,7 @@ struct AddedFencesTests {
     let order = try FenceOrder.read(Array(#"{"name": "anchor", "radiusMetres": 100}"#.utf8))
     let outcomes = Recorder<AddedFenceOutcome>()
     let adding = host.add(order, as: "test") { outcome, _ in if let outcome { outcomes.append(outcome) } }
-    #expect(eventually { outcomes.values.count == 1 })
+    #expect(outcomes.waits { $0.count == 1 })
     let fence = try #require(outcomes.values.first?.fence)
     #expect(host.fences.snapshots.map(\.status.name) == ["anchor"] && host.fences.addedNames == ["anchor"])
     let position = try #require(hub.lastState.value?.position?.value)

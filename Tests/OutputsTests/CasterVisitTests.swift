@@ -152,8 +152,7 @@ struct CasterVisitTests {
       visit.send([UInt8](repeating: 0x55, count: 40_000))
     }
     #expect(visit(settings(chatter)) == .noCorrections)
-    #expect(
-      eventually { mute.visits.values.allSatisfy { !$0.isOpen } && chatter.visits.values.allSatisfy { !$0.isOpen } })
+    #expect((mute.visits.values + chatter.visits.values).allSatisfy { $0.waitsForEnd() })
   }
 
   private static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
@@ -280,7 +279,7 @@ struct CasterVisitTests {
         poller: Poller(stop: stop.fileDescriptor), clock: MonotonicClock(), position: { nil }
       ).run { _ in }
       #expect(end == .stopped)
-      #expect(eventually { caster.visits.values.allSatisfy { !$0.isOpen } })
+      #expect(caster.visits.values.allSatisfy { $0.waitsForEnd() })
     }
   }
 

@@ -45,14 +45,14 @@ import Testing
   @Test func `a client that reads gets all of it, in order`() throws {
     let ends = Ends()
     let store = ClientStore(ends.hub)
-    let received = Guarded<[UInt8]>([])
+    let received = Recorder<[UInt8]>()
     let count = large.count + 3
     let client = ends.client
     let error = DetachedThread.start("client") {
       var chunk = [UInt8](repeating: 0, count: 4096)
       var left = count
       while left > 0, case let read = read(client, &chunk, chunk.count), read > 0 {
-        received.withLock { $0 += chunk[..<read] }
+        received.append(Array(chunk[..<read]))
         left -= read
       }
     }
@@ -61,8 +61,8 @@ import Testing
     try append([1, 2, 3], to: file)
     try append(large, to: file)
     try file.synchronize()
-    #expect(eventually { received.withLock { $0.count } == count })
-    #expect(received.withLock { $0 } == [1, 2, 3] + large)
+    #expect(received.waits { $0.reduce(0) { $0 + $1.count } == count })
+    #expect(Array(received.values.joined()) == [1, 2, 3] + large)
     #expect(file.isThere && store.segments.isEmpty)
   }
 

@@ -71,6 +71,11 @@ struct CorrectionsTests {
       return (fixes, epochs.subscribe(as: "watch[1]", receiveValue: { fixes.append($0.fix) }))
     }
 
+    /// Blocks until the receiver's status meets a condition. Returns whether it did before the deadline of a test.
+    func waits(until isMet: (DeviceStatus) -> Bool) -> Bool {
+      host.hub.value.monitors[0].changes.waits(until: isMet)
+    }
+
     func end() async {
       output.end()
       lifetime.end()
@@ -111,8 +116,8 @@ struct CorrectionsTests {
     #expect(eventually { rig.corrections?.phase == .receiving }, "\(rig.status)")
     #expect(rig.corrections?.source == "ntrip://127.0.0.1:\(second.port)/BASE")
     #expect(first.visits.values.count >= 1 && second.visits.values.count == 1)
-    #expect(eventually { rig.status.warning == nil }, "\(rig.status)")
-    #expect(eventually { fixes.values.contains { $0.status == .rtkFixed } }, "\(rig.status)")
+    #expect(rig.waits { $0.warning == nil }, "\(rig.status)")
+    #expect(fixes.waits { $0.contains { $0.status == .rtkFixed } }, "\(rig.status)")
     subscription.cancel()
     await rig.end()
   }
@@ -127,7 +132,7 @@ struct CorrectionsTests {
     for visit in 1...2 {
       #expect(caster.visits.values.count == visit - 1)
       let (fixes, subscription) = try rig.fixes()
-      #expect(eventually { fixes.values.contains { $0.status == .rtkFixed } }, "\(rig.status)")
+      #expect(fixes.waits { $0.contains { $0.status == .rtkFixed } }, "\(rig.status)")
       let fixed = try #require(fixes.values.first { $0.status == .rtkFixed })
       let age = try #require(fixed.differentialAgeSeconds)
       #expect(age >= 0 && age <= 120)
@@ -160,7 +165,7 @@ struct CorrectionsTests {
       #expect(eventually { caster.visits.values.allSatisfy { !$0.isOpen } && rig.corrections?.phase == .off })
     }
     #expect(caster.visits.values.count == 2)
-    #expect(eventually { rig.log.values.count == 4 }, "\(rig.log.values)")
+    #expect(rig.log.waits { $0.count == 4 }, "\(rig.log.values)")
     #expect(rig.log.values.first == "gps: corrections come from ntrip://127.0.0.1:\(caster.port)/BASE")
     #expect(rig.log.values[1].contains("messages (1005, 1077), "))
     await rig.end()
@@ -173,8 +178,8 @@ struct CorrectionsTests {
     }
     let rig = try Rig(caster, silence: .seconds(2))
     let (_, subscription) = try rig.fixes()
-    #expect(eventually { caster.visits.values.count >= 2 }, "\(rig.status)")
-    #expect(eventually { rig.statuses.values.contains { $0.warning?.hasSuffix("it says nothing") == true } })
+    #expect(caster.visits.waits { $0.count >= 2 }, "\(rig.status)")
+    #expect(rig.statuses.waits { $0.contains { $0.warning?.hasSuffix("it says nothing") == true } })
     #expect(
       eventually {
         guard let corrections = rig.corrections else { return false }
@@ -195,8 +200,7 @@ struct CorrectionsTests {
         }, "\(rig.status)")
       if visit == 1 { caster.visits.values[0].close() }
     }
-    #expect(
-      eventually { rig.statuses.values.contains { $0.warning?.hasSuffix("it has closed the connection") == true } })
+    #expect(rig.statuses.waits { $0.contains { $0.warning?.hasSuffix("it has closed the connection") == true } })
     #expect(caster.visits.values.count == 2)
     subscription.cancel()
     await rig.end()
@@ -215,7 +219,7 @@ struct CorrectionsTests {
       #expect(eventually { fixes.values.contains { $0.mode >= .twoDimensional } && rig.corrections?.phase == .waiting })
       // The reason for waiting is reported a moment later.
       let reason = "it wants a user and a password: ntrip://user@… and 'ntrip.passwordFile'"
-      #expect(eventually { rig.status.warning?.hasSuffix(reason) == true }, "\(rig.status)")
+      #expect(rig.waits { $0.warning?.hasSuffix(reason) == true }, "\(rig.status)")
       subscription.cancel()
       #expect(eventually { rig.corrections?.phase == .off && rig.status.power == .off })
     }
@@ -244,8 +248,8 @@ struct CorrectionsTests {
     let place = try #require(told?.position)
     // The last fix may be reported before it is given to subscribers.
     #expect(
-      eventually {
-        fixes.values.compactMap(\.position).contains { its in
+      fixes.waits { fixes in
+        fixes.compactMap(\.position).contains { its in
           abs(its.latitudeDegrees - place.latitudeDegrees) < 1e-6
             && abs(its.longitudeDegrees - place.longitudeDegrees) < 1e-6
         }
@@ -270,7 +274,7 @@ struct CorrectionsTests {
       eventually {
         rig.corrections?.source.hasSuffix(":\(second.port)/BASE") == true && rig.corrections?.phase == .receiving
       })
-    #expect(eventually { first.visits.values.allSatisfy { !$0.isOpen } })
+    #expect(first.visits.values.allSatisfy { $0.waitsForEnd() })
     // The receiver itself was awake throughout.
     #expect(rig.status.wakes == 1 && first.visits.values.count == 1)
     lease.cancel()

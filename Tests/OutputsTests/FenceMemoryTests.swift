@@ -23,7 +23,7 @@ struct FenceMemoryTests {
         looks.append(())
         return [(settings, status)]
       }
-      #expect(eventually { looks.values.count == count + 1 })
+      #expect(looks.waits { $0.count == count + 1 })
     }
     keep(.inside)
     #expect(eventually { memory.sides(of: [settings]) == ["anchor": .inside] })

@@ -148,7 +148,7 @@ import Testing
     let reader = Reader(port.number)
     reader.ask(for: path)
     reader.take(4096)
-    #expect(eventually { port.log.values.contains { $0.contains(" of its answer left (it has stopped reading)") } })
+    #expect(port.log.waits { $0.contains { $0.contains(" of its answer left (it has stopped reading)") } })
     #expect(port.log.values.contains { $0.hasPrefix("dashboard: 127.0.0.1:") })
     #expect(eventually { port.traffic.http.clients == 0 })
     reader.takeAll()

@@ -1,6 +1,7 @@
 import Fusion
 import Hub
 import MonotonicTime
+import Publishing
 import Simulation
 import TestSupport
 import Testing
@@ -34,8 +35,8 @@ struct OneStateTests {
   @Test func `the last one is sent if it is fresh enough, which wakes nothing`() async throws {
     let hour = #"{"rateHz": 0, "maxAge": 3600}"#
     say(hour, "phone")
-    #expect(eventually { sent.values.count == 1 })
-    #expect(eventually { hub.devices.allSatisfy { $0.power == .off } })
+    #expect(sent.waits { $0.count == 1 })
+    for monitor in hub.monitors { #expect(monitor.changes.waits { $0.power == .off }) }
     let woken = wakes
     #expect(woken.reduce(0, +) == 1 && sent.values.first?.attitude != nil)
     say(hour, "tablet")
@@ -46,7 +47,7 @@ struct OneStateTests {
     say(hour, "tablet")
     #expect(sent.values.count == 3 && wakes == woken)
     say(#"{"rateHz": 0, "maxAge": 0}"#, "phone")
-    #expect(eventually { sent.values.count == 4 })
+    #expect(sent.waits { $0.count == 4 })
     #expect(wakes.reduce(0, +) == 2)
     leases.end()
     hub.shutDown()

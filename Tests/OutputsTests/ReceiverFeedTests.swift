@@ -113,11 +113,11 @@ struct ReceiverFeedTests {
       var feed = ReceiverFeed()
       return outputs.values.flatMap { feed.bytes(of: $0, sentences: sentences, raw: raw) }
     }
-    #expect(eventually { text(all(true, 0)).contains("RMC,") })
+    #expect(outputs.waits { _ in text(all(true, 0)).contains("RMC,") })
     if driver == "ublox" {
-      #expect(eventually { text(all(true, 0)).contains("$GPGGA,") })
-      #expect(eventually { text(all(false, 1)).contains("b5620107") })
-      #expect(eventually { all(false, 2).starts(with: [0xB5, 0x62]) || all(false, 2).contains(0x62) })
+      #expect(outputs.waits { _ in text(all(true, 0)).contains("$GPGGA,") })
+      #expect(outputs.waits { _ in text(all(false, 1)).contains("b5620107") })
+      #expect(outputs.waits { _ in all(false, 2).starts(with: [0xB5, 0x62]) || all(false, 2).contains(0x62) })
     }
     subscription.cancel()
     hub.shutDown()

@@ -48,6 +48,11 @@ struct SlotTests {
     #expect(!may(1001, [100]) && !may(1001, []) && !may(1001, [990], group: nil))
   }
 
+  /// Waits for a connection. Returns whether one came before the deadline of a test.
+  private func isReadable(_ listener: Int32) -> Bool {
+    Poller(stop: -1).wait(for: listener, atMost: .seconds(180)) == .readable
+  }
+
   @Test(.enabled(if: OtherUser.isWanted, "left out by SKIP=two-users"))
   func `the kernel tells who is at the other end of a socket, with all groups`() throws {
     try OtherUser.require()
@@ -60,12 +65,9 @@ struct SlotTests {
     let script = "import socket; s = socket.socket(socket.AF_UNIX); s.connect('\(path)'); s.recv(1)"
     let client = OtherUser.program(
       ["-c", script], path: "/usr/bin/python3", groups: [4242, 4243], readsAll: false)
-    var accepted: Int32 = -1
-    let isAccepted = eventually {
-      accepted = accept(listener, nil, nil)
-      return accepted >= 0
-    }
-    #expect(isAccepted, "\(client.standardError)")
+    #expect(isReadable(listener), "\(client.standardError)")
+    let accepted = accept(listener, nil, nil)
+    #expect(accepted >= 0)
     defer { close(accepted) }
     #expect(UnixSocket.guest(accepted).user == OtherUser.mallory)
     #expect(Set(UnixSocket.groups(accepted)) == [OtherUser.mallory, 4242, 4243])
@@ -100,16 +102,13 @@ struct SlotTests {
     let listener = try TCPSocket.listen(server)
     defer { close(listener) }
     let client = SocketClient(port: port)
-    var accepted: Int32 = -1
-    #expect(
-      eventually {
-        accepted = accept(listener, nil, nil)
-        return accepted >= 0
-      })
+    #expect(isReadable(listener))
+    let accepted = accept(listener, nil, nil)
+    #expect(accepted >= 0)
     let other = try #require(TCPSocket.prepare(accepted))
     #expect(LocalTCPUser.find(of: other, to: server) == geteuid())
     client.leave()
-    #expect(eventually { !client.isOpen })
+    #expect(client.waitsForEnd())
     // Without its process the kernel would show the connection as root's.
     #expect(LocalTCPUser.find(of: other, to: server) == nil)
     close(accepted)

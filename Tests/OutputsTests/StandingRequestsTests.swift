@@ -23,16 +23,16 @@ struct StandingRequestsTests {
     let got = Recorder<StandingRequests.Value>()
     let listening = host.requests.values.subscribe(as: "test", receiveValue: { got.append($0) })
     host.requests.follow(hub.board, on: host)
-    #expect(eventually { got.values.count == 1 })
+    #expect(got.waits { $0.count == 1 })
     let value = try #require(got.values.first)
     #expect(value.name == "log" && value.fix.isMet && value.fix.state.position != nil)
     // The receiver sleeps until the next fix.
-    #expect(eventually { hub.devices.allSatisfy { $0.power == .off } })
+    for monitor in hub.monitors { #expect(monitor.changes.waits { $0.power == .off }) }
     #expect(hub.devices.map(\.wakes) == [1, 0])
     #expect(hub.devices[0].schedules.map(\.holder) == ["request log"])
     // Another request is added, and does not restart this one.
     host.requests.follow(try board("\(week), { name: 'track', error: 1000 }"), on: host)
-    #expect(eventually { got.values.contains { $0.name == "track" } })
+    #expect(got.waits { $0.contains { $0.name == "track" } })
     #expect(got.values.count { $0.name == "log" } == 1)
     #expect(hub.devices[0].schedules.map(\.holder).sorted() == ["request log", "request track"])
     host.requests.follow(try board(""), on: host)

@@ -42,12 +42,18 @@ struct StubbornDevicesTests {
 
   private func status(_ id: String, _ host: HubHost) -> DeviceStatus? { host.hub.value.devices.first { $0.id == id } }
 
+  /// Blocks until a device of the present board measures.
+  private func waitUntilTracking(_ id: String, _ host: HubHost) throws {
+    let monitor = try #require(host.hub.value.monitors.first { $0.id == id })
+    try #require(monitor.changes.waits { $0.power == .tracking })
+  }
+
   /// Waits until the magnetometer is being read, then makes it hang.
   private func hang(_ host: HubHost) throws -> Subscription {
     let lease = host.powerLease(of: "mag").subscribe(as: "compass", receiveValue: { _ in })
-    try #require(eventually { status("mag", host)?.power == .tracking })
+    try waitUntilTracking("mag", host)
     hardware.setHangs(true, at: Self.address)
-    try #require(eventually { hardware.hangCount == 1 })
+    try #require(hardware.hangCounts.waits { $0 == 1 })
     return lease
   }
 
@@ -63,7 +69,7 @@ struct StubbornDevicesTests {
       .store(in: lifetime)
     await attitudes.first(1)
     await epochs.first(1)
-    try #require(eventually { status("gps", host)?.power == .tracking })
+    try waitUntilTracking("gps", host)
     try hang(host).store(in: lifetime)
     try await withThrowingDiscardingTaskGroup { group in
       for number in 1...100 {
@@ -71,9 +77,9 @@ struct StubbornDevicesTests {
         let new = try board("\(number)", magnetometerHz: 20 - number % 2)
         let (attitude, epoch, view) = (attitudes.values.count, epochs.values.count, views.values.count)
         group.addTask { _ = await host.serve(new) }
-        try #require(eventually { host.hub.value !== before }, "it waits for the device that hangs")
-        #expect(eventually { attitudes.values.count > attitude })
-        if number % 20 == 0 { #expect(eventually { epochs.values.count > epoch && views.values.count > view }) }
+        try #require(host.hub.waits { $0 !== before }, "it waits for the device that hangs")
+        #expect(attitudes.waits { $0.count > attitude })
+        if number % 20 == 0 { #expect(epochs.waits { $0.count > epoch } && views.waits { $0.count > view }) }
         for (id, holders) in [("gps", ["gpsd", "mqtt (position)"]), ("imu", ["robot (attitude)"])] {
           let kept = try #require(status(id, host))
           #expect(kept.wakes == 1 && kept.power == .tracking, "\(kept)")
@@ -88,7 +94,7 @@ struct StubbornDevicesTests {
       #expect(hardware.hangCount == 1)
       hardware.setHangs(false, at: Self.address)
     }
-    #expect(eventually { status("mag", host)?.power == .tracking })
+    try waitUntilTracking("mag", host)
     #expect(hardware.simulated.powerLines.level(SimulatedHardware.gpsPowerLine))
     lifetime.end()
     host.shutDown()
@@ -103,13 +109,13 @@ struct StubbornDevicesTests {
     let new = try board(
       "new", magnetometerHz: 10, also: ", air: { driver: 'bme280', bus: 'simulated/i2c', \(Self.power("baro-power")) }")
     async let problems = host.serve(new)
-    #expect(eventually { host.hub.value.board.name == "new" })
+    #expect(host.hub.waits { $0.board.name == "new" })
     let other = host.powerLease(of: "air").subscribe(as: "weather", receiveValue: { _ in })
-    #expect(eventually { status("air", host)?.power == .tracking })
+    try waitUntilTracking("air", host)
     #expect(host.hub.value.leavingMonitors.map(\.id) == ["mag"])
     #expect(status("mag", host)?.power != .tracking && hardware.hangCount == 1)
     hardware.setHangs(false, at: Self.address)
-    #expect(eventually { status("mag", host)?.power == .tracking })
+    try waitUntilTracking("mag", host)
     #expect(host.hub.value.leavingMonitors.isEmpty)
     #expect(await problems == [])
     other.cancel()
@@ -131,6 +137,7 @@ private final class HangingHardware: Hardware {
 
   let simulated: SimulatedHardware
   private let state = Guarded(State())
+  private let hanging = MutableProperty(0)
 
   init() {
     var receiver = SimulatedReceiver.Configuration()
@@ -140,7 +147,16 @@ private final class HangingHardware: Hardware {
   }
 
   /// The number of hanging transactions.
-  var hangCount: Int { state.withLock { $0.hangCount } }
+  var hangCounts: Property<Int> { hanging.readOnly }
+  var hangCount: Int { hanging.value }
+
+  private func changeHangCount(by difference: Int) {
+    let mustDeliver = state.withLock { state in
+      state.hangCount += difference
+      return hanging.stage(state.hangCount)
+    }
+    if mustDeliver { hanging.deliver() }
+  }
 
   /// - Parameter frees: whether hanging transactions continue
   func setHangs(_ hangs: Bool, at address: UInt8, frees: Bool = true) {
@@ -157,9 +173,9 @@ private final class HangingHardware: Hardware {
 
   fileprivate func hold(at address: UInt8) {
     guard state.withLock({ $0.addresses.contains(address) }) else { return }
-    state.withLock { $0.hangCount += 1 }
+    changeHangCount(by: 1)
     TestSupport.hold(until: { state.withLock { !$0.held.contains(address) } })
-    state.withLock { $0.hangCount -= 1 }
+    changeHangCount(by: -1)
   }
 
   func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus {

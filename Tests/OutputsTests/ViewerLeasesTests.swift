@@ -62,20 +62,20 @@ struct ViewerLeasesTests {
 
   @Test func `of two that tell at once who looks the later one has the last word`() async {
     let told = Recorder<[String]>()
-    let isTelling = Guarded(false)
+    let isTelling = Recorder<Bool>()
     let mayGoOn = Guarded(false)
     let slow = leases.audience.subscribe(
       as: "slow",
       receiveValue: { audience in
         if audience.viewers == ["phone"] {
-          isTelling.withLock { $0 = true }
+          isTelling.append(true)
           hold { mayGoOn.withLock { $0 } }
         }
         told.append(audience.viewers)
       })
     let error = DetachedThread.start("viewer") { [self] in say("{}") }
     #expect(error == 0)
-    #expect(eventually { isTelling.withLock { $0 } })
+    #expect(isTelling.waits { $0 == [true] })
     say("")
     mayGoOn.withLock { $0 = true }
     await told.first(3)

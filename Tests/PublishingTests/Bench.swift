@@ -1,3 +1,4 @@
+import CLinux
 import Guarding
 import MonotonicTime
 import Publishing
@@ -13,6 +14,7 @@ final class Bench: Sendable {
   let power = Recorder<Bool>()
   let clock = ManualClock()
   private let commands = Guarded<[Command]>([])
+  private let ordered = WakeSignal()
 
   var isOn: Bool { power.values.last ?? false }
 
@@ -39,11 +41,14 @@ final class Bench: Sendable {
 
   func order(_ command: Command) {
     commands.withLock { $0.append(command) }
+    ordered.raise()
   }
 
   private func next(_ stop: StopSignal) -> Command? {
-    if let command = commands.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { return command }
-    _ = eventually(within: .milliseconds(20)) { stop.isSet || commands.withLock { !$0.isEmpty } }
+    while !stop.isSet {
+      if let command = commands.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { return command }
+      if clinux_wait_readable_either(stop.fileDescriptor, ordered.fileDescriptor) { ordered.clear() }
+    }
     return nil
   }
 }

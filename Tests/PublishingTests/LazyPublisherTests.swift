@@ -40,7 +40,7 @@ struct LazyPublisherTests {
     bench.clock.advance(by: .seconds(1))
     #expect(await bench.power.first(2) == [true, false])
     // The source is idle for the reason for which it was told to stop.
-    #expect(eventually { publisher.activity.value.phase == .idle })
+    #expect(publisher.activity.waits { $0.phase == .idle })
     #expect(publisher.activity.value.reason == "no subscriber came back")
   }
 
@@ -63,7 +63,7 @@ struct LazyPublisherTests {
       let (first, second) = (
         Listener().subscribe(to: publisher, as: "first"), Listener().subscribe(to: publisher, as: "second")
       )
-      #expect(eventually { bench.isOn })
+      #expect(bench.power.waits { $0.last == true })
       first.cancel()
       second.cancel()
       let activity = publisher.activity.value
@@ -73,7 +73,7 @@ struct LazyPublisherTests {
       bench.clock.advance(by: .seconds(seconds))
       await bench.power.first(2 * seconds)
       #expect(!bench.isOn)
-      #expect(eventually { publisher.activity.value.phase == .idle })
+      #expect(publisher.activity.waits { $0.phase == .idle })
       #expect(publisher.activity.value.until == nil)
     }
     #expect(policy.visits.values == ["first came", "second left", "first came", "second left"])
@@ -178,7 +178,7 @@ struct LazyPublisherTests {
   @Test func `the minimum time on counts from when the supply was switched on`() async {
     let clock = ManualClock()
     let power = Recorder<Bool>()
-    let isUp = StopSignal()
+    let isUp = Recorder<Bool>()
     let mayRise = StopSignal()
     let publisher = LazyPublisher<Int, Fault>(
       "slow to rise", timing: LifecycleTiming(minimumOn: .seconds(10)), clock: clock
@@ -186,7 +186,7 @@ struct LazyPublisherTests {
       hold { mayRise.isSet }
       power.append(true)
       run.switchedOn()
-      isUp.set()
+      isUp.append(true)
       hold { run.stop.isSet }
       power.append(false)
     }
@@ -196,7 +196,7 @@ struct LazyPublisherTests {
     await clock.sleepers(1)
     clock.advance(by: .seconds(5))
     mayRise.set()
-    #expect(eventually { isUp.isSet })
+    #expect(isUp.waits { $0 == [true] })
     clock.advance(by: .seconds(9))
     #expect(power.values == [true])
     clock.advance(by: .seconds(1))

@@ -136,26 +136,24 @@ struct SenderTests {
   @Test func `staging never waits, and asks for a delivery slot once the queue is full`() {
     let property = MutableProperty(0)
     let seen = Recorder<Int>()
-    let isInside = StopSignal()
     let mayLeave = StopSignal()
     let subscription = property.subscribe(
       as: "stuck",
       receiveValue: { value in
         seen.append(value)
         guard value == 1 else { return }
-        isInside.set()
         hold { mayLeave.isSet }
       })
     let error = DetachedThread.start("sender") { property.value = 1 }
     #expect(error == 0)
-    #expect(eventually { isInside.isSet })
+    #expect(seen.waits { $0 == [0, 1] })
     let lock = Guarded(())
     let mustDeliver = (2...20).map { value in lock.withLock { _ in property.stage(value) } }
     #expect(mustDeliver == Array(repeating: false, count: 16) + Array(repeating: true, count: 3))
     #expect(seen.values == [0, 1])
     mayLeave.set()
     property.deliver()
-    #expect(eventually { seen.values.count == 21 })
+    #expect(seen.waits { $0.count == 21 })
     #expect(seen.values == Array(0...20))
     subscription.cancel()
   }

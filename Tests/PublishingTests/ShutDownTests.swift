@@ -33,7 +33,7 @@ struct ShutDownTests {
     let publisher = bench.publisher(LifecycleTiming(minimumOff: .seconds(3)))
     Listener().subscribe(to: publisher).cancel()
     await bench.power.first(2)
-    #expect(eventually { publisher.activity.value.phase == .idle })
+    #expect(publisher.activity.waits { $0.phase == .idle })
     let subscription = listener.subscribe(to: publisher)
     await bench.clock.sleepers(1)
     publisher.shutDown()
@@ -82,7 +82,7 @@ struct ShutDownTests {
       throw .broken
     }
     let subscription = listener.subscribe(to: publisher)
-    #expect(eventually { publisher.activity.value.phase == .running })
+    #expect(publisher.activity.waits { $0.phase == .running })
     publisher.shutDown()
     #expect(await listener.events.first(2) == [.subscription, .finished])
     #expect(publisher.activity.value.phase == .idle)
@@ -95,7 +95,7 @@ struct ShutDownTests {
     await bench.clock.sleepers(1)
     publisher.shutDown()
     await bench.power.first(2)
-    #expect(eventually { publisher.activity.value.phase == .idle })
+    #expect(publisher.activity.waits { $0.phase == .idle })
     expectOver(publisher, afterRuns: 1)
     #expect(listener.events.values == [.subscription])
   }

@@ -23,7 +23,7 @@ struct SourceTests {
     let subscription = listener.subscribe(to: publisher)
     #expect(await listener.values(3).prefix(3) == [1, 2, 3])
     subscription.cancel()
-    #expect(eventually { publisher.activity.value.phase == .idle })
+    #expect(publisher.activity.waits { $0.phase == .idle })
   }
 
   @Test func `a derived publisher holds its lease upstream while somebody subscribes`() {

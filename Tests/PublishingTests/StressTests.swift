@@ -68,7 +68,7 @@ struct StressTests {
     #expect(eventually { scope.inside.load(ordering: .relaxed) == 0 })
     #expect(scope.most.load(ordering: .relaxed) == 1, "two runs overlapped")
     #expect(eventually { alive.count == 0 }, "handlers were leaked")
-    #expect(eventually { [.idle, .failed].contains(publisher.activity.value.phase) })
+    #expect(publisher.activity.waits { [.idle, .failed].contains($0.phase) })
     #expect(publisher.holders.isEmpty)
   }
 

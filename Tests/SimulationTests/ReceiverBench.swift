@@ -2,6 +2,7 @@ import HardwareIO
 import MonotonicTime
 import Simulation
 import TestSupport
+import Testing
 
 /// A simulated receiver, a port to it, and a clock that the test advances.
 final class ReceiverBench {
@@ -51,16 +52,17 @@ final class ReceiverBench {
     for _ in 0..<120 where receiver.phase != .tracking { run(.seconds(1)) }
   }
 
-  func tell(_ bytes: [UInt8]) throws { try port.write(bytes) }
+  /// Returns once the receiver's own thread has received the bytes: what follows comes after that.
+  func tell(_ bytes: [UInt8]) throws {
+    let count = receiver.receivedByteCount + bytes.count
+    try port.write(bytes)
+    #expect(eventually { receiver.receivedByteCount == count })
+  }
+
   func tell(_ sentence: String) throws { try tell(Array(nmeaLine(sentence).utf8)) }
 
   /// Whether the receiver sends these bytes, within the deadline.
-  func hears(_ bytes: [UInt8]) -> Bool {
-    eventually {
-      listen()
-      return heard.contains(bytes)
-    }
-  }
+  func hears(_ bytes: [UInt8]) -> Bool { listens { heard.contains(bytes) } }
 
   func hears(_ sentence: String) -> Bool { hears(Array(nmeaLine(sentence).utf8)) }
 
@@ -77,13 +79,27 @@ final class ReceiverBench {
 
   /// The payloads, once there are `count` of them.
   func payloads(_ group: UInt8, _ id: UInt8, count: Int) -> [[UInt8]] {
-    _ = eventually { payloads(group, id).count >= count }
+    _ = listens { payloads(group, id).count >= count }
     return payloads(group, id)
   }
 
   func forget() {
     listen()
     heard = []
+  }
+
+  /// Reads bytes until a condition is met: the kernel passes them on a little later than the receiver has written them.
+  ///
+  /// - Returns: whether the condition was met before the deadline of a test
+  func listens(until isMet: () -> Bool) -> Bool {
+    let (time, poller) = (MonotonicClock(), Poller(stop: -1))
+    let deadline = time.now + .seconds(180)
+    while true {
+      listen()
+      if isMet() { return true }
+      let rest = deadline - time.now
+      guard rest > .zero, poller.wait(for: port.fileDescriptor, atMost: rest) == .readable else { return false }
+    }
   }
 
   /// Reads the bytes that have arrived.

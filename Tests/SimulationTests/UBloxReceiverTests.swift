@@ -96,11 +96,11 @@ struct UBloxReceiverTests {
     try bench.tell(valset(layers, UBloxReceiverTests.measurementRate, UBloxReceiverTests.fiveTimes))
     #expect(bench.hears(acknowledgement(6, 0x8A)))
     try bench.tell(sleep(milliseconds: 0))
-    #expect(eventually { bench.receiver.phase == .backup })
+    #expect(bench.receiver.phase == .backup)
     bench.run(.seconds(600))
     #expect(bench.receiver.phase == .backup)
     try bench.tell([0xFF])
-    #expect(eventually { bench.receiver.phase == .booting })
+    #expect(bench.receiver.phase == .booting)
     bench.run(.seconds(2))
     #expect(bench.receiver.phase == .tracking)
     #expect(bench.receiver.starts.last?.kind == .hot)
@@ -110,7 +110,7 @@ struct UBloxReceiverTests {
   @Test func `it wakes when its time is over`() throws {
     let bench = try ReceiverBench(.ublox8)
     try bench.tell(ubx(2, 0x41, [0x88, 0x13, 0, 0, 2, 0, 0, 0]))
-    #expect(eventually { bench.receiver.phase == .backup })
+    #expect(bench.receiver.phase == .backup)
     bench.run(.milliseconds(4900))
     #expect(bench.receiver.phase == .backup)
     bench.run(.milliseconds(500))
@@ -133,7 +133,7 @@ struct UBloxReceiverTests {
     for (forgotten, kind) in [([0, 0], ReceiverStart.hot), ([1, 0], .warm), ([0xFF, 0xFF], .cold)] as [([UInt8], _)] {
       let count = bench.receiver.starts.count
       try bench.tell(ubx(6, 4, forgotten + [2, 0]))
-      #expect(eventually { bench.receiver.starts.count > count })
+      #expect(bench.receiver.starts.count > count)
       #expect(bench.receiver.starts.last?.kind == kind)
       bench.runUntilFix()
     }
@@ -165,11 +165,11 @@ struct UBloxReceiverTests {
     bench.runUntilFix()
     let tracking = bench.receiver.amperes
     try bench.tell(ubx(6, 4, [0, 0, 8, 0]))
-    #expect(eventually { bench.receiver.phase == .stopped })
+    #expect(bench.receiver.phase == .stopped)
     #expect(bench.receiver.amperes < tracking / 2)
     bench.run(.seconds(600))
     try bench.tell(ubx(6, 4, [0, 0, 9, 0]))
-    #expect(eventually { bench.receiver.phase == .searching })
+    #expect(bench.receiver.phase == .searching)
     #expect(bench.receiver.starts.last?.kind == .hot)
   }
 
@@ -190,7 +190,7 @@ struct UBloxReceiverTests {
     bench.setPower(true)
     #expect(bench.receiver.starts.last?.kind == .warm)
     try bench.tell(ubx(0x13, 0x40, [0x10, 0, 0, 18] + [UInt8](repeating: 0, count: 20)))
-    #expect(eventually { bench.receiver.starts.last?.kind == .aided })
+    #expect(bench.receiver.starts.last?.kind == .aided)
   }
 
   @Test func `its database, given back with place and time, makes up for the battery`() throws {
@@ -208,7 +208,7 @@ struct UBloxReceiverTests {
     for payload in database { try bench.tell(ubx(0x13, 0x80, payload)) }
     try bench.tell(ubx(0x13, 0x40, [1] + [UInt8](repeating: 0, count: 19)))
     try bench.tell(ubx(0x13, 0x40, [0x10, 0, 0, 18] + [UInt8](repeating: 0, count: 20)))
-    #expect(eventually { bench.receiver.starts.last?.kind == .aided })
+    #expect(bench.receiver.starts.last?.kind == .aided)
     bench.run(.seconds(3))
     #expect(bench.receiver.phase == .tracking)
   }
@@ -223,16 +223,13 @@ struct UBloxReceiverTests {
     bench.forget()
     try bench.port.setSpeed(.b115200)
     bench.run(.seconds(2))
-    let isHeard = eventually {
-      bench.listen()
-      return bench.heard.count > 100
-    }
+    let isHeard = bench.listens { bench.heard.count > 100 }
     #expect(isHeard && !bench.heard.contains(UInt8(ascii: "$")))
     try bench.tell([UInt8](repeating: 0xAA, count: 90))
-    #expect(eventually { bench.receiver.frameErrors == 90 })
+    #expect(bench.receiver.frameErrors == 90)
     #expect(!bench.receiver.isDeaf)
     try bench.tell([UInt8](repeating: 0xAA, count: 20))
-    #expect(eventually { bench.receiver.isDeaf })
+    #expect(bench.receiver.isDeaf)
     try bench.port.setSpeed(.b9600)
     bench.run(.seconds(1))
     try bench.tell(ubx(0x0A, 0x04))
@@ -252,7 +249,7 @@ struct UBloxReceiverTests {
     let bench = try ReceiverBench(.ublox8)
     let speed: [UInt8] = [0x00, 0xC2, 0x01, 0x00]
     try bench.tell(ubx(6, 0, [1, 0, 0, 0, 0xC0, 8, 0, 0] + speed + [3, 0, 3, 0, 0, 0, 0, 0]))
-    #expect(eventually { bench.receiver.speed == 115_200 })
+    #expect(bench.receiver.speed == 115_200)
     try bench.port.setSpeed(.b115200)
     bench.forget()
     try bench.tell(ubx(6, 0))

@@ -62,23 +62,33 @@ public final class ArrivingBytes: Sendable {
   /// keeps a failing test from waiting for ever.
   public func waits(for text: String, within limit: Duration = .seconds(180)) -> Bool {
     let mark = Array(text.utf8)
+    var searchedCount = 0
+    return outcome(within: limit) { state in
+      // Bytes that were searched before are not searched again, except for the beginning of a mark at their end.
+      let start = state.bytes.count < searchedCount ? 0 : max(0, searchedCount - mark.count + 1)
+      searchedCount = state.bytes.count
+      if ArrivingBytes.contains(mark, in: state.bytes, from: start) { return true }
+      return state.isOpen ? nil : false
+    }
+  }
+
+  /// Waits until the writer has closed. Returns false after the limit.
+  public func waitsForEnd(within limit: Duration = .seconds(180)) -> Bool {
+    outcome(within: limit) { $0.isOpen ? nil : true }
+  }
+
+  /// Looks once, and again after each arrival and after the end, until a look has an outcome. Returns false after the limit.
+  private func outcome(within limit: Duration, _ look: (State) -> Bool?) -> Bool {
     let clock = ContinuousClock()
     let deadline = clock.now + limit
     let signal = WakeSignal()
     state.withLock { $0.waiting[ObjectIdentifier(signal)] = signal }
     defer { state.withLock { _ = $0.waiting.removeValue(forKey: ObjectIdentifier(signal)) } }
-    var searchedCount = 0
     while true {
       signal.clear()
-      let (isThere, isOpen) = state.withLock { state in
-        // Bytes that were searched before are not searched again, except for the beginning of a mark at their end.
-        let start = state.bytes.count < searchedCount ? 0 : max(0, searchedCount - mark.count + 1)
-        searchedCount = state.bytes.count
-        return (ArrivingBytes.contains(mark, in: state.bytes, from: start), state.isOpen)
-      }
-      if isThere { return true }
+      if let outcome = state.withLock({ look($0) }) { return outcome }
       let rest = deadline - clock.now
-      guard isOpen, rest > .zero else { return false }
+      guard rest > .zero else { return false }
       var poll = pollfd(fd: signal.fileDescriptor, events: Int16(POLLIN), revents: 0)
       _ = Glibc.poll(&poll, 1, Int32(rest.components.seconds * 1000 + 1))
     }

@@ -1,4 +1,7 @@
 import Guarding
+import HardwareIO
+import MonotonicTime
+import Publishing
 
 /// Collects the observations of a test, from any thread, and lets the test wait for them.
 public final class Recorder<Value: Sendable>: Sendable {
@@ -10,6 +13,8 @@ public final class Recorder<Value: Sendable>: Sendable {
   private struct State {
     var values: [Value] = []
     var waiters: [Waiter] = []
+    /// Of the threads that wait.
+    var signals: [WakeSignal] = []
   }
 
   private let state = Guarded(State())
@@ -26,6 +31,7 @@ public final class Recorder<Value: Sendable>: Sendable {
       state.values.append(value)
       let met = state.waiters.filter { $0.isMet(state.values) }.map(\.continuation)
       state.waiters.removeAll { $0.isMet(state.values) }
+      for signal in state.signals { signal.raise() }
       return (met, state.values)
     }
     for waiter in met { waiter.resume(returning: values) }
@@ -63,6 +69,45 @@ public final class Recorder<Value: Sendable>: Sendable {
         return (state.waiters, state.values)
       }
       for waiter in waiters { waiter.continuation.resume(returning: values) }
+    }
+  }
+
+  /// Blocks until the values meet a condition. Each value that comes wakes the thread for another look. The deadline is that of
+  /// `eventually`, and delays only tests that fail.
+  ///
+  /// - Returns: whether the values met the condition before the deadline
+  public func waits(within limit: Duration = .seconds(180), until isMet: ([Value]) throws -> Bool) rethrows -> Bool {
+    let clock = MonotonicClock()
+    let deadline = clock.now + limit
+    let signal = WakeSignal()
+    state.withLock { $0.signals.append(signal) }
+    defer { state.withLock { $0.signals.removeAll { $0 === signal } } }
+    while true {
+      signal.clear()
+      if try isMet(values) { return true }
+      let rest = deadline - clock.now
+      guard rest > .zero else { return false }
+      _ = Poller(stop: -1).wait(for: signal.fileDescriptor, atMost: rest)
+    }
+  }
+}
+
+extension Property {
+  /// Blocks until the present value or a later one meets a condition, as `Recorder.waits`.
+  ///
+  /// ```swift
+  /// #expect(hub.monitors[0].changes.waits { $0.power == .off })
+  /// ```
+  ///
+  /// - Returns: whether a value met the condition before the deadline
+  public func waits(within limit: Duration = .seconds(180), until isMet: (Value) -> Bool) -> Bool {
+    let values = Recorder<Value>()
+    let subscription = subscribe(as: "test", receiveValue: { values.append($0) })
+    defer { subscription.cancel() }
+    var seenCount = 0
+    return values.waits(within: limit) { values in
+      defer { seenCount = values.count }
+      return values[seenCount...].contains(where: isMet)
     }
   }
 }

@@ -21,6 +21,8 @@ public final class ScriptedCaster: Sendable {
     public var told: String { String(client.text.dropFirst(request.count)) }
     /// Whether the client has not disconnected.
     public var isOpen: Bool { client.isOpen }
+    /// Waits until the client has gone. Returns whether it has before the deadline of a test.
+    public func waitsForEnd() -> Bool { client.waitsForEnd() }
 
     public func send(_ bytes: [UInt8]) { client.send(bytes) }
     public func send(_ text: String) { client.send(text) }

@@ -83,6 +83,9 @@ public final class SocketClient: Sendable {
   /// Waits until `text` has arrived. Returns false if the other end closes first.
   public func receives(_ text: String) -> Bool { shared.arrived.waits(for: text) }
 
+  /// Waits until the other end has closed. Returns false after the limit of a test.
+  public func waitsForEnd() -> Bool { shared.arrived.waitsForEnd() }
+
   /// Makes a stream socket that programs of other tests do not inherit. An inherited copy would keep the connection
   /// open.
   private static func makeSocket(_ family: Int32) -> Int32 {

@@ -25,6 +25,9 @@ public final class CommandedReceiver: Sendable {
     public var takesCorrections = false
     /// A recurring stretch of road without satellite reception.
     public var tunnel: SimulatedReceiver.Tunnel?
+    /// The UTC time when the receiver is created, in nanoseconds since 1970; `nil` for the system's time. From then on
+    /// the receiver's UTC time advances with its clock.
+    public var startUTCNanoseconds: Int64?
 
     public init() {}
   }
@@ -50,6 +53,7 @@ public final class CommandedReceiver: Sendable {
     var scheduled: ScheduledAction?
     /// The number of the latest call of `look`. Timers from earlier calls are outdated.
     var look = 0
+    var receivedByteCount = 0
   }
 
   public let personality: ReceiverPersonality
@@ -64,7 +68,8 @@ public final class CommandedReceiver: Sendable {
     self.clock = clock
     let now = clock.now
     var body = ReceiverBody(
-      personality.character, configuration, world: world, now: now, utcNanoseconds: clinux_realtime_ns())
+      personality.character, configuration, world: world, now: now,
+      utcNanoseconds: configuration.startUTCNanoseconds ?? clinux_realtime_ns())
     if configuration.wasUsedBefore { body.navigation.gotFix(at: now) }
     let machine = ReceiverMachine(body, personality.makeProtocol())
     state = Guarded(State(machine: machine))
@@ -151,6 +156,8 @@ public final class CommandedReceiver: Sendable {
   /// The time between epochs.
   public var interval: Duration { glance { $0.body.interval } }
   public var frameErrors: Int { glance { $0.frameErrors } }
+  /// The number of bytes that programs have sent to it, whether or not it has understood them.
+  public var receivedByteCount: Int { state.withLock { $0.receivedByteCount } }
   /// Whether it ignores its input because of frame errors.
   public var isDeaf: Bool { glance { $0.isDeaf } }
   /// The last thousand commands it has understood, in order.
@@ -164,6 +171,7 @@ public final class CommandedReceiver: Sendable {
     look { state, now in
       let speed = state.terminal.flatMap { PseudoTerminalController.speed(of: $0.controller) }
       state.machine.hear(bytes, at: speed, now: now)
+      state.receivedByteCount += bytes.count
     }
   }
 
