@@ -38,8 +38,7 @@ struct BarometricHeight: Sendable {
   private var hasComparison = false
   /// The smoothed height in the standard atmosphere in metres, and the time of the measurement in seconds.
   private var pressureAltitude: (metres: Double, time: Double)?
-  /// The offset of the pressure altitude from the height above the ellipsoid in metres, with its variance and its
-  /// time.
+  /// The offset of the pressure altitude from the height above the ellipsoid in metres, with its variance and its time.
   private var offset: (metres: Double, variance: Double, time: Double)?
   /// Consecutive fixes that are far off but consistent: the latest, and their number.
   private var dissenting = (metres: 0.0, count: 0)

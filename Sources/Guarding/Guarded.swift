@@ -34,8 +34,7 @@ public struct Guarded<Value: Sendable & ~Copyable>: ~Copyable, @unchecked Sendab
     value.deallocate()
   }
 
-  /// Runs `body` with exclusive access to the value. Not recursive: `body` must not call `withLock` on the same
-  /// value.
+  /// Runs `body` with exclusive access to the value. Not recursive: `body` must not call `withLock` on the same value.
   @inlinable @inline(__always)
   public borrowing func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result

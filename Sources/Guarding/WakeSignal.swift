@@ -1,7 +1,6 @@
 import CLinux
 
-/// Wakes a waiting thread from any other thread. If it is raised twice before the thread looks, the thread wakes
-/// once.
+/// Wakes a waiting thread from any other thread. If it is raised twice before the thread looks, the thread wakes once.
 public final class WakeSignal: Sendable {
   /// The file descriptor to `poll`: readable while the signal is raised. -1 if the process had no descriptor left.
   public let fileDescriptor: Int32

@@ -20,8 +20,7 @@ public enum Files {
   /// Reads a whole file.
   ///
   /// - Parameter limit: the largest size in bytes; a larger file is the error EFBIG, because a device or a log given by
-  ///   mistake
-  ///   has no end
+  ///   mistake has no end
   public static func bytes(of path: String, limit: Int = .max) throws(Errno) -> [UInt8] {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { throw Errno(errno) }

@@ -30,8 +30,7 @@ public final class Folder: Sendable {
   /// - Parameters:
   ///   - owner: whom the folder may belong to
   ///   - mode: the mode with which the folder is created if it does not exist; the folder above must exist. `nil` if
-  ///     the folder must
-  ///     exist
+  ///     the folder must exist
   public convenience init(_ path: String, of owner: Owner, makingWith mode: UInt32? = nil) throws(FolderError) {
     if let mode, mkdir(path, mode) != 0, errno != EEXIST {
       throw FolderError(path, .system("making the folder", errno))

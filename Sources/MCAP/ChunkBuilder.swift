@@ -1,8 +1,7 @@
 /// Collects the records of one chunk, then adds the chunk's header and its message indexes.
 ///
 /// The buffer has the layout of the chunk in the file, so each message is copied only once. The message indexes are
-/// derived from the records when the chunk ends; until then they cost nothing. The buffer is reused for the next
-/// chunk.
+/// derived from the records when the chunk ends; until then they cost nothing. The buffer is reused for the next chunk.
 struct ChunkBuilder {
   /// The chunk's record up to now. After `finish`, the message indexes follow it.
   private(set) var bytes: [UInt8] = []

@@ -19,8 +19,7 @@ public struct MCAPReader<Source: MCAPSource> {
   public let damage: MCAPError?
   /// Whether `summary` comes from the file.
   public let isIndexed: Bool
-  /// The size of the damaged parts that are followed by readable ones. They are skipped. 0 if the file was not
-  /// scanned.
+  /// The size of the damaged parts that are followed by readable ones. They are skipped. 0 if the file was not scanned.
   public let leftOutByteCount: UInt64
   /// How far the file was scanned; `nil` if its summary made that unnecessary.
   public let scan: MCAPScan?
@@ -30,8 +29,7 @@ public struct MCAPReader<Source: MCAPSource> {
   let parts: [Part]
 
   /// - Parameters:
-  ///   - memoryLimitByteCount: the most memory to use for a record or for overlapping chunks; exceeding it is an
-  ///     error
+  ///   - memoryLimitByteCount: the most memory to use for a record or for overlapping chunks; exceeding it is an error
   ///   - before: the scan of the same file when it was shorter; only data written since then is scanned
   /// - Throws: if the file is not an MCAP file, cannot be read, or has chunks that must be decompressed to find its
   ///   channels while the library is missing

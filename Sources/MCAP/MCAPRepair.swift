@@ -8,8 +8,7 @@ import Glibc
 /// footer. A damaged piece or chunk does not affect the pieces after it. Zeros at the end of the file are not treated
 /// as records; they occur in files whose size was set before the data was written.
 public struct MCAPRepair: Equatable, Sendable {
-  /// The number of bytes kept from the start of the file. They stay unchanged, except for the damaged parts among
-  /// them.
+  /// The number of bytes kept from the start of the file. They stay unchanged, except for the damaged parts among them.
   public var keptByteCount: UInt64
   /// The damaged parts. Each is overwritten with the header of an unknown record that spans the part.
   public var leftOut: [Range<UInt64>]
@@ -26,15 +25,14 @@ public struct MCAPRepair: Equatable, Sendable {
   /// Plans the repair.
   ///
   /// - Parameters:
-  ///   - isRecycled: whether the file was written over an older recording, so that complete chunks of the older one
-  ///     may follow the cut. A chunk is then accepted only if its checksum is correct and it does not begin earlier
-  ///     than the previous one. Records after the last such chunk, and a chunk that was cut, are discarded. Until its
-  ///     first chunk with messages is on the disk, such a file still counts as the older recording. Pass `false` for a
-  ///     file that was only appended to; less is then lost. Has no effect on a sealed file (`MCAPBlocks`): exactly the
-  ///     data confirmed by its last seal belongs to it, and the data after that does not count as lost.
+  ///   - isRecycled: whether the file was written over an older recording, so that complete chunks of the older one may
+  ///     follow the cut. A chunk is then accepted only if its checksum is correct and it does not begin earlier than
+  ///     the previous one. Records after the last such chunk, and a chunk that was cut, are discarded. Until its first
+  ///     chunk with messages is on the disk, such a file still counts as the older recording. Pass `false` for a file
+  ///     that was only appended to; less is then lost. Has no effect on a sealed file (`MCAPBlocks`): exactly the data
+  ///     confirmed by its last seal belongs to it, and the data after that does not count as lost.
   ///   - memoryLimitByteCount: the size above which a chunk is an error
-  /// - Throws: if the file is not an MCAP file, cannot be read, or has chunks whose compression needs a missing
-  ///   library
+  /// - Throws: if the file is not an MCAP file, cannot be read, or has chunks whose compression needs a missing library
   public init(
     of source: some MCAPSource, isRecycled: Bool, memoryLimitByteCount: Int = 256 << 20
   ) throws(MCAPError) {

@@ -4,8 +4,7 @@ import Guarding
 /// Performs actions when they are due, on one thread that sleeps until the next deadline.
 ///
 /// Swift's `Task.sleep` goes through Dispatch. From its first use on, Dispatch's thread pool on Linux wakes once a
-/// second for its own maintenance. The hub promises not to wake while it has no client, so it cannot use
-/// `Task.sleep`.
+/// second for its own maintenance. The hub promises not to wake while it has no client, so it cannot use `Task.sleep`.
 final class TimerThread: Sendable {
   static let shared = TimerThread()
 

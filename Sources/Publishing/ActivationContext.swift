@@ -17,9 +17,8 @@ public struct ActivationContext<Output: Sendable, Failure: Error>: Sendable {
   public func finish(_ completion: Completion<Failure>) { publisher.finish(run, completion) }
 
   /// Queues a value while the caller holds a lock of its own, so that values keep the order in which the lock was
-  /// taken.
-  /// Never blocks. If it returns `true`, the caller must call `deliver` on the same thread after it has released the
-  /// lock.
+  /// taken. Never blocks. If it returns `true`, the caller must call `deliver` on the same thread after it has released
+  /// the lock.
   public func stage(_ value: Output) -> Bool { publisher.stage(value, run) }
 
   /// Delivers the staged values on this thread, or waits like `send` while another thread is delivering.

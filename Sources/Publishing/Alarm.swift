@@ -11,9 +11,8 @@ import MonotonicTime
 public final class Alarm: Sendable {
   private struct State {
     var action: ScheduledAction?
-    /// The number of calls that set or cancelled the alarm.
-    /// An action that runs immediately may set the alarm again before `set` stores the first one; the number tells
-    /// `set` that its own action is outdated.
+    /// The number of calls that set or cancelled the alarm. An action that runs immediately may set the alarm again
+    /// before `set` stores the first one; the number tells `set` that its own action is outdated.
     var setting = 0
     var isOver = false
   }

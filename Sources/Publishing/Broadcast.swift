@@ -3,33 +3,31 @@ import DequeModule
 import Guarding
 import Synchronization
 
-/// Delivers values to all receivers, one value at a time, in the same order for every receiver, and never under a
-/// lock.
+/// Delivers values to all receivers, one value at a time, in the same order for every receiver, and never under a lock.
 ///
-/// A thread that sends while no other thread is delivering delivers its value itself. If another thread is
-/// delivering, or a handler sends, the value goes into a queue and the sender returns. So the handlers of one
-/// broadcast never overlap, and a handler may send, subscribe and cancel.
+/// A thread that sends while no other thread is delivering delivers its value itself. If another thread is delivering,
+/// or a handler sends, the value goes into a queue and the sender returns. So the handlers of one broadcast never
+/// overlap, and a handler may send, subscribe and cancel.
 ///
 /// Two limits keep a sender from delivering other senders' values indefinitely:
 /// - A delivering thread has a *share*: its own value plus 16 from the queue. After its share it hands the delivering
-///   role to the sender that has waited longest. If no sender is waiting, it keeps delivering, because no other
-///   thread would empty the queue. The next sender to arrive then waits and receives the role after the current
-///   delivery.
-/// - The queue holds 16 deliveries. A thread that sends to a full queue adds its value and waits until it receives
-///   the role or until another thread has taken the value out of the queue.
+///   role to the sender that has waited longest. If no sender is waiting, it keeps delivering, because no other thread
+///   would empty the queue. The next sender to arrive then waits and receives the role after the current delivery.
+/// - The queue holds 16 deliveries. A thread that sends to a full queue adds its value and waits until it receives the
+///   role or until another thread has taken the value out of the queue.
 ///
-/// As a result, one call delivers at most its own value, the 16 of its share, and the 16 left in the queue if no
-/// sender is waiting. The first sender in line waits for at most one share, and the others wait only for deliveries
-/// queued before them. The queue holds at most 16 deliveries plus one per waiting thread. No value is dropped.
+/// As a result, one call delivers at most its own value, the 16 of its share, and the 16 left in the queue if no sender
+/// is waiting. The first sender in line waits for at most one share, and the others wait only for deliveries queued
+/// before them. The queue holds at most 16 deliveries plus one per waiting thread. No value is dropped.
 ///
 /// Only values sent from inside handlers may exceed these limits, because a thread must not wait for itself. That is
 /// the case if a handler sends to the broadcast that called it, or to a broadcast whose delivering thread is waiting,
-/// directly or indirectly, for this one (`WaitGraph`). Such a value is always queued, in order. Their number is
-/// limited by what the handlers of one delivery send.
+/// directly or indirectly, for this one (`WaitGraph`). Such a value is always queued, in order. Their number is limited
+/// by what the handlers of one delivery send.
 ///
 /// The number of deliveries under way or queued decides which thread delivers. It is increased only under the lock,
-/// together with the queue. So a delivering thread that sees a number above zero also finds a delivery in the queue.
-/// A waiting sender is always released: it waits only while its value is in the queue, and the thread that takes the
+/// together with the queue. So a delivering thread that sees a number above zero also finds a delivery in the queue. A
+/// waiting sender is always released: it waits only while its value is in the queue, and the thread that takes the
 /// value out ends the wait.
 final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
   private enum Delivery {
@@ -96,8 +94,7 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     }
   }
 
-  // The `stage` methods queue a delivery and never block. If they return `true`, the caller must call `deliver` on
-  // the
+  // The `stage` methods queue a delivery and never block. If they return `true`, the caller must call `deliver` on the
   // same thread after it has released its locks.
 
   func stage(_ value: Output, generation: Int = 0) -> Bool {
@@ -231,8 +228,7 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
   @inline(never)
   private func wait(_ slot: DeliverySlot) {
     let mayWait = WaitGraph.enter(slot.thread, waitingFor: role)
-    // A thread that may not wait leaves the line, unless it has just been served: then `wait` returns without
-    // blocking.
+    // A thread that may not wait leaves the line, unless it has just been served: then `wait` returns without blocking.
     if !mayWait, withdraw(slot) { return }
     let hasRole = slot.wait()
     if mayWait { WaitGraph.leave(slot.thread) }

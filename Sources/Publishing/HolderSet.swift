@@ -1,5 +1,4 @@
-/// The holders of something, with a count of subscriptions for each. Adding and removing a holder takes constant
-/// time.
+/// The holders of something, with a count of subscriptions for each. Adding and removing a holder takes constant time.
 public struct HolderSet: Sendable {
   private struct Entry: Sendable {
     var ways: Int

@@ -5,8 +5,7 @@ import MonotonicTime
 /// The methods are called under the publisher's lock. They must return without blocking and must not call the
 /// publisher.
 public protocol IdleTimeoutPolicy: Sendable {
-  /// A holder subscribed to a source that had no subscriber. If several subscribe together, this is the first of
-  /// them.
+  /// A holder subscribed to a source that had no subscriber. If several subscribe together, this is the first of them.
   func firstCame(_ holder: Holder, at now: MonotonicInstant)
 
   /// The last subscriber left a running source.

@@ -4,14 +4,13 @@ import Synchronization
 /// Records which thread waits for which delivering role, in the whole process, so that threads never wait for each
 /// other in a circle.
 ///
-/// A handler may send to another broadcast, whose handlers may send to the first. A thread that is about to wait
-/// first checks whether the thread that holds the role it wants is itself waiting, directly or indirectly, for a role
-/// that this thread holds. If so, it does not wait.
+/// A handler may send to another broadcast, whose handlers may send to the first. A thread that is about to wait first
+/// checks whether the thread that holds the role it wants is itself waiting, directly or indirectly, for a role that
+/// this thread holds. If so, it does not wait.
 ///
-/// One thread of a circle always detects it. Threads enter here one after the other, each after it has taken its
-/// roles, and remain until after they have been woken. So the last one to enter finds the entries of all the others
-/// and, for each awaited role, its holder. A holder that changes in the meantime belongs to a thread that is not
-/// waiting.
+/// One thread of a circle always detects it. Threads enter here one after the other, each after it has taken its roles,
+/// and remain until after they have been woken. So the last one to enter finds the entries of all the others and, for
+/// each awaited role, its holder. A holder that changes in the meantime belongs to a thread that is not waiting.
 enum WaitGraph {
   // Process-wide, because a circle may span any number of broadcasts.
   private static let waits = Guarded<[UInt: DeliveringRole]>([:])

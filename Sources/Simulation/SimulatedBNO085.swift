@@ -175,8 +175,7 @@ private struct BNO085Interior {
     answerFeature(id, batch: microseconds(9))
   }
 
-  /// The longest supported interval that is not much longer than requested: nine tenths of the requested rate
-  /// suffice.
+  /// The longest supported interval that is not much longer than requested: nine tenths of the requested rate suffice.
   private static func interval(of id: UInt8, near requested: Int64) -> Int64? {
     let all: [Int64]
     switch id {

@@ -3,8 +3,7 @@ import MonotonicTime
 public typealias SimulatedICM20948 = SimulatedRegisterChip<ICM20948Registers>
 
 /// The registers of an ICM-20948: banks, sleep, dividers, ranges, and the FIFO, which stops or overwrites when it is
-/// full. The magnetometer in its package is a separate chip, `SimulatedAK09916`, which answers while the bypass is
-/// on.
+/// full. The magnetometer in its package is a separate chip, `SimulatedAK09916`, which answers while the bypass is on.
 public struct ICM20948Registers: SimulatedRegisters {
   /// The size of the FIFO in bytes.
   private static let fifoSize = 512

@@ -131,8 +131,7 @@ public final class SimulatedMPU6050: SimulatedChip {
     static let accelerometerRange: UInt8 = 0x1C
     static let accelerometerConfiguration2: UInt8 = 0x1D
     static let fifoEnable: UInt8 = 0x23
-    /// The address, register and control of the first device on the internal bus. The second device's registers
-    /// follow.
+    /// The address, register and control of the first device on the internal bus. The second device's registers follow.
     static let device0: UInt8 = 0x25
     static let deviceStatus: UInt8 = 0x36
     static let interruptPin: UInt8 = 0x37

@@ -7,8 +7,7 @@ struct SimulatedWakeUp: Sendable {
     var rateHz: Double
     /// The threshold as a multiple of gravity.
     var threshold: Double
-    /// The corner frequency of the high-pass filter in hertz; `nil` to use half the difference of two samples
-    /// instead.
+    /// The corner frequency of the high-pass filter in hertz; `nil` to use half the difference of two samples instead.
     var cornerHz: Double?
   }
 

@@ -118,7 +118,7 @@ struct AK8963DriverTests {
   }
 
   @Test(arguments: [0x68, 0x69] as [UInt8])
-  func `where nobody answers the bypass of the IMU is set, and nothing else there`(_ address: UInt8) throws {
+  func `if no chip answers, the bypass of the IMU is set and nothing else there`(_ address: UInt8) throws {
     let world = world()
     let imu = mpu(world, address: address, .mpu9255)
     let bus = PackageBus([imu, magnetometer(world, of: imu)])

@@ -208,7 +208,7 @@ struct BMI088DriverTests {
     }
   }
 
-  @Test func `what the accelerometer says beside its samples is passed over`() throws {
+  @Test func `the accelerometer's frames without samples are skipped`() throws {
     let frame: [UInt8] = [0x85, 0, 0, 0, 0, 0, 0]
     let (skipped, setting, dropped): ([UInt8], [UInt8], [UInt8]) = ([0x48, 0x01], [0x44, 1, 2, 3], [0x50, 0x01])
     let bytes = skipped + frame + setting + frame + dropped + frame
@@ -219,7 +219,7 @@ struct BMI088DriverTests {
   }
 
   @Test(arguments: [0x80, 0x00, 0xFF] as [UInt8])
-  func `what is no frame empties both FIFOs`(_ header: UInt8) throws {
+  func `invalid frames empty both FIFOs`(_ header: UInt8) throws {
     try read(
       gyroscope: BMI088DriverTests.rates(3) + BMI088DriverTests.restartGyroscope,
       accelerometer: [BMI088DriverTests.temperature] + BMI088DriverTests.frames([header, 0, 0, 0, 0, 0, 0])
@@ -376,7 +376,7 @@ struct BMI088DriverTests {
     ).run(rateHz: rateHz)
   }
 
-  @Test func `whoever knows only where it is has both chips sleep`() throws {
+  @Test func `a sleep with only the address known puts both chips to sleep`() throws {
     let world = World(start: clock.now.advanced(by: .seconds(-100)))
     let chips = both(world)
     let driver = driver(chips)

@@ -94,7 +94,7 @@ struct BMI160DriverTests {
   }
 
   @Test(arguments: [0x80, 0x00, 0xFF, 0xC0] as [UInt8])
-  func `what is no frame empties the FIFO and marks a gap`(_ header: UInt8) throws {
+  func `an invalid frame empties the FIFO and marks a gap`(_ header: UInt8) throws {
     let bytes = BMI160DriverTests.frame + [header] + BMI160DriverTests.frame
     try read(bytes, then: [Step("an empty FIFO", [0x7E, 0xB0])]) { driver, batch in
       #expect(batch.count == 0 && batch.followsGap && driver.counters.misreads == 1 && driver.counters.samples == 0)

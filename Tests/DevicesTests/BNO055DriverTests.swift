@@ -155,7 +155,7 @@ struct BNO055DriverTests {
     bus.finish()
   }
 
-  @Test func `a newer program has the units of the data sheet, at any range`() throws {
+  @Test func `a newer firmware has the units of the data sheet, at any range`() throws {
     var start = BNO055DriverTests.start
     start[4] = Step("the version", [0x04], read: [0x14, 0x03])
     start[11] = Step("2000 degrees per second, 47 Hz wide", [0x0A, 0x18])
@@ -226,7 +226,7 @@ struct BNO055DriverTests {
       .timedOut("address 0x28 on playback"), .noAcknowledge(bus: "playback", address: 0x28),
       .system("transfer to 0x28 on playback", errno: 5),
     ] as [HardwareError])
-  func `what the bus breaks is done again`(_ error: HardwareError) throws {
+  func `a transfer that fails on the bus is repeated`(_ error: HardwareError) throws {
     var version = BNO055DriverTests.configure[0]
     version.error = error
     var units = BNO055DriverTests.configure[1]
@@ -244,7 +244,7 @@ struct BNO055DriverTests {
     }
   }
 
-  @Test func `what the chip does not have it is told again`() throws {
+  @Test func `a setting that the chip does not have is written again`() throws {
     var start = BNO055DriverTests.start
     start.insert(contentsOf: [start[5], Step("has it that", [0x3B], read: [0x80])], at: 5)
     let bus = PlaybackBus(start, address: 0x28)
@@ -334,7 +334,7 @@ struct BNO055DriverTests {
     bus.finish()
   }
 
-  @Test func `whoever cannot wait tells it to sleep until it does`() throws {
+  @Test func `a sleep without waiting repeats until the chip sleeps`() throws {
     let suspend = Step("suspended", [0x3E, 0x02])
     let bus = PlaybackBus(
       [

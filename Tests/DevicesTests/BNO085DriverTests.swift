@@ -189,7 +189,7 @@ struct BNO085DriverTests {
     bus.finish()
   }
 
-  @Test func `pieces that do not fit together are no packet`() throws {
+  @Test func `pieces that do not fit together are not used as a packet`() throws {
     var pieces = BNO085DriverTests.packet("reports", 3, BNO085DriverTests.threeSamples, longest: 32)
     // The length belongs to another packet, so no more of this packet is requested.
     pieces[2].read[0] += 1
@@ -427,7 +427,7 @@ struct BNO085DriverTests {
     bus.finish()
   }
 
-  @Test func `nobody at the address is said to be nobody`() {
+  @Test func `an address without a chip is reported as empty`() {
     let nobody = HardwareError.noAcknowledge(bus: "playback", address: 0x4A)
     let bus = PlaybackBus([Step("reset", [5, 0, 1, 0, 1], error: nobody)], address: 0x4A)
     #expect(throws: nobody) { try driver(bus).start() }
@@ -578,7 +578,7 @@ struct BNO085DriverTests {
     #expect((7...9).contains(batch.count) && !batch.followsGap)
   }
 
-  @Test func `a chip at work that nobody knows is put to sleep, and one that sleeps can be started again`() throws {
+  @Test func `a working chip without a known driver is put to sleep, and a sleeping one can be started again`() throws {
     let world = World(start: clock.now.advanced(by: .seconds(-100)))
     let chip = SimulatedBNO085(name: "twin", world: world, clock: clock) { true }
     let driver = driver(chip)

@@ -60,7 +60,7 @@ struct BusReadoutTests {
   ]
 
   @Test(arguments: twins)
-  private func `an inertial sensor takes of its bus what is said`(_ twin: Twin) throws {
+  private func `an inertial sensor uses the stated share of its bus`(_ twin: Twin) throws {
     let clock = ManualClock()
     clock.advance(by: .seconds(100))
     let world = World(start: clock.now.advanced(by: .seconds(-100)))

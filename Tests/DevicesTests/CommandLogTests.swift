@@ -25,7 +25,7 @@ struct CommandLogTests {
     return answer ?? request.answerSoFar
   }
 
-  @Test func `each PAIR command that was accepted is`() {
+  @Test func `each PAIR command that was accepted counts as accepted`() {
     let answers = sentences("pygpsdata_quectel_pair_get.log")
     let accepted = Set(
       answers.filter { $0.hasPrefix("$PAIR001,") && $0.contains(",0*") }.map { String($0.dropFirst(9).prefix(3)) })
@@ -42,7 +42,7 @@ struct CommandLogTests {
     #expect(answer(to: AirohaReceiver.command("003"), in: [answers[0]]) == .refused)
   }
 
-  @Test func `what is said to Airoha receivers stands in the log of what was said to one`() {
+  @Test func `all commands to Airoha receivers occur in a log of a real dialogue`() {
     let said = Set(sentences("pygpsdata_quectel_pair_set.log"))
     for request in [
       AirohaReceiver.command("002"), .init("PAIR003") { _ in .nothing }, AirohaReceiver.command("050", "1000"),

@@ -45,7 +45,7 @@ struct ConstellationRefusalTests {
 
   private static let advice = "constellations is refused: ask for fewer; many receivers have three at once at most"
 
-  @Test func `of an M8, whose constellations are one message`() async throws {
+  @Test func `the constellations of an M8 are set by one message`() async throws {
     let systems: [UInt8] = [0, 32, 32, 2] + [0, 8, 16, 0, 1, 0, 1, 1] + [6, 8, 14, 0, 1, 0, 1, 1]
     let receiver = ScriptedReceiver { request in
       guard request.first == 0xB5 else { return .silence }
@@ -58,7 +58,7 @@ struct ConstellationRefusalTests {
     #expect(try await warning(.ublox, [.gps], receiver) == "u-blox NEO-M8N-0, protocol 18.00: \(Self.advice)")
   }
 
-  @Test func `of an M10, which gets back what was switched off in vain`() async throws {
+  @Test func `an M10 gets back the constellations that were switched off in vain`() async throws {
     /// A receiver with SBAS on that rejects BeiDou, whichever other system is off.
     let isSBASOn = Guarded(true)
     let (sbas, beidou): ([UInt8], [UInt8]) = ([0x20, 0, 0x31, 0x10], [0x22, 0, 0x31, 0x10])
@@ -84,7 +84,7 @@ struct ConstellationRefusalTests {
     #expect(isSBASOn.withLock { $0 })
   }
 
-  @Test func `of a MediaTek receiver`() async throws {
+  @Test func `the constellations of a MediaTek receiver`() async throws {
     let receiver = ScriptedReceiver { request in
       Self.sentence(request) == "$PMTK605"
         ? Self.says("PMTK705,AXN_5.1.6_3333,0007,L76,1.0") : Self.says("PMTK001,353,2")
@@ -93,7 +93,7 @@ struct ConstellationRefusalTests {
       try await warning(.mediatek, [.gps, .glonass, .beidou], receiver) == "MediaTek AXN_5.1.6_3333: \(Self.advice)")
   }
 
-  @Test func `of an Airoha receiver`() async throws {
+  @Test func `the constellations of an Airoha receiver`() async throws {
     let receiver = ScriptedReceiver { request in
       switch Self.sentence(request).prefix(8) {
       case "$PAIR021": Self.says("PAIR021,AG3335M_V2.5.0,S,N")
@@ -104,7 +104,7 @@ struct ConstellationRefusalTests {
     #expect(try await warning(.airoha, [.gps, .beidou], receiver) == "Airoha AG3335M_V2.5.0: \(Self.advice)")
   }
 
-  @Test func `of a CASIC receiver, and those that none of its kind has`() async throws {
+  @Test func `the constellations of a CASIC receiver, and those that no receiver of its kind has`() async throws {
     let react: @Sendable ([UInt8]) -> ScriptedReceiver.Reaction = { request in
       if Self.sentence(request) == "$PCAS06,0" { return Self.says("GPTXT,01,01,02,SW=URANUS5,V5.1.0.0") }
       return request.first == 0xBA

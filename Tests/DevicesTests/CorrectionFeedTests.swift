@@ -59,7 +59,7 @@ struct CorrectionFeedTests {
     #expect(port.written == messages.flatMap { $0 } && looks > 10 && queue.lostCount == 0)
   }
 
-  @Test func `nothing new is begun while much is on its way, and the pause is as long as that takes`() throws {
+  @Test func `no message is begun while much is queued, and the pause is as long as sending that takes`() throws {
     queue.put(MadeMessage.correction(1005))
     let port = SlowPort(room: 1000)
     var feed = CorrectionFeed(queue)
@@ -72,7 +72,7 @@ struct CorrectionFeedTests {
     #expect(!port.written.isEmpty)
   }
 
-  @Test func `of what the line cannot carry the oldest is lost, whole, and counted`() throws {
+  @Test func `if the line cannot carry everything, the oldest messages are lost whole and counted`() throws {
     let messages = (0..<100).map { MadeMessage.correction(UInt16(1001 + $0), byteCount: 250) }
     for message in messages { queue.put(message) }
     let port = SlowPort(room: .max)

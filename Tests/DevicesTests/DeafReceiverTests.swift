@@ -113,7 +113,7 @@ struct DeafReceiverTests {
   /// Three seconds, the sentence that is being read then, and the one that waits when that is over.
   private let limit = Duration.milliseconds(3200)
 
-  @Test func `one that has gone deaf since it was set is waited for three seconds, and named`() throws {
+  @Test func `a receiver that went deaf since it was configured is waited for three seconds, and named`() throws {
     let bench = Bench()
     #expect(try bench.session.start() == .b9600)
     #expect(bench.warnings.values == [nil])
@@ -128,7 +128,7 @@ struct DeafReceiverTests {
     #expect((bench.warnings.values.last ?? nil)?.contains("goes on talking") == true)
   }
 
-  @Test func `one that was deaf from the beginning is not asked again`() throws {
+  @Test func `a receiver that was deaf from the beginning is not asked again`() throws {
     let bench = Bench(isDeaf: true)
     #expect(try bench.session.start() == .b9600)
     bench.stop.set()
@@ -138,7 +138,7 @@ struct DeafReceiverTests {
     #expect((bench.warnings.values.last ?? nil)?.contains("could not be put to sleep") == true)
   }
 
-  @Test func `one that is deaf, in a visit that was over at once, takes three seconds at most`() throws {
+  @Test func `a deaf receiver in a visit that ended at once takes three seconds at most`() throws {
     let bench = Bench(isDeaf: true)
     bench.stop.set()
     #expect(try bench.session.start() == nil)
@@ -147,7 +147,7 @@ struct DeafReceiverTests {
     #expect((bench.warnings.values.last ?? nil)?.contains("could not be put to sleep") == true)
   }
 
-  @Test func `who hears is put back and told to sleep within that`() throws {
+  @Test func `a receiver that is not deaf is put back and told to sleep within that`() throws {
     let bench = Bench()
     #expect(try bench.session.start() == .b9600)
     bench.stop.set()

@@ -36,7 +36,7 @@ struct FrozenOutputDetectorTests {
     return (found, decoder.fault)
   }
 
-  @Test func `one position again and again at 20 knots is none`() {
+  @Test func `the same position again and again at 20 knots is not believed`() {
     let (found, fault) = observations(
       (0..<30).map { FrozenOutputDetectorTests.sentences($0, longitude: "01322.0000", knots: "20.0") })
     #expect(fault == .position)
@@ -51,7 +51,7 @@ struct FrozenOutputDetectorTests {
     #expect(fault == nil && found.allSatisfy { !$0.isFrozen && $0.fix.position != nil })
   }
 
-  @Test func `one that goes on from where it was is believed again`() {
+  @Test func `a receiver that moves on from its old position is believed again`() {
     let stuck = (0..<20).map { FrozenOutputDetectorTests.sentences($0, longitude: "01322.0000", knots: "20.0") }
     let moving = (20..<30).map { FrozenOutputDetectorTests.sentences($0, longitude: "01322.\($0)00", knots: "20.0") }
     let (found, fault) = observations(stuck + moving)

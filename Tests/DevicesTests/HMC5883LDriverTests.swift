@@ -100,7 +100,7 @@ struct HMC5883LDriverTests {
       .hmc5883l, rateHz: rateHz, fieldTolerance: rateHz < 10 ? 5 : 2.5)
   }
 
-  @Test func `a chip that somebody left with another gain is read right from the first measurement on`() throws {
+  @Test func `a chip that was left with another gain is read right from the first measurement on`() throws {
     let world = World(start: clock.now.advanced(by: .seconds(-100)))
     let chip = SimulatedHMC5883L(name: "twin", world: world, clock: clock) { true }
     let registers = I2CRegisters(chip, address: 0x1E, capacity: 6)

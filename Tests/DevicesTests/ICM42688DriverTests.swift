@@ -129,7 +129,7 @@ struct ICM42688DriverTests {
   }
 
   @Test(arguments: [0x00, 0xFF, 0x80, 0x40, 0x20, 0x78] as [UInt8])
-  func `what is no packet of both sensors empties the FIFO and marks a gap`(_ header: UInt8) throws {
+  func `an invalid packet empties the FIFO and marks a gap`(_ header: UInt8) throws {
     let packets = ICM42688DriverTests.packet + [header] + ICM42688DriverTests.packet.dropFirst()
     try read(ICM42688DriverTests.burst(packets) + [ICM42688DriverTests.flush]) { driver, batch in
       #expect(batch.count == 0 && batch.followsGap && driver.counters.misreads == 1 && driver.counters.samples == 0)

@@ -17,7 +17,7 @@ struct IIOBarometerDriverTests {
 
   private func set(_ file: String, _ text: String) { tree.add("sys/bus/iio/devices/iio:device0/\(file)", text) }
 
-  @Test func `what the kernel has converted is read in pascals and degrees`() throws {
+  @Test func `a value that the kernel has converted is read in pascals and degrees`() throws {
     tree.addDevice(
       0, "bme280",
       ["in_pressure_input": "101.325000", "in_temp_input": "21500", "in_humidityrelative_input": "45120"])
@@ -33,7 +33,7 @@ struct IIOBarometerDriverTests {
     #expect(try driver.read() == nil)
   }
 
-  @Test func `what the kernel has not converted is, and the rate is requested and put back`() throws {
+  @Test func `a value that the kernel has not converted is converted, and the rate is requested and put back`() throws {
     tree.addDevice(
       0, "lps22hb",
       [
@@ -87,7 +87,7 @@ struct IIOBarometerDriverTests {
     driver.stop()
   }
 
-  @Test func `what measures no pressure, or no temperature, is refused`() {
+  @Test func `a device without pressure or temperature is refused`() {
     tree.addDevice(0, "thermometer", ["in_temp_input": "1"])
     tree.addDevice(1, "gauge", ["in_pressure_input": "1"])
     #expect(throws: HardwareError.unexpectedDevice("IIO device 'thermometer' at 0x68 measures no pressure")) {

@@ -110,7 +110,7 @@ struct IIOInertialDriverTests {
     driver.stop()
   }
 
-  @Test func `what the kernel has dropped is seen by the times`() throws {
+  @Test func `samples that the kernel has dropped are noticed by the times`() throws {
     let pipe = addSensor()
     let driver = driver("mpu6050")
     try driver.start()
@@ -129,7 +129,7 @@ struct IIOInertialDriverTests {
     #expect(driver.counters.overflows == 1)
   }
 
-  @Test func `what is not later than the one before is dropped`() throws {
+  @Test func `a sample that is not later than the one before is dropped`() throws {
     let pipe = addSensor()
     let driver = driver("mpu6050")
     try driver.start()
@@ -192,7 +192,7 @@ struct IIOInertialDriverTests {
     ) { try driver("mpu6050").start() }
   }
 
-  @Test func `what measures something else is refused`() {
+  @Test func `a device that measures something else is refused`() {
     tree.addDevice(0, "lis3mdl", ["in_magn_x_raw": "1"])
     tree.addDevice(1, "st_gyro", ["in_anglvel_x_raw": "1"])
     #expect(throws: HardwareError.unexpectedDevice("of 'lis3mdl' none measures angular rates")) {
@@ -227,7 +227,7 @@ struct IIOInertialDriverTests {
     driver.stop()
   }
 
-  @Test func `nobody is woken or put to sleep past the kernel's driver`() throws {
+  @Test func `a chip with a kernel driver is neither woken nor put to sleep directly`() throws {
     // There is no bus that could be used: each transaction throws.
     try InertialChip.iio([IIODeviceName("mpu6050")]).sleep(on: tree.bus, address: 0x68)
     #expect(throws: HardwareError.self) {

@@ -140,7 +140,7 @@ struct IIOMagnetometerDriverTests {
     driver.stop()
   }
 
-  @Test func `what measures something else is refused`() {
+  @Test func `a device that measures something else is refused`() {
     tree.addDevice(0, "bmp280", chip: "i2c-1/1-0076", ["in_pressure_input": "100"])
     #expect(throws: HardwareError.unexpectedDevice("IIO device 'bmp280' at 0x76 measures no magnetic field")) {
       try driver("bmp280").start()

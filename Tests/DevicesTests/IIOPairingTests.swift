@@ -38,7 +38,7 @@ struct IIOPairingTests {
     return found
   }
 
-  @Test func `what was measured at one time belongs together`() {
+  @Test func `measurements of one time belong together`() {
     #expect(pairs([0, 10, 20], [0, 10, 20]) == [0, 10, 20])
   }
 

@@ -145,7 +145,7 @@ struct IIOTwoDevicesTests {
     driver.stop()
   }
 
-  @Test func `what the gyroscope measured before the accelerometer began, or while it paused, is dropped`() throws {
+  @Test func `gyroscope samples from before the accelerometer began, or while it paused, are dropped`() throws {
     let (accelerometer, gyroscope) = (addAccelerometer(), addGyroscope())
     let driver = driver("lsm6dsox_gyro", "lsm6dsox_accel")
     try driver.start()

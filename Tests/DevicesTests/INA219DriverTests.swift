@@ -137,7 +137,7 @@ struct INA219DriverTests {
     }
   }
 
-  @Test func `a chip that somebody else has used is taken as well, in whatever state`() throws {
+  @Test func `a chip that another program has used is taken as well, in whatever state`() throws {
     let world = World(start: clock.now)
     let chip = SimulatedINA219(name: "twin", supply: SimulatedSupply(clock: clock), world: world, clock: clock) { true }
     let registers = I2CRegisters(chip, address: 0x40, capacity: 2)

@@ -144,7 +144,7 @@ struct INA226DriverTests {
     #expect(try registers.readWord(0x03) == 4792)
   }
 
-  @Test func `what is drawn for a moment between two reads is in the mean`() throws {
+  @Test func `a short load between two reads is included in the mean`() throws {
     var world = World(start: clock.now)
     world.noiseScale = 0
     let supply = SimulatedSupply(clock: clock, amperes: 0.5, swingAmperes: 0)

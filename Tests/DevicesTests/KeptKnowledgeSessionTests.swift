@@ -104,7 +104,7 @@ struct KeptKnowledgeSessionTests {
     receiver.end()
   }
 
-  @Test func `one that does not answer holds its supply for two seconds at most`() async throws {
+  @Test func `a receiver that does not answer holds its supply for two seconds at most`() async throws {
     // The receiver's clock advances while a busy machine delays the session, so the shortest of several ends is the
     // session's own.
     var shortest = Duration.seconds(3600)
@@ -157,7 +157,7 @@ struct KeptKnowledgeSessionTests {
   }
 
   @Test(arguments: [("0AFB03D259", true), ("0AFB03D25A", false), (nil, true)])
-  func `what another one of its kind has said is not given to it`(_ uniqueID: String?, _ isGiven: Bool) async throws {
+  func `another receiver's data is not given to a receiver`(_ uniqueID: String?, _ isGiven: Bool) async throws {
     let receiver = ScriptedReceiver { Self.answer($0) }
     var kept = knowledge(receiver.clock)
     kept.uniqueID = uniqueID
@@ -167,7 +167,7 @@ struct KeptKnowledgeSessionTests {
     receiver.end()
   }
 
-  @Test func `what is older than four hours is not given`() async throws {
+  @Test func `data older than four hours is not given`() async throws {
     let receiver = ScriptedReceiver { Self.answer($0) }
     let shelf = Shelf(knowledge(receiver.clock, ago: .seconds(5 * 3600)))
     let (said, _) = try await run(receiver, shelf)
@@ -175,7 +175,7 @@ struct KeptKnowledgeSessionTests {
     receiver.end()
   }
 
-  @Test func `one that takes nothing back is reported as a warning`() async throws {
+  @Test func `a receiver that takes nothing back is reported as a warning`() async throws {
     let receiver = ScriptedReceiver { request in
       Self.kind(request) == 0x1380 && request.count > 8
         ? .says(Self.acknowledgement(isUsed: false)) : Self.answer(request)

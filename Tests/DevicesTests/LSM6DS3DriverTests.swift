@@ -136,7 +136,7 @@ struct LSM6DS3DriverTests {
   }
 
   @Test(arguments: 1...5 as ClosedRange<UInt8>)
-  func `words that begin in the middle of a sample are never taken for one`(_ place: UInt8) throws {
+  func `words that begin in the middle of a sample are not taken for one`(_ place: UInt8) throws {
     let steps = [LSM6DS3DriverTests.look(words: 14, place: place)] + LSM6DS3DriverTests.restartFIFO
     try read(steps) { driver, batch in
       #expect(batch.count == 0 && batch.followsGap && driver.counters.misreads == 1)

@@ -121,7 +121,7 @@ struct LSM6DSOXMotionDriverTests {
     #expect(try falls.takeEdges()?.count == 1 && rises.takeEdges()?.count == 1 && interrupt.isHigh)
   }
 
-  @Test func `one that was reset says that it waits no more, and one that waited measures again`() throws {
+  @Test func `a chip that was reset reports that it waits no more, and one that waited measures again`() throws {
     var world = World(start: clock.now)
     world.parked = [0..<7200]
     let chip = SimulatedLSM6DSOX(name: "test", world: world, clock: clock, interrupt: SimulatedInterrupt()) { true }

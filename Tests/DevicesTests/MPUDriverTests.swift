@@ -100,7 +100,7 @@ struct MPUDriverTests {
     bus.finish()
   }
 
-  @Test func `nobody at the address is said to be nobody`() {
+  @Test func `an address without a chip is reported as empty`() {
     let nobody = HardwareError.noAcknowledge(bus: "playback", address: 0x68)
     let bus = PlaybackBus([Step("who are you", [0x75], read: [0], error: nobody)])
     let driver = driver(bus)
@@ -185,7 +185,7 @@ struct MPUDriverTests {
     bus.finish()
   }
 
-  @Test func `a chip of which nothing is known sleeps if it is one of the family`() throws {
+  @Test func `an unknown chip sleeps if it is one of the family`() throws {
     let bus = PlaybackBus([Step("who are you", [0x75], read: [0x71]), Step("sleep", [0x6B, 0x40])])
     try InertialChip.mpu6050.sleep(on: bus, address: 0x68)
     bus.finish()

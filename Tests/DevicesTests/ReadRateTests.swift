@@ -22,7 +22,7 @@ struct ReadRateTests {
     #expect(rate.pause(after: half, at: second(20)) == nil)
   }
 
-  @Test(.timeLimit(.minutes(10))) func `what is too much waits at the other end, and is read later`() throws {
+  @Test(.timeLimit(.minutes(10))) func `excess data waits at the other end, and is read later`() throws {
     let sentence = nmeaLine("GPRMC,120010.00,A,5231.0010,N,01322.0000,E,1.0,45.0,211126,,,A")
     let count = 3 * ReadRate.mostBytesPerSecond / sentence.utf8.count + 1
     let flood = Array(String(repeating: sentence, count: count).utf8)

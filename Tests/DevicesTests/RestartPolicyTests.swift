@@ -22,30 +22,30 @@ struct RestartPolicyTests {
     }
   }
 
-  @Test func `one that has hung up is started ever harder and ever later, and given up in the end`() {
+  @Test func `a receiver that has hung up is started ever harder and ever later, and given up in the end`() {
     let found = tries(.frozen(.position), canBeTold: true, isSwitched: false, until: 50_000)
     #expect(found.map(\.restart) == [.hot, .warm, .cold, .cold, .cold, .cold, .cold, .cold])
     #expect(found.map(\.second) == [0, 60, 180, 420, 900, 1860, 3780, 7380])
   }
 
-  @Test func `where there is a switch that is the means`() {
+  @Test func `a receiver with a switch is restarted by its switch`() {
     let found = tries(.frozen(.time), canBeTold: true, isSwitched: true, until: 50_000)
     #expect(found.count == RestartPolicy.mostTries && found.allSatisfy { $0.restart == .power })
   }
 
-  @Test func `what finds nothing is made to forget first, and loses its supply last`() {
+  @Test func `a receiver that finds nothing is made to forget first, and loses its supply last`() {
     #expect(tries(.search, canBeTold: true, isSwitched: true, until: 300).map(\.restart) == [.warm, .cold, .power])
     #expect(tries(.search, canBeTold: true, isSwitched: false, until: 300).map(\.restart) == [.warm, .cold, .cold])
     #expect(tries(.search, canBeTold: false, isSwitched: true, until: 100).map(\.restart) == [.power, .power])
   }
 
-  @Test func `who cannot be told and has no switch is left alone`() {
+  @Test func `a receiver without commands and without a switch is left alone`() {
     var restartPolicy = RestartPolicy()
     let advice = restartPolicy.advise(.frozen(.position), at: second(0), canBeTold: false, isSwitched: false)
     #expect(advice == .hopeless && restartPolicy.tries == 0)
   }
 
-  @Test func `who has worked for ten minutes begins from below again, and not before`() {
+  @Test func `a receiver that has worked for ten minutes begins from below again, and not before`() {
     func restarts(afterWorkingFor seconds: Int64) -> Advice {
       var restartPolicy = RestartPolicy()
       _ = restartPolicy.advise(.frozen(.position), at: second(0), canBeTold: true, isSwitched: false)
@@ -93,7 +93,7 @@ struct RestartPolicyTests {
     return watch.isVain(at: second(180))
   }
 
-  @Test func `who hears satellites for two minutes and finds no position searches in vain`() {
+  @Test func `a receiver that hears satellites for two minutes and finds no position searches in vain`() {
     #expect(isVain { observation($0, satellites: 6) })
     // Not all epochs list satellites.
     #expect(isVain { observation($0, satellites: $0 % 5 == 0 ? 6 : 0) })

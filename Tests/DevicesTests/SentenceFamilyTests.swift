@@ -147,7 +147,7 @@ struct SentenceFamilyTests {
     receiver.end()
   }
 
-  @Test func `whoever it is, auto finds out, and asks first in the protocol that it heard`() async throws {
+  @Test func `auto identifies the receiver, and asks first in the protocol that it heard`() async throws {
     let heard = Array(nmeaLine("PMTK011,MTKGPS").utf8)
     let receiver = ScriptedReceiver(saying: heard, reacting: Self.mediaTek)
     let rig = SessionRig(
@@ -160,7 +160,7 @@ struct SentenceFamilyTests {
     receiver.end()
   }
 
-  @Test func `where nothing tells, auto asks one after the other`() async throws {
+  @Test func `without a hint, auto asks in one language after the other`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.airoha)
     let rig = SessionRig(
       ReceiverConfiguration(
@@ -206,7 +206,7 @@ struct SentenceFamilyTests {
     return rig.receiver.requests.values.dropFirst(before).map(Self.text)
   }
 
-  @Test func `who has answered auto once is asked in the same protocol alone, visit after visit`() async throws {
+  @Test func `a receiver that has answered auto once is asked in the same protocol alone`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.airoha)
     let rig = SessionRig(auto(), receiver)
     #expect(try await visit(rig) == ["$PCAS06,0", "$PAIR021", "$PAIR002", "$PAIR050,200"])
@@ -215,7 +215,7 @@ struct SentenceFamilyTests {
     receiver.end()
   }
 
-  @Test func `who does not answer as before is found out anew`() async throws {
+  @Test func `a receiver that does not answer as before is identified anew`() async throws {
     let isOther = Guarded(false)
     let receiver = ScriptedReceiver { isOther.withLock { $0 } ? Self.mediaTek($0) : Self.airoha($0) }
     let rig = SessionRig(auto(), receiver)
@@ -228,7 +228,7 @@ struct SentenceFamilyTests {
     receiver.end()
   }
 
-  @Test func `who is heard to be somebody else is not asked as before for long`() async throws {
+  @Test func `a receiver that turns out to be another one is not asked as before for long`() async throws {
     let isOther = Guarded(false)
     let receiver = ScriptedReceiver { request in
       guard isOther.withLock({ $0 }) else { return Self.airoha(request) }
@@ -244,7 +244,7 @@ struct SentenceFamilyTests {
     receiver.end()
   }
 
-  @Test func `of another device in its place nothing is remembered`() async throws {
+  @Test func `nothing is remembered for another device in its place`() async throws {
     let first = ScriptedReceiver(reacting: Self.airoha)
     let rig = SessionRig(auto(), first)
     #expect(try await visit(rig).first == "$PCAS06,0")
@@ -271,7 +271,7 @@ struct SentenceFamilyTests {
 
   // MARK: Restarts
 
-  @Test func `one that the inertial sensors contradict is started hot, once for as long as that takes`() async throws {
+  @Test func `a receiver that the inertial sensors contradict is started hot once`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.mediaTek)
     let rig = SessionRig(
       ReceiverConfiguration(driver: .mediatek, speed: .b9600, settings: settings { $0.rateHz = 5 }), receiver)

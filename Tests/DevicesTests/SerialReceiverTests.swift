@@ -84,7 +84,7 @@ struct SerialReceiverTests {
     return ioctl(port.fileDescriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
   }
 
-  @Test func `what waits when the time is over has come in time`() throws {
+  @Test func `data that waits when the time is over counts as in time`() throws {
     let terminal = PseudoTerminal()
     let port = try LinuxSerialPort(terminal.path, speed: .b9600)
     defer { port.close() }

@@ -81,7 +81,7 @@ struct ShortVisitTests {
     return found.values
   }
 
-  @Test func `one that has hung up is believed for a few visits, and then no more until it moves`() throws {
+  @Test func `a receiver that has hung up is believed for a few visits, and then no more until it moves`() throws {
     let clock = ManualClock()
     let (port, memory) = (Port(clock), ReceiverMemory())
     let visits = try (0..<10).map { _ in
@@ -94,7 +94,7 @@ struct ShortVisitTests {
     #expect(try visit(port, memory, clock).allSatisfy { !$0.isFrozen && $0.fix.position != nil })
   }
 
-  @Test func `one that searches in vain is named, though each visit is too short to see that`() throws {
+  @Test func `a receiver that searches in vain is named, though each visit is too short to see that`() throws {
     let clock = ManualClock()
     let (port, memory, said) = (Port(clock, searches: true), ReceiverMemory(), Recorder<String?>())
     for _ in 0..<6 where said.values.isEmpty {

@@ -170,5 +170,5 @@ struct SpokenBytesTests {
       MadeMessage.ubx(0x0608, [200, 0, 1, 0, 1]), MadeMessage.ubx(0x068A, [0, 1, 0, 0, 0xFF, 0xFF, 0xFF, 0x20, 1]),
       Array("$PMTK605*00\r\n".utf8), [0xFE],
     ])
-  func `what is wrong is refused`(_ message: [UInt8]) { #expect(check([message]).wait() != 0) }
+  func `a wrong command is refused`(_ message: [UInt8]) { #expect(check([message]).wait() != 0) }
 }

@@ -56,7 +56,7 @@ struct UbloxSessionTests {
     return configuration
   }
 
-  @Test func `what is asked for is said, acknowledged and not reported as a warning`() async throws {
+  @Test func `the requested settings are sent, acknowledged and not reported as a warning`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.answer)
     let rig = SessionRig(
       configuration {
@@ -86,7 +86,7 @@ struct UbloxSessionTests {
     receiver.end()
   }
 
-  @Test func `what is refused is named with the next step, and the rest is set`() async throws {
+  @Test func `a refused setting is named with the next step, and the rest is set`() async throws {
     let receiver = ScriptedReceiver { request in
       Self.kind(request) == 0x0624 ? .says(Self.refuse(request)) : Self.answer(request)
     }
@@ -108,7 +108,7 @@ struct UbloxSessionTests {
   }
 
   @Test(arguments: [true, false])
-  func `who gets corrections is asked what becomes of them, and one that takes none may refuse`(
+  func `a receiver that gets corrections is asked for their effect, and one that takes none may refuse`(
     _ takesAny: Bool
   ) async throws {
     let key = MadeMessage.littleEndian(UInt32(0x2091_0269))
@@ -181,7 +181,7 @@ struct UbloxSessionTests {
   }
 
   @Test(arguments: ["silence", "something else"])
-  func `who does not answer is read as it is, and named`(_ answer: String) async throws {
+  func `a receiver that does not answer is read as it is, and named`(_ answer: String) async throws {
     let receiver = ScriptedReceiver { request in
       answer == "silence" ? .silence : .says(MadeMessage.ubx(0x0501, [0x06, 0x01]))
     }
@@ -208,7 +208,7 @@ struct UbloxSessionTests {
     receiver.end()
   }
 
-  @Test func `who hangs up in the middle ends the run with what has happened`() async throws {
+  @Test func `a receiver that hangs up in the middle ends the run with what has happened`() async throws {
     let receiver = ScriptedReceiver { request in
       Self.kind(request) == 0x0608 ? .hangsUp : Self.answer(request)
     }
@@ -254,7 +254,7 @@ struct UbloxSessionTests {
     receiver.end()
   }
 
-  @Test func `what was found is put back where that is wanted`() async throws {
+  @Test func `the original settings are put back where that is wanted`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.answer)
     let rig = SessionRig(
       configuration {
@@ -317,7 +317,7 @@ struct UbloxSessionTests {
     receiver.end()
   }
 
-  @Test func `one that goes on talking is said to`() async throws {
+  @Test func `a receiver that goes on talking is reported as a warning`() async throws {
     let receiver = ScriptedReceiver { request in
       Self.kind(request) == 0x0241 ? .silence : Self.answer(request)
     }
@@ -330,7 +330,7 @@ struct UbloxSessionTests {
     receiver.end()
   }
 
-  @Test func `one that does not wake ends the run, so that its supply is switched off and on`() async throws {
+  @Test func `a receiver that does not wake ends the run, so that its supply is switched off and on`() async throws {
     let receiver = ScriptedReceiver(wakes: false, reacting: Self.answer)
     let rig = SessionRig(
       configuration {

@@ -85,7 +85,7 @@ import Testing
       "'devices.imu.power' is the line simulated/gps-power with another 'activeLow' than 'devices.gps.power'"
     ),
   ])
-  func `what no hub could do is refused`(_ entry: String, _ reason: String) {
+  func `a setting that no hub could use is refused`(_ entry: String, _ reason: String) {
     let devices = entry.contains("devices:") ? "" : "devices: { gps: \(CheckTests.gps) }, "
     let program = check("{ name: \"test\", \(devices)\(entry) }")
     #expect(program.wait() == 65)
@@ -131,7 +131,7 @@ import Testing
     "nmea: [{}, { port: 10111, source: \"fused\", rateHz: 5, sentences: [\"RMC\", \"GGA\"] }]",
     "nmea: [{}, { address: \"::1\" }]", "nmea: []",
   ])
-  func `what can be done is right`(_ entry: String) {
+  func `valid settings are reported as right`(_ entry: String) {
     let program = check("{ name: \"test\", \(entry) }")
     #expect(program.wait() == 0, "\(program.standardError)")
     #expect(program.standardOutput.contains("right; this is 'test'"))
@@ -187,7 +187,7 @@ import Testing
     ("mqtts://broker.example", ["any"]),
     ("mqtt://localhost", []), ("mqtt://127.0.0.1", []),
   ])
-  func `the sandbox is told of the broker, and of everybody where that has a name`(
+  func `the sandbox is opened for the broker, and for all addresses if the broker has a name`(
     _ broker: String, _ networks: [String]
   ) {
     let policy = check("{ name: \"test\", mqtt: { broker: \"\(broker)\" } }", options: ["--device-policy"])
@@ -248,7 +248,7 @@ import Testing
     #expect(check(board, environment: ["CREDENTIALS_DIRECTORY=\(folder.path)"]).wait() == 0)
   }
 
-  @Test func `whoever checks a file with a mistake is not told to check it by the same command`() {
+  @Test func `a file with a mistake does not suggest the command that has just been run`() {
     let program = check("{ name: \"test\", devcies: {} }")
     #expect(program.wait() == 65)
     #expect(program.standardError.contains("did you mean 'devices'?"), "\(program.standardError)")

@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(arguments: ["light", "dark"])
-  func `what does not work stands in a banner and in the title, with what to do`(_ scheme: String) throws {
+  func `a device that does not work is named in a banner and in the title, with what to do`(_ scheme: String) throws {
     #expect(try eventually { try text(of: "origin") == "SIMULATED" })
     #expect(try browser.text("document.getElementById('banner').hidden") == "true")
     let web = SocketClient.freePort()
@@ -320,7 +320,7 @@ import Testing
     return hub
   }
 
-  @Test func `what was recorded is on the map, in the timeline and in files to take along`() throws {
+  @Test func `recorded data is on the map, in the timeline and in downloads`() throws {
     // Without a recorder there is nothing to download.
     #expect(try browser.text("document.getElementById('taking').hidden") == "true")
     let day = RecordedDay()
@@ -406,7 +406,7 @@ import Testing
     #expect(next.stop() == 0)
   }
 
-  @Test func `what is not known of the last five minutes is hatched, and energy is in the command's unit`() throws {
+  @Test func `unknown parts of the last five minutes are hatched, and energy is in the command's unit`() throws {
     #expect(try isLive())
     try browser.open(panel: "devices")
     let canvas = "document.querySelector('.device canvas')"

@@ -78,7 +78,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `what cannot be sent is said once and counted, and delays nobody`() throws {
+  @Test func `a datagram that cannot be sent is reported once and counted, and delays no other`() throws {
     let web = SocketClient.freePort()
     let board = HubProcess.simulatedBoard(
       """

@@ -48,7 +48,7 @@ final class DeployTests {
     return program
   }
 
-  @Test func `what a board calls itself moves no cursor`() {
+  @Test func `a board's own name moves no cursor`() {
     let program = deploy(["--dry-run"], model: "Raspberry Pi 4\u{1b}[2J\u{9b}1m\u{202e} B\u{7}")
     #expect(program.wait() == 0, "\(program.standardError)")
     #expect(program.standardOutput.contains("Raspberry Pi 4[2J1m B"), "\(program.standardOutput.debugDescription)")

@@ -84,7 +84,7 @@ struct ExportTests {
     #expect(nothing.standardError.contains("say what to write: --format"), "\(nothing.standardError)")
   }
 
-  @Test func `a table has what is known under its name, and nothing else`() throws {
+  @Test func `a table has the known values under their names, and nothing else`() throws {
     let drive = RecordedDrive()
     let text = export([try drive.write(), "--format", "csv"]).standardOutput
     #expect(text.utf8.count { $0 == 13 } == 301 && text.utf8.count { $0 == 10 } == 301)
@@ -102,7 +102,7 @@ struct ExportTests {
     #expect(table[2].joined(separator: ",").hasPrefix("2026-11-22T10:00:00.500Z,fused,,,,,,22.000,"))
   }
 
-  @Test func `what is carried on without satellites is no fix in GPX, and is marked`() throws {
+  @Test func `a position by dead reckoning is no fix in GPX, and is marked`() throws {
     let drive = RecordedDrive()
     let gpx = export([try drive.write(), "--format", "gpx"]).standardOutput
     let points = gpx.split(separator: "<trkpt ").dropFirst()
@@ -194,7 +194,7 @@ struct ExportTests {
   }
 
   @Test(arguments: [1.0, 5, 20])
-  func `what simplification leaves out is near what it leaves`(_ tolerance: Double) throws {
+  func `points left out by simplification are near the simplified line`(_ tolerance: Double) throws {
     let drive = RecordedDrive()
     let path = try drive.write()
     let whole = try feature([path]).geometry.coordinates
@@ -287,7 +287,7 @@ struct ExportTests {
 
   // MARK: Damaged or missing files
 
-  @Test func `of a file that was cut the whole part is read, and that is said`() throws {
+  @Test func `the complete part of a file that was cut is read, and the cut is reported`() throws {
     let drive = RecordedDrive()
     let path = try drive.write()
     let bytes = try Files.bytes(of: path)

@@ -86,7 +86,7 @@ import Testing
     #expect(hub.program.wait() == 0)
   }
 
-  @Test func `a program with all the connections that it gets leaves some, and who is refused hears why`() {
+  @Test func `a program with all its connections leaves some to others, and a refused client is told why`() {
     Peer.allowCrowds()
     let hub = HubProcess(board: board)
     let crowd = (0..<300).map { _ in SocketClient.connect(path: hub.socket) }

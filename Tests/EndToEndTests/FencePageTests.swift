@@ -56,7 +56,7 @@ import Testing
 
   private func metric(_ line: String) -> Bool { HTTPAnswer(port, "GET", "/metrics").body.contains("\(line)\n") }
 
-  @Test func `who leaves is seen in the list and on the map, also while the page keeps nothing awake`() throws {
+  @Test func `a board that leaves is shown in list and map, also while the page keeps nothing awake`() throws {
     // The fence is where the vehicle starts. The vehicle drives 100 m away from there.
     let hub = try open("start: { circle: [52.5163, 13.3777, 50], grace: 2, speed: 20 }")
     // If the page opened too late for the start, the vehicle returns every 70 s.

@@ -21,7 +21,7 @@ import Testing
     return client
   }
 
-  @Test func `who leaves and comes back is seen on the event stream and in the journal`() throws {
+  @Test func `leaving and returning are on the event stream and in the journal`() throws {
     let hub = HubProcess(board: board(Self.start))
     #expect(hub.logs("dashboard on"))
     let client = request("/events?only=fence")
@@ -69,7 +69,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `who listens hears first how each of many fences is`() {
+  @Test func `a listener first receives the state of each of many fences`() {
     let names = (1...20).map { "far\($0)" }
     let hub = HubProcess(board: board(names.map { "\($0): { circle: [52.6, 13.5, 1000] }" }.joined(separator: ", ")))
     func areAll(_ marks: [String], in text: () -> String) -> Bool {
@@ -84,7 +84,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `what has left between two runs is noticed, and the broker has it`() {
+  @Test func `leaving between two runs is noticed, and the broker has it`() {
     let broker = Broker()
     // The vehicle passes this place once a lap and never stops near it.
     let fence = "spot: { circle: [52.51, 13.37, 50], speed: 20 }"
@@ -129,7 +129,7 @@ import Testing
     String(decoding: (try? Files.bytes(of: file, limit: 1 << 16)) ?? [], as: UTF8.self)
   }
 
-  @Test func `a hub without fences wakes nothing for who listens to them`() {
+  @Test func `a hub without fences wakes nothing for listeners to them`() {
     let hub = HubProcess(board: board(""))
     #expect(hub.logs("dashboard on"))
     let client = request("/events?only=fence")

@@ -80,7 +80,7 @@ import Testing
     #expect(ship.stop() == 0)
   }
 
-  @Test func `who opens many hubs that others look at already hears of each at once`() {
+  @Test func `a page that opens many hubs which others watch already receives each at once`() {
     let names = (1...16).map { "boat-\($0)" }
     for name in names { broker.publish("sensorhub/\(name)/status", "online") }
     let page = page()

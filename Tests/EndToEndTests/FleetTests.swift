@@ -85,7 +85,7 @@ import Testing
     #expect(broker.retains("offline", on: "sensorhub/boat/status"))
   }
 
-  @Test func `a command shows the states of a hub elsewhere, and nobody looks once it is gone`() {
+  @Test func `a command shows the states of a hub elsewhere, and its interest ends with it`() {
     let hub = hub()
     #expect(hasJoined(hub))
     let once = Program(["watch", "--once", "--json", "\(broker.address)/boat"])
@@ -202,7 +202,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `without its broker nobody is taken to look for long`() {
+  @Test func `without its broker no viewer counts as present for long`() {
     let hub = hub()
     #expect(hasJoined(hub))
     broker.publish("\(FleetTests.interest)/phone/attitude", "{}")
@@ -220,7 +220,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `interest ends with its time, and nobody finds it later`() {
+  @Test func `interest ends with its time, and no later client finds it`() {
     let hub = hub()
     #expect(hasJoined(hub))
     broker.publish("\(FleetTests.interest)/a/attitude", #"{"for": 1}"#)
@@ -279,7 +279,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `what makes no sense changes nothing but a counter`() {
+  @Test func `an invalid request changes nothing but a counter`() {
     let port = SocketClient.freePort()
     let hub = hub(outputs: ", http: { port: \(port) }")
     #expect(hasJoined(hub))
@@ -451,7 +451,7 @@ import Testing
   /// - Parameter queue: the length of the queue; without one, mosquitto 2.0 ends the connection after a forbidden
   ///   message
   @Test(arguments: [10_000, 0])
-  func `what the broker does not take is said once, counted, and costs nothing else`(queue: Int) throws {
+  func `a refused publication is reported once, counted, and costs nothing else`(queue: Int) throws {
     let broker = Broker { folder in
       HubProcess.write("topic readwrite #\ntopic deny sensorhub/boat/last\n", to: folder + "/list")
       return "allow_anonymous true\nacl_file \(folder)/list\nmax_packet_size 2500\nmax_queued_messages \(queue)"
@@ -569,7 +569,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `what is taken out of a board file is taken out of Home Assistant, also over a restart`() {
+  @Test func `a device that is removed from a board file is removed from Home Assistant, also over a restart`() {
     let mqtt = "mqtt: { broker: \"\(broker.address)\", hub: \"boat\", homeAssistant: true }"
     func fences(_ names: [String]) -> String {
       mqtt + ", fences: { \(names.map { "\($0): { circle: [52.5163, 13.3777, 5000] }" }.joined(separator: ", ")) }"
@@ -640,7 +640,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `who subscribes and says nothing wakes the devices, where the hub is told so`() {
+  @Test func `a subscriber without a request wakes the devices if the hub is configured so`() {
     let logger = broker.listen(["sensorhub/boat/state"])
     #expect(eventually { broker.sees(logger, on: "sensorhub/boat/state") })
     let hub = hub(", subscribersWake: true")

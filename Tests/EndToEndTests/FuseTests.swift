@@ -48,7 +48,7 @@ struct FuseTests {
     #expect(program.standardError.contains(text), "\(program.standardError)")
   }
 
-  @Test func `who reads only the first rows ends it without a word`() {
+  @Test func `a reader that closes the pipe after the first rows ends the command without a word`() {
     let rows = (0..<40_000).map { "\(Double($0) / 100),0,0,0,0,0,-9.808\n" }
     let path = write("t,gx,gy,gz,ax,ay,az\n" + rows.joined(), "many.csv")
     defer { unlink(path) }

@@ -100,7 +100,7 @@ import Testing
     #expect(devices.map(String.init) == [roof.path, mast.path], "\(poll)")
   }
 
-  @Test func `who watches a receiver by its path goes on when another one comes, and when the two change places`()
+  @Test func `a watch of a receiver by its path goes on when another one comes, and when the two change places`()
     throws
   {
     let roof = PseudoTerminal()
@@ -323,7 +323,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `who joins is told at once how things are, and takes no report from the others`() throws {
+  @Test func `a client that joins receives the present state at once, and takes no report from the others`() throws {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let steady = SocketClient(port: gpsd)
     steady.send(GPSDTruthTests.watch)
@@ -345,8 +345,7 @@ import Testing
     }
     #expect(grow(positions(steady).filter { $0.mode == 3 }))
     // A client that stays gets each epoch's position. If the machine delays its IMU for two epochs, both have one
-    // position. Then the check
-    // is repeated.
+    // position. Then the check is repeated.
     let isAllTold = eventually {
       steady.forget()
       let haveComeAndGone = eventually {
@@ -368,7 +367,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `who stays is told of each epoch once, however many come and go`() throws {
+  @Test func `a client that stays receives each epoch once, however many come and go`() throws {
     // Of the receiver alone: with an IMU a position is of its newest sample, which may be the same in two epochs on a machine that is
     // held up for as long.
     let hub = HubProcess(

@@ -84,8 +84,7 @@ import Testing
     let slow = SocketClient(port: port)
     slow.send("GET /state HTTP/1.1\r\n")
     // A client that sends a few letters of a header now and then keeps its connection busy without a request, and never
-    // reaches the size limit. The hub closes the connection
-    // after half a minute.
+    // reaches the size limit. The hub closes the connection after half a minute.
     for number in 1...40 {
       slow.send("X-\(number): b\r\n")
       if eventually(within: .seconds(3), { !slow.isOpen }) { break }

@@ -36,7 +36,7 @@ import Testing
     #expect(answer.head.contains("Content-Type: application/json") && answer.body.contains("\"message\":"))
   }
 
-  @Test func `what does not exist is said so in JSON`() throws {
+  @Test func `a missing resource is answered in JSON`() throws {
     struct Refusal: Decodable {
       struct Reason: Decodable { var message: String }
       var error: Reason
@@ -105,7 +105,7 @@ import Testing
   }
 
   @Test(arguments: ["/", "/dashboard.css", "/dashboard.js", "/openapi.yaml", "/grafana.json"])
-  func `what a client has is not sent again`(_ path: String) throws {
+  func `unchanged data is not sent again`(_ path: String) throws {
     let whole = get(path)
     let tag = try #require(whole.head.split(separator: "ETag: ").dropFirst().first.map { $0.prefix { !$0.isNewline } })
     for known in ["\(tag)", "W/\(tag)", "\"other\", \(tag)", "*"] {
@@ -120,7 +120,7 @@ import Testing
     #expect(HTTPAnswer(port, "HEAD", path, ["If-None-Match: \(tag)"]).status == 304)
   }
 
-  @Test func `what is large is compressed for those who take it`() {
+  @Test func `large answers are compressed for clients that accept it`() {
     let address = "http://localhost:\(port)"
     let measuring = ["-o", "/dev/null", "-w", "%{size_download}"]
     for path in ["/", "/dashboard.js", "/grafana.json", "/openapi.yaml", "/metrics"] {

@@ -62,7 +62,7 @@ final class HangUpTests {
     #expect(log.contains("stopped; all power lines are off"), "\(log)")
   }
 
-  @Test func `one that its shell has let go is told to read its board file again, and does not end`() {
+  @Test func `a hub that its shell has released is told to read its board file again, and does not end`() {
     let terminal = TerminalSession("bash --norc -i")
     terminal.type(command() + " & disown -h; echo >\(folder)/let-go")
     waitUntilItReads()

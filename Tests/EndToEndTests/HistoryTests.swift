@@ -156,7 +156,7 @@ import Testing
     ("/recordings/sensorhub-20261122T100000Z-001.mcap%00", 404, "/recordings tells"),
     ("/recordings/sensorhub-20261122T100000Z-999.mcap", 404, "/recordings tells"),
   ])
-  func `what makes no sense is refused with a reason`(_ path: String, _ status: Int, _ message: String) throws {
+  func `an invalid query is refused with a reason`(_ path: String, _ status: Int, _ message: String) throws {
     try writeTwoSegments()
     _ = try recorded.write("drive.mcap")
     let hub = hub()
@@ -226,7 +226,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `what is being recorded can be read and taken along meanwhile`() throws {
+  @Test func `the segment being recorded can be read and downloaded meanwhile`() throws {
     let hub = hub()
     let client = SocketClient(path: hub.socket)
     let all = "from=0&to=9000000000&every=0"

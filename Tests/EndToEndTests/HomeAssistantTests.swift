@@ -58,7 +58,7 @@ import Testing
     #expect(!home.log.contains("sensorhub/boat"), "\(home.log)")
   }
 
-  @Test func `each name has an entity of its own, and what is taken out is gone`() {
+  @Test func `each name has an entity of its own, and a removed one is gone`() {
     let broker = Broker()
     func board(_ hub: String, _ fences: [String], _ devices: [String]) -> String {
       let areas = fences.map { "\"\($0)\": { circle: [52.5163, 13.3777, 5000] }" }.joined(separator: ", ")

@@ -127,7 +127,7 @@ import Testing
     }
   }
 
-  @Test func `a device that fails and works again is told at a broker, once each`() throws {
+  @Test func `a device that fails and works again is reported at a broker, once each`() throws {
     let broker = Broker()
     let topic = "sensorhub/boat/alarm"
     let listener = broker.listen([topic])

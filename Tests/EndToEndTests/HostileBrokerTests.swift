@@ -41,7 +41,7 @@ import Testing
     #expect(try HostileBroker.visit(broker.port).isLetIn)
   }
 
-  @Test func `what is longer than a broker was told to send is left out, and not in memory`() throws {
+  @Test func `a message longer than the broker allows is left out, and not kept in memory`() throws {
     let payload = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 19)
     let broker = ScriptedBroker { visit in
       visit.send(ScriptedBroker.accepted)

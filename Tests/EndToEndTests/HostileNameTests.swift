@@ -79,7 +79,7 @@ import Testing
     #expect(program.standardError.contains("'http.tiles' must be an address"), "\(program.standardError)")
   }
 
-  @Test func `what is told of a recording moves no cursor`() throws {
+  @Test func `text from a recording moves no cursor`() throws {
     let path = folder + "/recording.mcap"
     var writer = try MCAPWriter(try MCAPFileSink(path: path))
     try writer.add(MCAPMetadata(name: "board", entries: ["file": "{ name: \"x\", \(HostileNameTests.gps) }"]))

@@ -185,7 +185,7 @@ struct HubProcessTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `where nothing can be written a command ends with an error`() {
+  @Test func `a command that cannot write its output ends with an error`() {
     let hub = HubProcess(["--no-journal-state"])
     let board = SharedData.packageFolder + "/boards/raspberry-pi-5.json5"
     for command in [
@@ -415,7 +415,7 @@ struct HubProcessTests {
   }
 
   /// A message about lines that do not exist or cannot be driven would be false.
-  @Test func `what could not be switched is not said to be off`() {
+  @Test func `a line that could not be switched is not said to be off`() {
     let chip = "{ driver: \"mpu-6050\", bus: \"simulated/i2c\""
     func lastLine(_ imu: String) -> String {
       let hub = HubProcess(board: "{ name: \"x\", devices: { imu: \(imu) } }")
@@ -448,7 +448,7 @@ struct HubProcessTests {
       "\(safe.standardOutput)")
   }
 
-  @Test func `what a killed hub had on is known, whatever the board file says by then`() {
+  @Test func `the devices of a killed hub are known, whatever the board file says by then`() {
     let board = "{ name: \"one\", devices: { \(HubProcessTests.simulatedIMU) } }"
     let hub = HubProcess(board: board)
     func safe(_ arguments: [String] = []) -> Program {

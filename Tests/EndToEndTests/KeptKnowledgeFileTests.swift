@@ -21,7 +21,7 @@ final class KeptKnowledgeFileTests {
     String(decoding: (try? Files.bytes(of: "\(folder)/receivers.json")) ?? [], as: UTF8.self)
   }
 
-  @Test func `what it knew is in a file once the hub has ended, and the next hub has it from there`() {
+  @Test func `a receiver's knowledge is in a file once the hub has ended, and the next hub has it from there`() {
     // A receiver has 800 ms to report its knowledge before its supply is switched off. If a busy machine takes longer,
     // the next run has another chance.
     let isTold = (0..<3).contains { _ in

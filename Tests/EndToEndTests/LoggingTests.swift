@@ -56,7 +56,7 @@ import Testing
     #expect(access(hub.socket, F_OK) != 0)
   }
 
-  @Test func `what is wrong at the start is seen`() {
+  @Test func `mistakes at the start are seen`() {
     let hub = Program(["run", "--board", "/nowhere"])
     #expect(hub.wait() == 66)
     #expect(hub.standardError.contains("cannot read '/nowhere'"))

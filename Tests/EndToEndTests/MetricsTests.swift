@@ -26,7 +26,7 @@ import Testing
       text.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init).filter { $0.hasPrefix("sensorhub_") })
   }
 
-  @Test func `what is known is told, and left out when it is known no more`() {
+  @Test func `a known value is reported, and left out when it is no longer known`() {
     let asleep = scrape()
     #expect(asleep.contains("sensorhub_build_info{version=\"0.2.0\"} 1\n"))
     for gauge in ["position_latitude_degrees", "speed_meters_per_second", "fix_mode", "state_timestamp_seconds"] {

@@ -6,8 +6,7 @@ import TestSupport
 import Testing
 
 /// Corrections on their whole path: from a caster through the hub to a receiver on a serial line, and the receiver's
-/// answer on the
-/// way back.
+/// answer on the way back.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct NTRIPTests {
   private let http = SocketClient.freePort()
   private let gpsd = SocketClient.freePort()
@@ -85,8 +84,7 @@ import Testing
     #expect(isFixed, "\(state)")
     #expect(client.receives("\"class\":\"TPV\"") && client.receives("\"status\":3,"))
     // The receiver itself reports that it uses corrections. All conditions are checked at once, because corrections
-    // that come late on a busy machine are missing
-    // for a moment.
+    // that come late on a busy machine are missing for a moment.
     let expected =
       [
         "sensorhub_correction_receiver_messages_total{device=\"gps\",outcome=\"used\"} ", "sensorhub_fix_status 3\n",

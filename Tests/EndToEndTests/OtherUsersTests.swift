@@ -250,7 +250,7 @@ final class OtherUsersTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `one user has half of the recordings, and root ends them whole`() throws {
+  @Test func `one user has half of the recordings, and root ends them completely`() throws {
     let hub = HubProcess(board: HubProcess.simulatedBoard(""))
     chmod(folder, 0o777)
     func record(_ name: String) -> Program {

@@ -69,7 +69,7 @@ final class PackagesTests {
   private var hasInstalled: Bool { access(folder + "/installed", F_OK) == 0 }
 
   @Test(arguments: ["n\n", "no\n", "quit\n"])
-  func `somebody at a terminal is asked, and may refuse`(_ answer: String) {
+  func `a user at a terminal is asked, and may refuse`(_ answer: String) {
     let program = run(".ci/packages gpsd tmux", typing: answer)
     #expect(program.wait() == 77, "\(program.standardOutput)")
     #expect(program.standardOutput.contains("To be installed: gpsd tmux. Go on? [Y/n]"), "\(program.standardOutput)")
@@ -86,7 +86,7 @@ final class PackagesTests {
   }
 
   @Test(arguments: ["\n", "y\n", "Yes\n"])
-  func `whoever agrees gets the packages, and no service that starts with the machine`(_ answer: String) {
+  func `a user who agrees gets the packages, and no service that starts with the machine`(_ answer: String) {
     let program = run(".ci/packages gpsd tmux", typing: answer)
     #expect(program.wait() == 0, "\(program.standardOutput)")
     #expect(program.standardOutput.contains("installing gpsd tmux"), "\(program.standardOutput)")
@@ -96,20 +96,19 @@ final class PackagesTests {
   }
 
   @Test(arguments: [".ci/packages gpsd", "YES=1 .ci/packages gpsd"])
-  func `where nobody sits, nobody is asked`(_ words: String) {
+  func `without a terminal no question is asked`(_ words: String) {
     let program = words.hasPrefix("YES") ? run(words, typing: "") : run(words)
     #expect(program.wait() == 0, "\(program.standardOutput) \(program.standardError)")
     #expect(!(program.standardOutput + program.standardError).contains("Go on?"))
     #expect(hasInstalled)
-    // During an installation nothing may be started. Afterwards everything may, unless another policy existed
-    // before.
+    // During an installation nothing may be started. Afterwards everything may, unless another policy existed before.
     if access("/usr/sbin/policy-rc.d", F_OK) != 0 {
       #expect(log.contains { $0.hasPrefix("install -m 755 ") && $0.hasSuffix(" /usr/sbin/policy-rc.d") }, "\(log)")
       #expect(log.last { $0.hasPrefix("rm ") } == "rm -f /usr/sbin/policy-rc.d", "\(log)")
     }
   }
 
-  @Test func `what is there is neither asked for nor installed`() {
+  @Test func `an installed package is neither asked for nor installed`() {
     HubProcess.write("", to: folder + "/installed")
     let program = run(".ci/packages gpsd tmux", typing: "")
     #expect(program.wait() == 0)

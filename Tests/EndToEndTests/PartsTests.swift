@@ -57,7 +57,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `who has given its end a name may take longer than others to say what it wants`() {
+  @Test func `a client that has named its end may take longer than others to send its request`() {
     let board = HubProcess.simulatedBoard("")
     let clock = MonotonicClock()
     var tries = 0
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test(arguments: ["attitude,longitude", "", "attitude,"])
-  func `what is no part is refused, with a list of those that there are`(_ parts: String) {
+  func `an unknown part is refused, with a list of the existing ones`(_ parts: String) {
     let hub = hub()
     let events = SocketClient(port: http)
     events.send("GET /events?parts=\(parts) HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -118,7 +118,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a request leaves as it is what it does not name`() {
+  @Test func `a request leaves unchanged whatever it does not name`() {
     let hub = hub()
     let client = SocketClient(path: hub.socket)
     client.send("{\"parts\": [\"attitude\"], \"name\": \"level\"}\n")

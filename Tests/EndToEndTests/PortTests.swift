@@ -45,7 +45,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `who wants the sentences of the IMU gets none, and wakes no receiver`() {
+  @Test func `a client that requests the sentences of the IMU gets none, and wakes no receiver`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let client = SocketClient(port: gpsd)
     client.send("?WATCH={\"enable\":true,\"json\":true,\"nmea\":true,\"device\":\"simulated/i2c\"};")
@@ -94,7 +94,7 @@ import Testing
     ("?DEVICE={\"path\":\"simulated/gps\",\"bps\":4800,\"native\":0};", "Can't set bps of simulated/gps"),
     ("?REBOOT;", "Unrecognized request 'REBOOT'"),
   ])
-  func `what cannot be done is answered with an error that says why`(_ request: String, _ message: String) {
+  func `an impossible request is answered with an error that says why`(_ request: String, _ message: String) {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let client = SocketClient(port: gpsd)
     client.send(request)
@@ -208,7 +208,7 @@ import Testing
     #expect(eventually { clients.allSatisfy { !$0.isOpen } })
   }
 
-  @Test func `a watch alone keeps the receiver awake for who polls, and is heard again after a pause`() {
+  @Test func `a watch alone keeps the receiver awake for a polling client, and is heard again after a pause`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let client = SocketClient(port: gpsd)
     client.send("?WATCH={\"enable\":true}")

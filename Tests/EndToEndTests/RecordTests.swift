@@ -98,7 +98,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `who observes wakes nothing, and records what others have woken`() throws {
+  @Test func `an observer wakes nothing, and records the devices that others have woken`() throws {
     let hub = HubProcess(board: board)
     let program = record(hub, ["--observe"])
     // The beginning of the file is written at once.
@@ -115,7 +115,7 @@ import Testing
     try check()
   }
 
-  @Test func `of a board without devices there is an empty recording, and it is whole`() throws {
+  @Test func `the recording of a board without devices is empty and complete`() throws {
     let hub = HubProcess(board: "{ name: \"empty\" }")
     let program = record(hub, ["--for", "1s"])
     #expect(program.wait() == 0, "\(program.standardError)")
@@ -123,7 +123,7 @@ import Testing
     #expect(try Recorded(path).metadata.contains { $0.name == "board" })
   }
 
-  @Test func `who names parts wakes what they take, and no more`() throws {
+  @Test func `a recording of some parts wakes the devices for these, and no more`() throws {
     let hub = HubProcess(board: board)
     let program = record(hub, ["--parts", "attitude"])
     #expect(eventually { (self.recorded?.count("/imu/imu/batch") ?? 0) > 5 })
@@ -154,7 +154,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `what is no request is answered, and the connection is over`() {
+  @Test func `an invalid request is answered, and the connection is over`() {
     let hub = HubProcess(board: board)
     let client = SocketClient(path: socket(hub))
     client.send("{\"wakes\": \"perhaps\"}\n")

@@ -4,8 +4,7 @@ import MCAP
 import TestSupport
 
 /// A recorded segment of the last hours, in a folder that exists as long as this value. From two hours until half an
-/// hour ago the receiver
-/// was on, with a position every five seconds. Before that it was off.
+/// hour ago the receiver was on, with a position every five seconds. Before that it was off.
 final class RecordedDay {
   static let segment = "sensorhub-20200101T000000Z-001.mcap"
 

@@ -6,10 +6,9 @@ import Outputs
 import TestSupport
 
 /// A recording as the hub makes it, in a folder that exists as long as this value. It has two states and one position a
-/// second, on a winding
-/// road northwards from 10:00:00. After a minute there is no position for 20 seconds. After another minute the receiver
-/// is off
-/// for five seconds. Then follows half a minute, the last ten seconds of it by dead reckoning.
+/// second, on a winding road northwards from 10:00:00. After a minute there is no position for 20 seconds. After
+/// another minute the receiver is off for five seconds. Then follows half a minute, the last ten seconds of it by dead
+/// reckoning.
 final class RecordedDrive {
   /// The time 2026-11-22T10:00:00Z.
   static let start: UInt64 = 1_795_341_600_000_000_000

@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func `what somebody has woken is recorded, all of it, and what nobody wakes is not`() throws {
+  @Test func `awake devices are recorded completely, and sleeping ones are not`() throws {
     let hub = HubProcess(board: board())
     #expect(eventually { hub.program.standardError.contains("state on") && hub.isOff })
     #expect(names.isEmpty)
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func `of a hub that was killed the recording is made whole by the next one`() throws {
+  @Test func `the recording of a killed hub is completed by the next one`() throws {
     let hub = HubProcess(board: board())
     let client = SocketClient(path: hub.socket)
     #expect(eventually { (self.recorded()?.messages["/state"]?.count ?? 0) > 10 })

@@ -52,7 +52,7 @@ import Testing
     #expect(program.wait() == 0, "\(program.standardError)")
   }
 
-  @Test func `what cannot be done is refused, and a hub with devices replays nothing`() {
+  @Test func `an impossible change is refused, and a hub with devices replays nothing`() {
     let program = replay(["--stay"])
     for (query, message) in [
       ("", "say what to do"), ("?paused=1", "'paused' must be true or false"), ("?rate=0", "'rate'"),

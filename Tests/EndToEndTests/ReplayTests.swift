@@ -28,8 +28,7 @@ import Testing
   }
 
   /// Records two visits to a hub, with everything off in between. Returns the states of the recording. A client may
-  /// have seen one more,
-  /// because client and recording each keep their own rate.
+  /// have seen one more, because client and recording each keep their own rate.
   private func recordTwoVisits(_ sections: String = "", between: (HubProcess) -> Void = { _ in }) throws -> [String] {
     let hub = HubProcess(board: board(sections))
     for visit in 0..<2 {
@@ -137,8 +136,7 @@ import Testing
     expectReplayed(try recordAttitudes(hub))
   }
 
-  @Test func `who wants a position for a while, beside others who want none, has it in the replay for as long`() throws
-  {
+  @Test func `a client that wants a position for a while has it in the replay for as long`() throws {
     let hub = HubProcess(board: board("").replacing("lingerSeconds: 0.2", with: "lingerSeconds: 60"))
     func watch(_ parts: String) -> Program { Program(["watch", "--socket", hub.socket, "--json", "--parts", parts]) }
     let attitudes = watch("attitude,heading")
@@ -159,7 +157,7 @@ import Testing
     expectReplayed(live)
   }
 
-  @Test func `what only a replay has fused is not known to those who wanted states then`() throws {
+  @Test func `states that only the replay has fused are unknown to clients without a position`() throws {
     let port = SocketClient.freePort()
     let hub = HubProcess(board: board("nmea: { port: \(port) }"))
     // The magnetic declination depends on the position, which the hub does not get.
@@ -170,7 +168,7 @@ import Testing
     expectReplayed(try recordAttitudes(hub))
   }
 
-  @Test func `what was recorded before another board file came is replayed on the one of then`() throws {
+  @Test func `data recorded before another board file came is replayed with the earlier one`() throws {
     let turned = board("").replacing("rateHz: 200", with: "rateHz: 200, mount: [[-1, 0, 0], [0, -1, 0], [0, 0, 1]]")
     let live = try recordTwoVisits { hub in
       HubProcess.write(turned, to: hub.boardFile)
@@ -289,7 +287,7 @@ import Testing
     #expect(json.wait() == 0 && json.standardOutput.contains("\"replayable\":false"), "\(json.standardOutput)")
   }
 
-  @Test func `what cannot be replayed is said with the next step`() {
+  @Test func `a recording that cannot be replayed is reported with the next step`() {
     func refused(_ arguments: [String], _ code: Int32, _ text: String) {
       let program = Program(["replay"] + arguments)
       #expect(program.wait() == code, "\(arguments)")

@@ -3,8 +3,7 @@ import TestSupport
 import Testing
 
 /// A one-minute log from 10:00 on 2026-11-28, which a hub replays and serves. It has five reports a second, with a
-/// latitude
-/// that grows by 0.001 minutes each time.
+/// latitude that grows by 0.001 minutes each time.
 final class ReplayedLog {
   let port = SocketClient.freePort()
   private let temporary = TemporaryFolder("replay")

@@ -43,7 +43,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `watch says what the energy is short for, and nothing that is as it was asked for`() {
+  @Test func `watch names the lack of energy, and nothing that is as it was asked for`() {
     let hub = HubProcess(
       board: """
         { name: "test", devices: { gps: { driver: "nmea", port: "simulated/gps", power: { switch: "gpio", chip: "simulated",
@@ -72,7 +72,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `whoever asks for states after all gets them, and a request that makes no sense is refused`() {
+  @Test func `a client that asks for states after all gets them, and a senseless request is refused`() {
     let hub = hub()
     let client = SocketClient(path: hub.socket)
     client.send(#"{"every": \#(Self.week), "accuracy": 100, "name": "log"}"# + "\n")
@@ -133,7 +133,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `where there is no receiver whoever wants fixes is told so, and what to do`() {
+  @Test func `without a receiver, a client that requests fixes is told so, and what to do`() {
     let hub = HubProcess(
       board: """
         { name: "test", devices: { imu: { driver: "mpu-6050", bus: "simulated/i2c" } }, http: { port: \(http) } }
@@ -160,7 +160,7 @@ import Testing
     (["--error", "25", "--every", "60"], "goes without 'error'"),
     (["--once", "--batch", "5"], "goes without --distance"),
   ])
-  func `watch says what cannot be wanted`(_ arguments: [String], _ message: String) {
+  func `watch names a request that cannot be met`(_ arguments: [String], _ message: String) {
     let watch = Program(["watch"] + arguments)
     #expect(watch.wait() == 64 && watch.standardError.contains(message), "\(watch.standardError)")
   }

@@ -19,7 +19,7 @@ final class UsageHistoriesTests {
     return program.standardOutput
   }
 
-  @Test func `who caused what was drawn is known after a restart, and what starts took`() throws {
+  @Test func `the causes of energy use are known after a restart, and the durations of starts`() throws {
     let first = hub()
     for _ in 0..<2 {
       let watch = Program(["watch", "--socket", first.socket, "--json"])

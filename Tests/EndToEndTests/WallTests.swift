@@ -47,7 +47,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `units, words and colours are what a person chose, also after the page was loaded again`() throws {
+  @Test func `units, words and colours are the user's choice, also after the page was loaded again`() throws {
     let hub = try open()
     #expect(try isLive())
     #expect(try text(of: "speed-unit") == "m/s" && text(of: "zone") == "UTC")

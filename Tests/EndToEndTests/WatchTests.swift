@@ -90,7 +90,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `behind what is measured stands how far it may be off`() {
+  @Test func `each measured value is followed by its error`() {
     let terminal = watch(columns: 120, rows: 24)
     let expected = [
       /^position      52\.\d{7} N 13\.\d{7} E ±\d+\.\d+ m  \(/, /^altitude      -?\d+\.\d m above the sea ±\d+\.\d+ m$/,

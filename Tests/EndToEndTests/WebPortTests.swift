@@ -65,7 +65,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `what a receiver says that is awake for its sentences alone is known too`() {
+  @Test func `an epoch of a receiver that is awake only for its sentences is known too`() {
     let nmea = SocketClient.freePort()
     let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }, nmea: { port: \(nmea) }"))
     let plotter = SocketClient(port: nmea)
@@ -80,7 +80,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `what the receiver does not say of a satellite is not told`() {
+  @Test func `values that the receiver does not state of a satellite are left out`() {
     let receiver = PseudoTerminal()
     let hub = HubProcess(
       board: """
@@ -105,7 +105,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `others than this machine need a token`() {
+  @Test func `clients on other machines need a token`() {
     let bare = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port), address: \"0.0.0.0\" }"))
     #expect(bare.logs("need a token"), "\(bare.program.standardError)")
     #expect(bare.stop() == 0)

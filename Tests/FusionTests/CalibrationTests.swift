@@ -149,7 +149,7 @@ struct CalibrationTests {
   }
 
   @Test(arguments: [SIMD3(96.0, 0, 0), SIMD3(150, 0, 0), SIMD3(300, -200, 150)], [0, 10, 599])
-  func `one outlier neither spoils nor blocks it`(_ outlier: SIMD3<Double>, _ place: Int) throws {
+  func `a single outlier neither spoils nor blocks it`(_ outlier: SIMD3<Double>, _ place: Int) throws {
     var calibrator = MagnetometerCalibrator()
     var random = RandomNumbers(seed: 6)
     let offset = SIMD3(10.0, -20, 5)

@@ -145,7 +145,7 @@ struct MagneticOffsetRefinerTests {
     #expect(headingError(drive, found.offset) < 0.5 * headingError(drive, stored.magnetometerOffset))
   }
 
-  @Test func `what was never calibrated, and what is no number, is left alone`() throws {
+  @Test func `a calibration that was never made, or is no number, is left alone`() throws {
     #expect(MagneticOffsetRefiner(InertialCalibration()) == nil)
     var refiner = try #require(MagneticOffsetRefiner(stored))
     #expect(refiner.add(SIMD3(.nan, 0, 0), time: 0) == nil)

@@ -116,7 +116,7 @@ struct NavigationFilterTests {
     #expect(journey.errors.last! < 8)
   }
 
-  @Test func `whatever goes in, only numbers come out`() {
+  @Test func `any input leads to finite numbers`() {
     var random = RandomNumbers(seed: 99)
     let poison: [Double] = [.nan, .infinity, -.infinity, 0, -0.0, 1e300, -1e300, 1e-300, 1e9, 5]
     var filter = NavigationFilter(ConsistencyTests.configuration)
@@ -216,7 +216,7 @@ struct NavigationFilterTests {
   }
 
   @Test(arguments: [SimulatedJourney.Scenario.highway, .city, .stopAndGo, .walking])
-  func `whoever moves soon has a heading, and a true one`(_ scenario: SimulatedJourney.Scenario) throws {
+  func `a moving board soon has a heading, and a true one`(_ scenario: SimulatedJourney.Scenario) throws {
     var journey = SimulatedJourney(scenario, seed: 2, noise: ConsistencyTests.configuration.noise)
     var filter = NavigationFilter(ConsistencyTests.configuration)
     var aligned = Double.infinity
@@ -235,7 +235,7 @@ struct NavigationFilterTests {
 
   /// The hub starts in a bend, where the sideways force tilts the apparent vertical by forty degrees.
   @Test(arguments: [false, true])
-  func `whoever wakes in a bend is as wrong as he says, and not for long`(_ isVehicle: Bool) throws {
+  func `a board that wakes in a bend states its error correctly, and recovers soon`(_ isVehicle: Bool) throws {
     for seed in UInt64(1)...10 {
       var configuration = ConsistencyTests.configuration
       configuration.isVehicle = isVehicle
@@ -348,7 +348,7 @@ struct LinearizationTests {
     }
   }
 
-  @Test func `what is measured depends on the errors as H says`() {
+  @Test func `a measurement depends on the errors as H says`() {
     let arm = SIMD3(0.5, -0.3, 0.8)
     let rate = SIMD3(0.3, -0.1, 0.5)
     let place = solution.position.moved(by: SIMD3(3, -2, 1))

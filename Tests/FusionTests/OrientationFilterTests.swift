@@ -125,7 +125,7 @@ struct OrientationFilterTests {
     #expect(angle(filter.attitude, sensor.attitude) < 3)
   }
 
-  @Test func `whatever goes in, only numbers come out`() {
+  @Test func `any input leads to finite numbers`() {
     var random = RandomNumbers(seed: 4)
     let poison: [Double] = [.nan, .infinity, -.infinity, 0, -0.0, 1e300, -1e300, 1e-300, 1e9, .leastNonzeroMagnitude]
     func value() -> Double { random.uniform() < 0.3 ? poison[Int(random.uniform() * 9.99)] : random.normal() * 10 }

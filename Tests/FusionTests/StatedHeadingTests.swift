@@ -70,7 +70,7 @@ struct StatedHeadingTests {
     #expect(try #require(sigmaDegrees(filter)) < 1)
   }
 
-  @Test func `one that errs for a while makes nothing more certain than it is`() throws {
+  @Test func `a receiver that errs for a while makes nothing more certain than it is`() throws {
     let (filter, errors) = stand(60, correlationTime: 10) { _, truth in
       StatedHeading(degrees: truth + 1.5, sigmaDegrees: 1)
     }
@@ -93,7 +93,7 @@ struct StatedHeadingTests {
     #expect(errors[28] < 1 && abs(errors[59] - 60) < 1, "\(errors)")
   }
 
-  @Test func `what feigns a position feigns a heading, and what is no number is none`() {
+  @Test func `a fix that feigns a position feigns a heading, and an invalid number is no heading`() {
     let feigned = stand(5, trust: .doubted) { _, _ in StatedHeading(degrees: 90, sigmaDegrees: 0.5) }
     #expect(feigned.filter.headingSigma == nil)
     for wrong in [

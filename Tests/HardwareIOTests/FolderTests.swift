@@ -40,7 +40,7 @@ struct FolderTests {
     _ = try Folder("\(path)/own", of: .anyone)
   }
 
-  @Test func `what is planted is not read, written, truncated or made for all`() throws {
+  @Test func `planted files are not read, written, truncated or made readable for all`() throws {
     let folder = try own()
     for name in ["file", "lock", "socket"] { #expect(symlink(victim, "\(folder.path)/\(name)") == 0) }
     #expect(chmod(victim, 0o600) == 0)
@@ -62,7 +62,7 @@ struct FolderTests {
     #expect(victimText == "secret" && OtherUser.mode(of: victim) == 0o600)
   }
 
-  @Test func `what is open stays the same folder when its path leads elsewhere`() throws {
+  @Test func `an open folder stays the same when its path leads elsewhere`() throws {
     let folder = try own()
     try folder.replace("file", with: Array("mine".utf8))
     #expect(rename("\(path)/own", "\(path)/moved") == 0)
@@ -103,7 +103,7 @@ struct FolderTests {
   }
 
   @Test(.enabled(if: OtherUser.isWanted, "left out by SKIP=two-users"))
-  func `what another user has made is not trusted`() throws {
+  func `a folder that another user has made is not trusted`() throws {
     try OtherUser.require()
     let folder = try own()
     try folder.replace("file", with: [1])

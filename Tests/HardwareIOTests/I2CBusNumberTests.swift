@@ -12,7 +12,7 @@ struct I2CBusNumberTests {
   }
 
   @Test(arguments: ["/dev/i2c-relay", "/dev/sensorhub/imu", "/dev/i2c-", "/dev/i2c-+1", "/dev/i2c-1/x", ""])
-  func `what somebody else has named has no number`(_ path: String) {
+  func `a bus that somebody has named has no number`(_ path: String) {
     #expect(MachineFiles.number(ofI2CBus: path) == nil)
   }
 

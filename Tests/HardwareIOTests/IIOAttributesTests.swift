@@ -44,7 +44,7 @@ struct IIOAttributesTests {
   }
 
   @Test(arguments: ["", " ", "fast", "1 x", "0", "0 0.0", "nan", "[1 2]", "[1 1 2 3]", "[5 1 2]", "[]", "[0 0 0]"])
-  func `what is neither a list nor a range is no choice`(_ text: String) { #expect(IIOChoices(text) == nil) }
+  func `a text that is neither a list nor a range is no choice`(_ text: String) { #expect(IIOChoices(text) == nil) }
 
   @Test func `a mount matrix turns, and may mirror`() throws {
     let turning = try #require(IIOMountMatrix("0, 1, 0; 1, 0, 0; 0, 0, -1"))
@@ -60,7 +60,7 @@ struct IIOAttributesTests {
       "1, 0, 0; 0, 1, 0; 0, 0, 2", "1, 0, 0; 1, 0, 0; 0, 0, 1", "0, 0, 0; 0, 0, 0; 0, 0, 0",
       "1, 0, 0; 0, 1, 0; 0, 1, 0", "1, 0, 0; 0, 1, 0; nan, 0, 1",
     ])
-  func `what neither turns nor mirrors is no mount matrix`(_ text: String) { #expect(IIOMountMatrix(text) == nil) }
+  func `a matrix with any other effect is refused`(_ text: String) { #expect(IIOMountMatrix(text) == nil) }
 
   /// A sensor with the given files and those that all sensors have.
   private func device(_ tree: IIOTree, _ files: [String: String]) throws -> IIODevice {

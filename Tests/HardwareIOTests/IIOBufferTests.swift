@@ -93,7 +93,7 @@ struct IIOBufferTests {
   }
 
   @Test(arguments: setUp.dropFirst())
-  func `whatever is refused, everything is put back, and it can be tried again`(_ entry: String) throws {
+  func `after any refusal everything is put back, and it can be tried again`(_ entry: String) throws {
     tree.addTrigger(0, "mpu6050-dev0")
     let before = tree.settings(0)
     tree.refuse(entry, .noPermission("that file", group: "i2c"))
@@ -110,7 +110,7 @@ struct IIOBufferTests {
     buffer.close()
   }
 
-  @Test func `who has the device already is named`() throws {
+  @Test func `a program that has the device already is named`() throws {
     tree.refuse("open dev/iio:device0", .inUse("the node", holder: nil))
     func refusal() -> HardwareError? {
       do throws(HardwareError) {
@@ -125,7 +125,7 @@ struct IIOBufferTests {
     #expect(tree.journal == [])
   }
 
-  @Test func `what a program that was killed has enabled is stopped first`() throws {
+  @Test func `a buffer that a killed program has enabled is stopped first`() throws {
     tree.addTrigger(0, "mpu6050-dev0")
     tree.add("sys/bus/iio/devices/iio:device0/buffer/enable", "1")
     pipe.write([1, 2, 3, 4, 5])
@@ -246,7 +246,7 @@ struct IIOBufferTests {
     #expect(tree.timers == [])
   }
 
-  @Test func `what comes is read with its time, oldest first, and as much as is wanted`() throws {
+  @Test func `scans are read with their time, oldest first, and as many as are wanted`() throws {
     tree.addTrigger(0, "mpu6050-dev0")
     let buffer = try open()
     let stop = StopSignal()

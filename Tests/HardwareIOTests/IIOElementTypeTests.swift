@@ -64,7 +64,7 @@ struct IIOElementTypeTests {
       // The types are repeated or floating point.
       "le:u12/16X2>>4", "le:s16/16X4>>0", "le:s16/16X1>>0", "le:f32/32>>0",
     ])
-  func `what is no type, or none that can be read, is refused`(_ text: String) {
+  func `an invalid or unreadable type is refused`(_ text: String) {
     #expect(throws: HardwareError.unsupported("a scan with an element of the type '\(text)' cannot be read")) {
       try IIOElementType(text)
     }

@@ -83,7 +83,7 @@ struct IIOTimerTriggerTests {
     #expect(waited == .milliseconds(500) && tree.timers == [])
   }
 
-  @Test func `one that may not be set is removed, and says why`() {
+  @Test func `a timer that may not be set is removed, and says why`() {
     let tree = IIOTree()
     let error = HardwareError.noPermission("the file", group: "i2c")
     tree.refuse("trigger0/sampling_frequency = 100", error)
@@ -99,7 +99,7 @@ struct IIOTimerTriggerTests {
     #expect(waited == .zero && tree.timers == [])
   }
 
-  @Test func `who may not make one is told`() {
+  @Test func `a user who may not make a timer is told so`() {
     let tree = IIOTree()
     let error = HardwareError.noPermission("the folder", group: "i2c")
     tree.refuse("make config/iio/triggers/hrtimer/t", error)

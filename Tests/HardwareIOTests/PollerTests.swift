@@ -51,7 +51,7 @@ struct PollerTests {
     #expect(throws: HardwareError.timedOut("the kernel's timer")) { try poller.wait(for: timer) }
   }
 
-  @Test func `what a thread waits for at most is seen by its supervisor`() {
+  @Test func `a supervisor sees the longest wait that a thread intends`() {
     let (stop, data, progress) = (StopSignal(), WakeSignal(), ReaderProgress())
     let poller = Poller(stop: stop.fileDescriptor, progress: progress)
     #expect(progress.waitLimit == nil)

@@ -55,7 +55,7 @@ struct SerialConsoleTests {
     #expect(SerialConsole(port: "/dev/ttyS1", on: tree.files) == nil)
   }
 
-  @Test func `what the kernel was told by the header's name is the header's port`() throws {
+  @Test func `a console named in the header's terms is on the header's port`() throws {
     tree.add("/dev/ttyAMA0")
     tree.link("/dev/serial0", to: "ttyAMA0")
     tree.add("/proc/cmdline", "console=serial0,115200 quiet")

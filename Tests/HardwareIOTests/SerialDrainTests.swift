@@ -4,7 +4,7 @@ import Testing
 
 /// The time that a serial line may take to send its last bytes before it is closed.
 struct SerialDrainTests {
-  @Test func `what moves is waited for, and what is blocked is dropped`() {
+  @Test func `a moving line is waited for, and a blocked one is dropped`() {
     var empty = SerialDrain()
     #expect(empty.look(unsent: 0) == .done)
     var moving = SerialDrain()

@@ -23,7 +23,7 @@ import Testing
     #expect(!program.isRunning)
   }
 
-  @Test func `who waits for what never comes is let go when the test is cancelled`() async {
+  @Test func `a test that is cancelled stops waiting`() async {
     let recorder = Recorder<Int>()
     recorder.append(1)
     let waiting = Task { await recorder.values { $0.count > 1 } }

@@ -38,8 +38,7 @@ extension HardwareInTheLoop {
       HubProcess.write(isSMBusOnly ? "1" : "0", to: "/sys/module/i2c_relay/parameters/smbus_only")
     }
 
-    /// Not faster, because this kernel raises simulated interrupts at the next tick of its timer, which runs at 250
-    /// Hz.
+    /// Not faster, because this kernel raises simulated interrupts at the next tick of its timer, which runs at 250 Hz.
     @Test(arguments: [50, 100, 200]) func `the edges of the data-ready line are the samples' times`(_ rateHz: Int)
       throws
     {

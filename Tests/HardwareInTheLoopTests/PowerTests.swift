@@ -90,7 +90,7 @@ extension HardwareInTheLoop {
       }
     }
 
-    @Test func `what a killed hub had on goes off although the board file has changed`() {
+    @Test func `lines that a killed hub had on go off although the board file has changed`() {
       let hub = Bench.hub(.init(idleTimeout: 5))
       let subscriber = Subscriber(hub)
       #expect(eventually { subscriber.states.contains { $0.mode == "fused" } })

@@ -39,7 +39,7 @@ struct BoardMistakesTests {
     #expect(board.all.isEmpty && board.rest?.name == "x")
   }
 
-  @Test func `what is no board has one`() {
+  @Test func `a text that is no board has one mistake`() {
     #expect(mistakes("{ name: ").count == 1 && mistakes("[]").count == 1)
   }
 

@@ -89,7 +89,7 @@ struct BoardTextTests {
   }
 
   @Test(arguments: ["--5", "+-5", "0x", "0x+f", "1e", "e5", ".", "- 5", "0x-1", "1e400"])
-  func `what is no number is refused`(_ number: String) {
+  func `a text that is no number is refused`(_ number: String) {
     #expect(message("{ name: 'x', state: { rateHz: \(number) } }") != "none", "\(number)")
   }
 

@@ -70,7 +70,7 @@ struct BoardWarningsTests {
     #expect(try rates(fast).isEmpty)
   }
 
-  @Test func `what a fast bus cannot carry is for lower rates alone`() throws {
+  @Test func `a rate that only a fast bus can carry is for lower rates alone`() throws {
     runBus(atHertz: 400_000)
     let warnings = try rates(
       "a: { driver: 'icm-42688-p', bus: '/dev/i2c-1', rateHz: 1000 }, "
@@ -88,11 +88,11 @@ struct BoardWarningsTests {
     // Two buses have room for one sensor each.
     "a: { driver: 'mpu-6050', bus: 'i2c-1', rateHz: 500 }, b: { driver: 'mpu-6050', bus: 'i2c-2', rateHz: 500 }",
   ])
-  func `what a bus can carry is no matter`(_ devices: String) throws {
+  func `a rate that a bus can carry is no matter`(_ devices: String) throws {
     #expect(try rates(devices).isEmpty)
   }
 
-  @Test func `what a board has that is there is no matter`() throws {
+  @Test func `existing ports and buses are no matter`() throws {
     tree.add("/dev/ttyS0")
     tree.add("/dev/i2c-1")
     tree.add("/dev/pps0")

@@ -87,7 +87,7 @@ struct CasterSettingsTests {
         "board:2: unknown key 'devices.gps.ntrip.pasword_file'; did you mean 'devices.gps.ntrip.passwordFile'?"
       ),
     ])
-  func `what cannot be meant is refused with what can`(_ ntrip: String, _ message: String) {
+  func `an invalid caster is refused with the valid forms`(_ ntrip: String, _ message: String) {
     let error = #expect(throws: BoardError.self) { try caster(ntrip) }
     #expect(error?.description == message)
   }

@@ -5,8 +5,7 @@ import Testing
 
 @testable import Hub
 
-/// The receiver or its antenna's place is replaced, so the hub's experience of its starts is
-/// outdated.
+/// The receiver or its antenna's place is replaced, so the hub's experience of its starts is outdated.
 @Suite(.timeLimit(.minutes(10)))
 struct ChangedStartsTests {
   private typealias Bench = ScheduleBench

@@ -72,8 +72,7 @@ struct CompassAndBarometerTests {
     }
     await hub.isOff()
     // A client that requests only a heading gets it without the receiver, which has stated the direction of magnetic
-    // north
-    // before.
+    // north before.
     let (alone, heading) = states(of: hub, [.heading])
     let found = await alone.first { $0.attitude?.value.headingSigmaRadians.map { $0 < 0.06 } ?? false }
     heading.cancel()
@@ -83,7 +82,7 @@ struct CompassAndBarometerTests {
     #expect(hub.devices.map(\.wakes) == [1, 2, 2, 1])
   }
 
-  @Test func `one that is not calibrated points somewhere there, and says so`() async throws {
+  @Test func `an uncalibrated magnetometer points roughly right, and says so`() async throws {
     let hub = Hub(board: try CompassAndBarometerTests.board(isCalibrated: false), hardware: hardware)
     let (recorder, subscription) = states(of: hub, [.heading])
     let state = await recorder.first { $0.attitude?.value.headingSigmaRadians != nil }

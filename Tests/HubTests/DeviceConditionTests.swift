@@ -85,7 +85,7 @@ struct DeviceConditionTests {
     await hub.isOff()
   }
 
-  @Test func `what the matter is has the next step behind it`() {
+  @Test func `each condition has the next step behind it`() {
     let since = MonotonicInstant(nanoseconds: 0)
     #expect(DeviceCondition(.failed, .problem, "a", nextStep: "b", since: since).text == "a; b")
     #expect(DeviceCondition(.warning, .warning, "a", since: since).text == "a")

@@ -22,7 +22,7 @@ import Testing
     #expect(refusal(of: word).hasSuffix("; did you mean '\(driver)'?"), "\(refusal(of: word))")
   }
 
-  @Test func `nothing is guessed of what is like nothing`() {
+  @Test func `an unlike name leads to no guess`() {
     #expect(!refusal(of: "thermometer-of-my-own").contains("did you mean"))
   }
 }

@@ -16,7 +16,7 @@ struct EnergyBudgetTests {
     Degradation(every: .seconds(900), accuracyMetres: 20),
   ]
 
-  @Test func `what is not drawn is saved up to a quarter of a day's, and what is drawn too much is owed up to that`() {
+  @Test func `unused energy is saved up to a quarter of a day's, and overuse is owed up to that`() {
     let budget = EnergyBudget(milliwattHoursPerDay: 24)
     var energyLog = EnergyLog()
     let start = 490_000 * EnergyBudgetTests.hour
@@ -109,7 +109,7 @@ struct EnergyBudgetTests {
   }
 
   /// The receiver uses its savings in a minute, and as much again.
-  @Test func `who holds a receiver without a break uses up its budget, which is said until there is some again`()
+  @Test func `a receiver held without a break uses up its budget, which is reported until there is some again`()
     async throws
   {
     let bench = try ScheduleBench(power: "milliwattHoursPerDay: 24, whenShort: { everySeconds: 300 }")
@@ -133,7 +133,7 @@ struct EnergyBudgetTests {
     await bench.end()
   }
 
-  @Test func `who changes a request when there is enough again has the next fix in time`() async throws {
+  @Test func `a client that changes its request when there is enough again has the next fix in time`() async throws {
     let bench = try ScheduleBench(power: "milliwattHoursPerDay: 240, whenShort: { everySeconds: 86400 }")
     let got = Recorder<ScheduleBench.Got>()
     let schedule = MutableProperty(Schedule(every: .seconds(600), within: .seconds(45)))

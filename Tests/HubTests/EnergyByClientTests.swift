@@ -147,7 +147,7 @@ struct EnergyByClientTests {
     await visited.end()
   }
 
-  @Test func `what a reload keeps awake is paid by those for whom it does`() async throws {
+  @Test func `the clients for which a reload keeps a device awake are charged for it`() async throws {
     let visited = try Visited()
     let lease = try #require(visited.hub.powerLease(of: "gps")).subscribe(
       as: .client("watch[812]"), receiveValue: { _ in })

@@ -67,7 +67,7 @@ struct ErrorBoundTests {
     #expect(bound.schedule.accuracyMetres == 12.5)
   }
 
-  @Test func `who was fast may be again, until that is long ago`() {
+  @Test func `a fast board may be fast again, until that is long ago`() {
     var bound = ErrorBound(metres: 100, within: .seconds(60))
     func standing(_ seconds: Double) -> Double {
       bound.receive(Self.estimate(.nothing, speed: 0, at: seconds), at: Self.at(seconds))

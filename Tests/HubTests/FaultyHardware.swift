@@ -5,8 +5,7 @@ import Simulation
 import TestSupport
 
 /// Simulated hardware with power lines and buses that fail or hang as a test specifies. It records the levels that the
-/// lines
-/// really have.
+/// lines really have.
 final class FaultyHardware: Hardware {
   enum Fault: Equatable {
     /// The chip does not exist.

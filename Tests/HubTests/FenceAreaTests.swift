@@ -60,7 +60,7 @@ struct FenceAreaTests {
     }
   }
 
-  @Test func `what lies between the arms of an angle is outside`() throws {
+  @Test func `a place between the arms of an angle is outside`() throws {
     func place(_ north: Double, _ east: Double) -> (Double, Double) { (north / 110_574.276, east / 111_319.491) }
     let angle = try Self.polygon([
       place(0, 0), place(0, 100), place(20, 100), place(20, 20), place(100, 20), place(100, 0),
@@ -90,7 +90,7 @@ struct FenceAreaTests {
   ]
 
   @Test(arguments: refused)
-  func `what is no area is refused with what it must be`(_ corners: [(Double, Double)], _ expected: String) throws {
+  func `an invalid area is refused with what it must be`(_ corners: [(Double, Double)], _ expected: String) throws {
     let refusal = #expect(throws: FenceArea.Refusal.self) { try Self.polygon(corners) }
     #expect(refusal?.expected.contains(expected) == true, "\(String(describing: refusal))")
   }

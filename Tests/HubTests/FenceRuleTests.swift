@@ -63,7 +63,7 @@ struct FenceRuleTests {
     #expect(outside.receive(Self.fix(90, at: 2), at: Self.at(2)) == .found && outside.status.state == .outside)
   }
 
-  @Test func `what has left while nobody looked has left`() throws {
+  @Test func `leaving without fixes is noticed afterwards`() throws {
     let rule = try Rule(rememberedSide: .inside)
     #expect(rule.status.state == .unknown)
     #expect(rule.receive(Self.fix(90, at: 1), at: Self.at(1)) == nil)
@@ -87,7 +87,7 @@ struct FenceRuleTests {
     #expect(rule.receive(Self.fix(30, at: 141), at: Self.at(141)) == .enter && rule.status.state == .inside)
   }
 
-  @Test func `what is a little beyond the edge is believed after the grace`() throws {
+  @Test func `a place slightly beyond the edge is believed after the grace`() throws {
     let rule = try Self.settled()
     for second in 100..<120 {
       #expect(rule.receive(Self.fix(42, at: Double(second)), at: Self.at(Double(second))) == nil)

@@ -62,7 +62,7 @@ struct FixPlannerTests {
     await bench.end()
   }
 
-  @Test func `what was learnt survives a restart, and files from before it are read`() async throws {
+  @Test func `learned values survive a restart, and files from before it are read`() async throws {
     let bench = try Bench()
     let lease = bench.subscribe("log[7]", Self.minute, Recorder())
     bench.pass(240)
@@ -194,7 +194,7 @@ struct FixPlannerTests {
     await bench.end()
   }
 
-  @Test func `who changes a request in the middle of a wake is given nothing of that at the next one`() async throws {
+  @Test func `a request that changes in the middle of a wake is given nothing of that at the next one`() async throws {
     let bench = try Bench()
     let got = Recorder<Bench.Got>()
     let schedule = MutableProperty(Schedule(every: .seconds(600), accuracyMetres: 1, within: .seconds(45)))
@@ -276,7 +276,7 @@ struct FixPlannerTests {
     await bench.end()
   }
 
-  @Test func `who leaves in the middle leaves nothing on, and nothing to wait for`() async throws {
+  @Test func `a client that leaves in the middle leaves nothing on, and nothing to wait for`() async throws {
     let bench = try Bench()
     let got = Recorder<Bench.Got>()
     let lease = bench.subscribe("log[7]", Self.minute, got)
@@ -364,7 +364,7 @@ struct FixPlannerTests {
     await bench.end()
   }
 
-  @Test func `whoever leaves shortly before the next wake leaves the receiver on for it`() async throws {
+  @Test func `a client that leaves shortly before the next wake leaves the receiver on for it`() async throws {
     let bench = try Bench(lingerSeconds: 0)
     let got = Recorder<Bench.Got>()
     let lease = bench.subscribe("log[7]", Self.minute, got)
@@ -473,7 +473,7 @@ struct FixPlannerTests {
     await bench.end()
   }
 
-  @Test func `who leaves while the receiver is on for the next fix has it switched off`() async throws {
+  @Test func `a client that leaves while the receiver is on for the next fix has it switched off`() async throws {
     let bench = try Bench()
     let got = Recorder<Bench.Got>()
     let lease = bench.subscribe("log[7]", Schedule(every: .seconds(5), accuracyMetres: 10, within: .seconds(45)), got)

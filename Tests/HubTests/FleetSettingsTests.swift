@@ -17,7 +17,7 @@ struct FleetSettingsTests {
     #expect(try fleet("broker: '\(text)'")?.broker.description == address)
   }
 
-  @Test func `what is not said is as usual`() throws {
+  @Test func `settings that are left out have their usual values`() throws {
     let settings = try #require(try fleet("broker: 'mqtt://localhost'"))
     var usual = FleetSettings(broker: BrokerAddress(host: "localhost", isEncrypted: false))
     usual.isOfBoardFile = true
@@ -64,7 +64,7 @@ struct FleetSettingsTests {
     ("broker: 'mqtt://b', ownTracks: { evry: 5 }", "did you mean 'mqtt.ownTracks.every'?"),
     ("broker: 'mqtts://b', user: 'u', passwrdFile: '/p'", "did you mean 'mqtt.passwordFile'?"),
   ])
-  func `what makes no sense is refused`(_ text: String, _ reason: String) {
+  func `senseless settings are refused`(_ text: String, _ reason: String) {
     #expect { try fleet(text) } throws: { "\($0)".contains(reason) }
   }
 }

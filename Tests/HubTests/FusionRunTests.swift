@@ -25,7 +25,7 @@ struct FusionRunTests {
       BarometerSample(at: at, pressurePascals: pascals, temperatureCelsius: 20, humidityPercent: nil))
   }
 
-  @Test func `what was measured during a run and came too late for it counts after its end`() throws {
+  @Test func `a measurement from a run that came too late for it counts after its end`() throws {
     let hub = try hub("baro: { driver: 'bme280', bus: 'simulated/i2c' }")
     let recorder = InputRecorder()
     let recording = hub.record(to: recorder, as: "test", wakes: true)
@@ -95,7 +95,7 @@ struct FusionRunTests {
     #expect(recorder.epochs.dropFirst(2).prefix(2).map(\.at) == [instant(1.800001), instant(2)])
   }
 
-  @Test func `who observes during a run is told that it is under way, with what is known`() throws {
+  @Test func `an observer that comes during a run is told that it is under way, with the known facts`() throws {
     let hub = try hub("gps: { driver: 'nmea', port: 'nowhere' }")
     let watch = hub.state.subscribe(as: "watch", receiveValue: { _ in })
     defer { watch.cancel() }

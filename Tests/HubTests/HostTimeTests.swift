@@ -39,7 +39,7 @@ struct HostTimeTests {
     #expect(time.known?.sigma == .seconds(4))
   }
 
-  @Test func `what a receiver has confirmed goes on, and grows less sure`() throws {
+  @Test func `confirmed time is carried on, and grows less sure`() throws {
     let time = time()
     time.confirm(UTCTime(nanosecondsSince1970: 5_000_000_000_000), at: clock.now)
     pass(10_000)

@@ -56,7 +56,7 @@ struct HubTests {
     #expect(hub.devices[0].timeToFirstFix != nil)
   }
 
-  @Test func `what was calibrated is taken off what is measured`() async throws {
+  @Test func `the calibration is subtracted from measurements`() async throws {
     var board = try HubTests.board()
     var calibration = ChipCalibration()
     calibration.values.gyroscopeBias = SIMD3(1, 0, 0)

@@ -49,7 +49,7 @@ struct IdleTimeoutBoundsTests {
     return joules / optimum
   }
 
-  @Test func `in the mean of what has a pattern it stays within 1.25 of the optimum`() {
+  @Test func `on average over a pattern it stays within 1.25 of the optimum`() {
     var chance = SeededRandom(seed: 14)
     var ratios: [Double] = []
     for receiver in IdleTimeoutBoundsTests.receivers {
@@ -74,7 +74,7 @@ struct IdleTimeoutBoundsTests {
   }
 
   @Test(arguments: [2.0, 5, 10, 20, 40, 120, 900, 7200])
-  func `whoever comes by chance costs it at most 2.05 of the optimum`(_ mean: Double) {
+  func `random visitors cost it at most 2.05 of the optimum`(_ mean: Double) {
     var chance = SeededRandom(seed: 15)
     for receiver in IdleTimeoutBoundsTests.receivers {
       let times = ratio(receiver) { _ in -mean * log(1 - Double.random(in: 0..<1, using: &chance)) }
@@ -94,7 +94,7 @@ struct IdleTimeoutBoundsTests {
     }
   }
 
-  @Test func `who comes just when it has been switched off costs it at most 2.05 of the optimum`() {
+  @Test func `a visitor right after each switching off costs it at most 2.05 of the optimum`() {
     for receiver in IdleTimeoutBoundsTests.receivers {
       let times = ratio(receiver, hasLuck: false) { $0 + 0.01 }
       #expect(times <= 2.05, "\(times)")

@@ -74,7 +74,7 @@ struct KeptKnowledgeTests {
   private func knowsTime(_ epochs: [GNSSObservation]) -> Bool { epochs.contains(where: \.isTimeConfirmed) }
 
   @Test(arguments: Self.cases)
-  private func `what it knew is given back, and it does not start cold`(_ its: Case) async throws {
+  private func `knowledge is given back, and the receiver does not start cold`(_ its: Case) async throws {
     let receiver = receiver(its.personality)
     let hub = try hub(its.driver, its.personality)
     // A fix may come before `auto` has tried its protocol; an identified receiver gives further epochs.
@@ -105,7 +105,7 @@ struct KeptKnowledgeTests {
   }
 
   @Test(arguments: [true, false])
-  func `one that refuses, or does not answer, starts cold, which is said once`(_ refuses: Bool) async throws {
+  func `a receiver that refuses, or does not answer, starts cold, which is said once`(_ refuses: Bool) async throws {
     let receiver = receiver(.ublox10)
     receiver.setFaults { faults in
       if refuses { faults.refused = [Self.database] } else { faults.ignored = [Self.database] }
@@ -149,7 +149,7 @@ struct KeptKnowledgeTests {
     await hub.isOff()
   }
 
-  @Test func `of more receivers than there is room for what was taken down longest ago is dropped`() {
+  @Test func `if there are too many receivers, the oldest knowledge is dropped`() {
     let store = ReceiverKnowledgeStore()
     let count = ReceiverKnowledgeStore.mostReceivers
     func knowledge(_ age: Int64) -> ReceiverKnowledge { self.knowledge(ago: .seconds(age)) }
@@ -195,7 +195,7 @@ struct KeptKnowledgeTests {
     Old(name: "an hour old", hours: 1, isGiven: true), Old(name: "five hours old", hours: 5, isGiven: false),
     Old(name: "another's", hours: 1, receiver: "u-blox NEO-M8N-0, protocol 18.00", isGiven: false),
   ])
-  private func `what a hub before this one has written down is given where it is still true`(_ old: Old) async throws {
+  private func `knowledge stored by an earlier hub is given where it is still true`(_ old: Old) async throws {
     let receiver = receiver(.ublox10)
     let hub = try hub("ublox", .ublox10)
     let machine = hub.machine

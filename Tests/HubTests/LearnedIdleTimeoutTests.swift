@@ -24,7 +24,7 @@ struct LearnedIdleTimeoutTests {
     return joules
   }
 
-  @Test func `what it has learnt is told in units that show it`() {
+  @Test func `learned values are reported in readable units`() {
     var learned = LearnedIdleTimeout()
     let chip = LearnedIdleTimeout.Costs(watts: 0.01, assumedJoules: 0.0011)
     let before = IdleTimeoutReport(isLearned: false, usual: .seconds(2), learned: learned, costs: chip).explanation

@@ -30,7 +30,7 @@ struct MotionDetectorTests {
   }
 
   @Test(arguments: [Float(0), 1])
-  func `of a time without samples nobody says that nothing has moved`(_ push: Float) {
+  func `a time without samples does not count as stillness`(_ push: Float) {
     var motion = MotionDetector()
     #expect(Self.told(&motion, 1..<10) == [.still(since: Self.instant(1))])
     // The board may have been moved in the meantime and stand again.

@@ -51,7 +51,7 @@ struct NMEAPortTests {
     ("nmea: { rateHz: 5 }", "'nmea.rateHz' must be left out"),
     ("nmea: { source: 'fused', rateHz: 0 }", "'nmea.rateHz' must be a number from 0.1 to 100"),
   ])
-  func `what is wrong is named`(_ text: String, _ message: String) {
+  func `a wrong setting is named`(_ text: String, _ message: String) {
     do throws(BoardError) {
       _ = try board(text)
       Issue.record("taken for right")

@@ -33,7 +33,7 @@ struct PayerSharesTests {
     #expect(abs((many.last?.part ?? 0) - 0.4) < 1e-9)
   }
 
-  @Test func `whoever holds a device in several ways has one share, and no account passes for a policy`() {
+  @Test func `a client that holds a device in several ways has one share, and no account passes for a policy`() {
     var shares = PayerShares()
     let phone = Holder("web 127.0.0.1:1", id: HolderID(), payer: "web 127.0.0.1")
     for holder in [phone, phone.wanting([.position]), "log"] { shares.add(holder) }
@@ -45,7 +45,7 @@ struct PayerSharesTests {
     #expect(EnergyByClient.Payers(holders: ["(linger)"]).payers.map(\.name) == [EnergyByClient.others])
   }
 
-  @Test func `of a thousand who want the state each payer has the share of its clients, and the sum is what was drawn`()
+  @Test func `with a thousand clients each account has the share of its clients, and the sum is the energy used`()
     async throws
   {
     let clock = ManualClock()

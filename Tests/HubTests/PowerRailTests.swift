@@ -61,7 +61,7 @@ struct PowerRailTests {
     return Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware, clock: clock)
   }
 
-  @Test func `what is too short for one device is too short for all on its switch`() async throws {
+  @Test func `a pause too short for one device is too short for all on its switch`() async throws {
     let hardware = WatchedHardware()
     let clock = ManualClock()
     let hub = try hub(hardware, gps: line + "minimumOffSeconds: 8, minimumOnSeconds: 6, ", imu: line, clock: clock)

@@ -52,7 +52,7 @@ struct PowerScopeTests {
   }
 
   @Test(arguments: Breakage.allCases)
-  func `whatever breaks on the way up, the line is driven low and let go`(_ breakage: Breakage) async throws {
+  func `after any failure on the way up, the line is driven low and released`(_ breakage: Breakage) async throws {
     let device =
       breakage == .port
       ? #"devices: { gps: { driver: "nmea", port: "/dev/none", power: { switch: "gpio", chip: "c", line: "supply" } } }"#

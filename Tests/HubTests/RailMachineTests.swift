@@ -30,7 +30,7 @@ struct RailMachineTests {
     #expect(machine.look(at(5)) == .nothing)
   }
 
-  @Test func `what was cut as its last run let go of the supply does not lose that of its next run`() {
+  @Test func `a supply that was cut as its last run released it is not lost to the next run`() {
     var machine = switchedOn(for: "gps")
     #expect(machine.release(for: "gps", at(1)) == .driveLow)
     // The line hangs for a while.

@@ -30,7 +30,7 @@ struct ReceiverProgressTests {
 
   private func count(_ name: String) -> Int { hub.devices[0].counters.first { $0.name == name }?.value ?? 0 }
 
-  @Test func `what it says is counted although no epoch comes of it`() async {
+  @Test func `output without an epoch is counted`() async {
     _ = await statuses.first { $0.power == .acquiring }
     for _ in 0..<20 { terminal.write(nmeaLine("GPTXT,01,01,02,no antenna") + "$GPRMC,broken*00\r\n") }
     #expect(eventually { count("sentences") == 20 && count("badChecksum") == 20 })

@@ -73,7 +73,7 @@ struct ReceiverRestartTests {
     await hub.isOff()
   }
 
-  @Test func `where nobody may speak to it, that is said, and it is not believed`() async throws {
+  @Test func `where commands are forbidden, that is said, and the receiver is not believed`() async throws {
     let board = try Board(
       json5: Array(
         """

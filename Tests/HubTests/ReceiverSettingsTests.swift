@@ -115,7 +115,7 @@ struct ReceiverSettingsTests {
           + "'airborne1g', 'airborne2g', 'airborne4g', 'wrist', 'bike'"
       ),
     ])
-  func `what cannot be set is refused with what can`(_ receiver: String, _ message: String) {
+  func `an invalid setting is refused with the valid ones`(_ receiver: String, _ message: String) {
     let error = #expect(throws: BoardError.self) { try read(receiver) }
     #expect(error?.description == message)
   }

@@ -131,8 +131,7 @@ struct ReceiverSleepTests {
     try await wake(hub, receiver, settings: 2)
     #expect(hardware.levels.values == [true] && receiver.isAsleep)
     // A hub that ends checks the line after all clients have been disconnected, and does not wait for it. Its own
-    // thread
-    // drives the line, because a line may hang.
+    // thread drives the line, because a line may hang.
     hub.shutDown()
     #expect(hardware.levels.waits { $0 == [true, false] })
     await hub.isOff()
@@ -186,7 +185,7 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `what a start has put to sleep is put to sleep again as well`() async throws {
+  @Test func `a receiver that was put to sleep at a start is put to sleep again as well`() async throws {
     let receiver = Self.receiver()
     let hardware = WiredHardware(receiver)
     let hub = try hub(hardware, power: #"sleep: "backup","#)
@@ -235,7 +234,7 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `one that does not fall asleep loses its supply, and that is said`() async throws {
+  @Test func `a receiver that does not fall asleep loses its supply, and that is said`() async throws {
     let receiver = Self.receiver { Self.kind($0) == 0x0241 ? .silence : Self.answer($0) }
     let hardware = WiredHardware(receiver)
     let hub = try hub(hardware, power: line + #"sleep: "backup","#)
@@ -246,7 +245,7 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `one that does not wake is switched off and on`() async throws {
+  @Test func `a receiver that does not wake is switched off and on`() async throws {
     let receiver = Self.receiver(wakes: false)
     let hardware = WiredHardware(receiver)
     let hub = try hub(hardware, power: line + #"sleep: "backup","#)
@@ -260,7 +259,7 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `one that its supply alone wakes gets that at once, and is told nothing in vain`() async throws {
+  @Test func `a receiver that only its supply wakes gets that at once, and is told nothing in vain`() async throws {
     let receiver = ScriptedReceiver(wakes: false) { request in
       let text = String(decoding: request.prefix { $0 != UInt8(ascii: "*") }, as: UTF8.self)
       if text == "$PCAS06,0" { return .says(Array(nmeaLine("GPTXT,01,01,02,SW=URANUS5,V5.1.0.0").utf8)) }
@@ -295,7 +294,7 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `one that hears nothing while it sleeps is put to sleep again once it has woken`() async throws {
+  @Test func `a receiver that hears nothing while it sleeps is put to sleep again once it has woken`() async throws {
     let receiver = ScriptedReceiver(wakes: false) { request in
       let text = String(decoding: request.prefix { $0 != UInt8(ascii: "*") }, as: UTF8.self)
       if text == "$PCAS06,0" { return .says(Array(nmeaLine("GPTXT,01,01,02,SW=URANUS5,V5.1.0.0").utf8)) }
@@ -493,7 +492,7 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `one that stays awake is shown so, with why and what it draws`() async throws {
+  @Test func `a receiver that stays awake is shown so, with the reason and its power`() async throws {
     let isDeaf = Guarded(true)
     let receiver = Self.receiver { isDeaf.withLock { $0 } ? .silence : Self.answer($0) }
     let hardware = WiredHardware(receiver)
@@ -525,7 +524,7 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `one that talks on at another speed is no sleeper`() async throws {
+  @Test func `a receiver that talks on at another speed does not count as asleep`() async throws {
     let receiver = Self.receiver { Self.kind($0) == 0x0241 ? .goesTo(38400, saying: []) : Self.answer($0) }
     let hub = try hub(WiredHardware(receiver), power: #"sleep: "backup","#)
     try await wake(hub, receiver, settings: 1)
@@ -534,7 +533,7 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `one that was left at another speed is made safe there`() throws {
+  @Test func `a receiver that was left at another speed is made safe there`() throws {
     let receiver = ScriptedReceiver(speed: 38400, reacting: Self.answer)
     let hub = try hub(WiredHardware(receiver), power: #"sleep: "backup","#)
     #expect(hub.makeSafe().isEmpty)

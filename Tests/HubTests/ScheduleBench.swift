@@ -235,8 +235,7 @@ final class ScheduleBench {
 }
 
 extension ScheduleBench {
-  /// A receiver on a pseudo-terminal whose supply is a line.
-  /// The rest is simulated.
+  /// A receiver on a pseudo-terminal whose supply is a line. The rest is simulated.
   final class Wire: Hardware {
     struct State {
       var isHigh = false

@@ -131,7 +131,7 @@ struct SchedulePlanTests {
     #expect(world.delivered.count { $0.id == 2 && $0.isMet } >= 10)
   }
 
-  @Test func `who is due a while later comes along, gets its fix at once, and the next one at its own time`() {
+  @Test func `a client due a while later gets its fix at once, and the next one at its own time`() {
     func at(_ seconds: Double) -> MonotonicInstant { SchedulePlanTests.at(seconds) }
     // A start takes two seconds.
     let lead: SchedulePlan.Lead = { _, _ in .seconds(2) }
@@ -160,7 +160,7 @@ struct SchedulePlanTests {
     #expect(plan.advance(to: at(798), lead: lead) == [] && plan.awake == [1])
   }
 
-  @Test func `who wants less is not given an old fix because another one wants more`() {
+  @Test func `a client that wants less is not given an old fix because another one wants more`() {
     var world = World()
     world.seconds = { 20 }
     world.add(1, Schedule(every: .seconds(60), accuracyMetres: 5, within: .seconds(45)))
@@ -183,7 +183,7 @@ struct SchedulePlanTests {
     #expect(ages.allSatisfy { $0 <= 1 }, "\(ages)")
   }
 
-  @Test func `one that cannot be met says so at its time, and lets the device go each time`() {
+  @Test func `a schedule that cannot be met says so at its time, and lets the device go each time`() {
     var world = World()
     world.goodMetres = 30
     world.add(1, SchedulePlanTests.minute)
@@ -238,7 +238,7 @@ struct SchedulePlanTests {
     #expect(receive(3, 9) == [.settled(1), .keep(1)] && plan.awake.isEmpty)
   }
 
-  @Test func `who stands is handed his last fix again until it is too old or he moves, and nobody is woken`() {
+  @Test func `a client on a standing board gets the last fix again, which wakes nothing, until it is too old`() {
     func at(_ seconds: Double) -> MonotonicInstant { SchedulePlanTests.at(seconds) }
     let lead: SchedulePlan.Lead = { _, _ in .seconds(5) }
     var plan = SchedulePlan()

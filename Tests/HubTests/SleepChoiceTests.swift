@@ -27,7 +27,7 @@ struct SleepChoiceTests {
     return costs
   }
 
-  @Test func `of a pause of which nobody knows anything the supply is off, or what draws least without a switch`()
+  @Test func `in a pause of unknown length the supply is off, or without a switch the cheapest sleep is used`()
     throws
   {
     #expect(choice(try power(switched), .unknown).chosen?.sleep == .off)
@@ -38,7 +38,7 @@ struct SleepChoiceTests {
     #expect(choice(try power("sleep: 'auto'", driver: "auto"), .unknown, of: .casic).chosen == nil)
   }
 
-  @Test func `what knows nothing without its supply keeps it for an hour, and not for a day`() throws {
+  @Test func `a receiver that knows nothing without its supply keeps it for an hour, and not for a day`() throws {
     let power = try power(switched + ", backupBattery: false")
     for minutes in [10.0, 60] {
       #expect(choice(power, .scheduled(60 * minutes)).chosen?.sleep == .backup, "\(minutes) min")
@@ -48,7 +48,7 @@ struct SleepChoiceTests {
     #expect(choice(try self.power(switched), .scheduled(600)).chosen?.sleep == .off)
   }
 
-  @Test func `what starts have taken counts more than data sheets`() throws {
+  @Test func `measured starts count more than data sheets`() throws {
     let power = try power(switched)
     // The receiver's battery is empty.
     let learnt: [ReceiverSleep: RestartCosts] = [.off: starts(joules: 4), .backup: starts(joules: 0.2)]
@@ -88,7 +88,7 @@ struct SleepChoiceTests {
     }
   }
 
-  @Test func `what was chosen until the next fix on a schedule is not switched off before`() throws {
+  @Test func `the choice until the next fix on a schedule is not switched off before`() throws {
     // Without its supply the receiver's knowledge stays valid for some hours.
     var (off, backup) = (starts(joules: 0.2), starts(joules: 0.2))
     off.started(after: 21_600, joules: 40, seconds: 300)

@@ -43,7 +43,7 @@ struct StandingRequestTests {
   ]
 
   @Test(arguments: wrong)
-  func `what makes no sense is named with its line and key`(_ requests: String, _ message: String) {
+  func `an invalid request is named with its line and key`(_ requests: String, _ message: String) {
     let error = #expect(throws: BoardError.self) { try read(requests) }
     #expect(error.map { "\($0)".contains(message) } == true, "\(error.map { "\($0)" } ?? "none")")
   }

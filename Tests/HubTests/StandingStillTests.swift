@@ -11,8 +11,7 @@ import Testing
 @testable import Hub
 
 /// Scheduled fixes of a board whose inertial sensor waits for motion, in a world that stands and then moves, with a
-/// clock that the test
-/// moves.
+/// clock that the test moves.
 @Suite(.timeLimit(.minutes(10)))
 struct StandingStillTests {
   private typealias Bench = ScheduleBench
@@ -112,7 +111,7 @@ struct StandingStillTests {
     await bench.end()
   }
 
-  @Test func `what waiting for motion draws is charged to whom it is done for, and ends with him`() async throws {
+  @Test func `the energy of waiting for motion is charged to its clients, and ends with them`() async throws {
     let got = Recorder<Bench.Got>()
     let (bench, lease) = try Self.standing(for: 48 * Self.hour, got)
     let before = bench.hub.devices[1]
@@ -243,7 +242,7 @@ struct StandingStillTests {
     await bench.end()
   }
 
-  @Test func `a reload wakes nobody who stands`() async throws {
+  @Test func `a reload wakes no device of a standing board`() async throws {
     let got = Recorder<Bench.Got>()
     let (bench, lease) = try Self.standing(for: 48 * Self.hour, got)
     bench.pass(Self.hour)
@@ -274,7 +273,7 @@ struct StandingStillTests {
     await bench.end()
   }
 
-  @Test func `who wants what the sensor measures has it, and its samples tell of motion meanwhile`() async throws {
+  @Test func `a client of the sensor gets its measurements, and its samples tell of motion meanwhile`() async throws {
     let clock = MonotonicClock()
     var world = World(start: clock.now)
     world.parked = [0..<Double(48 * Self.hour)]

@@ -49,7 +49,7 @@ struct StatePartTests {
     #expect(wakes == [1, 0])
   }
 
-  @Test func `what is awake for others comes along, and each device wakes and sleeps once`() async {
+  @Test func `an awake device delivers its parts too, and each device wakes and sleeps once`() async {
     let (levels, level) = subscribe([.attitude, .rates], as: "level")
     _ = await levels.first { $0.attitude != nil }
     let (maps, map) = subscribe([.position], as: "map")
@@ -67,7 +67,7 @@ struct StatePartTests {
     #expect(wakes == [1, 1])
   }
 
-  @Test func `who names nothing wants everything that there is`() throws {
+  @Test func `a client that names nothing wants everything that there is`() throws {
     #expect(Set<StatePart>.all.kinds(on: try HubTests.board()) == [.receiver, .imu])
     #expect(Set(names: ["attitude", "rates"]) == [.attitude, .rates])
     #expect(Set(names: ["attitude", "longitude"]) == nil)

@@ -65,7 +65,7 @@ struct SupplyMonitorTests {
     await hub.isOff()
   }
 
-  @Test func `what flows through one switch is shared out as the stated currents are`() async throws {
+  @Test func `the current through one switch is shared out as the stated currents are`() async throws {
     // Only one of the two devices names the monitor.
     let hub = try hub(
       receiver("gps", port: "simulated/gps", milliamperes: 30, "monitor: 'meter'") + ","
@@ -82,7 +82,7 @@ struct SupplyMonitorTests {
     await hub.isOff()
   }
 
-  @Test func `what is measured counts where the board file states nothing, and what works on and on tells nobody`()
+  @Test func `measurements count where the board file states nothing, and an endless load is not reported`()
     async throws
   {
     let hub = try hub(receiver("gps", port: "simulated/gps", milliamperes: 0, "monitor: 'meter'"))

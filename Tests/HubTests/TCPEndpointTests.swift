@@ -18,7 +18,7 @@ struct TCPEndpointTests {
     "", "localhost", "1.2.3", "1.2.3.4/33", "1.2.3.4/-1", "1.2.3.4/", "::1/129", "1.2.3.4/8/8", "1.2.3.4\u{0}5",
     "::1\u{0}home/8",
   ])
-  func `what is no network is refused`(_ text: String) { #expect(IPNetwork(text) == nil) }
+  func `an invalid network is refused`(_ text: String) { #expect(IPNetwork(text) == nil) }
 
   @Test func `a port is this machine's alone unless the board file says both where and to whom`() throws {
     #expect(try board("gpsd: {}").gpsdEndpoint?.description == "127.0.0.1:2947")

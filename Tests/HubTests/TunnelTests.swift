@@ -8,8 +8,7 @@ import TestSupport
 import Testing
 
 /// Everything runs in slow motion, so this takes twice as long as the tunnel. An epoch that a busy machine's thread
-/// brings late is off by the distance
-/// driven meanwhile. The test is not among the fast ones.
+/// brings late is off by the distance driven meanwhile. The test is not among the fast ones.
 @Suite(.timeLimit(.minutes(10)))
 struct TunnelTests {
   @Test func `through thirty seconds without satellites the position stays within three of its sigmas`() async throws {

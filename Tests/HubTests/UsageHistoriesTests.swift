@@ -28,7 +28,7 @@ struct UsageHistoriesTests {
     usageHistory.charge(3, to: someone, over: 7200)
   }
 
-  @Test func `what was learnt and what was drawn survive`() throws {
+  @Test func `learned values and used energy survive`() throws {
     let wall = Wall()
     let (before, after) = (wall.usageHistories, wall.usageHistories)
     let usageHistory = before.usageHistory(of: "gps", "nmea /dev/ttyAMA0")
@@ -71,7 +71,7 @@ struct UsageHistoriesTests {
     #expect(last.usageHistory(of: "gps", "nmea /dev/ttyUSB0").learned.gapCount == 0)
   }
 
-  @Test func `what another receiver's starts have taught is forgotten, and its visitors are not`() throws {
+  @Test func `lessons from another receiver's starts are forgotten, and its visitors are not`() throws {
     let wall = Wall()
     let usageHistories = wall.usageHistories
     let usageHistory = usageHistories.usageHistory(of: "gps", "ublox /dev/ttyAMA0")
@@ -165,7 +165,7 @@ struct UsageHistoriesTests {
     #expect(usageHistories.snapshot.count <= UsageHistories.limit)
   }
 
-  @Test func `what was drawn over hours stands in these hours, and none of it is lost when the clock is set`() {
+  @Test func `energy over several hours is recorded in these hours, and none of it is lost when the clock is set`() {
     var energyLog = EnergyLog()
     let payers = EnergyByClient.Payers(holders: ["watch"])
     // The energy is charged from half past to a quarter past, three hours later.
@@ -181,7 +181,7 @@ struct UsageHistoriesTests {
     #expect(abs(energyLog.energyByClient(ofLast: 24, now: 1003.6 * 3600).milliwattHours - 18) < 1e-9)
   }
 
-  @Test func `what a hub that nobody looked at drew before the week is not of the week`() {
+  @Test func `energy from before the week that no client caused is not of the week`() {
     var energyLog = EnergyLog()
     // The energy is that of 300 hours at 2 mW.
     energyLog.charge(600, to: .standby, over: 300 * 3600, until: 1000.5 * 3600)
@@ -190,7 +190,7 @@ struct UsageHistoriesTests {
     #expect(abs(energyLog.hours.reduce(0) { $0 + $1.energyByClient.milliwattHours } - 2 * 168.5) < 1e-6)
   }
 
-  @Test func `what was drawn stands under a device's name, whatever had that name`() throws {
+  @Test func `energy is recorded under a device's name, whatever had that name`() throws {
     let usageHistories = Wall().usageHistories
     fill(usageHistories.usageHistory(of: "gps", "nmea /dev/ttyAMA0"))
     let other = usageHistories.usageHistory(of: "gps", "nmea /dev/ttyUSB0")

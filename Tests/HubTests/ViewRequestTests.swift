@@ -54,7 +54,7 @@ struct ViewRequestTests {
   ]
 
   @Test(arguments: wrong)
-  func `what cannot be wanted is refused with the reason`(_ wrong: Wrong) {
+  func `an impossible request is refused with the reason`(_ wrong: Wrong) {
     let mistake = #expect(throws: ViewRequest.Mistake.self) {
       try Self.request(wrong.numbers, parts: wrong.parts)
     }

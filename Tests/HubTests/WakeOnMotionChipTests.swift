@@ -154,7 +154,7 @@ struct WakeOnMotionChipTests {
   private static let (source, enable, tell) = (Step.read(0x1B), Step.write(0x58), Step.write(0x5E))
 
   @Test(arguments: [source, enable, tell])
-  func `what sets off while the chip is made to wait is noticed`(_ step: Step) throws {
+  func `a motion while the chip is made to wait is noticed`(_ step: Step) throws {
     let bench = try Bench()
     bench.moves(forSeconds: 5, behind: step)
     bench.wait()
@@ -181,7 +181,7 @@ struct WakeOnMotionChipTests {
   private static let questions = [Step.read(0x10), .read(0x5E), source]
 
   @Test(arguments: questions)
-  func `what sets off while the chip is asked is noticed`(_ step: Step) throws {
+  func `a motion while the chip is asked is noticed`(_ step: Step) throws {
     let bench = try Bench()
     bench.wait()
     #expect(eventually { bench.told.values == ["still"] })
@@ -192,7 +192,7 @@ struct WakeOnMotionChipTests {
   }
 
   @Test(arguments: questions)
-  func `what moves on while the chip is asked is noticed again`(_ step: Step) throws {
+  func `a motion that continues while the chip is asked is noticed again`(_ step: Step) throws {
     let bench = try Bench()
     bench.wait()
     #expect(eventually { bench.told.values == ["still"] })
@@ -204,7 +204,7 @@ struct WakeOnMotionChipTests {
     bench.end()
   }
 
-  @Test func `of what moves without an edge the chip tells when it is asked`() throws {
+  @Test func `a motion without an edge is noticed when the chip is asked`() throws {
     let bench = try Bench(isDeaf: true)
     bench.wait()
     #expect(eventually { bench.told.values == ["still"] })

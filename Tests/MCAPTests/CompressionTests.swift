@@ -71,7 +71,7 @@ import Testing
   // MARK: Writing
 
   @Test(arguments: [1, 3, 19, -5, 1000], [40, 300, 10_000])
-  func `what is compressed is read back`(level: Int, chunkByteCount: Int) throws {
+  func `compressed data is read back`(level: Int, chunkByteCount: Int) throws {
     let recording = try MadeRecording(
       messageCount: 400, chunkByteCount: chunkByteCount, compression: .zstd(level: level))
     let plain = try MadeRecording(messageCount: 400, chunkByteCount: chunkByteCount)
@@ -207,7 +207,7 @@ import Testing
   }
 
   @Test
-  func `what zstd's own program has compressed is read`() throws {
+  func `the output of zstd's own program is read`() throws {
     for variant in ConformanceVariant.all where variant.features.isSuperset(of: [.chunks, .padding]) {
       guard variant.content.name == "TenMessages" else { continue }
       try variant.expectRead(variant.bytes(compression: "zstd") { try run("zstd", ["-o"], $0) })
@@ -215,7 +215,7 @@ import Testing
   }
 
   @Test
-  func `what lz4's own program has compressed is read`() throws {
+  func `the output of lz4's own program is read`() throws {
     for variant in ConformanceVariant.all where variant.features.isSuperset(of: [.chunks, .padding]) {
       guard variant.content.name == "TenMessages" else { continue }
       try variant.expectRead(variant.bytes(compression: "lz4") { try run("lz4", [], $0) })

@@ -43,7 +43,7 @@ struct GrowingFileTests {
   }
 
   @Test(arguments: [0.3, 0.31, 0.5, 0.55])
-  func `only what has come since is gone through`(_ share: Double) throws {
+  func `only new data is scanned`(_ share: Double) throws {
     let whole = try file(messageCount: 2000)
     let before = try MCAPReader(CountedSource(cut(whole, to: share)))
     #expect(!before.isIndexed && before.scan != nil)
@@ -64,7 +64,7 @@ struct GrowingFileTests {
     #expect(try times(after).count == 2000)
   }
 
-  @Test func `of a file that has become shorter it is begun anew`() throws {
+  @Test func `a file that has become shorter is scanned anew`() throws {
     let whole = try file(messageCount: 2000)
     let before = try MCAPReader(CountedSource(cut(whole, to: 0.5)))
     let after = try MCAPReader(CountedSource(cut(whole, to: 0.2)), after: before.scan)

@@ -87,7 +87,7 @@ struct MCAPRepairTests {
     return writer.sink.bytes
   }
 
-  @Test func `of a recycled segment nothing of the older recording is left`() throws {
+  @Test func `nothing of the older recording is left of a recycled segment`() throws {
     let old = try segment(from: 100, messageCount: 40)
     for isShorter in [false, true] {
       let new = try segment(from: 1_000_007, messageCount: isShorter ? 30 : 40)
@@ -155,7 +155,7 @@ struct MCAPRepairTests {
     #expect(repair.applied(to: bytes) == recording.bytes)
   }
 
-  @Test func `what is no MCAP file, or has a damaged header, is left alone`() throws {
+  @Test func `a file that is no MCAP file, or has a damaged header, is left alone`() throws {
     #expect(throws: MCAPError.notMCAP) { try MCAPRepair(of: MCAPBytes(Array("text".utf8)), isRecycled: false) }
     #expect(throws: MCAPError.notMCAP) {
       try MCAPRepair(of: MCAPBytes(Array("a longer text, with lines".utf8)), isRecycled: true)

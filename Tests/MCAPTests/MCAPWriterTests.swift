@@ -4,7 +4,7 @@ import Testing
 
 struct MCAPWriterTests {
   @Test(arguments: [1, 40, 300, 1 << 20])
-  func `what is written is read back, whatever the size of the chunks`(chunkByteCount: Int) throws {
+  func `written data is read back, whatever the size of the chunks`(chunkByteCount: Int) throws {
     let recording = try MadeRecording(messageCount: 100, chunkByteCount: chunkByteCount)
     let reader = try MCAPReader(MCAPBytes(recording.bytes))
     #expect(reader.isIndexed)
@@ -56,7 +56,7 @@ struct MCAPWriterTests {
     }
   }
 
-  @Test func `what was flushed has reached the sink, and only that`() throws {
+  @Test func `flushed data has reached the sink, and only that`() throws {
     var writer = try MCAPWriter(MCAPBytes())
     let channel = try writer.addChannel(topic: "/a", messageEncoding: "x")
     try writer.append([1], channelID: channel, logTimeNanoseconds: 1)
@@ -127,7 +127,7 @@ struct MCAPWriterTests {
     try reader.check()
   }
 
-  @Test func `what does not exist is refused`() throws {
+  @Test func `a missing schema or channel is refused`() throws {
     var writer = try MCAPWriter(MCAPBytes())
     #expect(throws: MCAPError.unknown("channel", id: 0)) { try writer.append([], channelID: 0, logTimeNanoseconds: 1) }
     #expect(throws: MCAPError.unknown("channel", id: 1)) { try writer.append([], channelID: 1, logTimeNanoseconds: 1) }

@@ -81,7 +81,7 @@ struct PythonTests {
     #expect(program.lines == lines)
   }
 
-  @Test func `the reference reads what is written here`() throws {
+  @Test func `the reference reads the writer's files`() throws {
     var empty = try MCAPWriter(MCAPBytes())
     try empty.finish()
     try compare([
@@ -90,7 +90,7 @@ struct PythonTests {
     ])
   }
 
-  @Test func `the reference reads what is sealed here`() throws {
+  @Test func `the reference reads sealed files`() throws {
     try compare([
       MadeRecording(blocks: MCAPBlocks(byteCount: 64)).bytes,
       MadeRecording(messageCount: 5000, chunkByteCount: 10_000, blocks: MCAPBlocks()).bytes,
@@ -98,7 +98,7 @@ struct PythonTests {
   }
 
   @Test
-  func `the reference reads what is compressed here`() throws {
+  func `the reference reads compressed files`() throws {
     try compare([
       MadeRecording(compression: .zstd()).bytes,
       MadeRecording(messageCount: 5000, chunkByteCount: 10_000, compression: .zstd()).bytes,
@@ -109,7 +109,7 @@ struct PythonTests {
   }
 
   @Test(arguments: MCAPCompression.allHere)
-  func `the reference reads what is repaired here`(_ compression: MCAPCompression) throws {
+  func `the reference reads repaired files`(_ compression: MCAPCompression) throws {
     let recording = try MadeRecording(messageCount: 60, compression: compression)
     var files: [[UInt8]] = []
     for cut in stride(from: 0, to: recording.bytes.count, by: 29) {
@@ -130,7 +130,7 @@ struct PythonTests {
   }
 
   @Test(arguments: ["NONE", "ZSTD", "LZ4"])
-  func `what the reference writes is read here`(_ compression: String) throws {
+  func `the reader reads the reference's files`(_ compression: String) throws {
     let folder = TemporaryFolder("mcap")
     let path = folder.path + "/python.mcap"
     let script = """

@@ -214,7 +214,7 @@ struct RecordBytesTests {
     try reader.check()
   }
 
-  @Test func `what was found by reading all of it is the summary that the file has`() throws {
+  @Test func `a full scan finds the same summary that the file has`() throws {
     let scan = try DataSectionScan(MCAPBytes(RecordBytesTests.bytes), trust: .wholeRecords, limit: 1 << 20)
     var summary = scan.summary
     summary.statistics = summary.counted

@@ -61,7 +61,7 @@ struct SealTests {
     }
   }
 
-  @Test func `of a piece of which the disk has only some blocks nothing counts`() throws {
+  @Test func `an incomplete piece does not count at all`() throws {
     let old = try recording(from: 100, messageCount: 70, identity: 7)
     let new = try recording(from: 1_000_000, messageCount: 49, identity: 9, isFinished: false)
     var random = SeededRandom()
@@ -145,7 +145,7 @@ struct SealTests {
     }
   }
 
-  @Test func `what was looked at before a bit error was is gone on with behind it`() throws {
+  @Test func `a scan that ended before a bit error continues behind it`() throws {
     let file = try recording(from: 1, messageCount: 140, identity: 9, isFinished: false)
     let before = try MCAPReader(MCAPBytes(Array(file.bytes[..<file.pieces[5].end])))
     var bytes = file.bytes
@@ -174,7 +174,7 @@ struct SealTests {
     }
   }
 
-  @Test func `what fills blocks goes, and what would begin another is kept, if it is young enough`() throws {
+  @Test func `full blocks are written, and data that would begin another is kept, if it is young enough`() throws {
     var writer = try MCAPWriter(MCAPBytes(), blocks: MCAPBlocks(byteCount: 4096))
     let channel = try writer.addChannel(topic: "/a", messageEncoding: "x")
     var sent: [UInt64] = []

@@ -32,7 +32,7 @@ struct UptimeTests {
     #expect(later + .milliseconds(-500) == now)
   }
 
-  @Test func `what lies beyond the clock's range is its end`() {
+  @Test func `an instant beyond the clock's range becomes its end`() {
     let first = MonotonicInstant(nanoseconds: .min)
     let last = MonotonicInstant(nanoseconds: .max)
     let now = MonotonicClock().now

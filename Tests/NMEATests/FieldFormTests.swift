@@ -18,7 +18,7 @@ struct FieldFormTests {
     #expect(fix.trackDegrees == 84.4 && fix.magneticVariationDegrees == 3.2)
   }
 
-  @Test func `nor in a time, a coordinate, a letter or a name`() throws {
+  @Test func `blanks are ignored in a time, a coordinate, a letter and a name too`() throws {
     let fix = try #require(
       StatusLetterTests.fix(["GPRMC, 120000, A, 4807.0380, N, 1131.0000, E, 3.5,84.4, 010626,,, A"]))
     #expect(fix.mode == .twoDimensional && fix.time != nil)
@@ -83,7 +83,7 @@ struct FieldFormTests {
     #expect(rmc.time == nil && rmc.isValid && rmc.position != nil)
   }
 
-  @Test func `nor has an angle`() throws {
+  @Test func `an angle has no exponent either`() throws {
     guard case .gll(let gll) = parse("GPGLL,4807.0e1,N,01131.0000,E,120000.00,A,A") else { throw Unexpected() }
     #expect(gll.position == nil && gll.time != nil)
   }
@@ -93,7 +93,7 @@ struct FieldFormTests {
       ("45,120,40", 45, 120, 40), ("-07,360,99", -7, 360, 99), ("91,120,40", 0, 0, 40), ("127,999,255", 0, 0, 0),
       ("45,361,40", 0, 0, 40), ("45,-1,40", 0, 0, 40), (",,", 0, 0, 0), ("45,120,-3", 45, 120, 0),
     ] as [(String, Int8, UInt16, UInt8)])
-  func `where no satellite can be is not known, and not at the edge`(
+  func `an impossible direction of a satellite is unknown, and not put at the edge`(
     _ fields: String, _ elevation: Int8, _ azimuth: UInt16, _ strength: UInt8
   ) throws {
     guard case .gsv(let gsv) = parse("GPGSV,1,1,01,07,\(fields)") else { throw Unexpected() }

@@ -119,7 +119,7 @@ struct InterferenceTests {
     #expect(found.last?.positionSigmas == nil && found.last?.pulseErrorSeconds == nil)
   }
 
-  @Test func `what a receiver makes of its own inertial sensors stands in the epochs, for half a minute`() {
+  @Test func `the receiver's report on its own inertial sensors is in the epochs, for half a minute`() {
     func fusion(_ mode: UInt8) -> [UInt8] {
       // The message is from a NEO-M8L that uses six sensors.
       var payload: [UInt8] = [0, 0x90, 0x24, 0xA2, 2, 0x40, 2, 0, 0, 0, 0, 0, mode, 0, 0, 6]

@@ -71,7 +71,7 @@ struct StatedRangeTests {
     #expect(read.refused.quantities == (isSpeed ? [] : .speeds))
   }
 
-  @Test func `nor is one made of two positions that cannot be behind each other`() throws {
+  @Test func `two positions that cannot follow each other give no impossible speed either`() throws {
     func gga(_ time: String, _ place: String) -> String { "GPGGA,\(time),\(place),1,08,0.9,545.4,M,46.9,M,," }
     let date = "GPZDA,120000.00,01,06,2026,00,00"
     let jump = try read(

@@ -113,7 +113,7 @@ struct StatusLetterTests {
     expect([gga, "GPGSA,A,3,01,02,03,04,,,,,,,,,1.6,0.9,1.3"], mode, status)
   }
 
-  @Test func `what needs no satellites is a fix without any, unless another sentence says otherwise`() {
+  @Test func `a fix without a need for satellites is one, unless another sentence says otherwise`() {
     let gga = "GPGGA,120000.00,\(StatusLetterTests.place),6,00,99.9,545.4,M,46.9,M,,"
     let rmc = ",\(StatusLetterTests.place),0.50,84.40,010626,,,E"
     expect([gga], .twoDimensional, .deadReckoning)

@@ -67,8 +67,7 @@ struct WorldMagneticModelTests {
   }
 
   /// The places are Berlin, London, Reykjavik, Tromsø, Luleå and Alert at the end of 2026, and some where the short way
-  /// between neighbours on a
-  /// grid crosses 180 degrees.
+  /// between neighbours on a grid crosses 180 degrees.
   @Test(
     arguments: [
       (52.52, 13.40, 5.2), (51.51, -0.13, 1.2), (64.15, -21.94, -11.0), (69.65, 18.96, 11.3), (65.58, 22.15, 11.4),

@@ -52,7 +52,7 @@ struct AddedFencesTests {
     (#"{"name": "anchor", "radius": 40}"#, "did you mean 'radiusMetres'?"),
     (#"{"name": "anchor"}"#, "a fence is"), ("40", "a fence is"),
   ])
-  func `what is no fence is refused with the reason`(_ json: String, _ reason: String) {
+  func `an invalid fence is refused with the reason`(_ json: String, _ reason: String) {
     let refusal = #expect(throws: FenceRefusal.self) {
       let order = try FenceOrder.read(Array(json.utf8))
       _ = try order.isHere()
@@ -95,7 +95,7 @@ struct AddedFencesTests {
     await second.hub.value.isOff()
   }
 
-  @Test func `one about where the board is takes a position, and wakes the receiver for that`() async throws {
+  @Test func `a fence around the board's position takes a fix, and wakes the receiver for that`() async throws {
     let board = try Board(json5: Array(HubProcess.simulatedBoard("").utf8), file: "test")
     let hub = Hub(board: board, hardware: SimulatedHardware(world: World(start: MonotonicClock().now)))
     let host = HubHost(hub, version: "test")

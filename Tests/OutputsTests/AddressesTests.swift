@@ -33,7 +33,7 @@ struct AddressesTests {
     ("http: { address: 5 }", "'http.address' must be a string or a list of strings"),
     ("gpsd: { clients: 0 }", "'gpsd.clients' must be a whole number from 1 to 10000"),
   ])
-  func `what is wrong about them is named`(_ text: String, _ message: String) {
+  func `a wrong address is named`(_ text: String, _ message: String) {
     do throws(BoardError) {
       _ = try board(text)
       Issue.record("taken for right")

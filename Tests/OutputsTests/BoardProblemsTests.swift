@@ -11,8 +11,7 @@ struct BoardProblemsTests {
   }
 
   /// The problems have one line per conflicting device. With one line per pair, and an access to the disk for each, a
-  /// long board file took
-  /// minutes.
+  /// long board file took minutes.
   @Test func `each device that is in the way is named once`() throws {
     let devices = (0..<200).map { index in
       """
@@ -48,7 +47,7 @@ struct BoardProblemsTests {
     #expect(try MQTTOptions(own, identifier: "x", subscriptions: []).passwordFile == file)
   }
 
-  @Test func `what many hubs say takes no more than there is room for`() {
+  @Test func `reports of many hubs take no more than the available room`() {
     var fleet = FleetListing(topic: "t", mostBytes: 1000)
     func say(_ hub: String, _ count: Int) -> String? {
       fleet.take("t/\(hub)/health", Array("{\"board\":\"\(String(repeating: "x", count: count - 12))\"}".utf8))

@@ -35,7 +35,7 @@ struct BrokerInboxTests {
     #expect(all(&inbox) == (["connected", "1", "2", "3", "4", "5", "6", "7", "ended"], 0))
   }
 
-  @Test func `of a flood the oldest messages are lost, and counted, and nothing else`() {
+  @Test func `in a flood the oldest messages are lost, and counted, and nothing else`() {
     var inbox = BrokerInbox(byteLimit: 10_000)
     inbox.add(.connected)
     for number in 1...100 { inbox.add(message(number)) }

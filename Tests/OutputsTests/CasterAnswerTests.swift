@@ -108,7 +108,7 @@ struct CasterAnswerTests {
       (String(repeating: "a", count: 5000), .noCaster("")),
       ("HTTP/1.1 200 OK\r\n" + String(repeating: "a: b\r\n", count: 5000), .noCaster("")),
     ])
-  func `what is no leave is named`(_ answer: String, _ error: CasterError) {
+  func `an answer without corrections is named`(_ answer: String, _ error: CasterError) {
     let bytes = Array(answer.utf8)
     #expect(read([bytes]).error == error)
     #expect(read(bytes.map { [$0] }).error == error)

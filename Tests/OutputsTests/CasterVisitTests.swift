@@ -142,7 +142,7 @@ struct CasterVisitTests {
     #expect(first.visits.values.map(\.path) == ["/BERLIN1"])
   }
 
-  @Test func `who says nothing, before his answer or behind it, is left; who sends something else too`() {
+  @Test func `a silent caster is left, before its answer or behind it, and so is one that sends something else`() {
     let silent = ScriptedCaster()
     #expect(visit(settings(silent), answer: .milliseconds(300)) == .silent)
     let mute = ScriptedCaster { $0.send("ICY 200 OK\r\n") }
@@ -179,7 +179,7 @@ struct CasterVisitTests {
     ("SOURCETABLE 200 OK\r\n\r\nSTR;A;", "x"), ("SOURCETABLE 200 OK\r\n\r\n", "STR;A;x\r\n"),
     ("\(chunked)Content-Type: gnss/sourcetable\r\n\r\n", "1;\(String(repeating: "x", count: 200))\r\na\r\n"),
     ("\(chunked)Content-Type: gnss/sourcetable\r\n\r\n", "0"),
-  ]) func `of a table without end no more is read than of the longest that there are`(
+  ]) func `a table without end is read up to the longest size that there is`(
     _ begun: String, _ endless: String
   ) {
     let caster = EndlessCaster(begun, endless)
@@ -224,7 +224,7 @@ struct CasterVisitTests {
     func waitUntilLeft() { hold { progress.hasBeenLeft.isSet } }
   }
 
-  @Test func `of a caster that sends without end no more is read in a second than makes sense`() throws {
+  @Test func `a caster that sends without end is read at a bounded rate`() throws {
     let count = 150
     let flood = Array((0..<count).map { _ in MadeMessage.correction(1077, byteCount: 700) }.joined())
     let caster = ScriptedCaster { visit in
@@ -253,7 +253,7 @@ struct CasterVisitTests {
     #expect(try #require(lastAt) - began >= .seconds(2))
   }
 
-  @Test func `nobody there is said, and nobody by that name`() {
+  @Test func `an unreachable caster and an unknown name are reported`() {
     let port = SocketClient.freePort()
     #expect(
       visit(CasterSettings(host: "127.0.0.1", port: port, mountPoint: "X"))
@@ -283,7 +283,7 @@ struct CasterVisitTests {
     }
   }
 
-  @Test func `where the receiver is is told where that was asked for, once it is known, and again and again`() throws {
+  @Test func `the position is sent where that was asked for, once it is known, and again and again`() throws {
     let caster = ScriptedCaster { visit in
       visit.send("ICY 200 OK\r\n")
       // A caster with corrections for a given place sends nothing before it knows the place.

@@ -40,7 +40,7 @@ struct ConditionLogTests {
     return notebook.entries.values.map { "\($0.priority.rawValue) \($0.message)" }
   }
 
-  @Test func `what a person should look after is said at once, and then once a minute`() {
+  @Test func `a condition that needs a person is reported at once, and then once a minute`() {
     let lines = lines(of: [entry(.acquiring, .warning, "nothing received")], seconds: 180)
     #expect(
       lines == [
@@ -59,12 +59,12 @@ struct ConditionLogTests {
     }
   }
 
-  @Test func `what no client wants is not repeated, and neither is a warning`() {
+  @Test func `an obstacle that concerns no client is not repeated, and neither is a warning`() {
     let entries = [entry(.failed, .problem, "x", isWanted: false), entry(.warning, .warning, "y")]
     #expect(lines(of: entries, seconds: 300).isEmpty)
   }
 
-  @Test func `what comes and goes is said once a minute at most`() {
+  @Test func `a condition that comes and goes is reported once a minute at most`() {
     let sink = JournalSink(to: notebook)
     let log = ConditionLog(sink: sink, clock: clock)
     for _ in 0..<60 {
@@ -77,7 +77,7 @@ struct ConditionLogTests {
     #expect(notebook.entries.values.count == 2, "\(notebook.entries.values.map(\.message))")
   }
 
-  @Test func `what happens to a fence is as loud as it matters`() {
+  @Test func `events of a fence are logged at the level that they deserve`() {
     let priorities = [FenceStatus.Event.lost, .leave, .enter, .found].map { FenceOutput.priority(of: $0).rawValue }
     #expect(priorities == [3, 4, 5, 5])
   }

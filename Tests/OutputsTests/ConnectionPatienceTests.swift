@@ -14,7 +14,7 @@ struct ConnectionPatienceTests {
     .init(takenCount: taken, waitingCount: waiting, isStream: isStream)
   }
 
-  @Test func `one that asks for nothing, or does not finish what it asks, is silent after a while`() {
+  @Test func `a client that asks for nothing, or does not finish its request, is silent after a while`() {
     var patience = ConnectionPatience(Self.limits, at: second(0))
     #expect(patience.verdict(on: outgoing(0, 0), at: second(0)) == .goesOn(until: second(30)))
     #expect(patience.verdict(on: outgoing(0, 0), at: second(29)) == .goesOn(until: second(30)))
@@ -45,7 +45,7 @@ struct ConnectionPatienceTests {
     #expect(patience.verdict(on: outgoing(1_000_000, 0), at: second(end + 30)) == .isSilent)
   }
 
-  @Test func `one that takes nothing of its answer is stalled, whatever else it asks for`() {
+  @Test func `a client that takes nothing of its answer is stalled, whatever else it asks for`() {
     var patience = ConnectionPatience(Self.limits, at: second(0))
     patience.heard(isHead: true, isEnd: true, at: second(0))
     #expect(patience.verdict(on: outgoing(1000, 500), at: second(100)) == .goesOn(until: second(105)))

@@ -206,7 +206,7 @@ struct CorrectionsTests {
     await rig.end()
   }
 
-  @Test func `who is not let in is told once, and does not come back at once with the next visit`() async throws {
+  @Test func `a hub that is refused is told once, and does not come back at once with the next visit`() async throws {
     let caster = ScriptedCaster { visit in
       visit.send("HTTP/1.1 401 Unauthorized\r\n\r\n")
       visit.close()
@@ -230,7 +230,7 @@ struct CorrectionsTests {
     await rig.end()
   }
 
-  @Test func `where the receiver is is told as it says, to a caster that makes corrections for that place`()
+  @Test func `the position is sent in the stated form, to a caster that makes corrections for that place`()
     async throws
   {
     let caster = ScriptedCaster { $0.send("ICY 200 OK\r\n") }

@@ -43,8 +43,7 @@ struct DecoderTests {
       compare("speed", ours.speed, reference.speed, 0.006, time)
       compare("track", ours.track, reference.track, 0.06, time)
       // The variation of a receiver that does not state it comes from a model. gpsd 3.22 has a table of the model of
-      // 2015, which is off by up to
-      // some degrees by now. Ours is that of 2025.
+      // 2015, which is off by up to some degrees by now. Ours is that of 2025.
       compare("magvar", ours.magvar, reference.magvar, 5, time)
     }
   }
@@ -62,7 +61,7 @@ struct DecoderTests {
     #expect(summary == "sentences=3 bad_checksum=1 unknown=1 epochs=1")
   }
 
-  @Test func `what cannot be true is left out and counted`() {
+  @Test func `impossible values are left out and counted`() {
     let log = "$GPGGA,120000.00,5231.0000,N,01322.0000,E,1,08,0.9,999999999999999999,M,40.0,M,,\r\n"
     let (output, summary) = decode(Array(log.utf8))
     #expect(!String(decoding: output, as: UTF8.self).contains("alt"))

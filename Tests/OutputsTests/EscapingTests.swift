@@ -45,7 +45,7 @@ struct EscapingTests {
   @Test(arguments: [
     "/a\nExecStartPre=+/x", "/a\u{85}", "/a\u{2028}b", "a", "", "/", "//", "/a/../b", "/..", "-/a", "/\u{7f}",
   ])
-  func `what is no path of its own is not written into a unit`(_ path: String) {
+  func `an unfit path is not written into a unit`(_ path: String) {
     #expect(UnitText.path(path, isOptional: true) == nil)
   }
 
@@ -59,7 +59,7 @@ struct EscapingTests {
     #expect(ShellText.word("a'\u{301} $(x)") == "'a'\\''\u{301} $(x)'")
   }
 
-  @Test func `what reaches a terminal neither moves its cursor nor turns its writing`() {
+  @Test func `text for a terminal neither moves its cursor nor turns its writing`() {
     let hostile = "a\u{1b}[2J\u{9b}1m\u{202e}b\u{2066}\u{7f}\r\u{8}\u{e000}"
     let shown = Text.printableLines("\(hostile)\n\tc")
     #expect(shown == "a\\u{1b}[2J\\u{9b}1m\\u{202e}b\\u{2066}\\u{7f}\\r\\u{8}\\u{e000}\n\tc")

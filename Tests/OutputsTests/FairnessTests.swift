@@ -37,7 +37,7 @@ struct FairnessTests {
     #expect(try admission("127.0.0.1", [("127.0.0.1", 0, 256)]) != .welcome)
   }
 
-  @Test func `who never asked for anything makes room, first who belongs to the same machine`() throws {
+  @Test func `a client that never asked for anything makes room, first one of the same machine`() throws {
     #expect(try admission("10.0.0.1", [("10.0.0.2", 20, 0), ("10.0.0.1", 1, 127)]) == .inPlace(of: 20))
     let four = (1...4).map { ("10.0.0.\($0)", $0 == 3 ? 1 : 0, $0 == 3 ? 127 : 128) }
     #expect(try admission("10.0.0.9", four) == .inPlace(of: 256))
@@ -182,7 +182,7 @@ struct FairnessTests {
     #expect(bench.received.values == ["end", "end"])
   }
 
-  @Test func `who never asks for anything has to go after a while, who asks once may stay`() {
+  @Test func `a client that never asks for anything has to go after a while, and one that asks once may stay`() {
     let bench = Bench()
     let (bare, asking) = (bench.client(.gpsd), bench.client(.gpsd))
     #expect(asking.receive(bytes("?POLL;"), now: bench.start + .seconds(299)))

@@ -8,7 +8,7 @@ import Testing
 
 /// Stored knowledge of where the board was in earlier runs.
 struct FenceMemoryTests {
-  @Test func `what has not changed is not written again`() throws {
+  @Test func `an unchanged document is not written again`() throws {
     let folder = TemporaryFolder("fence-memory")
     let path = "\(folder.path)/fences.json"
     let area = try FenceArea(circleAbout: Coordinate(latitudeDegrees: 54, longitudeDegrees: 10), radiusMetres: 40)

@@ -32,7 +32,7 @@ struct FenceReportTests {
         + #""due":25.0,"unknownIn":45.0,"circle":[54.2500000,10.2500000,40.00]}}}"# + "\n")
   }
 
-  @Test func `one that is blind is late, and cannot become unknown`() throws {
+  @Test func `a blind fence is late, and cannot become unknown`() throws {
     var status = FenceStatus(name: "yard", since: Self.at(95))
     status.event = .lost
     let area = try FenceArea(polygon: [Self.place(1, 2), Self.place(1, 2.125), Self.place(1.125, 2)])

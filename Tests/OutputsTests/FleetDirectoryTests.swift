@@ -35,7 +35,7 @@ struct FleetDirectoryTests {
     return !isGone
   }
 
-  @Test func `who was taken back while the broker was away is gone, and who is told of again is not`() {
+  @Test func `a hub that was removed while the broker was away is gone, and one that is announced again is not`() {
     directory.take(.connected)
     for hub in ["boat", "ship"] { hear(hub, "online") }
     directory.take(.disconnected(reason: "gone"))

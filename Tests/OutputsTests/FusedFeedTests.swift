@@ -33,7 +33,7 @@ struct FusedFeedTests {
     #expect(sent([0, 300, 340, 380, 420]) == [0, 300, 380, 420])
   }
 
-  @Test func `behind one that was late there is none of nearly the same time`() {
+  @Test func `behind a late state there is none of nearly the same time`() {
     #expect(sent([0, 40, 95, 100, 140, 180]) == [0, 95, 140, 180])
   }
 

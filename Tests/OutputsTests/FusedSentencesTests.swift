@@ -138,7 +138,7 @@ struct FusedSentencesTests {
       (1, "A", "1"), (2, "D", "2"), (3, "R", "4"), (4, "F", "5"), (5, "E", "6"), (7, "M", "7"), (8, "S", "8"),
       (9, "P", "3"),
     ])
-  func `what the fix rests on stays what the receiver says`(_ status: Int, _ letter: String, _ quality: String) {
+  func `the receiver's statement of what the fix rests on is kept`(_ status: Int, _ letter: String, _ quality: String) {
     var state = fused
     state.mode = .gnss
     state.fix?.value.status = status

@@ -46,7 +46,7 @@ struct GDL90Tests {
     #expect(!frame.dropFirst().dropLast().contains(0x7E))
   }
 
-  @Test func `what is not known is not made up`() {
+  @Test func `unknown values are not made up`() {
     var state = FusedState(at: MonotonicInstant(nanoseconds: 100_000_000_000))
     #expect(GDL90Report.position(of: state) == [.heartbeat(hasPosition: false, second: nil)])
     #expect(GDL90Report.attitude(of: state) == nil)

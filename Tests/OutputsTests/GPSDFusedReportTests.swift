@@ -128,7 +128,7 @@ struct GPSDFusedReportTests {
     #expect(try position(later, nil).magvar != position(sooner, nil).magvar)
   }
 
-  @Test func `what follows from a position or is the receiver's alone is told too`() throws {
+  @Test func `values that follow from a position, or are the receiver's alone, are reported too`() throws {
     var epoch = GNSSObservation(at: now, fix: GNSSFix(), sky: [])
     epoch.fix.differentialAgeSeconds = 4
     epoch.fix.differentialStation = 120

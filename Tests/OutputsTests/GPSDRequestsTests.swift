@@ -42,7 +42,7 @@ struct GPSDRequestsTests {
     #expect(taken == expected)
   }
 
-  @Test func `what never ends is given up, and the next request is heard`() {
+  @Test func `a request that never ends is given up, and the next request is heard`() {
     var requests = GPSDRequests()
     let endless = "?WATCH={" + String(repeating: "x", count: GPSDRequests.maximumLength)
     #expect(take(endless, &requests).map(text) == [""])

@@ -84,7 +84,7 @@ struct HookAlarmsTests {
     #expect(alarms.look(look, at: Self.at(10)).changes.map(\.key.event) == [.jamming])
   }
 
-  @Test func `what is gone from the board is forgotten`() {
+  @Test func `a device removed from the board is forgotten`() {
     var alarms = HookAlarms(raised: [Self.gps, Self.line])
     alarms.keep { $0.subject != "gps" }
     #expect(alarms.raised.isEmpty)

@@ -43,7 +43,7 @@ import Testing
     #expect(!result.output.contains("SENSORHUB") && result.output.contains("HOME=/\n"), "\(result.output)")
   }
 
-  @Test func `one that runs too long is killed with all that it has started`() {
+  @Test func `a program that runs too long is killed with all that it has started`() {
     let path = program("#!/bin/sh\nsleep 1000 & echo $! > \"$1\"; wait\n")
     let file = "\(folder.path)/child"
     #expect(run([path, file], limit: .seconds(3)).end == .late)
@@ -51,7 +51,7 @@ import Testing
     #expect(eventually { child.map { HubProcess.parent(of: $0) == nil } ?? true })
   }
 
-  @Test func `what it leaves running ends with it`() {
+  @Test func `programs that a hook leaves running end with it`() {
     let path = program("#!/bin/sh\nsleep 1000 & echo $! > \"$1\"\n")
     let file = "\(folder.path)/left"
     #expect(run([path, file]).end == .exited(0))

@@ -15,7 +15,7 @@ struct HookQueueTests {
       nanosecondsSince1970: 1_780_000_000_000_000_000)
   }
 
-  @Test func `one after the other, and a failure is tried again ever later`() {
+  @Test func `messages go one after the other, and a failure is tried again ever later`() {
     var queue = HookQueue()
     #expect(queue.next(at: Self.start) == .nothing)
     for number in 1...2 {
@@ -68,7 +68,7 @@ struct HookQueueTests {
     #expect(queue.next(at: Self.start + HookQueue.window) == .deliver(Self.notice(HookQueue.rate)))
   }
 
-  @Test func `what ntfy and Gotify take is in the JSON`() {
+  @Test func `the JSON has the members that ntfy and Gotify take`() {
     var notice = Self.notice(7)
     notice.mark = "SIMULATED"
     notice.place = HookNotice.Position(latitudeDegrees: 54.5, longitudeDegrees: -10.25, sigmaMetres: 1.5)

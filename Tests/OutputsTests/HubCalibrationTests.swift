@@ -109,7 +109,7 @@ final class HubCalibrationTests {
     await stop()
   }
 
-  @Test func `who leaves ends the calibration, and the next one is free`() async {
+  @Test func `a client that leaves ends the calibration, and the next one is free`() async {
     for _ in 0..<2 {
       let client = await begin(#"{"calibrate": "gyro"}"#)
       #expect(await soon { client.text.contains(#""progress":0"#) }, "\(client.text)")
@@ -126,7 +126,7 @@ final class HubCalibrationTests {
     (#"{"calibrate": "accel", "device": "gps"}"#, "'gps' is no IMU"),
     (#"{"calibrate": "mag"}"#, "has no magnetometer"),
   ])
-  func `what cannot be calibrated is refused with what to do, and wakes nothing`(_ request: String, _ reason: String)
+  func `an impossible calibration is refused with what to do, and wakes nothing`(_ request: String, _ reason: String)
     async
   {
     let client = ask(request)

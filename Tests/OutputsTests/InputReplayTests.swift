@@ -54,8 +54,7 @@ struct InputReplayTests {
   }
 
   /// The variable `SENSORHUB_REPLAYS=20` sets the number of replays. `Benchmarks/recorder SENSORHUB replays` does the
-  /// same with the program, in
-  /// real time.
+  /// same with the program, in real time.
   @Test func `ten minutes with clients that come and go and two reloads are replayed to the byte`() async throws {
     let boards = [
       try InputReplayTests.board(InputReplayTests.ahead, rateHz: 50),

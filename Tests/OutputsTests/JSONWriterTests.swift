@@ -58,7 +58,7 @@ struct JSONWriterTests {
     #expect(read == values.map { ["a": $0] })
   }
 
-  @Test func `what is not known or not finite is left out, and strings are escaped`() {
+  @Test func `unknown and infinite values are left out, and strings are escaped`() {
     var json = JSONWriter()
     json.beginObject()
     json.member("a", nil as Double?, decimals: 1)

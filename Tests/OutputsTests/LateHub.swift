@@ -91,8 +91,7 @@ final class LateHub: Sendable {
   var supplyHolders: [String] { hub.devices.first { $0.id == "meter" }?.holders ?? [] }
 
   /// While a client subscribes to the states, makes a state that is delayed before it reaches the client, and another
-  /// one that
-  /// is not, in the eighth second.
+  /// one that is not, in the eighth second.
   func overtake(duringWhat subscribe: () -> Void) {
     let present = hub.fused.activity.value.subscriberCount
     let watch = hub.fused.activity.subscribe(

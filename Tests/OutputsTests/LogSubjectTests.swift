@@ -5,7 +5,7 @@ import Testing
 @testable import Outputs
 
 struct LogSubjectTests {
-  @Test func `each who listens to the log hears each line, until he has heard enough`() {
+  @Test func `each reader of the log gets each line, until it stops reading`() {
     let subject = LogSubject()
     let first = Recorder<String>()
     let second = Recorder<String>()

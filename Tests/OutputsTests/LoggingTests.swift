@@ -49,7 +49,7 @@ import Testing
 
   private func message(_ number: Int) -> String { "line \(number) \(String(repeating: ".", count: 80))" }
 
-  @Test func `nobody waits for a reader who has stopped, and what is lost is said when he goes on`() {
+  @Test func `no writer waits for a stopped reader, and lost lines are reported when it goes on`() {
     let pipe = Pipe()
     let sink = JournalSink(to: LogLines(descriptor: pipe.writing))
     // Many times the capacity of the pipe and the queue: a write that waited would never return.
@@ -138,7 +138,7 @@ import Testing
       tracking == ["gps: tracking after 0.96 s", "gps: tracking again after 31.0 s", "gps: tracking after 2.00 s"])
   }
 
-  @Test func `one that is wanted again before it is off says for whom it goes on`() {
+  @Test func `a device that is wanted again before it is off names the client for which it goes on`() {
     let (notebook, clock) = (Notebook(), ManualClock())
     let sink = JournalSink(to: notebook)
     let log = DeviceLog(sink: sink, clock: clock)

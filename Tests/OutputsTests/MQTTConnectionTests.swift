@@ -12,16 +12,16 @@ struct MQTTConnectionTests {
     connection = MQTTConnection(MQTTOptions(broker: broker, identifier: "boat"))
   }
 
-  @Test func `whoever looks at others is in a hurry`() { #expect(connection.isAwaited) }
+  @Test func `a client that looks at others is in a hurry`() { #expect(connection.isAwaited) }
 
-  @Test func `a hub is where somebody looks at it`() {
+  @Test func `a hub that somebody watches is in a hurry`() {
     connection.isWatched = false
     #expect(!connection.isAwaited)
     connection.isWatched = true
     #expect(connection.isAwaited)
   }
 
-  @Test func `a hub is while it has something to say`() {
+  @Test func `a hub with something to send is in a hurry`() {
     connection.isWatched = false
     connection.retain("sensorhub/boat/fences", [1])
     #expect(connection.isAwaited)

@@ -40,7 +40,7 @@ struct OutboxTests {
     #expect(outbox.lostCount == 20)
   }
 
-  @Test func `of what is retained the latest counts, and a broker that has lost it gets it again`() {
+  @Test func `the latest retained message counts, and a broker that has lost it gets it again`() {
     var outbox = Outbox()
     for text in ["a", "b", "c"] { outbox.add(retained("last", text)) }
     outbox.add(retained("status", "online"))
@@ -53,7 +53,7 @@ struct OutboxTests {
     #expect(all(&outbox) == ["status online"])
   }
 
-  @Test func `what was on its way when the connection was lost comes again, before the others`() {
+  @Test func `messages in transit when the connection was lost come again, before the others`() {
     var outbox = Outbox()
     for number in 1...4 { outbox.add(value(number)) }
     outbox.add(retained("interest", ""))
@@ -71,7 +71,7 @@ struct OutboxTests {
     #expect(all(&outbox) == ["interest c"])
   }
 
-  @Test func `what comes back is lost first where there is no room for all`() {
+  @Test func `returned messages are lost first where there is no room for all`() {
     let size = value(100).byteCount
     var outbox = Outbox(byteLimit: 10 * size)
     for number in 100..<110 { outbox.add(value(number)) }

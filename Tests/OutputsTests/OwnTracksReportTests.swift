@@ -62,7 +62,7 @@ struct OwnTracksReportTests {
     #expect(OwnTracksReport.seconds(of: undated, systemNanoseconds: 1_000_000_000_000) == nil)
   }
 
-  @Test func `what is not known is left out`() throws {
+  @Test func `unknown values are left out`() throws {
     var state = state()
     state.motion = nil
     state.position?.value.altitudeMSLMetres = nil

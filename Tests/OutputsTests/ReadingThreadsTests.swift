@@ -36,7 +36,7 @@ import Testing
     #expect(results == Set(0..<10))
   }
 
-  @Test func `who asks for more than can be read is sent away, and may come again`() async throws {
+  @Test func `a client that asks for more than can be read is sent away, and may come again`() async throws {
     let jobs = Jobs()
     let refusals = Recorder<Int>()
     await withTaskGroup(of: Void.self) { group in
@@ -92,7 +92,7 @@ import Testing
     #expect(fetched.values == [0, 1, 2, 3])
   }
 
-  @Test func `what cannot be read is an error, once the pages before it have come`() async throws {
+  @Test func `an unreadable page is an error, once the pages before it have come`() async throws {
     let pages = PagedReading(on: threads, from: 0) { (page: Int) throws(Fault) in
       if page == 1 { throw .broken }
       return (page, page + 1)

@@ -32,7 +32,7 @@ struct ReceiverFeedTests {
 
   private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-  @Test func `of messages sentences are made, which say what the messages said`() throws {
+  @Test func `sentences are made of messages, with the same values`() throws {
     let epoch = try epoch(of: solution)
     var feed = ReceiverFeed()
     #expect(feed.bytes(of: received(solution, isBinary: true)).isEmpty)
@@ -83,7 +83,7 @@ struct ReceiverFeedTests {
     #expect(made == [false, true, true])
   }
 
-  @Test func `nor of a receiver that has sentences alone`() throws {
+  @Test func `no sentences are made for a receiver that has only sentences`() throws {
     var feed = ReceiverFeed()
     #expect(feed.bytes(of: .epoch(try epoch(of: solution))).isEmpty)
   }

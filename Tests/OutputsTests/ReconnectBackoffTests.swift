@@ -33,7 +33,7 @@ struct ReconnectBackoffTests {
     #expect(Dictionary(grouping: waits, by: { $0 }).values.allSatisfy { $0.count < 100 })
   }
 
-  @Test func `a thousand that nobody waits for spread over ten seconds`() {
+  @Test func `a thousand clients without a viewer spread over ten seconds`() {
     var random = SeededRandom(seed: 9)
     let waits = (0..<1000).map { _ in
       var backoff = ReconnectBackoff(using: SeededRandom(seed: random.next()))

@@ -12,7 +12,7 @@ struct RecordRequestTests {
     #expect(request?.demand == .everything && request?.syncInterval == .seconds(1) && request?.name == nil)
   }
 
-  @Test func `what is said is what is done`() {
+  @Test func `a request is followed exactly`() {
     let request = read(#"{"name": "logger", "wakes": true, "syncSeconds": 0.5, "parts": ["attitude", "rates"]}"#)
     #expect(request?.name == "logger" && request?.syncInterval == .milliseconds(500))
     #expect(request?.demand == .parts([.attitude, .rates]))
@@ -26,5 +26,5 @@ struct RecordRequestTests {
       "", "record", "[]", #"{"wakes": 1}"#, #"{"syncSeconds": 0}"#, #"{"syncSeconds": 1e9}"#, #"{"parts": []}"#,
       #"{"parts": ["attitude", "nonsense"]}"#,
     ])
-  func `what makes no sense is no request`(_ line: String) { #expect(read(line) == nil) }
+  func `an invalid request is refused`(_ line: String) { #expect(read(line) == nil) }
 }

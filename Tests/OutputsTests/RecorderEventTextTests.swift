@@ -9,7 +9,7 @@ import Testing
 struct RecorderEventTextTests {
   private func line(_ error: MCAPError) -> String { RecorderEvent.failed(error).line("/disk/recordings").text }
 
-  @Test func `who has to make a folder is told so, and not who has removed one`() {
+  @Test func `a client that has to make a folder is told so, and not one that has removed it`() {
     let advice = "those above it have to be there"
     #expect(line(.system("making the folder /disk/recordings", errno: ENOENT)).contains(advice))
     #expect(!line(.system("the segment sensorhub-1.mcap was removed", errno: ENOENT)).contains(advice))

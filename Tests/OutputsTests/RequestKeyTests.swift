@@ -50,7 +50,7 @@ struct RequestKeyTests {
     ViewRequest.Form.states(rateHz: 2, parts: [.attitude]), .fixes(Schedule(every: .seconds(60), accuracyMetres: 10)),
     .current(CurrentValue(maxAge: .seconds(30), within: .seconds(5))), .bounded(metres: 25, within: .seconds(60)),
   ])
-  func `what a program of ours asks for is what the hub reads`(_ form: ViewRequest.Form) throws {
+  func `the keys of the program's own requests are those that the hub reads`(_ form: ViewRequest.Form) throws {
     var request = ViewRequest()
     switch form {
     case .states(let rateHz, let parts): (request.rateHz, request.parts) = (rateHz, parts)

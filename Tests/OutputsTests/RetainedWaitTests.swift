@@ -35,7 +35,7 @@ struct RetainedWaitTests {
     return (messages, (now.nanoseconds - start.nanoseconds) / 1_000_000)
   }
 
-  @Test func `what is retained comes with the answer, and half a second after it that is all`() throws {
+  @Test func `retained messages come with the answer, and half a second after it all are there`() throws {
     let (messages, end) = try wait([(40, .answer), (41, .message), (42, .message), (430, .message)])
     #expect(messages == 3)
     #expect(end == 930)

@@ -86,7 +86,7 @@ struct SignalKTests {
     #expect(!text.contains("heading"), "\(text)")
   }
 
-  @Test func `what is subscribed decides what is awake, and how often it is looked at`() {
+  @Test func `subscriptions decide which devices are awake, and how often they are read`() {
     var subscriptions = SignalKSubscriptions()
     // The macro cannot call a mutating method.
     func add(

@@ -40,7 +40,7 @@ struct SlotTests {
     #expect(!SlotUser.account(1_987_654_321).isTrusted)
   }
 
-  @Test func `who may change what lasts is root, the hub's user and the service's group`() {
+  @Test func `root, the hub's user and the service's group may change lasting settings`() {
     func may(_ user: UInt32, _ groups: [UInt32], group: UInt32? = 990) -> Bool {
       LocalRights.mayChange(user: user, groups: groups, own: 991, group: group)
     }

@@ -18,7 +18,7 @@ struct StrictJSONTests {
     #"{"a":1.}"#, #"{"a":.5}"#, #"{"a":1e}"#, #"{"a":tru}"#, #"{"a":NaN}"#, #"{"a":1,"a":2}"#, #"{"\u0061":1}"#,
     #"{"x":\#(String(repeating: "[", count: 500))\#(String(repeating: "]", count: 500))}"#,
   ])
-  func `what readers would differ about is none`(_ text: String) { #expect(!StrictJSON.isObject(Array(text.utf8))) }
+  func `ambiguous JSON is refused`(_ text: String) { #expect(!StrictJSON.isObject(Array(text.utf8))) }
 
   @Test func `another encoding than UTF-8 is none`() {
     let text = #"{"devices":[],"x":"∢"}"#
@@ -26,7 +26,7 @@ struct StrictJSONTests {
     #expect(!StrictJSON.isObject(Array(#"{"x":""#.utf8) + [0xFF] + Array("\"}".utf8)))
   }
 
-  @Test func `a hub of which others could not read a word is not listed`() {
+  @Test func `a hub with an illegible name is not listed`() {
     var fleet = FleetListing(topic: "sensorhub")
     for text in [#"{"devices":[],"x":"\q"}"#, #"{"devices":[],"devices":5}"#, #"{"devices":[],}"#] {
       #expect(fleet.take("sensorhub/boat/devices", Array(text.utf8)) == nil, "\(text)")

@@ -57,7 +57,7 @@ struct StubbornDevicesTests {
     return lease
   }
 
-  @Test func `what does not change goes on through a hundred reloads with a device that never stops`() async throws {
+  @Test func `an unchanged device goes on through a hundred reloads with a device that never stops`() async throws {
     let host = try host()
     let (attitudes, epochs, views) = (Recorder<FusedState>(), Recorder<GNSSObservation>(), Recorder<FusedState>())
     let lifetime = Lifetime()

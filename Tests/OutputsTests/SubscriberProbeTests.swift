@@ -86,7 +86,7 @@ struct SubscriberProbeTests {
     await end()
   }
 
-  @Test func `who says what is wanted has that alone`() async {
+  @Test func `a subscriber with a request gets that alone`() async {
     probe.answered(canary, hasSubscribers: false)
     probe.answered(topics.states, hasSubscribers: true)
     let phone = ViewerRequest.Key(viewer: "phone", stream: .state)

@@ -54,7 +54,7 @@ struct TrustTests {
     #expect(choice.taken == 1)
   }
 
-  @Test func `what the state says of it is read as it was written`() throws {
+  @Test func `the state's report of it is read as it was written`() throws {
     var state = FusedState(at: MonotonicInstant(nanoseconds: 100_000_000_000))
     var quality = observation(.critical, .multiple).quality
     quality.timeSigmaSeconds = 25e-9

@@ -60,7 +60,7 @@ struct ViewerLeasesTests {
     await end()
   }
 
-  @Test func `of two that tell at once who looks the later one has the last word`() async {
+  @Test func `if two report at once, the later one counts`() async {
     let told = Recorder<[String]>()
     let isTelling = Recorder<Bool>()
     let mayGoOn = Guarded(false)
@@ -102,7 +102,7 @@ struct ViewerLeasesTests {
     await end()
   }
 
-  @Test func `what a broker has taken back just before it says that it goes is wanted as before`() async {
+  @Test func `a request that the broker removed just before it goes is wanted as before`() async {
     say("{}")
     say("")
     #expect(!isHeld)
@@ -137,7 +137,7 @@ struct ViewerLeasesTests {
     await end()
   }
 
-  @Test func `whoever says again and again that the broker goes keeps nobody awake`() async {
+  @Test func `repeated reports that the broker goes keep no device awake`() async {
     say("{}")
     leases.brokerLeaves()
     say("")
@@ -153,7 +153,7 @@ struct ViewerLeasesTests {
     await end()
   }
 
-  @Test func `what was for some time and is taken back by a broker that goes does not last for that time`() async {
+  @Test func `a timed request that a leaving broker removes does not last for that time`() async {
     say(#"{"for": 3600}"#)
     leases.brokerLeaves()
     say("")
@@ -181,7 +181,7 @@ struct ViewerLeasesTests {
     await end()
   }
 
-  @Test func `what has ended while the broker was away does not begin again`() async {
+  @Test func `a request that ended while the broker was away does not begin again`() async {
     say(#"{"for": 60}"#)
     leases.disconnected()
     clock.advance(by: .seconds(61))
@@ -198,7 +198,7 @@ struct ViewerLeasesTests {
     await end()
   }
 
-  @Test func `what was said anew while the broker was away counts from then`() async {
+  @Test func `a request renewed while the broker was away counts from then`() async {
     say(#"{"for": 60}"#, expirySeconds: 60)
     clock.advance(by: .seconds(50))
     reconnect()

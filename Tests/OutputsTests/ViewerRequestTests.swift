@@ -36,7 +36,7 @@ struct ViewerRequestTests {
     #expect(bounded?.request.form == .bounded(metres: 25, within: .seconds(60)) && bounded?.kind == .fixes)
   }
 
-  @Test func `one state takes the place of a stream, and distance and batch leave some out`() throws {
+  @Test func `a single state takes the place of a stream, and distance and batch leave some out`() throws {
     let one = try #require(read(#"{"rateHz": 0, "maxAge": 30}"#, of: .part(.attitude)).interest)
     #expect(one.request.form == .current(CurrentValue(parts: [.attitude], maxAge: .seconds(30))))
     #expect(one.kind == .oneState && one.rateHz == 0)
@@ -66,7 +66,7 @@ struct ViewerRequestTests {
     #"{"error": 0}"#, #"{"error": 25, "every": 60}"#, #"{"batch": 0}"#, #"{"distance": 5, "parts": ["attitude"]}"#,
     #"{"accuracy": 10}"#, #"{"within": 45}"#, #"{"rateHz": 0, "accuracy": 10}"#, #"{"rateHz": null}"#,
   ])
-  func `what makes no sense is none`(_ text: String) {
+  func `a senseless request is none`(_ text: String) {
     #expect(!read(text).isValid)
   }
 

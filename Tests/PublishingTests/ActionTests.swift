@@ -126,7 +126,7 @@ struct ActionTests {
     #expect(!action.isExecuting.value)
   }
 
-  @Test func `who is refused sees that it is executing, whoever applies and cancels at the same time`() async {
+  @Test func `a refused caller sees that the action is executing, whatever other threads do`() async {
     let seed = Seed()
     // The job of each thread is running between these two lines.
     let underWay = Atomic(0)

@@ -42,7 +42,7 @@ struct BatchTests {
     subscription.cancel()
   }
 
-  @Test func `what waits is published before the end, and dropped with the subscription`() {
+  @Test func `waiting values are published before the end, and dropped with the subscription`() {
     let subscription = batch()
     source.send(1)
     source.finish(.finished)
@@ -50,7 +50,7 @@ struct BatchTests {
     subscription.cancel()
   }
 
-  @Test func `whoever leaves is given nothing more`() {
+  @Test func `a subscriber that leaves is given nothing more`() {
     let subscription = batch()
     source.send(1)
     subscription.cancel()

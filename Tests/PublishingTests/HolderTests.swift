@@ -63,7 +63,7 @@ struct HolderTests {
     #expect(source.activity.value.reason == "second (value) left")
   }
 
-  @Test func `those for whom something is derived come to a source together, and who has left is known`() {
+  @Test func `holders of derived publishers come to a source together, and a leaving one is known`() {
     let source = source()
     let group = HolderGroup("group")
     let members = group.add((0..<100).map { Holders("\($0)") })
@@ -81,8 +81,7 @@ struct HolderTests {
     let source = source()
     let visits = (0..<2).map { _ in Holder("web 127.0.0.1:1", id: HolderID(), payer: "web 127.0.0.1") }
     let leases = visits.map { source.subscribe(as: $0, receiveValue: { _ in }) }
-    // Two similar connections are two holders. A part of the program is one holder, however many subscriptions it
-    // has.
+    // Two similar connections are two holders. A part of the program is one holder, however many subscriptions it has.
     #expect(source.holders.count == 2)
     let parts = (0..<2).map { _ in source.subscribe(as: "journal", receiveValue: { _ in }) }
     #expect(source.holders.count == 3)
@@ -96,7 +95,7 @@ struct HolderTests {
 
   /// Many holders on several threads subscribe to publishers derived from each other, whose sources start and stop
   /// with them.
-  @Test func `whoever comes and leaves on whatever thread, in the end the source knows who is there`() async {
+  @Test func `whichever threads subscribe and cancel, in the end the source knows its holders`() async {
     let source = source()
     let middle = source.shared(as: "middle")
     let ends = [middle.map { $0 }, middle.map { $0 * 2 }].map { $0.shared(as: "end") }

@@ -203,7 +203,7 @@ struct LazyPublisherTests {
     #expect(await power.first(2) == [true, false])
   }
 
-  @Test func `who leaves during the minimum time off leaves the source off`() async {
+  @Test func `a subscriber that leaves during the minimum time off leaves the source off`() async {
     let publisher = bench.publisher(LifecycleTiming(minimumOff: .seconds(3)))
     Listener().subscribe(to: publisher).cancel()
     await bench.power.first(2)
@@ -266,7 +266,7 @@ struct LazyPublisherTests {
     for subscription in subscriptions { subscription.cancel() }
   }
 
-  @Test func `what goes wrong in a source that was told to stop is no failure of it`() async {
+  @Test func `an error of a source that was told to stop is no failure of it`() async {
     let publisher = LazyPublisher<Int, Fault>("interrupted") { (run) throws(Fault) in
       run.started()
       hold { run.stop.isSet }
@@ -318,7 +318,7 @@ struct LazyPublisherTests {
     subscription.cancel()
   }
 
-  @Test func `who cancels while receiving the subscription starts nothing`() {
+  @Test func `a subscriber that cancels while receiving the subscription starts nothing`() {
     let publisher = bench.publisher()
     let subscription = publisher.subscribe(
       as: "fickle", receiveSubscription: { $0.cancel() }, receiveValue: { _ in Issue.record("a value came") })

@@ -45,7 +45,7 @@ struct PaginatedTests {
     subscription.cancel()
   }
 
-  @Test func `whoever wants them all asks from inside the handler, without an end to the stack`() {
+  @Test func `a subscriber that wants all pages asks from inside the handler, without an end to the stack`() {
     let seen = Recorder<Int>()
     let subscription = pages(to: 20_000).subscribe(
       as: "test",
@@ -57,7 +57,7 @@ struct PaginatedTests {
     subscription.cancel()
   }
 
-  @Test func `who has left is fetched nothing more`() {
+  @Test func `a subscriber that has left is fetched nothing more`() {
     let subscription = listener.subscribe(to: pages(to: 5))
     next.send(())
     subscription.cancel()
@@ -97,7 +97,7 @@ struct PaginatedTests {
     subscription.cancel()
   }
 
-  @Test func `what is asked for while a page is fetched comes behind it`() {
+  @Test func `a page requested while another one is fetched comes behind it`() {
     let asked = Guarded(false)
     let pages = Paginated<Int, Never>(from: 0, onOutputFrom: next) { [next] (page) throws(Never) in
       let isFirst = asked.withLock { asked in

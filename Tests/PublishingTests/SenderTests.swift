@@ -5,8 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Several simultaneous senders: which thread delivers and for how long, and that no value is lost, reordered or
-/// stuck.
+/// Several simultaneous senders: which thread delivers and for how long, and that no value is lost, reordered or stuck.
 @Suite(.timeLimit(.minutes(10)))
 struct SenderTests {
   /// A value with its sender and its number among the sender's values.
@@ -158,7 +157,7 @@ struct SenderTests {
     subscription.cancel()
   }
 
-  @Test func `what several threads stage under one lock comes in the order of the lock, and all of it`() async {
+  @Test func `values that several threads stage under one lock come in the order of the lock, and all of them`() async {
     let property = MutableProperty(0)
     let next = Guarded(0)
     let seen = Recorder<Int>()

@@ -21,7 +21,7 @@ struct ShutDownTests {
     subscription.cancel()
   }
 
-  @Test func `idle, nobody is finished but who comes later`() {
+  @Test func `idle, only later subscribers are finished`() {
     let publisher = bench.publisher()
     publisher.shutDown()
     publisher.shutDown()
@@ -29,7 +29,7 @@ struct ShutDownTests {
     #expect(publisher.activity.value.phase == .idle)
   }
 
-  @Test func `resting, who waits for the source to start is finished`() async {
+  @Test func `resting, a subscriber that waits for the source to start is finished`() async {
     let publisher = bench.publisher(LifecycleTiming(minimumOff: .seconds(3)))
     Listener().subscribe(to: publisher).cancel()
     await bench.power.first(2)
@@ -75,7 +75,7 @@ struct ShutDownTests {
     subscription.cancel()
   }
 
-  @Test func `what goes wrong in a source that was shut down is no failure of it`() async {
+  @Test func `an error of a source that was shut down is no failure of it`() async {
     let publisher = LazyPublisher<Int, Fault>("interrupted") { (context) throws(Fault) in
       context.started()
       hold { context.stop.isSet }
@@ -100,7 +100,7 @@ struct ShutDownTests {
     #expect(listener.events.values == [.subscription])
   }
 
-  @Test func `stopping, who waits for the next run is finished once this one has left its scope`() async {
+  @Test func `stopping, a subscriber that waits for the next run is finished once this one has left its scope`() async {
     let power = Recorder<Bool>()
     let mayLeave = Recorder<Bool>()
     let publisher = LazyPublisher<Int, Fault>("slow to stop") { context in
@@ -120,7 +120,7 @@ struct ShutDownTests {
     subscription.cancel()
   }
 
-  @Test func `failed, nobody is finished twice`() async {
+  @Test func `failed, no subscriber is finished twice`() async {
     let publisher = bench.publisher()
     bench.order(.fail(.broken))
     let subscription = listener.subscribe(to: publisher)

@@ -254,7 +254,7 @@ struct SourceTests {
     failed.cancel()
   }
 
-  @Test func `what an activation sends after its end goes nowhere`() {
+  @Test func `a value sent by an activation after its end goes nowhere`() {
     let publisher = LazyPublisher<Int, Fault>(deriving: "talkative") { run in
       run.send(1)
       run.finish(.finished)

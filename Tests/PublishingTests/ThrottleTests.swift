@@ -76,7 +76,7 @@ struct ThrottleTests {
     subscription.cancel()
   }
 
-  @Test func `what comes while a slow subscriber is at work is not passed on right behind it`() {
+  @Test func `a value that comes while a slow subscriber is at work is not passed on right behind it`() {
     let clock = ManualClock()
     let start = clock.now
     let subscription = source.throttled(to: .seconds(1), clock: clock).subscribe(

@@ -21,7 +21,7 @@ struct MessageIntervalsTests {
     #expect(same.count == 1200 && later.pauseCount == 1)
   }
 
-  @Test func `of fewer than a handful there is no rate`() {
+  @Test func `a handful of messages or fewer give no rate`() {
     for count in 0..<5 { #expect(intervals([stride(from: 0, to: Double(count), by: 1)]).meanRateHz == nil) }
     #expect(intervals([stride(from: 0, to: 5, by: 1)]).meanRateHz == 1)
     // Many messages at one instant give no interval either.

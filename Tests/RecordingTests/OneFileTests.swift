@@ -75,7 +75,7 @@ struct OneFileTests {
     #expect(rig.counters.lostMessageCount == 0)
   }
 
-  @Test func `what cannot be begun is said once`() {
+  @Test func `a recording that cannot be begun is reported once`() {
     let store = FaultyStore(folder.store)
     store.set(errno: EPIPE)
     let rig = rig(store)

@@ -45,7 +45,7 @@ struct RecordQueueTests {
     #expect(left == Array(UInt32(lost)..<100))
   }
 
-  @Test func `what could never be held is lost itself, and takes nothing with it`() {
+  @Test func `a message too large for the buffer is lost itself, and takes nothing with it`() {
     var queue = RecordQueue(capacity: 100)
     queue.addChannel()
     #expect(append("small", to: &queue) == 0)

@@ -9,7 +9,7 @@ import Testing
 struct RecordedFactsTests {
   private let folder = RecordingFolder()
 
-  @Test func `what is said later holds from then on, and what is not said again holds no more`() throws {
+  @Test func `a later statement holds from then on, and one that is not repeated holds no more`() throws {
     let rig = Rig(folder.store)
     let turned = [MCAPMetadata(name: "board", entries: ["file": "turned"])]
     rig.inbox.set([
@@ -37,7 +37,7 @@ struct RecordedFactsTests {
     #expect(facts.holding(atNanoseconds: start - 1).facts == early)
   }
 
-  @Test func `of a recording that does not say when, the last that was said counts`() throws {
+  @Test func `in a recording without times, the last statement counts`() throws {
     try #require(mkdir(folder.path, 0o755) == 0)
     var writer = try MCAPWriter(MCAPFileSink(path: folder.path + "/old.mcap"))
     try writer.add(MCAPMetadata(name: "board", entries: ["file": "{}"]))

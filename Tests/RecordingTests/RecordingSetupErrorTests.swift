@@ -26,7 +26,7 @@ struct RecordingSetupErrorTests {
   }
 
   @Test(.enabled(if: geteuid() != 0, "root may write anywhere"))
-  func `what this user cannot write to is one`() {
+  func `a folder that this user cannot write to is an obstacle`() {
     mkdir(folder.path, 0o555)
     #expect(setupError(folder.path) == .notWritable(folder: folder.path, errno: EACCES))
   }

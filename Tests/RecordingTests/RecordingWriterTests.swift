@@ -54,7 +54,7 @@ struct RecordingWriterTests {
   }
 
   /// A thread may be delayed between fusing a sample and recording it, while others continue.
-  @Test func `what comes late is read in its own place, to the instant, and what is far too late half a minute late`()
+  @Test func `a late message is read in its own place, to the instant, and a very late one half a minute late`()
     throws
   {
     let rig = Rig(folder.store)
@@ -81,7 +81,7 @@ struct RecordingWriterTests {
     #expect(read == ["first 0.0", "second 2.5", "third 7.0", "far too late 70.0", "fourth 75.0", "sixth 100.0"])
   }
 
-  @Test func `of a recording that was cut nothing is missing from before the last flush`() throws {
+  @Test func `a recording that was cut lacks nothing from before the last flush`() throws {
     do {
       let rig = Rig(folder.store)
       for index in 0..<100 { rig.append("\(index)") }
@@ -126,7 +126,7 @@ struct RecordingWriterTests {
     #expect(numbers == Array(600 - numbers.count..<600))
   }
 
-  @Test func `what is too old is removed, and nothing else`() throws {
+  @Test func `old segments are removed, and nothing else`() throws {
     let settings = RecordSettings(path: "", maximumAge: .seconds(8 * 3600))
     for (name, hours) in [
       ("sensorhub-20261122T010000Z-001.mcap", 9), ("sensorhub-20261122T020000Z-001.mcap", 7), ("notes.txt", 100),
@@ -201,7 +201,7 @@ struct RecordingWriterTests {
       ])
   }
 
-  @Test func `what does not wait for a stalled disk is counted, and said when it begins and when it is over`() throws {
+  @Test func `messages lost to a stalled disk are counted, and reported when it stalls and when it goes on`() throws {
     let rig = Rig(folder.store, capacity: 4096)
     for index in 0..<1000 { rig.append("message \(index)") }
     #expect(rig.events.values == [.losing(.slow)])
@@ -217,7 +217,7 @@ struct RecordingWriterTests {
   }
 
   @Test(arguments: [ENOSPC, EIO])
-  func `what cannot be written when the end comes is counted and said`(_ errno: Int32) throws {
+  func `messages that cannot be written when the end comes are counted and said`(_ errno: Int32) throws {
     let store = FaultyStore(folder.store)
     let rig = Rig(store)
     rig.append("before")
@@ -233,7 +233,7 @@ struct RecordingWriterTests {
     #expect(!rig.events.values.contains { if case .lost = $0 { true } else { false } })
   }
 
-  @Test func `what is too much to wait for a disk that has failed is not said to be slow`() {
+  @Test func `messages lost to a failed disk are not blamed on a slow one`() {
     let store = FaultyStore(folder.store)
     store.set(errno: ENOSPC)
     let rig = Rig(store, capacity: 4096)
@@ -306,7 +306,7 @@ struct RecordingWriterTests {
     #expect(try folder.texts("/raw") == ["first", "second"])
   }
 
-  @Test func `what is due is on the disk in time, though blocks are waited for`() throws {
+  @Test func `due messages are on the disk in time, though blocks are waited for`() throws {
     let rig = Rig(folder.store)
     var sent: [(text: String, at: MonotonicInstant)] = []
     for index in 0..<600 {

@@ -60,7 +60,7 @@ struct RecyclingTests {
     #expect(all == Array(count + 30 - all.count..<count + 30) && all.count > 140)
   }
 
-  @Test func `who reads a segment while it is written over finds what is new, and nothing else`() throws {
+  @Test func `a reader of a segment that is written over finds the new data, and nothing else`() throws {
     let rig = Rig(folder.store, settings)
     // The messages are small, so that older chunks remain wherever a new one ends.
     rig.record(0..<10_000, byteCount: 600)
@@ -82,7 +82,7 @@ struct RecyclingTests {
     }
   }
 
-  @Test func `of what is cut off while it is written over nothing old is left, whatever the clock said`() throws {
+  @Test func `a segment that is cut off while it is written over keeps nothing old, whatever the clock said`() throws {
     let year = Duration.seconds(365 * 86_400)
     let ahead = Rig(folder.store, settings, ahead: year)
     let count = try fill(ahead)
@@ -147,7 +147,7 @@ struct RecyclingTests {
     #expect(try numbers(new).isEmpty)
   }
 
-  @Test func `what somebody reads, or has under another name, is not written over`() throws {
+  @Test func `a segment that is being read, or has another name, is not written over`() throws {
     let rig = Rig(folder.store, settings)
     rig.record(0..<10)
     rig.writer.finish()
@@ -168,7 +168,7 @@ struct RecyclingTests {
     #expect(!file.isThere)
   }
 
-  @Test func `of many small segments only so many are kept`() throws {
+  @Test func `only a bounded number of many small segments is kept`() throws {
     for number in 0..<12 {
       let rig = Rig(folder.store, settings, segmentCountLimit: 5)
       rig.append("\(number)")

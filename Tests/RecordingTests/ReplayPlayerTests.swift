@@ -55,7 +55,7 @@ struct ReplayPlayerTests {
     #expect(player.time(until: air(6)) == .seconds(1))
   }
 
-  @Test func `what no client had fused is fused in a replay, unless it is the rest of a run`() throws {
+  @Test func `a state that no client had fused is fused in a replay, unless it is the rest of a run`() throws {
     var player = ReplayPlayer(on: stage)
     let hub = Hub(board: stage.board.value, on: stage.machine)
     func isFused(_ message: ReplayedMessage) -> Bool {
@@ -75,7 +75,7 @@ struct ReplayPlayerTests {
     #expect(!hub.fusionRun.value.isUnderWay)
   }
 
-  @Test func `a run begins with what was known then`() throws {
+  @Test func `a run begins with the values known then`() throws {
     var player = ReplayPlayer(on: stage)
     let hub = Hub(board: stage.board.value, on: stage.machine)
     let position = FusedState.Position(

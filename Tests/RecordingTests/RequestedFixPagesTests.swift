@@ -5,8 +5,7 @@ import Testing
 @testable import Recording
 
 /// Pages of a recording whose receiver wakes every 15 seconds for one fix. Each wake has three seconds of states
-/// without a
-/// position, the fix, and the last state before sleep.
+/// without a position, the fix, and the last state before sleep.
 struct RequestedFixPagesTests {
   private let made = MadeSegments()
 

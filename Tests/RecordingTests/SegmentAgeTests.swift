@@ -55,7 +55,7 @@ struct SegmentAgeTests {
     #expect(!folder.names.contains(first))
   }
 
-  @Test func `what lies in the future is dated once the clock is right`() throws {
+  @Test func `a segment from the future is dated once the clock is right`() throws {
     let old = try record("old", Rig(folder.store))
     date(old, Rig.start - 9 * 3600 * 1_000_000_000)
     let rig = Rig(folder.store, settings, ahead: .zero - year)

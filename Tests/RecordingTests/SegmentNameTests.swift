@@ -52,7 +52,7 @@ struct SegmentNameTests {
     #expect(try folder.texts("/raw").suffix(2) == ["whole", "third"])
   }
 
-  @Test func `who shares a folder leaves alone what another one is writing`() throws {
+  @Test func `a recorder that shares a folder leaves alone the segment of another one`() throws {
     let folder = RecordingFolder()
     let first = Rig(folder.store)
     first.append("one")

@@ -74,7 +74,7 @@ struct ReceiverEnergyTests {
   }
 
   @Test(arguments: ReceiverPersonality.allCases)
-  func `what a pause costs, by how it is spent, its end included`(_ personality: ReceiverPersonality) throws {
+  func `the cost of a pause, by the way it is spent, its end included`(_ personality: ReceiverPersonality) throws {
     for minutes in [1, 10, 60] {
       let sleeps: [ReceiverSleep] = personality.driver.sleeps(isSwitched: true)
       let pauses: [(name: String, pause: ReceiverPause)] =

@@ -116,7 +116,7 @@ struct ReceiverFaultTests {
     #expect(radio[5] & 3 == 3 && radio[20] == 200)
   }
 
-  @Test func `what it remembers wrongly keeps it from its position until it forgets that`() throws {
+  @Test func `wrong knowledge keeps it from its position until it forgets that`() throws {
     let bench = try ReceiverBench(.ublox8)
     bench.runUntilFix()
     bench.receiver.setFaults { faults in

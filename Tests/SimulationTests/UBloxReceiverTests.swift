@@ -58,7 +58,7 @@ struct UBloxReceiverTests {
   @Test(arguments: [
     (ReceiverPersonality.ublox8, true, true), (.ublox8, false, true), (.ublox7, true, true), (.ublox7, false, false),
   ])
-  func `what was saved outlasts its supply where a battery or a flash keeps it`(
+  func `saved settings outlast its supply where a battery or a flash keeps them`(
     _ personality: ReceiverPersonality, _ hasBackupSupply: Bool, _ isKept: Bool
   ) throws {
     var configuration = CommandedReceiver.Configuration()

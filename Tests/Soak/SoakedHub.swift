@@ -411,8 +411,7 @@ final class SoakedHub {
 
   /// Waits until a client receives the receiver's sentences, and discards everything received before.
   private func waitForSentences(_ client: Visitor) throws {
-    // Sentences written before the tty is open are lost. In the meantime the hub itself reports having no
-    // position.
+    // Sentences written before the tty is open are lost. In the meantime the hub itself reports having no position.
     let isRead = eventually {
       for _ in 0..<SoakReceiver.sentencesPerEpoch { terminal.write(receiver.next()) }
       return client.hasReceived(Array("$GPGSV".utf8))

@@ -3,8 +3,7 @@ import Glibc
 import Guarding
 
 /// The bytes that another process or the other end of a socket has written so far. A thread that waits for some of them
-/// is woken by each
-/// arrival and by the end. So waiting costs nothing in between, and stops when the writer has gone.
+/// is woken by each arrival and by the end. So waiting costs nothing in between, and stops when the writer has gone.
 public final class ArrivingBytes: Sendable {
   private struct State: Sendable {
     var bytes: [UInt8] = []
@@ -48,8 +47,7 @@ public final class ArrivingBytes: Sendable {
   }
 
   /// Runs `body` unless the writer has closed. The writer cannot close meanwhile, because a closed descriptor's number
-  /// may soon belong to
-  /// another file.
+  /// may soon belong to another file.
   public func whileOpen<Result>(_ body: () -> Result) -> Result? { state.withLock { $0.isOpen ? body() : nil } }
 
   /// Whether `text` is among the received bytes, without copying them.

@@ -101,8 +101,7 @@ public final class Program: Sendable {
   public func send(_ signal: Int32) { status.withLock { if $0 == nil { kill(pid, signal) } } }
 
   /// Stops the program, and returns once all of its threads have stopped. One thread passes SIGSTOP on to the others,
-  /// which
-  /// continue for as long as that thread waits for a busy machine's processor.
+  /// which continue for as long as that thread waits for a busy machine's processor.
   public func halt() -> Bool {
     send(SIGSTOP)
     return eventually { !isRunning || Files.names(in: "/proc/\(pid)/task").allSatisfy(isHalted) }

@@ -6,8 +6,7 @@ import MonotonicTime
 /// The far end of a serial line, which sends what a test specifies: regular sentences, and an answer to each request.
 ///
 /// Its own clock advances with its output. So by this clock its answers are never late, however long a busy machine
-/// keeps
-/// its thread waiting.
+/// keeps its thread waiting.
 public final class ScriptedReceiver: Sendable {
   /// The effect of a request.
   public enum Reaction: Sendable {

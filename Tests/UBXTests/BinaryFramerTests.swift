@@ -74,7 +74,7 @@ struct BinaryFramerTests {
     #expect(counters.messages == 1 && counters.badChecksum == 1)
   }
 
-  @Test func `what only looks like the beginning of a message holds nothing up`() {
+  @Test func `bytes that only look like the beginning of a message hold nothing up`() {
     for noise: [UInt8] in [
       [0xB5], [0xB5, 0x62, 0x07, 0, 0, 0], [0xB5, 0x62, 1, 7, 0xFF, 0xFF], [0xBA, 0xCE, 3, 0, 1, 1], [0xD3, 4],
       [0xD3, 0, 20, 0, 0],

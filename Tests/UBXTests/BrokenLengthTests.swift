@@ -59,7 +59,7 @@ struct BrokenLengthTests {
   }
 
   @Test(arguments: [1, 7, 64])
-  func `what follows a broken length is dated and handed on as if it were not there`(reads: Int) {
+  func `data after a broken length is dated and handed on as if the length were not there`(reads: Int) {
     let epochs = (1...4).map { messages(second: UInt8($0)) }
     let clean = arrivals(epochs.map { $0.flatMap(\.self) }, reads: reads)
     #expect(clean.count == 28)
@@ -111,7 +111,7 @@ struct BrokenLengthTests {
     }
   }
 
-  @Test func `what a message carries inside is the message's`() {
+  @Test func `content inside a message belongs to the message`() {
     let inner = messages(second: 1)[6] + Array("$GPGLL,5231.0,N,01322.0,E,120000,A*2E".utf8)
     for outer in [
       MadeMessage.ubx(0x0402, inner), MadeMessage.ubx(0x0199, inner), MadeMessage.rtcm3([0x43, 0x50] + inner),

@@ -30,7 +30,7 @@ struct CorrectionReportTests {
     }
   }
 
-  @Test func `what a NEO-M8P has really said is that it has read something`() {
+  @Test func `the real reports of a NEO-M8P say that it has read something`() {
     // The bytes are from gpsd's recording of a receiver.
     let bytes: [UInt8] = [0xB5, 0x62, 0x02, 0x32, 8, 0, 2, 0, 0, 0, 0, 0, 0xCE, 0x04, 0x10, 0x3E]
     #expect(report(bytes)?.outcome == .unknown && report(bytes)?.messageNumber == 1230)

@@ -114,7 +114,7 @@ struct UBXCommandTests {
       call: #"config_poll(0, 0, ["CFG_PM_OPERATEMODE", "CFG_RATE_MEAS"])"#),
   ]
 
-  @Test(arguments: made) func `what is said is what pyubx2 says`(_ made: Made) {
+  @Test(arguments: made) func `each command is what pyubx2 makes`(_ made: Made) {
     #expect(made.message.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() == made.hex)
   }
 
@@ -186,7 +186,7 @@ struct UBXCommandTests {
   }
 
   @Test(.enabled(if: SharedData.isWanted, "left out by SKIP=recordings"))
-  func `what a receiver of the eighth generation answers is understood`()
+  func `the answers of a receiver of the eighth generation are understood`()
     throws
   {
     let exchange = read("pygpsdata-CFG.log")
@@ -196,7 +196,7 @@ struct UBXCommandTests {
     #expect(exchange.ports == 1)
   }
 
-  @Test func `what tells a receiver from others has five bytes or six`() {
+  @Test func `the receiver's unique number has five bytes or six`() {
     #expect(UBXUniqueID(payload: [1, 0, 0, 0, 0xCF, 0xFB, 0x03, 0xD2, 0x59])?.text == "CFFB03D259")
     #expect(UBXUniqueID(payload: [2, 0, 0, 0, 0xCF, 0xFB, 0x03, 0xD2, 0x59, 0x2C])?.text == "CFFB03D2592C")
     for strange: [UInt8] in [[], [1, 0, 0, 0], [3, 0, 0, 0, 1, 2, 3, 4, 5], [2, 0, 0, 0, 1, 2, 3, 4, 5]] {

@@ -1,8 +1,11 @@
 /// Registers of the AK09916, by the names of the ICM-20948's data sheet (DS-000189, revision 1.3, chapters 12, 13).
 ///
-/// Traps: in an ICM-20948 it answers only while that chip's bypass is on; after one of its bytes is read, a measurement
-/// stays until status 2 is read, which follows an unused byte; another mode is accepted only from power-down; its y and
-/// z point against those of the ICM-20948.
+/// Pitfalls:
+///
+/// - In an ICM-20948 it answers only while that chip's bypass is on.
+/// - After one of its bytes is read, a measurement stays until status 2 is read, which follows an unused byte.
+/// - Another mode is accepted only from power-down.
+/// - Its y and z point against those of the ICM-20948.
 enum AK09916Register {
   /// WIA1 and WIA2, 13.1: the identities of the manufacturer (AKM) and of the chip.
   static let whoIAm: UInt8 = 0x00

@@ -1,9 +1,13 @@
 /// Registers of the AK8963, by the names of its data sheet (MS1356-E-02).
 ///
-/// Traps: in an MPU-9250 it answers only while that chip's bypass is on; after one of its bytes is read, a measurement
-/// stays until status 2 is read; another mode is accepted only 100 microseconds after power-down was set; the trim can
-/// be read in one mode only; its x is the y of the MPU-9250, its y is the x, and its z points the other way; it
-/// measures 8 or 100 times a second.
+/// Pitfalls:
+///
+/// - In an MPU-9250 it answers only while that chip's bypass is on.
+/// - After one of its bytes is read, a measurement stays until status 2 is read.
+/// - Another mode is accepted only 100 microseconds after power-down was set.
+/// - The trim can be read in one mode only.
+/// - Its x is the y of the MPU-9250, its y is the x, and its z points the other way.
+/// - It measures 8 or 100 times a second.
 enum AK8963Register {
   /// WIA, Device ID; INFO follows, which no data sheet describes.
   static let whoIAm: UInt8 = 0x00

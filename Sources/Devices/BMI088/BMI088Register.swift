@@ -1,10 +1,15 @@
 /// Registers of the BMI088's gyroscope, by the names of its data sheet (BST-BMI088-DS001, revision 1.3, section 5.5).
 ///
-/// Traps: the package has two chips with separate addresses and clocks; the gyroscope may not acknowledge its reset,
-/// and accepts nothing else while it is suspended; the frames of its FIFO have no headers, and their bytes may shift if
-/// it overflows during a read, so it should stop when it is full; only a write to FIFO_CONFIG_1 clears an overrun. The
-/// accelerometer is suspended at first, and then accepts only one write per millisecond; its FIFO has frames with
-/// headers, and the top bit of its length says that it is empty; its ranges are 3, 6, 12 and 24 g.
+/// Pitfalls:
+///
+/// - The package has two chips with separate addresses and clocks.
+/// - The gyroscope may not acknowledge its reset, and accepts nothing else while it is suspended.
+/// - The frames of its FIFO have no headers, and their bytes may shift if it overflows during a read, so it should stop
+///   when it is full.
+/// - Only a write to FIFO_CONFIG_1 clears an overrun. The accelerometer is suspended at first, and then accepts only
+///   one write per millisecond.
+/// - Its FIFO has frames with headers, and the top bit of its length says that it is empty.
+/// - Its ranges are 3, 6, 12 and 24 g.
 enum BMI088GyroscopeRegister {
   /// GYRO_CHIP_ID.
   static let chipID: UInt8 = 0x00

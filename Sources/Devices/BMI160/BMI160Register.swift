@@ -1,8 +1,10 @@
 /// Registers of the BMI160, by the names and sections of its data sheet (BST-BMI160-DS000, revision 0.8).
 ///
-/// Traps: both sensors are suspended at first, and a suspended chip accepts only one write per 450 microseconds; a
-/// partly read frame of the FIFO is repeated from its beginning; a full FIFO drops the oldest frame and reports that in
-/// a special frame.
+/// Pitfalls:
+///
+/// - Both sensors are suspended at first, and a suspended chip accepts only one write per 450 microseconds.
+/// - A partly read frame of the FIFO is repeated from its beginning.
+/// - A full FIFO drops the oldest frame and reports that in a special frame.
 enum BMI160Register {
   /// Chip identification, 2.11.1.
   static let chipID: UInt8 = 0x00

@@ -1,9 +1,11 @@
 /// Registers of the BMP280 and BME280, by the names and sections of their data sheets (BST-BMP280-DS001, revision 1.26;
 /// BST-BME280-DS002, revision 1.23).
 ///
-/// Traps: its numbers mean nothing without the chip's own coefficients; the humidity's oversampling takes effect only
-/// when control is written after it; a write to configuration may be ignored while the chip measures in normal mode, so
-/// it comes first.
+/// Pitfalls:
+///
+/// - Its numbers mean nothing without the chip's own coefficients.
+/// - The humidity's oversampling takes effect only when control is written after it.
+/// - A write to configuration may be ignored while the chip measures in normal mode, so it comes first.
 enum BMP280Register {
   /// Coefficients of temperature and pressure, low byte first, 3.11.2.
   static let coefficients: UInt8 = 0x88

@@ -1,9 +1,12 @@
 /// Registers of the BMP388 and BMP390, by the names of their data sheets (BST-BMP388-DS001; BST-BMP390-DS002), which
 /// have the same map.
 ///
-/// Traps: its numbers mean nothing without the chip's own coefficients; a rate that leaves no time for the oversampling
-/// is a configuration error, and the chip falls asleep instead of measuring; low bytes come first, unlike those of the
-/// BMP280.
+/// Pitfalls:
+///
+/// - Its numbers mean nothing without the chip's own coefficients.
+/// - A rate that leaves no time for the oversampling is a configuration error, and the chip falls asleep instead of
+///   measuring.
+/// - Low bytes come first, unlike those of the BMP280.
 enum BMP390Register {
   /// CHIP_ID.
   static let chipID: UInt8 = 0x00

@@ -1,9 +1,13 @@
 /// Registers of the BNO055, by the names of its data sheet (BST-BNO055-DS000, revision 1.4).
 ///
-/// Traps: a controller in front of three sensors stretches the clock of the bus longer than some adapters can tolerate;
-/// after its supply comes on and after a reset it does not answer for up to 0.65 s; most registers can be written only
-/// in the configuration mode, which takes 19 ms to enter, and into which it returns from its suspension; nothing marks
-/// a new sample; there is no FIFO.
+/// Pitfalls:
+///
+/// - A controller in front of three sensors stretches the clock of the bus longer than some adapters can tolerate.
+/// - After its supply comes on and after a reset it does not answer for up to 0.65 s.
+/// - Most registers can be written only in the configuration mode, which takes 19 ms to enter, and into which it
+///   returns from its suspension.
+/// - Nothing marks a new sample.
+/// - There is no FIFO.
 ///
 /// The unit of the gyroscope outside the fusion modes: table 3-22 says 16 to a degree per second, or 900 to a radian
 /// per second, by UNIT_SEL. Version 3.11 of its firmware, which it is delivered with, does not do that: the numbers are

@@ -1,10 +1,14 @@
 /// Numbers of the BNO085, BNO080 and BNO086 by the names of the BNO08X data sheet (1000-3927, version 1.17), where it
 /// has them, and of CEVA's own host software (sh2): the channels of SHTP, and the reports of SH-2 that they carry.
 ///
-/// Traps: there are no registers and no repeated start; a BNO085 without output may stretch the clock of a read until
-/// it has some (1.2.2.2); a waiting interrupt costs it computing time (1.2.4.1), and a BNO080 then resets itself; a
-/// Raspberry Pi's controller loses bits after a stretched clock: the first byte of a cargo often arrives without its
-/// highest bit; a raw report is empty unless its sensor is enabled as well, and has no unit.
+/// Pitfalls:
+///
+/// - There are no registers and no repeated start.
+/// - A BNO085 without output may stretch the clock of a read until it has some (1.2.2.2).
+/// - A waiting interrupt costs it computing time (1.2.4.1), and a BNO080 then resets itself.
+/// - A Raspberry Pi's controller loses bits after a stretched clock: the first byte of a cargo often arrives without
+///   its highest bit.
+/// - A raw report is empty unless its sensor is enabled as well, and has no unit.
 enum BNO085Report {
   // Channels, 1.3.1; 0 has the advertisement, 4 the reports that wake the host, 5 the gyro rotation vector
   static let executable: UInt8 = 1

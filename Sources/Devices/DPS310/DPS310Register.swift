@@ -1,9 +1,13 @@
 /// Registers of the DPS310, by the names of its data sheet.
 ///
-/// Traps: the number of a measurement must be divided by a factor that depends on the oversampling, and from 16 times
-/// on it must be shifted, which is a separate setting; the coefficients belong to one of two temperature sensors, and
-/// the chip states which; the coefficients are available only 40 ms after a reset; some chips measure 60 degrees
-/// instead of 20 until they are corrected through registers that the data sheet does not name.
+/// Pitfalls:
+///
+/// - The number of a measurement must be divided by a factor that depends on the oversampling, and from 16 times on it
+///   must be shifted, which is a separate setting.
+/// - The coefficients belong to one of two temperature sensors, and the chip states which.
+/// - The coefficients are available only 40 ms after a reset.
+/// - Some chips measure 60 degrees instead of 20 until they are corrected through registers that the data sheet does
+///   not name.
 enum DPS310Register {
   /// PSR_B2 and following: pressure and then temperature, 24 bits each, high byte first.
   static let data: UInt8 = 0x00

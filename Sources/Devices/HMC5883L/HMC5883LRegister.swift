@@ -1,8 +1,12 @@
 /// Registers of the HMC5883L, by the names and tables of its data sheet (Honeywell 900405, revision E).
 ///
-/// Traps: the axes come as x, z, y; "ready" stays set after a read, so it does not mark a new measurement; a read of
-/// only some of the six bytes prevents the next measurement from being stored; the first measurement after a change of
-/// the gain is made with the previous gain; there is no reset.
+/// Pitfalls:
+///
+/// - The axes come as x, z, y.
+/// - The flag "ready" stays set after a read, so it does not mark a new measurement.
+/// - A read of only some of the six bytes prevents the next measurement from being stored.
+/// - The first measurement after a change of the gain is made with the previous gain.
+/// - There is no reset.
 enum HMC5883LRegister {
   /// Averaging, rate and bias, tables 3 to 6.
   static let configurationA: UInt8 = 0x00

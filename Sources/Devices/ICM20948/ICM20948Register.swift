@@ -1,8 +1,11 @@
 /// Registers of the ICM-20948, by the names of its data sheet (DS-000189), bank by bank.
 ///
-/// Traps: only the first bank has an identity, so a chip left in another bank cannot be recognized; the data sheet
-/// gives the FIFO 512 bytes, but 4096 have been observed; both sensors have a rate of their own, and a frame is only
-/// complete at every sample if they are the same; the chip starts asleep.
+/// Pitfalls:
+///
+/// - Only the first bank has an identity, so a chip left in another bank cannot be recognized.
+/// - The data sheet gives the FIFO 512 bytes, but 4096 have been observed.
+/// - Both sensors have a rate of their own, and a frame is only complete at every sample if they are the same.
+/// - The chip starts asleep.
 enum ICM20948Register {
   /// REG_BANK_SEL, in every bank.
   static let bank: UInt8 = 0x7F

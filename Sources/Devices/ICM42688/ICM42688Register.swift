@@ -1,10 +1,13 @@
 /// Registers of the ICM-42688-P, by the names of its data sheet (DS-000347, user bank 0, chapter 14); the ICM-42605 has
 /// the same.
 ///
-/// Traps: there are banks of registers, and only the first has an identity; the gyroscope changes its full scale by
-/// itself, and pauses for 1 to 2 ms then, unless that is switched off; -32768 is not a measurement; nothing may be
-/// written for 200 microseconds after a sensor is switched on; the count of the FIFO is 0 when it is read for the first
-/// time after a flush.
+/// Pitfalls:
+///
+/// - There are banks of registers, and only the first has an identity.
+/// - The gyroscope changes its full scale by itself, and pauses for 1 to 2 ms then, unless that is switched off.
+/// - The value -32768 is not a measurement.
+/// - Nothing may be written for 200 microseconds after a sensor is switched on.
+/// - The count of the FIFO is 0 when it is read for the first time after a flush.
 enum ICM42688Register {
   /// DEVICE_CONFIG: reset.
   static let deviceConfiguration: UInt8 = 0x11

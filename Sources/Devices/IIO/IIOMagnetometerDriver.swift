@@ -3,8 +3,10 @@ import MonotonicTime
 
 /// Reads a magnetometer through its kernel driver: with scans if it supports them, otherwise axis by axis.
 ///
-/// Traps: for the HMC5843 and its relatives the kernel states a unit that is a hundredth of the true one; reading axis
-/// by axis makes three measurements with most drivers, which is correct only while nothing turns.
+/// Pitfalls:
+///
+/// - For the HMC5843 and its relatives the kernel states a unit that is a hundredth of the true one.
+/// - Reading axis by axis makes three measurements with most drivers, which is correct only while nothing turns.
 final class IIOMagnetometerDriver: PolledDriver {
   private static let quantity = "in_magn"
   private static let microteslaPerGauss: Float = 100

@@ -1,8 +1,12 @@
 /// Registers of the INA219, of 16 bits, high byte first, by the names and sections of its data sheet (SBOS448G).
 ///
-/// Traps: it has no identity register; the flag of a new measurement is in the bus voltage's register, and is cleared
-/// by reading the power; a read does not continue with the next register; shunt and bus are measured one after the
-/// other, so the time for one is lost for the other; its lowest rate is 15 measurements a second.
+/// Pitfalls:
+///
+/// - It has no identity register.
+/// - The flag of a new measurement is in the bus voltage's register, and is cleared by reading the power.
+/// - A read does not continue with the next register.
+/// - Shunt and bus are measured one after the other, so the time for one is lost for the other.
+/// - Its lowest rate is 15 measurements a second.
 enum INA219Register {
   /// Reset, ranges, averages and mode, 8.6.2.1.
   static let configuration: UInt8 = 0x00

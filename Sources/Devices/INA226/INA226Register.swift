@@ -1,7 +1,11 @@
 /// Registers of the INA226, of 16 bits, high byte first, by the names and sections of its data sheet (SBOS547B).
 ///
-/// Traps: reading mask and enable clears the flag of a new measurement; a read does not continue with the next
-/// register; the lowest four bits of the die's number are its revision; the full scale across the shunt is only 82 mV.
+/// Pitfalls:
+///
+/// - Reading mask and enable clears the flag of a new measurement.
+/// - A read does not continue with the next register.
+/// - The lowest four bits of the die's number are its revision.
+/// - The full scale across the shunt is only 82 mV.
 enum INA226Register {
   /// Reset, averages, conversion times and mode, 7.1.1.
   static let configuration: UInt8 = 0x00

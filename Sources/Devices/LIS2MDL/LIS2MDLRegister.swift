@@ -1,8 +1,12 @@
 /// Registers of the LIS2MDL, by the names of its data sheet. The IIS2MDC is its industrial version, and the LSM303AGR
 /// contains the same magnetometer.
 ///
-/// Traps: the axes are left-handed; the registers begin at 0x45; the temperature compensation is off after a reset and
-/// must be on; there is no flag for an overflow of the numbers.
+/// Pitfalls:
+///
+/// - The axes are left-handed.
+/// - The registers begin at 0x45.
+/// - The temperature compensation is off after a reset and must be on.
+/// - There is no flag for an overflow of the numbers.
 enum LIS2MDLRegister {
   /// WHO_AM_I.
   static let whoAmI: UInt8 = 0x4F

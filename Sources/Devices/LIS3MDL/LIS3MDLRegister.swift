@@ -1,7 +1,10 @@
 /// Registers of the LIS3MDL, by the names and sections of its data sheet (DocID024204, revision 6).
 ///
-/// Traps: a burst advances only if the register's number has its top bit set; a reset does not stop a conversion; the
-/// axes' performance is set in two registers, one for x and y, one for z.
+/// Pitfalls:
+///
+/// - A burst advances only if the register's number has its top bit set.
+/// - A reset does not stop a conversion.
+/// - The axes' performance is set in two registers, one for x and y, one for z.
 enum LIS3MDLRegister {
   /// Identification, 7.1.
   static let whoAmI: UInt8 = 0x0F

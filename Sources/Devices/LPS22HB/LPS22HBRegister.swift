@@ -1,7 +1,9 @@
 /// Registers of the LPS22HB, by the names of its data sheet (DocID027083, revision 6).
 ///
-/// Traps: for consistent numbers, the high byte of the pressure must be read last, so the temperature is read first;
-/// before the first measurement the pressure register holds a plausible number.
+/// Pitfalls:
+///
+/// - For consistent numbers, the high byte of the pressure must be read last, so the temperature is read first.
+/// - Before the first measurement the pressure register holds a plausible number.
 enum LPS22HBRegister {
   /// WHO_AM_I.
   static let whoAmI: UInt8 = 0x0F

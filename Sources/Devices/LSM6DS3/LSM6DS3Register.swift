@@ -1,9 +1,14 @@
 /// Registers of the LSM6DS3TR-C and LSM6DSL, by the names of their data sheets (DS11608, DocID028475), and of the
 /// LSM6DS3 (DocID026899), which has the same except for the differences named here.
 ///
-/// Traps: the words of the FIFO have no tags, and only the pattern tells which one comes next; the first sample after
-/// the FIFO is switched on is not valid; the data-ready line stays high until the output registers are read, unless it
-/// is configured to pulse, which the LSM6DS3 cannot do; the thermometers differ; the range bits are out of order.
+/// Pitfalls:
+///
+/// - The words of the FIFO have no tags, and only the pattern tells which one comes next.
+/// - The first sample after the FIFO is switched on is not valid.
+/// - The data-ready line stays high until the output registers are read, unless it is configured to pulse, which the
+///   LSM6DS3 cannot do.
+/// - The thermometers differ.
+/// - The range bits are out of order.
 enum LSM6DS3Register {
   /// FIFO_CTRL3: the samples that go into the FIFO: gyroscope in bits 5:3, accelerometer in bits 2:0.
   static let fifoDecimation: UInt8 = 0x08

@@ -1,9 +1,11 @@
 /// Registers of the LSM6DSOX, by the names and sections of its data sheet (DS12814, revision 4); the LSM6DSO, LSM6DSR
 /// and ISM330DHCX have the same.
 ///
-/// Traps: a read of several bytes continues from the last FIFO byte to the tag, so that words follow each other; the
-/// data-ready line stays high until the output registers are read, unless it is configured to pulse; the range bits are
-/// out of order.
+/// Pitfalls:
+///
+/// - A read of several bytes continues from the last FIFO byte to the tag, so that words follow each other.
+/// - The data-ready line stays high until the output registers are read, unless it is configured to pulse.
+/// - The range bits are out of order.
 enum LSM6DSOXRegister {
   /// Batch data rates of both sensors, 9.6: gyroscope in bits 7:4, accelerometer in bits 3:0.
   static let fifoControl3: UInt8 = 0x09

@@ -1,9 +1,13 @@
 /// Registers of the LSM9DS1's inertial half, by the names of its data sheet (DocID025715, revision 3).
 ///
-/// Traps: the axes of both sensors are left-handed; a FIFO of both sensors is read from their output registers, six
-/// bytes at a time, because other registers are between them; with the gyroscope on, both sensors have its rate; the
-/// range bits of the accelerometer are out of order, and 16 g has a separate unit; the data-ready line stays high until
-/// the output registers are read.
+/// Pitfalls:
+///
+/// - The axes of both sensors are left-handed.
+/// - A FIFO of both sensors is read from their output registers, six bytes at a time, because other registers are
+///   between them.
+/// - With the gyroscope on, both sensors have its rate.
+/// - The range bits of the accelerometer are out of order, and 16 g has a separate unit.
+/// - The data-ready line stays high until the output registers are read.
 enum LSM9DS1Register {
   /// WHO_AM_I.
   static let whoAmI: UInt8 = 0x0F

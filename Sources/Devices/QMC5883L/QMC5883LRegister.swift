@@ -1,9 +1,11 @@
 /// Registers of the QMC5883L, by the names of its data sheet (QST, revision 1.0, chapter 9).
 ///
-/// Traps: it is sold as an HMC5883L, but has a different address, different registers and a different order of axes;
-/// its identity is the byte that an idle bus returns as well, and is reliable only after another read; a read of only
-/// some of the six bytes prevents the next measurement from being stored; without the set/reset period its offset
-/// drifts.
+/// Pitfalls:
+///
+/// - It is sold as an HMC5883L, but has a different address, different registers and a different order of axes.
+/// - Its identity is the byte that an idle bus returns as well, and is reliable only after another read.
+/// - A read of only some of the six bytes prevents the next measurement from being stored.
+/// - Without the set/reset period its offset drifts.
 enum QMC5883LRegister {
   /// x, y and z in order, low byte first, 00H to 05H.
   static let output: UInt8 = 0x00

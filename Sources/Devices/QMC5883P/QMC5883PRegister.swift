@@ -1,9 +1,11 @@
 /// Registers of the QMC5883P, by the tables of its data sheet (QST 13-52-19).
 ///
-/// Traps: it differs from the QMC5883L, although it replaces it on the same boards; the mode called continuous measures
-/// as fast as it can, whatever the rate, which only the normal mode observes; the signs of the axes are set in a
-/// register that is missing in the table of registers but present in all examples; reading the status clears the flag
-/// of a new measurement.
+/// Pitfalls:
+///
+/// - It differs from the QMC5883L, although it replaces it on the same boards.
+/// - The mode called continuous measures as fast as it can, whatever the rate, which only the normal mode observes.
+/// - The signs of the axes are set in a register that is missing in the table of registers but present in all examples.
+/// - Reading the status clears the flag of a new measurement.
 enum QMC5883PRegister {
   /// Chip ID, table 15.
   static let chipID: UInt8 = 0x00

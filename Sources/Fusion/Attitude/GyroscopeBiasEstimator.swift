@@ -24,8 +24,7 @@ struct GyroscopeBiasEstimator: Sendable {
   /// The bias in rad/s, in the sensor's axes.
   private(set) var bias = SIMD3<Double>.zero
   private(set) var covariance: Matrix3
-  /// The rotation to the earth frame, row by row, and the bias in that frame. Both are filtered like the
-  /// accelerometer.
+  /// The rotation to the earth frame, row by row, and the bias in that frame. Both are filtered like the accelerometer.
   private var filteredRotation = (LowPassFilter(), LowPassFilter(), LowPassFilter())
   private var filteredBias = LowPassFilter()
 

@@ -1,5 +1,4 @@
-/// Provides the magnetometer's heading to the navigation at intervals, because consecutive headings share their
-/// errors.
+/// Provides the magnetometer's heading to the navigation at intervals, because consecutive headings share their errors.
 struct Compass: Sendable {
   struct Reading {
     /// The heading in radians from true north.

@@ -39,8 +39,7 @@ public struct NavigationFilter: Sendable {
     var solution: NavigationSolution
   }
 
-  // Members that are not private are used by other parts of the filter: `NavigationAlignment`,
-  // `NavigationConstraints`
+  // Members that are not private are used by other parts of the filter: `NavigationAlignment`, `NavigationConstraints`
   // and `NavigationCorrection`.
 
   public let configuration: Configuration

@@ -123,8 +123,7 @@ struct NavigationSolution: Sendable {
       ))
   }
 
-  /// The velocity in the sensor's axes and its derivatives by velocity and attitude: R' v, the rows of R', and R'
-  /// [v]×.
+  /// The velocity in the sensor's axes and its derivatives by velocity and attitude: R' v, the rows of R', and R' [v]×.
   var bodyVelocity: (value: SIMD3<Double>, byVelocity: Matrix3, byAttitude: Matrix3) {
     let back = Matrix3(attitude).transposed
     return (back * velocity, back, back * Matrix3(crossing: velocity))

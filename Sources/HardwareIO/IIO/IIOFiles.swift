@@ -1,8 +1,7 @@
 import Glibc
 
 /// Access to the files that set up and read the kernel's sensor subsystem (IIO): text files in sysfs, folders in
-/// configfs
-/// and one device file per sensor. Errors name the file.
+/// configfs and one device file per sensor. Errors name the file.
 public protocol IIOFiles: Sendable {
   /// Returns the names in a folder, or none if it cannot be read.
   func names(in folder: String) -> [String]

@@ -74,8 +74,7 @@ public struct BoardMistakes: Sendable {
       return removeSection(of: path, from: &members)
     case .missingKey(_, let line, let path):
       guard path.contains(".") else {
-        // The board's own name is at the top level, so nothing around it can be removed. A name is
-        // added instead.
+        // The board's own name is at the top level, so nothing around it can be removed. A name is added instead.
         guard path == "name", !members.contains(where: { $0.key == path }) else { return nil }
         let name = JSONValue(content: .string("board"), line: line)
         members.append(.init(key: path, value: name, keyRange: 0..<0, valueRange: 0..<0, end: 0))

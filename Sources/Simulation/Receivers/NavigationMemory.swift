@@ -12,8 +12,7 @@ public enum ReceiverStart: String, CaseIterable, Sendable {
   case aided
 }
 
-/// The knowledge that speeds up a receiver's start. It is kept in backup RAM and lasts as long as that has its
-/// supply.
+/// The knowledge that speeds up a receiver's start. It is kept in backup RAM and lasts as long as that has its supply.
 struct NavigationMemory: Equatable, Sendable {
   /// Ephemerides are valid for four hours around their reference time.
   static let ephemerisLife = Duration.seconds(4 * 3600)

@@ -54,8 +54,7 @@ public struct ReceiverFaults: Sendable {
   public var spoofing: Spoofing?
   /// Whether it repeats one position bit for bit while its Doppler measurements continue.
   public var isFrozen = false
-  /// Whether it receives satellites but finds no position after its next start, because its memory contains wrong
-  /// data.
+  /// Whether it receives satellites but finds no position after its next start, because its memory contains wrong data.
   public var findsNothing = false
   /// The kind of start that cures it; kinds that forget more do too. `nil` if none does.
   public var remedy: ReceiverStart?

@@ -2,8 +2,7 @@ import Hub
 @testable import Outputs
 
 /// Both ends of the state socket: a client's requests to the hub, and a foreign hub's answers to `watch`. The byte 0xFF
-/// ends a
-/// packet.
+/// ends a packet.
 enum StateTarget {
   static func run(_ input: UnsafeBufferPointer<UInt8>) {
     var requests = StateRequests()
