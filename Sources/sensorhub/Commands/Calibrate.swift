@@ -48,8 +48,11 @@ struct Calibrate: ParsableCommand {
   @Option(help: ArgumentHelp("The recorded fixes that mount needs.", valueName: "file"))
   var gnss: String?
 
-  @Option(parsing: .unconditional, help: ArgumentHelp("Give up after this time.", valueName: "seconds"))
-  var timeout = 300.0
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "Give up after this time. Default: 900 for mount, which takes a drive, otherwise 300.", valueName: "seconds"))
+  var timeout: Double?
 
   @Option(help: ArgumentHelp("The socket on which a running hub is looked for.", valueName: "path"))
   var socket: String?
@@ -60,8 +63,10 @@ struct Calibrate: ParsableCommand {
       throw ValidationError("a recording does not name its chip: name the board's with --device")
     }
     if kind == .mount, imu != nil, gnss == nil { throw ValidationError("mount needs the speeds of --gnss") }
-    if !(1...86_400).contains(timeout) { throw ValidationError("--timeout must be from 1 to 86400") }
+    if let timeout, !(1...86_400).contains(timeout) { throw ValidationError("--timeout must be from 1 to 86400") }
   }
+
+  private var patience: Duration { .milliseconds(Int64((timeout ?? (kind == .mount ? 900 : 300)) * 1000)) }
 
   /// The work of `run`, which also waits until the power is off.
   func calibrate() async throws {
@@ -107,7 +112,7 @@ struct Calibrate: ParsableCommand {
       Terminal.standardError("\(mark): the hub's sensors are simulated, so this is practice\(help)")
     }
     return try CalibrationByHub(kind: kind, device: device)
-      .run(on: connection, within: .milliseconds(Int64(timeout * 1000)), signals: signals)
+      .run(on: connection, within: patience, signals: signals)
   }
 
   private func report(_ stored: StoredCalibration, used: String? = nil) {
@@ -176,7 +181,7 @@ struct Calibrate: ParsableCommand {
         end.set()
       })
     Terminal.standardError("0 %: \(latest.withLock { $0.instruction }); Ctrl-C gives up")
-    let event = Poller(stop: end.fileDescriptor).wait(for: signals, atMost: .milliseconds(Int64(timeout * 1000)))
+    let event = Poller(stop: end.fileDescriptor).wait(for: signals, atMost: patience)
     subscription.cancel()
     // The process must not end before the power is off.
     hub.shutDown()
