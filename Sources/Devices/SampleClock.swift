@@ -2,8 +2,9 @@ import MonotonicTime
 
 /// Gives each sample of a FIFO its time.
 ///
-/// The chip's oscillator may be wrong by some percent, and a burst is read whenever its thread can run. The clock
-/// therefore learns the true period and follows the bursts slowly, so that a late read does not move the samples.
+/// The chip's oscillator may be wrong by a few percent, and a burst is read whenever its thread can run. The clock
+/// therefore learns the true period and follows the bursts slowly, so that a late read does not shift the times of the
+/// samples.
 struct SampleClock: Sendable {
   private static let phaseGain = 0.05
   private static let periodGain = 0.002
@@ -27,7 +28,8 @@ struct SampleClock: Sendable {
   mutating func stamp(_ count: Int, edge: MonotonicInstant) -> (first: Int64, period: Double) {
     let newest = Double(edge.nanoseconds)
     if let before = last {
-      // The edge is the exact time. Only the period, for the samples before the newest, has noise to average out.
+      // The edge gives the newest sample's time exactly. Only the period, which gives the times of the samples before
+      // it, has noise to average out.
       let measured = (newest - before) / Double(count)
       let isPlausible = abs(measured - nominalPeriod) < 0.1 * nominalPeriod
       if isPlausible { period += SampleClock.edgePeriodGain * (measured - period) }
@@ -48,7 +50,8 @@ struct SampleClock: Sendable {
     let predicted = before + period * Double(count)
     let error = measured - predicted
     if abs(error) > 20 * nominalPeriod {
-      // This is not drift: the process or the chip was stopped. The estimate starts again from this observation.
+      // A deviation this large is not drift. The process or the chip was stopped, so the estimate starts again from
+      // this observation.
       last = measured
       return (Int64(measured - period * Double(count - 1)), period)
     }

@@ -3,10 +3,10 @@ import MonotonicTime
 
 /// Driver of the AK09916, the magnetometer in the package of an ICM-20948.
 ///
-/// It gives the field in the axes of the IMU (DS-000189, orientation of axes), so that one mount serves both. If the
-/// chip does not answer, the driver makes its IMU connect it to the bus; the IMU stays asleep or awake.
+/// The driver gives the field in the axes of the IMU (DS-000189, orientation of axes), so that one mount serves both.
+/// If the chip does not answer, the driver makes the IMU connect the chip to the bus. The IMU stays asleep or awake.
 final class AK09916Driver: PolledDriver {
-  /// The signs that turn the chip's axes into the IMU's: its y and z point the other way.
+  /// The signs that convert the chip's axes to the IMU's. The chip's y and z point the other way.
   private static let axes = SIMD3<Float>(1, -1, -1)
 
   private let registers: I2CRegisters
@@ -25,7 +25,7 @@ final class AK09916Driver: PolledDriver {
     try MagnetometerBypass.require(.ak09916, of: registers) { (imu) throws(HardwareError) in
       try MagnetometerBypass.closeICM20948(imu, pause: connection.pause)
     }
-    // The reset leaves the chip powered down, which other modes require first.
+    // The reset powers the chip down. The chip accepts a mode only when it is powered down.
     try registers.write(AK09916Register.reset, to: AK09916Register.control3)
     connection.pause(.milliseconds(10))
     try registers.write(rate.mode, to: AK09916Register.control2)
@@ -38,7 +38,7 @@ final class AK09916Driver: PolledDriver {
   private func measurement() throws(HardwareError) -> MagnetometerSample? {
     guard try registers.read(AK09916Register.status1) & AK09916Register.isNew != 0 else { return nil }
     let bytes = try registers.read(AK09916Register.output, count: 8)
-    // Reading status 2 has released the measurement.
+    // Reading status 2 has let the chip store its next measurement.
     guard bytes[7] & AK09916Register.isOverflow == 0 else { return nil }
     let units = SIMD3<Float>(
       Float(bytes.littleEndian(at: 0)), Float(bytes.littleEndian(at: 2)), Float(bytes.littleEndian(at: 4)))

@@ -2,10 +2,11 @@
 ///
 /// Pitfalls:
 ///
-/// - In an ICM-20948 it answers only while that chip's bypass is on.
-/// - After one of its bytes is read, a measurement stays until status 2 is read, which follows an unused byte.
-/// - Another mode is accepted only from power-down.
-/// - Its y and z point against those of the ICM-20948.
+/// - In an ICM-20948, the AK09916 answers only while the bypass of the ICM-20948 is on.
+/// - After any byte of a measurement is read, the measurement stays until status 2 is read. An unused byte precedes
+///   status 2.
+/// - The chip accepts a mode only when it is powered down.
+/// - The y and z axes point against the y and z axes of the ICM-20948.
 enum AK09916Register {
   /// WIA1 and WIA2, 13.1: the identities of the manufacturer (AKM) and of the chip.
   static let whoIAm: UInt8 = 0x00

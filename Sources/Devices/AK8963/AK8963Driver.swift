@@ -3,15 +3,15 @@ import MonotonicTime
 
 /// Driver of the AK8963, the magnetometer in the package of an MPU-9250 or MPU-9255.
 ///
-/// It gives the field in the axes of the IMU (MPU-9250 product specification, orientation of axes), so that one mount
-/// serves both. If the chip does not answer, the driver makes its IMU connect it to the bus; the IMU stays asleep or
-/// awake.
+/// The driver gives the field in the axes of the IMU (MPU-9250 product specification, orientation of axes), so that one
+/// mount serves both. If the chip does not answer, the driver makes the IMU connect the chip to the bus. The IMU stays
+/// asleep or awake.
 final class AK8963Driver: PolledDriver {
   private let registers: I2CRegisters
   private let connection: ChipConnection
   private let rate: AK8963Rate
   private var bypass: MagnetometerBypass.Patience
-  /// The unit of each of the chip's own axes, with the trim.
+  /// The microtesla per unit of each of the chip's own axes, with the factory trim.
   private var microteslaPerUnit = SIMD3<Float>.zero
 
   init(_ connection: ChipConnection, _ configuration: PolledConfiguration) {
@@ -23,7 +23,7 @@ final class AK8963Driver: PolledDriver {
 
   func start() throws(HardwareError) {
     try MagnetometerBypass.require(.ak8963, of: registers, close: MagnetometerBypass.closeMPU)
-    // The reset leaves the chip powered down, which other modes require first.
+    // The reset powers the chip down. The chip accepts a mode only when it is powered down.
     try registers.write(AK8963Register.reset, to: AK8963Register.control2)
     connection.pause(.milliseconds(10))
     try enter(AK8963Register.fuseAccess)
@@ -40,7 +40,7 @@ final class AK8963Driver: PolledDriver {
   private func measurement() throws(HardwareError) -> MagnetometerSample? {
     guard try registers.read(AK8963Register.status1) & AK8963Register.isNew != 0 else { return nil }
     let bytes = try registers.read(AK8963Register.output, count: 7)
-    // Reading status 2 has released the measurement.
+    // Reading status 2 has let the chip store its next measurement.
     let status = bytes[6]
     guard status & AK8963Register.isOverflow == 0, status & AK8963Register.hasFineUnits != 0 else { return nil }
     let units = SIMD3<Float>(

@@ -2,12 +2,12 @@
 ///
 /// Pitfalls:
 ///
-/// - In an MPU-9250 it answers only while that chip's bypass is on.
-/// - After one of its bytes is read, a measurement stays until status 2 is read.
+/// - In an MPU-9250, the AK8963 answers only while the bypass of the MPU-9250 is on.
+/// - After any byte of a measurement is read, the measurement stays until status 2 is read.
 /// - Another mode is accepted only 100 microseconds after power-down was set.
-/// - The trim can be read in one mode only.
-/// - Its x is the y of the MPU-9250, its y is the x, and its z points the other way.
-/// - It measures 8 or 100 times a second.
+/// - The trim can be read only in the mode `fuseAccess`.
+/// - The chip's x axis is the y axis of the MPU-9250, its y axis is the x axis, and its z axis points the other way.
+/// - The only rates are 8 Hz and 100 Hz.
 enum AK8963Register {
   /// WIA, Device ID; INFO follows, which no data sheet describes.
   static let whoIAm: UInt8 = 0x00
@@ -23,7 +23,8 @@ enum AK8963Register {
   static let trim: UInt8 = 0x10
 
   static let identity: UInt8 = 0x48
-  /// The values in the place of INFO of the AK09911, AK09912, AK09915, AK09916 and AK09918, which have other registers.
+  /// The values that the AK09911, AK09912, AK09915, AK09916 and AK09918 have in place of INFO. Their other registers
+  /// differ.
   static let youngerIdentities: [UInt8] = [0x05, 0x04, 0x10, 0x09, 0x0C]
 
   // Status 1

@@ -3,8 +3,8 @@ import MonotonicTime
 
 /// The accelerometer of a BMI088: a separate chip, with its own address, FIFO and clock.
 ///
-/// It gives its value at any instant between its samples. Their times are estimated as for any FIFO, so they are
-/// accurate to half a sample once the clock is known.
+/// It gives the specific force at any instant between two of its samples. The times of the samples are estimated as for
+/// any FIFO, so they are accurate to half a sample once the sample clock has learned the period.
 struct BMI088Accelerometer {
   /// The result of reading the FIFO.
   enum Reading {
@@ -13,7 +13,7 @@ struct BMI088Accelerometer {
     case misread
   }
 
-  /// The known value at an instant.
+  /// The specific force at an instant, if it is known.
   enum Answer {
     case force(SIMD3<Float>)
     /// The sample after the instant has not arrived yet.
@@ -40,7 +40,7 @@ struct BMI088Accelerometer {
   private let range: InertialConfiguration.AccelerometerRange
   private let scale: Float
   private var sampleClock: SampleClock
-  /// The samples, oldest first; those at the beginning are no longer needed.
+  /// The samples, oldest first. The first `used` samples are no longer needed.
   private var samples: [Sample] = []
   private var used = 0
 
@@ -51,13 +51,13 @@ struct BMI088Accelerometer {
     self.registers = registers
     self.rate = rate
     self.range = range
-    // The ranges are 3 g instead of 2, and so on.
+    // Each of the chip's ranges is 1.5 times the range of the configuration: 3 g for 2 g, and so on.
     scale = Float(range.rawValue) * 1.5 * 9.80665 / 32768
     sampleClock = SampleClock(rateHz: rate.accelerometerHertz)
     samples.reserveCapacity(2 * BMI088Accelerometer.fifoSize / BMI088Accelerometer.frameLength)
   }
 
-  /// Finds the accelerometer. It only reads.
+  /// Finds the accelerometer, without writing to any chip.
   ///
   /// - Throws: also if the address may belong to a chip with a kernel driver
   static func find(beside gyroscope: I2CRegisters, capacity: Int) throws(HardwareError) -> I2CRegisters? {
@@ -82,8 +82,8 @@ struct BMI088Accelerometer {
     return nil
   }
 
-  /// Puts the chip to sleep. It is switched off first, because a suspended chip needs time between two writes, and
-  /// nothing can wait here.
+  /// Puts the chip to sleep. The function switches the chip off before it suspends it, because a suspended chip needs
+  /// time between two writes, and this function cannot wait.
   static func sleep(_ registers: I2CRegisters) throws(HardwareError) {
     try registers.write(BMI088AccelerometerRegister.off, to: BMI088AccelerometerRegister.powerControl)
     try registers.write(BMI088AccelerometerRegister.suspended, to: BMI088AccelerometerRegister.powerConfiguration)
@@ -98,7 +98,7 @@ struct BMI088Accelerometer {
     try registers.write(BMI088AccelerometerRegister.on, to: BMI088AccelerometerRegister.powerControl)
     pause(.milliseconds(5))
     try registers.write(BMI088AccelerometerRegister.active, to: BMI088AccelerometerRegister.powerConfiguration)
-    // Its maximum start-up time.
+    // The maximum start-up time of the accelerometer.
     pause(.milliseconds(50))
     try registers.write(
       BMI088AccelerometerRegister.normalFilter | rate.accelerometerBits,
@@ -176,7 +176,7 @@ struct BMI088Accelerometer {
       case BMI088AccelerometerRegister.configurationFrame, BMI088AccelerometerRegister.dropFrame: payload = 1
       default: return .misread
       }
-      // An incomplete frame is repeated by the next read.
+      // The next read repeats an incomplete frame.
       guard offset + payload < bytes.count else { break }
       if payload == 6 {
         func axis(_ number: Int) -> Float { bytes.littleEndian(at: offset + 1 + 2 * number).measured }

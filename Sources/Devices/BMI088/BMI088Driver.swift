@@ -2,8 +2,8 @@ import HardwareIO
 import MonotonicTime
 
 /// Driver of the BMI088, whose gyroscope and accelerometer have no common clock. Its samples are the gyroscope's, each
-/// with the accelerometer's value at that time, interpolated between two of its samples. The newest sample of a burst
-/// may therefore wait for the next one.
+/// with the specific force at that time, interpolated between two samples of the accelerometer. The newest sample of a
+/// burst may therefore wait for the next one.
 final class BMI088Driver: InertialDriver {
   static let fifoSampleCount = 100
 
@@ -14,7 +14,7 @@ final class BMI088Driver: InertialDriver {
 
   var counters: InertialCounters {
     var counters = readout.counters
-    // This excludes waiting samples and lost ones.
+    // Samples that wait or were lost do not count.
     counters.samples = sampleCount
     return counters
   }
@@ -54,7 +54,7 @@ final class BMI088Driver: InertialDriver {
     do throws(HardwareError) {
       try gyroscope.write(BMI088GyroscopeRegister.reset, to: BMI088GyroscopeRegister.softReset)
     } catch .noAcknowledge {
-      // The reset was faster than its acknowledgement.
+      // The gyroscope was reset before it could acknowledge the command.
     }
     connection.pause(.milliseconds(30))
     try gyroscope.write(configuration.gyroscopeRange.bmi088Bits, to: BMI088GyroscopeRegister.range)
@@ -64,7 +64,7 @@ final class BMI088Driver: InertialDriver {
       try gyroscope.write(BMI088GyroscopeRegister.dataReadyOnInterrupt3, to: BMI088GyroscopeRegister.interruptMap)
       try gyroscope.write(BMI088GyroscopeRegister.dataReady, to: BMI088GyroscopeRegister.interruptControl)
     }
-    // This covers its start-up time and the settling time of its filters.
+    // This covers the start-up time of the gyroscope and the settling time of its filters.
     connection.pause(.milliseconds(80))
     try restartFIFOs()
   }
@@ -94,7 +94,7 @@ final class BMI088Driver: InertialDriver {
     case .misread: return try startOver(.misread, &batch)
     }
     join(into: &batch)
-    // The accelerometer sends nothing any more.
+    // The accelerometer has stopped sending.
     if waiting.count > IMUBatch.capacity { return try startOver(.misread, &batch) }
     guard batch.count > 0 else { return }
     sampleCount += batch.count
@@ -108,7 +108,7 @@ final class BMI088Driver: InertialDriver {
     try? accelerometer?.sleep()
   }
 
-  /// Whether a gyroscope's accelerometer is present, which makes it a BMI088.
+  /// Whether a gyroscope belongs to a BMI088: its accelerometer is present.
   static func isWhole(_ gyroscope: I2CRegisters) throws(HardwareError) -> Bool {
     guard try gyroscope.read(BMI088GyroscopeRegister.chipID) == BMI088GyroscopeRegister.identity else { return false }
     do throws(HardwareError) {
@@ -155,7 +155,8 @@ final class BMI088Driver: InertialDriver {
     joining: while done < waiting.count, batch.count < IMUBatch.capacity {
       switch accelerometer?.answer(at: waiting[done].at) {
       case .notYet, nil: break joining
-      // At first the accelerometer may be late; after that this is a gap.
+      // At first the accelerometer may start later than the gyroscope. After the first sample, a missing value is a
+      // gap.
       case .never: hasGap = hasGap || sampleCount > 0
       case .force(let force):
         batch.append(IMUSample(at: waiting[done].at, gyroscope: waiting[done].gyroscope, accelerometer: force))
@@ -171,7 +172,7 @@ final class BMI088Driver: InertialDriver {
     try restartFIFOs()
   }
 
-  /// Restarts both FIFOs together, so that their first samples belong together.
+  /// Restarts both FIFOs together, so that their first samples have nearly the same time.
   private func restartFIFOs() throws(HardwareError) {
     waiting.removeAll(keepingCapacity: true)
     try accelerometer?.restart()

@@ -6,10 +6,10 @@
 /// - The gyroscope may not acknowledge its reset, and accepts nothing else while it is suspended.
 /// - The frames of its FIFO have no headers, and their bytes may shift if it overflows during a read, so it should stop
 ///   when it is full.
-/// - Only a write to FIFO_CONFIG_1 clears an overrun. The accelerometer is suspended at first, and then accepts only
-///   one write per millisecond.
-/// - Its FIFO has frames with headers, and the top bit of its length says that it is empty.
-/// - Its ranges are 3, 6, 12 and 24 g.
+/// - Only a write to FIFO_CONFIG_1 clears an overrun.
+/// - The accelerometer is suspended at first. While it is suspended, it accepts only one write per millisecond.
+/// - The frames of the accelerometer's FIFO have headers. The top bit of the FIFO's length says that the FIFO is empty.
+/// - The ranges of the accelerometer are 3, 6, 12 and 24 g.
 enum BMI088GyroscopeRegister {
   /// GYRO_CHIP_ID.
   static let chipID: UInt8 = 0x00
@@ -72,7 +72,7 @@ enum BMI088AccelerometerRegister {
   static let powerConfiguration: UInt8 = 0x7C
   /// ACC_PWR_CTRL.
   static let powerControl: UInt8 = 0x7D
-  /// ACC_SOFTRESET, which accepts another command as well.
+  /// ACC_SOFTRESET, which also accepts the command that empties the FIFO.
   static let command: UInt8 = 0x7E
 
   static let identity: UInt8 = 0x1E

@@ -8,7 +8,7 @@ extension InertialChip {
       provenAgainst: "Linux (bmi160)",
       // The FIFO has 1 KB.
       fifoSampleCount: 78, readout: BusReadout(bytesPerSample: 13),
-      // The values are from table 2: both sensors in normal mode, and suspended.
+      // The currents are from table 2: both sensors in normal mode, and suspended.
       milliamperes: 0.925, sleepMilliamperes: 0.003, ratesHz: 25...1600,
       actualRate: { BMI160Rate(nearest: $0).hertz },
       makeDriver: { BMI160Driver($0, $1) },

@@ -1,7 +1,8 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the BMI160. Both sensors are sampled at one instant, and a frame of the FIFO has both after a header.
+/// Driver of the BMI160. The chip samples both sensors at one instant. A frame of the FIFO has a header and the values
+/// of both sensors.
 public final class BMI160Driver: InertialDriver {
   /// The length of a frame: a header, and two times three axes of two bytes.
   private static let frameLength = 13
@@ -85,7 +86,7 @@ public final class BMI160Driver: InertialDriver {
 
   /// Decodes frames.
   ///
-  /// - Returns: the number of frames that the chip has dropped; `nil` if something is not a frame
+  /// - Returns: the number of frames that the chip has dropped; `nil` if some bytes are not a frame
   private func decode(_ bytes: UnsafeRawBufferPointer, _ batch: inout IMUBatch) -> Int? {
     var skipped = 0
     var offset = 0
@@ -98,7 +99,7 @@ public final class BMI160Driver: InertialDriver {
       case BMI160Register.timeFrame: payload = 3
       default: return nil
       }
-      // An incomplete frame is repeated by the next read.
+      // The next read repeats an incomplete frame.
       guard offset + payload < bytes.count else { break }
       func axis(_ number: Int) -> Float { bytes.littleEndian(at: offset + 1 + 2 * number).measured }
       switch bytes[offset] & BMI160Register.headerMask {
@@ -107,7 +108,7 @@ public final class BMI160Driver: InertialDriver {
           gyroscope: SIMD3(axis(0), axis(1), axis(2)) * gyroscopeScale,
           accelerometer: SIMD3(axis(3), axis(4), axis(5)) * accelerometerScale)
       case BMI160Register.skipFrame: skipped += Int(bytes[offset + 1])
-      // These are frames of one sensor alone, before the other has started, and frames that were not requested.
+      // This skips frames of one sensor alone, before the other sensor has started, and frames that were not requested.
       default: break
       }
       offset += 1 + payload

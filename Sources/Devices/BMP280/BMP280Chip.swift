@@ -9,8 +9,8 @@ extension BarometerChip {
     bmp280Family("bme280", "BME280, with humidity", identity: BMP280Register.bme280, milliamperes: 0.35)
   }
 
-  /// The entry of a BMP280 or BME280. The currents are from table 1 and 3.8, while it measures half of the time, and
-  /// while it sleeps.
+  /// The entry of a BMP280 or BME280. The currents are from table 1 and section 3.8: while the chip measures half of
+  /// the time, and while it sleeps.
   private static func bmp280Family(
     _ name: String, _ title: String, identity: UInt8, milliamperes: Double
   ) -> BarometerChip {

@@ -26,7 +26,7 @@ final class BMP280Driver: PolledDriver {
       "BMP280 or BME280", of: registers)
     hasHumidity = try registers.read(BMP280Register.chipID) == BMP280Register.bme280
     try registers.write(BMP280Register.resetCommand, to: BMP280Register.reset)
-    // The time is 2 ms after a reset (table 2), and the chip then copies its coefficients.
+    // The chip starts within 2 ms of a reset (table 2), and then copies its coefficients.
     connection.pause(.milliseconds(3))
     var looks = 0
     while try registers.read(BMP280Register.status) & BMP280Register.isCopying != 0, looks < 5 {

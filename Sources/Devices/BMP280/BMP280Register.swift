@@ -3,9 +3,10 @@
 ///
 /// Pitfalls:
 ///
-/// - Its numbers mean nothing without the chip's own coefficients.
+/// - The numbers of a measurement mean nothing without the chip's own coefficients.
 /// - The humidity's oversampling takes effect only when control is written after it.
-/// - A write to configuration may be ignored while the chip measures in normal mode, so it comes first.
+/// - The chip may ignore a write to configuration while it measures in normal mode, so write configuration before
+///   control.
 enum BMP280Register {
   /// Coefficients of temperature and pressure, low byte first, 3.11.2.
   static let coefficients: UInt8 = 0x88
@@ -18,7 +19,7 @@ enum BMP280Register {
   static let reset: UInt8 = 0xE0
   /// Oversampling of humidity, BME280 5.4.3.
   static let humidityControl: UInt8 = 0xF2
-  /// Status: whether it measures or copies its coefficients, 4.3.3.
+  /// Status: whether the chip measures or copies its coefficients, 4.3.3.
   static let status: UInt8 = 0xF3
   /// Oversampling and mode, 4.3.4.
   static let control: UInt8 = 0xF4
@@ -34,7 +35,7 @@ enum BMP280Register {
   /// Normal mode with pressure 4 times and temperature twice: a measurement takes at most 16 ms.
   static let normalMode: UInt8 = 0x4F
   static let sleepMode: UInt8 = 0x4C
-  /// Humidity once, which takes 2 ms more.
+  /// One measurement of the humidity, which takes 2 ms more.
   static let humidityOnce: UInt8 = 0x01
   /// The value of a register before the first measurement, 20 bits.
   static let nothing = 0x80000

@@ -11,7 +11,7 @@ extension BarometerChip {
       identity: ChipIdentity(register: BMP390Register.chipID, values: [identity]),
       relatives: BMP390Driver.identities,
       provenAgainst: "Linux (bmp380)",
-      // The currents are for 25 Hz, at which it measures half of the time, and asleep.
+      // The currents are for 25 Hz, when the chip measures half of the time, and for sleep.
       milliamperes: 0.35, sleepMilliamperes: 0.002, ratesHz: 0.78125...200,
       actualRate: { BMP390Rate(nearest: $0).hertz },
       makeDriver: { BMP390Driver($0, $1) },

@@ -3,7 +3,7 @@
 ///
 /// Pitfalls:
 ///
-/// - Its numbers mean nothing without the chip's own coefficients.
+/// - The numbers of a measurement mean nothing without the chip's own coefficients.
 /// - A rate that leaves no time for the oversampling is a configuration error, and the chip falls asleep instead of
 ///   measuring.
 /// - Low bytes come first, unlike those of the BMP280.

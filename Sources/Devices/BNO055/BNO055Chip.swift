@@ -9,7 +9,7 @@ extension InertialChip {
       // The chip has no FIFO and must be read for each sample.
       fifoSampleCount: 0, leastFIFOSampleCount: 1,
       readout: BusReadout(bytesPerSample: 0, bytesPerBurst: 12),
-      // The values are from table 0-2: all sensors at 100 Hz, and suspended.
+      // The currents are from table 0-2: all sensors at 100 Hz, and suspended.
       milliamperes: 12.3, sleepMilliamperes: 0.04, ratesHz: 25...100,
       actualRate: { BNO055Rate(nearest: $0).hertz },
       makeDriver: { BNO055Driver($0, $1) },

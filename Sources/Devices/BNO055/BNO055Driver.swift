@@ -1,25 +1,25 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the BNO055, without its magnetometer and its fusion. It has no FIFO, so a read takes the newest sample, if
-/// one is due.
+/// Driver of the BNO055, without its magnetometer and its fusion. The chip has no FIFO, so a read takes the newest
+/// sample, if one is due.
 ///
-/// A controller answers for the sensors, and stretches the clock of the bus while it looks up values. The I2C
-/// controllers of Raspberry Pis before the 5 cannot always wait for that, so a transfer fails, or some of its bits are
-/// wrong. Therefore reads are short, failures are repeated, writes are verified, and a sudden change is read again. The
-/// result is usable, but not good. On these boards, connect the chip to a bus that Linux makes of two GPIO lines, which
-/// does wait: `dtoverlay=i2c-gpio,bus=3,i2c_gpio_sda=23,i2c_gpio_scl=24` in config.txt, and `/dev/i2c-3` in the board
-/// file.
+/// A controller in the chip answers for the sensors, and stretches the clock of the bus while it looks up values. The
+/// I2C controllers of Raspberry Pis before the Pi 5 cannot always wait that long, so a transfer fails, or some of its
+/// bits are wrong. The driver therefore keeps reads short, repeats failed transfers, verifies writes, and reads a
+/// sudden change again. The result is usable, but not good. On these boards, connect the chip to a bus that Linux makes
+/// of two GPIO lines. Such a bus waits for the chip: `dtoverlay=i2c-gpio,bus=3,i2c_gpio_sda=23,i2c_gpio_scl=24` in
+/// config.txt, and `/dev/i2c-3` in the board file.
 final class BNO055Driver: InertialDriver {
   /// The length of three axes of two bytes.
   private static let axesLength = 6
-  /// The number of attempts.
+  /// The number of attempts at one transfer.
   private static let tries = 3
   /// More than the chip's start-up time.
   private static let startTime = Duration.seconds(1)
   /// The number of consecutive failures that counts as an error.
   private static let failureLimit = 5
-  /// The temperature changes slowly: it is read once in this number of samples.
+  /// The number of samples from one read of the temperature to the next. The temperature changes slowly.
   private static let temperatureInterval = 50
   /// The greatest difference between two readings that agree, degrees.
   private static let temperatureStep: Float = 2
@@ -33,7 +33,7 @@ final class BNO055Driver: InertialDriver {
   private let accelerometerScale: Float
   /// The largest plausible value, slightly above the range.
   private let accelerometerLimit: Int16
-  /// The scale, which depends on the chip's version.
+  /// The rad/s per unit, which depend on the firmware's version.
   private var gyroscopeScale: Float = 0
   /// The last accepted reading.
   private var last: BNO055Reading?
@@ -115,7 +115,7 @@ final class BNO055Driver: InertialDriver {
       batch.followsGap = true
       return
     }
-    // A controller that hangs repeats its values for ever. Two real samples with the same bits are possible; dropping
+    // A controller that hangs repeats its values forever. Two real samples with the same bits are possible; dropping
     // one is no loss.
     if reading == last || reading.isEmpty { return }
     last = reading
@@ -147,8 +147,8 @@ final class BNO055Driver: InertialDriver {
     try? persist { () throws(HardwareError) in try registers.write(BNO055Register.suspended, to: BNO055Register.power) }
   }
 
-  /// Puts a chip to sleep without a clock for waiting. The chip takes 19 ms to enter the mode that accepts the command,
-  /// and this number of attempts takes the bus longer.
+  /// Puts a chip to sleep without waiting by a clock. The chip takes 19 ms to enter the mode that accepts the command.
+  /// The function repeats the command, and the repetitions take longer than that.
   static func suspend(_ registers: I2CRegisters) throws(HardwareError) {
     try registers.write(BNO055Register.configuring, to: BNO055Register.mode)
     var failuresLeft = BNO055Driver.failureLimit

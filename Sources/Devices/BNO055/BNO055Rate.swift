@@ -1,5 +1,5 @@
-/// A rate at which the chip is read, and the matching bandwidths of its sensors. They measure slightly more often, so
-/// that each read finds a new sample.
+/// A rate at which the chip is read, and the matching bandwidths of its sensors. The sensors measure slightly more
+/// often than the chip is read, so that each read finds a new sample.
 struct BNO055Rate {
   private static let all = [
     // The filters are 15.63 and 12 Hz, 31.25 and 23 Hz, and 62.5 and 47 Hz wide.

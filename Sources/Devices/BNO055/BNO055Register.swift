@@ -4,16 +4,16 @@
 ///
 /// - A controller in front of three sensors stretches the clock of the bus longer than some adapters can tolerate.
 /// - After its supply comes on and after a reset it does not answer for up to 0.65 s.
-/// - Most registers can be written only in the configuration mode, which takes 19 ms to enter, and into which it
-///   returns from its suspension.
+/// - Most registers can be written only in the configuration mode. The chip takes 19 ms to enter this mode, and returns
+///   to it from suspension.
 /// - Nothing marks a new sample.
 /// - There is no FIFO.
 ///
 /// The unit of the gyroscope outside the fusion modes: table 3-22 says 16 to a degree per second, or 900 to a radian
-/// per second, by UNIT_SEL. Version 3.11 of its firmware, which it is delivered with, does not do that: the numbers are
-/// the sensor's own, 32768 for its range, whatever UNIT_SEL says. Linux's driver treats them that way in the mode AMG,
-/// and people who turned a chip have confirmed it. In the fusion modes the unit is as documented, and newer versions
-/// are said to apply it in all modes.
+/// per second, by UNIT_SEL. Firmware version 3.11, with which the chip is delivered, ignores UNIT_SEL: the numbers are
+/// the sensor's own, 32768 for its range. Linux's driver treats the numbers that way in the mode AMG, and people who
+/// turned a chip have confirmed it. In the fusion modes the unit is as documented. Newer firmware is said to use the
+/// documented unit in all modes.
 enum BNO055Register {
   /// PAGE_ID, on both pages.
   static let page: UInt8 = 0x07
@@ -50,8 +50,8 @@ enum BNO055Register {
 
   static let page0: UInt8 = 0x00
   static let page1: UInt8 = 0x01
-  /// The units m/s², degrees per second and degrees Celsius. After a reset it is 0x80, which differs only in the
-  /// fusion's angles.
+  /// The units m/s², degrees per second and degrees Celsius. After a reset UNIT_SEL is 0x80, which differs only in the
+  /// convention for the fusion's angles.
   static let metricUnits: UInt8 = 0x00
   static let unitsPerMetrePerSecondSquared: Float = 100
   static let unitsPerDegreePerSecond: Float = 16

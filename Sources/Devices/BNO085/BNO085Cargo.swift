@@ -4,20 +4,20 @@ struct BNO085Cargo {
     /// The report's ID: `BNO085Report.flushCompleted`, or a sensor's.
     var id: UInt8
     var sequence: UInt8 = 0
-    /// The time relative to the interrupt, mostly negative, in 100 microseconds.
+    /// The time relative to the interrupt, mostly negative, in units of 100 microseconds.
     var ticks = 0
     /// The axes in the report's own units.
     var axes = SIMD3<Float>.zero
   }
 
-  /// The greatest plausible time, ten seconds; a larger one is garbled.
+  /// The greatest plausible time, ten seconds. A greater time comes from garbled bytes.
   private static let longestTicks = 100_000
 
   /// Whether all reports so far were valid.
   private(set) var isWhole = true
   private let bytes: UnsafeRawBufferPointer
   private var offset = 0
-  /// The base of the delays. A sensor's report must have one before it.
+  /// The base of the delays. The cargo must state a base before the first report of a sensor.
   private var base: Int?
 
   init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
@@ -68,7 +68,7 @@ extension BNO085Cargo {
   struct Contents {
     /// The number of consecutive gyroscope reports up to the last one.
     var gyroscopeCount = 0
-    /// The number of earlier reports, after which some were lost.
+    /// The number of gyroscope reports before those. Reports were lost in between.
     var strayCount = 0
     var first = Report(id: BNO085Report.gyroscope)
     var newest = Report(id: BNO085Report.gyroscope)

@@ -1,7 +1,8 @@
 import HardwareIO
 
 extension InertialChip {
-  /// The entry of the BNO085. A BNO080 and a BNO086 look the same on the bus, and are read in the same way.
+  /// The entry of the BNO085. A BNO080 and a BNO086 look the same on the bus, and the driver reads them in the same
+  /// way.
   static var bno085: InertialChip {
     InertialChip(
       name: "bno085", title: "BNO085, BNO080 or BNO086", addresses: [0x4A, 0x4B],
@@ -14,7 +15,7 @@ extension InertialChip {
       dataReadyFalls: true,
       // A sample has a report of each sensor, in packets with a header each, and a command to send them.
       readout: BusReadout(bytesPerSample: 26, bytesPerBurst: 60, readsPerBurst: 6),
-      // The values are from figure 6-17: the fusion of both sensors at 200 Hz, and idle.
+      // The currents are from figure 6-17: the fusion of both sensors at 200 Hz, and idle.
       milliamperes: 12.8, sleepMilliamperes: 0.13, ratesHz: 50...400,
       actualRate: { BNO085Rate(nearest: $0).hertz },
       makeDriver: { BNO085Driver($0, $1) },

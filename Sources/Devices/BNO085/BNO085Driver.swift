@@ -3,23 +3,24 @@ import MonotonicTime
 
 /// Driver of the BNO085, BNO080 and BNO086 as a gyroscope and an accelerometer.
 ///
-/// The chip's own fusion is not used, because a filter needs measurements with the errors of the sensor. The driver
-/// therefore uses the uncalibrated gyroscope. From the calibrated one the chip subtracts a bias that jumps with its
-/// estimate, which a filter would follow; the raw one has no known unit. The accelerometer includes gravity: the linear
-/// one depends on the chip's own estimate of the vertical, and the raw one has no unit either. Ranges are the chip's
-/// own, 2000 degrees per second and 8 g (6.6), whatever is requested.
+/// The driver does not use the chip's own fusion, because a filter needs measurements with the sensors' own errors. It
+/// therefore uses the report of the uncalibrated gyroscope. From the calibrated values the chip subtracts a bias that
+/// jumps with its estimate, and a filter would follow the jumps. The raw values have no known unit. The driver uses the
+/// accelerometer report that includes gravity, because the linear acceleration depends on the chip's own estimate of
+/// the vertical, and the raw values have no unit. The ranges are the chip's own, 2000 degrees per second and 8 g (6.6),
+/// whatever the configuration requests.
 ///
-/// Each sensor reports at its own rate, with its time before the chip's interrupt. A sample is a gyroscope's report and
-/// its time. The chip collects a batch, and sends it on command, at each reading. There are three reasons. A chip that
-/// interrupts for each report, or whose interrupt waits, has less time to compute (1.2.4.1). A chip without output
-/// stretches the clock when it is read. And a batch on command has an interrupt whose time is known even without a
-/// wired line.
+/// Each sensor reports at its own rate, and each report states its time before the chip's interrupt. A sample is a
+/// report of the gyroscope. The chip collects a batch of reports, and sends it on command, at each reading. There are
+/// three reasons. A chip that interrupts for each report, or whose interrupt waits, has less time to compute (1.2.4.1).
+/// A chip without output stretches the clock when it is read. And if the chip sends on command, the time of its
+/// interrupt is known even if the interrupt line is not wired.
 final class BNO085Driver: InertialDriver {
-  /// The number of samples between two readings at 25 Hz, at 400 Hz. The manufacturer does not document more.
+  /// The number of samples at 400 Hz between two readings at 25 Hz. The manufacturer does not document a larger FIFO.
   static let fifoSampleCount = 16
 
-  /// The time for which the chip collects a batch, usually longer than between two readings. If a reading is late, the
-  /// chip sends by itself.
+  /// The time for which the chip collects a batch. It is usually longer than the interval of the readings. If a reading
+  /// is late, the chip sends the batch by itself.
   private static let batchInterval = Duration.milliseconds(50)
   /// If a header arrives this soon after the chip had no output, its time is as precise as the interrupt's.
   private static let promptness = Duration.milliseconds(4)
@@ -28,7 +29,8 @@ final class BNO085Driver: InertialDriver {
   /// The kernel keeps this number of edges; some kernel interfaces drop the newest when there are more.
   private static let edgeQueueLength = 16
   private static let nanosecondsPerTick: Int64 = 100_000
-  /// The maximum number of gyroscope reports in a cargo on top of this number of samples.
+  /// The number of samples in a batch up to which the driver reads another cargo. A cargo has at most 64 gyroscope
+  /// reports.
   private static let fullBatch = IMUBatch.capacity - 64
 
   private(set) var counters = InertialCounters()
@@ -105,7 +107,7 @@ final class BNO085Driver: InertialDriver {
     var flushesLeft = 2
     // This is the limit for invalid answers, consecutive or not.
     var patience = 4
-    // This is more than a full FIFO. A chip that repeats itself for ever is not read for ever.
+    // A full FIFO has fewer packets. The limit ends the reading of a chip that repeats itself forever.
     var packetsLeft = 64
     while flushesLeft > 0, patience > 0, packetsLeft > 0 {
       packetsLeft -= 1
@@ -306,7 +308,7 @@ final class BNO085Driver: InertialDriver {
 
   /// Takes a cargo of reports.
   ///
-  /// - Parameter fall: the falling edge of the line for it, if it was seen
+  /// - Parameter fall: the falling edge of the interrupt line that announced the cargo, if it was seen
   /// - Returns: the number of completed flushes; `nil` if the cargo is invalid
   private func take(
     _ cargo: UnsafeRawBufferPointer, fall: MonotonicInstant?, _ batch: inout IMUBatch
@@ -383,7 +385,8 @@ final class BNO085Driver: InertialDriver {
     if contents.strayCount > 0 { return true }
     guard let last = gyroscope.at else { return false }
     if contents.first.sequence != gyroscope.sequence &+ 1 { return true }
-    // Sequence numbers repeat after 256, and the interrupt did not come before the chip had output.
+    // The sequence numbers alone cannot show a loss of 256 reports. The time can, because the interrupt did not come
+    // before the chip had output.
     let silence =
       quietUntil.nanoseconds + Int64(contents.first.ticks) * BNO085Driver.nanosecondsPerTick - last.nanoseconds
     return Double(silence) > 128 * sampleClock.period
@@ -414,7 +417,7 @@ final class BNO085Driver: InertialDriver {
 
 /// A rate of the gyroscope. The accelerometer uses the next of its own rates, which are a quarter faster.
 struct BNO085Rate {
-  /// The rates: 6.9 has the fastest, and each other one is half of the previous.
+  /// The rates. Section 6.9 states the fastest; each other rate is half of the next.
   private static let all: [Double] = [50, 100, 200, 400]
 
   let hertz: Double

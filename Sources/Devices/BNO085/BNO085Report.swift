@@ -5,7 +5,7 @@
 ///
 /// - There are no registers and no repeated start.
 /// - A BNO085 without output may stretch the clock of a read until it has some (1.2.2.2).
-/// - A waiting interrupt costs it computing time (1.2.4.1), and a BNO080 then resets itself.
+/// - A waiting interrupt costs the chip computing time (1.2.4.1), and a BNO080 then resets itself.
 /// - A Raspberry Pi's controller loses bits after a stretched clock: the first byte of a cargo often arrives without
 ///   its highest bit.
 /// - A raw report is empty unless its sensor is enabled as well, and has no unit.
@@ -29,7 +29,8 @@ enum BNO085Report {
   static let setFeatureLength = 17
   static let intervalOffset = 5
   static let batchIntervalOffset = 9
-  /// Force Sensor Flush: the number, and that of a report whose waiting samples are sent now. From sh2.
+  /// Force Sensor Flush: its own number, and the number of the report whose waiting samples the chip must send. From
+  /// sh2.
   static let flush: UInt8 = 0xF0
 
   // From the chip, on the same channel
@@ -43,10 +44,10 @@ enum BNO085Report {
   // From the chip, among the input reports
   /// Flush Completed: the number, and the report's number. From sh2.
   static let flushCompleted: UInt8 = 0xEF
-  /// Timebase Reference, figure 1-35: the start of the time of the following reports before the interrupt, 100
-  /// microseconds, signed.
+  /// Timebase Reference, figure 1-35: how long before the interrupt the delays of the following reports start, in units
+  /// of 100 microseconds, signed.
   static let timebase: UInt8 = 0xFB
-  /// Timestamp Rebase: the amount by which the time of the following reports starts later. From sh2.
+  /// Timestamp Rebase: the amount by which the delays of the following reports start later. From sh2.
   static let rebase: UInt8 = 0xFA
   /// Accelerometer, m/s² with 8 fractional bits, gravity included.
   static let accelerometer: UInt8 = 0x01
@@ -56,15 +57,14 @@ enum BNO085Report {
   static let metresPerSecondSquaredPerUnit: Float = 0x1p-8
   static let radiansPerSecondPerUnit: Float = 0x1p-9
 
-  // A sensor's report, 1.3.5.2: its number, its count, its status with the upper bits of its delay, the rest of the
-  // delay, the axes
+  // A sensor's report, 1.3.5.2: its number, its sequence number, its status with the upper bits of its delay, the rest
+  // of the delay, the axes
   static let sequenceOffset = 1
   static let statusOffset = 2
   static let delayOffset = 3
   static let axesOffset = 4
 
-  /// The length of a report in bytes, from the advertisement; `nil` if it is unknown, or has no three axes that could
-  /// be enabled.
+  /// The length of a report in bytes, from the advertisement; `nil` if the report is unknown.
   static func length(of report: UInt8) -> Int? {
     switch report {
     case flushCompleted: 2

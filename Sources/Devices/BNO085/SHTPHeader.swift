@@ -3,12 +3,12 @@
 struct SHTPHeader {
   static let length = 4
   static let channelCount = 6
-  /// The longest plausible packet. The chip's longest is its advertisement, of 276 bytes.
+  /// The longest plausible packet. The longest packet of the chip is its advertisement, of 276 bytes.
   static let longestPacket = 512
 
   /// The length of the header and the cargo, or of a header and the rest of the cargo.
   let packetLength: Int
-  /// Whether an earlier transfer had a part of the same cargo. Reading only the header counts.
+  /// Whether an earlier transfer began the same packet. A transfer of only the header counts.
   let isContinuation: Bool
   let channel: UInt8
   let sequence: UInt8
@@ -23,7 +23,7 @@ struct SHTPHeader {
   /// Whether the chip has no output.
   var isEmpty: Bool { packetLength == 0 || packetLength == SHTPHeader.length }
 
-  /// Whether a chip can have sent this header. A garbled one is mostly ones, or has a byte of ones.
+  /// Whether a chip can have sent this header. Most bits of a garbled header are ones, or all bits of one of its bytes.
   var isPossible: Bool {
     packetLength > SHTPHeader.length && packetLength <= SHTPHeader.longestPacket && channel < SHTPHeader.channelCount
   }

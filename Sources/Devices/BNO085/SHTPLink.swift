@@ -9,7 +9,7 @@ import MonotonicTime
 final class SHTPLink {
   enum Arrival {
     case nothing
-    /// The bytes are not a packet, or an inconsistent one.
+    /// The bytes are not a packet, or are an inconsistent packet.
     case garbled
     /// A packet. Its cargo has at least one byte, and stays until the next call.
     case packet(channel: UInt8, cargo: UnsafeRawBufferPointer)
@@ -114,12 +114,13 @@ final class SHTPLink {
       let first = try header()
       guard first.isPossible else { return false }
       let second = try header()
-      // By the data sheet each transfer has its own number, but the same one twice has been seen as well.
+      // The data sheet gives each transfer its own number, but two transfers with the same number have been seen as
+      // well.
       return second.isContinuation && second.packetLength == first.packetLength && second.channel == first.channel
         && second.sequence &- first.sequence <= 1
     } catch {
       switch error {
-      // SMBus adapters cannot read without a register, and others give up on a stretched clock.
+      // SMBus adapters cannot read without a register, and other adapters give up on a stretched clock.
       case .timedOut, .system: return false
       default: throw error
       }

@@ -2,7 +2,7 @@ import MonotonicTime
 
 /// One reading of a barometer.
 public struct BarometerSample: Equatable, Sendable {
-  /// The plausible pressures, from the highest flight to the deepest mine. A chip that states another one is not
+  /// The plausible pressures, from the highest flight to the deepest mine. A chip that states a pressure outside is not
   /// measuring.
   static let pressures: ClosedRange<Double> = 1000...125_000
 

@@ -17,8 +17,8 @@ public struct BusReadout: Sendable {
 
   /// - Parameters:
   ///   - bytesPerSample: the bytes of a sample in the FIFO
-  ///   - bytesPerBurst: the bytes that state how much waits
-  ///   - readsPerBurst: the reads per burst: one for that, and one for all samples
+  ///   - bytesPerBurst: the bytes that state how many samples wait
+  ///   - readsPerBurst: the reads per burst: one for the number of samples, and one for all samples
   init(bytesPerSample: Int, readsPerSample: Int = 0, bytesPerBurst: Int = 2, readsPerBurst: Int = 2) {
     self.bytesPerSample = bytesPerSample
     self.readsPerSample = readsPerSample

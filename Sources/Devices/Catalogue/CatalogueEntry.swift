@@ -2,13 +2,13 @@
 public struct CatalogueEntry: Sendable {
   /// The measured quantity and the name in a board file, for the chips that the hub can read.
   public var driver: (kind: ChipKind, name: String)?
-  /// The title for people.
+  /// The title to show, for example `MPU-6050`.
   public var title: String
   public var addresses: [UInt8]
   public var identity: ChipIdentity
   /// The software whose driver has read the same from the chip's twin, or uses the chip in the same way.
   public var provenAgainst = ""
-  /// The number of samples in its FIFO; 0 for none.
+  /// The number of samples that the chip's FIFO holds; 0 if there is no FIFO.
   public var fifoSampleCount = 0
   public var ratesHz = 0.0...0.0
   public var milliamperes = 0.0

@@ -4,33 +4,33 @@ import HardwareIO
 public struct Chip<Driver, Configuration>: Sendable {
   /// The name in a board file, for example `mpu-6050`.
   public let name: String
-  /// The title for people, for example `MPU-6050`.
+  /// The title to show, for example `MPU-6050`.
   public let title: String
   /// The possible 7-bit addresses; the first is the usual one.
   public let addresses: [UInt8]
   public let identity: ChipIdentity
   /// The identities of related chips that the driver accepts as well.
   let relatives: [UInt8]
-  /// The Linux driver that has read the same from the chip's twin as the hub's driver. If there is none, it is other
-  /// software for the chip.
+  /// The Linux driver that has read the same from the chip's twin as the hub's driver. If there is no such driver,
+  /// other software that uses the chip in the same way.
   public let provenAgainst: String
-  /// The number of samples in its FIFO that the driver uses; 0 for none.
+  /// The number of samples of the chip's FIFO that the driver uses; 0 if there is no FIFO.
   public let fifoSampleCount: Int
   /// The smallest FIFO of the chips that the driver accepts.
   public let leastFIFOSampleCount: Int
   /// The number of reads for one sample, if the chip is polled.
   public let looksPerSample: Int
-  /// Whether its interrupt line falls when a sample is ready, instead of rising.
+  /// Whether the chip's interrupt line falls when a sample is ready, instead of rising.
   public let dataReadyFalls: Bool
-  /// The bytes that its driver transfers to read it.
+  /// The bytes that the driver transfers to read the chip.
   let readout: BusReadout
-  /// The current while it measures.
+  /// The supply current while the chip measures, mA.
   public let milliamperes: Double
-  /// The current while it sleeps.
+  /// The supply current while the chip sleeps, mA.
   public let sleepMilliamperes: Double
   /// How an inertial sensor waits for motion; `nil` if it cannot.
   public let wakeOnMotion: WakeOnMotion?
-  /// The slowest and the fastest rate.
+  /// The slowest and the fastest rate, samples per second.
   public let ratesHz: ClosedRange<Double>
   private let actualRate: @Sendable (_ requestedHz: Double) -> Double
   private let makeDriver: @Sendable (ChipConnection, Configuration) -> Driver
@@ -73,11 +73,11 @@ public struct Chip<Driver, Configuration>: Sendable {
   /// The chip's rate that is nearest to the requested one.
   public func rate(nearest requestedHz: Double) -> Double { actualRate(requestedHz) }
 
-  /// The number of clocks per second for which reading it occupies its bus.
+  /// The number of bus clocks per second that reading the chip takes.
   ///
   /// - Parameters:
   ///   - rateHz: samples a second
-  ///   - burstRateHz: the rate at which its FIFO is emptied, if it has one
+  ///   - burstRateHz: how often per second the driver empties the chip's FIFO, if there is one
   public func busClocksPerSecond(rateHz: Double, burstRateHz: Double = 0) -> Double {
     readout.clocks(rateHz: rateHz * Double(looksPerSample), burstRateHz: burstRateHz)
   }

@@ -7,11 +7,11 @@ public struct ChipIdentity: Sendable {
 
   /// The first identity register.
   public var register: UInt8
-  /// The values of these registers, including those of clones. A chip without identity registers has none, and is
-  /// identified by `isTrue`.
+  /// The accepted values of the identity registers, including the values of clones. Empty for a chip without identity
+  /// registers, which `test` identifies.
   public var values: [[UInt8]]
   private let test: Test?
-  /// The evidence for a chip without identity registers.
+  /// What identifies a chip without identity registers, to show, for example `its checksum`.
   public let toldBy: String?
 
   /// The check for a chip without identity registers.
@@ -31,7 +31,7 @@ public struct ChipIdentity: Sendable {
 
   /// - Parameters:
   ///   - register: the first register to read
-  ///   - toldBy: the evidence, for people: `its checksum`
+  ///   - toldBy: what identifies the chip, to show, for example `its checksum`
   ///   - test: the check, which only reads
   init(register: UInt8, toldBy: String, test: @escaping @Sendable (I2CRegisters) throws(HardwareError) -> Bool) {
     self.register = register

@@ -29,9 +29,10 @@ public enum ChipProbe {
       } catch {
         switch error {
         case .busy(_, _, let driver): findings.append(.taken(address: address, driver: driver))
-        // The chip acknowledges only sometimes, which is no answer.
+        // The chip acknowledges only some transfers, so its identity stays unknown.
         case .noAcknowledge: findings.append(.unknown(address: address))
-        // A chip without output may hold the clock until it has some. If several do, it is the bus.
+        // A chip without output may hold the clock until it has output. If several addresses time out, the bus itself
+        // is at fault.
         case .timedOut where timeouts < 2:
           timeouts += 1
           findings.append(.unknown(address: address))

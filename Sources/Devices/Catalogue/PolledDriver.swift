@@ -1,6 +1,6 @@
 import HardwareIO
 
-/// Drives a sensor without a FIFO, which is read one measurement at a time.
+/// Drives a sensor without a FIFO, and reads one measurement at a time.
 public protocol PolledDriver<Sample>: AnyObject {
   associatedtype Sample: Sendable
   /// Checks the chip's identity, wakes it and starts measuring.

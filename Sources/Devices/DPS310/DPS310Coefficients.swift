@@ -19,14 +19,14 @@ struct DPS310Coefficients: Sendable {
 
   /// The temperature in degrees Celsius.
   ///
-  /// - Parameter scaled: the number divided by its factor
+  /// - Parameter scaled: the raw number divided by the scale factor of its oversampling
   func temperature(_ scaled: Double) -> Double { t.c0 / 2 + t.c1 * scaled }
 
   /// The pressure in Pa.
   ///
   /// - Parameters:
-  ///   - scaled: the number divided by its factor
-  ///   - temperature: the temperature's number divided by its factor
+  ///   - scaled: the raw number divided by the scale factor of its oversampling
+  ///   - temperature: the raw number of the temperature divided by its scale factor
   func pressure(_ scaled: Double, temperature: Double) -> Double {
     let cold = p.c00 + scaled * (p.c10 + scaled * (p.c20 + scaled * p.c30))
     return cold + temperature * (p.c01 + scaled * (p.c11 + scaled * p.c21))

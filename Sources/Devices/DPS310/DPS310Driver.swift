@@ -66,8 +66,8 @@ final class DPS310Driver: PolledDriver {
     throw .timedOut("the DPS310 at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name)")
   }
 
-  /// Corrects the temperature of some chips, which otherwise measure 60 degrees instead of 20. Chips that do not need
-  /// this say so.
+  /// Corrects the temperature of some chips, which otherwise measure 60 degrees instead of 20. A flag marks chips that
+  /// need no correction.
   private func mendTemperature() throws(HardwareError) {
     guard try registers.read(DPS310Register.mendedStatus) & DPS310Register.isMended == 0 else { return }
     try registers.write(DPS310Register.unlock1Key, to: DPS310Register.unlock1)
@@ -94,7 +94,7 @@ struct DPS310Rate {
       }
     }
 
-    /// The divisor of the number.
+    /// The factor by which a raw number must be divided.
     var scale: Double {
       switch self {
       case .once: 524_288
@@ -104,12 +104,12 @@ struct DPS310Rate {
       }
     }
 
-    /// The value for CFG_REG: longer numbers must be shifted to fit.
+    /// The value for CFG_REG, which makes the chip shift numbers that would otherwise be too long.
     var shift: UInt8 { self == .sixteenTimes ? DPS310Register.pressureShift : 0 }
   }
 
   /// The rates and their precision. All measurements of a second must fit into it. A measurement of the pressure takes
-  /// 27.6, 14.8, 8.4 or 3.6 ms, and one of the temperature, once for each, takes 3.6 ms.
+  /// 27.6, 14.8, 8.4 or 3.6 ms. For each, the chip measures the temperature once, which takes 3.6 ms.
   private static let all: [(hertz: Double, precision: Precision)] = [
     (1, .sixteenTimes), (2, .sixteenTimes), (4, .sixteenTimes), (8, .sixteenTimes), (16, .sixteenTimes),
     (32, .eightTimes), (64, .fourTimes), (128, .once),

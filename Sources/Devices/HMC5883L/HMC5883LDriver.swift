@@ -22,7 +22,8 @@ final class HMC5883LDriver: PolledDriver {
     try chip.identity.require(chip.title, of: registers)
     try registers.write(rate.bits, to: HMC5883LRegister.configurationA)
     try registers.write(HMC5883LRegister.gain1090, to: HMC5883LRegister.configurationB)
-    // The gain applies from the second measurement on. Each takes six milliseconds, and up to eight are averaged.
+    // The gain applies from the second measurement on. A measurement takes six milliseconds, and the chip averages up
+    // to eight.
     try registers.write(HMC5883LRegister.single, to: HMC5883LRegister.mode)
     connection.pause(.milliseconds(60))
     last = try readUnits()

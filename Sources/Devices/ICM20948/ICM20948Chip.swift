@@ -7,7 +7,7 @@ extension InertialChip {
       identity: ChipIdentity(register: ICM20948Register.whoAmI, values: [ICM20948Register.identity]),
       provenAgainst: "PX4, ICM20948_WE",
       fifoSampleCount: ICM20948Driver.fifoSampleCount, readout: BusReadout(bytesPerSample: 12),
-      // The values are from the D.C. electrical characteristics: both sensors without the magnetometer, and asleep.
+      // The currents are from the D.C. electrical characteristics: both sensors without the magnetometer, and asleep.
       milliamperes: 3, sleepMilliamperes: 0.008, ratesHz: 4.4...1125,
       actualRate: { ICM20948Rate(nearest: $0).hertz },
       makeDriver: { ICM20948Driver($0, $1) },

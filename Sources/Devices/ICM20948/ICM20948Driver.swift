@@ -1,12 +1,14 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the ICM-20948, without its magnetometer, which it connects to the bus for another driver.
+/// Driver of the gyroscope and the accelerometer of the ICM-20948. It connects the chip's magnetometer to the bus for
+/// another driver.
 final class ICM20948Driver: InertialDriver {
-  /// The usable number of samples. One frame is spare: it shows that none was dropped.
+  /// The usable number of samples. The driver keeps room for one more frame, which shows that the chip dropped no
+  /// frame.
   static let fifoSampleCount = fifoSize / frameLength - 1
 
-  /// The size in the data sheet. A chip with more is emptied just as early.
+  /// The size in the data sheet. The driver empties a chip with a larger FIFO just as early.
   private static let fifoSize = 512
   /// The length of a frame: accelerometer and gyroscope, three axes of two bytes each.
   private static let frameLength = 12
@@ -109,7 +111,7 @@ final class ICM20948Driver: InertialDriver {
     try? registers.write(ICM20948Register.sleep, to: ICM20948Register.powerManagement1)
   }
 
-  /// Discards the FIFO: the start of a frame and the number of losses are unknown.
+  /// Discards the contents of the FIFO, because the start of a frame and the number of losses are unknown.
   private func startOver(_ loss: FIFOReadout.Loss, _ batch: inout IMUBatch) throws(HardwareError) {
     readout.lose(loss, &batch)
     try restartFIFO()
@@ -125,7 +127,7 @@ final class ICM20948Driver: InertialDriver {
 
 /// A rate at which both sensors can measure, and its filter.
 struct ICM20948Rate {
-  /// The divider: the rate is 1125 Hz divided by this plus one.
+  /// The divider. The rate is 1125 Hz / (1 + divider).
   let divider: UInt8
 
   var hertz: Double { 1125 / (Double(divider) + 1) }

@@ -4,13 +4,13 @@
 ///
 /// - Only the first bank has an identity, so a chip left in another bank cannot be recognized.
 /// - The data sheet gives the FIFO 512 bytes, but 4096 have been observed.
-/// - Both sensors have a rate of their own, and a frame is only complete at every sample if they are the same.
+/// - Each sensor has its own rate. Every frame is complete only if both rates are the same.
 /// - The chip starts asleep.
 enum ICM20948Register {
   /// REG_BANK_SEL, in every bank.
   static let bank: UInt8 = 0x7F
 
-  // The first bank
+  // The first bank, number 0
   /// WHO_AM_I.
   static let whoAmI: UInt8 = 0x00
   /// USER_CTRL.
@@ -36,7 +36,7 @@ enum ICM20948Register {
   /// FIFO_R_W: the FIFO's next byte.
   static let fifo: UInt8 = 0x72
 
-  // The third, which is number 2
+  // The third bank, number 2
   /// GYRO_SMPLRT_DIV: rate = 1125 Hz / (1 + value).
   static let gyroscopeDivider: UInt8 = 0x00
   /// GYRO_CONFIG_1: filter in bits 5:3, full scale in bits 2:1, and whether the filter is on.

@@ -20,7 +20,7 @@ extension InertialChip {
       provenAgainst: "Linux (inv_icm42600)",
       // The FIFO has 2 KB.
       fifoSampleCount: 128, readout: BusReadout(bytesPerSample: 16, bytesPerBurst: 3),
-      // The values are from the D.C. electrical characteristics: both sensors in low noise mode, and asleep.
+      // The currents are from the D.C. electrical characteristics: both sensors in low noise mode, and asleep.
       milliamperes: milliamperes, sleepMilliamperes: 0.0075, ratesHz: 12.5...1000,
       actualRate: { ICM42688Rate(nearest: $0).hertz },
       makeDriver: { ICM42688Driver($0, $1) },

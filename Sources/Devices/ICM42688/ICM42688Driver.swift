@@ -1,7 +1,7 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the ICM-42688-P and the ICM-42605. A packet of the FIFO has both sensors, after a header.
+/// Driver of the ICM-42688-P and the ICM-42605. A packet of the FIFO has a header and the values of both sensors.
 final class ICM42688Driver: InertialDriver {
   static let identities = [ICM42688Register.icm42688, ICM42688Register.icm42605]
 
@@ -17,7 +17,8 @@ final class ICM42688Driver: InertialDriver {
   private let gyroscopeScale: Float
   private let accelerometerScale: Float
   private var readout: FIFOReadout
-  /// Whether a sensor has measured. At first it sends nothing; later that is a gap.
+  /// Whether both sensors have measured since the start. Before that, a packet without a measurement is skipped; after
+  /// that, it is a gap.
   private var hasMeasured = false
 
   init(_ connection: ChipConnection, _ configuration: InertialConfiguration) {
@@ -108,7 +109,7 @@ final class ICM42688Driver: InertialDriver {
       let accelerometer = SIMD3(axis(0), axis(1), axis(2))
       let gyroscope = SIMD3(axis(3), axis(4), axis(5))
       guard min(accelerometer.min(), gyroscope.min()) > ICM42688Register.nothing else {
-        // The samples before and after it would otherwise count as neighbours.
+        // The samples before and after the missing one would otherwise count as neighbours.
         if hasMeasured { return false }
         continue
       }

@@ -4,7 +4,8 @@
 /// Pitfalls:
 ///
 /// - There are banks of registers, and only the first has an identity.
-/// - The gyroscope changes its full scale by itself, and pauses for 1 to 2 ms then, unless that is switched off.
+/// - The gyroscope changes its full scale by itself and pauses for 1 to 2 ms each time, unless INTF_CONFIG1 prevents
+///   it.
 /// - The value -32768 is not a measurement.
 /// - Nothing may be written for 200 microseconds after a sensor is switched on.
 /// - The count of the FIFO is 0 when it is read for the first time after a flush.

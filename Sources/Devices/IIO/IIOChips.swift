@@ -1,14 +1,15 @@
 import HardwareIO
 
-/// Entries like those of the catalogue, for sensors with a kernel driver. The catalogue does not list them, because
-/// they cannot be searched for; a board file names them.
+/// Chips like those of the catalogue, for sensors with a kernel driver. The catalogue does not list these chips,
+/// because the hub cannot search for them on a bus. A board file names them.
 enum IIOChip {
-  /// The name that a board file uses, and that distinguishes two entries.
+  /// The name in a board file, which also distinguishes two chips.
   static func name(_ devices: [IIODeviceName]) -> String {
     "iio:" + devices.map { "\($0)" }.joined(separator: "+")
   }
 
-  /// An identity without a register: no chip is put to sleep, or woken, without the kernel's driver.
+  /// The identity of a chip that the kernel drives. The hub cannot read its identity register, and leaves sleeping and
+  /// waking to the kernel's driver, so the test never passes.
   static let identity = ChipIdentity(register: 0, toldBy: "the kernel's driver", test: { _ in false })
   static let provenAgainst = "Linux (itself)"
 }

@@ -3,11 +3,11 @@ import HardwareIO
 import MonotonicTime
 
 /// Reads an inertial sensor through its kernel driver, which presents it as one device or as two, one for the gyroscope
-/// and one for the accelerometer. Without the chip's interrupt line one timer triggers both.
+/// and one for the accelerometer. If the chip's interrupt line is not wired, one timer triggers both devices.
 final class IIOInertialDriver: InertialDriver {
   private static let gyroscope = "in_anglvel"
   private static let accelerometer = "in_accel"
-  /// The temperature changes slowly: it is read once in this number of bursts.
+  /// The number of bursts from one read of the temperature to the next. The temperature changes slowly.
   private static let temperatureInterval = 50
 
   var counters: InertialCounters {
@@ -18,7 +18,7 @@ final class IIOInertialDriver: InertialDriver {
   private let names: [IIODeviceName]
   private let connection: ChipConnection
   private let configuration: InertialConfiguration
-  /// The counts without the losses of the present run.
+  /// The counts, except for the losses of the present run.
   private var counted = InertialCounters()
   private var run: Run?
 
@@ -28,7 +28,7 @@ final class IIOInertialDriver: InertialDriver {
     let gyroscope: IIOVectorStream
     /// The accelerometer's stream; `nil` if the gyroscope's scans have both.
     let accelerometer: IIOVectorStream?
-    /// The temperature, if it is not in the scans.
+    /// The reader of the temperature, if the scans do not contain it.
     let temperature: IIOValue?
     var changes: IIOChanges
     var pairing: IIOPairing
@@ -60,7 +60,7 @@ final class IIOInertialDriver: InertialDriver {
     }
   }
 
-  /// - Parameter names: the names of one device, or of two
+  /// - Parameter names: one device with gyroscope and accelerometer, or one device for each
   init(_ names: [IIODeviceName], _ connection: ChipConnection, _ configuration: InertialConfiguration) {
     self.names = names
     self.connection = connection
@@ -184,7 +184,7 @@ final class IIOInertialDriver: InertialDriver {
           IMUSample(
             at: MonotonicInstant(nanoseconds: gyroscope.at), gyroscope: gyroscope.vector, accelerometer: force))
       case .alone:
-        // The gyroscope is started first.
+        // The gyroscope starts before the accelerometer, so its first samples have no partner. That is no gap.
         guard run.hasPaired else { continue }
         run.hasGap = true
         counted.misreads += 1

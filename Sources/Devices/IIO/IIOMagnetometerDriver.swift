@@ -1,17 +1,19 @@
 import HardwareIO
 import MonotonicTime
 
-/// Reads a magnetometer through its kernel driver: with scans if it supports them, otherwise axis by axis.
+/// Reads a magnetometer through its kernel driver. The driver uses scans if the kernel supports them, and otherwise
+/// reads axis by axis.
 ///
 /// Pitfalls:
 ///
 /// - For the HMC5843 and its relatives the kernel states a unit that is a hundredth of the true one.
-/// - Reading axis by axis makes three measurements with most drivers, which is correct only while nothing turns.
+/// - If the chip is read axis by axis, most kernel drivers make three measurements. The result is correct only while
+///   the chip does not turn.
 final class IIOMagnetometerDriver: PolledDriver {
   private static let quantity = "in_magn"
   private static let microteslaPerGauss: Float = 100
   private static let underrated: Set<String> = ["hmc5843", "hmc5883", "hmc5883l", "hmc5983"]
-  /// The largest wrong scale, gauss. A larger one has been corrected by the kernel.
+  /// The largest wrong scale, gauss. If the scale is larger, the kernel has already corrected it.
   private static let underratedScale = 0.0001
   /// The maximum number of waiting scans between two reads.
   private static let longestBacklog = 1024

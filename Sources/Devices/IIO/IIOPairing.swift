@@ -5,7 +5,7 @@ struct IIOPairing {
     /// The time in nanoseconds on one clock for both.
     var at: Int64
     var vector: SIMD3<Float>
-    /// Whether samples are missing before it; only for the gyroscope.
+    /// Whether samples are missing before this one; only for the gyroscope.
     var followsGap = false
   }
 
@@ -15,7 +15,7 @@ struct IIOPairing {
     case alone
   }
 
-  /// Half of the accelerometer's period. No other sample can be nearer than that.
+  /// Half of the accelerometer's period. If a sample is this near, no other sample can be nearer.
   private let near: Int64
   /// The longest interval between two samples over which values are interpolated.
   private let longestStep: Int64
@@ -31,13 +31,13 @@ struct IIOPairing {
     longestStep = Int64(2.5e9 / rateHz)
   }
 
-  /// Adds a sample that is later than the previous ones; without room the oldest is dropped.
+  /// Adds a sample that is later than the previous ones. If there is no room, the oldest sample is dropped.
   mutating func add(gyroscope sample: Sample) { gyroscope.append(sample) }
 
   mutating func add(accelerometer sample: Sample) { accelerometer.append(sample) }
 
-  /// The next sample of the gyroscope, interpolated between two neighbours, or paired with the newest one if that is
-  /// near. `nil` if it must wait for the accelerometer, or there is none.
+  /// The next sample of the gyroscope, with the accelerometer's value interpolated between two neighbours, or with its
+  /// newest value if that value is near. `nil` if there is no sample, or if the sample must wait for the accelerometer.
   mutating func next() -> Outcome? {
     guard gyroscope.count > 0 else { return nil }
     let sample = gyroscope[0]
@@ -46,7 +46,7 @@ struct IIOPairing {
     let before = accelerometer[0]
     if before.at > sample.at { return outcome(sample, beside: before) }
     guard accelerometer.count > 1 else {
-      // The next one may be nearer, but not by much, and may be late.
+      // The next sample may be nearer, but not by much, and may be late.
       return sample.at - before.at <= near ? outcome(sample, beside: before) : nil
     }
     let after = accelerometer[1]

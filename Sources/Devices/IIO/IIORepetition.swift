@@ -1,4 +1,4 @@
-/// Detects a chip that repeats one value for ever. A few repetitions are normal if the kernel gives few digits.
+/// Detects a chip that repeats one value forever. A few repetitions are normal if the kernel states few digits.
 struct IIORepetition<Value: Equatable> {
   private static var most: Int { 30 }
 

@@ -1,10 +1,11 @@
 import MonotonicTime
 
-/// Detects losses by the times of a buffer's scans: the kernel drops scans without room silently.
+/// Detects lost scans by the times of a buffer's scans, because the kernel does not report the scans that it drops from
+/// a full buffer.
 struct IIOTimeline {
   enum Order {
     case next
-    /// At least two scans are missing before it. A single missing one may only be a late timer.
+    /// At least two scans are missing before this one. If only one is missing, the timer may just be late.
     case behindGap
     /// The scan is not later than the previous one.
     case outOfOrder

@@ -9,11 +9,11 @@ final class IIOVectorStream {
     var first: SIMD3<Float>
     /// The second vector; the same as the first if there is only one.
     var second: SIMD3<Float>
-    /// Whether scans are missing before it.
+    /// Whether scans are missing before this one.
     var followsGap: Bool
   }
 
-  /// The number of scans that the kernel keeps: a quarter of a second of a fast chip.
+  /// The number of scans that the kernel keeps. They cover a quarter of a second of a fast chip.
   private static let length = 256
   /// The number of batches a second from a chip that has its own FIFO.
   private static let batchesPerSecond = 50.0
@@ -64,7 +64,7 @@ final class IIOVectorStream {
       watermark: max(1, Int(rateHz / IIOVectorStream.batchesPerSecond)), timer: timer)
   }
 
-  /// Takes the waiting scans, oldest first, without impossible ones.
+  /// Takes the waiting scans, oldest first, and skips impossible scans.
   func read(atMost limit: Int, _ take: (Sample) -> Void) throws(HardwareError) {
     try buffer.read(atMost: limit) { scan in
       if let firstOfField, isDead(scan, firstOfField) {
@@ -87,7 +87,7 @@ final class IIOVectorStream {
     }
   }
 
-  /// Stops the scans; an error only means that the device is gone already.
+  /// Stops the scans. An error only means that the device is gone already.
   func close() { buffer.close() }
 
   private func vector(_ index: Int, of scan: IIOScan) -> SIMD3<Float> {

@@ -11,7 +11,7 @@ extension SupplyMonitorChip {
       provenAgainst: "Linux (ina2xx-adc)",
       // The chip's clock may be 10 % faster than stated, and each measurement must be read before the next replaces it.
       looksPerSample: 2,
-      // The values are from 7.5: typical, and powered down.
+      // The currents are from section 7.5: typical, and powered down.
       milliamperes: 0.7, sleepMilliamperes: 0.006, ratesHz: 0.5...57,
       actualRate: { INA219Rate(nearest: $0).hertz },
       makeDriver: { INA219Driver($0, $1) },

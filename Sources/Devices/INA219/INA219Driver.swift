@@ -19,8 +19,8 @@ final class INA219Driver: PolledDriver {
     try registers.writeWord(INA219Register.reset, to: INA219Register.configuration)
     connection.pause(.milliseconds(1))
     try registers.writeWord(rate.bits, to: INA219Register.configuration)
-    // A new mode discards the ready measurement. The data sheet does not say whether writing the same mode again
-    // counts.
+    // A new mode discards the ready measurement. The data sheet does not say whether writing the same mode again does
+    // too.
     _ = try registers.readWord(INA219Register.power)
   }
 
@@ -28,7 +28,8 @@ final class INA219Driver: PolledDriver {
     let marks = INA219Register.isReady | INA219Register.busZeros
     guard try registers.readWord(INA219Register.busVoltage) & marks == INA219Register.isReady else { return nil }
     var (bus, shunt) = try measurement()
-    // The next measurement was completed during the read, and only a new read has values of one measurement.
+    // The chip completed its next measurement during the read. Read again, so that all values belong to one
+    // measurement.
     if bus & marks == INA219Register.isReady { (bus, shunt) = try measurement() }
     // Neither a hung bus nor a chip that has been reset has this configuration.
     guard bus & marks == 0, shunt.magnitude < INA219Register.widestShuntLimit,
@@ -54,7 +55,8 @@ final class INA219Driver: PolledDriver {
 /// One of the rates of the INA219: the shunt is averaged over the whole interval except half a millisecond, in which
 /// the bus is measured once.
 ///
-/// A supply's voltage hardly changes, but its current does, so time outside the average would be missing in the energy.
+/// The voltage of a supply hardly changes, but its current does. The energy would lack any time that the shunt's
+/// average does not cover.
 struct INA219Rate {
   /// The numbers of averages in table 5: 128, 64 and 32.
   private static let all: [(shuntMilliseconds: Double, bits: UInt16)] = [(68.10, 15), (34.05, 14), (17.02, 13)]

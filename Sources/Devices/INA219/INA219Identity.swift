@@ -5,7 +5,8 @@ enum INA219Identity {
   /// The number of attempts until a mismatch counts, because the chip may measure between two reads.
   private static let tries = 8
 
-  /// Whether the registers fit an INA219. It only reads, and accepts any state that another program may have left.
+  /// Whether the registers fit an INA219. The check only reads, and accepts any state that another program may have
+  /// left.
   static func isTold(by registers: I2CRegisters) throws(HardwareError) -> Bool {
     let configuration = try registers.readWord(INA219Register.configuration)
     guard configuration != 0, configuration & INA219Register.configurationZeros == 0 else { return false }
@@ -16,7 +17,7 @@ enum INA219Identity {
     guard calibration & 0x0001 == 0 else { return false }
     let shuntLimit = INA219Register.shuntLimit << Int((configuration & INA219Register.gain) >> 11)
     guard try currentFits(calibration, shuntLimit, registers) else { return false }
-    // This is read last, because it clears the flag of a new measurement.
+    // The power is read last, because reading it clears the flag of a new measurement.
     if calibration == 0 { guard try registers.readWord(INA219Register.power) == 0 else { return false } }
     return try !isOfTheLaterOnes(registers)
   }

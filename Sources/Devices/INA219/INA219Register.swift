@@ -3,10 +3,10 @@
 /// Pitfalls:
 ///
 /// - It has no identity register.
-/// - The flag of a new measurement is in the bus voltage's register, and is cleared by reading the power.
+/// - The flag of a new measurement is in the bus voltage's register. Reading the power clears it.
 /// - A read does not continue with the next register.
-/// - Shunt and bus are measured one after the other, so the time for one is lost for the other.
-/// - Its lowest rate is 15 measurements a second.
+/// - The chip measures shunt and bus one after the other. While it measures one, it does not observe the other.
+/// - The lowest rate is 15 measurements a second.
 enum INA219Register {
   /// Reset, ranges, averages and mode, 8.6.2.1.
   static let configuration: UInt8 = 0x00
@@ -14,9 +14,9 @@ enum INA219Register {
   static let shuntVoltage: UInt8 = 0x01
   /// Bus voltage in bits 3 to 15, and flags below, 8.6.3.2.
   static let busVoltage: UInt8 = 0x02
-  /// 8.6.3.3.
+  /// Power, 8.6.3.3. Reading it clears the flag of a new measurement.
   static let power: UInt8 = 0x03
-  /// 8.6.3.4.
+  /// Current, signed, 8.6.3.4.
   static let current: UInt8 = 0x04
   /// Calibration, 8.6.4.1. Without it, current and power are 0.
   static let calibration: UInt8 = 0x05

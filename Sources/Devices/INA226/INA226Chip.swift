@@ -15,7 +15,7 @@ extension SupplyMonitorChip {
       provenAgainst: "Linux (ina2xx-adc)",
       // The chip's clock may be 10 % faster than stated, and each measurement must be read before the next replaces it.
       looksPerSample: 2,
-      // The values are from 5.5: typical, and powered down.
+      // The currents are from section 5.5: typical, and powered down.
       milliamperes: 0.33, sleepMilliamperes: 0.0005, ratesHz: 0.4...58,
       actualRate: { INA226Rate(nearest: $0).hertz },
       makeDriver: { INA226Driver($0, $1) },

@@ -27,7 +27,8 @@ final class INA226Driver: PolledDriver {
     let ready = INA226Register.alertLatch | INA226Register.isReady
     guard try registers.readWord(INA226Register.maskAndEnable) == ready else { return nil }
     var (bus, shunt, marks) = try measurement()
-    // The next measurement was completed during the read, and only a new read has values of one measurement.
+    // The chip completed its next measurement during the read. Read again, so that all values belong to one
+    // measurement.
     if marks == ready { (bus, shunt, marks) = try measurement() }
     guard marks == INA226Register.alertLatch, shunt.magnitude < INA226Register.shuntLimit else { return nil }
     return SupplySample(
@@ -45,8 +46,8 @@ final class INA226Driver: PolledDriver {
   }
 }
 
-/// A rate of the INA226. The chip measures shunt and bus in turn, and averages both. The shunt has long conversions, so
-/// that nearly all of the interval counts for the energy, and the bus has the shortest.
+/// A rate of the INA226. The chip measures shunt and bus in turn, and averages both. The conversions of the shunt are
+/// long, so that nearly all of the interval counts for the energy. The conversions of the bus are the shortest.
 struct INA226Rate {
   /// Tables 7-3 and 7-5: numbers of averages and conversion times, with their bits in the configuration.
   private static let all: [(averages: Double, shuntMilliseconds: Double, bits: UInt16)] = [

@@ -11,13 +11,13 @@ enum INA226Register {
   static let configuration: UInt8 = 0x00
   /// Shunt voltage, signed, 7.1.2.
   static let shuntVoltage: UInt8 = 0x01
-  /// 7.1.3.
+  /// Bus voltage, 7.1.3.
   static let busVoltage: UInt8 = 0x02
   /// The function of the alert pin, and flags, 7.1.7.
   static let maskAndEnable: UInt8 = 0x06
-  /// 7.1.9.
+  /// Manufacturer ID, 7.1.9.
   static let manufacturer: UInt8 = 0xFE
-  /// 7.1.10.
+  /// Die ID, 7.1.10.
   static let die: UInt8 = 0xFF
   /// The register in which the INA228 and its relatives have the value that the INA226 has at 0xFE.
   static let laterManufacturer: UInt8 = 0x3E
@@ -33,8 +33,8 @@ enum INA226Register {
   static let continuous: UInt16 = 0x4007
   /// The value after a reset, but powered down.
   static let poweredDown: UInt16 = 0x4120
-  /// The alert is latched. No alert is used, so this changes nothing. It distinguishes a configured chip from a reset
-  /// one, and from a hung bus.
+  /// The alert is latched. The driver uses no alert, so this bit changes nothing. It distinguishes a configured chip
+  /// from a chip after a reset and from a hung bus.
   static let alertLatch: UInt16 = 0x0001
   static let isReady: UInt16 = 0x0008
 

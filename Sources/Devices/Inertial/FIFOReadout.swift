@@ -13,7 +13,7 @@ struct FIFOReadout {
 
   /// The kernel keeps this number of edges; some kernel interfaces drop the newest when there are more.
   private static let edgeQueueLength = 16
-  /// The temperature changes slowly: it is read once in this number of bursts.
+  /// The number of bursts from one read of the temperature to the next. The temperature changes slowly.
   private static let temperatureInterval = 50
 
   private(set) var counters = InertialCounters()
@@ -22,7 +22,8 @@ struct FIFOReadout {
   private var sampleClock: SampleClock
   /// Whether samples were lost since the last batch with any.
   private var hasGap = false
-  /// The time of the newest sample from the line's edge, if that is certain.
+  /// The time of the newest sample by the edge of the data-ready line, if it is certain which sample the edge belongs
+  /// to.
   private var edge: MonotonicInstant?
   private var readAt = MonotonicInstant(nanoseconds: 0)
   private var burstsUntilTemperature = 0
@@ -34,8 +35,9 @@ struct FIFOReadout {
     sampleClock = SampleClock(rateHz: rateHz)
   }
 
-  /// Asks the chip for the number of waiting bytes. With a data-ready line, the newest sample is that of the last edge
-  /// before. If an edge comes during the read, its sample is ambiguous, and the sample clock decides.
+  /// Asks the chip for the number of waiting bytes. With a data-ready line, the newest sample belongs to the last edge
+  /// before the read. If an edge comes during the read, it is uncertain whether its sample is included, and the sample
+  /// clock gives the times.
   mutating func look<Status>(_ ask: () throws(HardwareError) -> Status) throws(HardwareError) -> Status {
     let before = try dataReady?.takeEdges()
     let status = try ask()
@@ -46,7 +48,7 @@ struct FIFOReadout {
     return status
   }
 
-  /// Records a loss: the next sample follows a gap.
+  /// Records a loss, so that the next sample follows a gap.
   mutating func lose(_ loss: Loss, _ batch: inout IMUBatch) {
     switch loss {
     case .overflow: counters.overflows += 1
@@ -73,7 +75,7 @@ struct FIFOReadout {
       edge.map { sampleClock.stamp(batch.count, edge: $0 + back) }
       ?? sampleClock.stamp(batch.count, readAt: readAt + back)
     batch.stamp(first: time.first, period: time.period)
-    // All samples were at an end of the scale, so the gap must still be reported.
+    // All samples were at an end of the scale, so the next batch must report the gap.
     if batch.count == 0 { hasGap = true }
     counters.samples += batch.count
     burstsUntilTemperature -= 1

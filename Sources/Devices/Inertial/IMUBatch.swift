@@ -5,7 +5,7 @@ public struct IMUSample: Equatable, Sendable {
   public var at: MonotonicInstant
   /// The angular rate, rad/s.
   public var gyroscope: SIMD3<Float>
-  /// The specific force, m/s². At rest it points up, with the length of gravity.
+  /// The specific force, m/s². At rest it points up, and its length is the acceleration of gravity.
   public var accelerometer: SIMD3<Float>
 
   public init(at: MonotonicInstant, gyroscope: SIMD3<Float>, accelerometer: SIMD3<Float>) {
@@ -14,7 +14,7 @@ public struct IMUSample: Equatable, Sendable {
     self.accelerometer = accelerometer
   }
 
-  /// Whether all six values are numbers; an end of the scale is not.
+  /// Whether all six values are numbers. A value at an end of the scale is NaN.
   var isMeasured: Bool {
     let sum = gyroscope.sum() + accelerometer.sum()
     return sum.isFinite
@@ -23,7 +23,7 @@ public struct IMUSample: Equatable, Sendable {
 
 /// The samples of one burst, oldest first. The value has no heap storage, so a stream of batches allocates nothing.
 public struct IMUBatch: Sendable {
-  /// The capacity, which most FIFOs do not exceed. The rest of a longer FIFO waits for the next batch.
+  /// The maximum number of samples. Most FIFOs are not longer; the rest of a longer FIFO waits for the next batch.
   public static let capacity = 96
 
   private var storage: InlineArray<96, IMUSample>
@@ -46,7 +46,7 @@ public struct IMUBatch: Sendable {
     return storage[index]
   }
 
-  /// Adds a sample, unless it is not a number.
+  /// Adds a sample, unless one of its values is not a number.
   public mutating func append(_ sample: IMUSample) {
     if sample.isMeasured { place(sample) }
   }
@@ -57,12 +57,14 @@ public struct IMUBatch: Sendable {
     count += 1
   }
 
-  /// Adds a sample, which gets its time with `stamp`. A value that is not a number keeps its place until then.
+  /// Adds a sample, which gets its time with `stamp`. A sample with a value that is not a number keeps its place until
+  /// then.
   mutating func append(gyroscope: SIMD3<Float>, accelerometer: SIMD3<Float>) {
     place(IMUSample(at: MonotonicInstant(nanoseconds: 0), gyroscope: gyroscope, accelerometer: accelerometer))
   }
 
-  /// Gives the samples times at intervals of `period` nanoseconds, and removes those that are not numbers.
+  /// Gives the samples times at intervals of `period` nanoseconds, and removes samples with values that are not
+  /// numbers.
   mutating func stamp(first: Int64, period: Double) {
     var kept = 0
     for index in 0..<count {

@@ -1,4 +1,4 @@
-/// The configuration of an inertial sensor.
+/// The rate and the ranges of an inertial sensor.
 public struct InertialConfiguration: Equatable, Sendable {
   /// Full scale in degrees per second.
   public enum GyroscopeRange: Int, CaseIterable, Sendable {

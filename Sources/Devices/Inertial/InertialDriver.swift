@@ -16,7 +16,7 @@ public protocol InertialDriver: AnyObject {
   func stop()
 }
 
-/// The counts of a driver of an inertial sensor.
+/// The numbers of samples and losses that the driver of an inertial sensor has counted.
 public struct InertialCounters: Equatable, Sendable {
   public var samples = 0
   /// The number of times that the FIFO overflowed and lost its contents.

@@ -2,7 +2,7 @@ import HardwareIO
 
 /// The properties of a chip that raises its interrupt line at the first motion, and draws microamperes until then.
 public struct WakeOnMotion: Sendable {
-  /// The current while it waits.
+  /// The supply current while the chip waits, mA.
   public let milliamperes: Double
   private let makeDriver: @Sendable (ChipConnection) -> any MotionDriver
 
@@ -20,7 +20,8 @@ public struct WakeOnMotion: Sendable {
 public protocol MotionDriver: AnyObject {
   /// Configures the chip, whatever its state, to wait for motion.
   func start() throws(HardwareError)
-  /// Whether the chip has moved since `start` or the last call. From now on its line reports the next motion.
+  /// Whether the chip has moved since `start` or the last call. After the call, the chip's line reports the next
+  /// motion.
   ///
   /// - Throws: `unexpectedDevice` if the chip no longer waits, for example because its supply failed
   func takeMotion() throws(HardwareError) -> Bool

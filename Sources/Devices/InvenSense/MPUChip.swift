@@ -21,14 +21,15 @@ extension InertialChip {
 
   static var icm20608: InertialChip { mpu("icm-20608", "ICM-20608", [.icm20608, .icm20608d], milliamperes: 3) }
 
-  /// The entry of the ICM-20689. Nothing distinguishes it from a clone of the MPU-6500, so that one is found first.
+  /// The entry of the ICM-20689. Nothing distinguishes it from a clone of the MPU-6500, so a search finds the MPU-6500
+  /// first.
   static var icm20689: InertialChip { mpu("icm-20689", "ICM-20689", [.clone98], milliamperes: 3) }
 
   static var icm20690: InertialChip { mpu("icm-20690", "ICM-20690", [.icm20690], milliamperes: 2.8) }
 
   static var iam20680: InertialChip { mpu("iam-20680", "IAM-20680", [.iam20680], milliamperes: 3) }
 
-  /// The entry of a chip of the family. The driver distinguishes the chips at their start, whatever the board file
+  /// The entry of a chip of the family. The driver recognises the model at the start, whichever model the board file
   /// names.
   private static func mpu(
     _ name: String, _ title: String, _ models: [MPUModel], milliamperes: Double
@@ -40,7 +41,7 @@ extension InertialChip {
       provenAgainst: "Linux (inv_mpu6050)", fifoSampleCount: models.map(\.fifoSampleCount).min() ?? 0,
       leastFIFOSampleCount: MPUModel.allCases.map(\.fifoSampleCount).min(),
       readout: BusReadout(bytesPerSample: models.map(\.frameLength).max() ?? 0),
-      // The values are from product specification 6.2: both sensors, and asleep.
+      // The currents are from product specification 6.2: both sensors, and asleep.
       milliamperes: milliamperes, sleepMilliamperes: 0.005, ratesHz: 4...1000,
       actualRate: { MPUSettings(InertialConfiguration(rateHz: $0)).rateHz },
       makeDriver: { MPUDriver($0, $1) },

@@ -3,7 +3,7 @@ import MonotonicTime
 
 /// Driver of the MPU-6050, MPU-6500, MPU-9250 and their relatives among the ICM chips.
 public final class MPUDriver: InertialDriver {
-  /// The maximum length of a frame.
+  /// The longest FIFO frame of these chips, in bytes: accelerometer, temperature and gyroscope, two bytes a value.
   private static let longestFrame = 14
 
   public private(set) var model: MPUModel?
@@ -41,7 +41,7 @@ public final class MPUDriver: InertialDriver {
     if model.hasSeparateAccelerometerFilter {
       try registers.write(settings.filter | model.fifoSizeBits, to: MPURegister.accelerometerConfiguration2)
     }
-    // The reader of the magnetometer needs it on the bus even while this chip sleeps.
+    // The magnetometer's driver needs the magnetometer on the bus even while the IMU sleeps.
     let bypass = model.hasMagnetometer ? MPURegister.bypass : 0
     try registers.write(MPURegister.clearOnAnyRead | bypass, to: MPURegister.interruptPin)
     try registers.write(MPURegister.dataReady, to: MPURegister.interruptEnable)
@@ -60,7 +60,7 @@ public final class MPUDriver: InertialDriver {
     // After an overflow the oldest bytes are overwritten and frames are no longer aligned, so everything is lost.
     if hasOverflown { return try startOver(.overflow, &batch) }
     // A frame that the chip is writing is complete at the next read. A frame that stays incomplete was damaged on the
-    // bus: the kernel repeats a read that lost arbitration, and receives the bytes after the lost ones.
+    // bus: the kernel repeats a read that lost arbitration, and then receives the bytes that follow the lost bytes.
     let remainder = waiting % model.frameLength
     defer { lastRemainder = remainder }
     if remainder != 0 {
@@ -82,7 +82,7 @@ public final class MPUDriver: InertialDriver {
     }
   }
 
-  /// Discards the FIFO: the start of a frame is unknown.
+  /// Discards the contents of the FIFO, because the start of a frame is unknown.
   private func startOver(_ loss: FIFOReadout.Loss, _ batch: inout IMUBatch) throws(HardwareError) {
     readout.lose(loss, &batch)
     try restartFIFO()

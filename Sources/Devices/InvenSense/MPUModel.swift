@@ -12,7 +12,7 @@ public enum MPUModel: UInt8, CaseIterable, Equatable, Sendable {
   case icm20608d = 0xAE
   case icm20690 = 0x20
   case iam20680 = 0xA9
-  /// Sold as an MPU-6050, and behaves like an MPU-6500.
+  /// A clone that is sold as an MPU-6050 and behaves like an MPU-6500.
   case clone72 = 0x72
   /// Another clone, or an ICM-20689, which has the same registers.
   case clone98 = 0x98
@@ -38,8 +38,8 @@ public enum MPUModel: UInt8, CaseIterable, Equatable, Sendable {
     }
   }
 
-  /// The size of the FIFO in bytes, as the driver configures it. Some chips could have more, which timely reads do not
-  /// need.
+  /// The size of the FIFO in bytes, as the driver configures it. Some chips allow a larger FIFO, which timely reads do
+  /// not need.
   var fifoSize: Int {
     switch self {
     case .mpu6050, .icm20690: 1024
@@ -48,14 +48,14 @@ public enum MPUModel: UInt8, CaseIterable, Equatable, Sendable {
     }
   }
 
-  /// The length of a frame: accelerometer and gyroscope, three axes of two bytes each. Some chips always put the
-  /// temperature between them.
+  /// The length of a frame in bytes: accelerometer and gyroscope, three axes of two bytes each. Some chips always put
+  /// the temperature between the two.
   var frameLength: Int { gyroscopeOffset + 6 }
 
   /// The offset of the gyroscope in a frame.
   var gyroscopeOffset: Int { self == .icm20600 || self == .icm20602 ? 8 : 6 }
 
-  /// The MPU-6050 filters its accelerometer together with the gyroscope.
+  /// Whether the accelerometer has its own filter. The MPU-6050 has one filter for both sensors.
   var hasSeparateAccelerometerFilter: Bool { self != .mpu6050 }
 
   /// Whether the package contains an AK8963.
@@ -64,7 +64,7 @@ public enum MPUModel: UInt8, CaseIterable, Equatable, Sendable {
   /// The FIFO's size in the register of the accelerometer's filter.
   var fifoSizeBits: UInt8 { self == .icm20690 ? MPURegister.greatestFIFO : 0 }
 
-  /// The value of the gyroscope's configuration.
+  /// The value for the register of the gyroscope's configuration.
   ///
   /// - Parameter range: the bits of most of the family
   func gyroscopeConfiguration(range: UInt8) -> UInt8 { self == .icm20690 ? range >> 1 : range }
@@ -86,7 +86,7 @@ public enum MPUModel: UInt8, CaseIterable, Equatable, Sendable {
     case .mpu6050: Float(raw) / 340 + 36.53
     // The formula is from the MPU-9250 product specification, 3.4.2.
     case .mpu6500, .mpu9250, .mpu9255, .mpu6515, .mpu6880, .clone72: Float(raw) / 333.87 + 21
-    // The values are from ICM-20602 product specification 3.3: 326.8 units per degree, and 0 means 25 degrees.
+    // The formula is from ICM-20602 product specification 3.3: 326.8 units per degree, and 0 means 25 degrees.
     case .icm20600, .icm20602, .icm20608, .icm20608d, .icm20690, .iam20680, .clone98: Float(raw) / 326.8 + 25
     }
   }

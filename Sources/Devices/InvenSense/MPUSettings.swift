@@ -1,6 +1,6 @@
-/// The settings that the chip chooses for a configuration.
+/// The register values for a configuration.
 struct MPUSettings: Equatable, Sendable {
-  /// The divider: the sample rate is 1 kHz divided by this plus one.
+  /// The divider. The sample rate is 1 kHz / (1 + divider).
   let divider: UInt8
   let gyroscopeRange: UInt8
   let accelerometerRange: UInt8
@@ -27,7 +27,7 @@ struct MPUSettings: Equatable, Sendable {
     metresPerSecondSquaredPerUnit = Float(configuration.accelerometerRange.rawValue) * 9.80665 / 32768
   }
 
-  /// The rate that the divider gives for the requested one.
+  /// The chip's rate nearest to the requested rate.
   var rateHz: Double { 1000 / (Double(divider) + 1) }
 
   /// The low-pass filter just below half of the rate, so that nothing aliases (register map 4.3: 188, 98, 42, 20, 10

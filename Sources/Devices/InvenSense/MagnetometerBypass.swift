@@ -1,12 +1,12 @@
 import HardwareIO
 
-/// Connects the magnetometer in an IMU's package. It is on a separate bus of the IMU, which a switch in the IMU, the
-/// bypass, joins to the host's bus.
+/// Connects the magnetometer in an IMU's package. The magnetometer is on a separate bus of the IMU. A switch in the
+/// IMU, the bypass, joins this bus to the host's bus.
 ///
 /// A reset of the IMU opens the switch. The switch stays closed while the IMU sleeps, so that the IMU can stay in a
 /// low-power mode while only the magnetometer is used (MPU-9250 product specification, pass-through mode).
 enum MagnetometerBypass {
-  /// How long a magnetometer need not answer, because its IMU may be resetting: the IMU's own driver then closes the
+  /// How long a magnetometer may fail to answer. Its IMU may be resetting, and the IMU's own driver then closes the
   /// switch again.
   struct Patience {
     private static let seconds = 0.5
@@ -34,13 +34,14 @@ enum MagnetometerBypass {
 
   /// The possible addresses of the IMU.
   private static let addresses: [UInt8] = [0x68, 0x69]
-  /// The longest time for which a driver selects another bank of its chip than the first.
+  /// The longest time for which the IMU's driver selects a bank other than the first.
   private static let longestConfiguration = Duration.milliseconds(20)
 
-  /// Makes a driver refuse another chip. If no chip answers, it closes the IMU's switch and asks once more.
+  /// Checks the identity of the magnetometer. If no chip answers, it closes the IMU's switch and asks once more.
+  /// - Throws: if the chip is another one
   ///
-  /// - Parameter close: closes the switch in an IMU that has such a magnetometer, without waking it; returns whether it
-  ///   is one
+  /// - Parameter close: closes the switch of an IMU that has such a magnetometer, without waking the IMU; returns
+  ///   whether the IMU has one
   static func require(
     _ chip: MagnetometerChip, of registers: I2CRegisters, close: (I2CRegisters) throws(HardwareError) -> Bool
   ) throws(HardwareError) {
@@ -82,8 +83,8 @@ enum MagnetometerBypass {
   /// - Parameter pause: blocks the calling thread
   static func closeICM20948(_ registers: I2CRegisters, pause: (Duration) -> Void) throws(HardwareError) -> Bool {
     if try closeInFirstBank(registers) { return true }
-    // Only the first bank has an identity. Its own driver leaves that bank only for a moment, so a chip that stays in
-    // another bank was left there by another program.
+    // Only the first bank has an identity. The IMU's own driver leaves that bank only for a moment, so if a chip stays
+    // in another bank, another program has left it there.
     let bank = try registers.read(ICM20948Register.bank)
     guard ICM20948Register.otherBanks.contains(bank) else { return false }
     pause(longestConfiguration)

@@ -6,7 +6,7 @@ extension MagnetometerChip {
       name: "lis2mdl", title: "LIS2MDL", addresses: [0x1E],
       identity: ChipIdentity(register: LIS2MDLRegister.whoAmI, values: [LIS2MDLRegister.identity]),
       provenAgainst: "Linux (st_magn)",
-      // The values are for high resolution and 20 Hz with offset cancellation, and idle.
+      // The currents are for high resolution and 20 Hz with offset cancellation, and for idle.
       milliamperes: 0.235, sleepMilliamperes: 0.0015, ratesHz: 10...100,
       actualRate: { LIS2MDLRate(nearest: $0).hertz },
       makeDriver: { LIS2MDLDriver($0, $1) },

@@ -6,7 +6,7 @@ extension MagnetometerChip {
       name: "lis3mdl", title: "LIS3MDL", addresses: [0x1C, 0x1E],
       identity: ChipIdentity(register: LIS3MDLRegister.whoAmI, values: [LIS3MDLRegister.identity]),
       provenAgainst: "Linux (st_magn)",
-      // The values are from table 3: ultra-high performance at 20 Hz, and powered down.
+      // The currents are from table 3: ultra-high performance at 20 Hz, and powered down.
       milliamperes: 0.27, sleepMilliamperes: 0.001, ratesHz: 0.625...80,
       actualRate: { LIS3MDLRate(nearest: $0).hertz },
       makeDriver: { LIS3MDLDriver($0, $1) },

@@ -2,9 +2,9 @@
 ///
 /// Pitfalls:
 ///
-/// - A burst advances only if the register's number has its top bit set.
+/// - A burst continues with the next register only if the top bit of the register's number is set.
 /// - A reset does not stop a conversion.
-/// - The axes' performance is set in two registers, one for x and y, one for z.
+/// - Two registers set the performance of the axes, one for x and y, and one for z.
 enum LIS3MDLRegister {
   /// Identification, 7.1.
   static let whoAmI: UInt8 = 0x0F

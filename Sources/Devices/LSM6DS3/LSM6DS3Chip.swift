@@ -24,7 +24,7 @@ extension InertialChip {
       relatives: LSM6DS3Driver.identities,
       provenAgainst: "Linux (st_lsm6dsx)", fifoSampleCount: fifoSampleCount, leastFIFOSampleCount: 341,
       readout: BusReadout(bytesPerSample: 12, bytesPerBurst: 4),
-      // The values are from the electrical characteristics: both sensors in high performance, and powered down.
+      // The currents are from the electrical characteristics: both sensors in high performance, and powered down.
       milliamperes: milliamperes, sleepMilliamperes: 0.006, ratesHz: 12.5...1666,
       actualRate: { LSM6Rate(nearest: $0).hertz },
       makeDriver: { LSM6DS3Driver($0, $1) },

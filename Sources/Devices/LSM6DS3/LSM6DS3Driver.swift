@@ -1,9 +1,9 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the LSM6DS3TR-C, LSM6DSL and LSM6DS3. A sample is six words of the FIFO, the gyroscope's axes and the
-/// accelerometer's. The words have no tags, so whole samples are read, and the position in the pattern is checked each
-/// time.
+/// Driver of the LSM6DS3TR-C, LSM6DSL and LSM6DS3. A sample is six words of the FIFO: the axes of the gyroscope and the
+/// axes of the accelerometer. The words have no tags, so the driver reads whole samples, and checks the position in the
+/// pattern each time.
 final class LSM6DS3Driver: InertialDriver {
   static let identities = [LSM6DS3Register.lsm6ds3trc, LSM6DS3Register.lsm6ds3]
 
@@ -47,12 +47,12 @@ final class LSM6DS3Driver: InertialDriver {
       rate.bits << 4 | configuration.accelerometerRange.lsm6Bits, to: LSM6DS3Register.accelerometer)
     try registers.write(rate.bits << 4 | configuration.gyroscopeRange.lsm6Bits, to: LSM6DS3Register.gyroscope)
     try registers.write(LSM6DS3Register.allOfBoth, to: LSM6DS3Register.fifoDecimation)
-    // A line that stays high is useless.
+    // The data-ready line must pulse. A line that stays high has no edge for the next sample.
     if connection.dataReady != nil, !isLSM6DS3 {
       try registers.write(LSM6DS3Register.pulsedDataReady, to: LSM6DS3Register.dataReadyPulse)
       try registers.write(LSM6DS3Register.gyroscopeReady, to: LSM6DS3Register.interrupt1)
     }
-    // The gyroscope's filters have settled by then at any rate.
+    // After this time the gyroscope's filters have settled at any sample rate.
     connection.pause(.milliseconds(200))
     try restartFIFO()
   }
@@ -71,7 +71,7 @@ final class LSM6DS3Driver: InertialDriver {
     let waiting = words / LSM6DS3Driver.wordsPerSample
     let count = min(waiting, IMUBatch.capacity)
     guard count > 0 else { return }
-    // The bus has damaged a sample: the next word is not the first of a sample.
+    // The next word is not the first of a sample, so the bus has damaged a sample.
     guard place == 0 else { return try startOver(.misread, &batch) }
     let bytes: UnsafeRawBufferPointer
     do throws(HardwareError) {
@@ -82,7 +82,7 @@ final class LSM6DS3Driver: InertialDriver {
     }
     decode(bytes, count, &batch)
     try readout.complete(&batch, left: waiting - count) { () throws(HardwareError) in
-      // The temperature has 256 units per degree, in the LSM6DS3 16, and 0 means 25 degrees.
+      // The temperature has 256 units per degree (16 in the LSM6DS3), and 0 means 25 degrees.
       let raw = Float(try registers.read(LSM6DS3Register.temperature, count: 2).littleEndian(at: 0))
       return raw / (isLSM6DS3 ? 16 : 256) + 25
     }

@@ -1,13 +1,13 @@
 /// Registers of the LSM6DS3TR-C and LSM6DSL, by the names of their data sheets (DS11608, DocID028475), and of the
-/// LSM6DS3 (DocID026899), which has the same except for the differences named here.
+/// LSM6DS3 (DocID026899), whose registers are the same except for the differences named here.
 ///
 /// Pitfalls:
 ///
-/// - The words of the FIFO have no tags, and only the pattern tells which one comes next.
+/// - The words of the FIFO have no tags. Only the pattern tells which word comes next.
 /// - The first sample after the FIFO is switched on is not valid.
 /// - The data-ready line stays high until the output registers are read, unless it is configured to pulse, which the
 ///   LSM6DS3 cannot do.
-/// - The thermometers differ.
+/// - The unit of the temperature differs between the chips.
 /// - The range bits are out of order.
 enum LSM6DS3Register {
   /// FIFO_CTRL3: the samples that go into the FIFO: gyroscope in bits 5:3, accelerometer in bits 2:0.
@@ -37,7 +37,7 @@ enum LSM6DS3Register {
   static let lsm6ds3: UInt8 = 0x69
   static let lsm6ds3trc: UInt8 = 0x6A
 
-  /// All samples of both sensors; the gyroscope's come first.
+  /// All samples of both sensors. The gyroscope's values come first.
   static let allOfBoth: UInt8 = 0x09
   // FIFO control: mode
   static let fifoOff: UInt8 = 0x00

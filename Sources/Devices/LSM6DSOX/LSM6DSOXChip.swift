@@ -22,7 +22,7 @@ extension InertialChip {
       provenAgainst: "Linux (st_lsm6dsx)",
       // The FIFO has 3 KB, and a sample has two words.
       fifoSampleCount: 219, readout: BusReadout(bytesPerSample: 14),
-      // The values are from table 3: both sensors in high performance, and powered down.
+      // The currents are from table 3: both sensors in high performance, and powered down.
       milliamperes: milliamperes, sleepMilliamperes: sleepMilliamperes, ratesHz: 12.5...1666,
       actualRate: { LSM6Rate(nearest: $0).hertz },
       makeDriver: { LSM6DSOXDriver($0, $1) },
@@ -30,8 +30,8 @@ extension InertialChip {
         try registers.write(0, to: LSM6DSOXRegister.accelerometer)
         try registers.write(0, to: LSM6DSOXRegister.gyroscope)
       },
-      // This is for the accelerometer alone in low-power mode. It is above the value at 26 Hz, because the data sheets
-      // state none for this rate.
+      // The current is for the accelerometer alone in low-power mode. The data sheets state no value for 26 Hz, so this
+      // one is higher than the true current.
       wakeOnMotion: WakeOnMotion(milliamperes: watchMilliamperes) { LSM6DSOXMotionDriver($0) })
   }
 }

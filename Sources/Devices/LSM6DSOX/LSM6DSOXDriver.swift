@@ -2,7 +2,7 @@ import HardwareIO
 import MonotonicTime
 
 /// Driver of the LSM6DSOX, LSM6DSO, LSM6DSR and ISM330DHCX. The words of the FIFO have tags with a count, which shows
-/// the words of the gyroscope and the accelerometer that belong together.
+/// which words of the gyroscope and the accelerometer belong together.
 public final class LSM6DSOXDriver: InertialDriver {
   /// The length of a word: a tag and three axes of two bytes.
   private static let wordLength = 7

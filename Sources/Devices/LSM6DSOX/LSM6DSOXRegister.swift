@@ -1,5 +1,5 @@
 /// Registers of the LSM6DSOX, by the names and sections of its data sheet (DS12814, revision 4); the LSM6DSO, LSM6DSR
-/// and ISM330DHCX have the same.
+/// and ISM330DHCX have the same registers.
 ///
 /// Pitfalls:
 ///
@@ -29,7 +29,7 @@ enum LSM6DSOXRegister {
   static let control8: UInt8 = 0x17
   /// Control 9, 9.21.
   static let control9: UInt8 = 0x18
-  /// WAKE_UP_SRC: the source of the wake-up. Reading it clears it, and the line with it.
+  /// WAKE_UP_SRC: the source of the wake-up. Reading this register clears it, and the interrupt line with it.
   static let wakeUpSource: UInt8 = 0x1B
   /// Temperature, low byte first, 9.27.
   static let temperature: UInt8 = 0x20
@@ -40,7 +40,7 @@ enum LSM6DSOXRegister {
   static let tap2: UInt8 = 0x58
   /// WAKE_UP_THS: the threshold in its lowest six bits.
   static let wakeUpThreshold: UInt8 = 0x5B
-  /// WAKE_UP_DUR: the number of further samples above the threshold, and its unit.
+  /// WAKE_UP_DUR: how many further samples must exceed the threshold, and WAKE_THS_W, the unit of the threshold.
   static let wakeUpDuration: UInt8 = 0x5C
   /// MD1_CFG: the detected interrupts that the pin INT1 signals.
   static let functions1: UInt8 = 0x5E
@@ -66,15 +66,15 @@ enum LSM6DSOXRegister {
   // Waiting for motion
   /// XL_HM_MODE: switches high performance off.
   static let accelerometerLowPower: UInt8 = 0x10
-  /// HPCF_XL 5: the cut-off of the high pass is a two-hundredth of the rate, 0.13 Hz. FASTSETTL_MODE_XL: it starts at
-  /// gravity.
+  /// HPCF_XL 5: the cut-off of the high pass is a two-hundredth of the rate, 0.13 Hz. FASTSETTL_MODE_XL: the filter
+  /// starts at gravity.
   static let slowHighPass: UInt8 = 0xA8
   /// INT_CLR_ON_READ, SLOPE_FDS and LIR: the line stays until the source is read, and the compared signal is
   /// high-passed.
   static let latchedHighPassed: UInt8 = 0x51
   /// WAKE_THS_W: the unit of the threshold is a 256th of the full scale, 7.8 mg at 2 g.
   static let fineThreshold: UInt8 = 0x10
-  /// Two units. The noise in low-power mode is an eighth of that, 1.8 mg (table 2).
+  /// Two units, 15.6 mg. The noise in low-power mode is an eighth of the threshold, 1.8 mg (table 2).
   static let wakeUpThreshold15Milligravities: UInt8 = 0x02
   static let at26HzAnd2Gravities: UInt8 = 0x20
   /// INTERRUPTS_ENABLE.

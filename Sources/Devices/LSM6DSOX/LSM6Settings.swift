@@ -1,4 +1,4 @@
-/// A rate of the chips of this family.
+/// A rate of the LSM6 family, samples per second.
 struct LSM6Rate {
   private static let all: [Double] = [12.5, 26, 52, 104, 208, 416, 833, 1666]
 

@@ -7,9 +7,9 @@ extension InertialChip {
       name: "lsm9ds1", title: "LSM9DS1", addresses: [0x6B, 0x6A],
       identity: ChipIdentity(register: LSM9DS1Register.whoAmI, values: [LSM9DS1Register.identity]),
       provenAgainst: "Linux (st_lsm6dsx)", fifoSampleCount: LSM9DS1Driver.fifoSampleCount,
-      // Each sensor's output takes a separate read.
+      // The output of each sensor takes a separate read.
       readout: BusReadout(bytesPerSample: 12, readsPerSample: 2, bytesPerBurst: 1, readsPerBurst: 1),
-      // The values are from the electrical characteristics: both sensors, and powered down.
+      // The currents are from the electrical characteristics: both sensors, and powered down.
       milliamperes: 4, sleepMilliamperes: 0.006, ratesHz: 14.9...952,
       actualRate: { LSM9DS1Rate(nearest: $0).hertz },
       makeDriver: { LSM9DS1Driver($0, $1) },
@@ -21,7 +21,7 @@ extension InertialChip {
 }
 
 extension MagnetometerChip {
-  /// The entry of the magnetic half. The other half distinguishes it from a LIS3MDL.
+  /// The entry of the magnetic half. Only the inertial half on the same bus distinguishes it from a LIS3MDL.
   static var lsm9ds1Magnetometer: MagnetometerChip {
     MagnetometerChip(
       name: "lsm9ds1-mag", title: "LSM9DS1 magnetometer", addresses: [0x1E, 0x1C],
@@ -31,7 +31,7 @@ extension MagnetometerChip {
         return try LSM9DS1MagnetometerDriver.hasOtherHalf(on: registers.bus)
       },
       provenAgainst: "Linux (st_magn)",
-      // The values are those of a LIS3MDL: ultra-high performance at 20 Hz, and powered down.
+      // The currents are those of a LIS3MDL: ultra-high performance at 20 Hz, and powered down.
       milliamperes: 0.27, sleepMilliamperes: 0.001, ratesHz: 0.625...80,
       actualRate: { LIS3MDLRate(nearest: $0).hertz },
       makeDriver: { LSM9DS1MagnetometerDriver($0, $1) },

@@ -1,11 +1,11 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the LSM9DS1's inertial half. A FIFO entry has a sample of each sensor. Each is read from its own output
-/// registers, so a sample takes two reads.
+/// Driver of the LSM9DS1's inertial half. A FIFO entry has the values of both sensors. The driver reads the values of
+/// each sensor from its own output registers, so a sample takes two reads.
 ///
-/// The chip's axes are left-handed. Boards have x and y printed on them; the driver reverses z, so that it points into
-/// the board.
+/// The chip's axes are left-handed. Boards have x and y printed on them, so the driver reverses z, which then points
+/// into the board.
 final class LSM9DS1Driver: InertialDriver {
   static let fifoSampleCount = 32
 
@@ -44,7 +44,7 @@ final class LSM9DS1Driver: InertialDriver {
     try registers.write(
       rate.bits << 5 | configuration.accelerometerRange.lsm9ds1Bits, to: LSM9DS1Register.accelerometer)
     try registers.write(LSM9DS1Register.fifoOn, to: LSM9DS1Register.control9)
-    // The gyroscope's filters have settled by then at any rate.
+    // After this time the gyroscope's filters have settled at any sample rate.
     connection.pause(.milliseconds(250))
     try restartFIFO()
   }
@@ -134,7 +134,7 @@ extension InertialConfiguration.AccelerometerRange {
 }
 
 extension InertialConfiguration.GyroscopeRange {
-  /// The bits of the range; there is none of 1000 degrees per second.
+  /// The bits of the range. The chip has no range of 1000 degrees per second.
   fileprivate var lsm9ds1Bits: UInt8 {
     switch self {
     case .dps250: 0x00

@@ -2,10 +2,12 @@ import HardwareIO
 
 /// Driver of the LSM9DS1's magnetic half, a LIS3MDL with different axes.
 ///
-/// Its data sheet gives units of 0.14, 0.29, 0.43 and 0.58 milligauss, which are truncated values of the LIS3MDL.
+/// The data sheet of the LSM9DS1 states units of 0.14, 0.29, 0.43 and 0.58 milligauss, which are the truncated units of
+/// the LIS3MDL.
 final class LSM9DS1MagnetometerDriver: PolledDriver {
-  /// The signs of the axes. Its x points against that of the other half, its y and z along. The other half's driver
-  /// makes its axes right-handed, and this driver does the same.
+  /// The signs of the axes. The magnetometer's x axis points against the x axis of the inertial half; its y and z axes
+  /// are parallel to those of the inertial half. The driver of the inertial half reverses z to make its axes
+  /// right-handed, and so does this driver.
   private static let axes = SIMD3<Float>(-1, 1, -1)
 
   private let identity = ChipIdentity(register: LIS3MDLRegister.whoAmI, values: [LIS3MDLRegister.identity])
@@ -18,7 +20,8 @@ final class LSM9DS1MagnetometerDriver: PolledDriver {
   }
 
   func start() throws(HardwareError) {
-    // The other half does not identify it here, because it may have no power, or may be in use by another program.
+    // The driver does not look for the inertial half, because that half may have no power, or another program may use
+    // it.
     try identity.require(MagnetometerChip.lsm9ds1Magnetometer.title, of: registers)
     try driver.start()
   }

@@ -5,7 +5,7 @@
 /// - The axes of both sensors are left-handed.
 /// - A FIFO of both sensors is read from their output registers, six bytes at a time, because other registers are
 ///   between them.
-/// - With the gyroscope on, both sensors have its rate.
+/// - While the gyroscope is on, both sensors have the gyroscope's rate.
 /// - The range bits of the accelerometer are out of order, and 16 g has a separate unit.
 /// - The data-ready line stays high until the output registers are read.
 enum LSM9DS1Register {

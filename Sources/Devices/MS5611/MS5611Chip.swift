@@ -9,7 +9,7 @@ extension BarometerChip {
         try MS5611PROM(registers).isGenuine
       },
       provenAgainst: "Linux (ms5611)",
-      // The reads are for the temperature, the pressure, and the conversion before the pressure.
+      // A sample takes three reads: for the temperature, for the pressure, and for the conversion before the pressure.
       looksPerSample: 3,
       // The first is the current at 25 Hz, proportional to 0.0125 mA at 1 Hz; the second is the current between
       // conversions.

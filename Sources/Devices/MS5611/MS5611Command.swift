@@ -1,11 +1,11 @@
-/// Commands of the MS5611, by the names of its data sheet. It has no registers.
+/// Commands of the MS5611, by the names of its data sheet. The chip has no registers.
 ///
 /// Pitfalls:
 ///
 /// - Fetching a result before the conversion is over gives 0, and makes the conversion's result 0.
 /// - A result can be fetched only once.
-/// - Its numbers mean nothing without the coefficients of its PROM, and little without a temperature of the same
-///   minute, because a tenth of a degree is 20 Pa.
+/// - The raw numbers mean nothing without the coefficients in the chip's PROM. They also need a temperature of the same
+///   minute, because an error of a tenth of a degree changes the pressure by 20 Pa.
 /// - An MS5607 looks the same, but its numbers stand for other pressures.
 enum MS5611Command {
   /// Reset. The PROM can be read after 2.8 ms.

@@ -4,8 +4,8 @@ import MonotonicTime
 /// Driver of the MS5611, which measures only on command, and either pressure or temperature.
 ///
 /// A read does not wait: it fetches the result of the last conversion and starts the next one. Soon after each sample
-/// the driver converts the temperature, and then the pressure, which waits in the chip until the next sample is due. A
-/// sample therefore takes at least three reads.
+/// the driver starts a conversion of the temperature, and then one of the pressure, whose result waits in the chip
+/// until the next sample is due. A sample therefore takes at least three reads.
 final class MS5611Driver: PolledDriver {
   private enum Quantity {
     case pressure, temperature
@@ -47,8 +47,8 @@ final class MS5611Driver: PolledDriver {
     temperature = try result()
     try begin(.pressure)
     self.prom = prom
-    // This is in the middle between the reads of a reader that reads once per period, so that no read is slightly too
-    // early.
+    // The due time is in the middle between two reads of a reader that reads once per period, so that no read is
+    // slightly too early.
     due = connection.clock.now + period / 2
   }
 
@@ -59,7 +59,7 @@ final class MS5611Driver: PolledDriver {
     switch conversion.quantity {
     case .temperature:
       temperature = try result()
-      // A missing temperature is measured again.
+      // If the temperature is missing, measure it again.
       try begin(temperature == nil ? .temperature : .pressure)
       return nil
     case .pressure:
@@ -75,7 +75,7 @@ final class MS5611Driver: PolledDriver {
     }
   }
 
-  /// Does nothing to the chip: a conversion ends by itself, and then the chip sleeps.
+  /// Sends nothing to the chip, because a conversion ends by itself, and then the chip sleeps.
   func stop() { conversion = nil }
 
   private func begin(_ quantity: Quantity) throws(HardwareError) {

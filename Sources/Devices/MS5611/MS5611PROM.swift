@@ -13,7 +13,7 @@ struct MS5611PROM: Sendable {
     }
   }
 
-  /// Whether the contents are those of such a chip: no coefficient is missing, and the checksum is right.
+  /// Whether the contents are those of an MS5611: no coefficient is missing, and the checksum is right.
   var isGenuine: Bool {
     for index in 1...6 where words[index] == 0 || words[index] == 0xFFFF { return false }
     return words[7] & 0x000F == check

@@ -2,8 +2,8 @@ import MonotonicTime
 
 /// One reading of a magnetometer, in the chip's own axes.
 public struct MagnetometerSample: Equatable, Sendable {
-  /// The weakest plausible field, microtesla. There is no weaker one outside a shield, so a chip with less is not
-  /// measuring.
+  /// The weakest plausible field, microtesla. No field is weaker outside a magnetic shield, so a chip that states a
+  /// weaker field is not measuring.
   static let weakest: Float = 0.5
 
   public var at: MonotonicInstant

@@ -2,10 +2,10 @@
 ///
 /// Pitfalls:
 ///
-/// - It is sold as an HMC5883L, but has a different address, different registers and a different order of axes.
-/// - Its identity is the byte that an idle bus returns as well, and is reliable only after another read.
+/// - The chip is sold as an HMC5883L, but has a different address, different registers and a different order of axes.
+/// - The identity is a byte that an idle bus returns as well. It is reliable only after another read.
 /// - A read of only some of the six bytes prevents the next measurement from being stored.
-/// - Without the set/reset period its offset drifts.
+/// - Without the set/reset period the chip's offset drifts.
 enum QMC5883LRegister {
   /// x, y and z in order, low byte first, 00H to 05H.
   static let output: UInt8 = 0x00

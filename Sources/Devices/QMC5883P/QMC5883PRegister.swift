@@ -2,8 +2,8 @@
 ///
 /// Pitfalls:
 ///
-/// - It differs from the QMC5883L, although it replaces it on the same boards.
-/// - The mode called continuous measures as fast as it can, whatever the rate, which only the normal mode observes.
+/// - The registers differ from those of the QMC5883L, although the QMC5883P replaces it on the same boards.
+/// - In the mode called continuous the chip measures as fast as it can. Only the normal mode observes the rate.
 /// - The signs of the axes are set in a register that is missing in the table of registers but present in all examples.
 /// - Reading the status clears the flag of a new measurement.
 enum QMC5883PRegister {

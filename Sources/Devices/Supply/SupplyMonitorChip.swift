@@ -1,7 +1,8 @@
 public typealias SupplyMonitorChip = Chip<any PolledDriver<SupplySample>, PolledConfiguration>
 
 extension SupplyMonitorChip {
-  /// All supply monitors, the commonest first. That one has no identity register, and refuses chips that have one.
+  /// All supply monitors, the commonest first. The INA219 has no identity register; its test refuses chips that have
+  /// one.
   public static var all: [SupplyMonitorChip] { [.ina219, .ina226] }
 
   /// The possible addresses: two pins select four bits.

@@ -2,9 +2,9 @@ import MonotonicTime
 
 /// One reading of a supply monitor. Its values are averages over the chip's measuring time.
 ///
-/// The current follows from the shunt's resistance, which belongs to the board.
+/// To get the current, divide `shuntVolts` by the resistance of the shunt, which is a property of the board.
 public struct SupplySample: Equatable, Sendable {
-  /// The chips' maximum ratings. A chip that states more is not measuring.
+  /// The maximum ratings of the chips' bus voltage. A chip that states a voltage outside is not measuring.
   static let voltages: ClosedRange<Double> = 0...36
   /// The widest full scale across a shunt.
   static let shuntVoltages: ClosedRange<Double> = -0.32...0.32
