@@ -2,16 +2,16 @@ import HardwareIO
 import MonotonicTime
 import NMEA
 
-/// Exchanges requests and answers with a receiver while it is read. Epochs between a request and its answer are
-/// delivered as usual.
+/// Sends requests to a receiver and receives its answers, while the receiver is read. Epochs between a request and its
+/// answer are delivered as usual.
 public final class CommandChannel {
   /// The time for an answer. A receiver at 9600 baud may have to send a second's sentences first.
   private static let patience = Duration.milliseconds(1500)
   /// The additional time in which a late answer may arrive.
   private static let lateness = Duration.seconds(3)
 
-  /// A request with fewer answers than attempts. Acknowledgements name the kind of a request and not its contents, so a
-  /// late one must not count for another request of this kind.
+  /// A request with fewer answers than attempts. An acknowledgement names the kind of a request and not its contents,
+  /// so a late acknowledgement must not count for another request of this kind.
   private struct Due {
     var request: any ReceiverRequest
     var count: Int
@@ -23,14 +23,15 @@ public final class CommandChannel {
   private let receive: (borrowing GNSSObservation) -> Void
   /// The present speed of the line.
   private(set) var speed: BaudRate
-  /// The latest end in good order. The end of a run must not wait for a receiver that no longer answers.
+  /// When an orderly end must be over at the latest. The end of a run must not wait for a receiver that no longer
+  /// answers.
   private var deadline: MonotonicInstant?
   static let endingTime = Duration.seconds(3)
   /// The driver of the assumed receiver, during identification.
   private var expected: ReceiverDriver?
   /// Whether another receiver than the expected one was heard, so that no answer will come.
   private var isContradicted = false
-  /// Whether the reader was told to stop, so that nothing more is answered.
+  /// Whether the reader was told to stop. After that, requests get no answers.
   private(set) var isStopped = false
 
   init(_ receiver: SerialReceiver, speed: BaudRate, receive: @escaping (borrowing GNSSObservation) -> Void) {
@@ -41,7 +42,7 @@ public final class CommandChannel {
 
   private var clock: any MonotonicTimeSource { receiver.clock }
 
-  /// The name of the port for people.
+  /// The port's path, for example `/dev/ttyAMA0`.
   var portName: String { receiver.port.name }
 
   /// Sends a request and waits for the answer.
@@ -87,7 +88,7 @@ public final class CommandChannel {
     isContradicted = true
   }
 
-  /// Asks an assumed receiver, until another one is heard.
+  /// Sends requests in the protocol of an assumed receiver, until another receiver is heard.
   func expecting<Answer>(
     _ driver: ReceiverDriver, _ ask: () throws(HardwareError) -> Answer
   ) throws(HardwareError) -> Answer {
@@ -96,7 +97,7 @@ public final class CommandChannel {
     return try ask()
   }
 
-  /// Skips answers that are still on their way; later ones are lost.
+  /// Skips the answers to earlier attempts. Answers that arrive after `lateness` are no longer recognised.
   private func awaitLate(_ due: Due) throws(HardwareError) {
     var (open, count) = (due.request, due.count)
     try read(
@@ -116,7 +117,7 @@ public final class CommandChannel {
 
   /// Sends bytes, if any, that are answered in several parts.
   ///
-  /// - Parameter isLast: examines each part; after it returns true, nothing more is awaited
+  /// - Parameter isLast: examines each part; after it returns true, the wait ends
   func say(
     _ bytes: [UInt8], within limit: Duration, _ isLast: @escaping (ReceiverFramer.Frame) -> Bool
   ) throws(HardwareError) {
@@ -125,7 +126,7 @@ public final class CommandChannel {
     try read(for: limit, inspect: { if isLast($0) { isOver = true } }, isFound: { isOver })
   }
 
-  /// Sends bytes, and listens for this time, whatever arrives.
+  /// Sends bytes, and listens until the time is over, whatever arrives.
   func say(
     _ bytes: [UInt8], for time: Duration, _ look: @escaping (ReceiverFramer.Frame) -> Void
   ) throws(HardwareError) {
@@ -135,7 +136,7 @@ public final class CommandChannel {
 
   var now: MonotonicInstant { clock.now }
 
-  /// Continues to read.
+  /// Reads without sending anything.
   ///
   /// - Returns: whether the reader was told to stop
   @discardableResult
@@ -170,7 +171,7 @@ public final class CommandChannel {
     receiver.poller = poller.unstoppable
     defer { receiver.poller = poller }
     try say(bytes)
-    // Pending output is sent at the old speed, and some receivers take a while.
+    // Pending output leaves at the old speed, and some receivers take a while to switch.
     try listen(for: old.time(for: bytes.count) + .milliseconds(150))
     try go(to: new)
     switch try ask(request, within: .milliseconds(800)) {
@@ -190,17 +191,18 @@ public final class CommandChannel {
     self.speed = speed
   }
 
-  /// Waits until the receiver sends nothing for a while. Noise counts too, because a receiver at another speed is heard
-  /// as noise.
+  /// Waits until the receiver sends nothing for a while. Noise counts as sending, because the bytes of a receiver at
+  /// another speed arrive as noise.
   ///
-  /// - Returns: whether it fell silent before the limit. A slow receiver counts as silent if there is no time left
+  /// - Returns: whether it fell silent before the limit. If the time for an orderly end is over before that, the
+  ///   receiver counts as silent if it has sent no byte
   func awaitSilence(of silence: Duration, within limit: Duration) throws(HardwareError) -> Bool {
     let end = clock.now + limit
     let first = receiver.byteCount
     while clock.now < end, !isOverdue {
       let count = receiver.byteCount
       let heard = try read(for: silence, isFound: { receiver.byteCount != count })
-      // If the time for the end is over first, the silence counts if nothing was heard before it.
+      // If the time for an orderly end is over first, the receiver counts as silent if it has sent no byte.
       if heard == .nothing { return !isOverdue || receiver.byteCount == first }
       if heard == .stopped { return false }
     }
@@ -218,7 +220,7 @@ public final class CommandChannel {
 
   /// Ignores requests to stop from now on, because work in progress must end in order.
   ///
-  /// - Parameter deadline: the latest time for that
+  /// - Parameter deadline: the latest end of that work
   func endInOrder(by deadline: MonotonicInstant) {
     receiver.poller = receiver.poller.unstoppable
     isStopped = false

@@ -6,37 +6,37 @@ protocol CommandedReceiver: Sendable {
   var driver: ReceiverDriver { get }
   /// The manufacturer, the model and the version.
   var name: String { get }
-  /// The identity that it has reported.
+  /// The identity that the receiver has reported.
   var identity: ReceiverIdentity { get }
   /// Asks for the unique number, if the receiver has one.
   mutating func askForUniqueID(_ channel: CommandChannel) throws(HardwareError)
-  /// Applies the settings, and records those that could not be applied. It returns early if the reader is told to stop.
+  /// Applies the settings, and records those that could not be applied. Returns early if the reader is told to stop.
   mutating func configure(
     _ settings: ReceiverSettings, _ channel: CommandChannel, _ report: inout SettingReport
   ) throws(HardwareError)
   /// Restores the settings from before `configure`, if requested.
   mutating func restore(_ channel: CommandChannel) throws(HardwareError)
-  /// Tells the receiver to sleep. Its silence shows that it does.
+  /// Tells the receiver to sleep. Only its silence afterwards shows that it sleeps.
   func sleep(_ sleep: ReceiverSleep, _ channel: CommandChannel) throws(HardwareError)
-  /// The time after which it leaves a sleep mode by itself; `nil` if never.
+  /// The time after which the receiver leaves a sleep mode by itself; `nil` if never.
   func longestSleep(in sleep: ReceiverSleep) -> Duration?
-  /// The bytes that wake it; `nil` if only switching its supply does.
+  /// The bytes that wake the receiver; `nil` if only switching its supply wakes it.
   func wakingBytes(from sleep: ReceiverSleep) -> [UInt8]?
-  /// Restarts it with a command: hot, warm or cold. It may lose its settings, including its speed.
+  /// Restarts the receiver with a command: hot, warm or cold. The receiver may lose its settings, including its speed.
   func restart(_ restart: ReceiverRestart, _ channel: CommandChannel) throws(HardwareError)
-  /// Whether it must be configured again after a sleep.
+  /// Whether the receiver must be configured again after a sleep.
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool
-  /// Makes it report, or store, its satellite data before its supply is switched off.
+  /// Makes the receiver report, or store, its satellite data before its supply is switched off.
   ///
   /// - Parameters:
-  ///   - mayStop: whether it may be stopped for that, and its flash be written
-  ///   - hasBackup: whether earlier data is in its flash
+  ///   - mayStop: whether the receiver may be stopped so that it can write the data into its flash
+  ///   - hasBackup: whether the receiver's flash has earlier data
   func keepKnowledge(
     _ channel: CommandChannel, mayStop: Bool, hasBackup: Bool
   ) throws(HardwareError) -> KeptKnowledge
-  /// Makes it erase the satellite data in its flash.
+  /// Makes the receiver erase the satellite data in its flash.
   func clearBackup(_ channel: CommandChannel) throws(HardwareError)
-  /// Sends it its earlier satellite data, the time and its position.
+  /// Sends the receiver its earlier satellite data, the time and its position.
   func giveBack(_ knowledge: GivenKnowledge, _ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer
 }
 
@@ -64,12 +64,12 @@ extension CommandedReceiver {
 public struct SleepLimit: Equatable, Sendable {
   /// The duration by the receiver's own clock, which may be wrong by 1 %.
   public var duration: Duration
-  /// Whether bytes wake it earlier. Otherwise it ignores everything until it wakes.
+  /// Whether bytes wake the receiver earlier. If not, it ignores all bytes until it wakes.
   public var isWakeable: Bool
 
-  /// The time after which its supply must be off, so that it does not wake.
+  /// The time after which the supply must be off, so that the receiver does not wake.
   public var end: Duration { duration * 99 / 100 }
 
-  /// The time after which it can be told to sleep again.
+  /// The time after which the receiver can be told to sleep again.
   public var renewal: Duration { isWakeable ? end : duration * 101 / 100 }
 }

@@ -2,9 +2,9 @@ import MonotonicTime
 import NMEA
 
 /// Detects a receiver that hears enough satellites and still has no position, because its satellite data, time or place
-/// is wrong. A receiver that hears too few is under a roof, and is left alone.
+/// is wrong. A receiver that hears too few satellites is probably under a roof, and does not count.
 struct FailedSearchDetector: Sendable {
-  /// The number of satellites for a position in space, and one more.
+  /// One satellite more than a position in space needs.
   private static let leastSatellites = 5
   /// The strength from which a satellite's data can be read, dB-Hz.
   private static let leastStrength: UInt8 = 30
@@ -32,21 +32,21 @@ struct FailedSearchDetector: Sendable {
     if heard.count >= FailedSearchDetector.leastSatellites { hearsSince = hearsSince ?? at } else { lose() }
   }
 
-  /// Ends the search, because too few satellites are heard, as at first with every receiver.
+  /// Ends the search, because the receiver hears too few satellites, as every receiver does at first.
   private mutating func lose() {
     if hearsSince != nil { before = .zero }
     hearsSince = nil
   }
 
-  /// Whether it has searched without success for long enough.
+  /// Whether the receiver has searched for at least `patience` without success.
   func isVain(at now: MonotonicInstant) -> Bool {
     guard !hasFix, let hearsSince, let lastHeard else { return false }
     return now - lastHeard <= FailedSearchDetector.lifetime
       && before + (lastHeard - hearsSince) >= FailedSearchDetector.patience
   }
 
-  /// The knowledge that remains after a pause in reading, because a visit may be too short to decide. The reception
-  /// must be established again.
+  /// What remains known after a pause in reading, because one run may be too short to decide. The duration of the
+  /// search remains; the receiver must show again that it hears satellites.
   var resumed: FailedSearchDetector {
     var next = FailedSearchDetector()
     if hasFix { return next }

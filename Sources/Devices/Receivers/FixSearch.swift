@@ -4,8 +4,8 @@ import NMEA
 
 /// Finds out why a receiver has no fix, from the bytes on its line and from the satellites that it lists.
 ///
-/// This is a value without clock and I/O. The reader reports the opening of the line, the counts so far, and each
-/// epoch. The finding is available at any instant.
+/// This value has no clock and no I/O. The reader reports the opening of the line, the counts so far, and each epoch.
+/// The finding is available at any instant.
 public struct FixSearch: Equatable, Sendable {
   /// The reason why there is no fix.
   public enum Finding: Equatable, Sendable {
@@ -29,14 +29,14 @@ public struct FixSearch: Equatable, Sendable {
 
   /// The time without bytes after which the line is silent. A receiver reports at least once a second.
   static let silenceLimit = Duration.seconds(5)
-  /// The time without sentences after which the line has none. Trying all usual speeds takes longer, but within this
-  /// time a speed from the board file shows whether it is right.
+  /// The time without sentences after which the line has none. Trying all usual speeds takes longer, but this time is
+  /// enough to see whether the speed in the board file is right.
   static let noiseLimit = Duration.seconds(12)
   /// The time for which a list of satellites is valid.
   static let listLifetime = Duration.seconds(12)
   /// The time that a receiver may take before it lists satellites.
   static let listPatience = Duration.seconds(5)
-  /// The minimum number of bytes. Fewer may be a spike on an open line.
+  /// The number of bytes from which the line counts as not silent. Fewer bytes may be a spike on an open line.
   static let leastNoise = 16
   /// The number of satellites that a position in space needs.
   static let leastSatellites = 4
@@ -63,7 +63,7 @@ public struct FixSearch: Equatable, Sendable {
 
   public init() {}
 
-  /// Records that the line is open. A retry continues with the findings so far.
+  /// Records that the line is open. If the reader opens the line again, the findings so far remain.
   public mutating func opened(at now: MonotonicInstant) {
     openedAt = openedAt ?? now
     counters = ReceiverDecoder.Counters()
@@ -113,7 +113,7 @@ public struct FixSearch: Equatable, Sendable {
 }
 
 extension FixSearch.Finding {
-  /// Whether the reason is the line, on which nothing meaningful arrives, and not the satellites.
+  /// Whether the reason is that nothing meaningful arrives on the line, and not the satellites.
   public var isOfLine: Bool {
     switch self {
     case .silent, .noSentences: true

@@ -1,8 +1,8 @@
 import MonotonicTime
 import NMEA
 
-/// Detects a receiver that has hung up but continues to send. It repeats one position although it reports motion, or it
-/// repeats one time.
+/// Detects a receiver that has hung up but continues to send. Such a receiver repeats one position although it reports
+/// motion, or it repeats one time.
 ///
 /// A receiver that stands still and holds its position reports no speed, and its time continues. That is correct
 /// behaviour.
@@ -12,14 +12,15 @@ struct FrozenOutputDetector: Sendable {
     case time
   }
 
-  /// The lowest speed that counts, m/s; lower ones are noise.
+  /// The lowest speed that counts as motion, m/s. Lower speeds are noise.
   private static let leastSpeed = 2.0
-  /// The distance in metres that the stated speed must have covered. The coarsest sentences resolve 18 m.
+  /// The distance in metres that the receiver must have covered at its stated speed. The coarsest sentences resolve 18
+  /// m.
   private static let distance = 50.0
   private static let leastRepetitions = 5
-  /// The time for which a speed is trusted, seconds.
+  /// The longest time for which a stated speed counts, seconds.
   private static let longestStep = 5.0
-  /// The seconds without a new time, in addition to three usual intervals, after which a receiver that sends is frozen.
+  /// A receiver that sends is frozen if it states no new time for this many seconds plus three usual intervals.
   private static let longestEpoch = 10.0
   /// The maximum number of sentences and messages in an epoch.
   private static let mostFrames = 100
@@ -30,13 +31,13 @@ struct FrozenOutputDetector: Sendable {
   private var repetitions = 0
   private var travelled = 0.0
   private var last: MonotonicInstant?
-  /// The interval of its epochs, seconds.
+  /// The receiver's usual interval of epochs, seconds.
   private var interval = 0.0
   private var framesAtEpoch = 0
 
   /// Takes the next epoch.
   ///
-  /// - Returns: whether it is trustworthy
+  /// - Returns: whether the epoch is trustworthy
   mutating func take(_ observation: borrowing GNSSObservation, frames: Int) -> Bool {
     let step = last.map { observation.at.seconds(since: $0) } ?? 0
     // One long pause does not change the usual interval.
@@ -67,7 +68,7 @@ struct FrozenOutputDetector: Sendable {
     return fault == nil
   }
 
-  /// Checks sentences and messages that complete no epoch.
+  /// Checks whether the receiver sends many sentences and messages that complete no epoch.
   mutating func look(at now: MonotonicInstant, frames: Int) {
     guard fault == nil, let last, frames - framesAtEpoch > FrozenOutputDetector.mostFrames,
       now.seconds(since: last) > FrozenOutputDetector.longestEpoch + interval * 3
@@ -75,9 +76,9 @@ struct FrozenOutputDetector: Sendable {
     fault = .time
   }
 
-  /// The knowledge that remains after a pause in reading: a visit may be too short to detect a frozen receiver. Whether
-  /// it is frozen must be established again, because it may have restarted. Its time continued without being read, so
-  /// nothing is known about it.
+  /// What remains known after a pause in reading, because one run may be too short to detect a frozen receiver. The
+  /// fault does not remain, because the receiver may have restarted. The time of the last epoch does not remain,
+  /// because the receiver's time may have continued during the pause.
   var resumed: FrozenOutputDetector {
     var next = FrozenOutputDetector()
     (next.position, next.heightMetres) = (position, heightMetres)

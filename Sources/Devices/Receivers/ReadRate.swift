@@ -1,9 +1,9 @@
 import MonotonicTime
 
-/// Limits the rate at which a receiver on the network is read. A network sender can send as much as the network
-/// carries; a serial line limits itself.
+/// Limits the rate at which a receiver on the network is read. A sender on the network can send as much as the network
+/// carries, but the baud rate limits a serial line.
 struct ReadRate {
-  /// The limit, above the fastest line (921,600 baud).
+  /// The limit, which is above the rate of the fastest line (921,600 baud).
   static let mostBytesPerSecond = 128 << 10
   /// The minimum number of bytes for which a read counts, because most of a gpsd's output may already have been
   /// filtered out.
@@ -13,7 +13,7 @@ struct ReadRate {
 
   /// Records a read.
   ///
-  /// - Returns: how long to wait before the next one; `nil` if it may follow at once
+  /// - Returns: how long to wait before the next read; `nil` if it may follow at once
   mutating func pause(after count: Int, at now: MonotonicInstant) -> Duration? {
     var present = second ?? (now, 0)
     if now - present.beganAt >= .seconds(1) { present = (now, 0) }

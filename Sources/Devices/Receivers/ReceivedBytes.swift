@@ -1,14 +1,14 @@
 import MonotonicTime
 
-/// Complete sentences of a receiver as received, one per line with its line end, or complete messages of a binary
-/// protocol.
+/// Complete sentences of a receiver as received, each with its line end, or complete messages of a binary protocol.
 public struct ReceivedBytes: Sendable {
   public var bytes: [UInt8]
-  /// Whether these are messages, which are not text.
+  /// Whether `bytes` are messages of a binary protocol, and not text.
   public var isBinary: Bool
-  /// When the first byte of each of them was read. Several were read at once; the rest of one may have come later.
+  /// When the first byte of each sentence or message was read. All of them began in one read; the rest of the last one
+  /// may have come later.
   public var beganAt: MonotonicInstant
-  /// When the last of them was complete.
+  /// When the last sentence or message was complete.
   public var readAt: MonotonicInstant
 
   public init(bytes: [UInt8], isBinary: Bool = false, beganAt: MonotonicInstant, readAt: MonotonicInstant) {

@@ -7,13 +7,13 @@ public enum ReceiverAnswer: Equatable, Sendable {
   case refused
   /// The requested value.
   case answered([UInt8])
-  /// The receiver uses another protocol.
+  /// Only something other than the answer arrived. The text says what, to follow "is answered with".
   case otherwise(String)
   case unanswered
   /// The reader was told to stop during the request.
   case stopped
 
-  /// Whether the receiver obeyed the command, or sent the requested value.
+  /// Whether the receiver accepted the request, or sent the requested value.
   var isGood: Bool {
     switch self {
     case .accepted, .answered: true

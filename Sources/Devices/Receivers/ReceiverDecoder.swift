@@ -2,8 +2,8 @@ import MonotonicTime
 import NMEA
 import UBX
 
-/// Turns a receiver's bytes into observations: it frames the sentences, assembles the epochs and dates both. It uses no
-/// port and no clock, so recorded bytes are processed like live ones.
+/// Converts a receiver's bytes to observations. The decoder finds the sentences and messages, assembles the epochs, and
+/// dates both. It uses no port and no clock, so it processes recorded bytes like live bytes.
 public struct ReceiverDecoder: ~Copyable, Sendable {
   /// Counts of everything that was read.
   public struct Counters: Equatable, Sendable {
@@ -16,7 +16,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
     public var truncated = 0
     public var unknown = 0
     public var epochs = 0
-    /// The impossible values, which were left out.
+    /// The impossible values that the decoder has left out.
     public var refused = RefusedValues()
 
     public init() {}
@@ -41,11 +41,11 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   private var dates = EpochDates()
   private var frozen = FrozenOutputDetector()
   private var lastReadAt = MonotonicInstant(nanoseconds: 0)
-  /// The receiver's identity from its output.
+  /// The receiver's identity, as far as its output shows it.
   public private(set) var speech = ReceiverIdentity.Speech()
   /// The receiver's reports about corrections since the last call of `takeOutcomes`.
   private var outcomes = CorrectionOutcomes()
-  /// The counts as of the last bytes, or of the silence after them.
+  /// The counts at the last read, or at the end of the silence after it.
   public private(set) var counters = Counters()
 
   public init() {}
@@ -78,12 +78,12 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
     return outcomes
   }
 
-  /// Takes read bytes.
+  /// Decodes bytes that were read.
   ///
   /// - Parameters:
-  ///   - beganAt: when the bytes were read, if `readAt` is a different time from which they count
+  ///   - beganAt: when the bytes were read; `nil` if at `readAt`, the time from which a silence counts
   ///   - forward: gets the complete sentences as received, after the epochs that they end
-  ///   - inspect: gets each sentence and message, for a caller that awaits an answer; it must not keep a pointer
+  ///   - inspect: gets each sentence and message, for a caller that awaits an answer; it must not keep a pointer to it
   public mutating func take(
     _ bytes: UnsafeBufferPointer<UInt8>, beganAt: MonotonicInstant? = nil, readAt: MonotonicInstant,
     forward: ((ReceivedBytes) -> Void)? = nil, inspect: ((ReceiverFramer.Frame) -> Void)? = nil,
@@ -123,7 +123,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   /// When the present epoch ends if nothing more arrives; `nil` if none has begun.
   public var silenceEndsAt: MonotonicInstant? { silenceThatEnds.map { lastReadAt + $0 } }
 
-  /// Ends an epoch, because nothing has arrived for long enough.
+  /// Ends the present epoch, because the silence has been long enough.
   public mutating func endEpoch(at instant: MonotonicInstant, _ receive: (borrowing GNSSObservation) -> Void) {
     let frames = counters.sentences + counters.messages
     assembler.finish { receive(dates.date($0, receivedAt: instant, &frozen, frames)) }
@@ -193,7 +193,7 @@ private struct EpochDates {
 }
 
 extension ReceiverIdentity.Speech {
-  /// For both manufacturers, messages of class 1 are about navigation.
+  /// In both protocols, messages of class 1 are about navigation.
   fileprivate mutating func take(_ message: BinaryFrame) {
     switch message.format {
     case .ubx: driver = .ublox

@@ -4,9 +4,9 @@ import UBX
 
 /// The protocol for commands to a receiver.
 public enum ReceiverDriver: String, CaseIterable, Sendable {
-  /// None: the receiver is read as it is configured.
+  /// No commands. The receiver keeps its own configuration.
   case nmea
-  /// The protocol in which the receiver answers.
+  /// Any protocol in which the receiver answers; the hub tries all.
   case auto
   case ublox
   case mediatek
@@ -16,7 +16,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
   /// Whether commands are sent to the receiver.
   public var takesCommands: Bool { self != .nmea }
 
-  /// Whether its receivers accept earlier satellite data, or time and position.
+  /// Whether receivers with this protocol accept earlier satellite data, or time and position.
   public var isHelped: Bool {
     switch self {
     case .auto, .ublox, .mediatek, .casic: true
@@ -24,9 +24,10 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     }
   }
 
-  /// The sleep modes of its receivers while their supply stays on.
+  /// The sleep modes of receivers with this protocol while their supply stays on.
   ///
-  /// - Parameter isSwitched: whether their supply can be switched, because some modes need that to end
+  /// - Parameter isSwitched: whether their supply can be switched; some modes end only when the supply is switched off
+  ///   and on
   public func sleeps(isSwitched: Bool) -> [ReceiverSleep] {
     switch self {
     case .nmea: []
@@ -37,7 +38,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     }
   }
 
-  /// The settings that its receivers lack.
+  /// The settings that receivers with this protocol lack.
   public var lackingKeys: Set<ReceiverSettings.Key> {
     switch self {
     case .nmea: Set(ReceiverSettings.Key.allCases)
@@ -59,7 +60,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     }
   }
 
-  /// The bytes that wake its receivers from any of them; empty if none do.
+  /// The bytes that wake receivers with this protocol from a sleep mode; empty if no bytes wake them.
   func wakingBytes(from sleep: ReceiverSleep) -> [UInt8] {
     switch self {
     case .nmea, .casic: []
@@ -69,10 +70,10 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     }
   }
 
-  // MARK: Which it is
+  // MARK: Identification
 
-  /// Listens for about an epoch, and asks first in the protocol that was heard, then in the others. Sentences come
-  /// before messages, because receivers ignore unknown sentences.
+  /// Listens for about an epoch, and asks first in the protocol that was heard, then in the other protocols. Protocols
+  /// with sentences come before the protocol with messages, because receivers ignore unknown sentences.
   private static func identifyAny(_ channel: CommandChannel) throws(HardwareError) -> (any CommandedReceiver)? {
     let heard = try channel.protocolHeard(within: .milliseconds(1200))
     let others: [ReceiverDriver] = [.casic, .airoha, .mediatek, .ublox]
@@ -83,7 +84,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     return nil
   }
 
-  /// The driver that a sentence or message belongs to; `nil` for those of any receiver.
+  /// The protocol that a sentence or message belongs to; `nil` if any receiver may send it.
   static func speaker(of frame: ReceiverFramer.Frame) -> ReceiverDriver? {
     switch frame {
     case .message(let message):

@@ -1,16 +1,17 @@
 import Guarding
 import MonotonicTime
 
-/// A doubt about a receiver from other sources: it repeats one position while the inertial sensors move.
+/// Another source's doubt about a receiver, for example that the receiver repeats one position while the inertial
+/// sensors move.
 public final class ReceiverHealth: Sendable {
-  /// The lifetime of a doubt, because its source may never withdraw it.
+  /// The time after which a doubt ends, because its source may never withdraw it.
   private static let lifetime = Duration.seconds(5)
 
   private let contradictedAt = Guarded<MonotonicInstant?>(nil)
 
   public init() {}
 
-  /// Records whether a position of some instant is contradicted.
+  /// Records whether another source contradicts the position at an instant.
   public func note(_ isContradicted: Bool, at instant: MonotonicInstant) {
     contradictedAt.withLock { $0 = isContradicted ? instant : nil }
   }

@@ -1,15 +1,15 @@
 /// The identity of a receiver, from its answer or from the messages that it sends.
 public struct ReceiverIdentity: Equatable, Sendable {
-  /// The protocol that it uses.
+  /// The protocol that the receiver uses for commands.
   public var driver: ReceiverDriver
   /// The software that the receiver states; `nil` if it was not asked.
   public var software: String?
   public var hardware: String?
   /// Additional statements, such as `PROTVER=18.00`.
   public var extensions: [String]
-  /// Its unique number; `nil` if it does not state one.
+  /// The receiver's unique number; `nil` if it does not state one.
   public var uniqueID: String?
-  /// Whether it reports its positions in messages, and not in sentences.
+  /// Whether the receiver reports its positions in messages, and not in sentences.
   public var reportsInMessages = false
 
   public init(
@@ -29,16 +29,16 @@ extension ReceiverIdentity {
     return uniqueID != other
   }
 
-  /// The identity that follows from a receiver's regular output.
+  /// What a receiver's regular output shows about its identity.
   public struct Speech: Equatable, Sendable {
-    /// The protocol of its last messages; `nil` if all its output was sentences.
+    /// The protocol of the last message; `nil` if the receiver has sent only sentences.
     public internal(set) var driver: ReceiverDriver?
     public internal(set) var reportsInMessages = false
 
     public init() {}
   }
 
-  /// An identity combined with later observations, which count more than earlier answers.
+  /// The identity from a receiver's answer, corrected by its later output.
   public static func of(_ answered: ReceiverIdentity?, heard: Speech) -> ReceiverIdentity? {
     guard let driver = heard.driver else { return answered }
     var identity = answered?.driver == driver ? answered ?? .init(driver: driver) : .init(driver: driver)

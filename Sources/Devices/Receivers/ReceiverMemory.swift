@@ -7,30 +7,30 @@ public final class ReceiverMemory: Sendable {
   struct Contents: Sendable {
     /// The port's device, to which this knowledge applies.
     var node: DeviceNode?
-    /// The receiver as it last answered. Later it is asked first in that protocol.
+    /// The receiver that answered last. The next identification tries its protocol first.
     var receiver: (any CommandedReceiver)?
-    /// The speed at which it sends after it has lost its settings.
+    /// The speed at which the receiver sends after it has lost its settings.
     var firstSpeed: BaudRate?
-    /// The last speed at which it sent.
+    /// The last speed at which the receiver sent.
     var lastSpeed: BaudRate?
-    /// Its present sleep mode, if it sleeps.
+    /// The receiver's present sleep mode; `nil` if it does not sleep.
     var asleep: ReceiverSleep?
     var asleepSince: MonotonicInstant?
-    /// The evidence that it is frozen, because a visit may be too short to decide.
+    /// The evidence so far that the receiver is frozen. One run may be too short to decide.
     var suspicion = FrozenOutputDetector()
-    /// The duration of its unsuccessful search, because a visit may be too short to decide.
+    /// The receiver's unsuccessful search so far. One run may be too short to decide.
     var search = FailedSearchDetector()
-    /// The restarts that were tried while it did not work.
+    /// The restarts that were tried since the receiver last worked.
     var restartPolicy = RestartPolicy()
-    /// The problem that was reported to its owner.
+    /// The trouble that was last reported.
     var trouble: String?
-    /// The start of the supply period in which it was last sent its earlier data.
+    /// The start of the supply period in which the hub last sent the receiver its earlier data.
     var givenSince: MonotonicInstant?
-    /// The number of consecutive times that it did not report its data.
+    /// The number of consecutive times that the receiver did not report its satellite data.
     var savedInVain = 0
-    /// When it last wrote its data into its flash.
+    /// When the receiver last wrote its satellite data into its flash.
     var writtenAt: MonotonicInstant?
-    /// The problems with saving its data, and with giving the data back.
+    /// The problems with saving the receiver's satellite data, and with sending it back.
     var savingProblem: String?
     var givingProblem: String?
   }
@@ -44,7 +44,7 @@ public final class ReceiverMemory: Sendable {
     set { contents.withLock { $0 = newValue } }
   }
 
-  /// Whether it sleeps so that no bytes wake it.
+  /// Whether the receiver is in a sleep from which no bytes wake it.
   ///
   /// - Parameter suppliedSince: the start of the supply, which wakes a receiver that fell asleep before
   public func wakesBySupplyAlone(suppliedSince: MonotonicInstant) -> Bool {
@@ -54,10 +54,10 @@ public final class ReceiverMemory: Sendable {
     }
   }
 
-  /// Records that the port has been opened. For a different device, all knowledge is discarded. A device that was
+  /// Records that the port has been opened. If the device is another one, all knowledge is discarded. A device that was
   /// plugged in again does not sleep any more.
   ///
-  /// - Returns: whether it is another device than before
+  /// - Returns: whether the device is another one than before
   func opened(_ node: DeviceNode?) -> Bool {
     guard let node else { return false }
     return contents.withLock { contents in

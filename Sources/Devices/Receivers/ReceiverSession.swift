@@ -2,8 +2,8 @@ import HardwareIO
 import MonotonicTime
 import NMEA
 
-/// One run of a receiver. It wakes, finds, identifies and configures the receiver, reads it, and puts it to sleep at
-/// the end.
+/// One run of a receiver. The session wakes, finds, identifies and configures the receiver, reads it, and puts it to
+/// sleep at the end.
 ///
 /// Use it on one thread. A refusal by the receiver does not end the run.
 public final class ReceiverSession {
@@ -23,8 +23,8 @@ public final class ReceiverSession {
   private let isSuppliedAlone: () -> Bool
   private let knowledge: KnowledgeOfRun
   private let chooseSleep: (ReceiverDriver) -> ReceiverSleep?
-  /// The sleep mode after this run with its supply on; `nil` for none. If the mode is chosen at the end, this is valid
-  /// from then on.
+  /// The sleep mode after this run while the supply stays on; `nil` for none. If the hub chooses the mode at the end of
+  /// the run, this property is valid after `end()`.
   public private(set) var rest: ReceiverSleep?
   private var restartPolicy: RestartPolicy
   private var search: FailedSearchDetector
@@ -37,15 +37,16 @@ public final class ReceiverSession {
   private var settingProblems: [String] = []
 
   /// - Parameters:
-  ///   - suppliedSince: the start of its supply; data from before is lost
-  ///   - warn: receives a warning for its owner, or `nil` for none
-  ///   - identified: receives its identity from its answer, or `nil` if it has not answered
-  ///   - receiverHealth: doubts of other sources about it
-  ///   - isSuppliedAlone: whether its supply is on only for it; otherwise switching the supply does not restart it
-  ///   - restarted: receives the reason and kind of a restart, or `nil` when it works again
-  ///   - keeping: stores its data while its supply is off
-  ///   - chooseSleep: returns the sleep mode with its supply on, `nil` for none; called at the end of the run if the
-  ///     orders leave the mode open
+  ///   - suppliedSince: when the receiver's supply came on; the receiver has lost earlier data
+  ///   - warn: receives a warning about the receiver, or `nil` if there is none
+  ///   - identified: receives the identity from the receiver's answer, or `nil` if the receiver has not answered
+  ///   - receiverHealth: the doubts of other sources about the receiver
+  ///   - isSuppliedAlone: whether the supply is on only for the receiver; otherwise the supply stays on, and cannot
+  ///     restart the receiver
+  ///   - restarted: receives the reason and kind of a restart, or `nil` when the receiver works again
+  ///   - keeping: stores the receiver's satellite data while its supply is off
+  ///   - chooseSleep: returns the sleep mode while the supply stays on, `nil` for none; called at the end of the run if
+  ///     the configuration does not name a mode
   public init(
     _ configuration: ReceiverConfiguration, _ memory: ReceiverMemory, _ receiver: SerialReceiver,
     suppliedSince: MonotonicInstant,
@@ -127,11 +128,11 @@ public final class ReceiverSession {
     }
   }
 
-  /// Restores the previous settings and puts the receiver to sleep, as ordered. It ignores requests to stop, and ends
-  /// within `CommandChannel.endingTime`. A receiver that was not identified before is identified now, if there is
-  /// time.
+  /// Restores the previous settings and puts the receiver to sleep, as configured. It ignores requests to stop, and
+  /// ends within `CommandChannel.endingTime`. If the receiver has not been identified yet, it is identified now if
+  /// there is time.
   ///
-  /// - Returns: whether it sleeps, so that its supply may stay on
+  /// - Returns: whether the receiver sleeps, so that its supply may stay on
   public func end() throws(HardwareError) -> Bool {
     let expected = memory.present.receiver?.driver ?? configuration.driver
     if configuration.choosesSleep { rest = chooseSleep(expected) }
@@ -178,7 +179,7 @@ public final class ReceiverSession {
     }
     guard try known.fallAsleep(rest, channel, configuration.settings) else {
       warn("\(known.name): it was told to sleep ('\(rest.rawValue)'), and goes on talking")
-      // It may be another receiver by now, so it will be asked again.
+      // Another receiver may be on the line by now, so the next run identifies it again.
       if configuration.driver == .auto { memory.present.receiver = nil }
       return false
     }
@@ -195,10 +196,10 @@ public final class ReceiverSession {
 
   /// Puts the receiver to rest after a run that has failed, if its supply cannot be switched off instead.
   ///
-  /// - Returns: whether it sleeps
+  /// - Returns: whether the receiver sleeps
   public func endFailed() -> Bool {
     guard configuration.sleepsSupplied, !configuration.isSwitched, channel != nil else { return false }
-    // The end of the run reports failed steps. A missing line fails again at once.
+    // `end()` has reported failed steps. If the line is missing, it fails again at once.
     return (try? end()) ?? false
   }
 
@@ -209,13 +210,13 @@ public final class ReceiverSession {
     do throws(HardwareError) {
       try knowledge.save(from: known, channel, isAlone: isSuppliedAlone())
     } catch {
-      // The next opening of the line reports that it is gone.
+      // If the line is gone, the next attempt to open it reports that.
       return
     }
     warnAboutConfiguration(known)
   }
 
-  /// Reports all orders that failed, at once.
+  /// Reports all failed settings in one warning.
   private func warnAboutConfiguration(_ known: any CommandedReceiver) {
     let problems = settingProblems + (configuration.keepsKnowledge ? [knowledge.problem].compactMap { $0 } : [])
     warn(problems.isEmpty ? nil : "\(known.name): " + problems.joined(separator: "; "))
@@ -243,7 +244,7 @@ public final class ReceiverSession {
     return channel
   }
 
-  // MARK: Restarting it
+  // MARK: Restarting the receiver
 
   private func look(at observation: borrowing GNSSObservation) {
     search.take(observation)
@@ -290,7 +291,7 @@ public final class ReceiverSession {
     restarted(trouble)
   }
 
-  /// - Returns: whether it was restarted, and the reader was not told to stop
+  /// - Returns: whether the receiver was restarted; `false` if the reader was told to stop
   private func startAnew(_ restart: ReceiverRestart) throws(HardwareError) -> Bool {
     search = FailedSearchDetector()
     try knowledge.forget(of: memory.present.receiver, channel)
@@ -311,18 +312,19 @@ public final class ReceiverSession {
     guard let speed else { return false }
     try channel.go(to: speed)
     try set(channel, nil, speed)
-    // The speed without settings is as uncertain as before, unless the receiver has kept them.
+    // If the speed has not changed, the receiver may have kept its settings, so the speed without settings stays as it
+    // was known.
     if speed == before, let first { memory.present.firstSpeed = first }
     memory.present.lastSpeed = channel.speed
     return !channel.isStopped
   }
 
-  // MARK: Finding it
+  // MARK: Finding the receiver
 
   /// The speeds to try first.
   private func likelySpeeds(_ asleep: ReceiverSleep?) -> [BaudRate] {
     let known = memory.present
-    // It may have forgotten its speed while it slept.
+    // The receiver may have forgotten its speed while it slept.
     let keepsSpeed = asleep.map { known.receiver?.forgetsSettings(in: $0) == false } ?? false
     let speeds = keepsSpeed ? [known.lastSpeed, known.firstSpeed] : [known.firstSpeed, known.lastSpeed]
     return unique(speeds.compactMap { $0 } + configuration.likelySpeeds)
@@ -347,8 +349,8 @@ public final class ReceiverSession {
         )
       }
     } else if configuration.sleepsSupplied, !configuration.isSwitched {
-      // An earlier hub may have left it asleep. At a wrong speed, its input takes this as noise, of which it tolerates
-      // little.
+      // An earlier hub may have left the receiver asleep. At a wrong speed the waking bytes are noise to the receiver,
+      // which tolerates only a little noise, so only few speeds are tried.
       let speeds = likely.isEmpty ? Array(SerialReceiver.usualSpeeds.prefix(3)) : likely
       found = try listen(at: speeds, saying: configuration.wakingBytes)
     }
@@ -377,7 +379,7 @@ public final class ReceiverSession {
     return .nowhere
   }
 
-  // MARK: Setting it
+  // MARK: Configuring the receiver
 
   private static func unanswered(as driver: ReceiverDriver) -> String {
     let manner = driver == .auto ? "in no language that is known here" : "not as '\(driver.rawValue)' does"
@@ -385,8 +387,8 @@ public final class ReceiverSession {
       + "Where it hears nothing after noise on its line, switching it off and on helps"
   }
 
-  /// Identifies the receiver. One that has answered before is asked in its own protocol first, so that no other is
-  /// tried. If it does not answer, it is asked as if nothing were known.
+  /// Identifies the receiver. If a receiver has answered before, its protocol is tried first. If it does not answer,
+  /// all protocols of the configuration are tried.
   private func identify(_ channel: CommandChannel) throws(HardwareError) -> (any CommandedReceiver)? {
     if configuration.driver == .auto, let before = memory.present.receiver {
       let known = try channel.expecting(before.driver) { () throws(HardwareError) in
@@ -405,20 +407,21 @@ public final class ReceiverSession {
     if known == nil {
       known = try identify(channel)
       try known?.askForUniqueID(channel)
-      // If the receiver has kept its supply, the settings before the first change are known, but not the present ones.
+      // If the receiver has kept its supply, it may still have changed settings. The known receiver remembers the
+      // settings from before the first change.
       if !configuration.isSwitched, let before = memory.present.receiver, let now = known, before.name == now.name,
         !before.identity.isOther(than: now.identity)
       {
         known = before
       }
     }
-    // An interrupted request does not count.
+    // A request that a stop has interrupted does not count.
     hasAsked = known != nil || !channel.isStopped
     guard var known else {
       guard hasAsked else { return }
       memory.present.receiver = nil
       identified(nil)
-      // If nothing was requested, nothing is missing.
+      // If the board file requests nothing from the receiver, a missing answer needs no warning.
       let isMissed = configuration.driver != .auto || !configuration.settings.keys.isEmpty || configuration.mustRest
       if isMissed { warn(ReceiverSession.unanswered(as: configuration.driver)) }
       return
@@ -457,8 +460,8 @@ public final class ReceiverSession {
 }
 
 extension ReceiverSession {
-  /// Puts a receiver to sleep of which only the driver is known. If no receiver is heard, it does nothing: the receiver
-  /// sleeps, or is missing.
+  /// Puts a receiver to sleep if only its configuration is known. If no receiver is heard, it sleeps or is missing, and
+  /// the function does nothing.
   public static func putToSleep(
     _ configuration: ReceiverConfiguration, _ port: any SerialPort, clock: any MonotonicTimeSource
   ) throws(HardwareError) {
@@ -469,7 +472,8 @@ extension ReceiverSession {
     let leastNoise = 16
     let expected = likely.isEmpty ? Array(SerialReceiver.usualSpeeds.prefix(3)) : likely
     for speed in expected + SerialReceiver.usualSpeeds.filter({ !expected.contains($0) }) {
-      // A receiver at another speed is heard as noise at these speeds.
+      // At a wrong speed, the bytes of a receiver arrive as noise. If there was no noise, no receiver sends at the
+      // other speeds.
       if !expected.contains(speed), receiver.byteCount < leastNoise { return }
       guard try receiver.listen(at: speed, for: SerialReceiver.listeningTime, { _ in }) == .heard else { continue }
       let channel = CommandChannel(receiver, speed: speed, receive: { _ in })
@@ -491,7 +495,8 @@ extension ReceiverSession {
 }
 
 extension CommandedReceiver {
-  /// Tells the receiver to sleep, and listens whether it does.
+  /// Tells the receiver to sleep, and listens until it is silent.
+  /// - Returns: whether it has fallen silent
   func fallAsleep(
     _ rest: ReceiverSleep, _ channel: CommandChannel, _ settings: ReceiverSettings
   ) throws(HardwareError) -> Bool {

@@ -28,7 +28,7 @@ public struct ReceiverSettings: Equatable, Sendable {
 
   public enum PowerMode: String, CaseIterable, Sendable {
     case full
-    /// As accurate with less power, under a good sky.
+    /// Under a good sky, as accurate as full power, with less energy.
     case balanced
     /// Fewer and less accurate fixes.
     case saving
@@ -46,11 +46,11 @@ public struct ReceiverSettings: Equatable, Sendable {
   public var powerMode: PowerMode?
   public var messages: Messages?
   public var speed: BaudRate?
-  /// Whether the receiver should keep the settings without supply.
+  /// Whether the receiver stores the settings, so that it keeps them while its supply is off.
   public var saves = false
-  /// Whether the previous settings are restored after the last subscriber has left.
+  /// Whether the hub restores the previous settings after the last client has left.
   public var restores = false
-  /// Whether the receiver gets corrections, and should report their use.
+  /// Whether the receiver gets corrections, and must report their use.
   public var reportsCorrections = false
 
   public init() {}
@@ -81,7 +81,7 @@ public struct ReceiverSettings: Equatable, Sendable {
   var milliseconds: UInt16? { rateHz.map { UInt16(clamping: Int((1000 / $0).rounded())) } }
 }
 
-/// The sleep mode of a receiver without subscribers.
+/// The sleep mode of a receiver that no client needs.
 public enum ReceiverSleep: String, CaseIterable, Sendable {
   /// The supply is switched off.
   case off

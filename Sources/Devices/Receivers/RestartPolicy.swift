@@ -2,18 +2,18 @@ import MonotonicTime
 
 /// A kind of restart of a receiver.
 public enum ReceiverRestart: String, CaseIterable, Sendable {
-  /// With all its data.
+  /// The receiver keeps all its data.
   case hot
-  /// Without its ephemerides.
+  /// The receiver forgets its ephemerides.
   case warm
-  /// Without any data.
+  /// The receiver forgets all its data.
   case cold
-  /// By switching its supply.
+  /// The hub switches the receiver's supply off and on.
   case power
 }
 
-/// The restarts of a receiver that does not work, and their times. The mildest restart comes first, and the pause
-/// doubles after each attempt. After the last one it gives up.
+/// Decides when and how to restart a receiver that does not work. The mildest restart comes first, and the pause
+/// doubles after each attempt. After the last restart the policy gives up.
 struct RestartPolicy: Equatable, Sendable {
   enum Trouble: Equatable, Sendable {
     /// The receiver has hung up.
@@ -31,7 +31,7 @@ struct RestartPolicy: Equatable, Sendable {
     case hopeless
   }
 
-  /// The first pause. A cold start under an open sky takes less.
+  /// The pause after the first restart. A cold start under an open sky takes less time.
   static let firstPause = Duration.seconds(60)
   static let longestPause = Duration.seconds(3600)
   static let mostTries = 8
@@ -40,7 +40,7 @@ struct RestartPolicy: Equatable, Sendable {
 
   private(set) var tries = 0
   private var notBefore: MonotonicInstant?
-  /// How long it has worked since the last restart, and until when.
+  /// How long the receiver has worked since the last restart, and when it last worked.
   private var worked = Duration.zero
   private var worksUntil: MonotonicInstant?
 
@@ -62,8 +62,8 @@ struct RestartPolicy: Equatable, Sendable {
     return .restart(step)
   }
 
-  /// The steps for a trouble. For a frozen receiver, switching its supply is the surest way, and keeps its data. A
-  /// receiver that finds nothing has wrong data.
+  /// The steps for a trouble. Switching the supply of a frozen receiver is the surest step, and the receiver keeps its
+  /// data. A receiver that finds no position has wrong data, and must forget it.
   private static func steps(_ trouble: Trouble, canBeTold: Bool, isSwitched: Bool) -> [ReceiverRestart] {
     switch trouble {
     case .frozen, .contradicted: isSwitched ? [.power] : canBeTold ? [.hot, .warm, .cold] : []
@@ -79,10 +79,10 @@ struct RestartPolicy: Equatable, Sendable {
     if worked >= RestartPolicy.proof { self = RestartPolicy() }
   }
 
-  /// Whether it works again, as far as known.
+  /// Whether the receiver has worked long enough since the last restart to count as recovered.
   var hasRecovered: Bool { tries == 0 || worked >= RestartPolicy.firstPause }
 
-  /// The knowledge that remains after a pause in reading; the time of its sleep proves nothing.
+  /// What remains known after a pause in reading. The pause does not count as time of proper work.
   var resumed: RestartPolicy {
     var next = self
     next.worksUntil = nil
@@ -93,7 +93,7 @@ struct RestartPolicy: Equatable, Sendable {
 extension RestartPolicy.Trouble {
   var text: String {
     switch self {
-    // A repeated position is reported separately.
+    // The text need not mention the repeated position, because the hub reports it separately.
     case .frozen(.position): "it has hung up"
     case .frozen(.time): "it goes on sending, and its time stands still"
     case .contradicted: "it repeats one position while the inertial sensors move"

@@ -1,12 +1,12 @@
 import NMEA
 
-/// A command in a sentence, with the recognition of its answer by the answer's fields.
+/// A command in a sentence, whose answer is recognised by its fields.
 struct SentenceRequest: ReceiverRequest {
-  /// A sentence's answer to a command.
+  /// What a received sentence means for the command.
   enum Reading {
     case nothing
     case answer(ReceiverAnswer)
-    /// The answer, unless another one comes.
+    /// The answer, unless a better one follows.
     case soFar(ReceiverAnswer)
   }
 
@@ -39,7 +39,7 @@ struct SentenceRequest: ReceiverRequest {
 }
 
 extension SentenceRequest {
-  /// A question whose answer is a sentence with this address.
+  /// A request for a value. The answer is a sentence with the address `address`.
   static func question(_ body: String, answeredBy address: String) -> SentenceRequest {
     SentenceRequest(body) { fields in
       guard let first = fields.first, first == address, fields.count > 1 else { return .nothing }

@@ -2,23 +2,23 @@ import HardwareIO
 import MonotonicTime
 import NMEA
 
-/// A receiver on a serial line, with sentences or messages. It finds the speed of the line, and then assembles epochs.
+/// Reads a receiver, which sends sentences or messages: finds the speed of its line, and then assembles epochs.
 public final class SerialReceiver {
   /// The speeds to try, the commonest first. The factory setting is 9600 for most receivers, 38400 for u-blox 9 and
-  /// later, and 115200 for recent ones; 4800 is the standard's own.
+  /// later, and 115200 for recent ones; 4800 is the speed in the NMEA 0183 standard.
   static let usualSpeeds: [BaudRate] = [
     .b9600, .b38400, .b115200, .b4800, .b57600, .b19200, .b230400, .b460800, .b921600,
   ]
   /// How long to listen at one speed. Receivers report at least once a second.
   static let listeningTime = Duration.milliseconds(1500)
-  /// The limit without bytes, or without meaningful ones.
+  /// The maximum time without bytes, or without meaningful bytes.
   private static let silenceLimit = Duration.seconds(10)
-  /// The time for a second sentence. Some receivers send no checksums. Then two sentences distinguish them from noise,
-  /// and they may be a second apart.
+  /// The time for a second sentence. If a receiver sends no checksums, only a second sentence distinguishes it from
+  /// noise, and the sentences may be a second apart.
   private static let secondSentenceLimit = Duration.seconds(3)
 
   let port: any SerialPort
-  /// The poller. For an orderly end it is replaced by one that ignores requests to stop.
+  /// The poller. During an orderly end, it is one that ignores requests to stop.
   var poller: Poller
   let clock: any MonotonicTimeSource
   private let report: (ReceiverDecoder.Counters) -> Void
@@ -32,16 +32,16 @@ public final class SerialReceiver {
   private var rate = ReadRate()
   /// The number of bytes read so far, valid or not.
   private(set) var byteCount = 0
-  /// The counts as of the last read, or of the silence after it.
+  /// The counts at the last read, or at the end of the silence after it.
   public var counters: ReceiverDecoder.Counters { decoder.counters }
 
   /// The receiver's identity from its output, up to the last read.
   public private(set) var speech = ReceiverIdentity.Speech()
 
   /// - Parameters:
-  ///   - report: called with the counts so far, with each read and with each epoch that silence ends
-  ///   - forward: called with each read, and with each silence that ends an epoch, for the receivers of the sentences
-  ///     as received, after the epochs that they end
+  ///   - report: gets the counts so far, at each read and at each silence
+  ///   - forward: called at each read, and at each silence that ends an epoch; returns the function that gets the
+  ///     sentences as received, after the epochs that they end
   ///   - corrections: the corrections to write to the receiver while its epochs are read
   public init(
     port: any SerialPort, poller: Poller, clock: any MonotonicTimeSource = MonotonicClock(),
@@ -58,7 +58,8 @@ public final class SerialReceiver {
 
   deinit { buffer.deallocate() }
 
-  /// Listens at one speed after the other until a complete sentence arrives. Sentences from the search are not lost.
+  /// Listens at one speed after the other until a complete sentence arrives. Sentences that arrive during the search
+  /// are not lost.
   ///
   /// - Parameters:
   ///   - speed: the only speed to try; `nil` tries the usual ones
@@ -68,7 +69,7 @@ public final class SerialReceiver {
     _ speed: BaudRate?, rounds: Int = 3, receive: (borrowing GNSSObservation) -> Void
   ) throws(HardwareError) -> BaudRate? {
     let (startedAt, bytes) = (clock.now, byteCount)
-    // Without a line speed, any value works.
+    // If the port has no line speed, any value works.
     if let speed = port.hasSpeed ? speed : .b115200 {
       switch try listen(at: speed, for: SerialReceiver.silenceLimit, receive) {
       case .heard: return speed
@@ -90,10 +91,10 @@ public final class SerialReceiver {
 
   enum Hearing { case heard, nothing, stopped }
 
-  /// Listens at one speed until a complete sentence arrives. At the end of the time it reads once more, like
-  /// `read(until:)`.
+  /// Listens at one speed until a complete sentence arrives. When the time is over, it reads the waiting bytes once
+  /// more, like `read(until:)`.
   ///
-  /// - Parameter bytes: sent first, in case the receiver is asleep
+  /// - Parameter bytes: the bytes to send first, in case the receiver is asleep
   func listen(
     at speed: BaudRate, for time: Duration, saying bytes: [UInt8] = [],
     _ receive: (borrowing GNSSObservation) -> Void
@@ -128,7 +129,7 @@ public final class SerialReceiver {
     decoder.reset()
   }
 
-  /// The error that nothing meaningful came over the line.
+  /// The error for a line on which nothing meaningful has arrived.
   ///
   /// - Parameters:
   ///   - bytes: the number of bytes read before the listening
@@ -179,7 +180,8 @@ public final class SerialReceiver {
         (frames, bytes) = (frameCount, byteCount)
         deadline = clock.now + SerialReceiver.silenceLimit
       } else if left <= .zero {
-        // Bytes alone are no sign of life: at a wrong speed, or in an unknown binary protocol, they come for ever.
+        // Bytes alone do not show that the receiver works. At a wrong speed, or in an unknown binary protocol, bytes
+        // arrive forever.
         throw unheard(since: bytes, for: SerialReceiver.silenceLimit)
       }
     }
@@ -207,7 +209,7 @@ public final class SerialReceiver {
     return .nothing
   }
 
-  /// Reads once, or ends an epoch after a silence, or returns at the end of the time.
+  /// Reads once, ends an epoch after a silence, or returns when the time is over.
   private func read(
     atMost limit: Duration, _ receive: (borrowing GNSSObservation) -> Void,
     _ inspect: ((ReceiverFramer.Frame) -> Void)? = nil
@@ -218,7 +220,7 @@ public final class SerialReceiver {
     case .stopped: break
     case .readable: try take(receive, inspect)
     case .timedOut:
-      // The end of the wait does not end an epoch.
+      // Only a full silence ends the epoch. If the caller's `limit` was shorter than that, the epoch stays open.
       if silence <= limit, let end = decoder.silenceEndsAt { decoder.endEpoch(at: end, receive) }
       report(counters)
     }
@@ -247,7 +249,7 @@ public final class SerialReceiver {
     decoder.take(
       UnsafeBufferPointer(rebasing: buffer.bindMemory(to: UInt8.self)[..<count]), readAt: clock.now,
       forward: forward(), inspect: inspect, receive: receive)
-    // This is a copy, because the receiver of an epoch may read it while the decoder is busy.
+    // Copy the value, because the code that gets an epoch may read it while the decoder is in use.
     speech = decoder.speech
     if let outcomes = decoder.takeOutcomes() { corrections?.note(outcomes) }
     report(counters)

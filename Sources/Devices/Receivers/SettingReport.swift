@@ -1,4 +1,4 @@
-/// The settings that a receiver refused, in words with the next step.
+/// The settings that could not be applied to a receiver, in words, with the next step.
 struct SettingReport {
   private(set) var problems: [String] = []
   /// The number of consecutive settings without an answer.
@@ -7,7 +7,7 @@ struct SettingReport {
 
   /// Records the result of a setting.
   ///
-  /// - Parameter setting: its key in the board file
+  /// - Parameter setting: the setting's key in the board file
   mutating func note(_ setting: String, _ answer: ReceiverAnswer) {
     if answer == .stopped { isStopped = true }
     unansweredInARow = answer == .unanswered ? unansweredInARow + 1 : 0

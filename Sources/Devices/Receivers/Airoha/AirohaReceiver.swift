@@ -1,8 +1,8 @@
 import HardwareIO
 import NMEA
 
-/// A receiver with an Airoha chip (AG3335, AG3352; Quectel's LC76G, LC86G, LC29H). It takes PAIR sentences, and
-/// acknowledges each with a PAIR001.
+/// A receiver with an Airoha chip (AG3335, AG3352; Quectel's LC76G, LC86G, LC29H). The receiver takes commands in PAIR
+/// sentences, and acknowledges each with a PAIR001.
 struct AirohaReceiver: CommandedReceiver {
   /// The firmware with all additions, for example `AG3335M_V2.5.0.AG3335_20220408,S,N`.
   let firmware: String
@@ -35,7 +35,7 @@ struct AirohaReceiver: CommandedReceiver {
   mutating func configure(
     _ settings: ReceiverSettings, _ channel: CommandChannel, _ report: inout SettingReport
   ) throws(HardwareError) {
-    // After standby the receiver's receiving part is off. A working receiver accepts the command too.
+    // The receiving part is off after standby, so switch it on. A receiver that is already on accepts the command too.
     _ = try channel.ask(AirohaReceiver.command("002"))
     if let speed = settings.speed, speed != channel.speed {
       let command = SentenceWriter.make("PAIR864,0,0,\(speed.rawValue)")
@@ -78,7 +78,7 @@ struct AirohaReceiver: CommandedReceiver {
   mutating func restore(_ channel: CommandChannel) {}
 
   func sleep(_ sleep: ReceiverSleep, _ channel: CommandChannel) throws(HardwareError) {
-    // The silence after the command is the real answer.
+    // The acknowledgements do not matter. The silence after the command shows that the receiver sleeps.
     if sleep == .standby {
       _ = try channel.ask(AirohaReceiver.command("003"))
     } else {
@@ -86,7 +86,7 @@ struct AirohaReceiver: CommandedReceiver {
     }
   }
 
-  /// Switches the receiving part on. In backup no part is on that could receive this.
+  /// The command that switches the receiving part on. In backup, no part of the receiver can take the command.
   static let wakingBytes = Array(SentenceWriter.make("PAIR002").utf8)
 
   func wakingBytes(from sleep: ReceiverSleep) -> [UInt8]? {

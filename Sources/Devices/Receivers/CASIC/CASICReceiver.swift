@@ -3,8 +3,8 @@ import MonotonicTime
 import NMEA
 import UBX
 
-/// A receiver that uses CASIC (AT6558: ATGM336H, L76K): messages, which are acknowledged, and PCAS sentences, which are
-/// not.
+/// A receiver that uses CASIC (AT6558: ATGM336H, L76K). It acknowledges messages, and does not acknowledge PCAS
+/// sentences.
 struct CASICReceiver: CommandedReceiver {
   /// The firmware, for example `URANUS5,V5.1.0.0`.
   let firmware: String
@@ -64,7 +64,7 @@ struct CASICReceiver: CommandedReceiver {
 
   mutating func restore(_ channel: CommandChannel) {}
 
-  /// The longest sleep, 18 hours. After it the receiver wakes by itself.
+  /// The longest sleep in seconds, 18 hours. The receiver then wakes by itself.
   private static let longestSleepSeconds = 65_535
 
   func sleep(_ sleep: ReceiverSleep, _ channel: CommandChannel) throws(HardwareError) {
@@ -73,7 +73,7 @@ struct CASICReceiver: CommandedReceiver {
 
   func longestSleep(in sleep: ReceiverSleep) -> Duration? { .seconds(CASICReceiver.longestSleepSeconds) }
 
-  /// No bytes wake it: its standby ends with its time, and ignores everything before.
+  /// No bytes wake the receiver. It leaves standby when the time of the command is over, and ignores all bytes before.
   func wakingBytes(from sleep: ReceiverSleep) -> [UInt8]? { nil }
 
   func restart(_ restart: ReceiverRestart, _ channel: CommandChannel) throws(HardwareError) {
@@ -87,7 +87,8 @@ struct CASICReceiver: CommandedReceiver {
   private static let leapSeconds: Int64 = 18
   private static let gpsEpoch: Int64 = 315_964_800
 
-  /// Sends the time and the position, which the receiver does not acknowledge. It cannot report its satellite data.
+  /// Sends the time and the position, which the receiver does not acknowledge. The receiver cannot report its satellite
+  /// data, so there is none to send.
   func giveBack(_ knowledge: GivenKnowledge, _ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
     var known = CASICMessage.Assistance()
     if let time = knowledge.time {

@@ -1,9 +1,9 @@
 import HardwareIO
 
-/// Writes corrections to a receiver at the pace of its line. It never waits, and never has much more than one message
-/// on its way, because requests to the receiver and newer corrections would have to wait for it.
+/// Writes corrections to a receiver at the pace of its line. The feed never waits. It never has much more than one
+/// message on its way, because requests to the receiver and newer corrections would have to wait.
 struct CorrectionFeed {
-  /// The number of bytes that may still be on their way when the next message begins.
+  /// The maximum number of unsent bytes when the next message begins.
   private static let mostUnsent = 64
 
   private let queue: CorrectionQueue
@@ -14,7 +14,7 @@ struct CorrectionFeed {
 
   /// Writes the bytes that the line accepts now.
   ///
-  /// - Returns: when it accepts more; `nil` if nothing waits
+  /// - Returns: the time until the line accepts more; `nil` if nothing waits
   mutating func write(to port: any SerialPort, at speed: BaudRate) throws(HardwareError) -> Duration? {
     while true {
       if rest.isEmpty {
@@ -31,7 +31,7 @@ struct CorrectionFeed {
 
   /// Completes the begun message. Otherwise the receiver would take the next request as the rest of it.
   mutating func finish(on port: any SerialPort) {
-    // The next request reports a line that accepts nothing for a second.
+    // If the line accepts nothing for a second, the next request reports that.
     if !rest.isEmpty { try? port.write(Array(rest)) }
     rest = []
   }

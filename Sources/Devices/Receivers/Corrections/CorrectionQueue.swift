@@ -1,11 +1,11 @@
 import Guarding
 
-/// Corrections on their way to a receiver: their source adds them, and the reader's thread takes them. Neither waits.
+/// Corrections on their way to a receiver. The source adds them, and the reader's thread takes them. Neither waits.
 ///
-/// It holds complete messages. If they arrive faster than the line carries them, it drops the oldest, because a
-/// correction is worth less each second.
+/// The queue holds complete messages. If messages arrive faster than the line carries them, the queue drops the oldest,
+/// because a correction is worth less each second.
 public final class CorrectionQueue: Sendable {
-  /// The capacity. The corrections of all constellations for a second take about two kilobytes.
+  /// The maximum number of bytes. The corrections of all constellations for a second take about two kilobytes.
   private static let mostBytes = 8192
 
   private struct State {

@@ -2,16 +2,16 @@ import HardwareIO
 import MonotonicTime
 import NMEA
 
-/// The work in one run of a receiver that avoids cold starts if only its supply keeps its memory. It sends the receiver
-/// its earlier data, and saves the receiver's data before the supply is switched off.
+/// Avoids cold starts of a receiver that loses its memory with its supply. In each run it sends the receiver its
+/// earlier satellite data, and saves the receiver's data before the supply is switched off.
 ///
-/// The receiver works without any of this, so failures are recorded, and the receiver is read as usual.
+/// The receiver works without this data, so a failure is only recorded, and the receiver is read as usual.
 final class KnowledgeOfRun {
   /// The longest time for which saving delays the end of the supply.
   static let savingTime = Duration.seconds(2)
-  /// The shortest time with fixes after which saving is worthwhile: before that no ephemeris is complete.
+  /// The shortest time with fixes after which saving is worthwhile. Earlier, no ephemeris is complete.
   private static let leastTracking = Duration.seconds(30)
-  /// The shortest interval of writes to the flash, which tolerates about ten thousand.
+  /// The shortest interval of writes to the flash, which tolerates about ten thousand writes.
   private static let leastBetweenWrites = Duration.seconds(3600)
   /// The number of missing answers after which the receiver is not asked again.
   private static let mostInVain = 2
@@ -33,7 +33,7 @@ final class KnowledgeOfRun {
     self.suppliedSince = suppliedSince
   }
 
-  /// The problem for the owner of the receiver; `nil` if there is none.
+  /// The problem to report; `nil` if there is none.
   var problem: String? { memory.present.savingProblem ?? memory.present.givingProblem }
 
   func look(at observation: borrowing GNSSObservation) {
@@ -50,15 +50,15 @@ final class KnowledgeOfRun {
     if firstFixAt == nil { firstFixAt = observation.at }
   }
 
-  /// Forgets the earlier data. It may be the reason for the receiver's trouble, so the receiver must not start with it
-  /// again.
+  /// Forgets the earlier data. The data may be the reason for the receiver's trouble, so the receiver must not start
+  /// with it again.
   func forget(of receiver: (any CommandedReceiver)?, _ channel: CommandChannel?) throws(HardwareError) {
     guard let knowledge = keeping.present() else { return }
     keeping.keep(nil)
     if knowledge.isInFlash, let receiver, let channel { try receiver.clearBackup(channel) }
   }
 
-  /// Sends the receiver its earlier data, once for each time that its supply came on.
+  /// Sends the receiver its earlier data, once each time that its supply has come on.
   func giveBack(to receiver: any CommandedReceiver, _ channel: CommandChannel) throws(HardwareError) {
     guard memory.present.givenSince != suppliedSince else { return }
     memory.present.givenSince = suppliedSince
@@ -76,11 +76,11 @@ final class KnowledgeOfRun {
     }
   }
 
-  /// Saves the receiver's data before its supply goes.
+  /// Saves the receiver's data before its supply is switched off.
   ///
-  /// - Parameter isAlone: whether the supply goes for certain; otherwise the receiver must not be stopped for that
+  /// - Parameter isAlone: whether the supply certainly goes off; otherwise the receiver must not be stopped for saving
   func save(from receiver: any CommandedReceiver, _ channel: CommandChannel, isAlone: Bool) throws(HardwareError) {
-    // The earlier data is kept until the receiver has learned something new.
+    // The earlier data stays until the receiver has learned something new.
     guard let last, let firstFixAt else { return }
     let now = clock.now
     guard let place = last.place.aged(by: now - last.at) else { return }
@@ -88,7 +88,7 @@ final class KnowledgeOfRun {
     var knowledge = ReceiverKnowledge(
       receiver: receiver.name, uniqueID: receiver.identity.uniqueID, savedAt: time?.utc(at: now).nanosecondsSince1970,
       savedAtInstant: now, place: place)
-    // Its ephemerides are those that it was sent, because it has received no newer ones since.
+    // The receiver has received no newer ephemerides than the ones that the hub sent it.
     let before = keeping.present()
     if now - firstFixAt < KnowledgeOfRun.leastTracking, let before, before.isOf(receiver),
       !before.database.isEmpty, let age = before.age(at: now, time), age < ReceiverKnowledge.databaseLife / 2
@@ -101,7 +101,8 @@ final class KnowledgeOfRun {
     let kept: KeptKnowledge
     do throws(HardwareError) {
       if mayWrite, receiver.driver == .ublox {
-        // It may stay stopped until its supply goes. If the supply stays on, the next run starts the receiver.
+        // The receiver may stay stopped until its supply goes off. If the supply stays on, the next run starts the
+        // receiver.
         (memory.present.asleep, memory.present.asleepSince) = (.stop, now)
       }
       kept = try receiver.keepKnowledge(

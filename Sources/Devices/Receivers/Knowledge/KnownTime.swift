@@ -1,12 +1,12 @@
 import MonotonicTime
 import NMEA
 
-/// The time as a host knows it, and its accuracy.
+/// The time by the host's clock, and its accuracy.
 public struct KnownTime: Equatable, Sendable {
-  /// The time at the instant.
+  /// The UTC at the instant `at`.
   public var utc: UTCTime
   public var at: MonotonicInstant
-  /// The standard deviation.
+  /// The standard deviation of `utc`.
   public var sigma: Duration
 
   public init(utc: UTCTime, at: MonotonicInstant, sigma: Duration) {
@@ -15,7 +15,7 @@ public struct KnownTime: Equatable, Sendable {
     self.sigma = sigma
   }
 
-  /// The time at another instant, shortly after.
+  /// The UTC at another instant, shortly after `at`.
   func utc(at now: MonotonicInstant) -> UTCTime {
     let (sum, overflows) = utc.nanosecondsSince1970.addingReportingOverflow((now - at).inNanoseconds)
     return overflows ? utc : UTCTime(nanosecondsSince1970: sum)

@@ -1,7 +1,8 @@
 import MonotonicTime
 import NMEA
 
-/// The data of a receiver without a backup supply from before its supply was switched off, as stored by its host.
+/// The satellite data and the position that a receiver had before its supply was switched off. The host stores them for
+/// a receiver without a backup supply.
 public struct ReceiverKnowledge: Equatable, Sendable, Codable {
   /// The position at the time when the data was saved.
   public struct Position: Equatable, Sendable, Codable {
@@ -11,15 +12,16 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
     /// The standard deviation along one axis.
     public var sigmaMetres: Double
 
-    /// The assumed speed of a board that is moved in the meantime, usually by road.
+    /// The assumed speed of the board while the supply is off, usually by road.
     private static let metresPerSecond = 20.0
     /// The error in metres from which a position is useless for any receiver.
     private static let mostMetres = 300_000.0
-    /// The sigma of a position without a stated one: that of most receivers, and never better than ten metres.
+    /// The sigma of a position without a stated sigma, typical of most receivers, and the smallest sigma of any
+    /// position.
     static let usualSigmaMetres = 50.0
     static let leastSigmaMetres = 10.0
 
-    /// The position after more time; `nil` once it is useless.
+    /// The position with the uncertainty after this time; `nil` if it is useless by then.
     func aged(by age: Duration) -> Position? {
       var place = self
       place.sigmaMetres += max(0, age.inSeconds) * Position.metresPerSecond
@@ -27,11 +29,11 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
     }
   }
 
-  /// The manufacturer, the model and the version. Other receivers do not understand the data.
+  /// The manufacturer, the model and the version of the receiver. Other receivers do not understand the data.
   public var receiver: String
   /// The unique number of the receiver, if it states one.
   public var uniqueID: String?
-  /// When the data was saved; `nil` if the host did not know the time.
+  /// When the data was saved, UTC; `nil` if the host did not know the time.
   public var savedAt: Int64?
   /// When the data was saved, by the clock of the process that saved it.
   var savedAtInstant: MonotonicInstant?
@@ -43,7 +45,7 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
 
   private enum CodingKeys: String, CodingKey { case receiver, uniqueID, savedAt, place, database, isInFlash }
 
-  /// The validity of ephemerides: four hours around their reference time (IS-GPS-200, 20.3.4.4).
+  /// How long ephemerides are valid: four hours around their reference time (IS-GPS-200, 20.3.4.4).
   static let databaseLife = Duration.seconds(4 * 3600)
 
   /// Whether the data is for this receiver; only a receiver of the same kind understands it.
@@ -53,7 +55,8 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
     return uniqueID == other
   }
 
-  /// Whether the data was saved before other data. Data from another process is older than any data from this one.
+  /// Whether the data was saved before other data. Data from another process counts as older than data from this
+  /// process.
   public func isOlder(than other: ReceiverKnowledge) -> Bool {
     switch (savedAtInstant, other.savedAtInstant) {
     case (let mine?, let others?): mine < others
@@ -62,7 +65,7 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
     }
   }
 
-  /// Adds the time for which the machine was suspended.
+  /// Makes the data older by the time for which the machine was suspended, because the monotonic clock stood still.
   public mutating func age(by slept: Duration) { savedAtInstant?.moveBack(by: slept) }
 
   /// The age of the data; `nil` if it is unknown, because the host has restarted and does not know the time.
@@ -75,9 +78,10 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
 }
 
 extension ReceiverKnowledge {
-  /// The longest name that a receiver states.
+  /// The maximum length of a stored name.
   private static let longestName = 256
-  /// The longest message. A receiver's message has a length of 16 bits, and database messages are far shorter.
+  /// The maximum length of a stored message. The length of a message has 16 bits, and database messages are far
+  /// shorter.
   private static let longestMessage = 8192
   private static let mostDatabaseBytes = 1 << 16
 
@@ -113,7 +117,7 @@ extension ReceiverKnowledge.Position {
   }
 }
 
-/// The still valid data that is sent back to a receiver.
+/// The data that is still valid, to send back to a receiver.
 struct GivenKnowledge: Sendable {
   /// The time; `nil` if the host does not know it.
   var time: KnownTime?
@@ -127,13 +131,13 @@ struct GivenKnowledge: Sendable {
 enum KeptKnowledge: Equatable, Sendable {
   case database([[UInt8]])
   case inFlash
-  /// The protocol has no such request; only time and position can be sent.
+  /// The protocol has no request for the data. Only time and position can be sent at the next start.
   case nothing
   case refused
   case unanswered
 }
 
-/// The store for a receiver's data, and the host's own time and position.
+/// The functions that store a receiver's data and state the host's time.
 public struct KnowledgeKeeping: Sendable {
   var present: @Sendable () -> ReceiverKnowledge?
   var keep: @Sendable (ReceiverKnowledge?) -> Void

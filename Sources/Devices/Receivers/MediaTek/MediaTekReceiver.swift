@@ -2,10 +2,10 @@ import HardwareIO
 import MonotonicTime
 import NMEA
 
-/// A receiver with a MediaTek chip (MT3329, 3333, 3339).  It takes PMTK sentences, and acknowledges each with a
-/// PMTK001.
+/// A receiver with a MediaTek chip (MT3329, 3333, 3339).  The receiver takes commands in PMTK sentences, and
+/// acknowledges each with a PMTK001.
 ///
-/// It has its settings only in RAM.
+/// The receiver keeps its settings only in RAM.
 struct MediaTekReceiver: CommandedReceiver {
   /// The firmware with all additions, for example `AXN_5.1.6_3333_19010218,0007,Quectel-L76L,1.0`.
   let firmware: String
@@ -40,7 +40,8 @@ struct MediaTekReceiver: CommandedReceiver {
         "setSpeed",
         try channel.changeSpeed(to: speed, saying: Array(command.utf8), asking: MediaTekReceiver.version))
     }
-    // Other constellations restart the receiver, so they come before settings that it might lose.
+    // A change of the constellations restarts the receiver, which may lose other settings. Send the constellations
+    // first.
     if let constellations = settings.constellations, !report.isHopeless {
       report.note("constellations", try set(constellations, channel))
     }
@@ -59,16 +60,16 @@ struct MediaTekReceiver: CommandedReceiver {
   private func set(
     _ constellations: [ReceiverSettings.Constellation], _ channel: CommandChannel
   ) throws(HardwareError) -> ReceiverAnswer {
-    // The fourth is Galileo's full mode, which receivers lack.
+    // The fourth flag is Galileo's full mode, which the receivers lack.
     let order: [ReceiverSettings.Constellation?] = [.gps, .glonass, .galileo, nil, .beidou]
     let flags = order.map { $0.map(constellations.contains) == true ? "1" : "0" }.joined(separator: ",")
     var answer = try channel.ask(MediaTekReceiver.command("353", flags))
-    // The receiver restarts.
+    // Wait until the receiver has restarted.
     try channel.listen(for: .seconds(1))
     if answer.isGood, constellations.contains(.sbas) {
       answer = try channel.ask(MediaTekReceiver.command("313", "1"))
     }
-    // The value 0 means on.
+    // In this command, 0 means on.
     if answer.isGood, constellations.contains(.qzss) {
       answer = try channel.ask(MediaTekReceiver.command("352", "0"))
     }
@@ -81,7 +82,8 @@ struct MediaTekReceiver: CommandedReceiver {
     try channel.say(Array(SentenceWriter.make(sleep == .standby ? "PMTK161,0" : "PMTK225,4").utf8))
   }
 
-  /// Any byte wakes it. From backup, only its pin FORCE_ON or its supply does.
+  /// The bytes to send to a receiver in standby; any byte wakes it. From backup, only its pin FORCE_ON or its supply
+  /// wakes it.
   static let wakingBytes: [UInt8] = [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
 
   func wakingBytes(from sleep: ReceiverSleep) -> [UInt8]? {

@@ -7,7 +7,7 @@ struct UBXRequest: ReceiverRequest {
   private let kind: UInt16
   var subject: String { "UBX \(kind)" }
   private let wantsMessage: Bool
-  /// The first bytes of the answer, if a kind has several answers.
+  /// The first bytes of the answer, if messages of its kind have several meanings.
   private let prefix: [UInt8]
   private var payload: [UInt8]?
   private var strange: String?
@@ -17,7 +17,7 @@ struct UBXRequest: ReceiverRequest {
 
   /// A request for a value.
   ///
-  /// - Parameter prefix: the first bytes of its answer, if a kind has several answers
+  /// - Parameter prefix: the first bytes of the answer, if messages of its kind have several meanings
   init(asking message: UBXMessage, prefix: [UInt8] = []) { self.init(message, wantsMessage: true, prefix: prefix) }
 
   private init(_ message: UBXMessage, wantsMessage: Bool, prefix: [UInt8] = []) {
@@ -35,7 +35,7 @@ struct UBXRequest: ReceiverRequest {
     // An echo of the question is not an answer.
     guard !answer.isEmpty, answer.starts(with: prefix) else { return nil }
     payload = answer
-    // An acknowledgement follows an answer about settings, and must not count for a later command.
+    // An acknowledgement follows an answer about settings. Wait for it, so that it does not count for a later command.
     return kind >> 8 == 0x06 ? nil : .answered(answer)
   }
 

@@ -1,12 +1,12 @@
 import HardwareIO
 import UBX
 
-/// The settings from protocol 27 on: keys with values.
+/// Changes the settings of receivers from protocol version 27 on, which have keys with values.
 struct UbloxKeyChanges: UbloxChanges {
   var keepsFound = false
   private let port: UBXPort
   private var found: [UBXSetting] = []
-  /// The changed settings, so that they can be saved.
+  /// The settings that were changed, for `save`.
   private var made: [UBXSetting] = []
   private var foundSpeed: BaudRate?
 
@@ -16,14 +16,14 @@ struct UbloxKeyChanges: UbloxChanges {
     try channel.ask(UBXRequest(setting: message))
   }
 
-  /// Applies all of some settings, or none.
+  /// Applies all of the settings, or none.
   private mutating func set(
     _ settings: [UBXSetting], _ channel: CommandChannel
   ) throws(HardwareError) -> ReceiverAnswer {
     if keepsFound, case .answered(let payload) = try channel.ask(UBXRequest(asking: .get(settings.map(\.key)))),
       let old = [UBXSetting](valuesOf: payload)
     {
-      // The first value found is the original one.
+      // Only the first value found is the original value.
       for setting in old where !found.contains(where: { $0.key == setting.key }) { found.append(setting) }
     }
     let answer = try ask(.set(settings, in: .ram), channel)
@@ -36,7 +36,7 @@ struct UbloxKeyChanges: UbloxChanges {
     return [UBXSetting](valuesOf: payload)?.first
   }
 
-  /// Applies some settings together, or one by one if the receiver does not know one of them.
+  /// Applies the settings together, or one by one if the receiver does not know one of them.
   ///
   /// - Parameter essential: the number of leading settings that must be accepted
   private mutating func setEach(
@@ -107,7 +107,8 @@ struct UbloxKeyChanges: UbloxChanges {
     let wanted = constellations.map { UBXSetting($0.ubloxKey, true) }
     let whole = try set(wanted + others.map { UBXSetting($0.ubloxKey, false) }, channel)
     guard whole == .refused else { return whole }
-    // A missing constellation cannot be switched off, and the receiver has no room for another one until one is off.
+    // A constellation that the receiver lacks cannot be switched off. The receiver may have no room for a wanted
+    // constellation until another one is off.
     var result = try set(wanted, channel)
     var switchedOff: [UBXSetting] = []
     for other in others where result != .stopped {
@@ -117,7 +118,8 @@ struct UbloxKeyChanges: UbloxChanges {
       if isOn, answer.isGood { switchedOff.append(UBXSetting(other.ubloxKey, true)) }
     }
     if result == .refused { result = try set(wanted, channel) }
-    // The previous settings are better than the rest of the new ones.
+    // If the receiver refuses the wanted constellations, restore the previous ones. A part of the new settings would be
+    // worse.
     if result == .refused { for setting in switchedOff.reversed() { _ = try set([setting], channel) } }
     return result
   }
@@ -134,7 +136,7 @@ struct UbloxKeyChanges: UbloxChanges {
     switch mode {
     case .full: try set([UBXSetting(.operateMode, 0)], channel)
     case .balanced: .refused
-    // This is cyclic tracking, in which the receiver continues to report.
+    // The value 2 means cyclic tracking, in which the receiver continues to report.
     case .saving: try set([UBXSetting(.operateMode, 2)], channel)
     }
   }
@@ -143,7 +145,7 @@ struct UbloxKeyChanges: UbloxChanges {
     try set([UBXSetting(.measurementMilliseconds, milliseconds)], channel)
   }
 
-  /// Saves the settings in all memories of the receiver; a receiver without flash has at best a battery.
+  /// Saves the settings in all memories of the receiver. A receiver without flash has at best memory with a battery.
   func save(_ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
     let battery = try save(in: .battery, channel)
     if battery == .stopped || battery == .unanswered { return battery }

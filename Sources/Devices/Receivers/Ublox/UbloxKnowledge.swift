@@ -5,11 +5,11 @@ import UBX
 
 /// The satellite data of a u-blox receiver, in its own flash (UPD-SOS) or at its host (MGA-DBD), from protocol 15 on.
 extension UbloxReceiver {
-  /// Whether the receiver has a flash: its firmware is then not in ROM.
+  /// Whether the receiver has a flash. Its firmware is then not in ROM.
   private var hasFlash: Bool { version.software.hasPrefix("EXT") }
   private var isHelped: Bool { version.protocolVersion >= 1500 }
 
-  // MARK: Before its supply goes
+  // MARK: Before the supply goes off
 
   func keepKnowledge(
     _ channel: CommandChannel, mayStop: Bool, hasBackup: Bool
@@ -25,11 +25,11 @@ extension UbloxReceiver {
       switch answer {
       case .answered(let payload) where payload.count > 4 && payload[4] == 1: return .inFlash
       case .unanswered, .stopped, .otherwise: return .unanswered
-      // There may still be time for the other way.
+      // There may still be time to read the data from the receiver instead.
       case .answered, .accepted, .refused: break
       }
     } else if hasBackup {
-      // At the next start, the old data would count as new.
+      // At the next start, the receiver would take the old data in its flash for new data.
       try clearBackup(channel)
     }
     return try database(channel)
@@ -61,7 +61,7 @@ extension UbloxReceiver {
       return end != nil
     }
     try channel.say(UBXMessage.databaseRequest.bytes, within: .milliseconds(800), take)
-    // Without a last message, silence or the time limit ends it; each message is useful by itself.
+    // If the last message is missing, silence or the time limit ends the wait. Each message is useful by itself.
     var before = 0
     while end == nil, messages.count > before {
       before = messages.count
@@ -80,9 +80,9 @@ extension UbloxReceiver {
     return try channel.ask(UBXRequest(setting: setting), within: .milliseconds(400), tries: 1) == .accepted
   }
 
-  // MARK: After it has come on
+  // MARK: After the supply has come on
 
-  /// The time limit for all of it; the receiver is read in the meantime.
+  /// The time limit for sending all data. The receiver is read in the meantime.
   private static let givingTime = Duration.seconds(5)
   /// The maximum number of messages on their way, because the receiver's input buffer holds about a kilobyte.
   private static let mostOpen = 4
@@ -97,7 +97,7 @@ extension UbloxReceiver {
         UBXMessage.place(
           latitudeDegrees: place.latitudeDegrees, longitudeDegrees: place.longitudeDegrees,
           altitudeMetres: place.altitudeHAEMetres ?? 0,
-          // A position without an altitude is wrong by kilometres at worst.
+          // If the altitude is unknown, the height is wrong by a few kilometres at worst.
           accuracyMetres: max(place.sigmaMetres, place.altitudeHAEMetres == nil ? 3000 : 0)
         ).bytes)
     }
@@ -107,7 +107,7 @@ extension UbloxReceiver {
   }
 
   private static func message(_ time: KnownTime, _ channel: CommandChannel) -> UBXMessage {
-    // This is the time when the message has been sent.
+    // State the time at which the line has carried the message.
     let parts = time.utc(at: channel.now + channel.speed.time(for: 32)).components
     return .time(
       year: UInt16(clamping: parts.date.year), month: UInt8(clamping: parts.date.month),
@@ -140,7 +140,7 @@ extension UbloxReceiver {
     for payload in database {
       guard !channel.isStopped, channel.now < deadline else { break }
       let bytes = UBXMessage.database(payload).bytes
-      // The messages are sent no faster than the line carries them and the receiver accepts them.
+      // Send the messages no faster than the line carries them and the receiver accepts them.
       try channel.say(bytes, for: channel.speed.time(for: bytes.count) + .milliseconds(3), { _ = take($0) })
       said += 1
       while isAcknowledged, said - used - unused - lost >= UbloxReceiver.mostOpen, !channel.isStopped {

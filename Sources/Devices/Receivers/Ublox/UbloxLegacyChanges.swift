@@ -1,12 +1,12 @@
 import HardwareIO
 import UBX
 
-/// The settings up to protocol 23: one message for each subject.
+/// Changes the settings of receivers up to protocol version 23, which have one message for each subject.
 struct UbloxLegacyChanges: UbloxChanges {
   var keepsFound = false
   /// The protocol version in hundredths.
   private let version: Int
-  /// The messages that restore the previous settings, the latest first; the port's message comes last.
+  /// The messages that restore the previous settings, the latest change first.
   private var found: [UBXMessage] = []
   private var foundPort: UBXPortConfiguration?
 
@@ -42,7 +42,7 @@ struct UbloxLegacyChanges: UbloxChanges {
       to: speed, saying: port.message.bytes, asking: UBXRequest(asking: UBXPortConfiguration.request))
   }
 
-  /// The port's present settings. The original ones are kept.
+  /// Asks for the port's present settings, and remembers the original settings.
   private mutating func port(_ channel: CommandChannel) throws(HardwareError) -> UBXPortConfiguration? {
     guard let payload = try get(UBXPortConfiguration.request, channel),
       let port = UBXPortConfiguration(payload: payload)
@@ -60,7 +60,7 @@ struct UbloxLegacyChanges: UbloxChanges {
     for (index, output) in wanted.enumerated() {
       try keepRate(of: output, port, channel)
       let answer = try set(.rate(of: output, 1), channel)
-      // Without the first message there is no position; the others are optional.
+      // Without the first message there is no position. The other messages are optional.
       if !answer.isGood, index == 0 || answer == .stopped { return answer }
     }
     // Acknowledgements are UBX messages too.
@@ -87,7 +87,7 @@ struct UbloxLegacyChanges: UbloxChanges {
   ) throws(HardwareError) {
     guard keepsFound else { return }
     let question = UBXMessage(UBXCommandKind.cfgMSG, [UInt8(output.kind >> 8), UInt8(output.kind & 0xFF)])
-    // The answer has a rate for each port after class and identifier; some receivers send only that of the present
+    // After class and identifier, the answer has a rate for each port. Some receivers send only the rate of the present
     // port.
     guard let rates = try get(question, channel), rates.count >= 3 else { return }
     let own = 2 + Int(port.number)
@@ -137,7 +137,7 @@ struct UbloxLegacyChanges: UbloxChanges {
   }
 
   mutating func setRate(milliseconds: UInt16, _ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
-    // The time system to which measurements are aligned stays.
+    // Keep the time system to which measurements are aligned.
     let old = try get(UBXMessage(UBXCommandKind.cfgRATE), channel)
     keep(old.map { UBXMessage(UBXCommandKind.cfgRATE, $0) })
     let reference = old.flatMap { $0.count == 6 ? UInt16($0[4]) | UInt16($0[5]) << 8 : nil }

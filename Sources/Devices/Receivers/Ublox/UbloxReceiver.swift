@@ -3,8 +3,8 @@ import UBX
 
 /// A u-blox receiver of any generation from the sixth on.
 ///
-/// Up to protocol 23 there is a message for each subject. From 27 on there are keys with values (u-blox M8 protocol
-/// description and u-blox F9 interface description).
+/// Up to protocol version 23, each subject of the settings has a message. From version 27 on, settings are keys with
+/// values (u-blox M8 protocol description and u-blox F9 interface description).
 struct UbloxReceiver: CommandedReceiver {
   let version: UBXVersion
   private var uniqueID: UBXUniqueID?
@@ -22,7 +22,7 @@ struct UbloxReceiver: CommandedReceiver {
     guard case .answered(let payload) = try channel.ask(UBXRequest(asking: UBXVersion.request), tries: tries),
       let version = UBXVersion(payload: payload)
     else { return nil }
-    // The kernel presents a USB receiver as a modem.
+    // The kernel names the port of a USB receiver like a modem.
     let device = Files.resolved(channel.portName) ?? channel.portName
     return UbloxReceiver(version, on: device.hasPrefix("/dev/ttyACM") ? .usb : .uart1)
   }
@@ -43,7 +43,7 @@ struct UbloxReceiver: CommandedReceiver {
 
   mutating func askForUniqueID(_ channel: CommandChannel) throws(HardwareError) {
     guard version.protocolVersion >= UBXUniqueID.leastProtocolVersion else { return }
-    // A receiver without a unique number is used anyway.
+    // A receiver without a unique number works too.
     let answer = try channel.ask(UBXRequest(asking: UBXUniqueID.request))
     if case .answered(let payload) = answer { uniqueID = UBXUniqueID(payload: payload) }
   }
@@ -60,7 +60,7 @@ struct UbloxReceiver: CommandedReceiver {
       report.note("messages", try changes.setMessages(messages, version.protocolVersion, channel))
     }
     if settings.reportsCorrections, settings.messages == .ubx, !report.isHopeless {
-      // Most receivers accept no corrections and do not know the message, so this is no mistake in a board file.
+      // Most receivers accept no corrections and do not know the message, so a refusal is no mistake in the board file.
       let answer = try changes.setCorrectionReports(channel)
       report.note("messages", answer == .refused ? .accepted : answer)
     }
@@ -81,7 +81,7 @@ struct UbloxReceiver: CommandedReceiver {
 
   mutating func restore(_ channel: CommandChannel) throws(HardwareError) { try changes.restore(channel) }
 
-  /// The longest sleep that receivers accept, in case nothing else wakes them.
+  /// The longest sleep that receivers accept. They wake earlier if bytes arrive.
   static let longestSleepMilliseconds: UInt32 = 12 * 86_400_000
 
   func sleep(_ sleep: ReceiverSleep, _ channel: CommandChannel) throws(HardwareError) {
@@ -108,7 +108,7 @@ struct UbloxReceiver: CommandedReceiver {
 
 /// Applies the settings of a board file to receivers of one generation.
 protocol UbloxChanges: Sendable {
-  /// Whether the previous settings are restored later.
+  /// Whether to remember the previous settings, so that they can be restored.
   var keepsFound: Bool { get set }
 
   mutating func setSpeed(
@@ -117,7 +117,7 @@ protocol UbloxChanges: Sendable {
   mutating func setMessages(
     _ messages: ReceiverSettings.Messages, _ version: Int, _ channel: CommandChannel
   ) throws(HardwareError) -> ReceiverAnswer
-  /// Makes the receiver report the use of its corrections; a receiver that accepts none refuses.
+  /// Makes the receiver report the use of its corrections. A receiver that accepts no corrections refuses.
   mutating func setCorrectionReports(_ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer
   mutating func setConstellations(
     _ constellations: [ReceiverSettings.Constellation], _ channel: CommandChannel, _ report: inout SettingReport
