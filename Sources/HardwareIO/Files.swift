@@ -28,7 +28,7 @@ public enum Files {
     return try bytes(from: file, limit: limit)
   }
 
-  /// Reads a whole file of this program in a folder that others may write to. Only a regular file is read, because
+  /// Reads a whole file of this program in a folder that other users may write to. Only a regular file is read, because
   /// reading a pipe would block. `status` receives the file's status from when it was opened.
   public static func bytes(
     ofRegular path: String, limit: Int = .max, status: inout stat
@@ -68,7 +68,7 @@ public enum Files {
 
   /// Writes a new file next to the old one and then replaces the old one. So at any instant a complete file is there.
   ///
-  /// - Parameter isForAll: whether every user may read it, whatever the process's umask
+  /// - Parameter isForAll: whether every user may read the file, whatever the process's umask
   public static func replace(_ path: String, with bytes: [UInt8], isForAll: Bool = false) throws(Errno) {
     let (folder, name) = try place(of: path)
     try folder.replace(name, with: bytes, isForAll: isForAll)

@@ -3,8 +3,9 @@ import Glibc
 
 /// A folder that is held open, and whose owner has been checked.
 ///
-/// Files in it are opened, renamed and removed by its descriptor and without following links. Other users of the
-/// machine can neither redirect its path, nor use links in it to have a file outside of it read, written or truncated.
+/// Files in the folder are opened, renamed and removed by its descriptor and without following links. Other users of
+/// the machine can neither redirect the folder's path, nor use links in the folder to make this process read, write or
+/// truncate a file outside.
 ///
 ///     let folder = try Folder("/tmp/sensorhub-1000", of: .own, makingWith: 0o700)
 ///     try folder.replace("board-in-use.json5", with: text)
@@ -191,7 +192,8 @@ public final class Folder: Sendable {
     guard renameat(descriptor, name, descriptor, other) == 0 else { throw Files.Errno(errno) }
   }
 
-  /// Removes a file, or a link itself. Does nothing if there is none.
+  /// Removes a file or a link. Does nothing if nothing has this name.
+  /// - Returns: whether something was removed
   @discardableResult
   public func remove(_ name: String) -> Bool { unlinkat(descriptor, name, 0) == 0 }
 
@@ -216,11 +218,11 @@ public final class Folder: Sendable {
     close(readable)
   }
 
-  /// Locks the folder for one process, through a file in it that only its owner can open. If all could open the file,
-  /// any user could lock it.
+  /// Locks the folder for one process, through a file in the folder that only the folder's owner can open. If all users
+  /// could open the file, any user could hold the lock.
   ///
   /// - Parameter waits: whether to wait while another process has the lock, instead of returning `nil`
-  /// - Returns: a descriptor, which holds the lock until it is closed; `nil` if another process has it
+  /// - Returns: a descriptor, which holds the lock until it is closed; `nil` if another process has the lock
   public func lock(_ name: String, waits: Bool = false) throws(Files.Errno) -> Int32? {
     let file = try openLock(name)
     var status = stat()

@@ -20,7 +20,7 @@ public struct Poller: Sendable {
   private let progress: ReaderProgress?
 
   /// - Parameters:
-  ///   - stop: a descriptor that becomes readable when the thread must stop; it ends this wait and all later ones
+  ///   - stop: a descriptor that becomes readable when the thread must stop; it ends this wait and all later waits
   ///   - progress: notified when the thread waits and when it continues
   public init(stop: Int32, clock: any MonotonicTimeSource = MonotonicClock(), progress: ReaderProgress? = nil) {
     self.stop = stop
@@ -52,7 +52,7 @@ public struct Poller: Sendable {
 
   /// Waits until a descriptor accepts bytes.
   ///
-  /// - Returns: whether it does; otherwise the limit has passed or the thread must stop
+  /// - Returns: whether the descriptor accepts bytes; if not, the limit has passed or the thread must stop
   public func waitToWrite(to descriptor: Int32, atMost limit: Duration) -> Bool {
     wait(for: descriptor, to: POLLOUT, or: -1, atMost: limit) == .readable
   }

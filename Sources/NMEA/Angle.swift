@@ -6,7 +6,7 @@
 
 /// Directions in degrees.
 public enum Angle {
-  /// A direction for printing. It is rounded first and then wrapped, so that it is never 360.
+  /// A direction for printing. The direction is rounded first and then wrapped, so that it is never 360.
   ///
   ///     Angle.bearing(-0.0004, decimals: 3)   // 0, and not 360
   ///
@@ -39,8 +39,8 @@ extension Velocity {
 }
 
 extension Coordinate {
-  /// The geodesic distance between two near points, by the ellipsoid's radii of curvature at their middle. It is
-  /// accurate to a millionth up to some kilometres.
+  /// The geodesic distance between two near points, by the ellipsoid's radii of curvature at their middle. The distance
+  /// is accurate to a millionth up to a few kilometres.
   func distanceMetres(to other: Coordinate) -> Double {
     let semiMajor = 6_378_137.0
     let eccentricitySquared = 6.694_379_990_141_316e-3

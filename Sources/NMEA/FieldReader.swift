@@ -9,14 +9,15 @@ struct FieldReader {
   private var position: UnsafePointer<UInt8>
   private let end: UnsafePointer<UInt8>
 
-  /// The number of unread fields; negative if more were read than exist. The framer has counted them, so this is free.
+  /// The number of unread fields; negative if more fields were read than exist. The framer has counted the fields, so
+  /// the number costs nothing.
   private(set) var remaining: Int
 
   /// - Parameters:
   ///   - body: the bytes after the address field's comma, without the checksum
   ///   - count: the number of fields in the body
   init(_ body: UnsafeBufferPointer<UInt8>, count: Int) {
-    // An empty buffer may have no base address; then nothing is read.
+    // An empty buffer may have no base address, and has nothing to read.
     if let base = body.baseAddress, count > 0 {
       position = base
       end = base + body.count
@@ -125,7 +126,7 @@ struct FieldReader {
     while position < end {
       let digit = position.pointee &- Byte.zero
       if digit > 9 { break }
-      // This wraps for numbers that no field holds; they are refused below.
+      // The multiplication wraps around for numbers that are too large for any field. Such numbers are refused below.
       value = value &* 10 &+ Int(digit)
       position += 1
     }
@@ -148,7 +149,7 @@ struct FieldReader {
     return degrees
   }
 
-  /// - Parameter takesExponent: whether `8.3e-05` is a number, as some programs print small ones. Times and angles,
+  /// - Parameter takesExponent: whether `8.3e-05` is a number, as some programs print small numbers. Times and angles,
   ///   whose digits have fixed places, have no exponent
   @inline(__always)
   mutating func decimal(takesExponent: Bool = false) -> Decimal? {
@@ -189,8 +190,8 @@ struct FieldReader {
     return hasDigits ? number : nil
   }
 
-  /// The exponent after the `e` at `start`, at most a thousand; `nil` without digits, because the `e` then belongs to a
-  /// unit.
+  /// The exponent after the `e` at `start`, at most a thousand; `nil` if no digit follows, because the `e` then belongs
+  /// to a unit.
   @inline(never)
   private static func exponent(_ start: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Int? {
     var position = start + 1
@@ -206,7 +207,7 @@ struct FieldReader {
     return digits == 0 ? nil : isNegative ? -value : value
   }
 
-  /// Takes digits up to the first other character. More than eighteen wrap around.
+  /// Takes digits up to the first other character. If there are more than eighteen, `mantissa` wraps around.
   ///
   /// - Returns: the number of digits
   @inline(__always)

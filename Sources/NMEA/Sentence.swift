@@ -41,7 +41,7 @@ public struct Sentence: Equatable, Sendable {
 
   /// Parses a framed sentence in place, without allocating.
   ///
-  /// - Returns: `nil` for a type that is not in `Content`, and for one with fewer fields than it needs.
+  /// - Returns: `nil` for a type that is not in `Content`, and for a sentence with fewer fields than its type needs.
   @inline(__always)
   public init?(_ raw: RawSentence) {
     let address = raw.address
@@ -87,7 +87,7 @@ struct Formatter: Equatable {
 extension Sentence.Content {
   @inline(__always)
   init?(_ formatter: Formatter, _ fields: inout FieldReader) {
-    // The order is that of frequency, because the compiler tests one after the other.
+    // The most frequent types come first, because the compiler tests one type after the other.
     switch formatter {
     case "GSV": if let value = GSV(&fields) { self = .gsv(value) } else { return nil }
     case "GSA": if let value = GSA(&fields) { self = .gsa(value) } else { return nil }

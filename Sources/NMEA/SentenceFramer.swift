@@ -2,9 +2,9 @@
 /// and lines of up to `maximumLength` bytes.
 ///
 /// A sentence is complete at its checksum's second digit, without waiting for the line end. At 9600 baud that is two
-/// milliseconds earlier. Complete sentences are passed on in place; only one that a read divides is copied.
+/// milliseconds earlier. Complete sentences are passed on in place. Only a sentence that a read divides is copied.
 ///
-/// Unicore's logs begin with `#` and end with a checksum of eight digits. Only those with information that no sentence
+/// Unicore's logs begin with `#` and end with a checksum of eight digits. Only logs with information that no sentence
 /// has are passed on (`UniHeading`). All others, and any other `#`, are noise.
 public struct SentenceFramer: ~Copyable, Sendable {
   /// Counts of the framer since its creation.
@@ -13,7 +13,8 @@ public struct SentenceFramer: ~Copyable, Sendable {
     public var sentences = 0
     /// The sentences with a wrong checksum.
     public var badChecksum = 0
-    /// The sentences that were cut: by the next one's start, by a control character, or before their checksum.
+    /// The sentences that were cut: by the start of the next sentence, by a control character, or before their
+    /// checksum.
     public var truncated = 0
     /// The sentences longer than `maximumLength`.
     public var overlong = 0
@@ -38,16 +39,17 @@ public struct SentenceFramer: ~Copyable, Sendable {
   private var hasHighBit = false
   /// Whether the sentence begins with `#`.
   private var isLog = false
-  /// The length of the current sentence, from its dollar sign.
+  /// The length of the current sentence, from its first byte.
   private var length = 0
-  /// When its dollar sign was read, and the silence before it.
+  /// When the first byte of the current sentence was read, and the silence before that.
   private var beganAt: Int64 = 0
   private var silence: Int64 = 0
   private var lastReadAt: Int64?
   private var silenceBeforeRead: Int64 = 0
   /// The start of a sentence whose rest has not been read yet.
   private var carried: [UInt8] = []
-  /// Whether this receiver sends checksums. It then always does, so a sentence without one is damaged.
+  /// Whether this receiver has sent a checksum. Such a receiver always sends checksums, so a sentence without a
+  /// checksum is damaged.
   public private(set) var expectsChecksums = false
 
   public init() { carried.reserveCapacity(SentenceFramer.maximumLength) }
@@ -264,15 +266,15 @@ public struct SentenceFramer: ~Copyable, Sendable {
 
 /// A framed sentence: its bytes as received, from `$`, `!` or `#` to the checksum, without the line end.
 ///
-/// It points into a buffer of its caller, and is valid only inside the call that passes it.
+/// The sentence points into a buffer of the framer's caller, and is valid only inside the call that passes it.
 public struct RawSentence {
   public let bytes: UnsafeBufferPointer<UInt8>
   /// The number of fields after the address.
   public let fieldCount: Int
   public let hasChecksum: Bool
-  /// When its first byte was read, in nanoseconds of the caller's clock.
+  /// When the sentence's first byte was read, in nanoseconds of the caller's clock.
   public let beganAt: Int64
-  /// The duration without bytes before it; 0 for the first sentence, and within a read.
+  /// The duration without bytes before the sentence, in nanoseconds; 0 for the first sentence, and within a read.
   public let silence: Int64
 
   @inline(__always)

@@ -8,7 +8,7 @@ public enum SentenceWriter {
   }
 }
 
-/// Formats numbers for sentences; a missing one is an empty field.
+/// Formats numbers for sentences. A missing number becomes an empty field.
 public enum SentenceField {
   /// The number with fixed decimals; empty if the value is not a number, or is too large for any field.
   public static func fixed(_ value: Double, _ decimals: Int) -> String {

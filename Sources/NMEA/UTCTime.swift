@@ -48,7 +48,7 @@ public struct TimeOfDay: Equatable, Sendable {
   /// Whether midnight is between the other time and this one, so that the clock was not set back.
   public func isNextDay(after other: TimeOfDay) -> Bool { second < other.second - 43200 }
 
-  /// Whether this time is of the previous evening, and came late.
+  /// Whether this time is of the evening before the other time, and has arrived late.
   func isPreviousDay(before other: TimeOfDay) -> Bool { second > other.second + 43200 }
 }
 
@@ -58,7 +58,7 @@ public struct CalendarDate: Equatable, Sendable {
   public var month: Int8
   public var day: Int8
 
-  /// `nil` unless the month is 1 to 12 and the day 1 to 31. Anything else that receivers send is not a date.
+  /// `nil` unless the year is 1900 to 2200, the month 1 to 12 and the day 1 to 31.
   public init?(year: Int, month: Int, day: Int) {
     guard (1...12).contains(month), (1...31).contains(day), (1900...2200).contains(year) else { return nil }
     self.year = Int16(year)

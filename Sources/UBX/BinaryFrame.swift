@@ -1,6 +1,6 @@
 /// A complete message of a receiver's binary protocol, with a verified checksum.
 ///
-/// It points into a buffer of its caller, and is valid only during the call that passes it.
+/// The frame points into a buffer of the framer's caller, and is valid only during the call that passes it.
 public struct BinaryFrame {
   public enum Format: UInt8, Sendable {
     /// u-blox: `B5 62`, class, identifier, length, payload, Fletcher's checksum in 8 bits.
@@ -17,7 +17,7 @@ public struct BinaryFrame {
   public let payload: LittleEndianBytes
   /// The bytes as received, from the first sync character to the checksum.
   public let bytes: UnsafeBufferPointer<UInt8>
-  /// When its first byte was read, in nanoseconds of the caller's clock.
+  /// When the frame's first byte was read, in nanoseconds of the caller's clock.
   public let beganAt: Int64
 
   init(

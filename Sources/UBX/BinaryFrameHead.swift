@@ -1,4 +1,4 @@
-/// The claims of the first bytes of a message about its kind and length.
+/// What the first bytes of a message claim about its kind and length.
 struct BinaryFrameHead {
   enum Reading {
     /// The bytes are not a message.
@@ -21,7 +21,8 @@ struct BinaryFrameHead {
   ]
   /// The classes that carry texts or files: INF, UPD, MGA, LOG.
   private static let carryingClasses: Set<UInt8> = [0x04, 0x09, 0x13, 0x21]
-  /// The longest carried message; MGA-FLASH-DATA carries half a kilobyte.
+  /// The longest payload of these classes, in bytes. It is the payload of MGA-FLASH-DATA: 6 bytes, and up to 512 of
+  /// data.
   private static let longestCarrier = 6 + 512
   /// NAV, TIM, RXM, ACK, CFG, MSG, MON, AID.
   private static let casicClasses: Set<UInt8> = [0x01, 0x02, 0x03, 0x05, 0x06, 0x08, 0x0A, 0x0B]
@@ -30,9 +31,10 @@ struct BinaryFrameHead {
   let payload: Range<Int>
   /// The length of the whole message.
   let byteCount: Int
-  /// Whether something complete inside the message proves that its length is wrong. A bit error in this length would
-  /// delay many bytes, and messages of this kind contain no other messages. The message's own checksum does not matter,
-  /// so the result does not depend on how reads divide the bytes. All other messages are awaited.
+  /// Whether a complete frame inside the message would prove that its length is wrong. A bit error in the length of
+  /// such a message would delay many bytes, and messages of this kind contain no other messages. The message's own
+  /// checksum does not matter, so the result does not depend on how reads divide the bytes. All other messages are
+  /// waited for.
   let isDoubtful: Bool
 
   /// The position of the next byte that may begin a message, or the end if there is none.
@@ -41,7 +43,7 @@ struct BinaryFrameHead {
     guard let base = bytes.baseAddress else { return 0 }
     let count = bytes.count
     var index = start
-    // Sentences are ASCII, so a word of them has no high bit.
+    // Sentences are ASCII, so a word of sentence characters has no high bit.
     while index &+ 8 <= count {
       let word = UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self)
       if word & 0x8080_8080_8080_8080 != 0 { break }

@@ -1,10 +1,10 @@
 /// Finds the messages of binary protocols in a receiver's stream, and passes on the bytes between them.
 ///
 /// A message counts once its checksum is right. Until then its first byte may be noise: if the checksum is wrong, the
-/// search continues after that byte, and nothing that follows is lost. It is not delayed for long either. A bit error
-/// in a length may claim kilobytes, but lengths are known by kind (`MessageLength`), and something complete inside a
-/// long message proves that the claim is wrong (`FrameWitness`). Complete messages are passed on in place; only one
-/// that a read divides is copied.
+/// search continues after that byte, so no byte that follows is lost. The bytes that follow do not wait for long
+/// either. A bit error in a length may claim kilobytes, but the possible lengths of each kind are known
+/// (`MessageLength`), and a complete frame inside a long message proves that the claim is wrong (`FrameWitness`).
+/// Complete messages are passed on in place. Only a message that a read divides is copied.
 public struct BinaryFramer: ~Copyable, Sendable {
   /// Counts of the framer since its creation.
   public struct Counters: Equatable, Sendable {
@@ -30,7 +30,7 @@ public struct BinaryFramer: ~Copyable, Sendable {
   private var isDoubtful = false
   private var times = ReadTimes()
   private var witness = FrameWitness()
-  /// Reused memory.
+  /// An empty array whose memory is reused.
   private var spare: [UInt8] = []
 
   public init() {
@@ -44,7 +44,7 @@ public struct BinaryFramer: ~Copyable, Sendable {
   /// Takes the next bytes of the stream.
   ///
   /// - Parameters:
-  ///   - readAt: the time at which they were read, in nanoseconds of the caller's clock
+  ///   - readAt: the time at which the bytes were read, in nanoseconds of the caller's clock
   ///   - receive: called for each piece, in order, before this method returns. A piece points into a buffer and must
   ///     not be kept.
   @inline(__always)

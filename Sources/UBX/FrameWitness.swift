@@ -1,9 +1,10 @@
 /// Searches for a complete frame inside a supposed long message: a message or a sentence with a right checksum proves
 /// that the length is a bit error or noise.
 ///
-/// It finds short frames. It examines each byte once, and again for each read in which a short frame is incomplete.
+/// The search finds only short frames. It examines each byte once, and again for each read in which a short frame is
+/// incomplete.
 struct FrameWitness: Sendable {
-  /// Frames up to this length are awaited, and count as a witness: three tenths of a second at 9600 baud.
+  /// The maximum length of a frame that counts as a proof, in bytes: three tenths of a second at 9600 baud.
   static let longest = 272
 
   /// The position before which no complete frame begins.

@@ -1,8 +1,8 @@
-/// The possible lengths of messages by kind. A message with a larger length has a bit error in it, and is not waited
-/// for.
+/// The possible lengths of messages by kind. A larger length has a bit error, and the framer does not wait for such a
+/// message.
 ///
-/// The lengths are from the interface descriptions of protocols 13 to 34. Shorter messages are of older protocols, and
-/// an empty one is a request.
+/// The lengths are from the interface descriptions of protocols 13 to 34. Older protocols have shorter messages, and an
+/// empty message is a request.
 enum MessageLength {
   static func isPossible(ubx kind: UInt16, _ length: Int) -> Bool {
     switch kind {

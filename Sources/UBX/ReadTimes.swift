@@ -6,8 +6,8 @@ struct ReadTimes: Sendable {
     var readAt: Int64
   }
 
-  /// The maximum number of stretches, for a line that is read byte by byte. Beyond it the oldest ones are joined in
-  /// pairs.
+  /// The maximum number of stretches, for a line that is read byte by byte. If there are more stretches, the oldest are
+  /// joined in pairs.
   private static let mostStretches = 1024
 
   private var stretches: [Stretch] = []
@@ -16,7 +16,7 @@ struct ReadTimes: Sendable {
 
   init() { stretches.reserveCapacity(ReadTimes.mostStretches) }
 
-  /// The duration without bytes before a read that begins the buffer. This read is the last one from now on.
+  /// Returns the duration without bytes before a read that begins the buffer, and records this read as the last one.
   @inline(__always)
   mutating func silence(beforeRead readAt: Int64) -> Int64 {
     let silence = before.map { readAt - $0 } ?? 0

@@ -45,7 +45,8 @@ public struct GPIOEdge: Equatable, Sendable {
 public protocol GPIOEdgeInput: Sendable {
   /// The file descriptor for `poll`. It is readable while edges wait.
   var fileDescriptor: Int32 { get }
-  /// Removes all waiting edges. Returns the latest one and their number. The kernel queues up to 16 edges.
+  /// Removes all waiting edges. Returns the latest edge, and the number of removed edges. The kernel queues up to 16
+  /// edges.
   func takeEdges() throws(HardwareError) -> (latest: GPIOEdge, count: Int)?
   func close()
 }

@@ -38,7 +38,8 @@ public final class LinuxGPIOOutput: GPIOOutput {
   public func close() throws(HardwareError) {
     let result = line.withLock { line -> Int32 in
       guard line.pointer != nil else { return 0 }
-      // With some kernels a released line keeps its level, with others it floats. So it is set to its safe level first.
+      // With some kernels a released line keeps its level; with other kernels it floats. The line is therefore set to
+      // its safe level first.
       let result = cgpiod_set(line.pointer, safeLevel)
       if result < 0 { return result }
       cgpiod_close(line.pointer)
@@ -125,7 +126,7 @@ struct LineHandle: @unchecked Sendable {
   }
 
   /// Makes the error for a chip that cannot be opened. Chip labels differ between boards, so the message lists the
-  /// existing ones.
+  /// existing labels.
   private static func noChip(_ chip: String, _ errno: Int32) -> HardwareError {
     let error = HardwareError.opening("GPIO chip '\(chip)'", errno, group: "gpio")
     guard case .notFound = error else { return error }

@@ -7,13 +7,13 @@ public enum I2COperation {
 /// An I2C bus. Everything is built on one primitive: an uninterruptible transaction of writes and reads with a
 /// single address.
 public protocol I2CBus: Sendable {
-  /// The name as people know it, for example `/dev/i2c-1`.
+  /// The name to show, for example `/dev/i2c-1`.
   var name: String { get }
   /// The longest read in one transaction, in bytes. Drivers of chips divide longer reads.
   var maximumReadLength: Int { get }
 
-  /// Reserves an address until the bus is closed. Another reservation of it, in this process or another, is then an
-  /// error.
+  /// Reserves an address until the bus is closed. Until then it is an error to reserve the address again, in this
+  /// process or another one.
   func claim(_ address: UInt8) throws(HardwareError)
 
   /// - Parameter address: the 7-bit address

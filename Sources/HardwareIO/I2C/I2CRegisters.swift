@@ -67,7 +67,7 @@ public final class I2CRegisters {
 
   /// Reads a register repeatedly, as FIFO ports require. The bytes are valid until the next call.
   ///
-  /// A read that lost arbitration is not repeated: the chip does not give its bytes a second time.
+  /// A read that lost arbitration is not repeated, because the chip gives each byte only once.
   ///
   /// - Parameter unit: a read never ends inside a unit of this number of bytes, even if the bus allows only short reads
   public func readPort(_ register: UInt8, count: Int, unit: Int) throws(HardwareError) -> UnsafeRawBufferPointer {
@@ -88,8 +88,8 @@ public final class I2CRegisters {
     try transfer(operationCount: 2, tries: tries)
   }
 
-  /// Performs a transaction, again if it lost arbitration. On a bus with two controllers this is normal, and the other
-  /// one is soon done.
+  /// Performs a transaction, and repeats it if it lost arbitration. On a bus with two controllers lost arbitration is
+  /// normal, and the other controller soon finishes.
   private func transfer(operationCount: Int, tries: Int = 3) throws(HardwareError) {
     let operations = UnsafeBufferPointer(rebasing: operations[..<operationCount])
     for _ in 1..<tries {

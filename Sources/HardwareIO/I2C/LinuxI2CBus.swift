@@ -33,7 +33,8 @@ public final class LinuxI2CBus: I2CBus {
       close(descriptor)
       throw .unsupported("\(path) can transfer neither plain I2C messages nor SMBus blocks")
     }
-    // The bcm2835 driver reads up to 65,535 bytes, others fewer. No FIFO of a supported chip is longer than 4,096.
+    // The bcm2835 driver reads up to 65,535 bytes; other drivers read fewer. No FIFO of a supported chip is longer than
+    // 4,096.
     maximumReadLength = isPlainI2C ? 4096 : 32
     self.descriptor = descriptor
   }

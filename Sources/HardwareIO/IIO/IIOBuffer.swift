@@ -80,7 +80,7 @@ public final class IIOBuffer {
 
   /// Reads the waiting scans, oldest first, without blocking.
   ///
-  /// - Parameter limit: the maximum number of scans; further ones remain
+  /// - Parameter limit: the maximum number of scans; further scans remain
   public func read(atMost limit: Int, _ take: (IIOScan) -> Void) throws(HardwareError) {
     var taken = 0
     while taken < limit {

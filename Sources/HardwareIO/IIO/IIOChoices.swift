@@ -32,8 +32,8 @@ public enum IIOChoices: Equatable, Sendable {
     }
   }
 
-  /// Returns the slowest rate that is at least the requested one, allowing for rounding. If all are slower, returns the
-  /// fastest.
+  /// Returns the slowest rate that is at least the requested rate, allowing for rounding. If all rates are slower,
+  /// returns the fastest rate.
   public func slowest(for requested: Double) -> Choice {
     switch self {
     case .list(let choices):
@@ -45,7 +45,7 @@ public enum IIOChoices: Equatable, Sendable {
     }
   }
 
-  /// Returns the value whose ratio to the requested one is closest to 1.
+  /// Returns the value whose ratio to the requested value is closest to 1.
   public func nearest(to requested: Double) -> Choice {
     switch self {
     case .list(let choices):
@@ -68,7 +68,7 @@ public enum IIOChoices: Equatable, Sendable {
 }
 
 extension IIODevice {
-  /// Sets the rate of a channel to the requested one or slightly more.
+  /// Sets the rate of a channel to the requested rate or slightly more.
   ///
   /// - Returns: the actual rate; `nil` if sysfs does not state it
   public func setRate(
@@ -78,7 +78,7 @@ extension IIODevice {
     let choice =
       try choices("sampling_frequency", of: channel)?.slowest(for: requestedHz) ?? IIOChoices.exactly(requestedHz)
     try changes.set(choice.text, path)
-    // The driver may have chosen another rate, so it is read back.
+    // The driver may have chosen another rate, so read it back.
     let actual = try system.files.number(path)
     return actual > 0 ? actual : choice.value
   }

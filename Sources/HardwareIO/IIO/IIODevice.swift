@@ -12,7 +12,7 @@ public struct IIODevice: Sendable {
   /// The path of the chip's own folder after following all links.
   public let parent: String?
 
-  /// The chip's address on its I2C bus; `nil` if it is on another kind of bus.
+  /// The chip's address on its I2C bus; `nil` if the chip is on another kind of bus.
   public var address: UInt8? {
     // The folder's name consists of bus and address, for example `1-006a`.
     guard let parent, let chip = parent.split(separator: "/").last else { return nil }
@@ -44,7 +44,7 @@ extension IIODevice {
 
   /// Returns the only device that matches.
   ///
-  /// - Throws: if no device or more than one matches; the message lists the existing ones
+  /// - Throws: if no device or more than one matches; the message lists the existing devices
   public static func find(_ wanted: IIODeviceName, in system: IIOSystem) throws(HardwareError) -> IIODevice {
     let all = IIODevice.all(in: system)
     let found = all.filter { $0.answers(to: wanted) }

@@ -50,8 +50,8 @@ public struct LinuxIIOFiles: IIOFiles {
   }
 
   public func write(_ text: String, to path: String) throws(HardwareError) {
-    // The file is truncated first, as a shell would do. In sysfs this has no effect; a regular file is cleared of the
-    // rest of its old text.
+    // The file is truncated first, as a shell would do. In sysfs truncation has no effect. In a regular file it removes
+    // the rest of the old text.
     let file = Glibc.open(path, O_WRONLY | O_TRUNC | O_CLOEXEC)
     guard file >= 0 else { throw LinuxIIOFiles.error("opening", path, errno) }
     defer { close(file) }

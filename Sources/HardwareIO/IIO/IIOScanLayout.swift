@@ -9,7 +9,7 @@ public struct IIOScanLayout: Sendable {
   }
 
   public let channelCount: Int
-  /// The distance from the beginning of a scan to that of the next one, in bytes.
+  /// The distance from the beginning of a scan to the beginning of the next scan, in bytes.
   public let byteCount: Int
   /// The elements of the channels, in the order in which the channels were given.
   private let elements: InlineArray<16, Element>

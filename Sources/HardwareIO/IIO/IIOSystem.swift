@@ -5,11 +5,11 @@ public struct IIOSystem: Sendable {
   let devices: String
   /// The folder of the device files that provide scans.
   let nodes: String
-  /// The configfs folder in which timer triggers are created and removed. It has no other purpose.
+  /// The configfs folder in which timer triggers are created and removed. The hub uses configfs for nothing else.
   let timers: String
 
   /// - Parameters:
-  ///   - sysfs: the mount point of sysfs; the other folders likewise
+  ///   - sysfs: the mount point of sysfs; `dev` and `configfs` are the other two mount points
   ///   - files: the operations on files, replaced in tests
   public init(
     sysfs: String = "/sys", dev: String = "/dev", configfs: String = "/sys/kernel/config",

@@ -31,7 +31,7 @@ public final class IIOTimerTrigger {
     do throws(HardwareError) {
       try files.makeFolder(folder)
     } catch .inUse {
-      // A killed hub left this trigger.
+      // A killed hub left this trigger. Use it.
     }
     self.folder = folder
     do throws(HardwareError) {

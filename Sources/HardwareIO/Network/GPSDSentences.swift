@@ -12,7 +12,7 @@ struct GPSDSentences {
   /// Removes gpsd's own reports from received bytes. A report is a JSON object on a line.
   ///
   /// - Parameters:
-  ///   - buffer: the received bytes, which continue those of the previous call
+  ///   - buffer: the received bytes, which continue the bytes of the previous call
   ///   - count: how many bytes were received
   /// - Returns: the number of bytes that remain, at the beginning of the buffer
   mutating func keepSentences(in buffer: UnsafeMutableRawBufferPointer, count: Int) -> Int {

@@ -53,7 +53,7 @@ public final class NetworkPort: SerialPort {
 
   private func read(into buffer: UnsafeMutableRawBufferPointer, _ state: inout State) -> Result<Int, HardwareError> {
     guard let base = buffer.baseAddress, buffer.count > 1 else { return .success(0) }
-    // A datagram without a line end gets one, so that it is not joined with the next one.
+    // A datagram without a line end gets a line end, so that it is not joined with the next datagram.
     let count = clinux_receive_now(state.descriptor, base, buffer.count - 1)
     if count < 0 { return failed(errno, &state) }
     if source.kind == .udp {
@@ -124,7 +124,7 @@ public final class NetworkPort: SerialPort {
   }
 
   /// Makes a socket that receives datagrams. For a multicast group or a broadcast, several programs on this machine may
-  /// do so.
+  /// receive the same datagrams.
   private static func listen(_ source: NetworkSource, _ place: SocketAddress) throws(HardwareError) -> Int32 {
     let descriptor = place.makeSocket()
     guard descriptor >= 0 else { throw .system("opening \(source)", errno: errno) }

@@ -8,7 +8,7 @@
 public struct NetworkSource: Equatable, Sendable {
   public enum Kind: String, CaseIterable, Sendable { case tcp, udp, gpsd }
 
-  /// The port that gpsd listens on, which is used unless the address names another.
+  /// The port that gpsd listens on. It is used if the address names no port.
   private static let gpsdPort: UInt16 = 2947
   private static let separator = "://"
 

@@ -7,7 +7,7 @@ struct SocketAddress: Sendable {
   private let type: Int32
   private let bytes: [UInt8]
 
-  /// Finds the addresses of a source's host; for an empty host, those of this machine. Returns at least one.
+  /// Finds the addresses of a source's host, or of this machine if the host is empty. Returns at least one address.
   static func find(_ source: NetworkSource) throws(HardwareError) -> [SocketAddress] {
     var hints = addrinfo()
     let type = source.kind == .udp ? SOCK_DGRAM : SOCK_STREAM

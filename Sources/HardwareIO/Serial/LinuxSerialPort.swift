@@ -54,10 +54,10 @@ public final class LinuxSerialPort: SerialPort {
     }
   }
 
-  /// Whether a login uses, or used, the tty exclusively, as on a Raspberry Pi's header until that is disabled. A login
-  /// takes the tty from the group dialout and leaves others only write permission. If /proc hides processes, these
-  /// permissions are the only visible sign. In the service's sandbox, which also hides users, not even the group is
-  /// visible.
+  /// Whether a login uses, or used, the tty exclusively, as on a Raspberry Pi's header until that login is disabled. A
+  /// login takes the tty from the group dialout and leaves other users only write permission. If /proc hides processes,
+  /// these permissions are the only visible sign. In the service's sandbox, which also hides users, not even the group
+  /// is visible.
   private static func isTerminal(_ path: String) -> Bool {
     var status = stat()
     guard stat(path, &status) == 0 else { return false }
@@ -133,7 +133,7 @@ public final class LinuxSerialPort: SerialPort {
   }
 
   /// Waits for unsent bytes before the port is closed. Otherwise closing a blocked line would take up to half a minute,
-  /// with the power on. A line that still sends has a second; after that the rest is dropped.
+  /// with the power on. A line that still sends gets one second; then the rest is dropped.
   private static func drain(_ descriptor: Int32) {
     var drain = SerialDrain()
     while true {

@@ -1,6 +1,6 @@
 /// A serial line to a receiver, opened for exclusive use.
 public protocol SerialPort: Sendable {
-  /// The name as people know it, for example `/dev/ttyAMA0`.
+  /// The name to show, for example `/dev/ttyAMA0`.
   var name: String { get }
   /// The file descriptor for `poll`. It is readable when bytes wait or the line has hung up.
   var fileDescriptor: Int32 { get }

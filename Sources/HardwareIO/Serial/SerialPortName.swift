@@ -1,7 +1,7 @@
 /// Finds names of serial ports that stay the same when other devices are plugged in.
 public enum SerialPortName {
-  /// The debug port between the two display connectors of a Raspberry Pi 5, to which `/dev/serial0` leads there. On
-  /// other models, that link leads to the header's port.
+  /// The debug port between the two display connectors of a Raspberry Pi 5. On that model the link `/dev/serial0` leads
+  /// to this port, and on other models to the header's port.
   public static let debugConnector = "/dev/ttyAMA10"
 
   /// Returns the name of the UART on a Raspberry Pi's header, once it is enabled.

@@ -2,8 +2,8 @@
 // Information and the British Geological Survey, valid from 2025.0 to 2030.0; they are in the public domain.
 
 extension WorldMagneticModel {
-  /// g and h in nanotesla at 2025.0, and their change in nanotesla per year: four numbers for each order m
-  /// from 0 to 12, and in it for each degree n from m (at least 1) to 12.
+  /// g and h in nanotesla at 2025.0, and their change in nanotesla per year: four numbers for each order m from 0 to 12
+  /// and, within the order, for each degree n from m (at least 1) to 12.
   static let coefficients: [Double] = [
     // m = 0
     -29351.8, 0.0, 12.0, 0.0,

@@ -8,8 +8,8 @@ public struct AntennaHeading: Equatable, Sendable {
 
 /// The newest heading, until the epoch that it belongs to is reported.
 ///
-/// It opens and closes no epoch, because a heading may come before the position of its instant, after it, or more
-/// often.
+/// A heading neither opens nor closes an epoch. It may come before or after the position of its instant, and headings
+/// may come more often than positions.
 struct AntennaHeadingMemory: Sendable {
   /// The longest time from a heading to the first message of its epoch, nanoseconds.
   private static let longestLead: Int64 = 100_000_000
@@ -29,7 +29,7 @@ struct AntennaHeadingMemory: Sendable {
     heading = (AntennaHeading(degrees: degrees, sigmaDegrees: sigma), instant)
   }
 
-  /// Takes the heading of an epoch, once.
+  /// Returns the heading of an epoch, and forgets it.
   mutating func take(epochBeganAt: Int64) -> AntennaHeading? {
     defer { heading = nil }
     guard let heading, epochBeganAt - heading.at <= AntennaHeadingMemory.longestLead else { return nil }

@@ -5,13 +5,13 @@ extension EpochAssembler {
   /// Takes a message of a binary protocol.
   ///
   /// All messages of one solution state the same time of week, so the beginning of an epoch need not be guessed.
-  /// NAV-EOE marks its end.
+  /// NAV-EOE marks the end of an epoch.
   ///
   /// - Parameter receive: called with the epoch that the message completes, before this method returns
   @discardableResult
   public mutating func consume(_ message: borrowing BinaryFrame, receive: (borrowing GNSSEpoch) -> Void) -> Outcome {
     beganAt = message.beganAt
-    // The message states its epoch, so silences need not be used.
+    // The message states its epoch, so silences do not matter.
     followsSilence = false
     if takeAside(message) {
       used.endList()
@@ -36,7 +36,7 @@ extension EpochAssembler {
     return .taken
   }
 
-  /// Takes messages about the receiver and not about an epoch, which open and close none.
+  /// Takes messages that are about the receiver, and not about an epoch. They open and close no epoch.
   private mutating func takeAside(_ message: borrowing BinaryFrame) -> Bool {
     let now = message.beganAt
     switch (message.format, message.kind) {
@@ -74,7 +74,7 @@ extension EpochAssembler {
     case (.casic, CASICKind.timTP):
       guard let pulse = CASICTimePulse(message) else { return false }
       pulseErrorSeconds = pulse.quantisationErrorSeconds
-    // These are for clients that request or record them.
+    // These messages are for clients that request or record them.
     case (.ubx, UBXKind.rxmRAWX), (.ubx, UBXKind.rxmSFRBX), (.ubx, UBXKind.rxmRTCM), (.ubx, UBXKind.monVER),
       (.ubx, UBXKind.secUNIQID), (.ubx, UBXKind.esfMEAS), (.ubx, UBXKind.esfINS),
       (.casic, CASICKind.navSTATUS):
@@ -159,7 +159,8 @@ extension EpochAssembler {
     accuracyNanoseconds > 0 && accuracyNanoseconds < 1_000_000_000 ? Double(accuracyNanoseconds) * 1e-9 : nil
   }
 
-  /// Distinguishes epochs by the time of week, as UTC, so that sentences of the same epoch belong to it.
+  /// Sets the stamp of the epoch from the time of week. The stamp is in UTC, so that sentences of the same instant
+  /// belong to the same epoch.
   private mutating func stamp(_ timeOfWeekMilliseconds: UInt32, _ update: inout FixUpdate) {
     let utc = Int64(timeOfWeekMilliseconds) - leapSeconds * 1000
     let ofDay = (utc % 86_400_000 + 86_400_000) % 86_400_000
@@ -190,7 +191,7 @@ extension EpochAssembler {
 
   private mutating func setTime(_ time: UTCTime, _ update: inout FixUpdate) {
     update.values.time = time
-    // This is for sentences without a date.
+    // Sentences without a date use this date.
     let components = time.components
     date = components.date
     timeOfDay = TimeOfDay(
@@ -203,7 +204,7 @@ extension EpochAssembler {
     update.status = FixStatus(solution.fixType, isDifferential: solution.isDifferential, solution.carrier)
     update.values.satellitesUsed = solution.satellitesUsed
     update.values.pdop = solution.pdop
-    // Sentences state it to a tenth of a second.
+    // Sentences state the age of the corrections to a tenth of a second, so an age from a sentence stays.
     if fix.differentialAgeSeconds == nil { update.values.differentialAgeSeconds = solution.correctionAgeSeconds }
     if solution.date != nil { update.values.timeErrorSeconds = seconds(solution.timeAccuracyNanoseconds) }
     guard update.mode != .noFix else { return }
@@ -227,8 +228,8 @@ extension EpochAssembler {
   }
 
   private func apply(_ solution: borrowing NavigationSolution, _ update: inout FixUpdate) {
-    // Receivers of that age reject most of their fixes by a limit of their own. gpsd also accepts them, with their
-    // error.
+    // Receivers of protocol 13 and earlier reject most of their fixes by a limit of their own. As in gpsd, these fixes
+    // count, with the error that the receiver states.
     update.mode = FixMode(solution.fixType)
     update.status = FixStatus(solution.fixType, isDifferential: solution.isDifferential, .none)
     update.values.satellitesUsed = solution.satellitesUsed
@@ -257,7 +258,7 @@ extension EpochAssembler {
 
   private mutating func takeSatellites(_ stated: borrowing NavigationSatellites) {
     let hasSignals = signalsAt == stated.timeOfWeekMilliseconds
-    // The signals came first, so they are in the list.
+    // The signals arrived first, so `satellites` contains them.
     if hasSignals { swap(&satellites, &otherList) }
     satellites.removeAll()
     for index in 0..<stated.count {
@@ -275,8 +276,8 @@ extension EpochAssembler {
     skyStatesUse = true
   }
 
-  /// Takes a list of signals. It contains more than a list of satellites, but no positions in the sky. Those come from
-  /// the other list, if the receiver sends it.
+  /// Takes a list of signals. It contains more than a list of satellites, but no positions in the sky. The positions
+  /// come from the list of satellites, if the receiver sends it.
   private mutating func takeSignals(_ stated: borrowing NavigationSignals) {
     otherList.removeAll()
     for index in 0..<stated.count {
@@ -358,7 +359,7 @@ extension EpochAssembler {
     update.values.speedMetresPerSecond = solution.groundSpeedMetresPerSecond
     update.values.trackDegrees = Angle.onCircle(solution.trackDegrees)
     let variance = solution.groundSpeedVariance
-    // The value a million stands for "unknown".
+    // A variance of a million stands for "unknown".
     if variance > 0, variance < 1e4 { update.values.speedErrorMetresPerSecond = variance.squareRoot() }
   }
 
@@ -449,7 +450,8 @@ extension SatelliteNumber {
     }
   }
 
-  /// The satellite by NMEA's numbers, as in gpsd. The last ones do not fit into the range, and use their own numbers.
+  /// The satellite by NMEA's numbers, as in gpsd. The last satellites do not fit into the range, and keep their own
+  /// numbers.
   private init?(sbas number: Int) {
     self.init(number <= 151 ? number - 87 : number, system: nil)
   }

@@ -21,8 +21,8 @@ struct EndOfEpochDetector: Sendable {
   private var candidate: Position?
   private var evidence = 0
   private var neededEvidence = initialEvidence
-  /// The sentences of the current epoch. Receivers send fewer than sixteen different ones. Further ones are counted
-  /// together, which only makes the prediction more careful.
+  /// The sentences of the current epoch. Receivers send fewer than sixteen different sentences. Further sentences are
+  /// counted together, which only makes the prediction more careful.
   private var seen = InlineArray<16, Position?>(repeating: nil)
   private var seenBefore = InlineArray<16, Position?>(repeating: nil)
   /// The kinds that both of the last two epochs contained. Kinds that come occasionally, such as lists of satellites,
@@ -71,7 +71,7 @@ struct EndOfEpochDetector: Sendable {
   /// Records that the epoch was reported because of `expectsEnd`.
   mutating func wasTakenAtItsWord() { predicted = last }
 
-  /// Records that a sentence after the predicted end changed the fix.
+  /// Records that the prediction was wrong, because a sentence after the predicted end changed the fix.
   mutating func wasWrong() {
     evidence = 0
     neededEvidence = min(neededEvidence * 4, EndOfEpochDetector.maximumEvidence)

@@ -18,7 +18,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
   }
 
   public private(set) var epochCount = 0
-  /// The impossible values, which were left out.
+  /// The impossible values that were left out.
   public private(set) var refused = RefusedValues()
 
   let promptness: Promptness
@@ -32,17 +32,17 @@ public struct EpochAssembler: ~Copyable, Sendable {
   var timeOfDay: TimeOfDay?
   /// Whether the last ZDA stated date and time.
   var clockIsTold = false
-  /// The stamp that distinguishes epochs.
+  /// The time stamp of the current epoch, which distinguishes it from the others.
   var epochStamp: TimeOfDay?
   var used = UsedSatellites()
   var satellites = SatelliteList()
   /// The signals of the satellites while both lists are joined; reused memory otherwise.
   var otherList = SatelliteList()
-  /// The time of week of the last list of satellites, and of the last one of signals, milliseconds.
+  /// The time of week of the last list of satellites, and of the last list of signals, milliseconds.
   var satellitesAt: UInt32?
   var signalsAt: UInt32?
   var skyIsComplete = false
-  /// Whether the list of satellites itself states which are used.
+  /// Whether the list of satellites itself states which satellites are used.
   var skyStatesUse = false
   /// The offset of GPS time from UTC: its value since 2017, until a receiver states another.
   var leapSeconds: Int64 = 18
@@ -54,7 +54,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
   var runTime: UInt32?
   /// The run time of the solution whose satellites are listed.
   var listedRunTime: UInt32?
-  /// The reports of compasses and attitude receivers in the current epoch, which are not part of it.
+  /// The reports of compasses and attitude receivers in the current epoch. They are not part of the epoch.
   public internal(set) var attitude = NMEAAttitude()
   var antennaHeading = AntennaHeadingMemory()
   var interference = InterferenceMemory()
@@ -75,7 +75,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
   var beganAt: Int64 = 0
   /// Whether the sentence came after a silence that is longer than any within an epoch.
   var followsSilence = false
-  /// A sentence that came after its epoch had been reported.
+  /// A GSA that arrived after its epoch had been reported.
   private var lateDilution: GSA?
 
   public init(promptness: Promptness = .learned) { self.promptness = promptness }
@@ -159,7 +159,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
     return .taken
   }
 
-  /// Takes the next sentence; `nil` stands for an unknown one.
+  /// Takes the next sentence; `nil` stands for an unknown sentence.
   @discardableResult
   public mutating func consume(_ sentence: Sentence?, receive: (borrowing GNSSEpoch) -> Void) -> Outcome {
     guard let sentence else { return separate() }
@@ -211,8 +211,9 @@ public struct EpochAssembler: ~Copyable, Sendable {
 
   /// Applies a binary message, opening and closing epochs around it.
   mutating func take(_ code: MessageCode, _ update: inout FixUpdate, _ receive: (borrowing GNSSEpoch) -> Void) {
-    // A receiver that interpolates positions with its inertial sensors sends those from satellites late. Live, these
-    // are no longer useful. In a recording they are epochs, once the ends of the receiver's epochs are known.
+    // A receiver with inertial sensors sends interpolated positions at once, and satellite positions later, with an
+    // earlier time. Live, only the dilutions of a late message count. In a recording, a late position is an epoch of
+    // its own if the receiver states the ends of its epochs.
     if let stamp = update.stamp, let epochStamp, stamp.isShortlyBefore(epochStamp),
       promptness == .learned || !statesEnds || !update.isSubstantial
     {
@@ -285,7 +286,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
   /// Handles a fact about the epoch that came after the epoch had been reported.
   private mutating func cameTooLate(_ update: borrowing FixUpdate) {
     detector.wasWrong()
-    // The position is not lost: the epoch is reported once more, with it.
+    // Report the epoch once more, so that the position is not lost.
     if fix.mode < .twoDimensional, update.values.position != nil { isReported = false }
   }
 
@@ -365,7 +366,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
 extension GNSSFix {
   var hasAltitude: Bool { altitudeHAEMetres != nil || altitudeMSLMetres != nil }
 
-  /// Takes values that the fix itself does not state.
+  /// Takes the dilutions that the fix does not have yet.
   fileprivate mutating func takeDilution(_ gsa: GSA) {
     pdop = pdop ?? DilutionOfPrecision.valid(gsa.pdop)
     hdop = hdop ?? DilutionOfPrecision.valid(gsa.hdop)

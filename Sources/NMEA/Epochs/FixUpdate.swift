@@ -36,8 +36,8 @@ struct FixUpdate {
 }
 
 extension GNSSFix {
-  /// Merges the values of the update. It is passed by reference, because it has half a kilobyte and is merged for every
-  /// sentence.
+  /// Merges the values of the update. The update is passed by reference, because it has half a kilobyte and is merged
+  /// for every sentence.
   mutating func merge(_ update: inout FixUpdate) {
     if let mode = update.mode { self.mode = mode }
     if let status = update.status { self.status = status }
@@ -79,7 +79,7 @@ extension GNSSFix {
     if let value = update.values.timeErrorSeconds { timeErrorSeconds = value }
   }
 
-  /// Adds the values that follow from known ones: geoid, variation, the other altitude, speed and course from the
+  /// Adds the values that follow from known values: geoid, variation, the other altitude, speed and course from the
   /// velocity, and rates from the previous epoch.
   mutating func derive(from previous: FixMemory) {
     if let position {
@@ -98,7 +98,7 @@ extension GNSSFix {
     }
     if let variation = magneticVariationDegrees {
       if let track = trackDegrees, magneticTrackDegrees == nil {
-        // Magnetic north is this far east, so the magnetic course is smaller by it.
+        // The variation is how far east magnetic north is, so the magnetic course is smaller by the variation.
         magneticTrackDegrees = Angle.onCircle(track - variation)
       } else if let magnetic = magneticTrackDegrees, trackDegrees == nil {
         trackDegrees = Angle.onCircle(magnetic + variation)

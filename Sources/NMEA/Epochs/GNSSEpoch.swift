@@ -1,9 +1,9 @@
 import UBX
 
-/// A receiver's statements about one epoch, without additions except these.
+/// A receiver's statements about one epoch.
 ///
-/// Two kinds of value are added if the receiver omits them: the geoid separation, with the height that follows from it,
-/// and the magnetic variation. Both are interpolated from global models.
+/// Only two kinds of value are added if the receiver omits them: the geoid separation, with the height that follows
+/// from it, and the magnetic variation. Both are interpolated from global models.
 public struct GNSSFix: Equatable, Sendable {
   public var mode = FixMode.unknown
   public var status = FixStatus.unknown
@@ -29,7 +29,7 @@ public struct GNSSFix: Equatable, Sendable {
   public var hdop: Double?
   public var vdop: Double?
   public var pdop: Double?
-  /// Error estimates stated by the receiver itself, in the confidence it uses.
+  /// The receiver's own error estimates, at the confidence level that the receiver uses.
   public var horizontalErrorMetres: Double?
   public var latitudeErrorMetres: Double?
   public var longitudeErrorMetres: Double?
@@ -49,9 +49,9 @@ public struct GNSSFix: Equatable, Sendable {
   public var timeErrorSeconds: Double?
   /// The interference at the epoch. It is a property of the receiver, and not of its solution.
   public var interference = Interference()
-  /// The heading; `nil` if the receiver states no valid one.
+  /// The heading of the bow; `nil` if the receiver states no valid heading.
   public var antennaHeading: AntennaHeading?
-  /// The state of the receiver's own inertial sensors at this epoch; `nil` if it states none.
+  /// The state of the receiver's own inertial fusion at this epoch; `nil` if the receiver states none.
   public var receiverFusion: FusionMode?
   /// The error of the pulse that was predicted before the epoch, relative to the second that it marks, seconds.
   public var pulseErrorSeconds: Double?
@@ -88,6 +88,6 @@ public struct GNSSEpoch: ~Copyable, Sendable {
   /// The satellites; empty unless a complete list arrived since the last epoch.
   public var sky: Sky
   public var errorStatistics: GNSSErrorStatistics?
-  /// When its first byte was read, in nanoseconds of the clock of the sentences.
+  /// When the epoch's first byte was read, in nanoseconds of the clock of the sentences.
   public var beganAt: Int64
 }

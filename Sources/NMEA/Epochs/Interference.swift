@@ -29,7 +29,7 @@ struct InterferenceMemory: Sendable {
   private var otherBand: Stated<JammingReport>?
   private var indicator: Stated<UInt8>?
   private var spoofing: Stated<SpoofingReport>?
-  /// The mode of the receiver's fusion. It is not about reception, but valid as long.
+  /// The mode of the receiver's fusion. The mode is not about reception, but is valid as long as the reports.
   private var fusionMode: Stated<FusionMode>?
   /// The report of firmware that does not update the other reports when it sends this one.
   private var security: Stated<(jamming: JammingReport, spoofing: SpoofingReport)>?

@@ -2,8 +2,8 @@
 struct SatelliteList: ~Copyable, @unchecked Sendable {
   // This is unchecked, and safe: the memory belongs to this value alone, which cannot be copied.
 
-  /// The capacity. An epoch of a receiver with four systems on three frequencies has fewer, because a message of
-  /// signals counts them in a byte.
+  /// The maximum number of entries. An epoch has fewer, even with four systems on three frequencies, because a message
+  /// of signals counts them in a byte.
   static let capacity = 256
 
   private let storage: UnsafeMutablePointer<Satellite>
@@ -63,8 +63,8 @@ struct SatelliteList: ~Copyable, @unchecked Sendable {
     return nil
   }
 
-  /// Marks the used satellites. No sentence says which signal of a satellite is used, but an unreceived signal cannot
-  /// be.
+  /// Marks the used satellites. No sentence says which signal of a satellite is used, but a signal that is not received
+  /// cannot be used.
   mutating func mark(_ used: borrowing UsedSatellites) {
     for index in 0..<count {
       let isUsed = used.contains(storage[index].number)

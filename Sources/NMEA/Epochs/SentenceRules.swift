@@ -115,8 +115,8 @@ extension EpochAssembler {
     update.concernsFix = true
   }
 
-  /// Forgets the time because the receiver has lost its clock, unless it reports the time separately and omits it
-  /// without a fix.
+  /// Forgets the time, because the receiver has lost its clock. If ZDA states the time, this does nothing: other
+  /// sentences may omit the time only because there is no fix.
   private mutating func forgetTime(_ update: inout FixUpdate) {
     if clockIsTold { return }
     date = nil
@@ -137,7 +137,8 @@ extension EpochAssembler {
 
     update.values.satellitesUsed = gga.satellitesUsed
     update.mode = .noFix
-    // This applies to any position in the sentence: the last one, one from an almanac, or the manufacturer's town.
+    // Without a fix, a position in the sentence is no measurement. It may be the last position, a position from an
+    // almanac, or the manufacturer's town.
     update.deniesFix = gga.quality == nil || gga.quality == .invalid
     if let quality = gga.quality, quality != .invalid, let position = gga.position {
       update.values.position = position
@@ -202,7 +203,7 @@ extension EpochAssembler {
     } else if fix.mode < .twoDimensional || !previousFix.hasAltitude {
       update.mode = .twoDimensional
     } else {
-      // This is repeated, because this may be the first sentence of the next epoch.
+      // Repeat the mode of the fix, because this may be the first sentence of the next epoch.
       update.mode = fix.mode
     }
   }
@@ -244,7 +245,7 @@ extension EpochAssembler {
     let isFirstCombined = used.listTalker != .combined && talker == .combined
     used.begin(talker)
     update.concernsFix = true
-    // If several systems have their own lists, the one for GPS does not describe the solution.
+    // If several systems have their own lists, the list for GPS does not describe the solution.
     let speaksForAll = !(used.hasSeveralLists && talker == .gps) || isFirstCombined
     // GSA states the number of dimensions of a fix. It does not state that there is a fix if the epoch has none.
     if speaksForAll, !isFixDenied || gsa.mode == .noFix { update.mode = gsa.mode }
@@ -259,7 +260,8 @@ extension EpochAssembler {
   }
 
   mutating func apply(_ gsv: GSV, _ talker: Talker) {
-    // Lists of several systems and signals follow each other; the first one after another sentence starts a new list.
+    // The lists of several systems and signals follow each other. The first list after another sentence starts a new
+    // list of satellites.
     if gsv.sentenceIndex == 1, !lastWasGSV {
       satellites.removeAll()
       skyIsComplete = false
@@ -343,7 +345,7 @@ extension EpochAssembler {
     }
     update.values.satellitesUsed = pashr.satellitesUsed
     if let time = pashr.time { stamp(time, &update) }
-    // A fix has a position.
+    // Without a position there is no fix.
     guard let position = pashr.position else {
       update.mode = .noFix
       update.status = .unknown
@@ -436,7 +438,7 @@ extension EpochAssembler {
 }
 
 enum DilutionOfPrecision {
-  /// A valid value; receivers send 0, or 99 and more, for an unknown one.
+  /// The dilution; `nil` if it is unknown. Receivers send 0, or 99 and more, for an unknown dilution.
   static func valid(_ value: Double?) -> Double? {
     value.flatMap { (0.01...89.99).contains($0) ? $0 : nil }
   }

@@ -1,7 +1,7 @@
 /// The satellites in view, lent with an epoch.
 ///
-/// It points into the assembler, and is valid only inside the call that passes the epoch. The list takes kilobytes, and
-/// a value would be copied at every step. Use `satellites` to keep them.
+/// The value points into the assembler, and is valid only inside the call that passes the epoch. The list takes
+/// kilobytes, so a copy at every step would cost time. Use `satellites` to keep the satellites.
 public struct Sky: @unchecked Sendable {
   // This is unchecked, and safe: the storage belongs to the assembler. Nothing else can reach the assembler while this
   // value is in use, and the assembler changes threads only as a whole.

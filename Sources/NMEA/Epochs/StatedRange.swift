@@ -1,12 +1,12 @@
 /// The ranges of possible values of position and motion, for any protocol.
 ///
 /// A value outside its range is not a measurement. It comes from a damaged sentence whose checksum is right by chance,
-/// from a confused receiver, or from one that lies. It is left out, and not clamped. The ranges include every use of a
-/// receiver; the fusion decides about values that are possible but unlikely.
+/// from a confused receiver, or from a receiver that lies. Such a value is left out, and not clamped. The ranges
+/// include every use of a receiver; the fusion decides about values that are possible but unlikely.
 enum StatedRange {
   /// The range of heights, from below the deepest sea floor (10.9 km) to the end of GPS' terrestrial service volume
-  /// (3000 km, GPS SPS Performance Standard of 2020, section 1.3). Most modules stop at 50 or 80 km, but those without
-  /// export limits fly on satellites.
+  /// (3000 km, GPS SPS Performance Standard of 2020, section 1.3). Most modules stop at 50 or 80 km, but modules
+  /// without export limits fly on satellites.
   static let heightMetres = -12_000.0...3_000_000.0
   /// The range of the geoid separation. The geoid is at most 107 m below and 86 m above the ellipsoid (EGM96).
   static let geoidSeparationMetres = -200.0...200.0
@@ -55,13 +55,13 @@ public struct StatedQuantities: OptionSet, Sendable {
     (.attitudes, "attitudes"),
   ]
 
-  /// The names for people, for example `heights, speeds`.
+  /// The names to show, for example `heights, speeds`.
   public var names: String { StatedQuantities.named.filter { contains($0.0) }.map(\.1).joined(separator: ", ") }
 }
 
 /// The counts of a receiver's impossible values.
 public struct RefusedValues: Equatable, Sendable {
-  /// The number of sentences and messages with such values.
+  /// The number of sentences and messages with impossible values.
   public var count = 0
   /// The number for each kind, by its bit.
   private var counts = SIMD16<UInt32>()
@@ -70,7 +70,7 @@ public struct RefusedValues: Equatable, Sendable {
 
   public var quantities: StatedQuantities { quantities(since: RefusedValues()) }
 
-  /// The kinds that were stated since an earlier count.
+  /// The kinds of the impossible values since an earlier count.
   public func quantities(since before: RefusedValues) -> StatedQuantities {
     var bits: UInt16 = 0
     for index in 0..<16 where counts[index] != before.counts[index] { bits |= 1 << UInt16(index) }
@@ -92,7 +92,7 @@ public struct RefusedValues: Equatable, Sendable {
 }
 
 extension StatedQuantities {
-  /// Removes a value outside its range, or one that is not a number.
+  /// Removes a value that is outside its range or is not a number.
   @inline(__always)
   fileprivate mutating func drop(
     _ value: inout Double?, outside range: ClosedRange<Double>, _ quantity: StatedQuantities
@@ -172,10 +172,10 @@ extension Velocity {
 extension GST {
   /// Removes impossible values.
   ///
-  /// - Returns: their kinds
+  /// - Returns: the kinds of the removed values
   mutating func refuse() -> StatedQuantities {
     var refused: StatedQuantities = []
-    // The RMS of the residuals is no error of the position, so a wrong one does not spoil the position.
+    // The RMS of the residuals is no error of the position, so an impossible RMS does not spoil the position.
     if let rms = rangeRMSMetres, !StatedRange.errorMetres.contains(rms) { rangeRMSMetres = nil }
     refused.drop(&semiMajorMetres, outside: StatedRange.errorMetres, .horizontalErrors)
     refused.drop(&semiMinorMetres, outside: StatedRange.errorMetres, .horizontalErrors)
@@ -189,7 +189,7 @@ extension GST {
 extension NMEAAttitude {
   /// Removes impossible values.
   ///
-  /// - Returns: their kinds
+  /// - Returns: the kinds of the removed values
   mutating func refuse() -> StatedQuantities {
     var refused: StatedQuantities = []
     refused.drop(&headingDegrees, outside: StatedRange.courseDegrees, .attitudes)
@@ -203,7 +203,7 @@ extension NMEAAttitude {
 
 extension GNSSFix {
   /// Removes values that depend on a value that was refused in the same epoch. A position with an impossible error
-  /// would otherwise have the weight of one without a stated error.
+  /// would otherwise have the weight of a position without a stated error.
   mutating func leaveOut(_ refused: StatedQuantities) {
     if refused.isEmpty { return }
     if refused.contains(.horizontalErrors) {

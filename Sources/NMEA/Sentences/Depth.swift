@@ -16,7 +16,7 @@ public struct Depth: Equatable, Sendable {
   }
 
   /// A negative offset is the distance from the transducer down to the keel, and reduces the depth below the keel. gpsd
-  /// adds it, and so promises water that is not there.
+  /// adds the distance, and so states more water than there is.
   init?(withOffset fields: inout FieldReader) {
     guard fields.remaining >= 1 else { return nil }
     let depth = Depth.measured(fields.number())

@@ -8,11 +8,11 @@ public struct GLL: Equatable, Sendable {
   public enum Status: Sendable {
     case valid
     case invalid
-    /// Older receivers leave the field empty, so nothing is known.
+    /// The field is empty, as in older receivers, so the status is unknown.
     case missing
 
-    /// Reads the status. `A` is valid, and so is `D`, with which many RTK receivers mark a differential fix. All others
-    /// are warnings.
+    /// Reads the status. `A` is valid, and so is `D`, with which many RTK receivers mark a differential fix. All other
+    /// letters are warnings.
     @inline(__always)
     init(_ letter: UInt8?) {
       switch letter {

@@ -2,7 +2,7 @@
 public struct GNS: Equatable, Sendable {
   public var time: TimeOfDay?
   public var position: Coordinate?
-  /// The best of the modes, which has a letter for each system: a fix of one system is a fix.
+  /// The best of the modes. The field has a letter for each system, and a fix by one system is a fix.
   public var mode: ModeIndicator?
   public var satellitesUsed: UInt8
   public var hdop: Double?

@@ -1,6 +1,6 @@
 /// Dilution of precision and the satellites used in the fix.
 public struct GSA: Equatable, Sendable {
-  /// The fix mode; `nil` if the receiver sends another value, as some do while dead reckoning.
+  /// The fix mode; `nil` if the receiver sends another value, as some receivers do while dead reckoning.
   public var mode: FixMode?
   /// The numbers as in the sentence; `SatelliteNumber` explains their meaning.
   public var satellites: InlineArray<24, UInt16>

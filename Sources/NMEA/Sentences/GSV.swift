@@ -39,8 +39,8 @@ public struct GSV: Equatable, Sendable {
   init?(_ fields: inout FieldReader) {
     let count = fields.remaining
     guard count >= 3 else { return nil }
-    // The sentence has groups of four after the three counts. A remainder of one is the signal ID, of two the signal
-    // and the system.
+    // After the three counts, the sentence has groups of four fields. If one field remains, it is the signal ID. If two
+    // fields remain, they are the signal ID and the system ID.
     let remainder = (count - 3) % 4
     guard remainder <= 2 else { return nil }
     sentenceCount = UInt8(clamping: fields.integer() ?? 0)
@@ -62,7 +62,7 @@ public struct GSV: Equatable, Sendable {
     }
     signalID = remainder >= 1 ? fields.hexadecimalDigit() ?? 0 : 0
     systemID = remainder == 2 ? fields.integer().map { UInt8(clamping: $0) } : nil
-    // Only Quectel sends a system, and only these two; anything else is a damaged group.
+    // Only Quectel sends a system ID, and only 4 or 5. Any other value comes from a damaged group.
     if remainder == 2, systemID != 4, systemID != 5 { return nil }
   }
 

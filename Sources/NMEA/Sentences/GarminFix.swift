@@ -1,4 +1,5 @@
-/// PGRMF: a whole fix in one sentence. Its week and seconds stay valid after GPS week rollovers; its date does not.
+/// PGRMF: a whole fix in one sentence. The week and the seconds stay valid after a rollover of the GPS week; the date
+/// does not.
 public struct GarminFix: Equatable, Sendable {
   public var time: UTCTime?
   public var position: Coordinate?
@@ -17,8 +18,8 @@ public struct GarminFix: Equatable, Sendable {
     if let week, let second, let leapSeconds, (0..<8192).contains(week), (0...604_800).contains(second),
       (1..<100).contains(leapSeconds)
     {
-      // GPS counts weeks from 1980-01-06, with ten bits on old receivers. The newest later era is the only one in which
-      // leap seconds reached their present number.
+      // GPS counts weeks from 1980-01-06, with ten bits on old receivers. The leap seconds show the era, because they
+      // reached 13 just before the second era and 18 before the third.
       let era = week < 1024 ? (leapSeconds >= 18 ? 2048 : leapSeconds >= 13 ? 1024 : 0) : 0
       let gps = Int64(week + era) * 604_800 + Int64(second - leapSeconds)
       time = UTCTime(nanosecondsSince1970: (gps + 315_964_800) * 1_000_000_000)

@@ -1,5 +1,5 @@
-/// Skytraq's own sentences: 030 recommended minimum in three dimensions, 032 and 035 baseline, 036 attitude.
-/// 033 carries only its time of use here.
+/// Skytraq's own sentences: 030 recommended minimum in three dimensions, 032 and 035 baseline, 036 attitude. Only the
+/// time of a 033 sentence is used.
 public enum PSTI: Equatable, Sendable {
   case fix(Fix)
   case baseline(Stamp)

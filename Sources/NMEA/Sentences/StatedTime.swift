@@ -1,13 +1,13 @@
 import UBX
 
-/// A time of day, with the date if known. Logs are in the order of these times.
+/// A time of day, with the date if known. The sentences of a log are in the order of their stated times.
 public struct StatedTime: Sendable {
   public var time: TimeOfDay
   public var date: CalendarDate?
 }
 
 extension Sentence {
-  /// The stated time; `nil` for a sentence without one.
+  /// The stated time; `nil` for a sentence without a time.
   public var statedTime: StatedTime? {
     let (time, date): (TimeOfDay?, CalendarDate?) =
       switch content {
@@ -26,7 +26,7 @@ extension Sentence {
 }
 
 extension BinaryFrame {
-  /// The stated time; `nil` for a message without one. u-blox messages up to protocol 13 have only the time of week,
+  /// The stated time; `nil` for a message without a time. u-blox messages up to protocol 13 have only the time of week,
   /// which is not enough.
   public var statedTime: StatedTime? {
     let stated: NavigationDate? =

@@ -1,5 +1,5 @@
 /// Sends time and position to a receiver, and requests the receiver's own data (u-blox M8 protocol description, 32.16
-/// and 32.21; F9 and M10 have the same).
+/// and 32.21; F9 and M10 have the same messages).
 extension UBXMessage {
   /// MGA-INI-TIME_UTC: the time at which this message arrives. The receiver itself decides about leap seconds.
   ///

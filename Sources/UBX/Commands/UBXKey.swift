@@ -7,7 +7,7 @@ public struct UBXKey: Hashable, Sendable, RawRepresentable {
   /// The size of the value, encoded in the key itself; `nil` for an invalid key.
   public var byteCount: Int? {
     switch rawValue >> 28 & 0x7 {
-    // A bit takes a byte.
+    // A value of one bit takes a byte.
     case 1, 2: 1
     case 3: 2
     case 4: 4
@@ -49,7 +49,7 @@ public enum UBXPort: Sendable {
 /// The messages that a receiver sends periodically if it is configured to.
 public struct UBXOutput: Equatable, Sendable {
   public let kind: UInt16
-  /// The key of its rate, if it has one.
+  /// The key of the message's rate on UART 1; `nil` if there is none.
   let uart1Rate: UInt32?
 
   public static let navPOSLLH = UBXOutput(kind: UBXKind.navPOSLLH, uart1Rate: nil)

@@ -39,8 +39,8 @@ extension UBXMessage {
     UBXCommandKind.cfgCFG, [0, 0, 0, 0, 0x1F, 0x1F, 0, 0, 0, 0, 0, 0, 0x07])
 }
 
-/// CFG-PRT: the settings of one port of a receiver. They can only be written as a whole, so only settings that were
-/// read are written.
+/// CFG-PRT: the settings of one port of a receiver. The settings can only be written as a whole, so change only
+/// settings that were read.
 public struct UBXPortConfiguration: Equatable, Sendable {
   private var payload: [UInt8]
 
@@ -56,7 +56,7 @@ public struct UBXPortConfiguration: Equatable, Sendable {
   /// The number of the port: 0 I2C, 1 and 2 UARTs, 3 USB, 4 SPI.
   public var number: UInt8 { payload[0] }
 
-  /// Whether the port is UART 1 or 2. Others have no speed.
+  /// Whether the port is UART 1 or 2. Other ports have no speed.
   public var isUART: Bool { payload[0] == 1 || payload[0] == 2 }
 
   public var baudRate: Int {

@@ -9,8 +9,8 @@ extension UBXMessage {
     return UBXMessage(UBXCommandKind.rxmPMREQ, payload)
   }
 
-  /// RXM-PMREQ in its second form, which names the source that wakes the receiver: its UART. Some receivers ignore it
-  /// without the flag `force`.
+  /// RXM-PMREQ in its second form, which names the source that wakes the receiver: its UART. Some receivers ignore the
+  /// message without the flag `force`.
   public static func forcedBackup(milliseconds: UInt32) -> UBXMessage {
     var payload: [UInt8] = [0, 0, 0, 0]
     payload.append(littleEndian: milliseconds)
@@ -34,13 +34,13 @@ extension UBXMessage {
   /// A restart with a part of the receiver's data. The mask of CFG-RST names the part to forget.
   public enum Start: UInt16, Sendable {
     case hot = 0
-    /// Without its ephemerides.
+    /// The receiver forgets its ephemerides.
     case warm = 0x0001
     case cold = 0xFFFF
   }
 
   /// CFG-RST that restarts only the receiving part, without the port and settings. A full cold start restarts the whole
-  /// receiver, with its saved settings. It is not acknowledged.
+  /// receiver, with its saved settings. The receiver does not acknowledge the message.
   public static func restart(_ start: Start) -> UBXMessage {
     var payload: [UInt8] = []
     payload.append(littleEndian: start.rawValue)

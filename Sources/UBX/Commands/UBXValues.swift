@@ -38,7 +38,8 @@ extension UBXMessage {
     return UBXMessage(UBXCommandKind.cfgVALSET, payload)
   }
 
-  /// CFG-VALGET: requests the present values of up to 64 keys. A receiver that lacks one of them refuses all.
+  /// CFG-VALGET: requests the present values of up to 64 keys. A receiver that lacks one of the keys refuses the
+  /// request.
   public static func get(_ keys: [UBXKey]) -> UBXMessage {
     var payload: [UInt8] = [0, 0, 0, 0]
     for key in keys.prefix(64) { payload.append(littleEndian: key.rawValue) }

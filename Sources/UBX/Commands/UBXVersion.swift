@@ -25,7 +25,8 @@ public struct UBXVersion: Equatable, Sendable {
   /// The model, for example `NEO-M8N`, if the receiver states it.
   public var model: String? { value("MOD") }
 
-  /// The protocol version in hundredths, 1800 for 18.00. It is the stated one, or the lowest for the hardware.
+  /// The protocol version in hundredths, 1800 for 18.00. If the receiver does not state the version, this is the lowest
+  /// version of its hardware.
   public var protocolVersion: Int {
     if let stated = value("PROTVER") {
       let parts = stated.split(separator: ".")

@@ -68,8 +68,9 @@ public struct HardwareStatus {
   }
 }
 
-/// SEC-SIG: jamming and spoofing in the judgement of firmware of F9 and X20 from 2023 on. Where it is sent, MON-RF's
-/// state is not updated. Version 1 has 12 bytes, version 2 has 4 and one word for each frequency.
+/// SEC-SIG: jamming and spoofing as the firmware of F9 and X20 receivers from 2023 on judges them. A receiver that
+/// sends SEC-SIG does not update the state in MON-RF. Version 1 has 12 bytes; version 2 has 4, and one word for each
+/// frequency.
 public struct SecurityStatus {
   public let jamming: JammingReport
   public let spoofing: SpoofingReport

@@ -1,4 +1,4 @@
-/// NAV-POSLLH and NAV-HPPOSLLH: a position, the latter to a tenth of a millimetre.
+/// NAV-POSLLH and NAV-HPPOSLLH: a position. NAV-HPPOSLLH states it to a tenth of a millimetre.
 public struct NavigationPosition {
   public let timeOfWeekMilliseconds: UInt32
   public let latitudeDegrees: Double
@@ -12,7 +12,7 @@ public struct NavigationPosition {
     let payload = message.payload
     switch message.kind {
     case UBXKind.navPOSLLH where payload.count >= 28: self.init(payload, at: 0)
-    // Its last flag marks all values as invalid.
+    // The lowest flag of NAV-HPPOSLLH marks all values as invalid.
     case UBXKind.navHPPOSLLH where payload.count >= 36 && payload.uint8(3) & 1 == 0: self.init(highPrecision: payload)
     default: return nil
     }

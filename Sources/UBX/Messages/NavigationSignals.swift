@@ -5,7 +5,7 @@ public struct NavigationSignals {
     public let system: UInt8
     /// The number of the satellite inside its system.
     public let number: UInt8
-    /// u-blox's number of the signal inside the system; 0 is the first civil one.
+    /// u-blox's number of the signal inside the system; 0 is the first civil signal.
     public let signal: UInt8
     /// The carrier to noise density, dB-Hz; 0 while not tracked.
     public let signalStrength: UInt8

@@ -3,10 +3,10 @@
 public struct TimePulse: Equatable, Sendable {
   /// The time of week by the base that `isUTC` names.
   public let timeOfWeekMilliseconds: UInt32
-  /// The error of that pulse relative to its stated time, seconds; `nil` if the receiver does not know it.
+  /// The error of the pulse relative to its stated time, seconds; `nil` if the receiver does not know it.
   public let quantisationErrorSeconds: Double?
   public let week: UInt16
-  /// Whether the time is UTC; otherwise it is that of a satellite system.
+  /// Whether the time is UTC; otherwise it is the time of a satellite system.
   public let isUTC: Bool
 
   public init?(_ message: borrowing BinaryFrame) {
