@@ -19,11 +19,11 @@ public final class PowerLines: Sendable {
 
   public func level(_ line: String) -> Bool { state.withLock { $0.levels[line] ?? false } }
 
-  /// Whether the line has ever been an output. Until then it switches nothing.
+  /// Whether the line has ever been an output. Before that, the line switches nothing.
   func isDriven(_ line: String) -> Bool { state.withLock { $0.levels[line] != nil } }
 
-  /// Whether the device on a line has its supply. It follows the level of the line, and is always on if the line is
-  /// not driven.
+  /// Whether the device on a line has its supply. The supply follows the level of the line, and is always on if the
+  /// line is not driven.
   func supplies(_ line: String) -> Bool { state.withLock { $0.levels[line] ?? true } }
 
   /// Calls `onChange` each time the level of the line changes.

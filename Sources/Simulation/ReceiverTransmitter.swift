@@ -62,7 +62,7 @@ final class ReceiverTransmitter: Sendable {
   }
 
   private func utc() -> UTCTime {
-    // Rounded down to hundredths of a second, the resolution of the sentences.
+    // The time is rounded down to hundredths of a second, the resolution of the sentences.
     UTCTime(nanosecondsSince1970: configuration.satelliteTime() / 10_000_000 * 10_000_000)
   }
 }

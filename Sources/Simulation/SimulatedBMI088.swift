@@ -82,7 +82,7 @@ public struct BMI088GyroscopeRegisters: SimulatedRegisters {
     let degreesPerUnit = Double(2000 >> Int(registers[Register.range] & 0x07)) / 32768
     let latest = inertia.raw(world.truth(at: now), degreesPerUnit: degreesPerUnit, gravitiesPerUnit: 1)
     registers.store(lowByteFirst: latest.gyroscope, at: UInt8(Register.output))
-    // Half a degree per unit, 0 at 23 °C.
+    // A unit is half a degree, and 0 means 23 °C.
     registers[Register.temperature] = UInt8(truncatingIfNeeded: Int(((world.temperatureCelsius - 23) * 2).rounded()))
     guard let period else { return }
     var bytes: [UInt8] = []
@@ -117,7 +117,7 @@ public struct BMI088GyroscopeRegisters: SimulatedRegisters {
 public struct BMI088AccelerometerRegisters: SimulatedRegisters {
   /// The capacity of 1 KB in frames of seven bytes.
   private static let frameLimit = 146
-  /// The clock error: the ratio of its actual to its nominal frequency.
+  /// The ratio of the clock's actual frequency to its nominal frequency.
   private static let clockRatio = 1.002
 
   public static let usualAddress: UInt8 = 0x18
@@ -185,7 +185,7 @@ public struct BMI088AccelerometerRegisters: SimulatedRegisters {
     let length = 7 * frames.count + frame.count + (skipped > 0 ? 2 : 0)
     switch register {
     case Register.fifoLength: return UInt8(truncatingIfNeeded: length)
-    // The value for an empty FIFO.
+    // The top bit says that the FIFO is empty.
     case Register.fifoLength + 1: return length == 0 ? 0x80 : UInt8(length >> 8)
     case Register.fifoData:
       if frame.isEmpty {
@@ -206,7 +206,7 @@ public struct BMI088AccelerometerRegisters: SimulatedRegisters {
     let gravitiesPerUnit = Double(3 << Int(registers[Register.range] & 0x03)) / 32768
     let latest = inertia.raw(world.truth(at: now), degreesPerUnit: 1, gravitiesPerUnit: gravitiesPerUnit)
     registers.store(lowByteFirst: latest.accelerometer, at: UInt8(Register.output))
-    // Eleven bits, most significant first.
+    // The temperature has eleven bits, most significant first.
     let temperature = Int(((world.temperatureCelsius - 23) / 0.125).rounded()) << 5
     registers[Register.temperature] = UInt8(truncatingIfNeeded: temperature >> 8)
     registers[Register.temperature + 1] = UInt8(truncatingIfNeeded: temperature)

@@ -3,7 +3,7 @@ import MonotonicTime
 public typealias SimulatedBMP280 = SimulatedRegisterChip<BMP280Registers<BMP280>>
 public typealias SimulatedBME280 = SimulatedRegisterChip<BMP280Registers<BME280>>
 
-/// The differences between a BME280 and a BMP280.
+/// What differs between a BME280 and a BMP280.
 public protocol BMP280Kind {
   static var identity: UInt8 { get }
   static var hasHumidity: Bool { get }
@@ -31,7 +31,7 @@ public struct BMP280Registers<Kind: BMP280Kind>: SimulatedRegisters {
 
   public init() {}
 
-  // The example coefficients of the data sheets.
+  // These are the example coefficients of the data sheets.
   private static var temperatureCoefficients: [Int64] { [27504, 26435, -1000] }
   private static var pressureCoefficients: [Int64] { [36477, -10685, 3024, 2855, 140, -7, 15500, -14600, 6000] }
   private static var humidityCoefficients: [Int64] { [75, 370, 0, 313, 50, 30] }
@@ -54,7 +54,7 @@ public struct BMP280Registers<Kind: BMP280Kind>: SimulatedRegisters {
       registers[0xE6] = UInt8(truncatingIfNeeded: h[4] >> 4)
       registers[0xE7] = UInt8(truncatingIfNeeded: h[5])
     }
-    // The values before the first measurement.
+    // These are the values before the first measurement.
     for register in [0xF7, 0xFA] { registers[register] = 0x80 }
     if Kind.hasHumidity { registers[0xFD] = 0x80 }
     return registers
@@ -96,7 +96,7 @@ public struct BMP280Registers<Kind: BMP280Kind>: SimulatedRegisters {
     store(rawTemperature << 4, bytes: 3, at: 0xFA)
     let fine = BMP280Registers.fine(rawTemperature)
     if pressureTimes > 0 {
-      // 1.3 Pa of noise at the lowest oversampling.
+      // The noise is 1.3 Pa at the lowest oversampling.
       let sigma = 1.3 / pressureTimes.squareRoot() * world.noiseScale
       let wanted = world.truth(at: at).pressurePascals + sigma * noise.normal()
       let raw = (0..<1 << 20).bisect { BMP280Registers.pressure($0, fine) > Int64(wanted * 256) }

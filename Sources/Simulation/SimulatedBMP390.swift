@@ -38,10 +38,10 @@ public struct BMP390Registers<Kind: BMP390Kind>: SimulatedRegisters {
     registers[0x00] = Kind.identity
     // The chip is ready for commands.
     registers[0x03] = 0x10
-    // The values before the first measurement.
+    // These are the values before the first measurement.
     registers[0x06] = 0x80
     registers[0x09] = 0x80
-    // The flag for a completed reset.
+    // The flag says that a reset is complete.
     registers[0x10] = 0x01
     registers[0x1C] = 0x02
     registers.replaceSubrange(0x31..<0x46, with: Trimming.bytes)
@@ -67,7 +67,8 @@ public struct BMP390Registers<Kind: BMP390Kind>: SimulatedRegisters {
     case 0x7E:
       switch value {
       case 0xB6: self = BMP390Registers()
-      // The no-operation command, the middle of a command sequence, and the flush of an empty FIFO.
+      // These commands change nothing: the no-operation command, the middle of a command sequence, and the flush of an
+      // empty FIFO.
       case 0x00, 0x34, 0xB0: break
       default: registers[0x02] |= 0x02
       }
@@ -120,7 +121,7 @@ public struct BMP390Registers<Kind: BMP390Kind>: SimulatedRegisters {
       registers[0x03] |= 0x40
     }
     if measuresPressure {
-      // 2.5 Pa of noise at the lowest oversampling.
+      // The noise is 2.5 Pa at the lowest oversampling.
       let sigma = 2.5 / Double(pressureTimes).squareRoot()
       let wanted = Int64((world.truth(at: at).pressurePascals + sigma * world.noiseScale * noise.normal()) * 0x1p42)
       let fine = Trimming.fine(rawTemperature)
@@ -167,7 +168,7 @@ private enum Trimming {
     slope += (p.2 * square) << 2
     slope += (p.1 - 16384) * fine << 21
     let linear = slope >> 24 * raw
-    // Divided before it is multiplied, to avoid overflow.
+    // The value is divided before it is multiplied, to avoid an overflow.
     let bend = ((p.9 * fine + p.8 << 16) * raw) >> 13
     let quadratic = (raw * (bend / 10)) >> 9 * 10
     let cubic = ((p.10 * raw * raw) >> 16 * raw) >> 7

@@ -17,7 +17,7 @@ public struct BNO055Registers: SimulatedRegisters {
   private var inertia = SimulatedInertia(seed: 55, ratesSigma: 0.1 * .pi / 180, forceSigma: 0.012)
   private var rates = SimulatedMeasurements()
   private var force = SimulatedMeasurements()
-  /// Until when the chip does not answer, because it resets or changes its mode.
+  /// When the chip answers again, after a reset or a change of its mode.
   private var busyUntil: MonotonicInstant?
   private var isResetting = false
 
@@ -76,7 +76,7 @@ public struct BNO055Registers: SimulatedRegisters {
     case (0, Register.mode):
       guard !isBusy, isAwake, value & 0x0F != mode else { return }
       pages[0][Register.mode] = value & 0x0F
-      // Entering configuration mode takes 19 ms, any other mode 7 ms.
+      // Entering configuration mode takes 19 ms. Entering any other mode takes 7 ms.
       let readyAt = now + .milliseconds(mode == 0 ? 19 : 7)
       busyUntil = readyAt
       return begin(at: readyAt)
@@ -118,7 +118,7 @@ public struct BNO055Registers: SimulatedRegisters {
     if hasAccelerometer, let at = force.next(by: now, period: accelerometerPeriod) {
       let raw = inertia.raw(
         world.truth(at: at), degreesPerUnit: degreesPerUnit, gravitiesPerUnit: gravitiesPerUnit)
-      // Limited to the range, which is 4 g in fusion modes.
+      // The force is limited to the range, which is 4 g in fusion modes.
       let gravities = isFusing ? 4 : Double(2 << Int(pages[1][Register.accelerometer] & 0x03))
       let end = Int16(gravities / gravitiesPerUnit)
       let units = raw.accelerometer.clamped(
@@ -135,7 +135,7 @@ public struct BNO055Registers: SimulatedRegisters {
     return false
   }
 
-  /// In configuration mode all data registers read as zero.
+  /// Clears the data registers and starts measuring, except in configuration mode, in which the registers stay zero.
   private mutating func begin(at start: MonotonicInstant) {
     for register in Register.force..<Register.calibrationStatus { pages[0][register] = 0 }
     rates.begin(at: mode == 0 ? nil : start)
@@ -151,7 +151,7 @@ public struct BNO055Registers: SimulatedRegisters {
   /// The sampling period in nanoseconds.
   private var accelerometerPeriod: Int64 {
     if isFusing { return 10_000_000 }
-    // Twice the bandwidth, which starts at 7.81 Hz.
+    // The rate is twice the bandwidth, which starts at 7.81 Hz.
     return 64_000_000 >> Int64(pages[1][Register.accelerometer] >> 2 & 0x07)
   }
 

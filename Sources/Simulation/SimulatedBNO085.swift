@@ -80,7 +80,7 @@ private struct BNO085Interior {
   private static let startTime = Duration.milliseconds(94)
   /// The capacity of the report queue in bytes.
   private static let queueLimit = 2048
-  /// The longest cargo it sends is the advertisement.
+  /// The length of the longest cargo, the advertisement, in bytes.
   private static let longestCargo = 272
   /// The supported intervals in microseconds.
   private static let accelerometerIntervals: [Int64] = [64_000, 32_000, 16_000, 8_000, 4_000, 2_000]
@@ -123,7 +123,7 @@ private struct BNO085Interior {
     case (1, 2): sleep(false, at: now)
     case (1, 3): sleep(true, at: now)
     case (2, 0xF9):
-      // Two product IDs in each of two cargoes.
+      // The chip sends two product IDs in each of two cargoes.
       for number in [0, 2] as [UInt8] {
         outbox.append(Cargo(channel: 2, bytes: productID(number) + productID(number + 1)))
       }
@@ -229,10 +229,10 @@ private struct BNO085Interior {
         number, at, inertia in
         let raw = inertia.raw(
           world.truth(at: at), degreesPerUnit: 180 / .pi / 512, gravitiesPerUnit: 1 / 256 / 9.80665)
-        // Status 3 is high accuracy.
+        // Status 3 means high accuracy.
         var bytes = [id, UInt8(truncatingIfNeeded: number), 3, 0]
         bytes.append(lowByteFirst: id == 0x01 ? raw.accelerometer : raw.gyroscope)
-        // A bias of zero: the chip has not estimated one.
+        // The bias is zero, because the chip has not estimated it.
         if id == 0x07 { bytes += [UInt8](repeating: 0, count: 6) }
         taken.append(Report(at: at, bytes: bytes))
       }
@@ -280,7 +280,7 @@ private struct BNO085Interior {
     }
     tag(0x01, [0, 0, 0, 0])
     name(0x80, "1.0.0")
-    // The longest cargo and transfer in each direction.
+    // These tags state the longest cargo and transfer in each direction.
     for number in [0x02, 0x04] as [UInt8] {
       tag(number, [0x00, 0x01])
       tag(number + 1, [0xFF, 0x7F])

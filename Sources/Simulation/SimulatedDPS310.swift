@@ -53,7 +53,7 @@ public struct DPS310Registers: SimulatedRegisters {
 
   private static let resetRegisters: [UInt8] = {
     var registers = [UInt8](repeating: 0, count: 256)
-    // The values before the first measurement.
+    // These are the values before the first measurement.
     registers[Register.pressure] = 0x80
     registers[Register.temperature] = 0x80
     registers[Register.measurement] = 0xC0
@@ -149,7 +149,7 @@ public struct DPS310Registers: SimulatedRegisters {
 
   private mutating func measureTemperature(_ world: World) {
     var celsius = world.temperatureCelsius + 0.01 * world.noiseScale * noise.normal()
-    // The defect, and a temperature sensor that does not match the coefficients.
+    // The first correction is the defect. The second is for a temperature sensor that does not match the coefficients.
     if registers[Register.mended] & 0x02 == 0 { celsius += 40 }
     if registers[Register.temperatureConfiguration] & 0x80 == 0 { celsius -= 28 }
     let scale = DPS310Registers.scales[temperaturePrecision]
@@ -171,7 +171,7 @@ public struct DPS310Registers: SimulatedRegisters {
     registers[Register.measurement] |= 0x10
   }
 
-  /// Stores a result. If it is not shifted it is too long, and its upper bits are lost.
+  /// Stores a result. A result that is not shifted is too long, and loses its upper bits.
   private mutating func store(_ raw: Int64, isShifted: Bool, at register: Int) {
     let raw = isShifted ? raw : raw << 6
     for index in 0..<3 { registers[register + index] = UInt8(truncatingIfNeeded: raw >> Int64(16 - 8 * index)) }

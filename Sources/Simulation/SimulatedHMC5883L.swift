@@ -51,7 +51,7 @@ public struct HMC5883LRegisters: SimulatedRegisters {
     guard let at = complete(by: now), lock == 0 else { return }
     let scale = HMC5883LRegisters.unitsPerGauss[Int(gainInEffect)] / 100
     gainInEffect = registers[Register.configurationB] >> 5
-    // 2 mG of noise.
+    // The noise is 2 mG.
     var units = SIMD3<Int16>.units((world.truth(at: at).magneticField + noise.vector(0.2 * world.noiseScale)) * scale)
     for axis in 0..<3 where !(-2048...2047).contains(units[axis]) { units[axis] = -4096 }
     var bytes: [UInt8] = []

@@ -2,8 +2,8 @@ import Guarding
 import HardwareIO
 import MonotonicTime
 
-/// Simulated devices, whose names begin with `simulated`. All other names are left to other hardware, so that a board
-/// can mix both.
+/// Simulated devices, whose names begin with `simulated`. All other names belong to other hardware, so that a board can
+/// use simulated and real devices together.
 ///
 /// There are two receivers: `simulated/gps`, powered by the line `gps-power`, and `simulated/gps2` (`gps2-power`).
 /// The bus `simulated/i2c` has these chips, each with its own power line: an MPU-6050 at 0x68 (`imu-power`), a BMI160
@@ -24,13 +24,14 @@ public final class SimulatedHardware: Hardware {
   public static let secondGPSPowerLine = "gps2-power"
   public static let imuPowerLine = "imu-power"
   public static let lsm6dsoxPowerLine = "lsm6dsox-power"
-  /// The line on the same GPIO chip that the LSM6DSOX raises when it detects motion. It does not signal new samples.
+  /// The line on the same GPIO chip that the LSM6DSOX raises when it detects motion. The line does not signal new
+  /// samples.
   public static let lsm6dsoxInterruptLine = "lsm6dsox-int1"
   public static let bmi160PowerLine = "bmi160-power"
   public static let magnetometerPowerLine = "mag-power"
   public static let barometerPowerLine = "baro-power"
 
-  /// The current of the receiver while it is on. It deliberately differs from the value in board files.
+  /// The current of the receiver while it is on. The current deliberately differs from the value in board files.
   public static let gpsAmperes = 0.031
 
   public let world: World
@@ -46,7 +47,7 @@ public final class SimulatedHardware: Hardware {
   private let clock: any MonotonicTimeSource
   private let bus: SimulatedI2CBus
   private let real: any Hardware
-  /// Created on first use.
+  /// The receivers that understand commands. Each is created on first use.
   private let commanded = Guarded<[ReceiverPersonality: CommandedReceiver]>([:])
 
   public init(
@@ -64,7 +65,7 @@ public final class SimulatedHardware: Hardware {
     let imu = SimulatedMPU6050(name: SimulatedHardware.i2cBus, world: world, clock: clock) {
       lines.supplies(SimulatedHardware.imuPowerLine)
     }
-    // The other chips, each with its own line.
+    // These are the other chips, each with its own power line.
     func chip<Registers>(_ line: String, _ interrupt: SimulatedInterrupt? = nil) -> SimulatedRegisterChip<Registers> {
       let chip = SimulatedRegisterChip<Registers>(
         name: SimulatedHardware.i2cBus, world: world, clock: clock, interrupt: interrupt
@@ -99,7 +100,7 @@ public final class SimulatedHardware: Hardware {
     lines.observe(SimulatedHardware.imuPowerLine) { [weak imu] isOn in if !isOn { imu?.lostPower() } }
   }
 
-  /// Injects a fault into the communication with a chip of the simulated bus. `nil` removes it.
+  /// Injects a fault into the communication with a chip of the simulated bus. `nil` removes the fault.
   public func inject(_ fault: I2CFault?, at address: UInt8) { bus.inject(fault, at: address) }
 
   /// The receiver of a kind. The first call creates it with the configuration; later calls ignore the configuration.

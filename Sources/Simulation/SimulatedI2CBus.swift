@@ -19,7 +19,7 @@ public final class SimulatedI2CBus: I2CBus {
     self.chips = chips
   }
 
-  /// Injects a fault into the communication with a chip. `nil` removes it.
+  /// Injects a fault into the communication with a chip. `nil` removes the fault.
   public func inject(_ fault: I2CFault?, at address: UInt8) { faults.withLock { $0[address] = fault } }
 
   public func transaction(

@@ -144,6 +144,6 @@ public struct ICM20948Registers: SimulatedRegisters {
 }
 
 extension SimulatedICM20948 {
-  /// Whether the magnetometer in its package is connected to the host's bus.
+  /// Whether the magnetometer in the chip's package is connected to the host's bus.
   public var isBypassOn: Bool { look { $0.isBypassOn } ?? false }
 }

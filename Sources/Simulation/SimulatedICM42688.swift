@@ -3,7 +3,7 @@ import MonotonicTime
 public typealias SimulatedICM42688 = SimulatedRegisterChip<ICM42688Registers<ICM42688>>
 public typealias SimulatedICM42605 = SimulatedRegisterChip<ICM42688Registers<ICM42605>>
 
-/// The differences between an ICM-42605 and an ICM-42688-P.
+/// What differs between an ICM-42605 and an ICM-42688-P.
 public protocol ICM42688Kind {
   static var identity: UInt8 { get }
 }
@@ -135,7 +135,7 @@ public struct ICM42688Registers<Kind: ICM42688Kind>: SimulatedRegisters {
     let gravitiesPerUnit = 16 / Double(1 << Int(banks[0][Register.accelerometer] >> 5 & 3)) / 32768
     let raw = inertia.raw(
       world.truth(at: now), degreesPerUnit: degreesPerUnit, gravitiesPerUnit: gravitiesPerUnit)
-    // The start-up times of the sensors.
+    // A sensor measures only after its start-up time.
     let nothing = SIMD3<Int16>(repeating: .min)
     let force = accelerometerSince.map { now - $0 >= .milliseconds(10) } ?? false
     let rates = gyroscopeSince.map { now - $0 >= .milliseconds(30) } ?? false
@@ -188,7 +188,7 @@ public struct ICM42688Registers<Kind: ICM42688Kind>: SimulatedRegisters {
     }
   }
 
-  /// The sensors that write to the FIFO, and the sampling period in nanoseconds; `nil` if none does.
+  /// The sensors that write to the FIFO, and the sampling period in nanoseconds; `nil` if no sensor does.
   private var sampling: (sensors: UInt8, period: Int64)? {
     let sensors = banks[0][Register.fifoContents] & 0x03
     guard banks[0][Register.fifoMode] >> 6 != 0, sensors != 0 else { return nil }

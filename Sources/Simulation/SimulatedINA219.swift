@@ -54,7 +54,7 @@ public struct INA219Registers: SimulatedWordRegisters {
     // The shunt is measured first, then the bus.
     let middle = end + .microseconds(-busMicroseconds)
     if shuntMicroseconds > 0 {
-      // 20 µV of noise, less with averaging. The data sheet gives no value.
+      // The noise is 20 µV, and less with averaging. The data sheet gives no value.
       let sigma = 20e-6 * (532 / Double(shuntMicroseconds)).squareRoot() * noiseScale
       let start = middle + .microseconds(-shuntMicroseconds)
       let volts = supply.amperes(from: start, to: middle) * supply.shuntOhms + sigma * noise.normal()

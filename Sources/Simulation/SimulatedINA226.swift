@@ -67,7 +67,7 @@ public struct INA226Registers: SimulatedWordRegisters {
     func sigma(_ volts: Double, _ time: Int64) -> Double {
       volts * (1100 / Double(time * averages)).squareRoot() * noiseScale
     }
-    // 2.5 µV and 1 mV of noise at 1.1 ms. The data sheet gives no value.
+    // The noise is 2.5 µV (shunt) and 1 mV (bus) at 1.1 ms. The data sheet gives no value.
     if shuntTime > 0 {
       let volts =
         supply.amperes(from: start, to: end) * supply.shuntOhms + sigma(2.5e-6, shuntTime) * noise.normal()

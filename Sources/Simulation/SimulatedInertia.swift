@@ -30,7 +30,8 @@ struct SimulatedInertia: Sendable {
   ///
   /// - Parameters:
   ///   - period: the period in nanoseconds
-  ///   - limit: the number of newest samples to take if the reader has not asked for a long time
+  ///   - limit: the maximum number of samples to take; if the reader has not asked for a long time, only the newest are
+  ///     taken
   mutating func takeDue(
     at now: MonotonicInstant, period: Int64, limit: Int,
     _ take: (_ number: Int, _ at: MonotonicInstant, inout SimulatedInertia) -> Void
@@ -46,7 +47,8 @@ struct SimulatedInertia: Sendable {
     return lost
   }
 
-  /// - Parameters: the size of one unit in degrees per second, and as a multiple of gravity
+  /// Returns the raw values of one sample, with noise. A unit is `degreesPerUnit` degrees per second, or
+  /// `gravitiesPerUnit` times gravity.
   mutating func raw(
     _ truth: World.Truth, degreesPerUnit: Double, gravitiesPerUnit: Double
   ) -> (gyroscope: SIMD3<Int16>, accelerometer: SIMD3<Int16>) {

@@ -32,7 +32,7 @@ public struct LIS2MDLRegisters: SimulatedRegisters {
 
   public mutating func write(_ value: UInt8, to register: UInt8, at now: MonotonicInstant) {
     let register = Int(register & 0x7F)
-    // The writable registers: the hard-iron offsets, the configuration and the interrupt settings.
+    // Only these registers are writable: the hard-iron offsets, the configuration and the interrupt settings.
     guard (0x45...0x4A).contains(register) || [0x60, 0x61, 0x62, 0x63, 0x65, 0x66].contains(register) else { return }
     if register == Register.configurationA, value & 0x20 != 0 { return self = LIS2MDLRegisters() }
     registers[register] = value
@@ -45,7 +45,7 @@ public struct LIS2MDLRegisters: SimulatedRegisters {
 
   public mutating func measure(_ world: World, at now: MonotonicInstant) {
     guard let at = complete(by: now) else { return }
-    // Typically 4.5 mG of noise without the filter; 1.5 mG per unit.
+    // The noise is typically 4.5 mG without the filter. A unit is 1.5 mG.
     let field = (world.truth(at: at).magneticField + noise.vector(0.45 * world.noiseScale)) / 0.15
     var bytes: [UInt8] = []
     bytes.append(lowByteFirst: .units(SIMD3(field.x, field.y, -field.z)))

@@ -3,7 +3,7 @@ import MonotonicTime
 public typealias SimulatedLIS3MDL = SimulatedRegisterChip<LIS3MDLRegisters<LIS3MDL>>
 public typealias SimulatedLSM9DS1Magnetometer = SimulatedRegisterChip<LIS3MDLRegisters<LSM9DS1Magnetometer>>
 
-/// The differences between the magnetometer of an LSM9DS1 and a LIS3MDL.
+/// What differs between the magnetometer of an LSM9DS1 and a LIS3MDL.
 public protocol LIS3MDLKind {
   static var usualAddress: UInt8 { get }
   /// The signs of the chip's axes relative to the body's.
@@ -67,7 +67,7 @@ public struct LIS3MDLRegisters<Kind: LIS3MDLKind>: SimulatedRegisters {
     guard let at = measurements.next(by: now, period: Int64(1e9 / rate)) else { return }
     let unitsPerGauss: [Double] = [6842, 3421, 2281, 1711]
     let scale = unitsPerGauss[Int(registers[Register.control2] >> 5 & 0x03)] / 100
-    // Typically 3.2 mG of noise on x and y.
+    // The noise is typically 3.2 mG on x and y.
     let field = (world.truth(at: at).magneticField + noise.vector(0.32 * world.noiseScale)) * Kind.axes * scale
     registers.store(lowByteFirst: .units(field), at: UInt8(Register.output))
     registers[Register.status] |= 0x0F

@@ -25,7 +25,7 @@ public struct LPS22HBRegisters: SimulatedRegisters {
     var registers = [UInt8](repeating: 0, count: 128)
     registers[Register.whoAmI] = 0xB1
     registers[Register.control2] = 0x10
-    // The value before the first measurement, which looks like 758 hPa.
+    // This is the value before the first measurement. It looks like 758 hPa.
     registers[Register.pressure] = 0x66
     registers[Register.pressure + 1] = 0x66
     registers[Register.pressure + 2] = 0x2F
@@ -38,7 +38,7 @@ public struct LPS22HBRegisters: SimulatedRegisters {
     let register = Int(register & 0x7F)
     guard (0x0B...0x0D).contains(register) || (0x10...0x12).contains(register) || (0x14...0x1A).contains(register)
     else { return }
-    // Reset, and reload of the factory calibration.
+    // This is a reset, or a reload of the factory calibration.
     if register == Register.control2, value & 0x84 != 0 { return self = LPS22HBRegisters() }
     registers[register] = value
     switch register {
@@ -57,7 +57,7 @@ public struct LPS22HBRegisters: SimulatedRegisters {
     }
     // Data that was still new counts as missed.
     registers[Register.status] |= registers[Register.status] << 4 | 0x03
-    // 0.75 Pa of noise without a filter; 4096 units per hectopascal.
+    // The noise is 0.75 Pa without a filter. A hectopascal has 4096 units.
     let pascals = world.truth(at: at).pressurePascals + 0.75 * world.noiseScale * noise.normal()
     let pressure = Int((pascals * 40.96).rounded())
     for index in 0..<3 { registers[Register.pressure + index] = UInt8(truncatingIfNeeded: pressure >> (8 * index)) }

@@ -3,10 +3,10 @@ import MonotonicTime
 public typealias SimulatedLSM6DS3 = SimulatedRegisterChip<LSM6DS3Registers<LSM6DS3>>
 public typealias SimulatedLSM6DS3TRC = SimulatedRegisterChip<LSM6DS3Registers<LSM6DS3TRC>>
 
-/// The differences between an LSM6DS3TR-C and an LSM6DS3.
+/// What differs between an LSM6DS3TR-C and an LSM6DS3.
 public protocol LSM6DS3Kind {
   static var identity: UInt8 { get }
-  /// The size of the FIFO.
+  /// The maximum number of words in the FIFO.
   static var wordLimit: Int { get }
   static var temperatureUnitsPerDegree: Double { get }
   /// The registers that are not 0 after a reset.
@@ -15,7 +15,7 @@ public protocol LSM6DS3Kind {
 
 public enum LSM6DS3: LSM6DS3Kind {
   public static let identity: UInt8 = 0x69
-  /// The capacity of 8 KB.
+  /// The capacity of 8 KB, in words of two bytes and whole samples of six words.
   public static let wordLimit = 4092
   public static let temperatureUnitsPerDegree = 16.0
   public static let resetValues: [(register: Int, value: UInt8)] = [(0x12, 0x04), (0x18, 0x38), (0x19, 0x38)]
@@ -23,7 +23,7 @@ public enum LSM6DS3: LSM6DS3Kind {
 
 public enum LSM6DS3TRC: LSM6DS3Kind {
   public static let identity: UInt8 = 0x6A
-  /// The capacity of 4 KB.
+  /// The capacity of 4 KB, in words of two bytes and whole samples of six words.
   public static let wordLimit = 2046
   public static let temperatureUnitsPerDegree = 256.0
   public static let resetValues: [(register: Int, value: UInt8)] = [(0x12, 0x04), (0x18, 0xE0)]
@@ -69,7 +69,7 @@ public struct LSM6DS3Registers<Kind: LSM6DS3Kind>: SimulatedRegisters {
     return registers
   }
 
-  /// Reads continue from the high byte of a FIFO word to the low byte of the next one.
+  /// Reads continue from the high byte of a FIFO word to the low byte of the next word.
   public static func next(_ register: UInt8) -> UInt8 {
     Int(register) == Register.fifoData + 1 ? UInt8(Register.fifoData) : register &+ 1
   }
@@ -162,7 +162,7 @@ public struct LSM6DS3Registers<Kind: LSM6DS3Kind>: SimulatedRegisters {
     var code = Int(registers[Register.fifoControl] >> 3 & 0x0F)
     if takesRates { code = min(code, rate(Register.gyroscope)) }
     if takesForce { code = min(code, rate(Register.accelerometer)) }
-    // 12.5 Hz, doubled with each step, with the chip's own rounding.
+    // The lowest rate is 12.5 Hz. Each step doubles the rate, with the chip's own rounding.
     let rates: [Double] = [12.5, 26, 52, 104, 208, 416, 833, 1666]
     guard registers[Register.fifoControl] & 0x07 == 0x06, patternLength > 0, rates.indices.contains(code - 1) else {
       return nil

@@ -3,7 +3,7 @@ import MonotonicTime
 public typealias SimulatedLSM6DSOX = SimulatedRegisterChip<LSM6DSOXRegisters<LSM6DSOX>>
 public typealias SimulatedISM330DHCX = SimulatedRegisterChip<LSM6DSOXRegisters<ISM330DHCX>>
 
-/// The differences between an ISM330DHCX and an LSM6DSOX.
+/// What differs between an ISM330DHCX and an LSM6DSOX.
 public protocol LSM6DSOXKind {
   static var identity: UInt8 { get }
 }
@@ -41,7 +41,7 @@ private enum Register {
 /// The registers of an LSM6DSOX or ISM330DHCX: power-down, rates, ranges, the FIFO of tagged words with its overrun,
 /// and the latched wake-up interrupt.
 public struct LSM6DSOXRegisters<Kind: LSM6DSOXKind>: SimulatedRegisters {
-  /// The capacity of 3 KB.
+  /// The capacity of 3 KB, in words of seven bytes.
   private static var wordLimit: Int { 438 }
 
   public static var usualAddress: UInt8 { 0x6A }
@@ -66,7 +66,7 @@ public struct LSM6DSOXRegisters<Kind: LSM6DSOXKind>: SimulatedRegisters {
     return registers
   }
 
-  /// Reads continue from the last byte of a FIFO word to the tag of the next one.
+  /// Reads continue from the last byte of a FIFO word to the tag of the next word.
   public static func next(_ register: UInt8) -> UInt8 {
     register == Register.fifoTag + 6 ? Register.fifoTag : register &+ 1
   }
@@ -104,7 +104,7 @@ public struct LSM6DSOXRegisters<Kind: LSM6DSOXKind>: SimulatedRegisters {
 
   public mutating func measure(_ world: World, at now: MonotonicInstant) {
     measuredAt = now
-    // 12.5 Hz, doubled with each step, with the chip's own rounding.
+    // The lowest rate is 12.5 Hz. Each step doubles the rate, with the chip's own rounding.
     let rates: [Double] = [12.5, 26, 52, 104, 208, 416, 833, 1666]
     let code = Int(registers[Int(Register.gyroscope)] >> 4)
     let degreesPerUnit = 8.75e-3 * Double(1 << Int(registers[Int(Register.gyroscope)] >> 2 & 3))

@@ -10,7 +10,7 @@ public struct LSM9DS1Registers: SimulatedRegisters {
   public static let usualAddress: UInt8 = 0x6B
 
   private var registers = LSM9DS1Registers.resetRegisters
-  // The data sheet gives no noise. These values are similar to those of its successors.
+  // The data sheet gives no noise. These values are similar to the noise of its successors.
   private var inertia = SimulatedInertia(seed: 91, ratesSigma: 0.07 * .pi / 180, forceSigma: 0.01)
   /// The FIFO of each sensor, oldest sample first.
   private var rates: [SIMD3<Int16>] = []
@@ -43,7 +43,7 @@ public struct LSM9DS1Registers: SimulatedRegisters {
     return registers
   }()
 
-  /// Reads advance to the next register, the default after a reset.
+  /// Reads continue with the next register, which is the default after a reset.
   public static func next(_ register: UInt8) -> UInt8 { register &+ 1 }
 
   public mutating func write(_ value: UInt8, to register: UInt8, at now: MonotonicInstant) {
@@ -89,7 +89,7 @@ public struct LSM9DS1Registers: SimulatedRegisters {
     let hasRates = registers[Register.control1] >> 5 != 0
     // The accelerometer is also on while the gyroscope is.
     let hasForce = hasRates || registers[Register.control6] >> 5 != 0
-    // A copy, because the closure below changes it while `self` is in use.
+    // Use a copy, because the closure below changes it while `self` is in use.
     var inertia = inertia
     defer { self.inertia = inertia }
     let latest = sample(world, at: now, &inertia)

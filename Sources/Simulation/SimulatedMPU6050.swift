@@ -6,7 +6,7 @@ import MonotonicTime
 /// and the magnetometer that the MPU-9250 and MPU-9255 read over an internal bus. Through the bypass, the
 /// magnetometer is accessed as a separate chip, `SimulatedAK8963`.
 ///
-/// The twin has no thread. Each access computes the samples that have become due since the last one.
+/// The twin has no thread. Each access computes the samples that have become due since the last access.
 public final class SimulatedMPU6050: SimulatedChip {
   /// The member of the family, by its "who am I" value.
   public enum Identity: UInt8, CaseIterable, Sendable {
@@ -74,7 +74,7 @@ public final class SimulatedMPU6050: SimulatedChip {
     state = Guarded(State(identity))
   }
 
-  /// Injects a fault. `nil` removes it.
+  /// Injects a fault. `nil` removes the fault.
   public func inject(_ fault: I2CFault?) { state.withLock { $0.fault = fault } }
 
   /// When the first sample after an instant is ready; `nil` while the chip does not sample.
@@ -86,7 +86,7 @@ public final class SimulatedMPU6050: SimulatedChip {
     }
   }
 
-  /// Whether the magnetometer in its package is connected to the host's bus.
+  /// Whether the magnetometer in the chip's package is connected to the host's bus.
   public var isBypassOn: Bool {
     guard identity.hasMagnetometer, isPowered() else { return false }
     return state.withLock { state in
@@ -94,7 +94,7 @@ public final class SimulatedMPU6050: SimulatedChip {
     }
   }
 
-  /// The numbers of samples taken, and of those lost to overflows, since the chip was switched on.
+  /// The number of samples taken, and the number of samples lost to overflows, since the chip was switched on.
   public var samples: (taken: Int, lost: Int) { state.withLock { ($0.inertia.sampleCount, $0.lostCount) } }
 
   /// Records that the supply has failed, so that registers and FIFO are lost.
@@ -131,7 +131,8 @@ public final class SimulatedMPU6050: SimulatedChip {
     static let accelerometerRange: UInt8 = 0x1C
     static let accelerometerConfiguration2: UInt8 = 0x1D
     static let fifoEnable: UInt8 = 0x23
-    /// The address, register and control of the first device on the internal bus. The second device's registers follow.
+    /// The address, register and control of the first device on the internal bus. The registers for the second device
+    /// follow.
     static let device0: UInt8 = 0x25
     static let deviceStatus: UInt8 = 0x36
     static let interruptPin: UInt8 = 0x37
@@ -140,7 +141,7 @@ public final class SimulatedMPU6050: SimulatedChip {
     static let temperature: UInt8 = 0x41
     static let gyroscope: UInt8 = 0x43
     static let deviceData: UInt8 = 0x49
-    /// The output for the first device. The second device's follows.
+    /// The output for the first device. The output for the second device follows.
     static let deviceOutput: UInt8 = 0x63
     static let userControl: UInt8 = 0x6A
     static let powerManagement1: UInt8 = 0x6B
@@ -217,7 +218,7 @@ public final class SimulatedMPU6050: SimulatedChip {
     let units = units(state)
     let contents = contents(state)
     let size = identity.fifoSize(configuration: state.registers[Int(Register.accelerometerConfiguration2)])
-    // Swapped out and back to avoid a copy.
+    // Swap the FIFO out and back, to avoid a copy.
     var fifo: [UInt8] = []
     swap(&fifo, &state.fifo)
     if fifo.capacity < 2 * size { fifo.reserveCapacity(2 * size) }
@@ -287,7 +288,7 @@ public final class SimulatedMPU6050: SimulatedChip {
         state.magnetometer.write(state.registers[Int(Register.deviceOutput) + device], to: register)
         continue
       }
-      // Swaps the two bytes of each number if configured. A number may begin at an odd register.
+      // The chip swaps the two bytes of each number if configured to. A number may begin at an odd register.
       let isSwapped = control & 0x40 != 0
       let parity = control & 0x10 != 0 ? 1 : 0
       let asked = Int(register)..<Int(register) + Int(control & 0x0F)
@@ -328,7 +329,7 @@ extension SimulatedMPU6050.Identity {
 
   /// The FIFO size in bytes.
   ///
-  /// - Parameter configuration: accelerometer configuration 2, whose top bits contain it
+  /// - Parameter configuration: accelerometer configuration 2, whose top bits contain the size
   fileprivate func fifoSize(configuration: UInt8) -> Int {
     switch self {
     case .mpu6050: 1024
@@ -369,7 +370,7 @@ private struct AuxiliaryMagnetometer {
       return UInt8(truncatingIfNeeded: register & 1 == 1 ? axis : axis >> 8)
     case 0x09: return control & 0x10
     case 0x0A: return control
-    // A neutral trim. It can be read in only one mode.
+    // The trim is neutral, and can be read only in one mode.
     case 0x10...0x12: return control & 0x0F == 0x0F ? 128 : 0
     default: return 0
     }

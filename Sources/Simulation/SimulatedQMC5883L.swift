@@ -48,7 +48,7 @@ public struct QMC5883LRegisters: SimulatedRegisters {
     let rate = [10.0, 50, 100, 200][Int(control >> 2 & 0x03)]
     guard let at = measurements.next(by: now, period: Int64(1e9 / rate)), !isLocked else { return }
     let unitsPerMicrotesla = control >> 4 & 0x03 == 0 ? 120.0 : 30
-    // 2 mG of noise.
+    // The noise is 2 mG.
     let field = (world.truth(at: at).magneticField + noise.vector(0.2 * world.noiseScale)) * unitsPerMicrotesla
     var bytes: [UInt8] = []
     bytes.append(lowByteFirst: .units(field))

@@ -50,7 +50,7 @@ public struct QMC5883PRegisters: SimulatedRegisters {
     // The signs of the data sheet's examples give the axes as drawn. Each bit reverses an axis.
     let turned = registers[Register.signs] ^ 0x06
     let signs = SIMD3(turned & 0x01 == 0 ? 1.0 : -1, turned & 0x02 == 0 ? 1 : -1, turned & 0x04 == 0 ? 1 : -1)
-    // 2 mG of noise.
+    // The noise is 2 mG.
     let field = (world.truth(at: at).magneticField + noise.vector(0.2 * world.noiseScale)) * signs * unitsPerMicrotesla
     var bytes: [UInt8] = []
     bytes.append(lowByteFirst: .units(field))

@@ -8,7 +8,8 @@ import Synchronization
 /// A GPS receiver on a real pseudo-terminal. It is silent while its supply is off. After power-on it reports no fix
 /// for a while, and then the position of the vehicle.
 ///
-/// The pseudo-terminal exists while the receiver is plugged in. The thread exists only while it also has its supply.
+/// The pseudo-terminal exists while the receiver is plugged in. The thread exists only while the receiver also has its
+/// supply.
 public final class SimulatedReceiver: Sendable {
   public struct Configuration: Sendable {
     public var rateHz = 5.0
@@ -92,7 +93,7 @@ public final class SimulatedReceiver: Sendable {
     }
   }
 
-  /// A muted receiver has its supply but sends nothing, as with a broken wire.
+  /// Mutes the receiver: it has its supply but sends nothing, as with a broken wire.
   public func setMuted(_ isMuted: Bool) {
     state.withLock { state in
       state.isMuted = isMuted
@@ -115,7 +116,7 @@ public final class SimulatedReceiver: Sendable {
   private func startIfNeeded(_ state: inout State) {
     guard state.isPowered, !state.isMuted, state.stop == nil, let terminal = state.terminal else { return }
     let stop = StopSignal()
-    // A separate descriptor, because the thread may still be writing when the terminal is closed.
+    // The thread gets its own descriptor, because it may still be writing when the terminal is closed.
     let output = fcntl(terminal.controller, F_DUPFD_CLOEXEC, 0)
     guard stop.fileDescriptor >= 0, output >= 0 else { return }
     state.stop = stop

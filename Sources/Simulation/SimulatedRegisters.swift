@@ -16,7 +16,7 @@ public protocol SimulatedRegisters: Sendable {
   mutating func read(_ register: UInt8) -> UInt8
   /// Whether the interrupt line is high.
   var isInterrupting: Bool { get }
-  /// Updates the interrupt by looking for the event it signals, for example motion.
+  /// Updates the interrupt: looks for the event that it signals, for example motion.
   ///
   /// - Returns: when to look again because the line may rise then; `nil` if it cannot rise before the next access
   mutating func watch(_ world: World, at now: MonotonicInstant) -> MonotonicInstant?
@@ -31,7 +31,7 @@ extension SimulatedRegisters {
 
 /// A chip that consists only of its registers.
 ///
-/// The twin has no thread. Each access computes the events since the last one. While its interrupt line is
+/// The twin has no thread. Each access computes the events since the last access. While the chip's interrupt line is
 /// open, a timer runs for the instant at which the line may rise.
 public final class SimulatedRegisterChip<Registers: SimulatedRegisters>: SimulatedChip {
   public let name: String
@@ -53,8 +53,8 @@ public final class SimulatedRegisterChip<Registers: SimulatedRegisters>: Simulat
   /// - Parameters:
   ///   - name: the name of the bus
   ///   - interrupt: the interrupt line
-  ///   - isPowered: whether the chip has its supply and nothing disconnects it from the bus; otherwise it does not
-  ///     answer
+  ///   - isPowered: whether the chip has its supply and nothing disconnects it from the bus; otherwise the chip does
+  ///     not answer
   public init(
     name: String, world: World, clock: any MonotonicTimeSource = MonotonicClock(),
     address: UInt8 = Registers.usualAddress, interrupt: SimulatedInterrupt? = nil,
@@ -104,7 +104,7 @@ public final class SimulatedRegisterChip<Registers: SimulatedRegisters>: Simulat
     }
     overtaken?.cancel()
     guard let next else { return }
-    // Called without the locks: if the instant has passed, `watch` runs again before this returns.
+    // This call is outside the locks, because if the instant has passed, `watch` runs again before the call returns.
     let scheduled = clock.schedule(at: next) { [weak self] in self?.watch() }
     let isLatest = timer.withLock { timer in
       if timer.look == look { timer.action = scheduled }

@@ -34,14 +34,14 @@ public final class SimulatedSupply: Sendable {
     var coulombs: Double
   }
 
-  /// Averages over a longer past are not needed.
+  /// How far back averages can be computed. Chips need no longer averages.
   private static let memorySeconds = 60.0
 
   /// - Parameters:
   ///   - openVolts: the voltage without load
   ///   - amperes: the mean current of the computer
-  ///   - swingAmperes: the amplitude of its variation
-  ///   - swingSeconds: the period of its variation
+  ///   - swingAmperes: the amplitude of the variation of this current
+  ///   - swingSeconds: the period of the variation
   public init(
     clock: any MonotonicTimeSource = MonotonicClock(), openVolts: Double = 5.1, sourceOhms: Double = 0.05,
     shuntOhms: Double = 0.1, amperes: Double = 0.5, swingAmperes: Double = 0.15, swingSeconds: Double = 60

@@ -18,7 +18,7 @@ struct SimulatedWakeUp: Sendable {
   /// The output of the low-pass filter that is subtracted, in multiples of gravity, or the previous sample if there
   /// is no filter. `nil` before the first sample.
   private var mean: SIMD3<Double>?
-  /// Whether the threshold was exceeded and the host has not read that yet.
+  /// Whether the threshold was exceeded and the host has not read the status since.
   private(set) var hasMoved = false
 
   private var period: Duration { .nanoseconds(Int64(1e9 / setting.rateHz)) }

@@ -21,18 +21,18 @@ public struct World: Sendable {
   public var weatherPeriodSeconds = 6 * 3600.0
   public var temperatureCelsius = 18.0
   public var humidityPercent = 45.0
-  /// A factor for the noise of the chips relative to their data sheets; 0 for none.
+  /// The factor from the noise in the chips' data sheets to their simulated noise; 0 for no noise.
   public var noiseScale = 1.0
-  /// Replaces the vehicle, if set.
+  /// A turntable that replaces the vehicle, if set.
   public var turntable: Turntable?
-  /// Replaces the vehicle by a motion for calibrating sensors, if set.
+  /// A motion for calibrating sensors that replaces the motion of the vehicle, if set.
   public var practice: Practice?
-  /// Moves the board for calibrations while the simulation runs, if set.
+  /// The motions of the board for calibrations while the simulation runs, if set.
   public var rehearsal: Rehearsal?
   /// When the first lap began.
   public var start: MonotonicInstant
-  /// Periods during which the vehicle is parked and does not move, in seconds since the start, in order. Afterwards
-  /// it continues as if they had not happened.
+  /// Periods during which the vehicle is parked and does not move, in seconds since the start, in order. Afterwards the
+  /// vehicle continues as if the periods had not happened.
   public var parked: [Range<Double>] = []
   /// A drift in addition to all other motion.
   public var drift: Drift?

@@ -6,8 +6,8 @@ import MonotonicTime
 
 /// A receiver that understands commands, on a real pseudo-terminal.
 ///
-/// It behaves like the modules of its maker: it exchanges bytes at its own speed, and bytes at another speed are
-/// noise to it. The terminal remains when the port is closed, like a real tty. The receiver keeps running, and its
+/// The receiver behaves like the modules of its maker. It exchanges bytes at its own speed, and takes bytes at another
+/// speed for noise. The terminal remains when the port is closed, like a real tty. The receiver keeps running, and its
 /// output is lost in the meantime.
 public final class CommandedReceiver: Sendable {
   public struct Configuration: Sendable {
@@ -21,7 +21,7 @@ public final class CommandedReceiver: Sendable {
     public var timeToFirstFixScale = 1.0
     /// The seed for the times to first fix and the position errors.
     public var seed: UInt64 = 1
-    /// Whether it resolves carrier phases with corrections (RTK).
+    /// Whether the receiver resolves carrier phases with corrections (RTK).
     public var takesCorrections = false
     /// A recurring stretch of road without satellite reception.
     public var tunnel: SimulatedReceiver.Tunnel?
@@ -41,7 +41,7 @@ public final class CommandedReceiver: Sendable {
 
   private struct Terminal {
     var controller: Int32
-    /// Kept open, so that the line does not hang up when other programs close it.
+    /// The descriptor of the device, kept open so that the line does not hang up when other programs close it.
     var device: Int32
     var path: String
     var stop: StopSignal
@@ -111,7 +111,7 @@ public final class CommandedReceiver: Sendable {
     let (controller, path) = try PseudoTerminalController.open()
     let device = Glibc.open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
     let stop = StopSignal()
-    // A separate descriptor, because the thread may still be reading when the terminal is closed.
+    // The thread gets its own descriptor, because it may still be reading when the terminal is closed.
     let input = fcntl(controller, F_DUPFD_CLOEXEC, 0)
     guard device >= 0, stop.fileDescriptor >= 0, input >= 0 else {
       for descriptor in [controller, device, input] where descriptor >= 0 { close(descriptor) }
@@ -156,11 +156,11 @@ public final class CommandedReceiver: Sendable {
   /// The time between epochs.
   public var interval: Duration { glance { $0.body.interval } }
   public var frameErrors: Int { glance { $0.frameErrors } }
-  /// The number of bytes that programs have sent to it, whether or not it has understood them.
+  /// The number of bytes that programs have sent to the receiver, whether or not it has understood them.
   public var receivedByteCount: Int { state.withLock { $0.receivedByteCount } }
-  /// Whether it ignores its input because of frame errors.
+  /// Whether the receiver ignores its input because of frame errors.
   public var isDeaf: Bool { glance { $0.isDeaf } }
-  /// The last thousand commands it has understood, in order.
+  /// The last thousand commands that the receiver has understood, in order.
   public var commands: [CommandName] { glance { $0.commands } }
 
   private func glance<Value>(_ value: (ReceiverMachine) -> Value) -> Value {
@@ -189,7 +189,7 @@ public final class CommandedReceiver: Sendable {
     }
     old?.cancel()
     guard let next else { return value }
-    // Called without the lock, because an action that is already due runs before this returns.
+    // This call is outside the lock, because an action that is already due runs before the call returns.
     let scheduled = clock.schedule(at: next) { [weak self] in self?.look { _, _ in } }
     let isLatest = state.withLock { state in
       if state.look == number { state.scheduled = scheduled }
@@ -204,7 +204,7 @@ public final class CommandedReceiver: Sendable {
     let pieces = state.machine.takePieces(speed: speed)
     guard let terminal = state.terminal else { return }
     for bytes in pieces {
-      // A program that does not read loses bytes, as with a UART, and finds no old ones when it opens the port again.
+      // A program that does not read loses bytes, as with a UART, and finds no old bytes when it opens the port again.
       guard PseudoTerminalController.hasRoom(for: bytes.count, at: terminal.device) else { continue }
       _ = bytes.withUnsafeBytes { Glibc.write(terminal.controller, $0.baseAddress, $0.count) }
     }

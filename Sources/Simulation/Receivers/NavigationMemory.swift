@@ -1,20 +1,21 @@
 import MonotonicTime
 
-/// The kinds of receiver starts, by the receiver's knowledge of time, position and orbits.
+/// The kinds of starts of a receiver, by its knowledge of time, position and orbits.
 public enum ReceiverStart: String, CaseIterable, Sendable {
-  /// It knows nothing.
+  /// The receiver knows nothing.
   case cold
-  /// It knows the approximate time and position and the almanac, but no ephemerides.
+  /// The receiver knows the approximate time and position and the almanac, but no ephemerides.
   case warm
-  /// It knows everything.
+  /// The receiver knows everything.
   case hot
-  /// It was off without backup supply, and its host has sent ephemerides, position and time.
+  /// The receiver was off without backup supply, and its host has sent ephemerides, position and time.
   case aided
 }
 
-/// The knowledge that speeds up a receiver's start. It is kept in backup RAM and lasts as long as that has its supply.
+/// The knowledge that speeds up a receiver's start. The knowledge is in backup RAM, and lasts as long as the backup RAM
+/// has its supply.
 struct NavigationMemory: Equatable, Sendable {
-  /// Ephemerides are valid for four hours around their reference time.
+  /// How long ephemerides are valid: four hours around their reference time.
   static let ephemerisLife = Duration.seconds(4 * 3600)
 
   /// The interval at which a satellite transmits its ephemeris.
@@ -50,7 +51,7 @@ struct NavigationMemory: Equatable, Sendable {
     }
   }
 
-  /// Records that a fix has provided everything.
+  /// Records that a fix has provided time, position and almanac.
   mutating func gotFix(at now: MonotonicInstant) {
     (hasTime, hasPosition, hasAlmanac, isAided) = (true, true, true, false)
     if !hasEphemerides(at: now) { ephemeridesAt = now }

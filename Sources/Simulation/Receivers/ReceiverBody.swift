@@ -100,8 +100,8 @@ struct ReceiverBody: Sendable {
     if phase != .searching, phase != .tracking { nextEpoch = nil }
   }
 
-  /// Renews the ephemerides every two hours while tracking. A renewal takes the time in which a satellite transmits
-  /// one.
+  /// Renews the ephemerides every two hours while tracking. A renewal takes the time in which a satellite transmits its
+  /// ephemeris.
   private mutating func keepEphemerides() {
     guard let since = trackingSince, now - since >= NavigationMemory.ephemerisTime else { return }
     if let received = navigation.ephemeridesAt, now - received > .seconds(7200) { navigation.ephemeridesAt = now }
@@ -183,7 +183,7 @@ struct ReceiverBody: Sendable {
 
   /// - Parameters:
   ///   - phase: standby or backup
-  ///   - duration: `nil` to sleep until an event wakes it
+  ///   - duration: `nil` to sleep until an event wakes the receiver
   mutating func sleep(_ phase: ReceiverPhase, for duration: Duration?, wakesByBytes: Bool) {
     enter(phase, until: duration.map { now + $0 })
     self.wakesByBytes = wakesByBytes
@@ -231,7 +231,7 @@ struct ReceiverBody: Sendable {
     return solution
   }
 
-  /// The solution that it would report now.
+  /// The solution that the receiver would report now.
   var current: Solution {
     let isUnderground = configuration.tunnel?.contains(now - world.start) ?? false
     let hasFix = phase == .tracking && !isUnderground

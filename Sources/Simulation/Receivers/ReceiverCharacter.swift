@@ -41,7 +41,7 @@ struct ReceiverCharacter: Sendable {
   var starts: Starts
   /// Whether settings can be kept without any supply.
   var hasFlash: Bool
-  /// The time from supply or wake-up to the first byte that it can send or receive.
+  /// The time from supply or wake-up to the first byte that the module can send or receive.
   var bootTime = Duration.milliseconds(300)
 }
 

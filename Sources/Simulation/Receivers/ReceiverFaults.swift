@@ -12,7 +12,7 @@ public enum CommandName: Hashable, Sendable {
 
 /// The faults of a simulated receiver.
 public struct ReceiverFaults: Sendable {
-  /// The interference that it reports.
+  /// The interference that the receiver reports.
   public struct Jamming: Sendable {
     /// The state of jamming as in MON-RF: 1 for none, 2 for a warning, 3 for critical.
     public var state: UInt8
@@ -29,7 +29,7 @@ public struct ReceiverFaults: Sendable {
   public struct Spoofing: Sendable {
     /// How far the position jumps to the north.
     public var metres: Double
-    /// Whether the receiver detects and reports it.
+    /// Whether the receiver detects and reports the spoofing.
     public var isReported: Bool
 
     public init(metres: Double, isReported: Bool) {
@@ -46,17 +46,18 @@ public struct ReceiverFaults: Sendable {
   public var substituted: [CommandName: [UInt8]] = [:]
   /// An additional delay of all answers.
   public var answerDelay = Duration.zero
-  /// The number of commands that are still answered. Instead of answering the next one, the receiver loses its supply
-  /// for `powerLoss`.
+  /// The number of commands that are still answered. At the next command, the receiver does not answer, but loses its
+  /// supply for `powerLoss`.
   public var commandsUntilPowerLoss: Int?
   public var powerLoss = Duration.milliseconds(500)
   public var jamming: Jamming?
   public var spoofing: Spoofing?
-  /// Whether it repeats one position bit for bit while its Doppler measurements continue.
+  /// Whether the receiver repeats one position bit for bit while its Doppler measurements continue.
   public var isFrozen = false
-  /// Whether it receives satellites but finds no position after its next start, because its memory contains wrong data.
+  /// Whether the receiver finds no position after its next start although it receives satellites, because its memory
+  /// contains wrong data.
   public var findsNothing = false
-  /// The kind of start that cures it; kinds that forget more do too. `nil` if none does.
+  /// The kind of start that ends these faults. Kinds that forget more end them too. `nil` if no start does.
   public var remedy: ReceiverStart?
 
   public init() {}

@@ -13,7 +13,7 @@ struct ReceiverMachine: Sendable {
   /// The number of frame errors since the last boot.
   private(set) var frameErrors = 0
   private(set) var isDeaf = false
-  /// The most recent commands that it has understood.
+  /// The most recent commands that the receiver has understood.
   private(set) var commands: [CommandName] = []
 
   init(_ body: ReceiverBody, _ receiverProtocol: any ReceiverProtocol) {
@@ -136,8 +136,8 @@ struct ReceiverMachine: Sendable {
     if body.phase == .booting { boot() }
   }
 
-  /// The pieces of output due now, as they arrive at the speed of the line. At any other speed than the receiver's
-  /// own they are garbled.
+  /// The pieces of output due now, as they arrive at the speed of the line. At any other speed than the receiver's own,
+  /// the pieces are garbled.
   mutating func takePieces(speed: Int?) -> [[UInt8]] {
     body.takeOutgoing().map { $0.speed == speed ? $0.bytes : garbled($0, speed ?? $0.speed) }
   }

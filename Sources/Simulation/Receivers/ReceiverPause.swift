@@ -2,13 +2,13 @@ import Devices
 import MonotonicTime
 import NMEA
 
-/// A pause of a tracking receiver: how the receiver spends it, and the energy until it has its position again. Based
-/// on the currents and times of its data sheet.
+/// A pause of a tracking receiver: how the receiver spends the pause, and the energy until it has its position again.
+/// The currents and times are from the receiver's data sheet.
 public struct ReceiverPause: Sendable {
   public var personality: ReceiverPersonality
-  /// The sleep mode; `nil` if it keeps tracking.
+  /// The sleep mode; `nil` if the receiver keeps tracking.
   public var sleep: ReceiverSleep?
-  /// Whether its memory keeps its supply while the main supply is off.
+  /// Whether the receiver's memory has a supply while the main supply is off.
   public var hasBackupSupply: Bool
 
   public init(_ personality: ReceiverPersonality, _ sleep: ReceiverSleep?, hasBackupSupply: Bool = true) {
@@ -19,7 +19,7 @@ public struct ReceiverPause: Sendable {
 
   private static let volts = 3.3
   private static let step = Duration.milliseconds(100)
-  /// No search takes longer than this.
+  /// The maximum duration of a search.
   private static let longestSearch = Duration.seconds(600)
 
   /// The energy of a pause, including the search at its end, in milliwatt-hours at 3.3 V. `nil` if the receiver does
@@ -100,7 +100,7 @@ extension ReceiverPersonality {
     }
   }
 
-  /// The bytes that end a sleep mode; `nil` if only the supply does.
+  /// The bytes that end a sleep mode; `nil` if only the supply ends it.
   fileprivate func call(from sleep: ReceiverSleep) -> [UInt8]? {
     switch (driver, sleep) {
     case (.ublox, .stop): BinaryMessage([0, 0, 9, 0]).ubx(0x06, 0x04)

@@ -16,7 +16,7 @@ public enum ReceiverPersonality: String, CaseIterable, Sendable {
   /// The factory speed of the UART, in bits per second.
   public var factorySpeed: Int { character.speed }
 
-  /// The current from the data sheet in amperes. While off, the current into the backup pin.
+  /// The current from the data sheet in amperes. While the receiver is off, this is the current into the backup pin.
   public func amperes(_ phase: ReceiverPhase) -> Double {
     let currents = character.currents
     return switch phase {

@@ -3,15 +3,15 @@ import MonotonicTime
 /// The activity of a receiver. Each phase has its own current.
 public enum ReceiverPhase: String, CaseIterable, Sendable {
   case off
-  /// Supplied, but not yet able to send or receive.
+  /// The receiver has its supply, but cannot send or receive yet.
   case booting
   case searching
   case tracking
   /// The radio is off by command; commands are still answered.
   case stopped
-  /// Asleep, with RAM retained.
+  /// The receiver sleeps, and keeps its RAM.
   case standby
-  /// Asleep, with only the clock and backup RAM supplied.
+  /// The receiver sleeps. Only its clock and backup RAM have a supply.
   case backup
 
   var isAwake: Bool { self == .searching || self == .tracking || self == .stopped }

@@ -14,7 +14,7 @@ protocol ReceiverProtocol: Sendable {
   mutating func wake(_ body: inout ReceiverBody)
   /// Whether a receiver of this kind ignores its input after this number of frame errors.
   func isDeafened(by frameErrors: Int) -> Bool
-  /// The message with which it announces that.
+  /// The message with which a receiver announces that it ignores its input.
   func deafNote() -> [UInt8]
   /// Called when the main supply has failed, and the backup supply too unless `isBackedUp`.
   mutating func lostPower(isBackedUp: Bool)

@@ -1,6 +1,6 @@
 /// A satellite system.
 enum SatelliteSystem: UInt8, CaseIterable, Sendable {
-  // u-blox's numbering.
+  // The raw values are u-blox's numbers.
   case gps = 0
   case sbas = 1
   case galileo = 2

@@ -36,7 +36,7 @@ struct SolutionSentences: Sendable {
   private var mode: String {
     guard solution.hasFix else { return "N" }
     return switch solution.correction {
-    // Marks the position as simulated.
+    // The letter S marks the position as simulated.
     case .none: "S"
     case .float: "F"
     case .fixed: "R"

@@ -68,7 +68,7 @@ public struct CASICMessage: Equatable, Sendable {
     for value in [place?.latitudeDegrees, place?.longitudeDegrees, place?.altitudeMetres, known.time?.seconds] {
       payload.append(littleEndian: (value ?? 0).bitPattern)
     }
-    // The frequency of its clock is not stated. The others are variances.
+    // The first value, the frequency error of the receiver's clock, is unknown. The other values are variances.
     let variances = [0, square(place?.sigmaMetres), square(known.time?.sigmaSeconds), 0]
     for value in variances { payload.append(littleEndian: Float(value).bitPattern) }
     payload += [0, 0, 0, 0]

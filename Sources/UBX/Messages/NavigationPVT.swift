@@ -75,8 +75,8 @@ public struct NavigationPVT {
     correctionAgeSeconds = NavigationPVT.correctionAge(moreFlags >> 1 & 0xF)
   }
 
-  /// The age of corrections by its step. Each step has a greatest age, except the last one, which is left out (u-blox
-  /// F9 interface description, UBX-NAV-PVT, flags3).
+  /// The greatest age of the corrections in a step. The last step has no greatest age, and gets the age of the step
+  /// before it (u-blox F9 interface description, UBX-NAV-PVT, flags3).
   private static func correctionAge(_ step: UInt8) -> Double? {
     step == 0 ? nil : longestAges[min(Int(step), longestAges.count) - 1]
   }

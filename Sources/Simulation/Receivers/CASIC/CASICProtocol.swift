@@ -84,7 +84,7 @@ struct CASICProtocol: ReceiverProtocol {
     body.answer(BinaryMessage([group, id, 0, 0]).casic(0x05, isDone ? 1 : 0))
   }
 
-  /// AID-INI. The flags at its end say which fields are valid. It is not acknowledged.
+  /// AID-INI. The flags at its end say which fields are valid. The receiver does not acknowledge it.
   private func assist(_ payload: [UInt8], _ body: inout ReceiverBody) {
     let flags = payload[55]
     // Bit 5 means a position in degrees, in which a latitude beyond 90 is invalid.

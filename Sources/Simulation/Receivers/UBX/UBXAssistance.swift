@@ -22,7 +22,7 @@ extension UBXProtocol {
     send(BinaryMessage([2, 0, 0, 0, 1, 0, 0, 0]), 0x09, 0x14, &body)
   }
 
-  /// Restores the saved data at a start. The time is not part of it.
+  /// Restores the saved data at a start. The saved data does not include the time.
   mutating func restore(_ body: inout ReceiverBody) {
     guard var saved = savedNavigation else { return restoration = .noBackup }
     // The contents of backup RAM are newer.

@@ -116,7 +116,8 @@ extension UBXProtocol {
     return true
   }
 
-  /// Whether the systems are possible: at least one of the four major ones, and no more than the radio supports.
+  /// Whether the systems are possible: at least one of the four major systems, and no more systems than the radio
+  /// supports.
   func canListen(with values: [UInt32: UInt64]) -> Bool {
     let major = UBXGeneration.majorSystems.filter { system in
       let key = UBXKey.system(system)

@@ -12,16 +12,16 @@ struct UBXGeneration: Sendable {
   /// The number of systems among GPS, GLONASS, Galileo and BeiDou that can be enabled together.
   let mostMajorSystems: Int
 
-  /// Whether it supports the dedicated CFG messages.
+  /// Whether the receiver supports the dedicated CFG messages.
   var hasLegacyConfiguration: Bool { number < 10 }
-  /// Whether it supports CFG-VALSET, CFG-VALGET and CFG-VALDEL.
+  /// Whether the receiver supports CFG-VALSET, CFG-VALGET and CFG-VALDEL.
   var hasKeys: Bool { protocolVersion >= 27 }
   var hasAssistance: Bool { protocolVersion >= 15 }
-  /// Whether it supports the eight-byte RXM-PMREQ.
+  /// Whether the receiver supports the eight-byte RXM-PMREQ.
   var hasShortSleep: Bool { number < 9 }
-  /// Whether it supports the sixteen-byte RXM-PMREQ.
+  /// Whether the receiver supports the sixteen-byte RXM-PMREQ.
   var hasLongSleep: Bool { protocolVersion >= 18 }
-  /// Whether it sleeps only with the force flag.
+  /// Whether the receiver sleeps only with the force flag.
   var mustBeForcedToSleep: Bool { number >= 10 }
   var usesModernNMEA: Bool { number >= 9 }
 

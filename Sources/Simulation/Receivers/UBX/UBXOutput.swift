@@ -2,7 +2,7 @@
 struct UBXOutput: Sendable {
   let group: UInt8
   let id: UInt8
-  /// The key of its rate on UART1.
+  /// The key of the message's rate on UART1.
   let key: UInt32
   let firstVersion: Int
   let lastVersion: Int
@@ -34,13 +34,13 @@ struct UBXOutput: Sendable {
     UBXOutput(0x01, 0x35, 0x16, from: 15), UBXOutput(0x01, 0x36, 0x84, from: 27),
     UBXOutput(0x01, 0x43, 0x346, from: 27),
     UBXOutput(0x0A, 0x09, 0x1B5, to: 23), UBXOutput(0x0A, 0x38, 0x35A, from: 27), UBXOutput(0x0D, 0x01, 0x17E),
-    // Sent with each correction message instead of each epoch.
+    // This message is sent with each correction message instead of each epoch.
     UBXOutput(0x02, 0x32, 0x269, from: 20, to: 33),
     // The end-of-epoch message is sent last.
     UBXOutput(0x01, 0x61, 0x160, from: 18),
   ]
 
-  /// Enabled by default: GGA, GLL, GSA, GSV, RMC, VTG.
+  /// Whether the factory settings enable the message: GGA, GLL, GSA, GSV, RMC, VTG.
   var isFactoryOn: Bool { group == 0xF0 && id <= 5 }
 
   func exists(in generation: UBXGeneration) -> Bool {

@@ -33,7 +33,7 @@ struct UBXSettings: Sendable {
   func value(_ key: UInt32) -> UInt64 { ram.values[key] ?? 0 }
   func isOn(_ key: UInt32) -> Bool { value(key) != 0 }
 
-  /// Loads the settings at a start: the factory's, then those in flash, then those in backup RAM.
+  /// Loads the settings at a start: the factory settings, then the settings in flash, then the settings in backup RAM.
   mutating func start() {
     ram = factory
     ram.put(flash)

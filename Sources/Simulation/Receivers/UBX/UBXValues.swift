@@ -60,7 +60,7 @@ extension UBXProtocol {
       }
     }
     guard canListen(with: values) else { return false }
-    // Only one BeiDou signal at a time (M10).
+    // The receiver supports only one BeiDou signal at a time (M10).
     let signals = [UBXKey.beidouB1, UBXKey.beidouB1C].map { values[$0] ?? settings.value($0) }
     return signals != [1, 1]
   }
@@ -103,7 +103,7 @@ extension UBXProtocol {
     var found: [UInt32] = []
     for key in wanted {
       if key & 0xFFFF == 0xFFFF {
-        // All keys of a group, or of all groups.
+        // The key stands for all keys of a group, or of all groups.
         let isAll = UBXKey.group(key) == 0xFFF
         found += values.keys.filter { isAll || UBXKey.group($0) == UBXKey.group(key) }.sorted()
       } else if values[key] != nil {
