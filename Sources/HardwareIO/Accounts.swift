@@ -41,7 +41,7 @@ public enum Accounts {
     }
     var count: Int32 = 256
     var groups = [gid_t](repeating: 0, count: Int(count))
-    // If the account has more groups than the array holds, only the first ones are returned.
+    // If the account has more groups than the array holds, only the first groups are returned.
     let result = getgrouplist(name, entry.pw_gid, &groups, &count)
     return Array(groups[..<min(result < 0 ? groups.count : Int(count), groups.count)])
   }

@@ -12,7 +12,7 @@ import Glibc
 public final class Folder: Sendable {
   /// Whom a folder may belong to.
   public enum Owner: Sendable {
-    /// This process's user or root owns the folder, and neither a group nor others may write to it.
+    /// This process's user or root owns the folder, and neither a group nor other users may write to it.
     case own
     /// As for `own`, but the service's account may also own the folder.
     case trusted

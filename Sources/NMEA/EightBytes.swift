@@ -9,17 +9,17 @@ struct EightBytes {
   /// A count in each byte: the number of words with a comma at that place.
   private var commas: UInt64 = 0
 
-  /// Takes the leading characters, in memory order, that are above all those at which a sentence may end.
+  /// Takes the leading characters, in memory order, that are above all characters at which a sentence may end.
   ///
   /// A sentence may end at a control character, `*`, `$` and `!`. Nearly all characters of sentences are above them.
-  /// The caller handles blanks and a few others.
+  /// The caller handles blanks and a few other characters.
   ///
   /// - Precondition: called at most 255 times
-  /// - Returns: the number of these characters
+  /// - Returns: the number of characters taken
   @inline(__always)
   mutating func take(_ word: UInt64) -> Int {
-    // A byte below the limit borrows, which shows in its high bit. The first such byte is exact; later ones may be
-    // wrong.
+    // A byte below the limit borrows, which shows in its high bit. The result is exact for the first such byte; it may
+    // be wrong for later bytes.
     let low = (word &- EightBytes.ones &* (UInt64(Byte.star) + 1)) & ~word & EightBytes.highs
     if low == 0 {
       add(word)

@@ -1,4 +1,4 @@
-/// The number of known dimensions of a position. Raw values are those of GSA and of gpsd.
+/// The number of known dimensions of a position. Raw values are the numbers in GSA and of gpsd.
 public enum FixMode: UInt8, Equatable, Comparable, Sendable {
   /// No information about a fix has arrived yet.
   case unknown = 0
@@ -14,7 +14,7 @@ public enum FixMode: UInt8, Equatable, Comparable, Sendable {
   public static func < (lhs: FixMode, rhs: FixMode) -> Bool { lhs.rawValue < rhs.rawValue }
 }
 
-/// The source of a fix. Raw values are those of gpsd's `status`.
+/// The source of a fix. Raw values are the numbers of gpsd's `status`.
 public enum FixStatus: UInt8, Equatable, Sendable {
   case unknown = 0
   case gnss = 1

@@ -5,7 +5,7 @@
 /// milliseconds earlier. Complete sentences are passed on in place. Only a sentence that a read divides is copied.
 ///
 /// Unicore's logs begin with `#` and end with a checksum of eight digits. Only logs with information that no sentence
-/// has are passed on (`UniHeading`). All others, and any other `#`, are noise.
+/// has are passed on (`UniHeading`). All other logs, and any other `#`, are noise.
 public struct SentenceFramer: ~Copyable, Sendable {
   /// Counts of the framer since its creation.
   public struct Counters: Equatable, Sendable {
@@ -100,7 +100,7 @@ public struct SentenceFramer: ~Copyable, Sendable {
         sum ^= eight.checksum
         while index < count {
           byte = base[index]
-          // One comparison handles nearly all bytes: those that end a sentence are not above the comma.
+          // One comparison handles nearly all bytes, because no byte that ends a sentence is above the comma.
           if byte <= Byte.comma {
             if byte == Byte.comma {
               separators &+= 1

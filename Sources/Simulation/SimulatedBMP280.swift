@@ -3,7 +3,7 @@ import MonotonicTime
 public typealias SimulatedBMP280 = SimulatedRegisterChip<BMP280Registers<BMP280>>
 public typealias SimulatedBME280 = SimulatedRegisterChip<BMP280Registers<BME280>>
 
-/// What differs between a BME280 and a BMP280.
+/// The differences between a BME280 and a BMP280.
 public protocol BMP280Kind {
   static var identity: UInt8 { get }
   static var hasHumidity: Bool { get }

@@ -3,7 +3,7 @@ import MonotonicTime
 public typealias SimulatedICM42688 = SimulatedRegisterChip<ICM42688Registers<ICM42688>>
 public typealias SimulatedICM42605 = SimulatedRegisterChip<ICM42688Registers<ICM42605>>
 
-/// What differs between an ICM-42605 and an ICM-42688-P.
+/// The differences between an ICM-42605 and an ICM-42688-P.
 public protocol ICM42688Kind {
   static var identity: UInt8 { get }
 }

@@ -8,7 +8,7 @@ struct SimulatedInertia: Sendable {
   let forceSigma: Double
   /// When sampling began; `nil` while the chip does not sample.
   private(set) var start: MonotonicInstant?
-  /// The number of samples taken, including lost ones.
+  /// The number of samples taken, including lost samples.
   private(set) var sampleCount = 0
   private var noise: Noise
 

@@ -3,7 +3,7 @@ import MonotonicTime
 public typealias SimulatedLIS3MDL = SimulatedRegisterChip<LIS3MDLRegisters<LIS3MDL>>
 public typealias SimulatedLSM9DS1Magnetometer = SimulatedRegisterChip<LIS3MDLRegisters<LSM9DS1Magnetometer>>
 
-/// What differs between the magnetometer of an LSM9DS1 and a LIS3MDL.
+/// The differences between the magnetometer of an LSM9DS1 and a LIS3MDL.
 public protocol LIS3MDLKind {
   static var usualAddress: UInt8 { get }
   /// The signs of the chip's axes relative to the body's.

@@ -3,7 +3,7 @@ import MonotonicTime
 public typealias SimulatedLSM6DS3 = SimulatedRegisterChip<LSM6DS3Registers<LSM6DS3>>
 public typealias SimulatedLSM6DS3TRC = SimulatedRegisterChip<LSM6DS3Registers<LSM6DS3TRC>>
 
-/// What differs between an LSM6DS3TR-C and an LSM6DS3.
+/// The differences between an LSM6DS3TR-C and an LSM6DS3.
 public protocol LSM6DS3Kind {
   static var identity: UInt8 { get }
   /// The maximum number of words in the FIFO.

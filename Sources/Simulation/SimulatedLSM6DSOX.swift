@@ -3,7 +3,7 @@ import MonotonicTime
 public typealias SimulatedLSM6DSOX = SimulatedRegisterChip<LSM6DSOXRegisters<LSM6DSOX>>
 public typealias SimulatedISM330DHCX = SimulatedRegisterChip<LSM6DSOXRegisters<ISM330DHCX>>
 
-/// What differs between an ISM330DHCX and an LSM6DSOX.
+/// The differences between an ISM330DHCX and an LSM6DSOX.
 public protocol LSM6DSOXKind {
   static var identity: UInt8 { get }
 }

@@ -3,7 +3,7 @@ import Guarding
 import MonotonicTime
 
 /// A supply with an internal resistance, a shunt after it, and the loads: the computer, whose current varies, and any
-/// others.
+/// other loads.
 public final class SimulatedSupply: Sendable {
   public let shuntOhms: Double
   private let openVolts: Double

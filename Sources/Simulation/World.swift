@@ -2,7 +2,7 @@ import Fusion
 import Glibc
 import MonotonicTime
 
-/// A vehicle that drives a figure of eight and stops once a lap. Its state is known exactly at any time.
+/// A vehicle that drives a figure of eight and stops once a lap. The state of the vehicle is known exactly at any time.
 public struct World: Sendable {
   /// The centre of the figure.
   public var latitudeDegrees = 52.516_3

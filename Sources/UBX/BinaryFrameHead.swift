@@ -1,4 +1,4 @@
-/// What the first bytes of a message claim about its kind and length.
+/// The kind and the length of a message, as its first bytes claim them.
 struct BinaryFrameHead {
   enum Reading {
     /// The bytes are not a message.
@@ -8,7 +8,7 @@ struct BinaryFrameHead {
     case head(BinaryFrameHead)
   }
 
-  /// The longest payload, that of raw measurements: 16 bytes, and 32 for each of 255 signals.
+  /// The longest payload, in bytes. It is the payload of raw measurements: 16 bytes, and 32 for each of 255 signals.
   private static let longestPayload = 16 + 32 * 255
   static let longestFrame = longestPayload + 10
 

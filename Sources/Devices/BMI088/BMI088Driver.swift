@@ -76,7 +76,7 @@ final class BMI088Driver: InertialDriver {
       try gyroscope.read(BMI088GyroscopeRegister.fifoStatus)
     }
     let inFIFO = Int(status & BMI088GyroscopeRegister.countBits)
-    // A full FIFO accepts no more samples, so the number of lost ones is unknown.
+    // A full FIFO accepts no more samples, so the number of lost samples is unknown.
     if status & BMI088GyroscopeRegister.overrun != 0 || inFIFO >= BMI088Driver.fifoSampleCount {
       return try startOver(.overflow, &batch)
     }

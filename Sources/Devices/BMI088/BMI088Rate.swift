@@ -1,5 +1,5 @@
 /// A rate of the gyroscope, and the matching rate of the accelerometer. The accelerometer is not faster than the
-/// gyroscope, so that its FIFO does not fill earlier.
+/// gyroscope, so that the accelerometer's FIFO does not fill earlier.
 struct BMI088Rate {
   private static let all = [
     BMI088Rate(hertz: 100, gyroscopeBits: 0x07, accelerometerHertz: 100, accelerometerBits: 0x08),

@@ -10,7 +10,7 @@
 enum BMP280Register {
   /// Coefficients of temperature and pressure, low byte first, 3.11.2.
   static let coefficients: UInt8 = 0x88
-  /// Coefficients of humidity: the first is separate, the others follow each other, BME280 4.2.2.
+  /// Coefficients of humidity: the first is separate, and the other coefficients follow each other, BME280 4.2.2.
   static let firstHumidityCoefficient: UInt8 = 0xA1
   static let humidityCoefficients: UInt8 = 0xE1
   /// Identification, 4.3.1.

@@ -6,7 +6,7 @@
 /// - The numbers of a measurement mean nothing without the chip's own coefficients.
 /// - A rate that leaves no time for the oversampling is a configuration error, and the chip falls asleep instead of
 ///   measuring.
-/// - Low bytes come first, unlike those of the BMP280.
+/// - Low bytes come first; in the BMP280, high bytes come first.
 enum BMP390Register {
   /// CHIP_ID.
   static let chipID: UInt8 = 0x00

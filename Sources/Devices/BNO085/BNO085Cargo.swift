@@ -68,7 +68,7 @@ extension BNO085Cargo {
   struct Contents {
     /// The number of consecutive gyroscope reports up to the last one.
     var gyroscopeCount = 0
-    /// The number of gyroscope reports before those. Reports were lost in between.
+    /// The number of earlier gyroscope reports in the cargo. Reports were lost after them.
     var strayCount = 0
     var first = Report(id: BNO085Report.gyroscope)
     var newest = Report(id: BNO085Report.gyroscope)

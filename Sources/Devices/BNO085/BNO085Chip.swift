@@ -6,7 +6,7 @@ extension InertialChip {
   static var bno085: InertialChip {
     InertialChip(
       name: "bno085", title: "BNO085, BNO080 or BNO086", addresses: [0x4A, 0x4B],
-      // A chip without output cannot be recognised by reading alone: it may be asleep, or may just have been read.
+      // Reading alone cannot recognise a chip without output. Such a chip may be asleep, or may just have been read.
       identity: ChipIdentity(register: 0, toldBy: "the headers of its packets") { (registers) throws(HardwareError) in
         try SHTPLink(registers.bus, address: registers.address).isSpoken()
       },

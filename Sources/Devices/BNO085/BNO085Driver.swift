@@ -380,7 +380,7 @@ final class BNO085Driver: InertialDriver {
     return min(max(interrupt, quietUntil), read)
   }
 
-  /// Whether gyroscope reports are missing before those of a cargo, or among them.
+  /// Whether gyroscope reports are missing before or between the gyroscope reports of a cargo.
   private func hasLost(before contents: BNO085Cargo.Contents) -> Bool {
     if contents.strayCount > 0 { return true }
     guard let last = gyroscope.at else { return false }
@@ -397,7 +397,7 @@ final class BNO085Driver: InertialDriver {
     isTorn = true
   }
 
-  /// Marks a gap before the next sample, and drops the earlier ones of this batch.
+  /// Marks a gap before the next sample, and drops the earlier samples of this batch.
   private func lose(_ batch: inout IMUBatch) {
     if !isTorn { counters.overflows += 1 }
     isTorn = false

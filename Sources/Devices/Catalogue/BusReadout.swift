@@ -9,7 +9,7 @@ public struct BusReadout: Sendable {
   private static let clocksPerByte = 9.0
 
   var bytesPerSample: Int
-  /// The reads per sample, in addition to those of a burst.
+  /// The reads per sample, in addition to the reads per burst.
   var readsPerSample: Int
   /// The bytes per burst, in addition to the samples.
   var bytesPerBurst: Int

@@ -11,7 +11,7 @@ public struct ChipIdentity: Sendable {
   /// registers, which `test` identifies.
   public var values: [[UInt8]]
   private let test: Test?
-  /// What identifies a chip without identity registers, to show, for example `its checksum`.
+  /// The evidence for a chip without identity registers, to show, for example `its checksum`.
   public let toldBy: String?
 
   /// The check for a chip without identity registers.
@@ -31,7 +31,7 @@ public struct ChipIdentity: Sendable {
 
   /// - Parameters:
   ///   - register: the first register to read
-  ///   - toldBy: what identifies the chip, to show, for example `its checksum`
+  ///   - toldBy: the evidence for the chip, to show, for example `its checksum`
   ///   - test: the check, which only reads
   init(register: UInt8, toldBy: String, test: @escaping @Sendable (I2CRegisters) throws(HardwareError) -> Bool) {
     self.register = register

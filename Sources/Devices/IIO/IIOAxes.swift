@@ -1,6 +1,7 @@
 import HardwareIO
 
-/// Converts the kernel's measurements of a chip to right-handed axes: the chip's own, or those of the device tree.
+/// Converts the kernel's measurements of a chip to right-handed axes: the chip's own axes, or the axes of the device
+/// tree's mount matrix.
 struct IIOAxes {
   /// The drivers that pass on left-handed axes, as the chip has them.
   private static let leftHanded: Set<String> = ["lis2mdl", "lsm9ds1-imu_accel", "lsm9ds1-imu_gyro"]

@@ -3,9 +3,9 @@ import MonotonicTime
 
 /// Driver of the MS5611, which measures only on command, and either pressure or temperature.
 ///
-/// A read does not wait: it fetches the result of the last conversion and starts the next one. Soon after each sample
-/// the driver starts a conversion of the temperature, and then one of the pressure, whose result waits in the chip
-/// until the next sample is due. A sample therefore takes at least three reads.
+/// A read does not wait. It fetches the result of the last conversion and starts the next conversion. Soon after each
+/// sample the driver starts a conversion of the temperature, and then one of the pressure, whose result waits in the
+/// chip until the next sample is due. A sample therefore takes at least three reads.
 final class MS5611Driver: PolledDriver {
   private enum Quantity {
     case pressure, temperature

@@ -45,8 +45,8 @@ struct FailedSearchDetector: Sendable {
       && before + (lastHeard - hearsSince) >= FailedSearchDetector.patience
   }
 
-  /// What remains known after a pause in reading, because one run may be too short to decide. The duration of the
-  /// search remains; the receiver must show again that it hears satellites.
+  /// The detector after a pause in reading, because one run may be too short to decide. The duration of the search
+  /// remains; the receiver must show again that it hears satellites.
   var resumed: FailedSearchDetector {
     var next = FailedSearchDetector()
     if hasFix { return next }

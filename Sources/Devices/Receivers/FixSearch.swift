@@ -63,7 +63,7 @@ public struct FixSearch: Equatable, Sendable {
 
   public init() {}
 
-  /// Records that the line is open. If the reader opens the line again, the findings so far remain.
+  /// Records that the line is open. If the reader opens the line again, the earlier findings remain.
   public mutating func opened(at now: MonotonicInstant) {
     openedAt = openedAt ?? now
     counters = ReceiverDecoder.Counters()

@@ -76,9 +76,9 @@ struct FrozenOutputDetector: Sendable {
     fault = .time
   }
 
-  /// What remains known after a pause in reading, because one run may be too short to detect a frozen receiver. The
-  /// fault does not remain, because the receiver may have restarted. The time of the last epoch does not remain,
-  /// because the receiver's time may have continued during the pause.
+  /// The detector after a pause in reading, because one run may be too short to detect a frozen receiver. It keeps the
+  /// repetitions of the position. The fault does not remain, because the receiver may have restarted. The time of the
+  /// last epoch does not remain, because the receiver's time may have continued during the pause.
   var resumed: FrozenOutputDetector {
     var next = FrozenOutputDetector()
     (next.position, next.heightMetres) = (position, heightMetres)

@@ -29,7 +29,7 @@ extension ReceiverIdentity {
     return uniqueID != other
   }
 
-  /// What a receiver's regular output shows about its identity.
+  /// The part of a receiver's identity that its regular output shows.
   public struct Speech: Equatable, Sendable {
     /// The protocol of the last message; `nil` if the receiver has sent only sentences.
     public internal(set) var driver: ReceiverDriver?

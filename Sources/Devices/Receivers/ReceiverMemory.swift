@@ -16,9 +16,9 @@ public final class ReceiverMemory: Sendable {
     /// The receiver's present sleep mode; `nil` if it does not sleep.
     var asleep: ReceiverSleep?
     var asleepSince: MonotonicInstant?
-    /// The evidence so far that the receiver is frozen. One run may be too short to decide.
+    /// The evidence that the receiver is frozen. One run may be too short to decide.
     var suspicion = FrozenOutputDetector()
-    /// The receiver's unsuccessful search so far. One run may be too short to decide.
+    /// The receiver's present search without success. One run may be too short to decide.
     var search = FailedSearchDetector()
     /// The restarts that were tried since the receiver last worked.
     var restartPolicy = RestartPolicy()

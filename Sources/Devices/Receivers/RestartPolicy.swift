@@ -82,7 +82,7 @@ struct RestartPolicy: Equatable, Sendable {
   /// Whether the receiver has worked long enough since the last restart to count as recovered.
   var hasRecovered: Bool { tries == 0 || worked >= RestartPolicy.firstPause }
 
-  /// What remains known after a pause in reading. The pause does not count as time of proper work.
+  /// The policy after a pause in reading. The pause does not count as time of proper work.
   var resumed: RestartPolicy {
     var next = self
     next.worksUntil = nil

@@ -2,7 +2,7 @@ import NMEA
 
 /// A command in a sentence, whose answer is recognised by its fields.
 struct SentenceRequest: ReceiverRequest {
-  /// What a received sentence means for the command.
+  /// The meaning of a received sentence for the command.
   enum Reading {
     case nothing
     case answer(ReceiverAnswer)

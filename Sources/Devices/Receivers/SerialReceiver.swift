@@ -5,7 +5,7 @@ import NMEA
 /// Reads a receiver, which sends sentences or messages: finds the speed of its line, and then assembles epochs.
 public final class SerialReceiver {
   /// The speeds to try, the commonest first. The factory setting is 9600 for most receivers, 38400 for u-blox 9 and
-  /// later, and 115200 for recent ones; 4800 is the speed in the NMEA 0183 standard.
+  /// later, and 115200 for recent receivers; 4800 is the speed in the NMEA 0183 standard.
   static let usualSpeeds: [BaudRate] = [
     .b9600, .b38400, .b115200, .b4800, .b57600, .b19200, .b230400, .b460800, .b921600,
   ]
@@ -62,7 +62,7 @@ public final class SerialReceiver {
   /// are not lost.
   ///
   /// - Parameters:
-  ///   - speed: the only speed to try; `nil` tries the usual ones
+  ///   - speed: the only speed to try; `nil` tries the usual speeds
   ///   - rounds: the number of rounds; a receiver that has just been switched on may take seconds to send
   /// - Returns: the speed; `nil` when told to stop
   public func findSpeed(

@@ -29,7 +29,7 @@ extension IIODevice {
     return IIOChoices(try system.files.text(path))
   }
 
-  /// Returns the mounting of the chip from the device tree. Without an entry, the axes are those of the data sheet.
+  /// Returns the mounting of the chip from the device tree. Without an entry, the axes are the axes of the data sheet.
   public func mountMatrix(of channel: String) throws(HardwareError) -> IIOMountMatrix {
     guard let path = attribute("mount_matrix", of: channel) else { return .identity }
     let text = try system.files.text(path)

@@ -22,7 +22,7 @@ public struct IIOConversion: Equatable, Sendable {
 public struct IIOChannel: Equatable, Sendable {
   /// The name of the channel, for example `in_accel_x`.
   public let name: String
-  /// The position of the channel's number among those of a scan. Numbers are in ascending order of this index.
+  /// The position of the channel's number among the numbers of a scan. Numbers are in ascending order of this index.
   public let index: Int
   public let type: IIOElementType
   public let conversion: IIOConversion

@@ -57,8 +57,8 @@ public enum IIOChoices: Equatable, Sendable {
     }
   }
 
-  /// Makes a choice for a value above 0 that is not from a list. Its text has up to six decimals, and none for a whole
-  /// number, because some drivers accept only integers.
+  /// Makes a choice for a value above 0 that is not from a list. The text has up to six decimals, and no decimals for a
+  /// whole number, because some drivers accept only integers.
   static func exactly(_ value: Double) -> Choice {
     let (whole, millionths) = Int64((value * 1e6).rounded()).quotientAndRemainder(dividingBy: 1_000_000)
     guard millionths > 0 else { return Choice(text: "\(whole)", value: value) }

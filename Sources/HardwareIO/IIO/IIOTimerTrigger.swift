@@ -3,8 +3,8 @@ import MonotonicTime
 /// A kernel timer that triggers scans at a fixed rate, for chips whose own interrupt line is not connected. The timer
 /// exists as long as this value.
 ///
-/// The kernel has these pitfalls: its module for timer triggers is not loaded automatically, and a new trigger's files
-/// in sysfs belong to root until udev has changed their owner.
+/// The kernel has two pitfalls. Its module for timer triggers is not loaded automatically, and a new trigger's files in
+/// sysfs belong to root until udev has changed their owner.
 public final class IIOTimerTrigger {
   private static let longestWait = Duration.milliseconds(500)
   private static let interval = Duration.milliseconds(20)

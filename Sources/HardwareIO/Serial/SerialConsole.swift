@@ -6,7 +6,7 @@ public struct SerialConsole: Equatable, Sendable {
   public let hasMessages: Bool
   /// The systemd unit that waits for a login on the port; `nil` if there is none.
   public let login: String?
-  /// Whether the login exists only because of the kernel console, so that it returns with each boot.
+  /// Whether the login exists only because the port is a kernel console. Such a login returns with each boot.
   private let isLoginOfKernel: Bool
   private let hasRaspiConfig: Bool
 
@@ -33,7 +33,7 @@ public struct SerialConsole: Equatable, Sendable {
     return path.split(separator: "/").last.map(String.init)
   }
 
-  /// Returns the kernel's consoles: those in use, and those given on its command line.
+  /// Returns the kernel's consoles: the consoles in use, and the consoles on the kernel's command line.
   private static func printed(on machine: MachineFiles) -> [String] {
     let lines = (machine.bytes(of: "/proc/consoles") ?? []).split(separator: UInt8(ascii: "\n"))
     let present = lines.map { String(decoding: $0.prefix { $0 > UInt8(ascii: " ") }, as: UTF8.self) }

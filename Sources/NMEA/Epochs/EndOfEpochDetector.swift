@@ -68,7 +68,7 @@ struct EndOfEpochDetector: Sendable {
   /// Whether the last recorded sentence is expected to end the epoch.
   var expectsEnd: Bool { evidence >= neededEvidence && last != nil && last == candidate && hasSeenTheUsual }
 
-  /// Records that the epoch was reported because of `expectsEnd`.
+  /// Records that the epoch was reported because `expectsEnd` was true.
   mutating func wasTakenAtItsWord() { predicted = last }
 
   /// Records that the prediction was wrong, because a sentence after the predicted end changed the fix.

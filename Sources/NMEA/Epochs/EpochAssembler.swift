@@ -32,7 +32,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
   var timeOfDay: TimeOfDay?
   /// Whether the last ZDA stated date and time.
   var clockIsTold = false
-  /// The time stamp of the current epoch, which distinguishes it from the others.
+  /// The time stamp of the current epoch, which distinguishes it from other epochs.
   var epochStamp: TimeOfDay?
   var used = UsedSatellites()
   var satellites = SatelliteList()
@@ -255,7 +255,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
 
   private mutating func beginsEpoch(_ talker: Talker, _ kind: Sentence.Kind, _ stamp: TimeOfDay?) -> Bool {
     guard let stamp else {
-      // A receiver without a fix may have no time either. Its epochs then repeat their first sentence.
+      // A receiver without a fix may have no time either. Then the repetition of its first sentence begins an epoch.
       guard kind.statesPosition else { return false }
       awaitsStamp = false
       return detector.hasSeen(MessageCode(talker, kind))
@@ -268,7 +268,8 @@ public struct EpochAssembler: ~Copyable, Sendable {
     return false
   }
 
-  /// Begins an epoch after a silence. The sentence belongs to those that follow it, even if it has no time.
+  /// Begins an epoch after a silence. The sentence belongs to the epoch of the sentences after it, even if it has no
+  /// time.
   private mutating func beginAfterSilence(_ receive: (borrowing GNSSEpoch) -> Void) {
     guard followsSilence, isReported || isPending else { return }
     beginEpoch(receive)

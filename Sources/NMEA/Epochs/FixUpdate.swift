@@ -14,7 +14,7 @@ struct FixUpdate {
   var beginsEpoch = false
   /// Whether the sentence is about the fix, and not only about satellites.
   var concernsFix = false
-  /// The kinds of impossible values, and of values that were left out because of them.
+  /// The kinds of impossible values, and of values that were left out with them.
   var refused: StatedQuantities = []
 
   /// Keeps only the values that are also valid at other instants.

@@ -36,7 +36,7 @@ public struct Sky: @unchecked Sendable {
 }
 
 extension [Satellite] {
-  /// Lends kept satellites like those of an epoch.
+  /// Lends kept satellites in the form in which an epoch lends its satellites.
   public func withSky(_ body: (Sky) -> Void) {
     withUnsafeBufferPointer { body(Sky($0.baseAddress, count: $0.count)) }
   }

@@ -7,7 +7,7 @@ struct MediaTekProtocol: ReceiverProtocol {
   private struct Settings {
     var speed: Int
     var intervalMilliseconds = 1000
-    /// The output interval in epochs, for GLL, RMC, VTG, GGA, GSA, GSV, GRS, GST, nine unused ones, ZDA, MCHN.
+    /// The output interval in epochs, for GLL, RMC, VTG, GGA, GSA, GSV, GRS, GST, nine unused sentences, ZDA, MCHN.
     var rates = [1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
     var systems: Set<SatelliteSystem> = [.gps, .glonass]
   }

@@ -1,6 +1,6 @@
 import MonotonicTime
 
-/// A receiver without its line. Its owner supplies the time and the events.
+/// A receiver without its line. The owner of the value supplies the time and the events.
 struct ReceiverMachine: Sendable {
   private static let mostCommands = 1000
 

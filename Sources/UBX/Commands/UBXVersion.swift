@@ -45,7 +45,7 @@ public struct UBXVersion: Equatable, Sendable {
     }
   }
 
-  /// The value of an extension: `PROTVER=18.00` in newer receivers, `PROTVER 14.00` in older ones.
+  /// The value of an extension: `PROTVER=18.00` in newer receivers, `PROTVER 14.00` in older receivers.
   private func value(_ name: String) -> String? {
     for text in extensions where text.hasPrefix(name) {
       let rest = text.dropFirst(name.count)

@@ -88,7 +88,7 @@ final class KnowledgeOfRun {
     var knowledge = ReceiverKnowledge(
       receiver: receiver.name, uniqueID: receiver.identity.uniqueID, savedAt: time?.utc(at: now).nanosecondsSince1970,
       savedAtInstant: now, place: place)
-    // The receiver has received no newer ephemerides than the ones that the hub sent it.
+    // The receiver has received no ephemerides since the hub sent it the earlier data.
     let before = keeping.present()
     if now - firstFixAt < KnowledgeOfRun.leastTracking, let before, before.isOf(receiver),
       !before.database.isEmpty, let age = before.age(at: now, time), age < ReceiverKnowledge.databaseLife / 2

@@ -118,8 +118,8 @@ struct UbloxKeyChanges: UbloxChanges {
       if isOn, answer.isGood { switchedOff.append(UBXSetting(other.ubloxKey, true)) }
     }
     if result == .refused { result = try set(wanted, channel) }
-    // If the receiver refuses the wanted constellations, restore the previous ones. A part of the new settings would be
-    // worse.
+    // If the receiver refuses the wanted constellations, restore the previous constellations. A part of the new
+    // settings would be worse.
     if result == .refused { for setting in switchedOff.reversed() { _ = try set([setting], channel) } }
     return result
   }

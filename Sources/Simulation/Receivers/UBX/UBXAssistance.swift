@@ -68,8 +68,8 @@ extension UBXProtocol {
 
   private static let databaseMark: UInt32 = 0x5344_4231
 
-  /// Sends MGA-DBD. Its contents are private to the maker; here they are a marker, the satellite, and the Unix time
-  /// at which its ephemeris arrived.
+  /// Sends MGA-DBD. The contents of a real message are private to the maker. Here the contents are a marker, the
+  /// satellite, and the Unix time at which its ephemeris arrived.
   private func sendDatabase(_ body: inout ReceiverBody) {
     let navigation = body.navigation
     let count: Int

@@ -1,6 +1,6 @@
 /// The settings of a u-blox receiver, in its different memories.
 struct UBXSettings: Sendable {
-  /// The settings in one memory. RAM has all of them; the other memories have only those that were saved.
+  /// The settings in one memory. RAM has all of them; the other memories have only the settings that were saved.
   struct Layer: Sendable {
     var values: [UInt32: UInt64] = [:]
     /// The contents of older messages that have no key, by class and identifier (and index).
