@@ -50,7 +50,7 @@ final class AK09916Driver: PolledDriver {
   func stop() { try? registers.write(AK09916Register.poweredDown, to: AK09916Register.control2) }
 }
 
-/// One of the rates of the AK09916.
+/// A rate that the AK09916 supports, with the register value for it.
 struct AK09916Rate {
   private static let all: [Double] = [10, 20, 50, 100]
 

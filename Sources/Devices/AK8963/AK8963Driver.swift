@@ -69,7 +69,7 @@ final class AK8963Driver: PolledDriver {
   }
 }
 
-/// One of the rates of the AK8963.
+/// A rate that the AK8963 supports, with the register value for it.
 struct AK8963Rate {
   private static let all: [Double] = [8, 100]
   private static let modes = [AK8963Register.continuous8Hz, AK8963Register.continuous100Hz]

@@ -117,7 +117,7 @@ public final class BMI160Driver: InertialDriver {
   }
 }
 
-/// One of the rates at which both sensors can measure.
+/// A rate at which both sensors can measure.
 struct BMI160Rate {
   private static let all: [Double] = [25, 50, 100, 200, 400, 800, 1600]
 

@@ -50,7 +50,7 @@ final class HMC5883LDriver: PolledDriver {
   }
 }
 
-/// One of the rates of the HMC5883L, with as much averaging as 160 measurements a second allow.
+/// A rate that the HMC5883L supports, with as much averaging as 160 measurements a second allow.
 struct HMC5883LRate {
   private static let all: [(hertz: Double, mean: UInt8)] = [
     (0.75, HMC5883LRegister.meanOf8), (1.5, HMC5883LRegister.meanOf8), (3, HMC5883LRegister.meanOf8),

@@ -124,7 +124,7 @@ final class ICM42688Driver: InertialDriver {
   }
 }
 
-/// One of the rates at which both sensors can measure.
+/// A rate at which both sensors can measure.
 struct ICM42688Rate {
   /// The rates in the order of the bits; 500 Hz was added last.
   private static let all: [(hertz: Double, bits: UInt8)] = [

@@ -52,7 +52,7 @@ final class INA219Driver: PolledDriver {
   }
 }
 
-/// One of the rates of the INA219: the shunt is averaged over the whole interval except half a millisecond, in which
+/// A rate that the INA219 supports: the shunt is averaged over the whole interval except half a millisecond, in which
 /// the bus is measured once.
 ///
 /// The voltage of a supply hardly changes, but its current does. The energy would lack any time that the shunt's

@@ -39,7 +39,7 @@ final class LIS2MDLDriver: PolledDriver {
   func stop() { try? registers.write(LIS2MDLRegister.idle, to: LIS2MDLRegister.configurationA) }
 }
 
-/// One of the rates of the LIS2MDL.
+/// A rate that the LIS2MDL supports, with the register value for it.
 struct LIS2MDLRate {
   private static let all: [Double] = [10, 20, 50, 100]
 

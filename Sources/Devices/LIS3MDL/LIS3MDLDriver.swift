@@ -39,7 +39,7 @@ final class LIS3MDLDriver: PolledDriver {
   func stop() { try? registers.write(LIS3MDLRegister.poweredDown, to: LIS3MDLRegister.control3) }
 }
 
-/// One of the rates of the LIS3MDL.
+/// A rate that the LIS3MDL supports, with the register value for it.
 struct LIS3MDLRate {
   private static let all: [Double] = [0.625, 1.25, 2.5, 5, 10, 20, 40, 80]
 

@@ -37,7 +37,7 @@ final class LPS22HBDriver: PolledDriver {
   func stop() { try? registers.write(LPS22HBRegister.poweredDown, to: LPS22HBRegister.control1) }
 }
 
-/// One of the rates of the LPS22HB.
+/// A rate that the LPS22HB supports, with the register value for it.
 struct LPS22HBRate {
   private static let all: [Double] = [1, 10, 25, 50, 75]
 

@@ -96,7 +96,7 @@ final class LSM9DS1Driver: InertialDriver {
   }
 }
 
-/// One of the rates at which the chip can measure with both sensors.
+/// A rate at which the chip can measure with both sensors.
 struct LSM9DS1Rate {
   private static let all: [Double] = [14.9, 59.5, 119, 238, 476, 952]
 

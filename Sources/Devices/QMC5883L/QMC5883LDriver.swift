@@ -41,7 +41,7 @@ final class QMC5883LDriver: PolledDriver {
   func stop() { try? registers.write(QMC5883LRegister.standby, to: QMC5883LRegister.control1) }
 }
 
-/// One of the rates of the QMC5883L.
+/// A rate that the QMC5883L supports, with the register value for it.
 struct QMC5883LRate {
   private static let all: [Double] = [10, 50, 100, 200]
 

@@ -39,7 +39,7 @@ final class QMC5883PDriver: PolledDriver {
   func stop() { try? registers.write(QMC5883PRegister.suspended, to: QMC5883PRegister.control1) }
 }
 
-/// One of the rates of the QMC5883P.
+/// A rate that the QMC5883P supports, with the register value for it.
 struct QMC5883PRate {
   private static let all: [Double] = [10, 50, 100, 200]
 
