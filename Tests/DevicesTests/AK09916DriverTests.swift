@@ -38,7 +38,7 @@ struct AK09916DriverTests {
     SimulatedAK09916(name: "twin", world: world, clock: clock) { imu.isBypassOn }
   }
 
-  @Test func `the chip is identified, configured, read in the axes of its IMU and powered down`() throws {
+  @Test func `the driver identifies and configures the chip, reads it in the IMU's axes and powers it down`() throws {
     let (driver, bus) = driver([
       Step("nothing new", [0x10], read: [0x00]),
       AK09916DriverTests.isNew,
@@ -50,7 +50,7 @@ struct AK09916DriverTests {
     #expect(try driver.read() == nil)
     clock.advance(by: .milliseconds(100))
     let sample = try #require(try driver.read())
-    // The magnetometer's y and z axes point against those of the IMU.
+    // The magnetometer's y and z axes point against the y and z axes of the IMU.
     let error = sample.field - SIMD3(60, 30, -15)
     #expect((error * error).max().squareRoot() < 0.001)
     // A measurement that is found new is half a period old on average.
@@ -62,7 +62,7 @@ struct AK09916DriverTests {
   @Test(
     arguments: [(5, 10, 0x02), (10, 10, 0x02), (20, 20, 0x04), (21, 20, 0x04), (50, 50, 0x06), (100, 100, 0x08)]
       as [(Double, Double, UInt8)])
-  func `a rate is no slower than the requested one`(_ requested: Double, _ hertz: Double, _ control: UInt8) throws {
+  func `the rate is not below the requested rate`(_ requested: Double, _ hertz: Double, _ control: UInt8) throws {
     #expect(MagnetometerChip.ak09916.rate(nearest: requested) == hertz)
     var steps = AK09916DriverTests.start
     steps[2] = Step("go on and on", [0x31, control])
@@ -71,7 +71,7 @@ struct AK09916DriverTests {
     bus.finish()
   }
 
-  @Test func `a field that is too strong is no measurement`() throws {
+  @Test func `a field beyond the range is not a measurement`() throws {
     let (driver, bus) = driver([
       AK09916DriverTests.isNew,
       Step("the axes, nothing, and status 2", [0x11], read: [0x90, 0x01, 0x38, 0xFF, 0x64, 0x00, 0x00, 0x08]),
@@ -81,7 +81,7 @@ struct AK09916DriverTests {
     bus.finish()
   }
 
-  @Test(arguments: [0x00, 0xFF] as [UInt8]) func `a bus that hangs is no measurement`(_ byte: UInt8) throws {
+  @Test(arguments: [0x00, 0xFF] as [UInt8]) func `a hung bus gives no measurement`(_ byte: UInt8) throws {
     let axes = Step("the axes", [0x11], read: Array(repeating: byte, count: 8))
     let (driver, bus) = driver(
       [Step("so is status 1", [0x10], read: [byte])] + (byte == 0 ? [] : [axes]) + [AK09916DriverTests.isNew, axes])
@@ -101,7 +101,7 @@ struct AK09916DriverTests {
   }
 
   @Test(arguments: [0x68, 0x69] as [UInt8])
-  func `if no chip answers, the bypass of the IMU is set and nothing else there`(_ address: UInt8) throws {
+  func `if no chip answers, only the bypass of the IMU is set`(_ address: UInt8) throws {
     let world = world()
     let imu = icm(world, address: address)
     let bus = PackageBus([imu, magnetometer(world, of: imu)])
@@ -114,7 +114,7 @@ struct AK09916DriverTests {
     #expect(try driver.read() != nil)
   }
 
-  @Test func `an IMU that was left in another bank is left there again`() throws {
+  @Test func `an IMU that was left in another bank returns to that bank`() throws {
     let world = world()
     let imu = icm(world)
     let bus = PackageBus([imu, magnetometer(world, of: imu)])
@@ -123,7 +123,7 @@ struct AK09916DriverTests {
     #expect(bus.writes(to: 0x69) == [[0x7F, 0x20], [0x7F, 0x00], [0x0F, 0x02], [0x7F, 0x20]])
   }
 
-  @Test func `an IMU that its driver has in another bank for a moment is not taken out of that`() throws {
+  @Test func `an IMU whose driver selects another bank for a moment keeps that bank`() throws {
     let world = world()
     let imu = icm(world)
     let bus = PackageBus([imu, magnetometer(world, of: imu)])
@@ -140,7 +140,7 @@ struct AK09916DriverTests {
     #expect(bus.writes(to: 0x69) == [[0x7F, 0x20], [0x7F, 0x00], [0x0F, 0x02]])
   }
 
-  @Test func `an IMU without such a magnetometer is left alone`() {
+  @Test func `nothing is written to an IMU without the magnetometer`() {
     let world = world()
     let others: [any SimulatedChip] = [
       SimulatedMPU6050(name: "twin", world: world, clock: clock, identity: .mpu9250) { true },
@@ -153,7 +153,7 @@ struct AK09916DriverTests {
     }
   }
 
-  @Test func `it is on the bus while its IMU measures and sleeps, and comes back after a reset of that`() throws {
+  @Test func `the magnetometer stays on the bus while its IMU sleeps, and returns after a reset of the IMU`() throws {
     let world = world()
     let imu = icm(world)
     let bus = PackageBus([imu, magnetometer(world, of: imu)])
@@ -170,10 +170,11 @@ struct AK09916DriverTests {
     try InertialChip.icm20948.sleep(on: bus, address: 0x69)
     clock.advance(by: .milliseconds(60))
     #expect(try driver.read() != nil)
-    // The IMU's driver has written this once.
+    // Only the IMU's driver has written to the interrupt pin's register.
     #expect(bus.writes(to: 0x69).filter { $0 == [0x0F, 0x02] }.count == 1)
     try I2CRegisters(bus, address: 0x69, capacity: 1).write(0x80, to: 0x06)
-    // The IMU's own driver may be using the bypass for half a second. After that this driver has to close it.
+    // The IMU's own driver may be using the bypass for half a second. After that, the magnetometer's driver must close
+    // it.
     var patience = 0
     func isBorne() -> Bool { do { return try driver.read() == nil } catch { return false } }
     while patience < 100, isBorne() { patience += 1 }
@@ -193,7 +194,7 @@ struct AK09916DriverTests {
     ).run(.ak09916, rateHz: rateHz, fieldTolerance: rateHz < 20 ? 5 : 2.5)
   }
 
-  @Test func `the simulated chip's overflow is no measurement`() throws {
+  @Test func `an overflow of the simulated chip gives no measurement`() throws {
     var world = world()
     world.magneticField = SIMD3(0, 0, 5000)
     let driver = driver(SimulatedAK09916(name: "twin", world: world, clock: clock) { true })

@@ -43,7 +43,7 @@ struct AK8963DriverTests {
     SimulatedAK8963(name: "twin", world: world, clock: clock) { imu.isBypassOn }
   }
 
-  @Test func `the chip is identified, trimmed, configured, read in the axes of its IMU and powered down`() throws {
+  @Test func `the driver trims and configures the chip, reads it in the IMU's axes and powers it down`() throws {
     let (driver, bus) = driver([
       Step("nothing new", [0x02], read: [0x00]),
       AK8963DriverTests.isNew,
@@ -66,7 +66,7 @@ struct AK8963DriverTests {
   }
 
   @Test(arguments: [(1, 8, 0x12), (8, 8, 0x12), (9, 100, 0x16), (100, 100, 0x16)] as [(Double, Double, UInt8)])
-  func `a rate is no slower than the requested one`(_ requested: Double, _ hertz: Double, _ control: UInt8) throws {
+  func `the rate is not below the requested rate`(_ requested: Double, _ hertz: Double, _ control: UInt8) throws {
     #expect(MagnetometerChip.ak8963.rate(nearest: requested) == hertz)
     var steps = AK8963DriverTests.start
     steps[5] = Step("go on and on", [0x0A, control])
@@ -76,7 +76,7 @@ struct AK8963DriverTests {
   }
 
   @Test(arguments: [0x18, 0x08, 0x00] as [UInt8])
-  func `a field that is too strong, or in other units, is no measurement`(_ status: UInt8) throws {
+  func `a field beyond the range, or in other units, is not a measurement`(_ status: UInt8) throws {
     let (driver, bus) = driver([
       AK8963DriverTests.isNew,
       Step("the axes and status 2", [0x03], read: [0x90, 0x01, 0x38, 0xFF, 0x64, 0x00, status]),
@@ -86,7 +86,7 @@ struct AK8963DriverTests {
     bus.finish()
   }
 
-  @Test(arguments: [0x00, 0xFF] as [UInt8]) func `a bus that hangs is no measurement`(_ byte: UInt8) throws {
+  @Test(arguments: [0x00, 0xFF] as [UInt8]) func `a hung bus gives no measurement`(_ byte: UInt8) throws {
     let steps = byte == 0 ? [] : [Step("the axes", [0x03], read: Array(repeating: byte, count: 7))]
     let (driver, bus) = driver(
       [Step("so is status 1", [0x02], read: [byte])] + steps
@@ -118,7 +118,7 @@ struct AK8963DriverTests {
   }
 
   @Test(arguments: [0x68, 0x69] as [UInt8])
-  func `if no chip answers, the bypass of the IMU is set and nothing else there`(_ address: UInt8) throws {
+  func `if no chip answers, only the bypass of the IMU is set`(_ address: UInt8) throws {
     let world = world()
     let imu = mpu(world, address: address, .mpu9255)
     let bus = PackageBus([imu, magnetometer(world, of: imu)])
@@ -131,7 +131,7 @@ struct AK8963DriverTests {
     #expect(try driver.read() != nil)
   }
 
-  @Test func `an IMU without such a magnetometer is left alone`() {
+  @Test func `nothing is written to an IMU without the magnetometer`() {
     let world = world()
     let others: [any SimulatedChip] = [
       mpu(world, .mpu6500), SimulatedICM20948(name: "twin", world: world, clock: clock) { true },
@@ -143,7 +143,7 @@ struct AK8963DriverTests {
     }
   }
 
-  @Test func `an IMU whose other master has the magnetometer keeps that`() throws {
+  @Test func `an IMU that reads the magnetometer itself keeps doing so`() throws {
     let world = world()
     let imu = mpu(world)
     let bus = PackageBus([imu, magnetometer(world, of: imu)])
@@ -152,7 +152,7 @@ struct AK8963DriverTests {
     #expect(bus.writes(to: 0x68) == [[0x6A, 0x20], [0x37, 0x02]])
   }
 
-  @Test func `it is on the bus while its IMU measures and sleeps, and comes back after a reset of that`() throws {
+  @Test func `the magnetometer stays on the bus while its IMU sleeps, and returns after a reset of the IMU`() throws {
     let world = world()
     let imu = mpu(world)
     let bus = PackageBus([imu, magnetometer(world, of: imu)])
@@ -172,7 +172,8 @@ struct AK8963DriverTests {
     // Only the drivers of the IMU have written to it.
     #expect(!bus.writes(to: 0x68).contains([0x37, 0x02]))
     try I2CRegisters(bus, address: 0x68, capacity: 1).write(0x80, to: 0x6B)
-    // The IMU's own driver may be using the bypass for half a second. After that this driver has to close it.
+    // The IMU's own driver may be using the bypass for half a second. After that, the magnetometer's driver must close
+    // it.
     var patience = 0
     func isBorne() -> Bool { do { return try driver.read() == nil } catch { return false } }
     while patience < 100, isBorne() { patience += 1 }
@@ -192,7 +193,7 @@ struct AK8963DriverTests {
     ).run(.ak8963, rateHz: rateHz, fieldTolerance: rateHz < 10 ? 5 : 2.5)
   }
 
-  @Test func `the simulated chip's overflow is no measurement`() throws {
+  @Test func `an overflow of the simulated chip gives no measurement`() throws {
     var world = world()
     world.magneticField = SIMD3(0, 0, 5000)
     let driver = driver(SimulatedAK8963(name: "twin", world: world, clock: clock) { true })
@@ -201,7 +202,7 @@ struct AK8963DriverTests {
     #expect(try driver.read() == nil)
   }
 
-  @Test func `the simulated chip keeps a measurement until status 2 is read, and rests before a mode`() throws {
+  @Test func `the simulated chip keeps a measurement until status 2 is read, and pauses before a new mode`() throws {
     let chip = SimulatedAK8963(name: "twin", world: world(), clock: clock) { true }
     let registers = I2CRegisters(chip, address: 0x0C, capacity: 8)
     try registers.write(0x16, to: 0x0A)

@@ -44,7 +44,7 @@ struct BMI088DriverTests {
     ]
   }
 
-  /// A burst with these numbers of units along z.
+  /// A burst with the given numbers of units along z.
   static func force(_ units: Int16...) -> [Step] { force(units) }
 
   static func force(_ units: [Int16]) -> [Step] {
@@ -63,7 +63,7 @@ struct BMI088DriverTests {
   private final class TwoBuses: I2CBus {
     let name = "playback"
     let maximumReadLength = 4096
-    /// What happens before the accelerometer's FIFO is looked at.
+    /// The steps before the length of the accelerometer's FIFO is read.
     private let beforeLook: @Sendable () -> Void
     private let buses: [UInt8: PlaybackBus]
 
@@ -113,7 +113,7 @@ struct BMI088DriverTests {
     accelerometer.finish()
   }
 
-  @Test func `both chips are identified, woken, configured, read in their units and put to sleep`() throws {
+  @Test func `the driver identifies, wakes, configures and reads both chips, and puts them to sleep`() throws {
     try read(
       gyroscope: BMI088DriverTests.rates(3) + [Step("suspended", [0x11, 0x80])],
       accelerometer: [BMI088DriverTests.temperature] + BMI088DriverTests.force(5461, 5461, 5461)
@@ -124,7 +124,7 @@ struct BMI088DriverTests {
       for index in 0..<3 {
         #expect(abs(batch[index].gyroscope.x - radians(100 * 500 / 32768)) < 1e-6)
         #expect(abs(batch[index].gyroscope.z + radians(100 * 500 / 32768)) < 1e-6)
-        // A sixth of the full scale.
+        // The value is a sixth of the full scale.
         #expect(abs(batch[index].accelerometer.z - 9.806) < 1e-3)
       }
       #expect(batch[1].at - batch[0].at == .milliseconds(10))
@@ -133,7 +133,7 @@ struct BMI088DriverTests {
     }
   }
 
-  @Test func `the accelerometer is taken at the gyroscope's times`() throws {
+  @Test func `accelerometer values are interpolated at the gyroscope's times`() throws {
     // The read is a quarter of a period later, so the interpolated samples shift by a quarter.
     try read(
       late: .microseconds(2500), gyroscope: BMI088DriverTests.rates(3),
@@ -142,12 +142,12 @@ struct BMI088DriverTests {
       let batch = batches[0]
       try #require(batch.count == 3)
       let units = (0..<3).map { batch[$0].accelerometer.z / (6 * 9.80665 / 32768) }
-      // Before the first accelerometer sample there is nothing to interpolate from.
+      // Before the first accelerometer sample, no value can be interpolated.
       #expect(units[0] == 0 && abs(units[1] - 3000) < 0.1 && abs(units[2] - 7000) < 0.1)
     }
   }
 
-  @Test func `a sample waits for the accelerometer's next one`() throws {
+  @Test func `a sample waits for the next accelerometer sample`() throws {
     try read(
       times: 3,
       gyroscope: BMI088DriverTests.rates(3) + BMI088DriverTests.rates(3) + BMI088DriverTests.rates(3),
@@ -162,7 +162,7 @@ struct BMI088DriverTests {
     }
   }
 
-  @Test func `a sample that is older than all of the accelerometer's is none`() throws {
+  @Test func `a sample older than all accelerometer samples is dropped`() throws {
     try read(
       gyroscope: BMI088DriverTests.rates(3),
       accelerometer: [BMI088DriverTests.temperature] + BMI088DriverTests.force(0, 0)
@@ -170,7 +170,7 @@ struct BMI088DriverTests {
   }
 
   @Test(arguments: [0xE4, 0x64, 0x80] as [UInt8])
-  func `a gyroscope's FIFO that is full empties both, is counted and marks the gap`(_ status: UInt8) throws {
+  func `a full gyroscope FIFO empties both FIFOs, counts as an overflow and marks a gap`(_ status: UInt8) throws {
     try read(
       times: 2,
       gyroscope: [Step("full, or some lost", [0x0E], read: [status])] + BMI088DriverTests.restartGyroscope
@@ -183,7 +183,7 @@ struct BMI088DriverTests {
     }
   }
 
-  @Test func `more than a batch can take waits for the next one`() throws {
+  @Test func `samples that do not fit into a batch wait for the next batch`() throws {
     let frames = BMI088DriverTests.rates(96)
     let force = BMI088DriverTests.force(Array(repeating: 0, count: 99))
     try read(
@@ -197,7 +197,7 @@ struct BMI088DriverTests {
     }
   }
 
-  @Test func `frames that the accelerometer has dropped empty both FIFOs`() throws {
+  @Test func `dropped accelerometer frames empty both FIFOs`() throws {
     try read(
       gyroscope: BMI088DriverTests.rates(3) + BMI088DriverTests.restartGyroscope,
       accelerometer: [BMI088DriverTests.temperature] + BMI088DriverTests.frames([0x40, 17, 0x84, 0, 0, 0, 0, 0, 0])
@@ -208,7 +208,7 @@ struct BMI088DriverTests {
     }
   }
 
-  @Test func `the accelerometer's frames without samples are skipped`() throws {
+  @Test func `accelerometer frames without samples are skipped`() throws {
     let frame: [UInt8] = [0x85, 0, 0, 0, 0, 0, 0]
     let (skipped, setting, dropped): ([UInt8], [UInt8], [UInt8]) = ([0x48, 0x01], [0x44, 1, 2, 3], [0x50, 0x01])
     let bytes = skipped + frame + setting + frame + dropped + frame
@@ -229,7 +229,7 @@ struct BMI088DriverTests {
     }
   }
 
-  @Test func `an accelerometer that has stopped brings no sample, and is not waited for for ever`() throws {
+  @Test func `a stopped accelerometer gives no samples, and the wait for it ends`() throws {
     let empty = Step("empty", [0x24], read: [0x00, 0x80])
     try read(
       times: 2,
@@ -240,7 +240,7 @@ struct BMI088DriverTests {
     }
   }
 
-  @Test func `a bus that hangs brings no sample`() throws {
+  @Test func `a hung bus gives no samples`() throws {
     try read(
       times: 2,
       gyroscope: [Step("zeros", [0x0E], read: [0x00]), Step("ones", [0x0E], read: [0xFF])]
@@ -263,7 +263,7 @@ struct BMI088DriverTests {
     func close() {}
   }
 
-  @Test func `a wired line tells of the gyroscope's samples`() throws {
+  @Test func `a wired line signals the gyroscope's samples`() throws {
     var steps = BMI088DriverTests.gyroscopeStart
     steps.insert(
       contentsOf: [
@@ -276,7 +276,7 @@ struct BMI088DriverTests {
     accelerometer.finish()
   }
 
-  @Test func `a gyroscope that resets before it acknowledges is no error`() throws {
+  @Test func `a gyroscope that resets before it acknowledges causes no error`() throws {
     var steps = BMI088DriverTests.gyroscopeStart
     steps[1].error = .noAcknowledge(bus: "playback", address: 0x68)
     let gyroscope = PlaybackBus(steps, address: 0x68)
@@ -304,7 +304,7 @@ struct BMI088DriverTests {
     gyroscope.finish()
   }
 
-  @Test func `an accelerometer that a kernel driver has is named as that`() throws {
+  @Test func `the error for an accelerometer with a kernel driver names the driver`() throws {
     let taken = HardwareError.busy(bus: "playback", address: 0x18, driver: nil)
     var identity = BMI088DriverTests.accelerometerStart[0]
     identity.error = taken
@@ -320,7 +320,7 @@ struct BMI088DriverTests {
     accelerometer.finish()
   }
 
-  @Test func `a temperature that has not been measured yet is none`() throws {
+  @Test func `a temperature that has not been measured yet is unknown`() throws {
     try read(
       gyroscope: BMI088DriverTests.rates(3),
       accelerometer: [Step("no temperature", [0x22], read: [0x80, 0x00])] + BMI088DriverTests.force(0, 0, 0)
@@ -376,7 +376,7 @@ struct BMI088DriverTests {
     ).run(rateHz: rateHz)
   }
 
-  @Test func `a sleep with only the address known puts both chips to sleep`() throws {
+  @Test func `a sleep command by address alone puts both chips to sleep`() throws {
     let world = World(start: clock.now.advanced(by: .seconds(-100)))
     let chips = both(world)
     let driver = driver(chips)
@@ -393,14 +393,14 @@ struct BMI088DriverTests {
     let accelerometer = I2CRegisters(chips, address: 0x18, capacity: 2)
     let power = try accelerometer.read(0x7C, count: 2)
     #expect(power[0] == 0x03 && power[1] == 0x00)
-    // It can be started again.
+    // The chip can be started again.
     try driver.start()
     clock.advance(by: .milliseconds(100))
     try driver.read(into: &batch)
     #expect(batch.count > 5)
   }
 
-  @Test func `it is told from other packages with the same gyroscope by its accelerometer`() throws {
+  @Test func `the accelerometer distinguishes a BMI088 from other packages with the same gyroscope`() throws {
     let world = World(start: clock.now)
     func isIt(on bus: any I2CBus) throws -> Bool {
       try InertialChip.bmi088.identity.isTrue(of: I2CRegisters(bus, address: 0x68, capacity: ChipIdentity.longest))
@@ -413,7 +413,7 @@ struct BMI088DriverTests {
     #expect(try !isIt(on: bmi160))
   }
 
-  @Test func `the gyroscope's twin takes nothing while it is suspended but its wake and its reset`() throws {
+  @Test func `the suspended gyroscope twin accepts only the commands to wake and to reset`() throws {
     let registers = I2CRegisters(
       SimulatedBMI088Gyroscope(name: "twin", world: World(start: clock.now), clock: clock) { true }, address: 0x68,
       capacity: 1)

@@ -56,7 +56,7 @@ struct BMI160DriverTests {
     bus.finish()
   }
 
-  @Test func `the chip is identified, woken, configured, read in its units and put to sleep`() throws {
+  @Test func `the driver identifies, wakes, configures and reads the chip, and puts it to sleep`() throws {
     let frames = BMI160DriverTests.frame + BMI160DriverTests.frame
     let sleep = [Step("accelerometer off", [0x7E, 0x10]), Step("gyroscope off", [0x7E, 0x14])]
     try read(frames, then: [BMI160DriverTests.temperature] + sleep) { driver, batch in
@@ -70,7 +70,7 @@ struct BMI160DriverTests {
     }
   }
 
-  @Test func `frames that the chip has dropped are counted, and those behind them follow a gap`() throws {
+  @Test func `dropped frames are counted, and the next frames follow a gap`() throws {
     // The frame is preceded by a control frame, and its header states the level of a pin.
     let marked = [BMI160DriverTests.frame[0] | 0x01] + BMI160DriverTests.frame.dropFirst()
     let bytes: [UInt8] = [0x40, 17] + [0x48, 0x01] + marked + [0x44, 1, 2, 3] + BMI160DriverTests.frame
@@ -79,14 +79,14 @@ struct BMI160DriverTests {
     }
   }
 
-  @Test func `a sensor that begins before the other makes no sample`() throws {
+  @Test func `a sensor that starts before the other gives no samples`() throws {
     let alone: [UInt8] = [0x84, 1, 2, 3, 4, 5, 6, 0x88, 1, 2, 3, 4, 5, 6]
     try read(alone + BMI160DriverTests.frame, then: [BMI160DriverTests.temperature]) { driver, batch in
       #expect(batch.count == 1 && !batch.followsGap && driver.counters.misreads == 0)
     }
   }
 
-  @Test func `a frame that is cut off is taken the next time`() throws {
+  @Test func `a cut frame is taken at the next read`() throws {
     let cut = BMI160DriverTests.frame + BMI160DriverTests.frame[..<5]
     try read(cut, then: [BMI160DriverTests.temperature]) { driver, batch in
       #expect(batch.count == 1 && driver.counters.misreads == 0)

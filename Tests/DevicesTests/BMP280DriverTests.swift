@@ -34,7 +34,7 @@ struct BMP280DriverTests {
     return (driver, bus)
   }
 
-  @Test func `the data sheet's example comes out, once, and the chip is put to sleep`() throws {
+  @Test func `the data sheet's example gives one measurement, and the chip is put to sleep`() throws {
     let example = Step("519888 and 415148", [0xF7], read: [0x65, 0x5A, 0xC0, 0x7E, 0xED, 0x00])
     let (driver, bus) = driver(
       BMP280DriverTests.start + [
@@ -53,7 +53,7 @@ struct BMP280DriverTests {
   }
 
   @Test(arguments: [0x00, 0xFF] as [UInt8])
-  func `a bus that hangs is no measurement`(_ byte: UInt8) throws {
+  func `a hung bus gives no measurement`(_ byte: UInt8) throws {
     let (driver, bus) = driver(
       BMP280DriverTests.start + [Step("the data", [0xF7], read: Array(repeating: byte, count: 6))])
     try driver.start()
@@ -77,7 +77,7 @@ struct BMP280DriverTests {
       .bmp280, rateHz: rateHz, pressureTolerance: 5)
   }
 
-  @Test func `the relative with humidity agrees too`() throws {
+  @Test func `driver and simulated BME280 agree on rate and units`() throws {
     let world = World(start: clock.now.advanced(by: .seconds(-100)))
     let chip = SimulatedBME280(name: "twin", world: world, clock: clock) { true }
     try PolledTwinCheck(bus: chip, address: 0x76, world: world, clock: clock).run(

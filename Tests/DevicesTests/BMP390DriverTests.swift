@@ -35,7 +35,7 @@ struct BMP390DriverTests {
     return (driver, bus)
   }
 
-  @Test func `the chip is identified, configured, read in pascals and put to sleep`() throws {
+  @Test func `the driver identifies and configures the chip, reads pascals and puts it to sleep`() throws {
     let (driver, bus) = driver(
       BMP390DriverTests.start + [
         Step("nothing new", [0x03], read: [0x10]),
@@ -64,7 +64,7 @@ struct BMP390DriverTests {
       [0x00, 0x00, 0x00, 0x00, 0x00, 0x00], [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
       [0x00, 0x00, 0x80, 0x00, 0xBC, 0x81], [0x00, 0xF2, 0x6C, 0x00, 0x00, 0x80],
     ] as [[UInt8]])
-  func `a bus that hangs is no measurement, nor is what was skipped`(_ bytes: [UInt8]) throws {
+  func `a hung bus gives no measurement, nor does a skipped measurement`(_ bytes: [UInt8]) throws {
     let (driver, bus) = driver(
       BMP390DriverTests.start + [Step("new, it seems", [0x03], read: [0xFF]), Step("the data", [0x04], read: bytes)])
     try driver.start()
@@ -88,7 +88,7 @@ struct BMP390DriverTests {
       .bmp390, rateHz: rateHz, pressureTolerance: rateHz > 25 ? 15 : 5)
   }
 
-  @Test func `the older relative agrees too`() throws {
+  @Test func `driver and simulated BMP388 agree on rate and units`() throws {
     let world = World(start: clock.now.advanced(by: .seconds(-100)))
     let chip = SimulatedBMP388(name: "twin", world: world, clock: clock) { true }
     try PolledTwinCheck(bus: chip, address: 0x76, world: world, clock: clock).run(

@@ -18,7 +18,7 @@ struct BNO055DriverTests {
     identify,
   ]
 
-  /// The writes that make it measure for a reader that reads 100 times a second, 500 degrees per second and 4 g.
+  /// The writes that make the chip measure for 100 reads a second, with ranges of 500 degrees per second and 4 g.
   static let configure = [
     Step("the version", [0x04], read: [0x11, 0x03]),
     Step("m/s2, degrees", [0x3B, 0x00]),
@@ -83,7 +83,7 @@ struct BNO055DriverTests {
     bus.finish()
   }
 
-  @Test func `the chip is identified, reset, configured, read in its units and suspended`() throws {
+  @Test func `the driver identifies, resets, configures, reads and suspends the chip`() throws {
     let sleep = [
       Step("the first page", [0x07, 0x00]), Step("configuring", [0x3D, 0x00]), Step("suspended", [0x3E, 0x02]),
     ]
@@ -93,14 +93,14 @@ struct BNO055DriverTests {
       #expect(abs(batch[0].accelerometer.z - 9.81) < 1e-5 && batch[0].accelerometer.x == 0)
       #expect(abs(batch[0].gyroscope.x - radians(100 * 500 / 32768)) < 1e-6)
       #expect(abs(batch[0].gyroscope.z + radians(100 * 500 / 32768)) < 1e-6)
-      // The accelerometer measures 125 times a second, and a new sample is half of that old.
+      // The accelerometer measures 125 times a second, and a new sample is half of that period old.
       #expect(clock.now - batch[0].at == .milliseconds(4))
       #expect(batch.temperatureCelsius == -5 && driver.counters.samples == 1 && !batch.followsGap)
       driver.stop()
     }
   }
 
-  @Test func `a temperature of which a bit is flipped is read again`() throws {
+  @Test func `a temperature with a flipped bit is read again`() throws {
     let flipped = Step("with its top bit flipped", [0x34], read: [0x7B])
     let again = Step("as it is", [0x34], read: [0xFC])
     // The value changes once in 51 samples.
@@ -111,12 +111,12 @@ struct BNO055DriverTests {
       #expect(batches.first?.temperatureCelsius == -5)
       #expect(batches.last?.temperatureCelsius == -4)
     }
-    // The very first read is not believed either until it is repeated.
+    // Even the first reading is not used before a second one confirms it.
     let first = BNO055DriverTests.look() + BNO055DriverTests.look() + [flipped, again, again]
     try read(times: 1, first) { _, batches in #expect(batches.last?.temperatureCelsius == -4) }
   }
 
-  @Test func `starting takes as long as the chip resets`() throws {
+  @Test func `the start takes as long as the chip's reset`() throws {
     let bus = PlaybackBus(BNO055DriverTests.start, address: 0x28)
     let before = clock.now
     try driver(bus).start()
@@ -124,7 +124,7 @@ struct BNO055DriverTests {
     bus.finish()
   }
 
-  @Test func `a chip that has only just got its supply is waited for, and not for ever`() throws {
+  @Test func `the start waits for a chip that was just switched on, up to a limit`() throws {
     let gone = HardwareError.noAcknowledge(bus: "playback", address: 0x28)
     var silent = BNO055DriverTests.identify
     silent.error = gone
@@ -137,7 +137,7 @@ struct BNO055DriverTests {
     never.finish()
   }
 
-  @Test func `a chip that resets before it acknowledges is no error`() throws {
+  @Test func `a chip that resets before it acknowledges causes no error`() throws {
     var start = BNO055DriverTests.start
     start[2].error = .noAcknowledge(bus: "playback", address: 0x28)
     let bus = PlaybackBus(start, address: 0x28)
@@ -145,7 +145,7 @@ struct BNO055DriverTests {
     bus.finish()
   }
 
-  @Test func `a chip that was left at its other page is found`() throws {
+  @Test func `a chip that was left at its other register page is found`() throws {
     let page = [
       Step("nothing of that page", [0x00], read: [0x00]), Step("which page", [0x07], read: [0x01]),
       Step("the first page", [0x07, 0x00]),
@@ -155,7 +155,7 @@ struct BNO055DriverTests {
     bus.finish()
   }
 
-  @Test func `a newer firmware has the units of the data sheet, at any range`() throws {
+  @Test func `newer firmware uses the data sheet's units at any range`() throws {
     var start = BNO055DriverTests.start
     start[4] = Step("the version", [0x04], read: [0x14, 0x03])
     start[11] = Step("2000 degrees per second, 47 Hz wide", [0x0A, 0x18])
@@ -169,7 +169,7 @@ struct BNO055DriverTests {
   @Test(
     arguments: [(.dps250, .g2, 0x1B, 0x0C), (.dps1000, .g8, 0x19, 0x0E), (.dps2000, .g16, 0x18, 0x0F)]
       as [(InertialConfiguration.GyroscopeRange, InertialConfiguration.AccelerometerRange, UInt8, UInt8)])
-  func `each range has its bits, and the gyroscope its units`(
+  func `each range has its bits, and the gyroscope has its own units`(
     _ gyroscope: InertialConfiguration.GyroscopeRange, _ accelerometer: InertialConfiguration.AccelerometerRange,
     _ gyroscopeBits: UInt8, _ accelerometerBits: UInt8
   ) throws {
@@ -191,7 +191,7 @@ struct BNO055DriverTests {
     bus.finish()
   }
 
-  @Test func `before the next sample is due the chip is left alone`() throws {
+  @Test func `the chip is not read before the next sample is due`() throws {
     let bus = PlaybackBus(
       BNO055DriverTests.start + BNO055DriverTests.firstSample + BNO055DriverTests.look(982), address: 0x28)
     let driver = driver(bus)
@@ -207,14 +207,14 @@ struct BNO055DriverTests {
     bus.finish()
   }
 
-  @Test func `a controller that repeats itself brings no sample`() throws {
+  @Test func `a controller that repeats its values gives no samples`() throws {
     let steps = BNO055DriverTests.firstSample + BNO055DriverTests.look() + BNO055DriverTests.look()
     try read(times: 3, steps) { driver, batches in
       #expect(batches.map(\.count) == [1, 0, 0] && driver.counters.samples == 1 && driver.counters.misreads == 0)
     }
   }
 
-  @Test(arguments: [0x00, 0xFF] as [UInt8]) func `a bus that hangs brings no sample`(_ byte: UInt8) throws {
+  @Test(arguments: [0x00, 0xFF] as [UInt8]) func `a hung bus gives no samples`(_ byte: UInt8) throws {
     let look = ([0x08, 0x14] as [UInt8]).map { Step("the same bits", [$0], read: Array(repeating: byte, count: 6)) }
     try read(times: 2, look + look + look + look) { driver, batches in
       #expect(batches.allSatisfy { $0.count == 0 } && driver.counters.samples == 0)
@@ -244,7 +244,7 @@ struct BNO055DriverTests {
     }
   }
 
-  @Test func `a setting that the chip does not have is written again`() throws {
+  @Test func `a setting that the chip has not accepted is written again`() throws {
     var start = BNO055DriverTests.start
     start.insert(contentsOf: [start[5], Step("has it that", [0x3B], read: [0x80])], at: 5)
     let bus = PlaybackBus(start, address: 0x28)
@@ -252,7 +252,7 @@ struct BNO055DriverTests {
     bus.finish()
   }
 
-  @Test func `a chip that does not keep what it is told is an error`() {
+  @Test func `a chip that does not keep its settings is an error`() {
     let units = [BNO055DriverTests.configure[1], Step("has it that", [0x3B], read: [0x80])]
     let bus = PlaybackBus(
       BNO055DriverTests.reset + Array(BNO055DriverTests.configure[..<1]) + units + units + units, address: 0x28)
@@ -264,7 +264,7 @@ struct BNO055DriverTests {
     bus.finish()
   }
 
-  @Test func `reads that stay broken leave a gap`() throws {
+  @Test func `repeated failed reads leave a gap`() throws {
     let broken = Array(repeating: BNO055DriverTests.broken(), count: 4 * 3)
     try read(times: 6, BNO055DriverTests.firstSample + broken + BNO055DriverTests.look(985)) { driver, batches in
       #expect(batches.map(\.count) == [1, 0, 0, 0, 0, 1] && batches[5].followsGap)
@@ -283,7 +283,7 @@ struct BNO055DriverTests {
     bus.finish()
   }
 
-  @Test func `a bus that has gone is an error at once`() throws {
+  @Test func `a missing bus is an error at once`() throws {
     let gone = HardwareError.disconnected("playback")
     let bus = PlaybackBus(BNO055DriverTests.start + [BNO055DriverTests.broken(gone)], address: 0x28)
     let driver = driver(bus)
@@ -294,7 +294,7 @@ struct BNO055DriverTests {
   }
 
   @Test(arguments: [(981, 228), (981, -32668), (-31787, 100), (1109, 100), (5000, 100)] as [(Int16, Int16)])
-  func `a look with a wrong bit is not believed`(_ force: Int16, _ rate: Int16) throws {
+  func `a reading with a wrong bit is not used`(_ force: Int16, _ rate: Int16) throws {
     let steps =
       BNO055DriverTests.firstSample + BNO055DriverTests.look(force, rate) + BNO055DriverTests.look(983, 101)
     try read(times: 2, steps) { driver, batches in
@@ -305,7 +305,7 @@ struct BNO055DriverTests {
     }
   }
 
-  @Test func `a jump is believed once it is seen again`() throws {
+  @Test func `a sudden change is used once a second reading confirms it`() throws {
     let steps =
       BNO055DriverTests.firstSample + BNO055DriverTests.look(3000, 20000) + BNO055DriverTests.look(3001, 20050)
     try read(times: 2, steps) { _, batches in
@@ -314,7 +314,7 @@ struct BNO055DriverTests {
     }
   }
 
-  @Test func `looks that do not agree make no sample, and a gap`() throws {
+  @Test func `readings that do not agree give no sample and mark a gap`() throws {
     let steps =
       BNO055DriverTests.firstSample + BNO055DriverTests.look(981, 5000) + BNO055DriverTests.look(981, -9000)
       + BNO055DriverTests.look(2000, 100) + BNO055DriverTests.look(990, 110)
@@ -391,7 +391,7 @@ struct BNO055DriverTests {
     }
   }
 
-  @Test func `the twin hears nothing while it resets, and keeps its configuration while it measures`() throws {
+  @Test func `the twin ignores commands during a reset, and configuration writes while it measures`() throws {
     let world = World(start: clock.now)
     let chip = SimulatedBNO055(name: "twin", world: world, clock: clock) { true }
     let registers = I2CRegisters(chip, address: 0x28, capacity: 16)
@@ -416,7 +416,7 @@ struct BNO055DriverTests {
     #expect(try Set(registers.read(0x50, count: 16)).count == 16)
   }
 
-  @Test func `the twin's fusion has the units that are asked for, and its other modes those of the range`() throws {
+  @Test func `the twin's fusion uses the requested units, and its other modes the units of the range`() throws {
     var world = World(start: clock.now)
     world.turntable = World.Turntable(rollRadians: 0, pitchRadians: 0, yawRadians: 0, radiansPerSecond: 1)
     world.noiseScale = 0

@@ -26,7 +26,7 @@ struct BNO085DriverTests {
 
   static let nothing = Step("nothing waits", [], read: [0, 0, 0, 0])
 
-  /// A request for a report 100 times a second in batches of 50 ms.
+  /// A request for 100 reports a second, in batches of 50 ms.
   static func enable(_ report: UInt8, _ sequence: UInt8) -> Step {
     Step(
       "enable",
@@ -83,8 +83,8 @@ struct BNO085DriverTests {
       timebase(ticks), gyroscope(sequence, delay: 0), accelerometer(sequence, delay: 80), isAll ? flushed : [])
   }
 
-  /// The packets that start a sample 100 times a second. The first is of 20 ms before the end of that, and its
-  /// accelerometer of 12 ms before.
+  /// The packets of the start at 100 samples a second. The first sample is 20 ms older than the end of the start, and
+  /// its accelerometer report is 12 ms older.
   static func start(longest: Int = 4096, starting: [Step] = []) -> [Step] {
     func packet(_ purpose: String, _ channel: UInt8, _ cargo: [UInt8]) -> [Step] {
       BNO085DriverTests.packet(purpose, channel, cargo, longest: longest)
@@ -107,7 +107,7 @@ struct BNO085DriverTests {
     return Array(parts.joined())
   }
 
-  /// Three samples of 30, 20 and 10 ms ago, the first of 10 ms after that of the start.
+  /// Three samples, 30, 20 and 10 ms old. The first is 10 ms later than the sample of the start.
   static let threeSamples = joined(
     timebase(300), gyroscope(1, delay: 0), accelerometer(1, delay: 80, 1), gyroscope(2, delay: 100),
     accelerometer(2, delay: 160, 2), gyroscope(3, delay: 200), accelerometer(3, delay: 240, 3), flushed)
@@ -147,7 +147,7 @@ struct BNO085DriverTests {
 
   private func flush(_ sequence: UInt8) -> [Step] { BNO085DriverTests.flush(sequence) }
 
-  @Test func `the chip is reset, identified, told what to report, read in its units and put to sleep`() throws {
+  @Test func `the driver resets, identifies, configures and reads the chip, and puts it to sleep`() throws {
     let off: [UInt8] = Array(repeating: 0, count: 15)
     let sleep = [
       Step("gyroscope off", [21, 0, 2, 7, 0xFD, 0x07] + off),
@@ -160,7 +160,7 @@ struct BNO085DriverTests {
       #expect(batch.count == 3 && driver.counters.samples == 3 && !batch.followsGap)
       #expect(driver.counters.overflows == 0 && driver.counters.misreads == 0)
       #expect(batch.temperatureCelsius == nil)
-      // Accelerometers of 32, 22, 14 and 6 ms ago, 0, 2, 4 and 6 m/s².
+      // The accelerometer reports are 32, 22, 14 and 6 ms old, with 0, 2, 4 and 6 m/s².
       let expected: [(ago: Duration, x: Float)] = [
         (.milliseconds(30), 0.4), (.milliseconds(20), 2.5), (.milliseconds(10), 5),
       ]
@@ -189,7 +189,7 @@ struct BNO085DriverTests {
     bus.finish()
   }
 
-  @Test func `pieces that do not fit together are not used as a packet`() throws {
+  @Test func `inconsistent pieces are not used as a packet`() throws {
     var pieces = BNO085DriverTests.packet("reports", 3, BNO085DriverTests.threeSamples, longest: 32)
     // The length belongs to another packet, so no more of this packet is requested.
     pieces[2].read[0] += 1
@@ -207,7 +207,7 @@ struct BNO085DriverTests {
     bus.finish()
   }
 
-  @Test func `a chip with nothing to say is asked a few times, and that is no gap`() throws {
+  @Test func `a chip without output is asked a few times, which marks no gap`() throws {
     let silence = Array(repeating: BNO085DriverTests.nothing, count: 4)
     try read(times: 2, flush(5) + silence + flush(7) + packet("reports", BNO085DriverTests.threeSamples)) {
       driver, batches in
@@ -220,7 +220,7 @@ struct BNO085DriverTests {
     arguments: [
       [0xFF, 0xFF, 0xFF, 0xFF], [0xFF, 0x7F, 0x03, 0x01], [0x5B, 0x00, 0x06, 0x00], [0x03, 0x00, 0x03, 0x00],
     ] as [[UInt8]])
-  func `a header that can be none is asked for again, and nothing is lost`(_ header: [UInt8]) throws {
+  func `an impossible header is read again, and nothing is lost`(_ header: [UInt8]) throws {
     let steps = flush(5) + [Step("garbled", [], read: header)] + packet("reports", BNO085DriverTests.threeSamples)
     try read(steps) { driver, batches in
       #expect(batches[0].count == 3 && !batches[0].followsGap)
@@ -233,7 +233,7 @@ struct BNO085DriverTests {
   ]
 
   @Test(arguments: errors)
-  func `a transfer that the bus gave up is a misread, and reading goes on`(_ error: HardwareError) throws {
+  func `a transfer that the bus gave up counts as a misread, and reading continues`(_ error: HardwareError) throws {
     let steps =
       flush(5) + [Step("given up", [], read: [0, 0, 0, 0], error: error)]
       + packet("reports", BNO085DriverTests.threeSamples)
@@ -242,7 +242,7 @@ struct BNO085DriverTests {
     }
   }
 
-  @Test func `a chip that could not be told to send is read all the same`() throws {
+  @Test func `a chip that did not accept the flush command is read anyway`() throws {
     let steps =
       [Step("given up", [6, 0, 2, 5, 0xF0, 0x07], error: .timedOut("the clock"))]
       + packet("reports", BNO085DriverTests.threeSamples)
@@ -251,7 +251,7 @@ struct BNO085DriverTests {
     }
   }
 
-  @Test func `a chip that has gone is an error`() throws {
+  @Test func `a missing chip is an error`() throws {
     let nobody = HardwareError.noAcknowledge(bus: "playback", address: 0x4A)
     let bus = PlaybackBus(
       BNO085DriverTests.start() + [Step("nobody", [6, 0, 2, 5, 0xF0, 0x07], error: nobody)], address: 0x4A)
@@ -272,7 +272,7 @@ struct BNO085DriverTests {
   ]
 
   @Test(arguments: garbledCargoes)
-  func `a cargo that can be none is dropped, and what comes next follows a gap`(_ cargo: [UInt8]) throws {
+  func `an impossible cargo is dropped, and the next sample follows a gap`(_ cargo: [UInt8]) throws {
     let steps = flush(5) + packet("garbled", cargo) + packet("reports", BNO085DriverTests.sample(2))
     try read(steps) { driver, batches in
       #expect(batches[0].count == 1 && batches[0].followsGap && driver.counters.samples == 1)
@@ -280,7 +280,7 @@ struct BNO085DriverTests {
     }
   }
 
-  @Test func `reports that are missing are counted once, and what came before them is dropped`() throws {
+  @Test func `missing reports are counted once, and earlier samples of the batch are dropped`() throws {
     let steps =
       flush(5) + packet("the oldest", BNO085DriverTests.sample(1, isAll: false))
       + packet("the newest", BNO085DriverTests.sample(9)) + flush(7)
@@ -293,7 +293,7 @@ struct BNO085DriverTests {
     }
   }
 
-  @Test func `reports that are missing within a cargo are too`() throws {
+  @Test func `missing reports within a cargo are counted once`() throws {
     let cargo = BNO085DriverTests.joined(
       BNO085DriverTests.timebase(300), BNO085DriverTests.gyroscope(1, delay: 0),
       BNO085DriverTests.accelerometer(1, delay: 50), BNO085DriverTests.gyroscope(4, delay: 200),
@@ -304,7 +304,7 @@ struct BNO085DriverTests {
     }
   }
 
-  @Test func `numbers that have come round hide no gap`() throws {
+  @Test func `sequence numbers that repeat after 256 hide no gap`() throws {
     let steps =
       flush(5) + packet("of three seconds ago", BNO085DriverTests.sample(1, isAll: false))
       + packet("of now", BNO085DriverTests.sample(2))
@@ -314,9 +314,9 @@ struct BNO085DriverTests {
     }
   }
 
-  @Test func `a batch that has been waiting is of when it was due`() throws {
+  @Test func `a batch that waited has the time at which it was due`() throws {
     try read(after: .milliseconds(200), flush(5) + packet("reports", BNO085DriverTests.sample(1))) { _, batches in
-      // The sample is 10 ms later than that of the start, which was 20 ms before the end of the start.
+      // The sample is 10 ms later than the sample of the start, which was 20 ms older than the end of the start.
       #expect(batches[0].count == 1 && clock.now - batches[0][0].at == .milliseconds(210))
     }
   }
@@ -330,10 +330,11 @@ struct BNO085DriverTests {
 
   @Test(
     arguments: [
-      // Ago when the chip is read, 3 ms after it was told to send; the last two are no interrupt for that.
+      // The age of the edge when the chip is read, 3 ms after the flush command. The last two edges do not belong to
+      // its interrupt.
       (2, false, 12_000), (1, false, 11_000), (2, true, 12_850), (4, false, 12_850),
     ] as [(Int, Bool, Int)])
-  func `with its line wired the time is that of the fall`(_ ago: Int, _ isRising: Bool, _ microseconds: Int) throws {
+  func `with a wired line, the falling edge gives the time`(_ ago: Int, _ isRising: Bool, _ microseconds: Int) throws {
     let bus = PlaybackBus(
       BNO085DriverTests.start() + flush(5) + packet("reports", BNO085DriverTests.threeSamples), address: 0x4A)
     let clock = clock
@@ -343,7 +344,7 @@ struct BNO085DriverTests {
         looks += 1
         return looks
       }
-      // The first look belongs to the start.
+      // The first call belongs to the start.
       if look == 1 { return nil }
       clock.advance(by: .milliseconds(3))
       return GPIOEdge(at: clock.now.advanced(by: .milliseconds(-ago)), isRising: isRising, sequence: 0)
@@ -371,7 +372,7 @@ struct BNO085DriverTests {
     }
   }
 
-  @Test func `a chip that stretches the clock until it has something is not asked for more`() throws {
+  @Test func `a chip that stretches the clock until it has output is not read again`() throws {
     // The chip has not reported that the flush is complete.
     let steps = flush(5) + packet("reports", BNO085DriverTests.sample(1, isAll: false))
     let bus = PlaybackBus(BNO085DriverTests.start() + steps, address: 0x4A)
@@ -383,7 +384,7 @@ struct BNO085DriverTests {
     bus.finish()
   }
 
-  @Test func `a chip that was reset is told again what to report`() throws {
+  @Test func `a chip that was reset is configured again`() throws {
     let parts: [[Step]] = [
       flush(5), BNO085DriverTests.packet("the advertisement", 0, [0x00, 0x01, 0x04, 0, 0, 0, 0]),
       BNO085DriverTests.packet("it is initialized", 2, BNO085DriverTests.initialized),
@@ -398,7 +399,7 @@ struct BNO085DriverTests {
     }
   }
 
-  @Test func `a chip that starts slowly is waited for`() throws {
+  @Test func `the start waits for a slow chip`() throws {
     let nobody = HardwareError.noAcknowledge(bus: "playback", address: 0x4A)
     let starting = [
       Step("not yet", [], read: [0, 0, 0, 0], error: nobody), Step("not yet", [], read: [0, 0, 0, 0], error: nobody),
@@ -416,7 +417,7 @@ struct BNO085DriverTests {
   }
 
   @Test(arguments: [0x00, 0xFF] as [UInt8])
-  func `another chip is refused, and so is a bus that hangs`(_ byte: UInt8) {
+  func `another chip and a hung bus are refused`(_ byte: UInt8) {
     let silence = BNO085DriverTests.unanswered(200, byte)
     let bus = PlaybackBus(
       [Step("reset", [5, 0, 1, 0, 1])] + silence + [Step("who are you", [6, 0, 2, 0, 0xF9, 0])] + silence,
@@ -448,32 +449,32 @@ struct BNO085DriverTests {
   }
 
   @Test(arguments: [(0x00, 0), (0xFF, 4)] as [(UInt8, Int)])
-  func `a bus that hangs brings no sample`(_ byte: UInt8, _ misreads: Int) throws {
+  func `a hung bus gives no samples`(_ byte: UInt8, _ misreads: Int) throws {
     let hung = Array(repeating: Step("hung", [], read: Array(repeating: byte, count: 4)), count: 4)
     try read(flush(5) + hung) { driver, batches in
       #expect(batches[0].count == 0 && driver.counters.samples == 0 && driver.counters.misreads == misreads)
     }
   }
 
-  @Test func `times are the data sheet's, with delays of fourteen bits and other points to count from`() {
+  @Test func `times follow the data sheet, with delays of fourteen bits and other bases`() {
     let cargo = BNO085DriverTests.joined(
       // T - 12 ms and T - 10.3 ms.
       BNO085DriverTests.timebase(120), BNO085DriverTests.gyroscope(1, delay: 0),
       BNO085DriverTests.gyroscope(2, delay: 17), BNO085DriverTests.gyroscope(3, delay: 0x3FFF),
       BNO085DriverTests.rebase(1000), BNO085DriverTests.accelerometer(4, delay: 5),
-      // The interrupt waited until there was something newer.
+      // The interrupt waited until a newer report arrived.
       BNO085DriverTests.timebase(-213), BNO085DriverTests.gyroscope(5, delay: 0))
     cargo.withUnsafeBytes { bytes in
       var reports = BNO085Cargo(bytes)
       var ticks: [Int] = []
       while let report = reports.next() { ticks.append(report.ticks) }
-      // 16383 after the first; 1000 and 5 after it.
+      // The delays are 16383 after the first base, and 1000 and 5 after it.
       let expected = [-120, -103, 16_263, 885, 213]
       #expect(ticks == expected && reports.isWhole)
     }
   }
 
-  @Test func `a gyroscope waits for an accelerometer, but not for ever`() {
+  @Test func `a gyroscope sample waits for the accelerometer, up to a limit`() {
     func reading(_ milliseconds: Int64, _ x: Float) -> BNO085Pairing.Reading {
       .init(at: MonotonicInstant(nanoseconds: milliseconds * 1_000_000), axes: SIMD3(x, 0, 0))
     }
@@ -503,7 +504,7 @@ struct BNO085DriverTests {
   @Test(
     arguments: [(10, 50), (50, 50), (52, 50), (60, 100), (200, 200), (250, 400), (401, 400), (1000, 400)]
       as [(Double, Double)])
-  func `a rate is no slower than the requested one`(_ requested: Double, _ hertz: Double) {
+  func `the rate is not below the requested rate`(_ requested: Double, _ hertz: Double) {
     #expect(BNO085Rate(nearest: requested).hertz == hertz)
   }
 
@@ -511,19 +512,20 @@ struct BNO085DriverTests {
     arguments: [
       ([[0x14, 0x01, 0, 0], [0x14, 0x81, 0, 1]], true), ([[0x14, 0x81, 0, 5], [0x14, 0x81, 0, 5]], true),
       ([[0x57, 0x00, 3, 255], [0x57, 0x80, 3, 0]], true),
-      // No continuation, another packet, another channel, another number; and bytes that cannot be a header.
+      // The second headers are wrong in these ways: no continuation, another packet, another channel, another number,
+      // and bytes that cannot be a header.
       ([[0x14, 0x01, 0, 0], [0x14, 0x01, 0, 0]], false), ([[0x14, 0x01, 0, 0], [0x15, 0x81, 0, 1]], false),
       ([[0x14, 0x01, 0, 0], [0x14, 0x81, 2, 1]], false), ([[0x14, 0x01, 0, 0], [0x14, 0x81, 0, 7]], false),
       ([[0x19, 0x00, 0x19, 0x00]], false), ([[0, 0, 0, 0]], false), ([[0xFF, 0xFF, 0xFF, 0xFF]], false),
     ] as [([[UInt8]], Bool)])
-  func `a chip is told by two headers of one packet`(_ headers: [[UInt8]], _ isTold: Bool) throws {
+  func `two headers of one packet identify a chip`(_ headers: [[UInt8]], _ isTold: Bool) throws {
     let bus = PlaybackBus(headers.map { Step("header", [], read: $0) }, address: 0x4B)
     let registers = I2CRegisters(bus, address: 0x4B, capacity: ChipIdentity.longest)
     #expect(try InertialChip.bno085.identity.isTrue(of: registers) == isTold)
     bus.finish()
   }
 
-  @Test func `an adapter that cannot read without a register finds none, and goes on`() throws {
+  @Test func `a search on an adapter that cannot read without a register finds no chip and continues`() throws {
     let bus = PlaybackBus(
       [Step("header", [], read: [0, 0, 0, 0], error: .system("transfer", errno: 95))], address: 0x4A)
     let registers = I2CRegisters(bus, address: 0x4A, capacity: ChipIdentity.longest)
@@ -531,7 +533,7 @@ struct BNO085DriverTests {
     bus.finish()
   }
 
-  @Test func `a chip that stretches the clock once it sleeps is asleep`() throws {
+  @Test func `a chip that stretches the clock after the sleep command counts as asleep`() throws {
     let off: [UInt8] = Array(repeating: 0, count: 15)
     let bus = PlaybackBus(
       [
@@ -559,7 +561,7 @@ struct BNO085DriverTests {
     }
   }
 
-  @Test func `a chip that has just been switched on is found without a write, and starts all the same`() throws {
+  @Test func `a chip that was just switched on is found without a write, and can be started`() throws {
     let world = World(start: clock.now.advanced(by: .seconds(-100)))
     let chip = SimulatedBNO085(name: "twin", world: world, clock: clock, address: 0x4B) { true }
     let bus = Witness(chip)
@@ -578,7 +580,7 @@ struct BNO085DriverTests {
     #expect((7...9).contains(batch.count) && !batch.followsGap)
   }
 
-  @Test func `a working chip without a known driver is put to sleep, and a sleeping one can be started again`() throws {
+  @Test func `a working chip in an unknown state is put to sleep, and a sleeping chip can be started`() throws {
     let world = World(start: clock.now.advanced(by: .seconds(-100)))
     let chip = SimulatedBNO085(name: "twin", world: world, clock: clock) { true }
     let driver = driver(chip)
@@ -598,7 +600,7 @@ struct BNO085DriverTests {
     #expect((9...11).contains(batch.count))
   }
 
-  @Test func `without power it has forgotten everything, and is told again`() throws {
+  @Test func `after a loss of power the chip is configured again`() throws {
     let world = World(start: clock.now.advanced(by: .seconds(-100)))
     let chip = SimulatedBNO085(name: "twin", world: world, clock: clock) { true }
     let driver = driver(chip)

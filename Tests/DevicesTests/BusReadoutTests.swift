@@ -6,7 +6,7 @@ import Testing
 @testable import Devices
 @testable import HardwareIO
 
-/// The stated bytes on a bus are those that the drivers transfer.
+/// The drivers transfer as many bytes as the catalogue states.
 struct BusReadoutTests {
   /// Counts the clocks of all transfers: nine for each byte, addresses included, and three for the beginning and the
   /// end.
@@ -81,7 +81,7 @@ struct BusReadoutTests {
     #expect((0.85...1.15).contains(measured / said), "\(measured) clocks a second, said are \(said)")
   }
 
-  @Test func `a sensor that is asked for one measurement at a time takes no more than is said`() throws {
+  @Test func `a polled sensor does not use more than the stated share of its bus`() throws {
     let clock = ManualClock()
     clock.advance(by: .seconds(100))
     let world = World(start: clock.now.advanced(by: .seconds(-100)))

@@ -38,7 +38,7 @@ struct ChipProbeTests {
     }
   }
 
-  @Test func `chips are told apart at their addresses, and nothing is written but register numbers`() throws {
+  @Test func `chips are identified at their addresses, and only register numbers are written`() throws {
     let bus = MixedBus()
     let found = try ChipProbe.find(on: bus).map { finding in
       switch finding {
@@ -59,7 +59,7 @@ struct ChipProbeTests {
     }
   }
 
-  @Test func `a bus that hangs is an error and no empty bus`() {
+  @Test func `a hung bus is an error, and not an empty bus`() {
     #expect(throws: HardwareError.timedOut("hung")) { try ChipProbe.find(on: HungBus()) }
   }
 }

@@ -25,7 +25,7 @@ struct CommandLogTests {
     return answer ?? request.answerSoFar
   }
 
-  @Test func `each PAIR command that was accepted counts as accepted`() {
+  @Test func `each accepted PAIR command counts as accepted`() {
     let answers = sentences("pygpsdata_quectel_pair_get.log")
     let accepted = Set(
       answers.filter { $0.hasPrefix("$PAIR001,") && $0.contains(",0*") }.map { String($0.dropFirst(9).prefix(3)) })
@@ -36,13 +36,13 @@ struct CommandLogTests {
     #expect(answer(to: AirohaReceiver.command("999"), in: answers).isGood == false)
   }
 
-  @Test func `a command that is being worked at is not refused yet`() {
+  @Test func `a command in progress does not count as refused`() {
     let answers = ["$PAIR001,003,1*39", "$PAIR001,003,0*38"]
     #expect(answer(to: AirohaReceiver.command("003"), in: answers) == .accepted)
     #expect(answer(to: AirohaReceiver.command("003"), in: [answers[0]]) == .refused)
   }
 
-  @Test func `all commands to Airoha receivers occur in a log of a real dialogue`() {
+  @Test func `all commands to Airoha receivers occur in the log of a real receiver`() {
     let said = Set(sentences("pygpsdata_quectel_pair_set.log"))
     for request in [
       AirohaReceiver.command("002"), .init("PAIR003") { _ in .nothing }, AirohaReceiver.command("050", "1000"),
@@ -55,7 +55,7 @@ struct CommandLogTests {
     }
   }
 
-  @Test func `the PMTK answers of a Locosys or Quectel are told by command and flag`() {
+  @Test func `the PMTK answers of a Locosys or Quectel are recognised by command and flag`() {
     let answers = ["$PMTK001,353,3,1,1,0,0,0*29", "$PMTK001,314,2*37"]
     #expect(answer(to: MediaTekReceiver.command("353", "1,1,0,0,0"), in: answers).isGood)
     #expect(answer(to: MediaTekReceiver.command("314", "0"), in: answers) == .refused)

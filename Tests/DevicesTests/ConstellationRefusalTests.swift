@@ -4,7 +4,7 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// Constellations that a receiver does not take: one warning says so, with what to do, and it goes on as it was.
+/// A receiver that refuses constellations causes one warning with the next step, and keeps its settings.
 @Suite(.timeLimit(.minutes(10)))
 struct ConstellationRefusalTests {
   private static func text(_ text: String, _ count: Int) -> [UInt8] {
@@ -34,7 +34,7 @@ struct ConstellationRefusalTests {
     let rig = SessionRig(configuration, receiver)
     try rig.start()
     await rig.started.first(1)
-    // The receiver's output is read all the same.
+    // The receiver's output is read anyway.
     let count = rig.observations.values.count
     await rig.observations.first(count + 2)
     await rig.finish()
@@ -58,7 +58,7 @@ struct ConstellationRefusalTests {
     #expect(try await warning(.ublox, [.gps], receiver) == "u-blox NEO-M8N-0, protocol 18.00: \(Self.advice)")
   }
 
-  @Test func `an M10 gets back the constellations that were switched off in vain`() async throws {
+  @Test func `an M10 gets back its constellations if it refuses the requested ones`() async throws {
     /// A receiver with SBAS on that rejects BeiDou, whichever other system is off.
     let isSBASOn = Guarded(true)
     let (sbas, beidou): ([UInt8], [UInt8]) = ([0x20, 0, 0x31, 0x10], [0x22, 0, 0x31, 0x10])
@@ -84,7 +84,7 @@ struct ConstellationRefusalTests {
     #expect(isSBASOn.withLock { $0 })
   }
 
-  @Test func `the constellations of a MediaTek receiver`() async throws {
+  @Test func `a refused constellation of a MediaTek receiver is reported`() async throws {
     let receiver = ScriptedReceiver { request in
       Self.sentence(request) == "$PMTK605"
         ? Self.says("PMTK705,AXN_5.1.6_3333,0007,L76,1.0") : Self.says("PMTK001,353,2")
@@ -93,7 +93,7 @@ struct ConstellationRefusalTests {
       try await warning(.mediatek, [.gps, .glonass, .beidou], receiver) == "MediaTek AXN_5.1.6_3333: \(Self.advice)")
   }
 
-  @Test func `the constellations of an Airoha receiver`() async throws {
+  @Test func `a refused constellation of an Airoha receiver is reported`() async throws {
     let receiver = ScriptedReceiver { request in
       switch Self.sentence(request).prefix(8) {
       case "$PAIR021": Self.says("PAIR021,AG3335M_V2.5.0,S,N")
@@ -104,7 +104,7 @@ struct ConstellationRefusalTests {
     #expect(try await warning(.airoha, [.gps, .beidou], receiver) == "Airoha AG3335M_V2.5.0: \(Self.advice)")
   }
 
-  @Test func `the constellations of a CASIC receiver, and those that no receiver of its kind has`() async throws {
+  @Test func `a refused or missing constellation of a CASIC receiver is reported`() async throws {
     let react: @Sendable ([UInt8]) -> ScriptedReceiver.Reaction = { request in
       if Self.sentence(request) == "$PCAS06,0" { return Self.says("GPTXT,01,01,02,SW=URANUS5,V5.1.0.0") }
       return request.first == 0xBA

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Devices
 
-/// Corrections go to a receiver as its line carries them, and nothing waits for that.
+/// Corrections are sent to a receiver as fast as its line carries them, and no code waits for them.
 struct CorrectionFeedTests {
   /// A line with a limited capacity.
   private final class SlowPort: SerialPort {
@@ -45,7 +45,7 @@ struct CorrectionFeedTests {
 
   private let queue = CorrectionQueue()
 
-  @Test func `a message goes in pieces where the line takes pieces, and the next one behind it`() throws {
+  @Test func `a message is sent in the pieces that the line accepts, before the next message`() throws {
     let messages = [MadeMessage.correction(1005), MadeMessage.correction(1077, byteCount: 100)]
     for message in messages { queue.put(message) }
     let port = SlowPort(room: 10)
@@ -59,12 +59,12 @@ struct CorrectionFeedTests {
     #expect(port.written == messages.flatMap { $0 } && looks > 10 && queue.lostCount == 0)
   }
 
-  @Test func `no message is begun while much is queued, and the pause is as long as sending that takes`() throws {
+  @Test func `no message begins while many bytes are unsent, and the pause lasts until they are sent`() throws {
     queue.put(MadeMessage.correction(1005))
     let port = SlowPort(room: 1000)
     var feed = CorrectionFeed(queue)
     port.unsentCount = 64 + 96
-    // Ten bits to a byte.
+    // A byte takes ten bits.
     #expect(try feed.write(to: port, at: .b9600) == .milliseconds(100))
     #expect(port.written.isEmpty)
     port.unsentCount = 64
@@ -72,7 +72,7 @@ struct CorrectionFeedTests {
     #expect(!port.written.isEmpty)
   }
 
-  @Test func `if the line cannot carry everything, the oldest messages are lost whole and counted`() throws {
+  @Test func `if the line is too slow, the oldest messages are dropped completely and counted`() throws {
     let messages = (0..<100).map { MadeMessage.correction(UInt16(1001 + $0), byteCount: 250) }
     for message in messages { queue.put(message) }
     let port = SlowPort(room: .max)
@@ -83,7 +83,7 @@ struct CorrectionFeedTests {
     #expect(queue.lostCount == 100 - kept.count)
   }
 
-  @Test func `a message that was begun is ended before anything else is said`() throws {
+  @Test func `a begun message is completed before other bytes are sent`() throws {
     let message = MadeMessage.correction(1005)
     queue.put(message)
     queue.put(message)

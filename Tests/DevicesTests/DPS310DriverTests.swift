@@ -49,7 +49,7 @@ struct DPS310DriverTests {
   // Pressure -104000 of 253952, temperature 150578 of 524288.
   private static let example: [UInt8] = [0xFE, 0x69, 0xC0, 0x02, 0x4C, 0x32]
 
-  @Test func `the chip is identified, mended, configured, read in pascals and put to sleep`() throws {
+  @Test func `the driver identifies, corrects and configures the chip, reads pascals and puts it to sleep`() throws {
     let (driver, bus) = driver(
       DPS310DriverTests.start + [
         Step("nothing new", [0x08], read: [0xC7]),
@@ -64,13 +64,13 @@ struct DPS310DriverTests {
     #expect(abs(sample.temperatureCelsius - 25.7002) < 0.0001)
     #expect(abs(sample.pressurePascals - 100_474.59) < 0.01)
     #expect(sample.humidityPercent == nil)
-    // What is found new is half a period old, on average.
+    // A new sample is half a period old, on average.
     #expect(clock.now - sample.at == .nanoseconds(62_500_000))
     driver.stop()
     bus.finish()
   }
 
-  @Test func `a sound chip is not mended, and the sensor is that of the coefficients`() throws {
+  @Test func `a chip without the defect is not corrected, and the coefficients select the sensor`() throws {
     let (driver, bus) = driver(
       DPS310DriverTests.identification + [
         Step("ready", [0x08], read: [0xC0]),
@@ -87,7 +87,7 @@ struct DPS310DriverTests {
     bus.finish()
   }
 
-  @Test func `pressure is not read without the temperature that it depends on`() throws {
+  @Test func `a pressure without a temperature is not a measurement`() throws {
     let data = Step("pressure and temperature", [0x00], read: DPS310DriverTests.example)
     let (driver, bus) = driver(
       DPS310DriverTests.start + [
@@ -102,7 +102,7 @@ struct DPS310DriverTests {
     bus.finish()
   }
 
-  @Test func `a chip that does not get ready is an error`() {
+  @Test func `a chip that does not become ready is an error`() {
     let (driver, bus) = driver(
       DPS310DriverTests.identification + Array(repeating: Step("not ready", [0x08], read: [0x40]), count: 5))
     #expect(throws: HardwareError.timedOut("the DPS310 at 0x77 on playback")) { try driver.start() }
@@ -110,7 +110,7 @@ struct DPS310DriverTests {
   }
 
   @Test(arguments: [0x00, 0xFF] as [UInt8])
-  func `a bus that hangs is no measurement`(_ byte: UInt8) throws {
+  func `a hung bus gives no measurement`(_ byte: UInt8) throws {
     let (driver, bus) = driver(
       DPS310DriverTests.start + [
         Step("new, it seems", [0x08], read: [0xFF]), Step("the data", [0x00], read: Array(repeating: byte, count: 6)),

@@ -6,10 +6,10 @@ import MonotonicTime
 import TestSupport
 import Testing
 
-/// A receiver that sends but does not receive any more does not delay the end of a run: with a clock that advances with
-/// its output.
+/// A receiver that sends but no longer receives does not delay the end of a run. The clock advances with the receiver's
+/// output.
 struct DeafReceiverTests {
-  /// Says a sentence each tenth of a second.
+  /// Sends a sentence each tenth of a second.
   private final class TalkingPort: SerialPort {
     private struct State {
       var epochs = 0
@@ -19,7 +19,7 @@ struct DeafReceiverTests {
     }
 
     let name = "talking"
-    // Always readable.
+    // The descriptor is always readable.
     let fileDescriptor = open("/dev/zero", O_RDONLY | O_CLOEXEC)
     private let clock: ManualClock
     private let state = Guarded(State())
@@ -102,7 +102,7 @@ struct DeafReceiverTests {
         receive: { _ in })
     }
 
-    /// Returns how long the run takes to end, and whether the receiver sleeps then.
+    /// Returns how long the end of the run takes, and whether the receiver sleeps afterwards.
     func end() throws -> (duration: Duration, isAsleep: Bool) {
       let start = clock.now
       let isAsleep = try session.end()
@@ -110,10 +110,10 @@ struct DeafReceiverTests {
     }
   }
 
-  /// Three seconds, the sentence that is being read then, and the one that waits when that is over.
+  /// Three seconds, plus the sentence that is read at that time, and the sentence that waits afterwards.
   private let limit = Duration.milliseconds(3200)
 
-  @Test func `a receiver that went deaf since it was configured is waited for three seconds, and named`() throws {
+  @Test func `the end waits three seconds for a receiver that went deaf after its configuration, and warns`() throws {
     let bench = Bench()
     #expect(try bench.session.start() == .b9600)
     #expect(bench.warnings.values == [nil])
@@ -128,7 +128,7 @@ struct DeafReceiverTests {
     #expect((bench.warnings.values.last ?? nil)?.contains("goes on talking") == true)
   }
 
-  @Test func `a receiver that was deaf from the beginning is not asked again`() throws {
+  @Test func `a receiver that was deaf from the start is not asked again`() throws {
     let bench = Bench(isDeaf: true)
     #expect(try bench.session.start() == .b9600)
     bench.stop.set()
@@ -138,7 +138,7 @@ struct DeafReceiverTests {
     #expect((bench.warnings.values.last ?? nil)?.contains("could not be put to sleep") == true)
   }
 
-  @Test func `a deaf receiver in a visit that ended at once takes three seconds at most`() throws {
+  @Test func `a deaf receiver in a run that ends at once takes at most three seconds`() throws {
     let bench = Bench(isDeaf: true)
     bench.stop.set()
     #expect(try bench.session.start() == nil)
@@ -147,7 +147,7 @@ struct DeafReceiverTests {
     #expect((bench.warnings.values.last ?? nil)?.contains("could not be put to sleep") == true)
   }
 
-  @Test func `a receiver that is not deaf is put back and told to sleep within that`() throws {
+  @Test func `a receiver that answers is restored and put to sleep within three seconds`() throws {
     let bench = Bench()
     #expect(try bench.session.start() == .b9600)
     bench.stop.set()

@@ -3,7 +3,7 @@ import MonotonicTime
 import TestSupport
 import Testing
 
-/// Why a receiver has no fix, decided from the bytes that receivers really send.
+/// The reason why a receiver has no fix, from bytes of real receivers.
 struct FixSearchTests {
   private struct Line: ~Copyable {
     var search = FixSearch()
@@ -26,7 +26,7 @@ struct FixSearchTests {
 
     mutating func hear(_ text: String, seconds: Int) { hear(Array(text.utf8), seconds: seconds) }
 
-    /// Feeds an epoch each second with satellites of these strengths.
+    /// Feeds an epoch each second with satellites of the given strengths.
     mutating func see(_ strengths: [Int], seconds: Int) {
       for _ in 0..<seconds {
         epochs += 1
@@ -43,7 +43,7 @@ struct FixSearchTests {
     var finding: FixSearch.Finding? { search.finding(at: now) }
   }
 
-  /// An epoch without a position, as receivers send it, with satellites at these strengths.
+  /// An epoch without a position, as receivers send it, with satellites of the given strengths.
   fileprivate static func epoch(_ strengths: [Int], _ second: Int) -> String {
     let time = "1210\(second % 60 < 10 ? "0" : "")\(second % 60).00"
     let groups = stride(from: 0, to: max(strengths.count, 1), by: 4)
@@ -59,17 +59,17 @@ struct FixSearchTests {
       + nmeaLine("GPGSA,A,1,,,,,,,,,,,,,99.99,99.99,99.99") + lists.joined()
   }
 
-  @Test func `a line that was opened a moment ago is no finding`() {
+  @Test func `a line that was just opened has the finding starting`() {
     var line = Line()
     line.hear("", seconds: 3)
     #expect(line.finding == .starting)
   }
 
-  @Test func `before a line is opened there is nothing to find`() {
+  @Test func `there is no finding before the line is opened`() {
     #expect(FixSearch().finding(at: MonotonicInstant(nanoseconds: 5)) == nil)
   }
 
-  @Test func `a silent line says for how long, over tries`() {
+  @Test func `the duration of a silent line continues over retries`() {
     var line = Line()
     line.hear("", seconds: 12)
     line.tryAgain()
@@ -81,7 +81,7 @@ struct FixSearchTests {
     #expect(line.finding?.nextStep(on: "tcp://192.0.2.7:10110")?.contains("TX") == false)
   }
 
-  @Test func `a line that falls silent counts from its last byte`() {
+  @Test func `the silence of a line counts from its last byte`() {
     var line = Line()
     line.see([40, 41, 42, 43], seconds: 20)
     line.hear("", seconds: 7)
@@ -94,7 +94,7 @@ struct FixSearchTests {
       [0x00, 0x78, 0x80, 0xF8, 0x00, 0x80, 0x78, 0xF8, 0xFE, 0x1C, 0x00, 0xE0, 0x80, 0x78, 0x00, 0xF8, 0x06, 0x18],
       Array("Linux raspberrypi login:".utf8),
     ] as [[UInt8]])
-  func `bytes without sentences are a wrong speed, or no receiver`(_ bytes: [UInt8]) {
+  func `bytes without sentences mean a wrong speed or another device`(_ bytes: [UInt8]) {
     var line = Line()
     line.hear(bytes, seconds: 6)
     line.tryAgain()
@@ -105,20 +105,20 @@ struct FixSearchTests {
         == "bytes but no sentences on /dev/ttyS0: wrong speed, or not a receiver")
   }
 
-  @Test func `a spike on an open line is no data`() {
+  @Test func `a spike on an open line does not count as data`() {
     var line = Line()
     line.hear([0xFF], seconds: 1)
     line.hear("", seconds: 30)
     #expect(line.finding == .silent(.seconds(30)))
   }
 
-  @Test func `sentences that list no satellites say so`() {
+  @Test func `sentences without a list of satellites are the finding noList`() {
     var line = Line()
     line.hear(nmeaLine("GPRMC,,V,,,,,,,,,,N"), seconds: 20)
     #expect(line.finding == .noList)
   }
 
-  @Test func `a list that is empty or without strengths is an antenna's`() {
+  @Test func `an empty list or a list without strengths points to the antenna`() {
     for strengths in [[], [0, 0, 0, 0, 0]] {
       var line = Line()
       line.see(strengths, seconds: 20)
@@ -126,27 +126,27 @@ struct FixSearchTests {
     }
   }
 
-  @Test func `one weak satellite is an antenna's`() {
+  @Test func `one weak satellite points to the antenna`() {
     var line = Line()
     line.see([12, 0, 0], seconds: 20)
     #expect(line.finding == .fewSatellites(1, strongest: 12))
     #expect(line.finding?.summary(on: "x") == "1 satellite in view at 12 dB: antenna?")
   }
 
-  @Test func `many weak satellites are an antenna's too`() {
+  @Test func `many weak satellites point to the antenna`() {
     var line = Line()
     line.see([12, 18, 24, 20, 22, 31], seconds: 20)
     #expect(line.finding == .weakSignals(6, strongest: 31))
   }
 
-  @Test func `a sky that is fine takes its time`() {
+  @Test func `strong satellites without a fix mean that the receiver reads their orbits`() {
     var line = Line()
     line.see([32, 38, 44, 40, 42, 31], seconds: 20)
     #expect(line.finding == .loading(6, strongest: 44))
     #expect(line.finding?.summary(on: "x") == "sky is fine (6 satellites, up to 44 dB), almanac is loading")
   }
 
-  @Test func `all findings have words of their own`() {
+  @Test func `all findings have different texts`() {
     let all: [FixSearch.Finding] = [
       .starting, .silent(.seconds(9)), .noSentences(.seconds(9)), .noList, .noSatellites,
       .fewSatellites(2, strongest: 20), .weakSignals(7, strongest: 20), .loading(8, strongest: 40),

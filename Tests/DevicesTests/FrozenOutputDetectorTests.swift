@@ -5,7 +5,7 @@ import Testing
 
 @testable import Devices
 
-/// A receiver that has stopped working is not believed, and one that stands still is.
+/// A receiver that has hung up is not trusted, and a receiver that stands still is.
 struct FrozenOutputDetectorTests {
   private static func sentences(_ second: Int, longitude: String, knots: String) -> String {
     [
@@ -36,7 +36,7 @@ struct FrozenOutputDetectorTests {
     return (found, decoder.fault)
   }
 
-  @Test func `the same position again and again at 20 knots is not believed`() {
+  @Test func `a position repeated at 20 knots is not trusted`() {
     let (found, fault) = observations(
       (0..<30).map { FrozenOutputDetectorTests.sentences($0, longitude: "01322.0000", knots: "20.0") })
     #expect(fault == .position)
@@ -45,13 +45,13 @@ struct FrozenOutputDetectorTests {
     #expect(last?.isFrozen == true && last?.fix.position == nil && last?.fix.mode == .noFix)
   }
 
-  @Test func `a receiver that holds its position at rest is believed`() {
+  @Test func `a receiver that holds its position at rest is trusted`() {
     let (found, fault) = observations(
       (0..<50).map { FrozenOutputDetectorTests.sentences($0, longitude: "01322.0000", knots: "0.0") })
     #expect(fault == nil && found.allSatisfy { !$0.isFrozen && $0.fix.position != nil })
   }
 
-  @Test func `a receiver that moves on from its old position is believed again`() {
+  @Test func `a receiver that leaves its old position is trusted again`() {
     let stuck = (0..<20).map { FrozenOutputDetectorTests.sentences($0, longitude: "01322.0000", knots: "20.0") }
     let moving = (20..<30).map { FrozenOutputDetectorTests.sentences($0, longitude: "01322.\($0)00", knots: "20.0") }
     let (found, fault) = observations(stuck + moving)
@@ -59,7 +59,7 @@ struct FrozenOutputDetectorTests {
     #expect(found.last?.isFrozen == false && found.last?.fix.position != nil)
   }
 
-  @Test func `time that stands still while it goes on sending is a fault`() {
+  @Test func `a repeated time is a fault while the receiver continues to send`() {
     let going = (0..<5).map { FrozenOutputDetectorTests.sentences($0, longitude: "01322.0000", knots: "0.0") }
     let standing = (0..<60).map { _ in FrozenOutputDetectorTests.sentences(5, longitude: "01322.0000", knots: "0.0") }
     #expect(observations(going + standing).fault == .time)

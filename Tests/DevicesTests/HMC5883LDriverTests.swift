@@ -29,14 +29,14 @@ struct HMC5883LDriverTests {
     return (driver, bus)
   }
 
-  @Test func `the chip is identified, configured, read in microtesla and made idle`() throws {
+  @Test func `the driver identifies and configures the chip, reads microtesla and makes it idle`() throws {
     let (driver, bus) = driver([
       Step("x, z and y", [0x03], read: HMC5883LDriverTests.measurement),
       Step("idle", [0x02, 0x02]),
     ])
     let began = clock.now
     try driver.start()
-    // Eight measurements of six milliseconds.
+    // The pause covers eight measurements of six milliseconds.
     #expect(clock.now - began >= .milliseconds(48))
     let sample = try #require(try driver.read())
     let error = sample.field - SIMD3(50, -20, 100)
@@ -47,7 +47,7 @@ struct HMC5883LDriverTests {
     bus.finish()
   }
 
-  @Test func `a measurement comes once, and the one with the old gain never`() throws {
+  @Test func `a measurement is returned once, and the measurement with the old gain is dropped`() throws {
     let same = Step("x, z and y", [0x03], read: HMC5883LDriverTests.measurement)
     let (driver, bus) = driver([
       Step("still that with the old gain", [0x03], read: [0x01, 0x00, 0x01, 0x00, 0x01, 0x00]), same, same,
@@ -64,7 +64,7 @@ struct HMC5883LDriverTests {
       [0xF0, 0x00, 0x04, 0x42, 0xFF, 0x26], [0x02, 0x21, 0xF0, 0x00, 0xFF, 0x26], [0x02, 0x21, 0x04, 0x42, 0xF0, 0x00],
       [0x08, 0x00, 0x04, 0x42, 0xFF, 0x26],
     ] as [[UInt8]])
-  func `a field that is too strong is no measurement`(_ bytes: [UInt8]) throws {
+  func `a field beyond the range is not a measurement`(_ bytes: [UInt8]) throws {
     let (driver, bus) = driver([
       Step("too much", [0x03], read: bytes), Step("x, z and y", [0x03], read: HMC5883LDriverTests.measurement),
     ])
@@ -75,7 +75,7 @@ struct HMC5883LDriverTests {
   }
 
   @Test(arguments: [0x00, 0xFF] as [UInt8])
-  func `a bus that hangs is no measurement`(_ byte: UInt8) throws {
+  func `a hung bus gives no measurement`(_ byte: UInt8) throws {
     let (driver, bus) = driver([Step("the axes", [0x03], read: Array(repeating: byte, count: 6))])
     try driver.start()
     #expect(try driver.read() == nil)
@@ -100,7 +100,7 @@ struct HMC5883LDriverTests {
       .hmc5883l, rateHz: rateHz, fieldTolerance: rateHz < 10 ? 5 : 2.5)
   }
 
-  @Test func `a chip that was left with another gain is read right from the first measurement on`() throws {
+  @Test func `a chip that was left with another gain gives correct values from the first measurement`() throws {
     let world = World(start: clock.now.advanced(by: .seconds(-100)))
     let chip = SimulatedHMC5883L(name: "twin", world: world, clock: clock) { true }
     let registers = I2CRegisters(chip, address: 0x1E, capacity: 6)
@@ -112,12 +112,13 @@ struct HMC5883LDriverTests {
       .hmc5883l, rateHz: 15, fieldTolerance: 2.5)
   }
 
-  @Test func `the simulated chip marks what is too much and stores nothing while a part is unread`() throws {
+  @Test func `the simulated chip marks an overflow, and stores nothing after a partial read`() throws {
     var world = World(start: clock.now.advanced(by: .seconds(-100)))
     world.magneticField = SIMD3(0, 0, 300)
     let chip = SimulatedHMC5883L(name: "twin", world: world, clock: clock) { true }
     let registers = I2CRegisters(chip, address: 0x1E, capacity: 6)
-    // This field is too much for the previous gain, which the first measurement still has, and not for the new one.
+    // This field is beyond the range of the previous gain, which the first measurement still has, but not of the new
+    // gain.
     try registers.write(0xE0, to: 0x01)
     try registers.write(0x00, to: 0x02)
     clock.advance(by: .milliseconds(70))

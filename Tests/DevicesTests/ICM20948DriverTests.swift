@@ -30,7 +30,7 @@ struct ICM20948DriverTests {
     Step("FIFO off", [0x03, 0x00]), Step("FIFO in reset", [0x68, 0x1F]), Step("let go", [0x68, 0x00]),
     Step("FIFO on", [0x03, 0x40]),
   ]
-  /// 10 degrees above 21.
+  /// The temperature is 10 degrees above 21.
   static let temperature = Step("temperature", [0x39], read: [0x0D, 0x0B])
 
   /// 1 g down the z axis, 100 units about x, -100 about z.
@@ -55,7 +55,7 @@ struct ICM20948DriverTests {
       InertialConfiguration(rateHz: 100))
   }
 
-  /// Reads as often as is said; hands over what each reading brought.
+  /// Reads the given number of times; passes on the samples of each reading.
   private func read(
     times: Int = 1, _ steps: [Step], _ check: (ICM20948Driver, [IMUBatch]) throws -> Void
   ) throws {
@@ -73,7 +73,7 @@ struct ICM20948DriverTests {
     bus.finish()
   }
 
-  @Test func `the chip is identified, woken, configured, read in its units and put to sleep`() throws {
+  @Test func `the driver identifies, wakes, configures and reads the chip, and puts it to sleep`() throws {
     let sleep = [Step("the first bank", [0x7F, 0x00]), Step("sleep", [0x06, 0x40])]
     try read(ICM20948DriverTests.burst(2) + [ICM20948DriverTests.temperature] + sleep) { driver, batches in
       let batch = batches[0]
@@ -93,7 +93,7 @@ struct ICM20948DriverTests {
     func close() {}
   }
 
-  @Test func `with its line wired the chip tells of each sample in a pulse`() throws {
+  @Test func `with a wired line, the chip signals each sample with a pulse`() throws {
     var steps = ICM20948DriverTests.start
     steps.insert(Step("data ready", [0x11, 0x01]), at: 13)
     let bus = PlaybackBus(steps + ICM20948DriverTests.restartFIFO, address: 0x69)
@@ -109,21 +109,21 @@ struct ICM20948DriverTests {
       (100, 1125.0 / 11, 4), (4, 1125.0 / 256, 6), (200, 225, 3), (50, 1125.0 / 23, 4), (500, 562.5, 1),
       (1000, 1125, 7), (3000, 1125, 7), (0.1, 1125.0 / 256, 6),
     ] as [(Double, Double, UInt8)])
-  func `a rate is no slower than the requested one, and its filter lets nothing fold back`(
+  func `the rate is not slower than the requested rate, and the filter prevents aliasing`(
     _ requested: Double, _ hertz: Double, _ filter: UInt8
   ) {
     let rate = ICM20948Rate(nearest: requested)
     #expect(rate.hertz == hertz && rate.filter == filter, "\(rate.hertz) Hz, filter \(rate.filter)")
   }
 
-  @Test func `an empty FIFO is an empty batch`() throws {
+  @Test func `an empty FIFO gives an empty batch`() throws {
     try read(ICM20948DriverTests.look(0)) { driver, batches in
       #expect(batches[0].count == 0 && !batches[0].followsGap && driver.counters == InertialCounters())
     }
   }
 
   @Test(arguments: [(12, 0x01), (504, 0x00), (512, 0x00), (4092, 0x00)] as [(Int, UInt8)])
-  func `an overflow empties the FIFO, is counted and marks the gap`(_ count: Int, _ status: UInt8) throws {
+  func `an overflow empties the FIFO, is counted and marks a gap`(_ count: Int, _ status: UInt8) throws {
     let steps =
       ICM20948DriverTests.look(count, overflow: status) + ICM20948DriverTests.restartFIFO
       + ICM20948DriverTests.burst(1) + [ICM20948DriverTests.temperature]
@@ -133,7 +133,7 @@ struct ICM20948DriverTests {
     }
   }
 
-  @Test func `frames that the bus has torn are never taken for samples`() throws {
+  @Test func `frames that the bus has damaged give no samples`() throws {
     let steps =
       // The chip is still writing a frame, which is complete at the next look.
       ICM20948DriverTests.look(18) + ICM20948DriverTests.burst(2) + [ICM20948DriverTests.temperature]
@@ -146,7 +146,7 @@ struct ICM20948DriverTests {
     }
   }
 
-  @Test func `a read that lost arbitration starts the FIFO over`() throws {
+  @Test func `a read that lost arbitration restarts the FIFO`() throws {
     let lost = HardwareError.arbitrationLost(bus: "playback", address: 0x69)
     let steps =
       ICM20948DriverTests.look(12) + [Step("lost", [0x72], read: ICM20948DriverTests.frame, error: lost)]
@@ -156,7 +156,7 @@ struct ICM20948DriverTests {
     }
   }
 
-  @Test func `a bus that hangs brings no sample`() throws {
+  @Test func `a hung bus gives no samples`() throws {
     let zeros = ICM20948DriverTests.look(0)
     let ones = ICM20948DriverTests.look(0xFFFF, overflow: 0xFF) + ICM20948DriverTests.restartFIFO
     try read(times: 2, zeros + ones) { driver, batches in
@@ -164,7 +164,7 @@ struct ICM20948DriverTests {
     }
   }
 
-  @Test func `a chip of another family is refused by what it says it is`() {
+  @Test func `a chip of another family is refused by its identity`() {
     let bus = PlaybackBus(
       [Step("the first bank", [0x7F, 0x00]), Step("who are you", [0x00], read: [0xD1])], address: 0x69)
     #expect(
@@ -174,7 +174,7 @@ struct ICM20948DriverTests {
     bus.finish()
   }
 
-  @Test func `a chip that was left in another bank is found all the same`() throws {
+  @Test func `a chip that was left in another bank is found`() throws {
     let world = World(start: clock.now.advanced(by: .seconds(-100)))
     let chip = SimulatedICM20948(name: "twin", world: world, clock: clock) { true }
     try I2CRegisters(chip, address: 0x69, capacity: 1).write(0x20, to: 0x7F)

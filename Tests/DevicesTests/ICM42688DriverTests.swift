@@ -25,7 +25,7 @@ struct ICM42688DriverTests {
     flush,
   ]
   static let flush = Step("an empty FIFO", [0x4B, 0x02])
-  /// 5 degrees above 25.
+  /// The temperature is 5 degrees above 25.
   static let temperature = Step("temperature", [0x1D], read: [0x02, 0x96])
 
   /// 1 g down the z axis, 100 units about x, -100 about z; then the temperature and the time.
@@ -63,7 +63,7 @@ struct ICM42688DriverTests {
     bus.finish()
   }
 
-  @Test func `the chip is identified, woken, configured, read in its units and put to sleep`() throws {
+  @Test func `the driver identifies, wakes, configures and reads the chip, and puts it to sleep`() throws {
     let packets = ICM42688DriverTests.packet + ICM42688DriverTests.packet
     let steps =
       ICM42688DriverTests.burst(packets) + [ICM42688DriverTests.temperature, Step("all off", [0x4E, 0x00])]
@@ -78,7 +78,7 @@ struct ICM42688DriverTests {
     }
   }
 
-  @Test func `with its line wired the chip tells of each sample in a pulse`() throws {
+  @Test func `with a wired line, the chip signals each sample with a pulse`() throws {
     struct Line: GPIOEdgeInput {
       let fileDescriptor: Int32 = -1
       func takeEdges() throws(HardwareError) -> (latest: GPIOEdge, count: Int)? { nil }
@@ -98,13 +98,13 @@ struct ICM42688DriverTests {
     bus.finish()
   }
 
-  @Test func `an empty FIFO is an empty batch`() throws {
+  @Test func `an empty FIFO gives an empty batch`() throws {
     try read([Step("how many bytes", [0x2D], read: [0x10, 0, 0])]) { driver, batch in
       #expect(batch.count == 0 && !batch.followsGap && driver.counters == InertialCounters())
     }
   }
 
-  @Test func `a full FIFO is emptied, is counted and marks the gap`() throws {
+  @Test func `a full FIFO is emptied, counts as an overflow and marks a gap`() throws {
     let steps =
       [Step("how many bytes", [0x2D], read: [0x0A, 0x08, 0x00]), ICM42688DriverTests.flush]
       + ICM42688DriverTests.burst(ICM42688DriverTests.packet) + [ICM42688DriverTests.temperature]
@@ -113,7 +113,7 @@ struct ICM42688DriverTests {
     }
   }
 
-  @Test func `a gyroscope that begins later makes no sample before`() throws {
+  @Test func `there are no samples before the gyroscope has started`() throws {
     let packets = ICM42688DriverTests.nothing + ICM42688DriverTests.nothing + ICM42688DriverTests.packet
     let steps = ICM42688DriverTests.burst(packets) + [ICM42688DriverTests.temperature]
     try read(steps) { driver, batch in
@@ -121,7 +121,7 @@ struct ICM42688DriverTests {
     }
   }
 
-  @Test func `a sensor that says nothing later is a gap`() throws {
+  @Test func `a missing measurement after the start is a gap`() throws {
     let packets = ICM42688DriverTests.packet + ICM42688DriverTests.nothing + ICM42688DriverTests.packet
     try read(ICM42688DriverTests.burst(packets) + [ICM42688DriverTests.flush]) { driver, batch in
       #expect(batch.count == 0 && batch.followsGap && driver.counters.misreads == 1)
@@ -136,14 +136,14 @@ struct ICM42688DriverTests {
     }
   }
 
-  @Test func `a header that tells of a changed rate is as good as any`() throws {
+  @Test func `a header that reports a changed rate is valid`() throws {
     let packet = [0x6B] + ICM42688DriverTests.packet.dropFirst()
     try read(ICM42688DriverTests.burst(packet) + [ICM42688DriverTests.temperature]) { driver, batch in
       #expect(batch.count == 1 && driver.counters.misreads == 0)
     }
   }
 
-  @Test func `a bus that hangs brings no sample`() throws {
+  @Test func `a hung bus gives no samples`() throws {
     let zeros = Step("how many bytes", [0x2D], read: [0, 0, 0])
     let ones = Step("how many bytes", [0x2D], read: [0xFF, 0xFF, 0xFF])
     try read(times: 2, [zeros, ones, ICM42688DriverTests.flush]) { driver, batch in
@@ -151,7 +151,7 @@ struct ICM42688DriverTests {
     }
   }
 
-  @Test func `a chip of another family is refused by what it says it is`() {
+  @Test func `a chip of another family is refused by its identity`() {
     let bus = PlaybackBus([Step("the first bank", [0x76, 0x00]), Step("who are you", [0x75], read: [0x68])])
     #expect(
       throws: HardwareError.unexpectedDevice(
@@ -167,7 +167,7 @@ struct ICM42688DriverTests {
     try InertialTwinCheck(chip: .icm42688, bus: chip, address: 0x68, world: world, clock: clock).run(rateHz: rateHz)
   }
 
-  @Test func `an ICM-42605 is driven alike`() throws {
+  @Test func `driver and simulated ICM-42605 agree on rate, units and axes`() throws {
     let world = World(start: clock.now.advanced(by: .seconds(-100)))
     let chip = SimulatedICM42605(name: "twin", world: world, clock: clock) { true }
     try InertialTwinCheck(chip: .icm42605, bus: chip, address: 0x68, world: world, clock: clock).run(rateHz: 200)

@@ -33,7 +33,7 @@ struct IIOBarometerDriverTests {
     #expect(try driver.read() == nil)
   }
 
-  @Test func `a value that the kernel has not converted is converted, and the rate is requested and put back`() throws {
+  @Test func `a raw value is converted, and the rate is set and restored`() throws {
     tree.addDevice(
       0, "lps22hb",
       [
@@ -51,7 +51,7 @@ struct IIOBarometerDriverTests {
     #expect(tree.says("iio:device0/sampling_frequency") == "1")
   }
 
-  @Test func `a pressure that cannot be is no measurement`() throws {
+  @Test func `an impossible pressure is not a measurement`() throws {
     tree.addDevice(0, "chip", ["in_pressure_input": "0.000000", "in_temp_input": "20000"])
     let driver = driver("chip")
     try driver.start()
@@ -63,13 +63,13 @@ struct IIOBarometerDriverTests {
     driver.stop()
   }
 
-  @Test func `a chip that says the same for ever is not measuring`() throws {
+  @Test func `a chip that repeats one value forever is not measuring`() throws {
     tree.addDevice(0, "chip", ["in_pressure_input": "100", "in_temp_input": "20000"])
     let driver = driver("chip")
     try driver.start()
     for _ in 0..<31 { #expect(try driver.read() != nil) }
     #expect(try driver.read() == nil)
-    // After a restart nothing of the earlier run counts.
+    // After a restart, the values of the earlier run do not count.
     try driver.start()
     #expect(try driver.read() != nil)
     for _ in 0..<40 { _ = try driver.read() }

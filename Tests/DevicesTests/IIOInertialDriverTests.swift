@@ -5,7 +5,7 @@ import Testing
 
 @testable import Devices
 
-/// A sensor that is one device, as the MPU-6050 is.
+/// A sensor that is one IIO device, like the MPU-6050.
 struct IIOInertialDriverTests {
   static let axes = ["in_accel_x", "in_accel_y", "in_accel_z", "in_anglvel_x", "in_anglvel_y", "in_anglvel_z"]
 
@@ -43,12 +43,12 @@ struct IIOInertialDriverTests {
     return joined(numbers.flatMap(\.bigEndianBytes), [0xEE, 0xEE], nanoseconds.littleEndianBytes)
   }
 
-  /// Writes scans at these times in milliseconds.
+  /// Writes scans at the given times in milliseconds.
   private func scans(_ times: Int64..., to pipe: IIOPipe) {
     for time in times { pipe.write(scan(at: time * 1_000_000)) }
   }
 
-  @Test func `ranges and rate are set, the scans read in SI units, and everything is put back`() throws {
+  @Test func `ranges and rate are set, scans are read in SI units, and all settings are restored`() throws {
     let pipe = addSensor()
     let before = tree.settings(0)
     let driver = driver("mpu6050")
@@ -96,7 +96,7 @@ struct IIOInertialDriverTests {
     #expect(batch.count == 0)
   }
 
-  @Test func `a full batch leaves the rest for the next`() throws {
+  @Test func `samples that do not fit into a batch stay for the next batch`() throws {
     let pipe = addSensor()
     let driver = driver("mpu6050")
     try driver.start()
@@ -110,7 +110,7 @@ struct IIOInertialDriverTests {
     driver.stop()
   }
 
-  @Test func `samples that the kernel has dropped are noticed by the times`() throws {
+  @Test func `the times of the scans show dropped samples`() throws {
     let pipe = addSensor()
     let driver = driver("mpu6050")
     try driver.start()
@@ -129,7 +129,7 @@ struct IIOInertialDriverTests {
     #expect(driver.counters.overflows == 1)
   }
 
-  @Test func `a sample that is not later than the one before is dropped`() throws {
+  @Test func `a sample that is not later than the previous sample is dropped`() throws {
     let pipe = addSensor()
     let driver = driver("mpu6050")
     try driver.start()
@@ -141,7 +141,7 @@ struct IIOInertialDriverTests {
   }
 
   @Test(arguments: [0, -1] as [Int16])
-  func `a bus that hangs is no measurement`(_ nothing: Int16) throws {
+  func `a hung bus gives no measurement`(_ nothing: Int16) throws {
     let pipe = addSensor()
     let driver = driver("mpu6050")
     try driver.start()
@@ -150,14 +150,14 @@ struct IIOInertialDriverTests {
     pipe.write(scan(at: 5_000_000, all, all, temperature: nothing))
     try driver.read(into: &batch)
     #expect(batch.count == 0 && driver.counters.misreads == 1)
-    // A gyroscope alone may well be still.
+    // A gyroscope alone may be at rest.
     pipe.write(scan(at: 10_000_000, [nothing, nothing, 5], all))
     try driver.read(into: &batch)
     #expect(batch.count == 1 && driver.counters.misreads == 1)
     driver.stop()
   }
 
-  @Test func `a chip turns as the device tree says`() throws {
+  @Test func `the device tree's mount matrix rotates the axes`() throws {
     let turned = "0, 1, 0; 1, 0, 0; 0, 0, -1"
     let pipe = addSensor(["in_accel_mount_matrix": turned, "in_anglvel_mount_matrix": turned])
     let driver = driver("mpu6050")
@@ -171,7 +171,7 @@ struct IIOInertialDriverTests {
     driver.stop()
   }
 
-  @Test func `a mount matrix that mirrors is refused, and everything is put back`() {
+  @Test func `a mirroring mount matrix is refused, and all settings are restored`() {
     let pipe = addSensor(["in_accel_mount_matrix": "1, 0, 0; 0, 1, 0; 0, 0, -1"])
     let before = tree.settings(0)
     let driver = driver("mpu6050")
@@ -183,7 +183,7 @@ struct IIOInertialDriverTests {
     pipe.write([])
   }
 
-  @Test func `a driver that takes no scans is refused, and it is said what it needs`() {
+  @Test func `a kernel driver without a buffer is refused, and the error says what it needs`() {
     tree.addDevice(0, "mpu6050", ["in_accel_x_raw": "1", "in_anglvel_x_raw": "1"])
     #expect(
       throws: HardwareError.unsupported(
@@ -206,7 +206,7 @@ struct IIOInertialDriverTests {
     #expect(tree.journal == [])
   }
 
-  @Test func `a temperature that is not among the scans is read now and then`() throws {
+  @Test func `a temperature outside the scans is read at intervals`() throws {
     tree.addDevice(0, "bmi160", ["in_temp_input": "31250"])
     tree.addTrigger(0, "bmi160-dev0")
     let pipe = tree.addScans(0, IIOInertialDriverTests.axes.map { ($0, "le:s16/16>>0") })
@@ -227,15 +227,15 @@ struct IIOInertialDriverTests {
     driver.stop()
   }
 
-  @Test func `a chip with a kernel driver is neither woken nor put to sleep directly`() throws {
-    // There is no bus that could be used: each transaction throws.
+  @Test func `the hub does not wake a chip with a kernel driver or put it to sleep`() throws {
+    // The chip has no usable bus; each transaction throws.
     try InertialChip.iio([IIODeviceName("mpu6050")]).sleep(on: tree.bus, address: 0x68)
     #expect(throws: HardwareError.self) {
       try InertialChip.mpu6050.sleep(on: tree.bus, address: 0x68)
     }
   }
 
-  @Test func `entries are told apart by all that names their devices`() {
+  @Test func `the names of two sensors differ if any part of their device names differs`() {
     let one = InertialChip.iio([IIODeviceName("a", address: 0x68)])
     #expect(one == InertialChip.iio([IIODeviceName("a", address: 0x68)]))
     #expect(one != InertialChip.iio([IIODeviceName("a", address: 0x69)]))

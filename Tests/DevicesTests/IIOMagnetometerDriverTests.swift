@@ -32,7 +32,7 @@ struct IIOMagnetometerDriverTests {
     return (error * error).max() < 1e-6
   }
 
-  @Test func `the latest of the scans is read in microtesla, and each but once`() throws {
+  @Test func `the latest scan is read in microtesla, and only once`() throws {
     let pipe = addScans("lis3mdl")
     tree.addTrigger(0, "lis3mdl-trigger", chip: "i2c-1/1-001c")
     let before = tree.settings(0)
@@ -52,7 +52,7 @@ struct IIOMagnetometerDriverTests {
     #expect(try driver.read() == nil)
   }
 
-  @Test func `a chip without an interrupt line is triggered by a timer, at its own rate at most`() throws {
+  @Test func `a timer triggers a chip without an interrupt line, at most at the chip's rate`() throws {
     let pipe = addScans("lis3mdl", ["sampling_frequency_available": "0.625 10"])
     let before = tree.settings(0)
     let driver = driver("lis3mdl")
@@ -68,7 +68,7 @@ struct IIOMagnetometerDriverTests {
   }
 
   @Test(arguments: [0, -1] as [Int16])
-  func `a bus that hangs is no measurement`(_ nothing: Int16) throws {
+  func `a hung bus gives no measurement`(_ nothing: Int16) throws {
     // The scale is so coarse that one unit looks like a field.
     let pipe = addScans("coarse", ["in_magn_scale": "0.01"])
     tree.addTrigger(0, "coarse-dev0", chip: "i2c-1/1-001c")
@@ -81,7 +81,7 @@ struct IIOMagnetometerDriverTests {
     driver.stop()
   }
 
-  @Test func `without scans each axis is read by itself`() throws {
+  @Test func `without scans, each axis is read separately`() throws {
     tree.addDevice(
       0, "mmc35240",
       [
@@ -102,7 +102,7 @@ struct IIOMagnetometerDriverTests {
     driver.stop()
   }
 
-  @Test func `a chip that says the same for ever is not measuring`() throws {
+  @Test func `a chip that repeats one value forever is not measuring`() throws {
     tree.addDevice(0, "chip", ["in_magn_x_raw": "1", "in_magn_y_raw": "2", "in_magn_z_raw": "3"])
     let driver = driver("chip")
     try driver.start()
@@ -117,7 +117,7 @@ struct IIOMagnetometerDriverTests {
     arguments: [
       ("hmc5883l", "0.000009174", 99.9966), ("hmc5883l", "0.000917400", 99.9966), ("other", "0.000009174", 0.999966),
     ])
-  func `a scale that the kernel has a hundred times too small is put right`(
+  func `a scale that is a hundred times too small is corrected`(
     _ name: String, _ scale: String, _ microtesla: Double
   ) throws {
     tree.addDevice(
@@ -129,7 +129,7 @@ struct IIOMagnetometerDriverTests {
     driver.stop()
   }
 
-  @Test func `left-handed axes are put right`() throws {
+  @Test func `left-handed axes are converted to right-handed axes`() throws {
     let pipe = addScans("lis2mdl")
     tree.addTrigger(0, "lis2mdl-trigger", chip: "i2c-1/1-001c")
     let driver = driver("lis2mdl")
@@ -154,7 +154,7 @@ struct IIOMagnetometerDriverTests {
       "trigger0/sampling_frequency = 20", "open dev/iio:device0", "iio:device0/trigger/current_trigger = sensorhub-0",
       "iio:device0/buffer/enable = 1",
     ])
-  func `an error in the middle leaves nothing behind`(_ entry: String) throws {
+  func `an error during the start restores all settings`(_ entry: String) throws {
     let pipe = addScans("lis3mdl")
     let before = tree.settings(0)
     tree.refuse(entry, .timedOut("the chip"))

@@ -2,12 +2,12 @@ import Testing
 
 @testable import Devices
 
-/// At 100 Hz: the accelerometer's samples are 10 ms apart, and nearer than 5 ms is near.
+/// At 100 Hz the accelerometer's samples are 10 ms apart, and a sample within 5 ms counts as near.
 struct IIOPairingTests {
   private static let millisecond: Int64 = 1_000_000
 
   /// The pairs of a gyroscope's and an accelerometer's samples at these milliseconds; the accelerometer's x is its
-  /// time, in milliseconds. `nil` for a dropped one.
+  /// time, in milliseconds. `nil` for a dropped sample.
   private func pairs(_ gyroscope: [Int64], _ accelerometer: [Int64]) -> [Float?] {
     var pairing = IIOPairing(rateHz: 100)
     add(gyroscope, accelerometer, &pairing)
@@ -28,7 +28,7 @@ struct IIOPairingTests {
     while let outcome = pairing.next() {
       switch outcome {
       case .pair(let gyroscope, let accelerometer):
-        // The gyroscope's own sample and time, and all axes alike.
+        // The gyroscope's sample keeps its value and its time, and all axes are interpolated alike.
         #expect(gyroscope.vector == SIMD3(repeating: -Float(gyroscope.at / IIOPairingTests.millisecond)))
         #expect(accelerometer.y == 1 && accelerometer.z == -accelerometer.x)
         found.append(accelerometer.x)
@@ -38,15 +38,15 @@ struct IIOPairingTests {
     return found
   }
 
-  @Test func `measurements of one time belong together`() {
+  @Test func `measurements of the same time are paired`() {
     #expect(pairs([0, 10, 20], [0, 10, 20]) == [0, 10, 20])
   }
 
-  @Test func `between two samples the accelerometer is thought to have gone from one to the other`() {
+  @Test func `between two accelerometer samples, the value is interpolated`() {
     #expect(pairs([4, 12, 27], [0, 10, 20, 30]) == [4, 12, 27])
   }
 
-  @Test func `beside the newest sample it is that, and behind it the next is waited for`() {
+  @Test func `near the newest accelerometer sample its value is used; after it, the next sample is awaited`() {
     #expect(pairs([14], [0, 10]) == [10])
     #expect(pairs([16], [0, 10]) == [])
     var pairing = IIOPairing(rateHz: 100)
@@ -56,12 +56,12 @@ struct IIOPairingTests {
     #expect(take(&pairing) == [16, 20])
   }
 
-  @Test func `before the first sample of the accelerometer there is only what is near it`() {
+  @Test func `before the first accelerometer sample, only near gyroscope samples are paired`() {
     #expect(pairs([2, 6, 10], [10]) == [nil, 10, 10])
     #expect(pairs([2], []) == [])
   }
 
-  @Test func `across a gap there is only what is near its ends`() {
+  @Test func `across a gap, only samples near its ends are paired`() {
     #expect(pairs([14, 16, 30, 44, 46], [0, 10, 50]) == [10, nil, nil, nil, 50])
     // One missing sample does not count as a gap.
     #expect(pairs([16], [10, 34]) == [16])
@@ -73,7 +73,7 @@ struct IIOPairingTests {
     #expect(pairs([0, 20], [0, 10, 20, 30]) == [0, 20])
   }
 
-  @Test func `a gap of the gyroscope's goes with the sample behind it`() throws {
+  @Test func `a gap of the gyroscope belongs to the sample after it`() throws {
     var pairing = IIOPairing(rateHz: 100)
     pairing.add(gyroscope: .init(at: 5, vector: .zero))
     pairing.add(gyroscope: .init(at: 6, vector: .zero, followsGap: true))
@@ -83,7 +83,7 @@ struct IIOPairingTests {
     #expect(gaps == [false, true])
   }
 
-  @Test func `there is room for so many, and then the oldest go`() {
+  @Test func `if there is no room, the oldest samples are dropped`() {
     var pairing = IIOPairing(rateHz: 100)
     #expect(pairing.room == 256)
     add((0..<300).map { 10 * Int64($0) }, [], &pairing)

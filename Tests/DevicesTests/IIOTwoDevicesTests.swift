@@ -5,7 +5,7 @@ import Testing
 
 @testable import Devices
 
-/// A sensor that is two devices, as the LSM6DSOX is, without its interrupt line: one timer triggers both.
+/// A sensor that is two IIO devices, like the LSM6DSOX. Its interrupt line is not wired, so one timer triggers both.
 struct IIOTwoDevicesTests {
   /// The sampling period of 104 Hz in nanoseconds.
   static let period: Int64 = 9_615_384
@@ -53,7 +53,7 @@ struct IIOTwoDevicesTests {
     }
   }
 
-  @Test func `both are triggered by one timer, and paired by their times`() throws {
+  @Test func `one timer triggers both devices, and their samples are paired by time`() throws {
     let (accelerometer, gyroscope) = (addAccelerometer(), addGyroscope())
     // The driver finds out which device is which.
     let driver = driver("lsm6dsox_accel", "lsm6dsox_gyro")
@@ -87,7 +87,7 @@ struct IIOTwoDevicesTests {
     driver.stop()
   }
 
-  @Test func `it is stopped in this order: scans, triggers, the timer, and the rates`() throws {
+  @Test func `the stop ends the scans, then the triggers, then the timer, and restores the rates`() throws {
     let pipes = (addAccelerometer(), addGyroscope())
     let before = (tree.settings(0), tree.settings(1))
     let driver = driver("lsm6dsox_gyro", "lsm6dsox_accel")
@@ -115,7 +115,7 @@ struct IIOTwoDevicesTests {
       "open dev/iio:device0", "iio:device0/current_timestamp_clock = monotonic",
       "iio:device0/trigger/current_trigger = sensorhub-1", "iio:device0/buffer/enable = 1",
     ])
-  func `an error in the middle leaves nothing behind`(_ entry: String) throws {
+  func `an error during the start restores all settings`(_ entry: String) throws {
     let pipes = (addAccelerometer(), addGyroscope())
     let before = (tree.settings(0), tree.settings(1))
     tree.refuse(entry, .timedOut("the chip"))
@@ -145,7 +145,7 @@ struct IIOTwoDevicesTests {
     driver.stop()
   }
 
-  @Test func `gyroscope samples from before the accelerometer began, or while it paused, are dropped`() throws {
+  @Test func `gyroscope samples before the accelerometer started or during its pause are dropped`() throws {
     let (accelerometer, gyroscope) = (addAccelerometer(), addGyroscope())
     let driver = driver("lsm6dsox_gyro", "lsm6dsox_accel")
     try driver.start()
@@ -154,7 +154,7 @@ struct IIOTwoDevicesTests {
     for index in 0..<4 { gyroscope.write(scan(1, 2, 3, at: start + Int64(index) * period)) }
     for index in 2..<4 { accelerometer.write(scan(4, 5, 6, at: start + Int64(index) * period)) }
     try driver.read(into: &batch)
-    // That is no fault.
+    // The samples from before the accelerometer started do not count as misreads.
     #expect(batch.count == 2 && !batch.followsGap && driver.counters.misreads == 0)
     for index in 4..<10 { gyroscope.write(scan(1, 2, 3, at: start + Int64(index) * period)) }
     for index in [8, 9] { accelerometer.write(scan(4, 5, 6, at: start + Int64(index) * period)) }
@@ -165,7 +165,7 @@ struct IIOTwoDevicesTests {
     driver.stop()
   }
 
-  @Test func `left-handed axes are put right, unless the device tree does so`() throws {
+  @Test func `left-handed axes are converted, unless the device tree does so`() throws {
     let (accelerometer, gyroscope) = (addAccelerometer("lsm9ds1-imu_accel"), addGyroscope("lsm9ds1-imu_gyro"))
     tree.add("sys/bus/iio/devices/iio:device1/mount_matrix", "1, 0, 0; 0, -1, 0; 0, 0, 1")
     let driver = driver("lsm9ds1-imu_gyro", "lsm9ds1-imu_accel")

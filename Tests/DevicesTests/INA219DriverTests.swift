@@ -37,7 +37,7 @@ struct INA219DriverTests {
     return (driver, bus)
   }
 
-  @Test func `the data sheet's example comes out, once, and the chip is powered down`() throws {
+  @Test func `the data sheet's example gives one measurement, and the chip is powered down`() throws {
     let (driver, bus) = driver(
       INA219DriverTests.start + [
         Step("nothing new", [0x02], read: [0x5D, 0x98]),
@@ -73,7 +73,7 @@ struct INA219DriverTests {
     bus.finish()
   }
 
-  @Test func `a measurement that is complete while one is read is taken in its place, and once`() throws {
+  @Test func `a measurement that completes during a read replaces the older one, and is returned once`() throws {
     let (driver, bus) = driver(
       INA219DriverTests.start + [
         INA219DriverTests.ready, INA219DriverTests.taken, Step("20 mV", [0x01], read: [0x07, 0xD0]),
@@ -92,7 +92,7 @@ struct INA219DriverTests {
   @Test(
     arguments: [([0x7D, 0x00], false), ([0x83, 0x00], false), ([0x7C, 0xFF], true), ([0x83, 0x01], true)]
       as [([UInt8], Bool)])
-  func `at the end of its scale there is more than it says`(_ shunt: [UInt8], _ isGood: Bool) throws {
+  func `a value at the end of the scale is not a measurement`(_ shunt: [UInt8], _ isGood: Bool) throws {
     let (driver, bus) = driver(
       INA219DriverTests.start + [
         INA219DriverTests.ready, INA219DriverTests.taken, Step("the shunt", [0x01], read: shunt),
@@ -104,14 +104,14 @@ struct INA219DriverTests {
   }
 
   @Test(arguments: [[0x00, 0x00], [0xFF, 0xFF], [0x5D, 0x9B], [0x5D, 0x9E]] as [[UInt8]])
-  func `a bus that hangs is no measurement, nor is an overflow`(_ bytes: [UInt8]) throws {
+  func `a hung bus or an overflow gives no measurement`(_ bytes: [UInt8]) throws {
     let (driver, bus) = driver(INA219DriverTests.start + [Step("the bus voltage", [0x02], read: bytes)])
     try driver.start()
     #expect(try driver.read() == nil)
     bus.finish()
   }
 
-  @Test func `a bus that begins to hang is no measurement, nor is a chip that has been reset`() throws {
+  @Test func `a bus that starts to hang or a chip that was reset gives no measurement`() throws {
     let nothing: [UInt8] = [0x00, 0x00]
     let all: [UInt8] = [0xFF, 0xFF]
     let (driver, bus) = driver(
@@ -137,7 +137,7 @@ struct INA219DriverTests {
     }
   }
 
-  @Test func `a chip that another program has used is taken as well, in whatever state`() throws {
+  @Test func `a chip that another program has used is recognised in any state`() throws {
     let world = World(start: clock.now)
     let chip = SimulatedINA219(name: "twin", supply: SimulatedSupply(clock: clock), world: world, clock: clock) { true }
     let registers = I2CRegisters(chip, address: 0x40, capacity: 2)
@@ -151,7 +151,7 @@ struct INA219DriverTests {
     }
   }
 
-  @Test func `it says at what rates it measures`() {
+  @Test func `the catalogue states the chip's actual rates`() {
     let rates = [0.5, 15, 16, 30, 31, 50, 57].map { (SupplyMonitorChip.ina219.rate(nearest: $0) * 100).rounded() / 100 }
     #expect(rates == [14.57, 14.57, 28.92, 28.92, 56.97, 56.97, 56.97])
   }
@@ -182,7 +182,7 @@ struct INA219DriverTests {
     #expect(try registers.readWord(0x02) == 0x5D98)
   }
 
-  @Test func `more than the scale has is no sample, and no reason to stop`() throws {
+  @Test func `a value beyond the scale gives no sample, and reading continues`() throws {
     let supply = SimulatedSupply(clock: clock)
     let chip = SimulatedINA219(name: "twin", supply: supply, world: World(start: clock.now), clock: clock) { true }
     let driver = SupplyMonitorChip.ina219.driver(

@@ -28,7 +28,7 @@ struct INA226DriverTests {
     return (driver, bus)
   }
 
-  @Test func `the data sheet's example comes out, once, and the chip is powered down`() throws {
+  @Test func `the data sheet's example gives one measurement, and the chip is powered down`() throws {
     let (driver, bus) = driver([
       INA226DriverTests.nothingNew, INA226DriverTests.ready,
       Step("20 mV", [0x01], read: [0x1F, 0x40]),
@@ -49,7 +49,7 @@ struct INA226DriverTests {
     bus.finish()
   }
 
-  @Test func `a measurement that is complete while one is read is taken in its place, and once`() throws {
+  @Test func `a measurement that completes during a read replaces the older one, and is returned once`() throws {
     let (driver, bus) = driver([
       INA226DriverTests.ready, Step("20 mV", [0x01], read: [0x1F, 0x40]), Step("11.98 V", [0x02], read: [0x25, 0x70]),
       INA226DriverTests.ready, Step("-10 mV", [0x01], read: [0xF0, 0x60]), Step("5.1 V", [0x02], read: [0x0F, 0xF0]),
@@ -67,10 +67,10 @@ struct INA226DriverTests {
     arguments: [
       ([0x7F, 0xFF], [0x0F, 0xF0], false), ([0x80, 0x00], [0x0F, 0xF0], false), ([0x80, 0x01], [0x0F, 0xF0], false),
       ([0x7F, 0xFE], [0x0F, 0xF0], true), ([0x80, 0x02], [0x0F, 0xF0], true),
-      // 36 V is its maximum rating.
+      // The maximum rating of the chip is 36 V.
       ([0x00, 0x00], [0x70, 0x80], true), ([0x00, 0x00], [0x70, 0x81], false), ([0x00, 0x00], [0x7F, 0xFF], false),
     ] as [([UInt8], [UInt8], Bool)])
-  func `at the end of its scales there is more than it says`(
+  func `a value at the end of a scale is not a measurement`(
     _ shunt: [UInt8], _ volts: [UInt8], _ isGood: Bool
   ) throws {
     let (driver, bus) = driver([
@@ -88,7 +88,7 @@ struct INA226DriverTests {
       // The value is that of a reset chip.
       [0x00, 0x08],
     ] as [[UInt8]])
-  func `a bus that hangs is no measurement, nor is a chip that has been reset`(_ bytes: [UInt8]) throws {
+  func `a hung bus or a chip that was reset gives no measurement`(_ bytes: [UInt8]) throws {
     let (driver, bus) = driver([
       Step("hangs", [0x06], read: bytes),
       INA226DriverTests.ready, Step("begins to", [0x01], read: bytes), Step("hang", [0x02], read: bytes),
@@ -109,7 +109,7 @@ struct INA226DriverTests {
     }
   }
 
-  @Test func `it says at what rates it measures`() {
+  @Test func `the catalogue states the chip's actual rates`() {
     let requested = [0.4, 0.5, 1, 1.9, 2, 5, 10, 20, 50]
     let rates = requested.map { (SupplyMonitorChip.ina226.rate(nearest: $0) * 100).rounded() / 100 }
     #expect(rates == [0.47, 0.93, 1.86, 1.86, 3.64, 7.45, 14.55, 29.82, 58.19])
@@ -120,7 +120,7 @@ struct INA226DriverTests {
     let world = World(start: clock.now.advanced(by: .seconds(-100)))
     let supply = SimulatedSupply(clock: clock)
     let chip = SimulatedINA226(name: "twin", supply: supply, world: world, clock: clock) { true }
-    // A minute's swing of 15 mV is 1.6 mV a second.
+    // A swing of 15 mV in a minute changes at most 1.6 mV a second.
     let tolerance = 0.0002 + 0.0016 / SupplyMonitorChip.ina226.rate(nearest: rateHz)
     try PolledTwinCheck(bus: chip, address: 0x40, world: world, clock: clock).run(
       .ina226, rateHz: rateHz, supply, tolerance: tolerance)
@@ -163,7 +163,7 @@ struct INA226DriverTests {
     #expect(abs(sample.shuntVolts - (0.05 + 0.004 * 100 / 536.576)) < 2e-6)
   }
 
-  @Test func `the two are told apart on one bus`() throws {
+  @Test func `an INA219 and an INA226 are distinguished on one bus`() throws {
     let world = World(start: clock.now)
     let supply = SimulatedSupply(clock: clock)
     let bus = SimulatedI2CBus(

@@ -28,7 +28,8 @@ struct InertialTwinCheck {
       try driver.read(into: &batch)
       count += batch.count
       for index in 0..<batch.count {
-        // The sample clock is off by half a period until it has learned. The vehicle moves slower than that matters.
+        // The sample clock is off by half a period until it has learned. The vehicle moves too slowly for this error to
+        // matter.
         let truth = world.truth(at: batch[index].at)
         let rates = SIMD3<Double>(batch[index].gyroscope) - truth.rates
         let force = SIMD3<Double>(batch[index].accelerometer) - truth.specificForce
@@ -39,7 +40,7 @@ struct InertialTwinCheck {
     #expect(abs(Double(count) - (clock.now - began).inSeconds * rateHz) < 3)
     #expect(worst.rates < 0.02 && worst.force < 0.2, "\(worst)")
     #expect(driver.counters.overflows == 0 && driver.counters.misreads == 0)
-    // A reader that comes late finds the FIFO run over, and goes on.
+    // A late reader finds an overflow, and continues.
     clock.advance(by: .seconds(60))
     try driver.read(into: &batch)
     #expect(driver.counters.overflows == 1)
@@ -47,7 +48,7 @@ struct InertialTwinCheck {
     clock.advance(by: burst)
     try driver.read(into: &batch)
     #expect(batch.count > 10 && batch.followsGap != isWhole)
-    // A FIFO holds more than one batch can take. Every sample has its own time all the same.
+    // A FIFO holds more samples than a batch. Every sample still has its own time.
     clock.advance(by: burst)
     try driver.read(into: &batch)
     var last = batch[batch.count - 1].at
@@ -61,7 +62,7 @@ struct InertialTwinCheck {
         last = batch[index].at
       }
     }
-    // A sleeping chip measures nothing: the rest is read, and nothing follows.
+    // A sleeping chip does not measure. After the remaining samples are read, no samples follow.
     driver.stop()
     clock.advance(by: burst)
     try driver.read(into: &batch)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Devices
 
-/// The bytes sent to a receiver without a battery before its supply goes and after it has come on.
+/// The bytes that are sent to a receiver without a battery before its supply goes off and after it has come on.
 @Suite(.timeLimit(.minutes(10)))
 struct KeptKnowledgeSessionTests {
   /// A store of receiver knowledge on the host.
@@ -79,7 +79,7 @@ struct KeptKnowledgeSessionTests {
     return (Array(receiver.requests.values.dropFirst(2)), rig.warnings.values.last ?? nil)
   }
 
-  @Test func `without a flash it is asked for what it knows, and that is kept`() async throws {
+  @Test func `the hub asks a receiver without a flash for its data, and stores it`() async throws {
     let receiver = ScriptedReceiver { Self.answer($0) }
     let shelf = Shelf()
     let (said, warning) = try await run(receiver, shelf)
@@ -93,7 +93,7 @@ struct KeptKnowledgeSessionTests {
     receiver.end()
   }
 
-  @Test func `with a flash it is stopped and keeps all itself`() async throws {
+  @Test func `a receiver with a flash is stopped and keeps its data itself`() async throws {
     let receiver = ScriptedReceiver { Self.answer($0, software: "EXT CORE 3.01 (107900)") }
     let shelf = Shelf()
     let (said, warning) = try await run(receiver, shelf)
@@ -104,7 +104,7 @@ struct KeptKnowledgeSessionTests {
     receiver.end()
   }
 
-  @Test func `a receiver that does not answer holds its supply for two seconds at most`() async throws {
+  @Test func `a receiver that does not answer delays the end of its supply by at most two seconds`() async throws {
     // The receiver's clock advances while a busy machine delays the session, so the shortest of several ends is the
     // session's own.
     var shortest = Duration.seconds(3600)
@@ -121,7 +121,7 @@ struct KeptKnowledgeSessionTests {
       await rig.finish()
       shortest = min(shortest, receiver.clock.now - before)
       #expect((rig.warnings.values.last ?? nil)?.contains("did not report its knowledge") == true)
-      // The place is known all the same.
+      // The position is stored anyway.
       #expect(shelf.knowledge.withLock { $0?.database } == [])
       receiver.end()
     }
@@ -136,7 +136,7 @@ struct KeptKnowledgeSessionTests {
       database: Self.database)
   }
 
-  @Test func `all is given back once, its place less sure than it was, and no time that is not known`() async throws {
+  @Test func `all data is sent back once, with a larger uncertainty and no unknown time`() async throws {
     let receiver = ScriptedReceiver { Self.answer($0) }
     let shelf = Shelf(knowledge(receiver.clock))
     let rig = SessionRig(Self.configuration, receiver, keeping: shelf.keeping)
@@ -157,7 +157,7 @@ struct KeptKnowledgeSessionTests {
   }
 
   @Test(arguments: [("0AFB03D259", true), ("0AFB03D25A", false), (nil, true)])
-  func `another receiver's data is not given to a receiver`(_ uniqueID: String?, _ isGiven: Bool) async throws {
+  func `a receiver does not get the data of another receiver`(_ uniqueID: String?, _ isGiven: Bool) async throws {
     let receiver = ScriptedReceiver { Self.answer($0) }
     var kept = knowledge(receiver.clock)
     kept.uniqueID = uniqueID
@@ -167,7 +167,7 @@ struct KeptKnowledgeSessionTests {
     receiver.end()
   }
 
-  @Test func `data older than four hours is not given`() async throws {
+  @Test func `data older than four hours is not sent back`() async throws {
     let receiver = ScriptedReceiver { Self.answer($0) }
     let shelf = Shelf(knowledge(receiver.clock, ago: .seconds(5 * 3600)))
     let (said, _) = try await run(receiver, shelf)
@@ -175,7 +175,7 @@ struct KeptKnowledgeSessionTests {
     receiver.end()
   }
 
-  @Test func `a receiver that takes nothing back is reported as a warning`() async throws {
+  @Test func `a receiver that refuses its data causes a warning`() async throws {
     let receiver = ScriptedReceiver { request in
       Self.kind(request) == 0x1380 && request.count > 8
         ? .says(Self.acknowledgement(isUsed: false)) : Self.answer(request)

@@ -26,7 +26,7 @@ struct LIS2MDLDriverTests {
     return (driver, bus)
   }
 
-  @Test func `the chip is identified, configured, read in microtesla and made idle`() throws {
+  @Test func `the driver identifies and configures the chip, reads microtesla and makes it idle`() throws {
     let (driver, bus) = driver([
       Step("nothing new", [0x67], read: [0x00]),
       Step("something new", [0x67], read: [0x0F]),
@@ -50,7 +50,7 @@ struct LIS2MDLDriverTests {
     arguments: [
       [0xFF, 0x7F, 0x38, 0xFF, 0xA8, 0xFD], [0x2C, 0x01, 0x00, 0x80, 0xA8, 0xFD], [0x2C, 0x01, 0x38, 0xFF, 0xFF, 0x7F],
     ] as [[UInt8]])
-  func `the end of the scale is no measurement`(_ bytes: [UInt8]) throws {
+  func `a value at the end of the scale is not a measurement`(_ bytes: [UInt8]) throws {
     let (driver, bus) = driver([Step("new", [0x67], read: [0x0F]), Step("too much", [0x68], read: bytes)])
     try driver.start()
     #expect(try driver.read() == nil)
@@ -58,7 +58,7 @@ struct LIS2MDLDriverTests {
   }
 
   @Test(arguments: [0x00, 0xFF] as [UInt8])
-  func `a bus that hangs is no measurement`(_ byte: UInt8) throws {
+  func `a hung bus gives no measurement`(_ byte: UInt8) throws {
     let (driver, bus) = driver([
       Step("new, it seems", [0x67], read: [0xFF]), Step("the axes", [0x68], read: Array(repeating: byte, count: 6)),
     ])

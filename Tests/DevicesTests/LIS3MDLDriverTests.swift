@@ -28,7 +28,7 @@ struct LIS3MDLDriverTests {
     return (driver, bus)
   }
 
-  @Test func `the chip is identified, configured, read in microtesla and powered down`() throws {
+  @Test func `the driver identifies and configures the chip, reads microtesla and powers it down`() throws {
     let (driver, bus) = driver([
       Step("nothing new", [0x27], read: [0x00]),
       Step("something new", [0x27], read: [0x0F]),
@@ -52,7 +52,7 @@ struct LIS3MDLDriverTests {
     arguments: [
       [0xFF, 0x7F, 0x51, 0xF9, 0xBA, 0x1A], [0x5D, 0x0D, 0x00, 0x80, 0xBA, 0x1A], [0x5D, 0x0D, 0x51, 0xF9, 0x01, 0x80],
     ] as [[UInt8]])
-  func `an end of the scale is no measurement`(_ bytes: [UInt8]) throws {
+  func `a value at the end of the scale is not a measurement`(_ bytes: [UInt8]) throws {
     let (driver, bus) = driver([Step("new", [0x27], read: [0x0F]), Step("the axes", [0xA8], read: bytes)])
     try driver.start()
     // The last of the three is one unit from the end.
@@ -64,7 +64,7 @@ struct LIS3MDLDriverTests {
     arguments: [
       [0x00, 0x00, 0x00, 0x00, 0x00, 0x00], [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
     ] as [[UInt8]])
-  func `a bus that hangs is no measurement`(_ bytes: [UInt8]) throws {
+  func `a hung bus gives no measurement`(_ bytes: [UInt8]) throws {
     let (driver, bus) = driver([Step("new, it seems", [0x27], read: [0xFF]), Step("the axes", [0xA8], read: bytes)])
     try driver.start()
     #expect(try driver.read() == nil)

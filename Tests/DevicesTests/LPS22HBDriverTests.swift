@@ -24,7 +24,7 @@ struct LPS22HBDriverTests {
     return (driver, bus)
   }
 
-  @Test func `the chip is identified, configured, read in pascals and powered down`() throws {
+  @Test func `the driver identifies and configures the chip, reads pascals and powers it down`() throws {
     let (driver, bus) = driver([
       Step("nothing new", [0x27], read: [0x00]),
       Step("only pressure", [0x27], read: [0x01]),
@@ -47,7 +47,7 @@ struct LPS22HBDriverTests {
     bus.finish()
   }
 
-  @Test func `it freezes below zero`() throws {
+  @Test func `a temperature below zero is read correctly`() throws {
     let (driver, bus) = driver([
       Step("both", [0x27], read: [0x03]),
       Step("temperature, -1250", [0x2B], read: [0x1E, 0xFB]),
@@ -61,7 +61,7 @@ struct LPS22HBDriverTests {
   }
 
   @Test(arguments: [0x00, 0xFF] as [UInt8])
-  func `a bus that hangs is no measurement`(_ byte: UInt8) throws {
+  func `a hung bus gives no measurement`(_ byte: UInt8) throws {
     let (driver, bus) = driver([
       Step("new, it seems", [0x27], read: [0xFF]),
       Step("temperature", [0x2B], read: [byte, byte]),

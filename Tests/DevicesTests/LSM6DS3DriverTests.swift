@@ -62,7 +62,7 @@ struct LSM6DS3DriverTests {
 
   /// One chip has 256 units per degree, the other sixteen.
   @Test(arguments: [(0x6A, 26), (0x69, 41)] as [(UInt8, Float)])
-  func `the chip is identified, woken, configured, read in its units and put to sleep`(
+  func `the driver identifies, wakes, configures and reads the chip, and puts it to sleep`(
     _ identity: UInt8, _ celsius: Float
   ) throws {
     let sleep = [Step("accelerometer off", [0x10, 0x00]), Step("gyroscope off", [0x11, 0x00])]
@@ -89,7 +89,7 @@ struct LSM6DS3DriverTests {
   }
 
   @Test(arguments: [0x6A, 0x69] as [UInt8])
-  func `a wired line pulses where it can, and is left alone where it would stay high`(_ identity: UInt8) throws {
+  func `a wired line pulses if the chip can pulse, and is not used if it would stay high`(_ identity: UInt8) throws {
     var steps = LSM6DS3DriverTests.start(identity)
     if identity == 0x6A {
       steps.insert(
@@ -103,7 +103,7 @@ struct LSM6DS3DriverTests {
     bus.finish()
   }
 
-  @Test func `a sample that is not complete yet waits for the next time`() throws {
+  @Test func `an incomplete sample waits for the next read`() throws {
     let two = LSM6DS3DriverTests.sample + LSM6DS3DriverTests.sample
     let steps = [
       LSM6DS3DriverTests.look(words: 5), LSM6DS3DriverTests.look(words: 17), Step("two samples", [0x3E], read: two),
@@ -114,7 +114,7 @@ struct LSM6DS3DriverTests {
     }
   }
 
-  @Test func `more than a batch can take waits, and every sample has its own time`() throws {
+  @Test func `samples that do not fit into a batch wait, and every sample has its own time`() throws {
     let samples = Array(repeating: LSM6DS3DriverTests.sample, count: 96).flatMap { $0 }
     let steps =
       [LSM6DS3DriverTests.look(words: 600), Step("as many as there is room for", [0x3E], read: samples)]
@@ -126,7 +126,7 @@ struct LSM6DS3DriverTests {
     }
   }
 
-  @Test func `an overrun empties the FIFO, is counted and marks the gap`() throws {
+  @Test func `an overrun empties the FIFO, is counted and marks a gap`() throws {
     let steps =
       [LSM6DS3DriverTests.look(words: 2046, status: 0x40)] + LSM6DS3DriverTests.restartFIFO
       + LSM6DS3DriverTests.burst(2) + [LSM6DS3DriverTests.temperature]
@@ -136,14 +136,14 @@ struct LSM6DS3DriverTests {
   }
 
   @Test(arguments: 1...5 as ClosedRange<UInt8>)
-  func `words that begin in the middle of a sample are not taken for one`(_ place: UInt8) throws {
+  func `words that begin in the middle of a sample give no sample`(_ place: UInt8) throws {
     let steps = [LSM6DS3DriverTests.look(words: 14, place: place)] + LSM6DS3DriverTests.restartFIFO
     try read(steps) { driver, batch in
       #expect(batch.count == 0 && batch.followsGap && driver.counters.misreads == 1)
     }
   }
 
-  @Test func `a read that lost arbitration starts the FIFO over`() throws {
+  @Test func `a read that lost arbitration restarts the FIFO`() throws {
     let lost = HardwareError.arbitrationLost(bus: "playback", address: 0x6A)
     let steps =
       [LSM6DS3DriverTests.look(words: 6), Step("lost", [0x3E], read: LSM6DS3DriverTests.sample, error: lost)]
@@ -153,7 +153,7 @@ struct LSM6DS3DriverTests {
     }
   }
 
-  @Test func `a bus that hangs brings no sample`() throws {
+  @Test func `a hung bus gives no samples`() throws {
     let zeros = Step("all zeros", [0x3A], read: [0, 0, 0, 0])
     let ones = Step("all ones", [0x3A], read: [0xFF, 0xFF, 0xFF, 0xFF])
     try read(times: 2, [zeros, ones] + LSM6DS3DriverTests.restartFIFO) { driver, batch in
@@ -161,7 +161,7 @@ struct LSM6DS3DriverTests {
     }
   }
 
-  @Test func `a chip of another family is refused by what it says it is`() {
+  @Test func `a chip of another family is refused by its identity`() {
     let bus = PlaybackBus([Step("who are you", [0x0F], read: [0x6C])], address: 0x6A)
     #expect(
       throws: HardwareError.unexpectedDevice(
@@ -178,13 +178,13 @@ struct LSM6DS3DriverTests {
   }
 
   @Test(arguments: [26, 208] as [Double])
-  func `an LSM6DS3 is driven alike`(_ rateHz: Double) throws {
+  func `driver and simulated LSM6DS3 agree on rate, units and axes`(_ rateHz: Double) throws {
     let world = World(start: clock.now.advanced(by: .seconds(-100)))
     let chip = SimulatedLSM6DS3(name: "twin", world: world, clock: clock) { true }
     try InertialTwinCheck(chip: .lsm6ds3, bus: chip, address: 0x6A, world: world, clock: clock).run(rateHz: rateHz)
   }
 
-  @Test func `either twin is as warm as the world`() throws {
+  @Test func `both twins have the temperature of the world`() throws {
     let world = World(start: clock.now.advanced(by: .seconds(-100)))
     let twins: [any I2CBus] = [
       SimulatedLSM6DS3TRC(name: "twin", world: world, clock: clock) { true },

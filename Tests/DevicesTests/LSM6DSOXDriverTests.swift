@@ -46,7 +46,7 @@ struct LSM6DSOXDriverTests {
       InertialConfiguration(rateHz: 100))
   }
 
-  @Test func `the chip is identified, woken, configured, read in its units and put to sleep`() throws {
+  @Test func `the driver identifies, wakes, configures and reads the chip, and puts it to sleep`() throws {
     let bus = PlaybackBus(
       LSM6DSOXDriverTests.start + LSM6DSOXDriverTests.restartFIFO
         + LSM6DSOXDriverTests.burst([
@@ -72,7 +72,7 @@ struct LSM6DSOXDriverTests {
     bus.finish()
   }
 
-  @Test func `a sample at an end of the scale is left out, and the others keep their times`() throws {
+  @Test func `a sample at an end of the scale is left out, and the other samples keep their times`() throws {
     typealias Tests = LSM6DSOXDriverTests
     let bus = PlaybackBus(
       Tests.start + Tests.restartFIFO
@@ -91,8 +91,7 @@ struct LSM6DSOXDriverTests {
     bus.finish()
   }
 
-  @Test func `the halves of a sample find each other across two reads, and what lost its other half is dropped`() throws
-  {
+  @Test func `the halves of a sample are joined across two reads, and a single half is dropped`() throws {
     let (gyroscope, accelerometer) = (LSM6DSOXDriverTests.gyroscope, LSM6DSOXDriverTests.accelerometer)
     let bus = PlaybackBus(
       LSM6DSOXDriverTests.start + LSM6DSOXDriverTests.restartFIFO
@@ -110,7 +109,7 @@ struct LSM6DSOXDriverTests {
   }
 
   @Test(arguments: [0x40, 0x08] as [UInt8])
-  func `an overrun empties the FIFO, is counted and marks the gap`(_ status: UInt8) throws {
+  func `an overrun empties the FIFO, is counted and marks a gap`(_ status: UInt8) throws {
     let bus = PlaybackBus(
       LSM6DSOXDriverTests.start + LSM6DSOXDriverTests.restartFIFO
         + [Step("how many words", [0x3A], read: [0xB6, status | 1])] + LSM6DSOXDriverTests.restartFIFO
@@ -131,7 +130,7 @@ struct LSM6DSOXDriverTests {
       [0x08, 0, 0, 0, 0, 0, 0], [0x19, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0],
       [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
     ] as [[UInt8]])
-  func `a word that can be none starts the FIFO over`(_ word: [UInt8]) throws {
+  func `an impossible word restarts the FIFO`(_ word: [UInt8]) throws {
     let bus = PlaybackBus(
       LSM6DSOXDriverTests.start + LSM6DSOXDriverTests.restartFIFO
         + LSM6DSOXDriverTests.burst([LSM6DSOXDriverTests.gyroscope(0), LSM6DSOXDriverTests.accelerometer(0), word])
@@ -144,7 +143,7 @@ struct LSM6DSOXDriverTests {
     bus.finish()
   }
 
-  @Test func `a chip of another family is refused by what it says it is`() {
+  @Test func `a chip of another family is refused by its identity`() {
     let bus = PlaybackBus([Step("who are you", [0x0F], read: [0x69])], address: 0x6A)
     let driver = driver(bus)
     do throws(HardwareError) {

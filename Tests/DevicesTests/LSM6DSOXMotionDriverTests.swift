@@ -16,7 +16,7 @@ struct LSM6DSOXMotionDriverTests {
       ChipConnection(bus: bus, address: 0x6A, clock: clock, pause: { [clock] in clock.run(until: clock.now + $0) }))
   }
 
-  @Test func `the chip waits with its accelerometer alone, latched, and is asked before it is believed`() throws {
+  @Test func `only the accelerometer waits for motion, with a latched line, and the driver checks its status`() throws {
     let bus = PlaybackBus(
       [
         Step("who are you", [0x0F], read: [0x6C]),
@@ -51,7 +51,7 @@ struct LSM6DSOXMotionDriverTests {
     bus.finish()
   }
 
-  @Test func `the twin's line rises once when its world moves, and again only after it was asked`() throws {
+  @Test func `the twin's line rises once at motion, and again only after the status was read`() throws {
     var world = World(start: clock.now)
     world.parked = [0..<7200]
     let interrupt = SimulatedInterrupt()
@@ -65,7 +65,7 @@ struct LSM6DSOXMotionDriverTests {
     clock.run(until: world.start + .seconds(7210))
     let edge = try #require(try line.takeEdges())
     #expect(edge.count == 1 && edge.latest.isRising && interrupt.isHigh)
-    // A gentle start is noticed within two seconds.
+    // A gentle start is detected within two seconds.
     let delay = edge.latest.at.seconds(since: world.start) - 7200
     #expect(delay > 0 && delay < 2, "\(delay) s")
     clock.run(until: world.start + .seconds(7220))
@@ -77,7 +77,7 @@ struct LSM6DSOXMotionDriverTests {
     #expect(!interrupt.isHigh)
   }
 
-  /// A clock that advances between any two reads, as for a thread that has to wait for the processor. It performs no
+  /// A clock that advances between any two reads, as for a thread that waits for the processor. The clock performs no
   /// scheduled actions.
   private final class HastyClock: MonotonicTimeSource {
     let manual: ManualClock
@@ -102,7 +102,7 @@ struct LSM6DSOXMotionDriverTests {
     }
   }
 
-  @Test func `a line that is asked falls, also where the chip moves again before anybody has looked at it`() throws {
+  @Test func `the line falls when the status is read, even if the chip moves again before the next look`() throws {
     var world = World(start: clock.now)
     world.parked = [0..<7200]
     let (hasty, interrupt) = (HastyClock(clock), SimulatedInterrupt())
@@ -121,7 +121,7 @@ struct LSM6DSOXMotionDriverTests {
     #expect(try falls.takeEdges()?.count == 1 && rises.takeEdges()?.count == 1 && interrupt.isHigh)
   }
 
-  @Test func `a chip that was reset reports that it waits no more, and one that waited measures again`() throws {
+  @Test func `a chip that was reset reports that it no longer waits, and a waiting chip can measure again`() throws {
     var world = World(start: clock.now)
     world.parked = [0..<7200]
     let chip = SimulatedLSM6DSOX(name: "test", world: world, clock: clock, interrupt: SimulatedInterrupt()) { true }

@@ -54,7 +54,7 @@ struct LSM9DS1DriverTests {
     bus.finish()
   }
 
-  @Test func `the chip is identified, woken, configured, read with right-handed axes and put to sleep`() throws {
+  @Test func `the driver reads the chip with right-handed axes and puts it to sleep`() throws {
     let sleep = [Step("gyroscope off", [0x10, 0x00]), Step("accelerometer off", [0x20, 0x00])]
     let samples = LSM9DS1DriverTests.sample + LSM9DS1DriverTests.sample
     try read([LSM9DS1DriverTests.look(0x02)] + samples + [LSM9DS1DriverTests.temperature] + sleep) { driver, batch in
@@ -107,7 +107,7 @@ struct LSM9DS1DriverTests {
     func close() {}
   }
 
-  @Test func `a wired line is left alone, as it would stay high`() throws {
+  @Test func `a wired line is not used, because it would stay high`() throws {
     let bus = PlaybackBus(LSM9DS1DriverTests.start, address: 0x6B)
     try driver(bus, dataReady: Line()).start()
     bus.finish()
@@ -124,7 +124,7 @@ struct LSM9DS1DriverTests {
     }
   }
 
-  @Test func `an overrun empties the FIFO, is counted and marks the gap`() throws {
+  @Test func `an overrun empties the FIFO, is counted and marks a gap`() throws {
     let steps =
       [LSM9DS1DriverTests.look(0x60)] + LSM9DS1DriverTests.restartFIFO + [LSM9DS1DriverTests.look(0x01)]
       + LSM9DS1DriverTests.sample + [LSM9DS1DriverTests.temperature]
@@ -133,7 +133,7 @@ struct LSM9DS1DriverTests {
     }
   }
 
-  @Test(arguments: [0, 1]) func `a read that lost arbitration starts the FIFO over`(_ lost: Int) throws {
+  @Test(arguments: [0, 1]) func `a read that lost arbitration restarts the FIFO`(_ lost: Int) throws {
     var sample = LSM9DS1DriverTests.sample
     sample[lost].error = .arbitrationLost(bus: "playback", address: 0x6B)
     let steps =
@@ -144,7 +144,7 @@ struct LSM9DS1DriverTests {
     }
   }
 
-  @Test func `a bus that hangs brings no sample`() throws {
+  @Test func `a hung bus gives no samples`() throws {
     let steps = [LSM9DS1DriverTests.look(0x00), LSM9DS1DriverTests.look(0xFF)] + LSM9DS1DriverTests.restartFIFO
     try read(times: 2, steps) { driver, batch in #expect(batch.count == 0 && driver.counters.samples == 0) }
   }
@@ -165,7 +165,7 @@ struct LSM9DS1DriverTests {
     try InertialTwinCheck(chip: .lsm9ds1, bus: chip, address: 0x6B, world: world, clock: clock).run(rateHz: rateHz)
   }
 
-  @Test func `the twin is as warm as the world`() throws {
+  @Test func `the twin has the temperature of the world`() throws {
     let world = World(start: clock.now.advanced(by: .seconds(-100)))
     let driver = driver(SimulatedLSM9DS1(name: "twin", world: world, clock: clock) { true })
     try driver.start()
@@ -198,7 +198,7 @@ struct LSM9DS1MagnetometerDriverTests {
       PolledConfiguration(rateHz: 20))
   }
 
-  @Test func `the chip is identified, configured, read in the axes of the other half and powered down`() throws {
+  @Test func `the driver identifies the chip, reads it in the other half's axes and powers it down`() throws {
     let bus = PlaybackBus(
       LSM9DS1MagnetometerDriverTests.start + [
         Step("nothing new", [0x27], read: [0x00]),
@@ -223,7 +223,7 @@ struct LSM9DS1MagnetometerDriverTests {
     arguments: [
       [0xFF, 0x7F, 0x51, 0xF9, 0xBA, 0x1A], [0x5D, 0x0D, 0x00, 0x80, 0xBA, 0x1A], [0x5D, 0x0D, 0x51, 0xF9, 0xFF, 0x7F],
     ] as [[UInt8]])
-  func `an end of the scale is no measurement`(_ bytes: [UInt8]) throws {
+  func `a value at the end of the scale is not a measurement`(_ bytes: [UInt8]) throws {
     let bus = PlaybackBus(
       LSM9DS1MagnetometerDriverTests.start + [
         Step("new", [0x27], read: [0x0F]), Step("the axes", [0xA8], read: bytes),
@@ -234,7 +234,7 @@ struct LSM9DS1MagnetometerDriverTests {
     bus.finish()
   }
 
-  @Test(arguments: [0x00, 0xFF] as [UInt8]) func `a bus that hangs is no measurement`(_ byte: UInt8) throws {
+  @Test(arguments: [0x00, 0xFF] as [UInt8]) func `a hung bus gives no measurement`(_ byte: UInt8) throws {
     let bus = PlaybackBus(
       LSM9DS1MagnetometerDriverTests.start + [
         Step("new, it seems", [0x27], read: [0xFF]),
@@ -255,7 +255,7 @@ struct LSM9DS1MagnetometerDriverTests {
     bus.finish()
   }
 
-  @Test func `it is told from a LIS3MDL by its other half`() throws {
+  @Test func `the other half distinguishes the chip from a LIS3MDL`() throws {
     let world = World(start: clock.now)
     func isIt(on bus: any I2CBus) throws -> Bool {
       try MagnetometerChip.lsm9ds1Magnetometer.identity.isTrue(

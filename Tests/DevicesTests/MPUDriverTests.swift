@@ -24,7 +24,7 @@ struct MPUDriverTests {
     Step("FIFO off", [0x6A, 0x00]), Step("FIFO reset", [0x6A, 0x04]), Step("FIFO on", [0x6A, 0x40]),
   ]
 
-  /// Two frames: 1 g down the z axis and 100 units about x; then -32768 everywhere.
+  /// Two frames: one with 1 g down the z axis and 100 units about x, and one with -32768 on all axes.
   static let twoFrames: [UInt8] =
     [0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x64, 0x00, 0x00, 0xFF, 0x9C]
     // The value is one unit above the lower end of the scale, which would be no measurement.
@@ -71,7 +71,7 @@ struct MPUDriverTests {
     bus.finish()
   }
 
-  @Test func `an MPU-9250 has its accelerometer filtered as well, and its magnetometer on the bus`() throws {
+  @Test func `an MPU-9250 filters its accelerometer too, and has its magnetometer on the bus`() throws {
     var steps = MPUDriverTests.start
     steps[0] = Step("who are you", [0x75], read: [0x71])
     steps[7] = Step("interrupt cleared by any read, bypass", [0x37, 0x12])
@@ -88,7 +88,7 @@ struct MPUDriverTests {
     #expect(MPUModel(rawValue: id)?.isClone == isClone)
   }
 
-  @Test func `a chip of another family is refused by what it says it is`() {
+  @Test func `a chip of another family is refused by its identity`() {
     let bus = PlaybackBus([Step("who are you", [0x75], read: [0xEA])])
     let driver = driver(bus)
     do throws(HardwareError) {
@@ -108,7 +108,7 @@ struct MPUDriverTests {
     bus.finish()
   }
 
-  @Test func `lost arbitration is tried again`() throws {
+  @Test func `a transfer that lost arbitration is repeated`() throws {
     let lost = HardwareError.arbitrationLost(bus: "playback", address: 0x68)
     let bus = PlaybackBus(
       [Step("lost", [0x75], read: [0], error: lost), Step("lost again", [0x75], read: [0], error: lost)]
@@ -118,7 +118,7 @@ struct MPUDriverTests {
   }
 
   @Test(arguments: [(0x11, 12), (0x01, 1024)] as [(UInt8, Int)])
-  func `an overflow empties the FIFO, is counted and marks the gap`(_ status: UInt8, _ waiting: Int) throws {
+  func `an overflow empties the FIFO, is counted and marks a gap`(_ status: UInt8, _ waiting: Int) throws {
     let bus = PlaybackBus(
       MPUDriverTests.start + MPUDriverTests.restartFIFO
         + [
@@ -138,7 +138,7 @@ struct MPUDriverTests {
   private static let look = Step("what happened", [0x3A], read: [0x01])
   private static let temperature = Step("temperature", [0x41], read: [0, 0])
 
-  @Test func `a read of the FIFO that lost arbitration is not repeated, and what comes next follows a gap`() throws {
+  @Test func `a FIFO read that lost arbitration is not repeated, and the next sample follows a gap`() throws {
     let lost = HardwareError.arbitrationLost(bus: "playback", address: 0x68)
     let bus = PlaybackBus(
       MPUDriverTests.start + MPUDriverTests.restartFIFO
@@ -161,7 +161,7 @@ struct MPUDriverTests {
     bus.finish()
   }
 
-  @Test func `frames that the bus has torn are never taken for samples`() throws {
+  @Test func `frames that the bus has damaged give no samples`() throws {
     let bus = PlaybackBus(
       MPUDriverTests.start + MPUDriverTests.restartFIFO
         // The chip is still writing a frame, which is complete at the next look.
@@ -185,7 +185,7 @@ struct MPUDriverTests {
     bus.finish()
   }
 
-  @Test func `an unknown chip sleeps if it is one of the family`() throws {
+  @Test func `a chip in an unknown state is put to sleep if it belongs to the family`() throws {
     let bus = PlaybackBus([Step("who are you", [0x75], read: [0x71]), Step("sleep", [0x6B, 0x40])])
     try InertialChip.mpu6050.sleep(on: bus, address: 0x68)
     bus.finish()
@@ -212,7 +212,7 @@ struct MPUDriverTests {
     bus.finish()
   }
 
-  @Test func `an empty FIFO is an empty batch`() throws {
+  @Test func `an empty FIFO gives an empty batch`() throws {
     let bus = PlaybackBus(
       MPUDriverTests.start + MPUDriverTests.restartFIFO
         + [Step("what happened", [0x3A], read: [0x00]), Step("how many bytes", [0x72], read: [0, 11])])

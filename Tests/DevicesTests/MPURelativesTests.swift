@@ -38,8 +38,8 @@ struct MPURelativesTests {
     arguments: [
       (0x70, 34), (0x74, 34), (0x78, 34), (0x98, 38.28), (0xA9, 38.28), (0xAE, 38.28), (0xAF, 38.28),
     ] as [(UInt8, Float)])
-  func `a relative is read as an MPU-6500 is, but for its temperature`(_ identity: UInt8, _ celsius: Float) throws {
-    // 4340: 13 degrees above 21 at 333.87 to each, 13.28 above 25 at 326.8.
+  func `a relative is read like an MPU-6500, except for its temperature`(_ identity: UInt8, _ celsius: Float) throws {
+    // The raw value 4340 is 13 degrees above 21 at 333.87 units per degree, and 13.28 degrees above 25 at 326.8.
     let bus = PlaybackBus(
       MPURelativesTests.start(identity) + MPUDriverTests.burst(MPUDriverTests.twoFrames)
         + [Step("temperature", [0x41], read: [0x10, 0xF4])])
@@ -68,12 +68,12 @@ struct MPURelativesTests {
     #expect(abs(batch[1].accelerometer.z - 9.80665) < 1e-4)
     #expect(abs(batch[1].gyroscope.x - radians(100 * 500 / 32768)) < 1e-6)
     #expect(abs(batch[1].gyroscope.z + radians(100 * 500 / 32768)) < 1e-6)
-    // 327 units.
+    // The raw value is 327.
     #expect(abs(try #require(batch.temperatureCelsius) - 26) < 0.01)
     bus.finish()
   }
 
-  @Test func `an ICM-20690 has its full scale one bit lower and a FIFO that is asked for`() throws {
+  @Test func `an ICM-20690 has its full scale one bit lower, and its FIFO size must be set`() throws {
     let bus = PlaybackBus(
       MPURelativesTests.start(0x20, gyroscope: 0x04, filter: 0xC3)
         + [
@@ -90,7 +90,7 @@ struct MPURelativesTests {
   }
 
   @Test(arguments: [(0x11, 1008), (0x12, 1008), (0xAF, 512), (0x98, 512)] as [(UInt8, Int)])
-  func `each has an overflow of its own`(_ identity: UInt8, _ size: Int) throws {
+  func `each chip overflows at the size of its FIFO`(_ identity: UInt8, _ size: Int) throws {
     let bus = PlaybackBus(
       MPURelativesTests.start(identity)
         + [
@@ -119,7 +119,7 @@ struct MPURelativesTests {
     try InertialTwinCheck(chip: chip, bus: twin, address: 0x68, world: world, clock: clock).run(rateHz: rateHz)
   }
 
-  @Test func `each twin is what its entry of the catalogue says, and 25 degrees warm`() throws {
+  @Test func `each twin matches its catalogue entry, and has a temperature of 25 degrees`() throws {
     for (chip, identity) in MPURelativesTests.relatives {
       let world = World(start: clock.now.advanced(by: .seconds(-100)))
       let twin = SimulatedMPU6050(name: "twin", world: world, clock: clock, identity: identity) { true }
@@ -133,7 +133,7 @@ struct MPURelativesTests {
     }
   }
 
-  @Test func `the magnetometer in an MPU-9250 answers through it, and nobody does in an MPU-6500`() throws {
+  @Test func `an MPU-9250 reads its magnetometer, and an MPU-6500 has none`() throws {
     for (identity, isThere) in [(SimulatedMPU6050.Identity.mpu9255, true), (.mpu9250, true), (.mpu6500, false)] {
       let world = World(start: clock.now.advanced(by: .seconds(-100)))
       let twin = SimulatedMPU6050(name: "twin", world: world, clock: clock, identity: identity) { true }

@@ -37,7 +37,7 @@ struct MS5611DriverTests {
     return (driver, bus)
   }
 
-  @Test func `the data sheet's example comes out, pressure and temperature in turn, and no read waits`() throws {
+  @Test func `the data sheet's example gives pressure and temperature in turn, and no read waits`() throws {
     let (driver, bus) = driver(
       MS5611DriverTests.start() + [
         Step("pressure", [0x00], read: MS5611DriverTests.pressure),
@@ -80,7 +80,8 @@ struct MS5611DriverTests {
       // 8000000 and 7000000, by the formulas of the second order.
       ([0x7A, 0x12, 0x00], -0.62517, 95_989.05), ([0x6A, 0xCF, 0xC0], -44.31091, 85_693.89),
     ] as [([UInt8], Double, Double)])
-  func `the cold bends the formulas`(_ temperature: [UInt8], _ celsius: Double, _ pascals: Double) throws {
+  func `low temperatures use second-order formulas`(_ temperature: [UInt8], _ celsius: Double, _ pascals: Double) throws
+  {
     let (driver, bus) = driver(
       MS5611DriverTests.start(temperature: temperature) + [
         Step("pressure", [0x00], read: MS5611DriverTests.pressure), Step("convert temperature", [0x58]),
@@ -94,7 +95,7 @@ struct MS5611DriverTests {
   }
 
   @Test(arguments: [0x00, 0xFF] as [UInt8])
-  func `a bus that hangs is no measurement, and the next is taken with a new temperature`(_ byte: UInt8) throws {
+  func `a hung bus gives no measurement, and the next one has a new temperature`(_ byte: UInt8) throws {
     let nothing = Array(repeating: byte, count: 3)
     let (driver, bus) = driver(
       MS5611DriverTests.start() + [
@@ -153,7 +154,7 @@ struct MS5611DriverTests {
       .ms5611, rateHz: rateHz, pressureTolerance: 7)
   }
 
-  @Test func `a conversion that is fetched too early is spoilt, and one can be fetched once`() throws {
+  @Test func `a result that is fetched too early is lost, and a result can be fetched only once`() throws {
     let chip = SimulatedMS5611(name: "twin", world: World(start: clock.now), clock: clock) { true }
     let registers = I2CRegisters(chip, address: 0x77, capacity: 3)
     func result() throws -> [UInt8] { Array(try registers.read(0x00, count: 3)) }

@@ -2,7 +2,7 @@ import Guarding
 import HardwareIO
 import Testing
 
-/// A bus that knows beforehand what will be written to and read from it, and fails the test on anything else.
+/// A bus with a list of expected transactions. It fails the test on any other transaction.
 final class PlaybackBus: I2CBus {
   /// One transaction: its purpose, the written bytes, and the returned bytes.
   struct Step: Sendable {

@@ -29,8 +29,7 @@ struct PolledTwinCheck {
     }
   }
 
-  /// - Parameter tolerance: in volts across the shunt: by how much the current changes in the time that a measurement
-  ///   takes
+  /// - Parameter tolerance: in volts across the shunt, the change during one measurement
   func run(_ chip: SupplyMonitorChip, rateHz: Double, _ supply: SimulatedSupply, tolerance: Double) throws {
     try run(chip, rateHz: rateHz) { sample in
       #expect(abs(sample.volts - supply.volts(at: sample.at)) < 0.015)
@@ -47,7 +46,7 @@ struct PolledTwinCheck {
     // A chip has its own rates, and none of them is much slower than the requested one.
     let rate = chip.rate(nearest: rateHz)
     #expect(rate >= 0.95 * rateHz)
-    // There is nothing to read before the first measurement.
+    // A read returns nothing before the first measurement.
     try driver.start()
     #expect(try driver.read() == nil)
     // The chip is read much more often than it measures, and each measurement is returned once.
@@ -64,7 +63,7 @@ struct PolledTwinCheck {
     // After a long pause the newest measurement counts.
     clock.advance(by: .seconds(60))
     #expect(try driver.read().map(check) != nil)
-    // A sleeping chip measures nothing: the rest is read, and nothing follows.
+    // A sleeping chip does not measure. After the remaining measurement is read, none follows.
     driver.stop()
     clock.advance(by: .seconds(10))
     _ = try driver.read()

@@ -26,7 +26,7 @@ struct QMC5883PDriverTests {
     return (driver, bus)
   }
 
-  @Test func `the chip is identified, configured, read in microtesla and suspended`() throws {
+  @Test func `the driver identifies and configures the chip, reads microtesla and suspends it`() throws {
     let (driver, bus) = driver([
       Step("nothing new", [0x09], read: [0x00]),
       Step("something new", [0x09], read: [0x01]),
@@ -46,7 +46,7 @@ struct QMC5883PDriverTests {
     bus.finish()
   }
 
-  @Test func `a field that is too strong is no measurement`() throws {
+  @Test func `a field beyond the range is not a measurement`() throws {
     let (driver, bus) = driver([Step("new, and too much", [0x09], read: [0x03])])
     try driver.start()
     #expect(try driver.read() == nil)
@@ -54,7 +54,7 @@ struct QMC5883PDriverTests {
   }
 
   @Test(arguments: [[0xFF, 0x7F], [0x00, 0x80]] as [[UInt8]])
-  func `an end of the scale is no measurement, whether the chip says so or not`(_ end: [UInt8]) throws {
+  func `an end of the scale is not a measurement, with or without the flag`(_ end: [UInt8]) throws {
     let (driver, bus) = driver([
       Step("new", [0x09], read: [0x01]), Step("the axes", [0x01], read: [0x00, 0x01] + end + [0x00, 0x02]),
     ])
@@ -64,7 +64,7 @@ struct QMC5883PDriverTests {
   }
 
   @Test(arguments: [0x00, 0xFF] as [UInt8])
-  func `a bus that hangs is no measurement`(_ byte: UInt8) throws {
+  func `a hung bus gives no measurement`(_ byte: UInt8) throws {
     let (driver, bus) = driver([
       Step("so is the status", [0x09], read: [byte]),
       Step("new, it seems", [0x09], read: [0x01]), Step("the axes", [0x01], read: Array(repeating: byte, count: 6)),
@@ -93,7 +93,7 @@ struct QMC5883PDriverTests {
       .qmc5883p, rateHz: rateHz, fieldTolerance: rateHz < 20 ? 5 : 2.5)
   }
 
-  @Test func `the simulated chip's overflow is no measurement`() throws {
+  @Test func `an overflow of the simulated chip gives no measurement`() throws {
     var world = World(start: clock.now.advanced(by: .seconds(-100)))
     world.magneticField = SIMD3(0, 0, 1200)
     let chip = SimulatedQMC5883P(name: "twin", world: world, clock: clock) { true }

@@ -10,19 +10,19 @@ import Testing
 struct ReadRateTests {
   private func second(_ seconds: Double) -> MonotonicInstant { MonotonicInstant(nanoseconds: Int64(seconds * 1e9)) }
 
-  @Test func `a second has as many bytes as the fastest line carries`() {
+  @Test func `the bytes per second are limited to the rate of the fastest line`() {
     var rate = ReadRate()
     let half = ReadRate.mostBytesPerSecond / 2
     #expect(rate.pause(after: half, at: second(10)) == nil)
     #expect(rate.pause(after: half - 1, at: second(10.25)) == nil)
-    // Each read counts as one, however much of it was filtered out.
+    // Each read counts with the minimum number of bytes, however many bytes were filtered out.
     #expect(rate.pause(after: 0, at: second(10.5)) == .seconds(0.5))
     #expect(rate.pause(after: half, at: second(11)) == nil)
     #expect(rate.pause(after: half, at: second(11.75)) == .seconds(0.25))
     #expect(rate.pause(after: half, at: second(20)) == nil)
   }
 
-  @Test(.timeLimit(.minutes(10))) func `excess data waits at the other end, and is read later`() throws {
+  @Test(.timeLimit(.minutes(10))) func `data above the limit waits at the sender, and is read later`() throws {
     let sentence = nmeaLine("GPRMC,120010.00,A,5231.0010,N,01322.0000,E,1.0,45.0,211126,,,A")
     let count = 3 * ReadRate.mostBytesPerSecond / sentence.utf8.count + 1
     let flood = Array(String(repeating: sentence, count: count).utf8)

@@ -4,7 +4,7 @@ import Testing
 
 struct ReceiverDecoderTests {
   /// A replay passes on bytes with the time of their fusion, which may be later than their read.
-  @Test func `an epoch is of when its first byte was read, the first one and one without a time too`() {
+  @Test func `an epoch has the time at which its first byte was read, even the first epoch or one without a time`() {
     var decoder = ReceiverDecoder()
     var stamps: [Int64] = []
     for (checksum, second) in zip(["79", "7A", "7B", "7C"], 1...) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Devices
 
-/// The restarts of a receiver that does not work, and their times.
+/// The kinds and the times of the restarts of a receiver that does not work.
 struct RestartPolicyTests {
   private typealias Advice = RestartPolicy.Advice
 
@@ -22,30 +22,30 @@ struct RestartPolicyTests {
     }
   }
 
-  @Test func `a receiver that has hung up is started ever harder and ever later, and given up in the end`() {
+  @Test func `restarts of a frozen receiver become harder and rarer, and end at last`() {
     let found = tries(.frozen(.position), canBeTold: true, isSwitched: false, until: 50_000)
     #expect(found.map(\.restart) == [.hot, .warm, .cold, .cold, .cold, .cold, .cold, .cold])
     #expect(found.map(\.second) == [0, 60, 180, 420, 900, 1860, 3780, 7380])
   }
 
-  @Test func `a receiver with a switch is restarted by its switch`() {
+  @Test func `a receiver with a switched supply is restarted by its supply`() {
     let found = tries(.frozen(.time), canBeTold: true, isSwitched: true, until: 50_000)
     #expect(found.count == RestartPolicy.mostTries && found.allSatisfy { $0.restart == .power })
   }
 
-  @Test func `a receiver that finds nothing is made to forget first, and loses its supply last`() {
+  @Test func `a receiver without a position first forgets its data, and loses its supply last`() {
     #expect(tries(.search, canBeTold: true, isSwitched: true, until: 300).map(\.restart) == [.warm, .cold, .power])
     #expect(tries(.search, canBeTold: true, isSwitched: false, until: 300).map(\.restart) == [.warm, .cold, .cold])
     #expect(tries(.search, canBeTold: false, isSwitched: true, until: 100).map(\.restart) == [.power, .power])
   }
 
-  @Test func `a receiver without commands and without a switch is left alone`() {
+  @Test func `a receiver without commands and without a switched supply is not restarted`() {
     var restartPolicy = RestartPolicy()
     let advice = restartPolicy.advise(.frozen(.position), at: second(0), canBeTold: false, isSwitched: false)
     #expect(advice == .hopeless && restartPolicy.tries == 0)
   }
 
-  @Test func `a receiver that has worked for ten minutes begins from below again, and not before`() {
+  @Test func `the restarts begin again with the mildest only after ten minutes of work`() {
     func restarts(afterWorkingFor seconds: Int64) -> Advice {
       var restartPolicy = RestartPolicy()
       _ = restartPolicy.advise(.frozen(.position), at: second(0), canBeTold: true, isSwitched: false)
@@ -57,7 +57,7 @@ struct RestartPolicyTests {
     #expect(restarts(afterWorkingFor: 600) == .restart(.hot))
   }
 
-  @Test func `what it has slept through between two visits proves nothing`() {
+  @Test func `the sleep between two runs does not count as work`() {
     var restartPolicy = RestartPolicy()
     _ = restartPolicy.advise(.frozen(.position), at: second(0), canBeTold: true, isSwitched: false)
     for visit in Int64(1)...20 {
@@ -86,20 +86,20 @@ struct RestartPolicyTests {
     return GNSSObservation(at: second(at), fix: fix, sky: sky)
   }
 
-  /// Whether its search counts as unsuccessful after three minutes, with an observation a second.
+  /// Whether a receiver's search counts as failed after three minutes, with an observation a second.
   private func isVain(_ observation: (Int64) -> GNSSObservation) -> Bool {
     var watch = FailedSearchDetector()
     for now in Int64(0)..<180 { watch.take(observation(now)) }
     return watch.isVain(at: second(180))
   }
 
-  @Test func `a receiver that hears satellites for two minutes and finds no position searches in vain`() {
+  @Test func `a receiver that hears satellites for two minutes without a position counts as failed`() {
     #expect(isVain { observation($0, satellites: 6) })
     // Not all epochs list satellites.
     #expect(isVain { observation($0, satellites: $0 % 5 == 0 ? 6 : 0) })
   }
 
-  /// Whether its search counts as unsuccessful after some visits of 45 s, with an observation a second.
+  /// Whether a receiver's search counts as failed after some runs of 45 s, with an observation a second.
   private func isVain(visits: Int, _ observation: (_ visit: Int, _ now: Int64, _ age: Int64) -> GNSSObservation)
     -> Bool
   {
@@ -115,18 +115,17 @@ struct RestartPolicyTests {
     return isVain
   }
 
-  @Test func `visits that are too short for it are taken together, unless it finds a position or hears too few in one`()
-  {
+  @Test func `short runs add up, unless the receiver finds a position or hears too few satellites`() {
     #expect(!isVain(visits: 2) { _, now, _ in observation(now, satellites: 6) })
     #expect(isVain(visits: 3) { _, now, _ in observation(now, satellites: 6) })
-    // No satellite is heard at once, and a receiver without a list gives no evidence.
+    // No receiver hears satellites at once, and a receiver that lists no satellites gives no evidence.
     #expect(isVain(visits: 4) { _, now, age in observation(now, satellites: age < 5 ? 2 : 6) })
     #expect(isVain(visits: 4) { visit, now, _ in observation(now, satellites: visit == 1 ? 0 : 6) })
     #expect(!isVain(visits: 4) { visit, now, age in observation(now, satellites: 6, hasFix: visit == 1 && age == 9) })
     #expect(!isVain(visits: 4) { visit, now, _ in observation(now, satellites: visit == 1 ? 3 : 6) })
   }
 
-  @Test func `under a roof, with a fix, or for less than two minutes nobody searches in vain`() {
+  @Test func `a search does not fail under a roof, with a fix, or within two minutes`() {
     #expect(!isVain { observation($0, satellites: 4) })
     #expect(!isVain { observation($0, satellites: 8, strength: 22) })
     #expect(!isVain { observation($0, satellites: 8, hasFix: $0 == 30) })

@@ -5,7 +5,7 @@ import Testing
 
 struct SampleClockTests {
   @Test(arguments: [0.97, 1.0, 1.03])
-  func `samples keep their true times although reads are late and the oscillator is off`(_ drift: Double) {
+  func `samples keep their true times although reads are late and the oscillator is wrong`(_ drift: Double) {
     var clock = SampleClock(rateHz: 1000)
     let truePeriod = 1_000_000 * drift
     var random = UInt64(1)
@@ -26,7 +26,7 @@ struct SampleClockTests {
   }
 
   @Test(arguments: [0.95, 1.05])
-  func `an edge is the time of its sample, and teaches the period of those before`(_ drift: Double) {
+  func `an edge gives the time of its sample, and the period of earlier samples`(_ drift: Double) {
     var clock = SampleClock(rateHz: 100)
     let period = 10_000_000 * drift
     var newest = 0

@@ -6,7 +6,7 @@ import NMEA
 import TestSupport
 import Testing
 
-/// Receivers that take commands as sentences, and the driver that finds out their kind.
+/// Receivers that take commands as sentences, and their identification with the driver `auto`.
 @Suite(.timeLimit(.minutes(10)))
 struct SentenceFamilyTests {
   private static func text(_ request: [UInt8]) -> String {
@@ -47,7 +47,7 @@ struct SentenceFamilyTests {
     return settings
   }
 
-  @Test func `a MediaTek receiver is set, each command acknowledged`() async throws {
+  @Test func `a MediaTek receiver is configured, and acknowledges each command`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.mediaTek)
     let configuration = ReceiverConfiguration(
       driver: .mediatek, speed: .b9600,
@@ -68,7 +68,7 @@ struct SentenceFamilyTests {
     receiver.end()
   }
 
-  @Test(arguments: [0, 1, 2]) func `a flag below three is a refusal`(_ flag: Int) async throws {
+  @Test(arguments: [0, 1, 2]) func `a flag below 3 is a refusal`(_ flag: Int) async throws {
     let receiver = ScriptedReceiver { request in
       Self.text(request) == "$PMTK220,100" ? Self.says("PMTK001,220,\(flag)") : Self.mediaTek(request)
     }
@@ -81,7 +81,7 @@ struct SentenceFamilyTests {
     receiver.end()
   }
 
-  @Test func `a MediaTek receiver in standby is woken by a byte and set again`() async throws {
+  @Test func `a byte wakes a MediaTek receiver from standby, and it is configured again`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.mediaTek)
     let rig = SessionRig(
       ReceiverConfiguration(driver: .mediatek, speed: .b9600, settings: settings { $0.rateHz = 2 }, sleep: .standby),
@@ -97,7 +97,7 @@ struct SentenceFamilyTests {
     receiver.end()
   }
 
-  @Test func `an Airoha receiver that is at it has not refused`() async throws {
+  @Test func `an Airoha command in progress is not a refusal`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.airoha)
     let rig = SessionRig(
       ReceiverConfiguration(
@@ -119,7 +119,7 @@ struct SentenceFamilyTests {
     receiver.end()
   }
 
-  @Test func `a CASIC receiver is set by messages and put to standby by a sentence`() async throws {
+  @Test func `messages configure a CASIC receiver, and a sentence puts it into standby`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.casic)
     let rig = SessionRig(
       ReceiverConfiguration(
@@ -147,7 +147,7 @@ struct SentenceFamilyTests {
     receiver.end()
   }
 
-  @Test func `auto identifies the receiver, and asks first in the protocol that it heard`() async throws {
+  @Test func `auto identifies the receiver, and first asks in the protocol that was heard`() async throws {
     let heard = Array(nmeaLine("PMTK011,MTKGPS").utf8)
     let receiver = ScriptedReceiver(saying: heard, reacting: Self.mediaTek)
     let rig = SessionRig(
@@ -160,7 +160,7 @@ struct SentenceFamilyTests {
     receiver.end()
   }
 
-  @Test func `without a hint, auto asks in one language after the other`() async throws {
+  @Test func `without a hint, auto asks in one protocol after the other`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.airoha)
     let rig = SessionRig(
       ReceiverConfiguration(
@@ -179,7 +179,7 @@ struct SentenceFamilyTests {
     receiver.end()
   }
 
-  @Test func `a receiver that answers nothing is read all the same, and nothing is missed of it`() async throws {
+  @Test func `a receiver that does not answer is read, without a warning if nothing is requested`() async throws {
     let receiver = ScriptedReceiver { _ in .silence }
     let rig = SessionRig(ReceiverConfiguration(driver: .auto, speed: .b9600), receiver)
     try rig.start()
@@ -206,7 +206,7 @@ struct SentenceFamilyTests {
     return rig.receiver.requests.values.dropFirst(before).map(Self.text)
   }
 
-  @Test func `a receiver that has answered auto once is asked in the same protocol alone`() async throws {
+  @Test func `a receiver that has answered auto once is asked only in the same protocol`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.airoha)
     let rig = SessionRig(auto(), receiver)
     #expect(try await visit(rig) == ["$PCAS06,0", "$PAIR021", "$PAIR002", "$PAIR050,200"])
@@ -215,7 +215,7 @@ struct SentenceFamilyTests {
     receiver.end()
   }
 
-  @Test func `a receiver that does not answer as before is identified anew`() async throws {
+  @Test func `a receiver that does not answer as before is identified again`() async throws {
     let isOther = Guarded(false)
     let receiver = ScriptedReceiver { isOther.withLock { $0 } ? Self.mediaTek($0) : Self.airoha($0) }
     let rig = SessionRig(auto(), receiver)
@@ -228,23 +228,23 @@ struct SentenceFamilyTests {
     receiver.end()
   }
 
-  @Test func `a receiver that turns out to be another one is not asked as before for long`() async throws {
+  @Test func `a receiver that was replaced by another one is soon asked in all protocols`() async throws {
     let isOther = Guarded(false)
     let receiver = ScriptedReceiver { request in
       guard isOther.withLock({ $0 }) else { return Self.airoha(request) }
-      // It answers an unknown command with its identity, as after each start.
+      // The receiver answers an unknown command with its identity, as after each start.
       return Self.text(request).hasPrefix("$PMTK") ? Self.mediaTek(request) : Self.says("PMTK011,MTKGPS")
     }
     let rig = SessionRig(auto(), receiver)
     #expect(try await visit(rig).last == "$PAIR050,200")
     isOther.withLock { $0 = true }
-    // The known kind is asked once, and then all kinds.
+    // The known protocol is tried once, and then all protocols.
     #expect(try await visit(rig).prefix(2) == ["$PAIR021", "$PCAS06,0"])
     #expect(rig.identities.values.last??.driver == .mediatek)
     receiver.end()
   }
 
-  @Test func `nothing is remembered for another device in its place`() async throws {
+  @Test func `the memory of a receiver does not apply to another device at its port`() async throws {
     let first = ScriptedReceiver(reacting: Self.airoha)
     let rig = SessionRig(auto(), first)
     #expect(try await visit(rig).first == "$PCAS06,0")
@@ -256,7 +256,7 @@ struct SentenceFamilyTests {
     second.end()
   }
 
-  @Test func `a glance at a receiver that is known ends with its sleep, told in its own protocol`() async throws {
+  @Test func `a very short run of a known receiver ends with a sleep command in its protocol`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.mediaTek)
     let rig = SessionRig(auto { $0.sleep = .standby }, receiver)
     #expect(try await visit(rig).last == "$PMTK161,0")
@@ -271,7 +271,7 @@ struct SentenceFamilyTests {
 
   // MARK: Restarts
 
-  @Test func `a receiver that the inertial sensors contradict is started hot once`() async throws {
+  @Test func `a receiver that the inertial sensors contradict gets one hot restart`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.mediaTek)
     let rig = SessionRig(
       ReceiverConfiguration(driver: .mediatek, speed: .b9600, settings: settings { $0.rateHz = 5 }), receiver)
@@ -279,7 +279,7 @@ struct SentenceFamilyTests {
     await rig.started.first(1)
     rig.receiverHealth.note(true, at: receiver.clock.now)
     await receiver.requests.values { $0.contains { Self.text($0) == "$PMTK101" } }
-    // The receiver is identified and configured again, whatever it has lost.
+    // The receiver is identified and configured again, because it may have lost its settings.
     await receiver.requests.values { $0.count { Self.text($0) == "$PMTK220,200" } == 2 }
     rig.receiverHealth.note(true, at: receiver.clock.now)
     let count = rig.observations.values.count

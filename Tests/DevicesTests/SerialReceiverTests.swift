@@ -31,7 +31,7 @@ struct SerialReceiverTests {
   }
 
   @Test(.timeLimit(.minutes(10)), arguments: ["RMC", "GLL"])
-  func `a receiver with one sentence an epoch gives an observation for each, at ever later instants`(
+  func `a receiver with one sentence per epoch gives one observation each, at increasing instants`(
     _ sentence: String
   ) async throws {
     let terminal = PseudoTerminal()
@@ -60,7 +60,7 @@ struct SerialReceiverTests {
       ("$GPGLL,5231.0,N,01322.0,E,120000,A\r\n$GPGLL,5231.0,N,01322.0,E,120001,A\r\n", true),
       ("$GPTXT,01,01,02,x*35\r\n", true),
     ])
-  func `noise that looks like a sentence is no receiver's`(_ text: String, _ isReceiver: Bool) throws {
+  func `noise that looks like a sentence does not count as a receiver`(_ text: String, _ isReceiver: Bool) throws {
     let terminal = PseudoTerminal()
     let port = try LinuxSerialPort(terminal.path, speed: .b9600)
     defer { port.close() }
@@ -68,8 +68,8 @@ struct SerialReceiverTests {
     let clock = HurryingClock()
     let receiver = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
     terminal.write(text)
-    // The kernel delivers the bytes in its own time. Meanwhile a clock that advances with each read would be at the
-    // next speed, or at the end.
+    // The kernel may deliver the bytes late. A clock that advances with each read would then be at the next speed, or
+    // at the end.
     #expect(eventually { waitingCount(at: port) == text.utf8.count })
     if isReceiver {
       #expect(try receiver.findSpeed(nil, receive: { _ in }) == .b9600)
@@ -84,7 +84,7 @@ struct SerialReceiverTests {
     return ioctl(port.fileDescriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
   }
 
-  @Test func `data that waits when the time is over counts as in time`() throws {
+  @Test func `data that already waits when the time is over is still read`() throws {
     let terminal = PseudoTerminal()
     let port = try LinuxSerialPort(terminal.path, speed: .b9600)
     defer { port.close() }
@@ -92,7 +92,7 @@ struct SerialReceiverTests {
     let clock = ManualClock()
     let receiver = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
     let deadline = clock.now + .seconds(1)
-    // The answer comes at once, but the machine is busy for two seconds.
+    // The answer arrives at once, but the machine is busy for two seconds.
     let answer = nmeaLine("PAIR001,002,0")
     terminal.write(answer)
     #expect(eventually { waitingCount(at: port) == answer.utf8.count })
@@ -106,7 +106,7 @@ struct SerialReceiverTests {
     #expect(heard == .heard && sentences.first?.hasPrefix("$PAIR001") == true, "\(sentences)")
     // If nothing waits, the call returns at once.
     #expect(try receiver.read(until: deadline, { _ in }) == .nothing)
-    // The stop signal is noticed then too.
+    // The call also notices the stop signal.
     stop.set()
     #expect(try receiver.read(until: deadline, { _ in }) == .stopped)
   }
@@ -132,7 +132,7 @@ struct SerialReceiverTests {
     }
   }
 
-  @Test func `a receiver that has talked while the machine stood still is heard`() throws {
+  @Test func `a receiver that sent while the machine stood still is heard`() throws {
     let terminal = PseudoTerminal()
     let port = try LinuxSerialPort(terminal.path, speed: .b9600)
     defer { port.close() }
@@ -151,18 +151,18 @@ struct SerialReceiverTests {
     // Without checksums it takes two sentences.
     say("$GPGLL,5231.0,N,01322.0,E,120000,A\r\n$GPGLL,5231.0,N,01322.0,E,120001,A\r\n")
     #expect(try receiver().listen(at: .b9600, for: SerialReceiver.listeningTime, { _ in }) == .heard)
-    // A line that is being read already is found too.
+    // The search also finds a receiver that was already read.
     say(sentence)
     let reader = receiver()
     #expect(try reader.run(until: { reader.frameCount == 1 }, receive: { _ in }))
-    // A silent receiver is not awaited.
+    // The search does not wait for a silent receiver.
     #expect(try receiver().listen(at: .b9600, for: SerialReceiver.listeningTime, { _ in }) == .nothing)
     #expect(throws: HardwareError.self) { try receiver().run(receive: { _ in }) }
     stop.set()
     #expect(try receiver().listen(at: .b9600, for: SerialReceiver.listeningTime, { _ in }) == .stopped)
   }
 
-  /// A line on which bytes come for ever.
+  /// A line on which bytes arrive forever.
   private final class NoisyPort: SerialPort {
     let name = "noise"
     let fileDescriptor = open("/dev/zero", O_RDONLY | O_CLOEXEC)
@@ -180,7 +180,7 @@ struct SerialReceiverTests {
     deinit { Glibc.close(fileDescriptor) }
   }
 
-  @Test func `bytes alone are no sign of life`() {
+  @Test func `bytes without sentences do not show that a receiver works`() {
     let port = NoisyPort()
     let stop = StopSignal()
     let clock = HurryingClock()
@@ -189,7 +189,7 @@ struct SerialReceiverTests {
     #expect(error?.summary == "bytes but no sentences on noise: wrong speed, or not a receiver")
   }
 
-  /// A receiver at 9600 baud that takes its time after it was switched on; at any other speed it is noise.
+  /// A receiver at 9600 baud that starts slowly after it was switched on. At any other speed its bytes are noise.
   private final class SlowStarter: SerialPort {
     let name = "slow"
     let fileDescriptor = open("/dev/zero", O_RDONLY | O_CLOEXEC)
@@ -218,7 +218,7 @@ struct SerialReceiverTests {
     deinit { Glibc.close(fileDescriptor) }
   }
 
-  @Test(arguments: [0, 2, 5, 12]) func `a receiver that takes its time to start is found at its speed`(_ seconds: Int)
+  @Test(arguments: [0, 2, 5, 12]) func `a receiver that starts slowly is found at its speed`(_ seconds: Int)
     throws
   {
     let stop = StopSignal()

@@ -7,22 +7,22 @@ import TestSupport
 
 /// Runs of a receiver's session over a pseudo-terminal, each on a thread of its own, by the receiver's own clock.
 final class SessionRig: Sendable {
-  /// The receiver at the far end of the line. Another one may take its place between two runs.
+  /// The receiver at the far end of the line. The test may replace it between two runs.
   var receiver: ScriptedReceiver {
     get { present.withLock { $0 } }
     set { present.withLock { $0 = newValue } }
   }
   let observations = Recorder<GNSSObservation>()
   let warnings = Recorder<String?>()
-  /// The speed that each run found; `nil` if the run was told to stop before.
+  /// The speed that each run found; `nil` if the run was told to stop before it found one.
   let started = Recorder<BaudRate?>()
   /// How each run has ended: "asleep", "awake" or the error.
   let ended = Recorder<String>()
-  /// The identity of the receiver, each time it was found out.
+  /// The identities of the receiver, in the order in which the runs reported them.
   let identities = Recorder<ReceiverIdentity?>()
   /// The doubts about the receiver from other devices.
   let receiverHealth = ReceiverHealth()
-  /// The reasons and kinds of its restarts.
+  /// The reasons and kinds of the receiver's restarts.
   let restarts = Recorder<String?>()
   private let present: Guarded<ScriptedReceiver>
   private let configuration: ReceiverConfiguration
@@ -62,7 +62,7 @@ final class SessionRig: Sendable {
       } catch {
         end = error.summary
       }
-      // The next run opens it again.
+      // The next run opens the port again.
       port.close()
       ended.append(end)
     }

@@ -8,12 +8,12 @@ import Testing
 
 @testable import Devices
 
-/// A receiver that is awake only for two fixes at a time is identified all the same.
+/// A receiver that is awake only for two fixes at a time is still checked for faults.
 struct ShortVisitTests {
-  /// A port that reports once a second 20 knots, or six satellites and no position.
+  /// A port that reports 20 knots once a second, or six satellites without a position.
   private final class Port: SerialPort {
     let name = "short"
-    // Always readable.
+    // The descriptor is always readable.
     let fileDescriptor = open("/dev/zero", O_RDONLY | O_CLOEXEC)
     private let clock: ManualClock
     private let seconds = Guarded(0)
@@ -61,7 +61,7 @@ struct ShortVisitTests {
     func close() {}
   }
 
-  /// One visit. It ends with its second epoch or a later one, whether that is believed or not.
+  /// One run. It ends with its second epoch or a later one, whether the epoch is trusted or not.
   private func visit(
     _ port: Port, _ memory: ReceiverMemory, _ clock: ManualClock, epochs: Int = 2,
     restarted: @escaping (String?) -> Void = { _ in }
@@ -81,7 +81,7 @@ struct ShortVisitTests {
     return found.values
   }
 
-  @Test func `a receiver that has hung up is believed for a few visits, and then no more until it moves`() throws {
+  @Test func `a frozen receiver is trusted for a few runs, and then not until it moves`() throws {
     let clock = ManualClock()
     let (port, memory) = (Port(clock), ReceiverMemory())
     let visits = try (0..<10).map { _ in
@@ -94,7 +94,7 @@ struct ShortVisitTests {
     #expect(try visit(port, memory, clock).allSatisfy { !$0.isFrozen && $0.fix.position != nil })
   }
 
-  @Test func `a receiver that searches in vain is named, though each visit is too short to see that`() throws {
+  @Test func `a failed search is reported although each run is too short to detect it`() throws {
     let clock = ManualClock()
     let (port, memory, said) = (Port(clock, searches: true), ReceiverMemory(), Recorder<String?>())
     for _ in 0..<6 where said.values.isEmpty {

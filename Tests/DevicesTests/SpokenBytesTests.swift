@@ -7,10 +7,10 @@ import Testing
 
 @testable import Devices
 
-/// Foreign parsers, which know nothing of this project, accept all output of the drivers.
+/// Third-party parsers accept all bytes that the drivers send.
 @Suite(.timeLimit(.minutes(10)))
 struct SpokenBytesTests {
-  /// Keeps the written bytes.
+  /// A port that keeps the written bytes.
   private struct HeardPort: SerialPort {
     let port: any SerialPort
     let written = Recorder<[UInt8]>()
@@ -52,7 +52,7 @@ struct SpokenBytesTests {
     },
     settings {
       $0.rateHz = 0.5
-      // This is more than any receiver uses at once.
+      // No receiver uses more settings at once.
       $0.constellations = [.gps, .glonass, .beidou, .galileo]
       $0.dynamicModel = .sea
       $0.powerMode = .saving
@@ -127,7 +127,7 @@ struct SpokenBytesTests {
   }
 
   @Test(arguments: ReceiverPersonality.allCases)
-  func `pyubx2 and pynmeagps understand every byte that is said to it`(_ personality: ReceiverPersonality) throws {
+  func `pyubx2 and pynmeagps understand all bytes for each receiver`(_ personality: ReceiverPersonality) throws {
     let messages = try said(to: personality)
     let program = check(messages)
     #expect(program.wait() == 0, "\(program.standardError)")

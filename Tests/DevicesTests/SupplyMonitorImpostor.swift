@@ -47,7 +47,7 @@ struct SupplyMonitorImpostor: I2CBus, CustomTestStringConvertible {
       // The chip decodes only two bits of the register number.
       SupplyMonitorImpostor("ADS1115") { [0x3A34, 0x8583, 0x8000, 0x7FFF][Int($0 & 0x03)] },
       SupplyMonitorImpostor("LM75") { [0x1900, 0x0000, 0x4B00, 0x5000][Int($0 & 0x03)] },
-      // The chips have 8-bit registers, and return the same one again or consecutive ones.
+      // The chips have 8-bit registers, and return the same register again or consecutive registers.
       SupplyMonitorImpostor("PCA9685", [0x00: 0x1111, 0x01: 0x0404, 0x02: 0xE2E2, 0x03: 0xE4E4, 0x05: 0xE0E0]),
       SupplyMonitorImpostor("PCA9685 that advances", [0x00: 0x2104, 0x01: 0x04E2, 0x02: 0xE2E4, 0x05: 0xE000]),
       SupplyMonitorImpostor("a bit without a meaning", [0x00: 0x799F]),

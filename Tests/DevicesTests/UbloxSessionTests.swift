@@ -4,7 +4,7 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// u-blox receivers that do what they are told, and others.
+/// Sessions with u-blox receivers that accept, refuse or ignore commands.
 @Suite(.timeLimit(.minutes(10)))
 struct UbloxSessionTests {
   private static func text(_ text: String, _ count: Int) -> [UInt8] {
@@ -56,7 +56,7 @@ struct UbloxSessionTests {
     return configuration
   }
 
-  @Test func `the requested settings are sent, acknowledged and not reported as a warning`() async throws {
+  @Test func `the requested settings are sent and acknowledged, without a warning`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.answer)
     let rig = SessionRig(
       configuration {
@@ -69,7 +69,7 @@ struct UbloxSessionTests {
     #expect(rig.warnings.values == [nil])
     let kinds = receiver.requests.values.map(Self.kind)
     #expect(kinds == [0x0A04, 0x2703, 0x063E, 0x063E, 0x0624, 0x0608, 0x0608])
-    // The alignment to UTC stays as it was found.
+    // The alignment to UTC stays unchanged.
     #expect(receiver.requests.values.last == MadeMessage.ubx(0x0608, [200, 0, 1, 0, 0, 0]))
     #expect(
       receiver.requests.values[3][6...].prefix(28).map { $0 }
@@ -86,7 +86,7 @@ struct UbloxSessionTests {
     receiver.end()
   }
 
-  @Test func `a refused setting is named with the next step, and the rest is set`() async throws {
+  @Test func `a refused setting is reported with the next step, and the other settings are applied`() async throws {
     let receiver = ScriptedReceiver { request in
       Self.kind(request) == 0x0624 ? .says(Self.refuse(request)) : Self.answer(request)
     }
@@ -108,7 +108,7 @@ struct UbloxSessionTests {
   }
 
   @Test(arguments: [true, false])
-  func `a receiver that gets corrections is asked for their effect, and one that takes none may refuse`(
+  func `a receiver that gets corrections must report their use, or may refuse`(
     _ takesAny: Bool
   ) async throws {
     let key = MadeMessage.littleEndian(UInt32(0x2091_0269))
@@ -131,7 +131,7 @@ struct UbloxSessionTests {
     receiver.end()
   }
 
-  @Test func `a late answer counts, as it is asked for again`() async throws {
+  @Test func `a late answer counts for the repeated request`() async throws {
     let asked = Guarded(0)
     let receiver = ScriptedReceiver { request in
       guard Self.kind(request) == 0x0A04 else { return Self.answer(request) }
@@ -149,7 +149,7 @@ struct UbloxSessionTests {
     receiver.end()
   }
 
-  @Test func `a late acknowledgement is not that of the next request of its kind`() async throws {
+  @Test func `a late acknowledgement does not count for the next request of its kind`() async throws {
     let isFirst = Guarded(true)
     let receiver = ScriptedReceiver { request in
       switch Self.kind(request) {
@@ -181,7 +181,7 @@ struct UbloxSessionTests {
   }
 
   @Test(arguments: ["silence", "something else"])
-  func `a receiver that does not answer is read as it is, and named`(_ answer: String) async throws {
+  func `a receiver that does not answer is read as it is, with a warning`(_ answer: String) async throws {
     let receiver = ScriptedReceiver { request in
       answer == "silence" ? .silence : .says(MadeMessage.ubx(0x0501, [0x06, 0x01]))
     }
@@ -196,7 +196,7 @@ struct UbloxSessionTests {
     receiver.end()
   }
 
-  @Test func `a setting that is answered with something else is named`() async throws {
+  @Test func `a setting that is answered with something else is reported`() async throws {
     let receiver = ScriptedReceiver { request in
       Self.kind(request) == 0x0624 ? .says(MadeMessage.ubx(0x0501, [0x06, 0x01])) : Self.answer(request)
     }
@@ -208,7 +208,7 @@ struct UbloxSessionTests {
     receiver.end()
   }
 
-  @Test func `a receiver that hangs up in the middle ends the run with what has happened`() async throws {
+  @Test func `a hang-up during the configuration ends the run with its error`() async throws {
     let receiver = ScriptedReceiver { request in
       Self.kind(request) == 0x0608 ? .hangsUp : Self.answer(request)
     }
@@ -217,7 +217,7 @@ struct UbloxSessionTests {
     #expect(await rig.ended.first(1) == ["serial port \(receiver.path) has gone away"])
   }
 
-  @Test func `the speed is changed, and asked back`() async throws {
+  @Test func `the speed is changed and confirmed`() async throws {
     let receiver = ScriptedReceiver(speed: 9600) { request in
       if Self.kind(request) == 0x0600, request.count == 28 { return .goesTo(115_200, saying: []) }
       return Self.answer(request)
@@ -231,7 +231,7 @@ struct UbloxSessionTests {
     receiver.end()
   }
 
-  @Test func `a speed that is not taken leaves the line as it was`() async throws {
+  @Test func `if the receiver does not take a speed, the line keeps the old speed`() async throws {
     let receiver = ScriptedReceiver(speed: 9600) { request in
       if Self.kind(request) == 0x0600, request.count == 28 { return .says(Self.refuse(request)) }
       return Self.answer(request)
@@ -244,7 +244,7 @@ struct UbloxSessionTests {
     receiver.end()
   }
 
-  @Test func `a receiver that was left at another speed is found and named`() async throws {
+  @Test func `a receiver that was left at another speed is found and reported`() async throws {
     let receiver = ScriptedReceiver(speed: 38400, reacting: Self.answer)
     let rig = SessionRig(configuration { $0.settings.dynamicModel = .sea }, receiver)
     try rig.start()
@@ -254,7 +254,7 @@ struct UbloxSessionTests {
     receiver.end()
   }
 
-  @Test func `the original settings are put back where that is wanted`() async throws {
+  @Test func `the original settings are restored if requested`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.answer)
     let rig = SessionRig(
       configuration {
@@ -273,11 +273,11 @@ struct UbloxSessionTests {
     receiver.end()
   }
 
-  @Test func `keys are tried one by one where the receiver does not know all of them`() async throws {
+  @Test func `keys are tried one by one if the receiver does not know all of them`() async throws {
     let receiver = ScriptedReceiver { request in
       switch Self.kind(request) {
       case 0x0A04: return .says(Self.f9)
-      // The request is any message of keys that contains the one for MON-RF.
+      // The receiver refuses every message that contains the key for MON-RF.
       case 0x068A:
         let hasJamming = request.indices.dropLast(3).contains { Array(request[$0..<$0 + 4]) == [0x5A, 3, 0x91, 0x20] }
         return .says(hasJamming ? Self.refuse(request) : Self.acknowledge(request))
@@ -294,7 +294,7 @@ struct UbloxSessionTests {
     receiver.end()
   }
 
-  @Test func `put to backup it is silent, and it is woken and set again within a second or so`() async throws {
+  @Test func `a receiver in backup is silent, and is woken and configured again within about a second`() async throws {
     let receiver = ScriptedReceiver(reacting: Self.answer)
     let rig = SessionRig(
       configuration {
@@ -317,7 +317,7 @@ struct UbloxSessionTests {
     receiver.end()
   }
 
-  @Test func `a receiver that goes on talking is reported as a warning`() async throws {
+  @Test func `a receiver that continues to send after a sleep command causes a warning`() async throws {
     let receiver = ScriptedReceiver { request in
       Self.kind(request) == 0x0241 ? .silence : Self.answer(request)
     }

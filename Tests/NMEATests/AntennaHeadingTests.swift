@@ -2,7 +2,7 @@ import NMEA
 import TestSupport
 import Testing
 
-/// The headings of receivers with two antennas, in all the formats they use. Invalid headings are ignored.
+/// The headings of receivers with two antennas, in all their formats. Invalid headings are ignored.
 struct AntennaHeadingTests {
   private static let gga = nmeaLine("GPGGA,120000.00,4807.0380,N,01131.0000,E,4,12,0.7,400,M,46.9,M,,")
 
@@ -45,9 +45,7 @@ struct AntennaHeadingTests {
         179.0284, 0.8259
       ),
     ] as [(String, Double, Double?)])
-  func `a heading that is stated with an epoch is the epoch's`(_ line: String, _ degrees: Double, _ sigma: Double?)
-    throws
-  {
+  func `a heading stated with an epoch belongs to it`(_ line: String, _ degrees: Double, _ sigma: Double?) throws {
     // Skytraq's sentence has a time and belongs to the solution of that time.
     let found = try #require(line.hasPrefix("$PSTI") ? heading(line, skytraq) : heading(AntennaHeadingTests.gga, line))
     #expect(found.degrees == degrees && found.sigmaDegrees == sigma)
@@ -62,26 +60,26 @@ struct AntennaHeadingTests {
       "KSXT,20211016083433.00,116.31,39.95,49.4911,223.57,-11.32,330.19,0.024,,3,2,28,27,,,,-0.012,0.021,0.020,,",
       "KSXT,20211016083433.00,116.31,39.95,49.4911,,,330.19,0.024,,3,0,28,27,,,,-0.012,0.021,0.020,,",
     ])
-  func `a heading that is empty, estimated or not fixed is none`(_ body: String) {
+  func `an empty, estimated or unfixed heading is ignored`(_ body: String) {
     #expect(heading(AntennaHeadingTests.gga, nmeaLine(body)) == nil)
   }
 
   @Test(
     arguments: [
-      // The ambiguities are not fixed. The checksum is the published one.
+      // The ambiguities are not fixed. The checksum is from the publication.
       "#UNIHEADINGA,93,GPS,FINE,2385,326588000,0,0,18,10;SOL_COMPUTED,NARROW_FLOAT,5.5208,219.9783,24.6813,0.0000,16.4390,35.3287,\"999\",21,9,9,5,3,00,3,13*53e4320d\r\n",
       // A digit was lost in transmission.
       "#UNIHEADINGA,78,GPS,FINE,2428,116060000,0,0,18,11;SOL_COMPUTED,NARROW_INT,1.4773,179.028,-2.4202,0.0000,0.8259,1.0921,\"999\",27,21,21,15,3,01,3,f3*5d424350\r\n",
       "#UNIHEADINGA,78,GPS*5d42\r\n", "#UNIHEADINGA\r\n", "#\r\n",
     ])
-  func `a log of Unicore's that is damaged or not fixed says nothing, and costs no sentence`(_ log: String) {
+  func `a damaged or unfixed log of Unicore gives no heading, and loses no sentence`(_ log: String) {
     let line = nmeaLine("GPHDT,10.5,T")
     #expect(heading(AntennaHeadingTests.gga, log) == nil)
     #expect(heading(AntennaHeadingTests.gga, log, line)?.degrees == 10.5)
     #expect(heading(AntennaHeadingTests.gga, "#" + line)?.degrees == 10.5)
   }
 
-  @Test func `a log that reads cut anywhere is read`() {
+  @Test func `a log that is cut anywhere by reads is understood`() {
     let log = Array(
       "#UNIHEADINGA,78,GPS,FINE,2428,116060000,0,0,18,11;SOL_COMPUTED,NARROW_INT,1.4773,179.0284,-2.4202,0.0000,0.8259,1.0921,\"999\",27,21,21,15,3,01,3,f3*5d424350\r\n"
         .utf8)
@@ -120,11 +118,11 @@ struct AntennaHeadingTests {
     #expect(abs(found.degrees - 271.5) < 1e-9 && abs((found.sigmaDegrees ?? 0) - 0.42) < 1e-9)
   }
 
-  @Test(arguments: [0, 2, 4, 5, 8]) func `a baseline without one of its flags is no heading`(_ bit: UInt32) {
+  @Test(arguments: [0, 2, 4, 5, 8]) func `a baseline without one of its flags gives no heading`(_ bit: UInt32) {
     #expect(last(solution, baseline(flags: Self.good & ~(1 << bit))) == nil)
   }
 
-  @Test func `a baseline of float ambiguities, of version 0 or of no accuracy is no heading`() {
+  @Test func `a baseline with float ambiguities, version 0 or no accuracy gives no heading`() {
     let float = Self.good & ~(3 << 3) | 1 << 3
     for message in [
       baseline(flags: float), baseline(flags: Self.good, version: 0), baseline(flags: Self.good, accuracy: 0),
@@ -132,7 +130,7 @@ struct AntennaHeadingTests {
     ] { #expect(last(solution, message) == nil) }
   }
 
-  @Test func `a heading belongs to the epoch that it comes with, and to no later one`() {
+  @Test func `a heading belongs to the epoch that it arrives with, and to no later epoch`() {
     func gga(_ second: Int) -> [UInt8] {
       Array(nmeaLine("GPGGA,12000\(second).00,4807.0380,N,01131.0000,E,4,12,0.7,400,M,46.9,M,,").utf8)
     }

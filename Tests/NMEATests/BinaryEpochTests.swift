@@ -35,7 +35,7 @@ struct BinaryEpochTests {
     MadeMessage.ubx(0x0161, MadeMessage.littleEndian((86_400 + 43_200 + 18 + UInt32(second)) * 1000))
   }
 
-  @Test func `a solution says all that there is of position, velocity and errors`() throws {
+  @Test func `a solution states position, velocity and errors`() throws {
     let fix = try #require(epochs([solution(5)]).first)
     #expect(fix.mode == .threeDimensional && fix.status == .gnss)
     #expect(fix.time?.nanosecondsSince1970 == 1_795_435_205_000_000_000)
@@ -52,7 +52,7 @@ struct BinaryEpochTests {
   }
 
   @Test(arguments: [(0x43, 0, FixStatus.rtkFloat, nil), (0x83, 3, .rtkFixed, 5), (0x03, 15, .differential, 120)])
-  func `a solution with corrections says what they make of it, and how old they are at most`(
+  func `a solution with corrections states their effect and their greatest age`(
     _ flags: UInt8, _ age: UInt8, _ status: FixStatus, _ seconds: Double?
   ) throws {
     var payload = Array(solution(5).dropFirst(6).dropLast(2))
@@ -62,14 +62,14 @@ struct BinaryEpochTests {
     #expect(fix.status == status && fix.differentialAgeSeconds == seconds)
   }
 
-  @Test func `a solution that the receiver does not vouch for is no fix`() throws {
+  @Test func `a solution outside the receiver's limits is not a fix`() throws {
     var payload = Array(solution(5).dropFirst(6).dropLast(2))
     payload[21] = 0
     let fix = try #require(epochs([MadeMessage.ubx(0x0107, payload)]).first)
     #expect(fix.mode == .noFix && fix.position == nil)
   }
 
-  @Test func `the receiver's own end of an epoch reports it, the first one too`() {
+  @Test func `a stated end of an epoch reports the epoch, even the first one`() {
     var framer = ReceiverFramer()
     var assembler = EpochAssembler(promptness: .learned)
     var count = 0
@@ -96,7 +96,7 @@ struct BinaryEpochTests {
     #expect(fixes.map { $0.time?.nanosecondsSince1970 } == times)
   }
 
-  @Test func `a solution that is older than one by inertial sensors does not take the epoch back`() {
+  @Test func `a solution older than an inertial solution does not reopen the epoch`() {
     func quick(_ tenths: UInt32) -> [UInt8] {
       var payload = [UInt8](repeating: 0, count: 72)
       let time = MadeMessage.littleEndian((86_400 + 43_200 + 18) * 1000 + tenths * 100)
@@ -119,7 +119,7 @@ struct BinaryEpochTests {
     return MadeMessage.ubx(0x0107, payload)
   }
 
-  @Test func `a solution whose coordinates are said to be invalid has no position`() throws {
+  @Test func `a solution with coordinates marked as invalid has no position`() throws {
     let fix = try #require(epochs([changed(solution(5), [(78, 1)])]).first)
     #expect(fix.mode == .noFix && fix.position == nil && fix.time != nil)
     // Before protocol 15 these bytes have another meaning.
@@ -134,7 +134,7 @@ struct BinaryEpochTests {
       (3, .threeDimensional, .gnss), (4, .threeDimensional, .gnss), (5, .threeDimensional, .surveyed),
       (6, .noFix, .unknown),
     ] as [(UInt8, FixMode, FixStatus)])
-  func `the kind of fix says how many dimensions are known, and what it rests on`(
+  func `the kind of fix states the known dimensions and the source of the fix`(
     _ type: UInt8, _ mode: FixMode, _ status: FixStatus
   ) throws {
     let fix = try #require(epochs([changed(solution(5), [(20, type)])]).first)
@@ -142,7 +142,7 @@ struct BinaryEpochTests {
   }
 
   @Test(arguments: [(7, true), (3, true), (1, false), (2, false), (0, false)] as [(UInt8, Bool)])
-  func `a time counts once its date and its time of day are valid`(_ validity: UInt8, _ isKnown: Bool) throws {
+  func `a time counts only if its date and its time of day are valid`(_ validity: UInt8, _ isKnown: Bool) throws {
     let fix = try #require(epochs([changed(solution(5), [(11, validity)])]).first)
     #expect((fix.time != nil) == isKnown)
   }
@@ -160,7 +160,7 @@ struct BinaryEpochTests {
     }
   }
 
-  @Test func `a timing receiver knows where it stands, and the time`() throws {
+  @Test func `a timing receiver has its surveyed position and the time`() throws {
     let fix = try #require(epochs([BinaryEpochTests.surveyed]).last)
     #expect(fix.mode == .threeDimensional && fix.status == .surveyed)
     #expect(abs((fix.position?.latitudeDegrees ?? 0) - 48.0700000) < 1e-6, "\(fix)")
@@ -180,7 +180,7 @@ struct BinaryEpochTests {
       (0x00, 0x00, .gnss), (0x02, 0x40, .rtkFloat), (0x02, 0x80, .rtkFixed), (0x00, 0x40, .gnss), (0x01, 0x80, .gnss),
       (0x03, 0x80, .rtkFixed),
     ] as [(UInt8, UInt8, FixStatus)])
-  func `the carrier's state of a status counts where the receiver says that it holds`(
+  func `the carrier state in NAV-STATUS counts only if it is marked as valid`(
     _ fixStat: UInt8, _ flags: UInt8, _ expected: FixStatus
   ) throws {
     let time = MadeMessage.littleEndian((86_400 + 43_200 + 18 + UInt32(5)) * 1000)
@@ -190,7 +190,7 @@ struct BinaryEpochTests {
     #expect(fix.mode == .threeDimensional && fix.status == expected)
   }
 
-  @Test func `a status beside a solution says nothing of the fix`() throws {
+  @Test func `NAV-STATUS next to a solution does not change the fix`() throws {
     let time = MadeMessage.littleEndian((86_400 + 43_200 + 18 + UInt32(5)) * 1000)
     let status = MadeMessage.ubx(0x0103, time + [3, 1] + [UInt8](repeating: 0, count: 10))
     let none = changed(solution(5), [(20, 0), (21, 0)])

@@ -7,7 +7,9 @@ struct EarthCentredPointTests {
     (52.5, 13.25, 80.0), (-34.9062, 138.6081, 25.0), (0, 0, 0), (90, 0, 100), (-89.9999, -179.9999, 5000),
     (45, 90, -300),
   ])
-  func `there and back again is the same place`(_ latitude: Double, _ longitude: Double, _ height: Double) throws {
+  func `converting a place there and back gives the same place`(
+    _ latitude: Double, _ longitude: Double, _ height: Double
+  ) throws {
     let there = EarthCentredPoint(
       Coordinate(latitudeDegrees: latitude, longitudeDegrees: longitude), altitudeHAEMetres: height)
     let back = try #require(EarthCentredPoint(there.metres))
@@ -17,7 +19,7 @@ struct EarthCentredPointTests {
     #expect(abs(back.altitudeHAEMetres - height) < 1e-3)
   }
 
-  @Test func `the local frame points where it says`() throws {
+  @Test func `the axes of the local frame point north, east and down`() throws {
     let equator = EarthCentredPoint(Coordinate(latitudeDegrees: 0, longitudeDegrees: 90), altitudeHAEMetres: 0)
     // At this point the y axis points up and the x axis west.
     #expect(distance(equator.northEastDown([0, 1, 0]), [0, 0, -1]) < 1e-12)

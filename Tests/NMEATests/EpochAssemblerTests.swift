@@ -12,7 +12,7 @@ struct EpochAssemblerTests {
     ]
   }
 
-  @Test func `the end of an epoch is learned after two, and from then on it is reported at once`() {
+  @Test func `the end of an epoch is learned after two epochs, and then epochs are reported at once`() {
     var assembler = EpochAssembler(promptness: .learned)
     var reportedAt: [Int] = []
     var sentence = 0
@@ -20,11 +20,11 @@ struct EpochAssemblerTests {
       sentence += 1
       feed(line, &assembler) { _ in reportedAt.append(sentence) }
     }
-    // The first two are reported when the next one begins, the others with their own third sentence.
+    // The first two epochs are reported when the next epoch begins, the other epochs with their own third sentence.
     #expect(reportedAt == [4, 7, 9, 12, 15, 18])
   }
 
-  @Test func `a certain assembler reports an epoch when the next one begins or the stream ends`() {
+  @Test func `an assembler for recordings reports an epoch when the next one begins or the stream ends`() {
     var assembler = EpochAssembler(promptness: .certain)
     var altitudes: [Double?] = []
     for line in EpochAssemblerTests.epochs.joined() {
@@ -58,7 +58,7 @@ struct EpochAssemblerTests {
     #expect(modes == [.noFix, .noFix, .noFix])
   }
 
-  @Test func `a maker's own sentence is not taken for the standard one that it ends like`() {
+  @Test func `a manufacturer's sentence is not taken for a standard sentence with the same last letters`() {
     var assembler = EpochAssembler(promptness: .certain)
     var fixes: [GNSSFix] = []
     let epoch = EpochAssemblerTests.epochs[0]
@@ -71,7 +71,7 @@ struct EpochAssemblerTests {
     #expect(fixes.first?.time != nil)
   }
 
-  @Test func `a list of satellites is reported once it is complete, with those in use marked`() {
+  @Test func `a list of satellites is reported when it is complete, with the used satellites marked`() {
     var assembler = EpochAssembler(promptness: .certain)
     var skies: [[Satellite]] = []
     let lines = [

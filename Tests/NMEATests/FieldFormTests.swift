@@ -7,7 +7,7 @@ import Testing
 struct FieldFormTests {
   private static let place = "4807.0380,N,01131.0000,E"
 
-  @Test func `blanks at the beginning of a field are no part of it`() throws {
+  @Test func `blanks at the beginning of a field are ignored`() throws {
     let fix = try #require(
       StatusLetterTests.fix([
         "GPRMC,120000,A,\(FieldFormTests.place),  3.5, 84.4,010626,  3.2,E,A",
@@ -34,7 +34,7 @@ struct FieldFormTests {
       ("4807.0380,E,01131.0000,N", false), ("4875.0000,N,01131.0000,E", false), ("9100.0000,N,01131.0000,E", false),
       (",N,01131.0000,E", false), ("   ,N,01131.0000,E", false),
     ])
-  func `a place has two angles with their letters`(_ place: String, _ isPlace: Bool) throws {
+  func `a position has two angles with their letters`(_ place: String, _ isPlace: Bool) throws {
     guard case .gll(let gll) = parse("GPGLL,\(place),120000.00,A,A") else { throw Unexpected() }
     #expect((gll.position != nil) == isPlace)
   }
@@ -44,13 +44,15 @@ struct FieldFormTests {
       ("020.60,-0.90,", 19.7), ("020.60,-0.90", 19.7), ("020.60,0.50,", 20.6), ("020.60,+0.50,100", 20.6),
       ("020.60,,", 20.6), ("020.60", 20.6), (" 20.6, -0.9,", 19.7), (",-0.90,", nil),
     ] as [(String, Double?)])
-  func `a negative offset of DPT is the keel's, under which is less water`(_ fields: String, _ metres: Double?) throws {
+  func `a negative offset of DPT is the distance to the keel, and reduces the depth`(
+    _ fields: String, _ metres: Double?
+  ) throws {
     guard case .depth(let depth) = parse("IIDPT,\(fields)") else { throw Unexpected() }
     #expect(depth.depthMetres.map { ($0 * 1000).rounded() / 1000 } == metres)
   }
 
   @Test(arguments: ["IIDPT,-7.0,-0.9,", "IIDPT,-7.0,,", "IIDBT,,f,-7.0,M,,F", "IIDBT,-7.0,f,,M,,F"])
-  func `no depth is above the transducer`(_ sentence: String) throws {
+  func `a depth is never negative`(_ sentence: String) throws {
     guard case .depth(let depth) = parse(sentence) else { throw Unexpected() }
     #expect(depth.depthMetres == nil)
   }
@@ -93,7 +95,7 @@ struct FieldFormTests {
       ("45,120,40", 45, 120, 40), ("-07,360,99", -7, 360, 99), ("91,120,40", 0, 0, 40), ("127,999,255", 0, 0, 0),
       ("45,361,40", 0, 0, 40), ("45,-1,40", 0, 0, 40), (",,", 0, 0, 0), ("45,120,-3", 45, 120, 0),
     ] as [(String, Int8, UInt16, UInt8)])
-  func `an impossible direction of a satellite is unknown, and not put at the edge`(
+  func `an impossible direction of a satellite is unknown, and not clamped`(
     _ fields: String, _ elevation: Int8, _ azimuth: UInt16, _ strength: UInt8
   ) throws {
     guard case .gsv(let gsv) = parse("GPGSV,1,1,01,07,\(fields)") else { throw Unexpected() }
@@ -103,7 +105,7 @@ struct FieldFormTests {
   }
 
   @Test(arguments: ["", "1.5", "1.5,2.5", ",2.5,0.5", "1.5,,0.5", "1.5,2.5,"])
-  func `a velocity of which a part is missing is none`(_ parts: String) throws {
+  func `a velocity with a missing component is unknown`(_ parts: String) throws {
     let fields = parts + String(repeating: ",", count: 2 - parts.utf8.count { $0 == UInt8(ascii: ",") })
     let fix = try #require(
       StatusLetterTests.fix(["PSTI,030,120000.00,A,\(FieldFormTests.place),545.4,\(fields),010626,A,0.0,0.0"]))
@@ -118,7 +120,7 @@ struct FieldFormTests {
       "PASHR,POS,1,08,120000.00,,,,,545.4,,84.4,3.5,0.5,1.6,0.9,1.3,0.9,x",
       "PGRMF,397,129600,010626,120000,18,,,,,A,2,12.6,84.4,1,1",
     ])
-  func `a fix without a place is none`(_ sentence: String) throws {
+  func `a fix without a position is not a fix`(_ sentence: String) throws {
     let fix = try #require(StatusLetterTests.fix([sentence]))
     #expect(fix.mode == .noFix && fix.position == nil)
   }
@@ -149,7 +151,7 @@ struct FieldFormTests {
     #expect(mode == .twoDimensional)
   }
 
-  @Test func `with magnetic north in the east a magnetic course is less than the true one`() throws {
+  @Test func `if magnetic north is east, the magnetic course is less than the true course`() throws {
     let fix = try #require(
       StatusLetterTests.fix(["GPRMC,120000,A,\(FieldFormTests.place),5.0,90.0,010626,10.0,E,A"]))
     #expect(fix.magneticTrackDegrees == 80)
@@ -158,7 +160,7 @@ struct FieldFormTests {
     #expect(west.magneticTrackDegrees == 5)
   }
 
-  @Test func `a sentence of the evening that comes after midnight is of the day before`() throws {
+  @Test func `a sentence of the evening that arrives after midnight has the previous day`() throws {
     let rmc = "\(FieldFormTests.place),0.5,84.4"
     let fix = try #require(
       StatusLetterTests.fix([
@@ -175,7 +177,7 @@ struct FieldFormTests {
   }
 
   @Test(arguments: [EpochAssembler.Promptness.certain, .learned])
-  func `a receiver without a fix has the time that it tells by ZDA`(_ promptness: EpochAssembler.Promptness) {
+  func `a receiver without a fix has the time of its ZDA`(_ promptness: EpochAssembler.Promptness) {
     var framer = SentenceFramer()
     var assembler = EpochAssembler(promptness: promptness)
     var seconds: [Int] = []

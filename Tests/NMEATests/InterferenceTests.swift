@@ -62,7 +62,7 @@ struct InterferenceTests {
     return MadeMessage.ubx(UBXKind.navSTATUS, payload)
   }
 
-  @Test func `the worst band counts, and what nobody says any more is not known`() {
+  @Test func `the worst band counts, and a report that is no longer repeated expires`() {
     let quiet = [[UInt8]](repeating: [], count: 31)
     let found = epochs(
       [solution(0), radio([1, 3], indicator: 77) + solution(1), status(spoofing: 2) + solution(2)] + quiet
@@ -74,7 +74,7 @@ struct InterferenceTests {
     #expect(found.fixes[4].interference == Interference())
   }
 
-  @Test func `older receivers say it with their pins, and newer firmware instead of the radio`() {
+  @Test func `older receivers report interference in MON-HW, and newer firmware in SEC-SIG`() {
     var hardware = [UInt8](repeating: 0, count: 60)
     (hardware[22], hardware[45]) = (2 << 2 | 1, 12)
     let old = epochs([solution(0), MadeMessage.ubx(UBXKind.monHW, hardware) + solution(1)]).fixes
@@ -89,13 +89,13 @@ struct InterferenceTests {
     #expect(alone.last?.interference.jamming == .critical && alone.last?.interference.spoofing == .multiple)
   }
 
-  @Test func `an Airoha receiver says it in a sentence for each band`() {
+  @Test func `an Airoha receiver reports jamming in a sentence for each band`() {
     let sentences = Array("$PAIRSPF,1*52\r\n$PAIRSPF5,2*64\r\n".utf8)
     let found = epochs([sentences + solution(0)])
     #expect(found.fixes.last?.interference.jamming == .warning && found.unknown == 0)
   }
 
-  @Test func `covariances and the time's accuracy are those of their epoch`() throws {
+  @Test func `covariances and the accuracy of the time belong to their epoch`() throws {
     var covariance =
       MadeMessage.littleEndian(InterferenceTests.timeOfWeek) + [0, 1, 1] + [UInt8](repeating: 0, count: 9)
     for value: Float in [4, 0, 0, 9, 0, 16, 0.01, 0, 0, 0.04, 0, 0.25] {
@@ -119,7 +119,7 @@ struct InterferenceTests {
     #expect(found.last?.positionSigmas == nil && found.last?.pulseErrorSeconds == nil)
   }
 
-  @Test func `the receiver's report on its own inertial sensors is in the epochs, for half a minute`() {
+  @Test func `the receiver's report on its inertial fusion is valid for half a minute`() {
     func fusion(_ mode: UInt8) -> [UInt8] {
       // The message is from a NEO-M8L that uses six sensors.
       var payload: [UInt8] = [0, 0x90, 0x24, 0xA2, 2, 0x40, 2, 0, 0, 0, 0, 0, mode, 0, 0, 6]
@@ -138,7 +138,7 @@ struct InterferenceTests {
     #expect(silent.fixes.last?.receiverFusion == nil)
   }
 
-  @Test func `CASIC's satellites come system by system`() throws {
+  @Test func `CASIC lists its satellites system by system`() throws {
     let run: UInt32 = 285_432_840
     func list(_ kind: UInt16, _ system: UInt8, _ run: UInt32, _ satellites: [(number: UInt8, used: Bool)]) -> [UInt8] {
       var payload = MadeMessage.littleEndian(run) + [UInt8(satellites.count), 0, system, 0]

@@ -54,7 +54,7 @@ struct LiveEpochTests {
   }
 
   @Test(arguments: [MadeReceiver.Kind.rmc, .gga, .gll, .gns], rates)
-  func `a receiver that says one sentence an epoch gives all its positions`(
+  func `a receiver with one sentence per epoch gives all its positions`(
     _ kind: MadeReceiver.Kind, _ rateHz: Double
   ) {
     let epochs = LiveEpochTests.epochs([kind], rateHz: rateHz)
@@ -64,7 +64,7 @@ struct LiveEpochTests {
   }
 
   @Test(arguments: pairs)
-  func `two sentences in either order give every position once and in time`(_ kinds: [MadeReceiver.Kind]) {
+  func `two sentences in either order give every position once and on time`(_ kinds: [MadeReceiver.Kind]) {
     guard kinds.contains(where: { [.rmc, .gga, .gll, .gns].contains($0) }) else { return }
     for rateHz in LiveEpochTests.rates {
       let epochs = LiveEpochTests.epochs(kinds, rateHz: rateHz)
@@ -76,7 +76,7 @@ struct LiveEpochTests {
     }
   }
 
-  @Test(arguments: rates) func `an order that changes costs no epoch`(_ rateHz: Double) {
+  @Test(arguments: rates) func `a changing order of sentences loses no epoch`(_ rateHz: Double) {
     let orders: [[MadeReceiver.Kind]] = [
       [.rmc, .gga, .gsa], [.gga, .gsa, .rmc], [.gsa, .gga], [.gll, .rmc, .gga, .gsv],
     ]
@@ -96,7 +96,7 @@ struct LiveEpochTests {
     expectTheSame(slow + quick + slowAgain)
   }
 
-  @Test func `lists of satellites that come now and then neither delay an epoch nor end one`() {
+  @Test func `occasional lists of satellites neither delay nor end an epoch`() {
     let epochs = (0..<200).map { index in
       let second = 43200 + Double(index) / 10
       let kinds: [MadeReceiver.Kind] = index % 10 == 0 ? [.rmc, .gga, .gsa, .gsv] : [.rmc, .gga]
@@ -105,7 +105,7 @@ struct LiveEpochTests {
     expectTheSame(epochs)
   }
 
-  @Test func `a receiver that falls silent for a minute, or starts again, goes on`() {
+  @Test func `epochs continue after a minute of silence or a restart`() {
     let before = LiveEpochTests.epochs([.gga, .rmc], rateHz: 5, count: 50)
     let after = LiveEpochTests.epochs([.gga, .rmc], rateHz: 5, count: 50, startingAt: 43270, number: 50)
     // The last epoch is cut off in the middle of a sentence.
@@ -115,7 +115,7 @@ struct LiveEpochTests {
     expectTheSame(before + [torn, (restarted, 43260), (restarted, 43261)] + after)
   }
 
-  @Test func `two receivers on one line give what a recording of both gives`() {
+  @Test func `two receivers on one line give the same epochs as a recording of both`() {
     let epochs = (0..<100).map { index in
       let second = 43200 + Double(index)
       return (
@@ -137,7 +137,7 @@ struct LiveEpochTests {
     expectTheSame(same)
   }
 
-  @Test func `a receiver that says one thing a time, each time another, gives each position`() {
+  @Test func `a receiver with one sentence at a time, of alternating types, gives each position`() {
     var epochs: [(sentences: String, second: Double)] = []
     for index in 0..<60 {
       let kind: MadeReceiver.Kind = [.rmc, .gll, .gga, .gns][index % 4]
@@ -149,7 +149,7 @@ struct LiveEpochTests {
     #expect(assembly.recorded.count { $0.position != nil } == 60)
   }
 
-  @Test func `an epoch is stamped with its first byte, however slow the line`() {
+  @Test func `an epoch has the time of its first byte, however slow the line is`() {
     // At 4800 baud with a byte per read, the first sentence takes 140 ms.
     let epochs = LiveEpochTests.epochs([.rmc, .gga], rateHz: 1, count: 5)
     let reads = LiveEpochTests.reads(epochs, bytesPerRead: 1, nanosecondsPerByte: 2_083_333)
@@ -157,7 +157,7 @@ struct LiveEpochTests {
     #expect(assembly.beganAt == epochs.map { Int64($0.second * 1e9) + 2_083_333 })
   }
 
-  @Test func `the date goes on at midnight, also where it is stated only now and then`() {
+  @Test func `the date advances at midnight, even if it is stated only occasionally`() {
     // There is an RMC every ten seconds, and in between are times without a date.
     var epochs: [(sentences: String, second: Double)] = []
     for index in 0..<40 {
@@ -177,10 +177,10 @@ struct LiveEpochTests {
   }
 
   @Test(.enabled(if: SharedData.isWanted, "left out by SKIP=recordings"), arguments: SharedData.logs)
-  func `a real receiver's log gives live what it gives recorded, however it is cut`(_ log: String) throws {
+  func `a real receiver's log gives the same epochs live and recorded, however reads cut it`(_ log: String) throws {
     let bytes = SharedData.read(try #require(SharedData.folder) + "/nmea/\(log).log")
     for length in [1, 7, 83, 4096, bytes.count] {
-      // The bytes come as fast as they can be read, and at 4800 baud without a pause longer than a read.
+      // The bytes arrive as fast as they can be read, and also at 4800 baud without a pause longer than a read.
       for nanosecondsPerByte in length < 100 ? [Int64(0), 2_083_333] : [0] {
         var reads: [MadeReceiver.Read] = []
         for start in stride(from: 0, to: bytes.count, by: length) {

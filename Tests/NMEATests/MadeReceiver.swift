@@ -13,7 +13,7 @@ struct MadeReceiver {
 
   static let firstSecond = 12 * 3600
 
-  /// Returns the sentences of an epoch. Each has its own position, so that none can stand for another.
+  /// Returns the sentences of an epoch. Each epoch has its own position, so that no position can stand for another.
   static func epoch(_ kinds: [Kind], number: Int, second: Double, talker: String = "GP") -> String {
     kinds.map { sentence($0, number, second, talker) }.joined()
   }

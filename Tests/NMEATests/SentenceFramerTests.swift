@@ -57,7 +57,7 @@ struct SentenceFramerTests {
   ]
 
   @Test(arguments: cases, [1, 2, 7, 1 << 20])
-  func `finds the sentences whatever the reads cut`(_ example: Case, chunk: Int) {
+  func `the framer finds all sentences wherever reads cut them`(_ example: Case, chunk: Int) {
     let bytes = Array(example.stream.utf8)
     var framer = SentenceFramer()
     var found: [String] = []
@@ -74,7 +74,7 @@ struct SentenceFramerTests {
     #expect(framer.counters.overlong == example.overlong)
   }
 
-  @Test func `binary noise between sentences loses none of them`() {
+  @Test func `binary noise between sentences loses no sentence`() {
     var random = SeededRandom()
     var stream: [UInt8] = []
     for _ in 0..<200 {
@@ -88,7 +88,7 @@ struct SentenceFramerTests {
     #expect(count == 200)
   }
 
-  @Test func `no bytes whatever bring the parser down`() {
+  @Test func `no bytes make the parser crash`() {
     var random = SeededRandom()
     let alphabet = Array("$!*,\r\nGPRMCGSVAL0123456789.-NSEW".utf8)
     var framer = SentenceFramer()
@@ -120,7 +120,7 @@ struct SentenceFramerTests {
 }
 
 struct EightBytesTests {
-  @Test func `looking at eight characters at once finds what looking at each finds`() {
+  @Test func `examining eight characters at once gives the same result as examining each`() {
     var random = SeededRandom()
     let alphabet = Array("*$!,\r\n\u{1F} -.09AZ~\u{7F}".utf8) + [0x00, 0x80, 0xA4, 0xAA, 0xFF]
     for _ in 0..<2000 {
@@ -138,7 +138,7 @@ struct EightBytesTests {
     }
   }
 
-  @Test func `commas in every place are counted up to the last word`() {
+  @Test func `commas are counted at every place up to the last word`() {
     var eight = EightBytes()
     for _ in 0..<255 { _ = eight.take(0x2C2C_2C2C_2C2C_2C2C) }
     #expect(eight.commaCount == 255 * 8)

@@ -4,7 +4,7 @@ import Testing
 
 /// One example of each sentence with its parsed values.
 struct SentenceTests {
-  @Test func `GGA gives time, position, quality and altitude`() throws {
+  @Test func `GGA states time, position, quality and altitude`() throws {
     guard case .gga(let gga) = try parse("GPGGA,123519.25,4807.038,N,01131.324,W,2,08,0.9,545.4,M,46.9,M,3.5,0120")
     else { throw Unexpected() }
     #expect(gga.time == TimeOfDay(second: 12 * 3600 + 35 * 60 + 19, nanosecond: 250_000_000))
@@ -18,7 +18,7 @@ struct SentenceTests {
     #expect(gga.differentialStation == 120)
   }
 
-  @Test func `RMC gives a date, speed in metres per second and the variation's sign`() throws {
+  @Test func `RMC states a date, a speed in metres per second and a signed variation`() throws {
     guard case .rmc(let rmc) = try parse("GNRMC,225446.33,A,4916.45,S,12311.12,E,100.0,054.7,290224,020.3,W,A")
     else { throw Unexpected() }
     #expect(rmc.isValid)
@@ -37,7 +37,7 @@ struct SentenceTests {
     #expect(rmc.date == nil)
   }
 
-  @Test func `GSA takes twelve satellites, twenty-four, and a system ID`() throws {
+  @Test func `GSA has up to twelve or twenty-four satellites, and a system ID`() throws {
     guard case .gsa(let plain) = try parse("GNGSA,A,3,13,16,21,15,10,29,27,20,,,,,1.05,0.64,0.83,1")
     else { throw Unexpected() }
     #expect(plain.satelliteCount == 8)
@@ -53,7 +53,7 @@ struct SentenceTests {
     #expect(sirf.systemID == nil)
   }
 
-  @Test func `GSV takes NMEA 4.11's signal ID and Quectel's system ID`() throws {
+  @Test func `GSV has NMEA 4.11's signal ID and Quectel's system ID`() throws {
     guard case .gsv(let gsv) = try parse("GAGSV,3,1,09,02,00,179,,04,09,321,33,07,11,134,11,11,10,227,,7")
     else { throw Unexpected() }
     #expect(gsv.signalID == 7)
@@ -71,7 +71,9 @@ struct SentenceTests {
       ("290,999999999999999999,160305,093802,13", 1_110_965_882), ("290,293895,160305,093802,-13", 1_110_965_882),
       ("290,293895,160305,093802,999999999999999999", 1_110_965_882), ("-1,293895,,,13", nil),
     ] as [(String, Int64?)])
-  func `a Garmin's week counts, and its date where no week is like that`(_ fields: String, _ second: Int64?) throws {
+  func `a Garmin receiver's week counts, and its date only if the week is impossible`(
+    _ fields: String, _ second: Int64?
+  ) throws {
     guard case .garminFix(let fix) = try parse("PGRMF,\(fields),5213.1439,N,02100.6511,E,A,2,0,226,2,1")
     else { throw Unexpected() }
     #expect(fix.time?.nanosecondsSince1970 == second.map { $0 * 1_000_000_000 })
@@ -111,7 +113,7 @@ struct SentenceTests {
   ]
 
   @Test(arguments: simple)
-  func `each sentence says what its fields say`(_ text: String, _ expected: String) {
+  func `each sentence has the values of its fields`(_ text: String, _ expected: String) {
     #expect(summary(content(text)) == expected)
   }
 
@@ -145,7 +147,7 @@ struct SentenceTests {
     }
   }
 
-  @Test func `transducers give pitch and roll, several to a sentence`() throws {
+  @Test func `XDR states pitch and roll, several values per sentence`() throws {
     guard case .xdr(let xdr) = try parse("HCXDR,A,177,D,PITCH,A,-40,D,ROLL,G,358,,MAGX,G,2432,,MAGY,G,-8974,,MAGZ")
     else { throw Unexpected() }
     #expect(xdr.pitchDegrees == 177)
@@ -161,7 +163,7 @@ struct SentenceTests {
       (14, .beidou, 414, .beidou, 14), (214, .beidou, 414, .beidou, 14), (214, nil, 414, .beidou, 14),
       (131, nil, 131, .sbas, 131), (5, .navic, 505, .navic, 5),
     ] as [(Int, SatelliteSystem?, UInt16, SatelliteSystem, UInt8)])
-  func `satellites are told apart however they are numbered`(
+  func `satellites are distinguished in every numbering`(
     _ printed: Int, _ named: SatelliteSystem?, _ extended: UInt16, _ system: SatelliteSystem, _ vehicle: UInt8
   ) throws {
     let number = try #require(SatelliteNumber(printed, system: named))
@@ -170,12 +172,12 @@ struct SentenceTests {
     #expect(number.vehicle == vehicle)
   }
 
-  @Test func `numbers that no satellite has are none`() {
+  @Test func `impossible satellite numbers are ignored`() {
     for printed in [0, -1, 110, 160, 270, 1000] { #expect(SatelliteNumber(printed, system: nil) == nil) }
   }
 
   @Test(arguments: [(1970, 1, 1, 0), (2000, 2, 29, 11016), (2026, 11, 21, 20778), (1999, 12, 31, 10956)])
-  func `dates count days both ways`(_ year: Int, _ month: Int, _ day: Int, _ days: Int) throws {
+  func `dates convert to days and back`(_ year: Int, _ month: Int, _ day: Int, _ days: Int) throws {
     let date = try #require(CalendarDate(year: year, month: month, day: day))
     #expect(date.daysSince1970 == days)
     #expect(CalendarDate(daysSince1970: days) == date)

@@ -54,7 +54,7 @@ struct SignalListTests {
     return list(
       0x0143, version: version,
       [
-        // The signals are used by range, used only by Doppler, and unused.
+        // The three signals are used by range, used only by Doppler, and unused.
         signal(0, 4, 0, 49, 0x09), signal(0, 4, 3, 43, 0x21), signal(0, 4, 7, 38, 0x02), signal(2, 7, 0, 46, 0x29),
         signal(2, 7, 4, 35, 0x01),
       ])
@@ -85,7 +85,7 @@ struct SignalListTests {
     Row(7, 0, 18, 186, 46, true), Row(7, 4, 18, 186, 35, false), Row(32, 0, 51, 94, 0, false),
   ]
 
-  @Test func `sentences that list a satellite once for each signal, and name none, give an entry for each`() throws {
+  @Test func `sentences that list a satellite once per signal give one entry each`() throws {
     // The sentences are as from Unicore's UM980.
     let sentences = [
       "GPRMC,120000.00,A,5231.0000,N,01322.0000,E,1.0,45.0,211126,,,A",
@@ -100,7 +100,7 @@ struct SignalListTests {
       ])
   }
 
-  @Test func `signals stand where their satellites do, whichever list comes first`() throws {
+  @Test func `signals have the direction of their satellites, whichever list comes first`() throws {
     for messages in [[solution, satellites, signals()], [solution, signals(), satellites]] {
       let skies = skies(messages)
       #expect(skies.count == 1)
@@ -108,7 +108,7 @@ struct SignalListTests {
     }
   }
 
-  @Test func `lists that come twice are the same as once`() throws {
+  @Test func `repeated lists give the same result as one list`() throws {
     for messages in [
       [solution, satellites, signals(), satellites], [solution, satellites, signals(), signals()],
       [solution, signals(), satellites, signals(), satellites],
@@ -117,22 +117,22 @@ struct SignalListTests {
     }
   }
 
-  @Test func `without a list of satellites it is not known where they stand`() throws {
+  @Test func `without a list of satellites, the directions of signals are unknown`() throws {
     let sky = try #require(skies([solution, signals()]).first).map(Row.init)
     #expect(sky == together.dropLast().map { Row($0.number, $0.signal, 0, 0, $0.strength, $0.isUsed) })
   }
 
-  @Test func `satellites alone are what they were`() throws {
+  @Test func `a list of satellites without signals stays unchanged`() throws {
     let sky = try #require(skies([solution, satellites]).first).map(Row.init)
     #expect(sky == [Row(4, 0, 47, 169, 49, true), Row(7, 0, 18, 186, 46, true), Row(32, 0, 51, 94, 0, false)])
   }
 
-  @Test func `a list of signals in a form that nobody knows yet is none`() throws {
+  @Test func `a list of signals in an unknown version is ignored`() throws {
     let sky = try #require(skies([solution, satellites, signals(9)]).first)
     #expect(sky.count == 3)
   }
 
-  @Test func `as many signals as a message can have are listed`() throws {
+  @Test func `the maximum number of signals in a message is listed`() throws {
     var entries: [[UInt8]] = []
     for system: UInt8 in [0, 2, 3] {
       for index: UInt8 in 0..<85 {

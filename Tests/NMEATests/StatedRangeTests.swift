@@ -40,7 +40,7 @@ struct StatedRangeTests {
   // MARK: Sentences
 
   @Test(arguments: ["999999999999999999", "-12000.1", "3000000.1", "-999999999999999999.9"])
-  func `a height that cannot be one leaves a fix of two dimensions`(_ height: String) throws {
+  func `an impossible height leaves a fix of two dimensions`(_ height: String) throws {
     let read = try read(gga(height))
     #expect(read.fix.mode == .twoDimensional && read.fix.position != nil)
     #expect(read.fix.altitudeMSLMetres == nil && read.fix.altitudeHAEMetres == nil)
@@ -51,13 +51,13 @@ struct StatedRangeTests {
   }
 
   @Test(arguments: ["-430", "-10935", "8849", "38000", "400000", "2000000"])
-  func `from the deepest sea to a satellite every height is one`(_ height: String) throws {
+  func `every height from the deepest sea to a satellite is possible`(_ height: String) throws {
     let read = try read(gga(height))
     #expect(read.fix.mode == .threeDimensional && read.fix.altitudeMSLMetres == Double(height))
     #expect(read.refused.count == 0)
   }
 
-  @Test func `in place of a geoid that cannot be there is the model's`() throws {
+  @Test func `an impossible geoid separation is replaced by the model's`() throws {
     let read = try read(gga("545.4", separation: "4690"))
     #expect(read.fix.altitudeMSLMetres == 545.4 && read.refused.quantities == .heights)
     #expect(abs((read.fix.geoidSeparationMetres ?? 0) - 46.5) < 2)
@@ -65,13 +65,13 @@ struct StatedRangeTests {
   }
 
   @Test(arguments: [("999999999", false), ("-1", false), ("23400", false), ("15500", true), ("0", true)])
-  func `a speed is that of a satellite at most`(_ knots: String, _ isSpeed: Bool) throws {
+  func `a speed is at most the speed of a satellite`(_ knots: String, _ isSpeed: Bool) throws {
     let read = try read("GPRMC,120000.00,A,\(Self.place),\(knots),84.4,010626,,,A")
     #expect((read.fix.speedMetresPerSecond != nil) == isSpeed && read.fix.mode == .twoDimensional)
     #expect(read.refused.quantities == (isSpeed ? [] : .speeds))
   }
 
-  @Test func `two positions that cannot follow each other give no impossible speed either`() throws {
+  @Test func `two positions that cannot follow each other give no impossible speed`() throws {
     func gga(_ time: String, _ place: String) -> String { "GPGGA,\(time),\(place),1,08,0.9,545.4,M,46.9,M,," }
     let date = "GPZDA,120000.00,01,06,2026,00,00"
     let jump = try read(
@@ -82,7 +82,7 @@ struct StatedRangeTests {
     #expect(abs((step.fix.speedMetresPerSecond ?? 0) - 1.85) < 0.01)
   }
 
-  @Test func `a position whose error cannot be true is none, whatever states the error`() throws {
+  @Test func `a position with an impossible error is ignored, whichever sentence states the error`() throws {
     let rmc = "GPRMC,120000.00,A,\(Self.place),3.5,84.4,010626,,,A"
     for sentence in [
       "GPGST,120000.00,1.0,1.0,1.0,0.0,1.0,-1.0,2.0", "GPGST,120000.00,1.0,1.0,1.0,0.0,99999999999,1.0,2.0",
@@ -97,7 +97,7 @@ struct StatedRangeTests {
     #expect(read.fix.position != nil && read.statistics?.latitudeSigmaMetres == 3_750_000)
   }
 
-  @Test func `the errors of a height and of a speed go with what they are of`() throws {
+  @Test func `an impossible error removes the height or the speed that it belongs to`() throws {
     let pubx =
       "PUBX,00,120000.00,\(Self.place),545.4,G3,2.5,99999999999,5.0,84.4,0.1,,0.9,1.3,1.2,8,0,0"
     let read = try read(pubx)
@@ -109,14 +109,14 @@ struct StatedRangeTests {
     #expect(speed.refused.quantities == .speedErrors)
   }
 
-  @Test func `dilutions that stand for none are none, in every sentence`() throws {
+  @Test func `dilutions that stand for unknown are unknown, in every sentence`() throws {
     let gns = try read("GNGNS,120000.00,\(Self.place),AA,20,99.99,545.4,46.9,,")
     #expect(gns.fix.hdop == nil && gns.fix.mode == .threeDimensional && gns.refused.count == 0)
     let pubx = try read("PUBX,00,120000.00,\(Self.place),545.4,G3,2.5,3.5,5.0,84.4,0.1,,99.99,99.99,99.99,8,0,0")
     #expect(pubx.fix.hdop == nil && pubx.fix.vdop == nil && pubx.fix.mode == .threeDimensional)
   }
 
-  @Test func `depths, temperatures, ages and attitudes have ranges too`() throws {
+  @Test func `depths, temperatures, ages and attitudes have ranges`() throws {
     let rmc = "GPRMC,120000.00,A,\(Self.place),3.5,84.4,010626,,,A"
     let read = try read(
       rmc, "SDDPT,999999.0,0.0", "YXMTW,4000.0,C", "HEXDR,A,720.0,D,PITCH",
@@ -139,7 +139,7 @@ struct StatedRangeTests {
     return MadeMessage.ubx(0x0107, payload)
   }
 
-  @Test func `u-blox's messages have the same ranges`() throws {
+  @Test func `the values of u-blox messages have the same ranges`() throws {
     let height = try read([pvt([(32, .min), (36, .min)])])
     #expect(height.fix.altitudeHAEMetres == nil && height.fix.mode == .twoDimensional)
     #expect(height.refused.quantities == .heights && height.fix.speedMetresPerSecond == 5)
@@ -172,7 +172,7 @@ struct StatedRangeTests {
     return MadeMessage.casic(0x0103, payload)
   }
 
-  @Test func `and so have CASIC's, whose numbers may be none at all`() throws {
+  @Test func `the values of CASIC messages have the same ranges, and may be NaN`() throws {
     let right = try read([casic([])])
     #expect(right.fix.mode == .threeDimensional && right.fix.altitudeHAEMetres == 80 && right.refused.count == 0)
     for height in [1e18, .nan, .infinity, -1e5] as [Float] {

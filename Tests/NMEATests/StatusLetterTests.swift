@@ -3,8 +3,8 @@ import Testing
 
 @testable import NMEA
 
-/// The table of Documentation/reference/receivers.md ("Status letters"), row by row: what each status, mode and quality letter means to
-/// the hub. A sentence is the only one of its epoch, unless a row has several.
+/// The table of Documentation/reference/receivers.md ("Status letters"), row by row: what each status, mode and quality
+/// letter means to the hub. Each epoch has one sentence, unless a row has several.
 struct StatusLetterTests {
   private static let place = "4807.0380,N,01131.0000,E"
 
@@ -50,13 +50,13 @@ struct StatusLetterTests {
   ]
 
   @Test(arguments: modes)
-  func `the mode of RMC says what a fix rests on`(_ letter: String, _ mode: FixMode, _ status: FixStatus) {
+  func `the mode of RMC states the source of a fix`(_ letter: String, _ mode: FixMode, _ status: FixStatus) {
     expect(["GNRMC,120000.00,A,\(StatusLetterTests.place),0.50,84.40,010626,,,\(letter)"], mode, status)
     // This holds for any navigational status.
     expect(["GNRMC,120000.00,A,\(StatusLetterTests.place),0.50,84.40,010626,,,\(letter),V"], mode, status)
   }
 
-  @Test func `where the equator meets the prime meridian is a place like others`() throws {
+  @Test func `the point where the equator meets the prime meridian is a valid position`() throws {
     let fix = try #require(
       StatusLetterTests.fix(["GPRMC,120000.00,A,0000.0000,N,00000.0000,E,0.50,84.40,010626,,,A"]))
     #expect(fix.mode == .twoDimensional)
@@ -73,7 +73,7 @@ struct StatusLetterTests {
     #expect(fix?.mode == .noFix && fix?.time != nil)
   }
 
-  @Test func `an RTK receiver's status D is a fix, alone and with its GGA`() throws {
+  @Test func `the status D of an RTK receiver is a fix, alone and with its GGA`() throws {
     let rmc = "GNRMC,120000.00,D,\(StatusLetterTests.place),0.50,84.40,010626,0.0,E,R,C"
     expect([rmc], .twoDimensional, .rtkFixed)
     let gga = "GNGGA,120000.00,\(StatusLetterTests.place),5,20,0.6,545.4,M,46.9,M,1.0,0001"
@@ -89,7 +89,7 @@ struct StatusLetterTests {
       ("A", "N", .noFix, .unknown), ("", "", .noFix, .unknown), ("A", "R", .twoDimensional, .rtkFixed),
       ("A", "S", .twoDimensional, .simulated),
     ] as [(String, String, FixMode, FixStatus)])
-  func `status and mode of GLL both have to say that there is a fix`(
+  func `a GLL is a fix only if both its status and its mode say so`(
     _ letter: String, _ indicator: String, _ mode: FixMode, _ status: FixStatus
   ) {
     expect(["GNGLL,\(StatusLetterTests.place),120000.00,\(letter),\(indicator)"], mode, status)
@@ -104,7 +104,7 @@ struct StatusLetterTests {
       ("6", .threeDimensional, .deadReckoning), ("7", .threeDimensional, .surveyed),
       ("8", .threeDimensional, .simulated), ("9", .noFix, .unknown), ("10", .noFix, .unknown), ("", .noFix, .unknown),
     ] as [(String, FixMode, FixStatus)])
-  func `the quality of GGA says whether there is a fix, whatever position stands beside it`(
+  func `the quality of GGA says whether there is a fix, whatever its position`(
     _ quality: String, _ mode: FixMode, _ status: FixStatus
   ) {
     let gga = "GPGGA,120000.00,\(StatusLetterTests.place),\(quality),05,2.9,545.4,M,46.9,M,,"
@@ -113,7 +113,7 @@ struct StatusLetterTests {
     expect([gga, "GPGSA,A,3,01,02,03,04,,,,,,,,,1.6,0.9,1.3"], mode, status)
   }
 
-  @Test func `a fix without a need for satellites is one, unless another sentence says otherwise`() {
+  @Test func `a fix that needs no satellites counts, unless another sentence denies it`() {
     let gga = "GPGGA,120000.00,\(StatusLetterTests.place),6,00,99.9,545.4,M,46.9,M,,"
     let rmc = ",\(StatusLetterTests.place),0.50,84.40,010626,,,E"
     expect([gga], .twoDimensional, .deadReckoning)
@@ -131,13 +131,13 @@ struct StatusLetterTests {
       ("RF", .rtkFixed), ("FANN", .rtkFloat), ("P", .precise), ("E", .deadReckoning), ("EA", .gnss), ("M", .surveyed),
       ("S", .simulated), ("AS", .simulated),
     ] as [(String, FixStatus)])
-  func `one system with a fix is enough for GNS, and the best letter counts`(_ letters: String, _ status: FixStatus) {
+  func `one system with a fix suffices for GNS, and the best letter counts`(_ letters: String, _ status: FixStatus) {
     expect(
       ["GNGNS,120000.00,\(StatusLetterTests.place),\(letters),20,0.60,545.4,46.9,,"], .threeDimensional, status)
   }
 
   @Test(arguments: ["N", "NN", "NNNNNN", ""])
-  func `no system with a fix is none`(_ letters: String) {
+  func `a GNS without a system with a fix is not a fix`(_ letters: String) {
     expect(["GNGNS,120000.00,\(StatusLetterTests.place),\(letters),20,0.60,545.4,46.9,,,V"], .noFix, .unknown)
   }
 
@@ -146,12 +146,12 @@ struct StatusLetterTests {
       ("S", .threeDimensional), ("C", .threeDimensional), ("V", .threeDimensional), ("", .threeDimensional),
       ("U", .unknown),
     ] as [(String, FixMode)])
-  func `the navigational status of GNS matters where it says unsafe`(_ letter: String, _ mode: FixMode) {
+  func `the navigational status of GNS matters only if it is unsafe`(_ letter: String, _ mode: FixMode) {
     let gns = "GNGNS,120000.00,\(StatusLetterTests.place),AAAN,20,0.60,545.4,46.9,,,\(letter)"
     #expect(StatusLetterTests.fix([gns])?.mode == mode)
   }
 
-  @Test func `the fix of a system that has no letter for GPS has its height`() throws {
+  @Test func `a GNS fix of a system other than GPS has a height`() throws {
     for (talker, letters, status) in [("GN", "AAAN", "V"), ("GB", "NNNA", "S")] {
       let fix = try #require(
         StatusLetterTests.fix([
@@ -162,7 +162,7 @@ struct StatusLetterTests {
     }
   }
 
-  @Test func `the corrections of each system, which come after the whole solution, take no fix away`() {
+  @Test func `GNS sentences per system with corrections do not remove the fix of the whole solution`() {
     expect(
       [
         "GNGNS,120000.00,\(StatusLetterTests.place),DD,20,0.60,545.4,46.9,,", "GPGNS,120000.00,,,,,,10,,,,1.0,0023",
@@ -184,7 +184,7 @@ struct StatusLetterTests {
   }
 
   @Test(arguments: [("A", true), ("D", true), ("R", true), ("S", true), ("", true), ("E", false), ("N", false)])
-  func `course and speed of VTG are taken of a fix by satellites`(_ letter: String, _ isTaken: Bool) {
+  func `course and speed of VTG count only for a fix by satellites`(_ letter: String, _ isTaken: Bool) {
     let fix = StatusLetterTests.fix([
       "GPRMC,120000.00,A,\(StatusLetterTests.place),,,010626,,,A", "GPVTG,45.0,T,,M,10.0,N,18.5,K,\(letter)",
     ])
@@ -192,7 +192,7 @@ struct StatusLetterTests {
   }
 
   @Test(arguments: [("A", true), ("E", true), ("M", true), ("S", true), ("V", false), ("", false)])
-  func `a heading of THS is one unless it is invalid`(_ letter: String, _ isTaken: Bool) {
+  func `a heading of THS counts unless it is invalid`(_ letter: String, _ isTaken: Bool) {
     var framer = SentenceFramer()
     var assembler = EpochAssembler(promptness: .certain)
     Array("$GPTHS,77.5,\(letter)\r\n".utf8).withUnsafeBufferPointer { bytes in

@@ -55,7 +55,7 @@ struct WorldMagneticModelTests {
     return abs(turned - (turned / 360).rounded() * 360)
   }
 
-  @Test func `forty places have the field of the world's model`() {
+  @Test func `the field at forty places agrees with another implementation`() {
     for (latitude, longitude, year, variation, horizontal, down) in WorldMagneticModelTests.expected {
       let place = Coordinate(latitudeDegrees: latitude, longitudeDegrees: longitude)
       let field = WorldMagneticModel.field(at: place, year: year)
@@ -73,12 +73,12 @@ struct WorldMagneticModelTests {
       (52.52, 13.40, 5.2), (51.51, -0.13, 1.2), (64.15, -21.94, -11.0), (69.65, 18.96, 11.3), (65.58, 22.15, 11.4),
       (82.50, -62.35, -38.9), (-75, 142.5, 177.2),
     ])
-  func `known places have their variation`(_ latitude: Double, _ longitude: Double, _ variation: Double) {
+  func `known places have their known variation`(_ latitude: Double, _ longitude: Double, _ variation: Double) {
     let place = Coordinate(latitudeDegrees: latitude, longitudeDegrees: longitude)
     #expect(difference(EarthModel.magneticVariationDegrees(at: place, year: 2026.9), variation) < 0.2)
   }
 
-  @Test func `a pole, a date that is wrong and none at all give numbers`() {
+  @Test func `a pole, an impossible date and a missing date give finite numbers`() {
     for latitude in [-90.0, 0, 90] {
       for year in [nil, -1e6, 1980, 2099, 1e9] as [Double?] {
         let place = Coordinate(latitudeDegrees: latitude, longitudeDegrees: 8)
@@ -89,7 +89,7 @@ struct WorldMagneticModelTests {
   }
 
   @Test(arguments: [(-0.0004, 0.0), (359.9996, 0), (360, 0), (-0.001, 359.999), (719.5, 359.5), (12.3456, 12.346)])
-  func `a bearing is rounded before it is wrapped`(_ degrees: Double, _ bearing: Double) {
+  func `a bearing is rounded before it is wrapped to 360 degrees`(_ degrees: Double, _ bearing: Double) {
     #expect(abs(Angle.bearing(degrees, decimals: 3) - bearing) < 1e-9)
     #expect(Angle.bearing(degrees, decimals: 3).sign == .plus)
   }

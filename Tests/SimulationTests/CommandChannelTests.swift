@@ -6,7 +6,7 @@ import Testing
 /// Third-party parsers and message generators, which share no code with this project, talk to each receiver.
 @Suite(.timeLimit(.minutes(10)))
 struct CommandChannelTests {
-  @Test func `pyubx2 and pynmeagps understand every byte that each receiver says`() throws {
+  @Test func `pyubx2 and pynmeagps understand all bytes of each receiver`() throws {
     let world = World(start: MonotonicClock().now)
     var configuration = CommandedReceiver.Configuration()
     configuration.wasUsedBefore = true

@@ -52,7 +52,7 @@ final class ReceiverBench {
     for _ in 0..<120 where receiver.phase != .tracking { run(.seconds(1)) }
   }
 
-  /// Returns once the receiver's own thread has received the bytes: what follows comes after that.
+  /// Returns once the receiver's own thread has received the bytes, so that later events follow them.
   func tell(_ bytes: [UInt8]) throws {
     let count = receiver.receivedByteCount + bytes.count
     try port.write(bytes)
@@ -88,7 +88,8 @@ final class ReceiverBench {
     heard = []
   }
 
-  /// Reads bytes until a condition is met: the kernel passes them on a little later than the receiver has written them.
+  /// Reads bytes until a condition is met, because the kernel passes bytes on a little later than the receiver writes
+  /// them.
   ///
   /// - Returns: whether the condition was met before the deadline of a test
   func listens(until isMet: () -> Bool) -> Bool {

@@ -35,7 +35,7 @@ struct ReceiverEnergyTests {
   }
 
   @Test(arguments: [1, 10, 60])
-  func `each way of sleeping draws what the data sheet says`(_ minutes: Int) throws {
+  func `each sleep mode draws the current of the data sheet`(_ minutes: Int) throws {
     let duration = Duration.seconds(60 * minutes)
     let poll = ubx(0x0A, 0x04)
     let tracking = try pause(duration, poll, wake: poll)
@@ -54,7 +54,7 @@ struct ReceiverEnergyTests {
     #expect(backup.whole < tracking.whole / 10 && off.whole < tracking.whole / 10)
   }
 
-  @Test func `while it is off it draws only what keeps its memory`() throws {
+  @Test func `a receiver that is off draws only the current of its memory`() throws {
     var configuration = CommandedReceiver.Configuration()
     configuration.hasBackupSupply = false
     for (configuration, amperes) in [
@@ -74,7 +74,9 @@ struct ReceiverEnergyTests {
   }
 
   @Test(arguments: ReceiverPersonality.allCases)
-  func `the cost of a pause, by the way it is spent, its end included`(_ personality: ReceiverPersonality) throws {
+  func `the energy of a pause depends on the sleep mode, and includes the next search`(
+    _ personality: ReceiverPersonality
+  ) throws {
     for minutes in [1, 10, 60] {
       let sleeps: [ReceiverSleep] = personality.driver.sleeps(isSwitched: true)
       let pauses: [(name: String, pause: ReceiverPause)] =

@@ -7,7 +7,7 @@ import Testing
 /// Faults of receivers that a test can inject.
 @Suite(.timeLimit(.minutes(10)))
 struct ReceiverFaultTests {
-  @Test func `it refuses, ignores, and answers with something else`() throws {
+  @Test func `a receiver can refuse, ignore or substitute commands`() throws {
     let bench = try ReceiverBench(.ublox8)
     bench.receiver.setFaults { $0.refused = [.binary(6, 8)] }
     try bench.tell(rate(milliseconds: 200))
@@ -30,7 +30,7 @@ struct ReceiverFaultTests {
     #expect(bench.receiver.interval == .seconds(1))
   }
 
-  @Test func `it answers late`() throws {
+  @Test func `a receiver can answer late`() throws {
     let bench = try ReceiverBench(.ublox8)
     bench.receiver.setFaults { $0.answerDelay = .seconds(3) }
     try bench.tell(rate(milliseconds: 200))
@@ -42,7 +42,7 @@ struct ReceiverFaultTests {
     #expect(bench.hears(acknowledgement(6, 8)))
   }
 
-  @Test func `it loses its supply in the middle of its configuration, and comes back as it was`() throws {
+  @Test func `a receiver can lose its supply during its configuration, and returns as it was`() throws {
     let bench = try ReceiverBench(.ublox8)
     bench.receiver.setFaults { $0.commandsUntilPowerLoss = 1 }
     try bench.tell(rate(milliseconds: 200))
@@ -55,9 +55,7 @@ struct ReceiverFaultTests {
   }
 
   @Test(arguments: ReceiverPersonality.allCases)
-  func `somebody has left it at another speed, which its supply does not change`(_ personality: ReceiverPersonality)
-    throws
-  {
+  func `a receiver that was left at another speed keeps it without supply`(_ personality: ReceiverPersonality) throws {
     let bench = try ReceiverBench(personality)
     bench.receiver.leave(at: 38400)
     #expect(bench.receiver.speed == 38400)
@@ -86,19 +84,19 @@ struct ReceiverFaultTests {
   }
 
   @Test(arguments: [true, false])
-  func `spoofed it jumps, and says so or does not`(_ isReported: Bool) throws {
+  func `a spoofed position jumps, with or without a report`(_ isReported: Bool) throws {
     let bench = try navigating()
     let before = try epoch(bench)
     bench.receiver.setFaults { $0.spoofing = ReceiverFaults.Spoofing(metres: 500, isReported: isReported) }
     let after = try epoch(bench)
-    // In units of 1e-7 degrees, 1.11 cm. The vehicle itself moves by some metres.
+    // The unit is 1e-7 degrees, or 1.11 cm. The vehicle itself moves by a few metres.
     let metres = Double(word(after.pvt, 28) - word(before.pvt, 28)) * 0.011_13
     #expect(abs(metres - 500) < 50)
     #expect(before.status[7] >> 3 & 3 == 1)
     #expect(after.status[7] >> 3 & 3 == (isReported ? 2 : 1))
   }
 
-  @Test func `frozen it repeats its position while its Doppler goes on`() throws {
+  @Test func `a frozen receiver repeats its position while its Doppler continues`() throws {
     let bench = try navigating()
     bench.receiver.setFaults { $0.isFrozen = true }
     let epochs = try (0..<20).map { _ in try epoch(bench).pvt }
@@ -108,7 +106,7 @@ struct ReceiverFaultTests {
     #expect(try Array(epoch(bench).pvt[24..<40]) != Array(epochs[0][24..<40]))
   }
 
-  @Test func `it reports jamming`() throws {
+  @Test func `a receiver reports jamming`() throws {
     let bench = try ReceiverBench(.ublox9)
     bench.receiver.setFaults { $0.jamming = ReceiverFaults.Jamming(state: 3, indicator: 200) }
     try bench.tell(ubx(0x0A, 0x38))
@@ -116,7 +114,7 @@ struct ReceiverFaultTests {
     #expect(radio[5] & 3 == 3 && radio[20] == 200)
   }
 
-  @Test func `wrong knowledge keeps it from its position until it forgets that`() throws {
+  @Test func `wrong data prevents a position until the receiver forgets it`() throws {
     let bench = try ReceiverBench(.ublox8)
     bench.runUntilFix()
     bench.receiver.setFaults { faults in

@@ -4,12 +4,12 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Receivers that are commanded by sentences.
+/// Simulated receivers that take commands in sentences.
 @Suite(.timeLimit(.minutes(10)))
 struct SentenceReceiverTests {
   // MARK: MediaTek
 
-  @Test func `MediaTek's acknowledges with a flag for each outcome`() throws {
+  @Test func `a MediaTek receiver acknowledges with a flag for each outcome`() throws {
     let bench = try ReceiverBench(.mediatek)
     try bench.tell("PMTK220,200")
     #expect(bench.hears("PMTK001,220,3"))
@@ -25,7 +25,7 @@ struct SentenceReceiverTests {
     #expect(bench.receiver.interval == .milliseconds(200))
   }
 
-  @Test func `MediaTek's stands by until any byte, and backs up until its supply comes anew`() throws {
+  @Test func `a MediaTek receiver leaves standby at any byte, and backup only when its supply returns`() throws {
     let bench = try ReceiverBench(.mediatek)
     bench.runUntilFix()
     try bench.tell("PMTK161,0")
@@ -49,7 +49,7 @@ struct SentenceReceiverTests {
   }
 
   @Test(arguments: [("PMTK101", ReceiverStart.hot), ("PMTK102", .warm), ("PMTK103", .cold), ("PMTK104", .cold)])
-  func `MediaTek's starts as it is told`(_ command: String, _ kind: ReceiverStart) throws {
+  func `a MediaTek receiver restarts as commanded`(_ command: String, _ kind: ReceiverStart) throws {
     let bench = try ReceiverBench(.mediatek)
     bench.runUntilFix()
     bench.forget()
@@ -62,7 +62,7 @@ struct SentenceReceiverTests {
 
   // MARK: Airoha
 
-  @Test func `Airoha's saves a fast rate only with its radio off and its sleep locked`() throws {
+  @Test func `an Airoha receiver saves a fast rate only with its radio off and its sleep locked`() throws {
     let bench = try ReceiverBench(.airoha)
     try bench.tell("PAIR050,200")
     #expect(bench.hears("PAIR001,050,0"))
@@ -77,7 +77,7 @@ struct SentenceReceiverTests {
     #expect(bench.receiver.interval == .milliseconds(200))
   }
 
-  @Test func `Airoha's says what it does not know, and what is wrong`() throws {
+  @Test func `an Airoha receiver distinguishes unknown commands from wrong parameters`() throws {
     let bench = try ReceiverBench(.airoha)
     try bench.tell("PAIR999")
     #expect(bench.hears("PAIR001,999,3"))
@@ -88,7 +88,7 @@ struct SentenceReceiverTests {
     #expect(bench.hears("PAIR001,062,2"))
   }
 
-  @Test func `Airoha's reports jamming where it is asked to`() throws {
+  @Test func `an Airoha receiver reports jamming if requested`() throws {
     let bench = try ReceiverBench(.airoha)
     bench.receiver.setFaults { $0.jamming = ReceiverFaults.Jamming(state: 2, indicator: 90) }
     try bench.tell("PAIR391,1")
@@ -97,7 +97,7 @@ struct SentenceReceiverTests {
     #expect(bench.hears("PAIRSPF,2"))
   }
 
-  @Test func `Airoha's sleeps for a time that its clock keeps`() throws {
+  @Test func `an Airoha receiver sleeps for the time of the command`() throws {
     let bench = try ReceiverBench(.airoha)
     try bench.tell("PAIR650,60")
     #expect(bench.hears("PAIR001,650,0"))
@@ -116,7 +116,7 @@ struct SentenceReceiverTests {
       + (0..<4).map { UInt8(truncatingIfNeeded: sum >> (8 * $0)) }
   }
 
-  @Test func `CASIC's is set by text, and by messages that it acknowledges`() throws {
+  @Test func `text and acknowledged messages configure a CASIC receiver`() throws {
     let bench = try ReceiverBench(.casic)
     try bench.tell("PCAS02,500")
     #expect(bench.receiver.interval == .milliseconds(500))
@@ -132,7 +132,7 @@ struct SentenceReceiverTests {
     #expect(bench.receiver.interval == .milliseconds(200))
   }
 
-  @Test func `CASIC's stands by for as long as it is told to`() throws {
+  @Test func `a CASIC receiver stays in standby for the time of the command`() throws {
     let bench = try ReceiverBench(.casic)
     bench.runUntilFix()
     try bench.tell("PCAS12,30")

@@ -12,7 +12,7 @@ struct UBloxReceiverTests {
   private static let fiveTimes: [UInt8] = [200, 0]
 
   @Test(arguments: zip(all, ["00040007", "00070000", "00080000", "00190000", "000A0000"]))
-  func `it says which generation it is`(_ personality: ReceiverPersonality, _ hardware: String) throws {
+  func `each receiver states its generation`(_ personality: ReceiverPersonality, _ hardware: String) throws {
     let bench = try ReceiverBench(personality)
     try bench.tell(ubx(0x0A, 0x04))
     let version = try #require(bench.payloads(0x0A, 0x04, count: 1).first)
@@ -22,8 +22,7 @@ struct UBloxReceiverTests {
   }
 
   @Test(arguments: [ReceiverPersonality.ublox6, .ublox7, .ublox8, .ublox9])
-  func `a rate is set and acknowledged, and one that it cannot do is refused`(_ personality: ReceiverPersonality) throws
-  {
+  func `a possible rate is acknowledged, and an impossible rate is refused`(_ personality: ReceiverPersonality) throws {
     let bench = try ReceiverBench(personality)
     try bench.tell(rate(milliseconds: 200))
     #expect(bench.hears(acknowledgement(6, 8)))
@@ -58,7 +57,7 @@ struct UBloxReceiverTests {
   @Test(arguments: [
     (ReceiverPersonality.ublox8, true, true), (.ublox8, false, true), (.ublox7, true, true), (.ublox7, false, false),
   ])
-  func `saved settings outlast its supply where a battery or a flash keeps them`(
+  func `saved settings survive a loss of the supply with a battery or a flash`(
     _ personality: ReceiverPersonality, _ hasBackupSupply: Bool, _ isKept: Bool
   ) throws {
     var configuration = CommandedReceiver.Configuration()
@@ -88,7 +87,7 @@ struct UBloxReceiverTests {
   }
 
   @Test(arguments: [UInt8(1), 3])
-  func `asleep it forgets what was only in RAM, and wakes by a byte, in a second and a bit`(_ layers: UInt8) throws {
+  func `a sleeping receiver loses settings in RAM, and a byte wakes it in about a second`(_ layers: UInt8) throws {
     var configuration = CommandedReceiver.Configuration()
     configuration.wasUsedBefore = true
     let bench = try ReceiverBench(.ublox10, configuration)
@@ -107,7 +106,7 @@ struct UBloxReceiverTests {
     #expect(bench.receiver.interval == (layers == 1 ? .seconds(1) : .milliseconds(200)))
   }
 
-  @Test func `it wakes when its time is over`() throws {
+  @Test func `a sleeping receiver wakes when its time is over`() throws {
     let bench = try ReceiverBench(.ublox8)
     try bench.tell(ubx(2, 0x41, [0x88, 0x13, 0, 0, 2, 0, 0, 0]))
     #expect(bench.receiver.phase == .backup)
@@ -117,7 +116,7 @@ struct UBloxReceiverTests {
     #expect(bench.receiver.phase == .searching)
   }
 
-  @Test func `the tenth generation sleeps only where it is forced to`() throws {
+  @Test func `the tenth generation sleeps only with the force flag`() throws {
     let bench = try ReceiverBench(.ublox10)
     try bench.tell(sleep(milliseconds: 0, flags: 2))
     try bench.tell(ubx(0x0A, 0x04))
@@ -127,7 +126,7 @@ struct UBloxReceiverTests {
 
   // MARK: Starts
 
-  @Test func `it starts cold, then hot, and warm or cold where it was told to forget`() throws {
+  @Test func `a receiver starts cold, then hot, and warm or cold if told to forget`() throws {
     let bench = try ReceiverBench(.ublox8)
     bench.runUntilFix()
     for (forgotten, kind) in [([0, 0], ReceiverStart.hot), ([1, 0], .warm), ([0xFF, 0xFF], .cold)] as [([UInt8], _)] {
@@ -143,7 +142,7 @@ struct UBloxReceiverTests {
   }
 
   @Test(arguments: zip([3, 40] as [Int64], [ReceiverStart.warm, .hot]))
-  func `where its satellites will be it knows for four hours after it has heard them out`(
+  func `ephemerides stay valid for four hours after they were received`(
     _ seconds: Int64, _ kind: ReceiverStart
   ) throws {
     var configuration = CommandedReceiver.Configuration()
@@ -160,7 +159,7 @@ struct UBloxReceiverTests {
     #expect(bench.receiver.starts.map(\.kind) == [.cold, .hot, kind])
   }
 
-  @Test func `stopped it draws little, keeps what it knows, and is there again in a moment`() throws {
+  @Test func `a stopped receiver draws little, keeps its data and returns at once`() throws {
     let bench = try ReceiverBench(.ublox9)
     bench.runUntilFix()
     let tracking = bench.receiver.amperes
@@ -173,8 +172,8 @@ struct UBloxReceiverTests {
     #expect(bench.receiver.starts.last?.kind == .hot)
   }
 
-  /// Off without a battery: the receiver starts with data from its flash or its host.
-  @Test func `saved on shutdown it needs only the time to start quickly`() throws {
+  /// After an off time without a battery, the receiver starts with data from its flash or its host.
+  @Test func `after a save on shutdown the receiver needs only the time to start quickly`() throws {
     var configuration = CommandedReceiver.Configuration()
     configuration.hasBackupSupply = false
     let bench = try ReceiverBench(.ublox8, configuration)
@@ -193,7 +192,7 @@ struct UBloxReceiverTests {
     #expect(bench.receiver.starts.last?.kind == .aided)
   }
 
-  @Test func `its database, given back with place and time, makes up for the battery`() throws {
+  @Test func `the database with position and time replaces the battery`() throws {
     var configuration = CommandedReceiver.Configuration()
     configuration.hasBackupSupply = false
     let bench = try ReceiverBench(.ublox10, configuration)
@@ -215,7 +214,7 @@ struct UBloxReceiverTests {
 
   // MARK: Line
 
-  @Test func `at another speed it says noise, hears noise, and grows deaf`() throws {
+  @Test func `at another speed a receiver sends and receives noise, and becomes deaf`() throws {
     let bench = try ReceiverBench(.ublox8)
     // The answer follows all earlier output.
     try bench.tell(ubx(0x0A, 0x04))
@@ -245,7 +244,7 @@ struct UBloxReceiverTests {
     #expect(!bench.payloads(0x0A, 0x04, count: 1).isEmpty)
   }
 
-  @Test func `its speed changes with the acknowledgement, which comes at the new one`() throws {
+  @Test func `the speed changes before the acknowledgement, which is sent at the new speed`() throws {
     let bench = try ReceiverBench(.ublox8)
     let speed: [UInt8] = [0x00, 0xC2, 0x01, 0x00]
     try bench.tell(ubx(6, 0, [1, 0, 0, 0, 0xC0, 8, 0, 0] + speed + [3, 0, 3, 0, 0, 0, 0, 0]))
@@ -257,7 +256,7 @@ struct UBloxReceiverTests {
     #expect(Array(settings[8..<12]) == speed)
   }
 
-  @Test func `it goes on while its port is closed, and nothing of then is heard later`() throws {
+  @Test func `a receiver runs while its port is closed, and that output is lost`() throws {
     let bench = try ReceiverBench(.ublox8)
     bench.runUntilFix()
     try bench.reopen(after: .seconds(600))

@@ -10,7 +10,7 @@ struct WorldTests {
     world.truth(at: start + .seconds(seconds))
   }
 
-  @Test func `a vehicle stands as often as it is told to, and goes on in between as if it had not`() {
+  @Test func `a vehicle parks in each given period, and drives between them as if it had not`() {
     let driving = World(start: Self.start)
     var world = driving
     world.parked = [10..<110, 120..<220]
@@ -21,7 +21,7 @@ struct WorldTests {
     }
   }
 
-  @Test func `a drift carries away what it would do without`() {
+  @Test func `a drift is added to the motion of the vehicle`() {
     let anchored = World(start: Self.start)
     var world = anchored
     world.drift = World.Drift(since: 100, metresPerSecond: SIMD2(0.5, -0.25))

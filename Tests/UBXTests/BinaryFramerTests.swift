@@ -38,7 +38,7 @@ struct BinaryFramerTests {
     MadeMessage.navPVT(timeOfWeekMilliseconds: 1000, latitudeDegrees: 52, longitudeDegrees: 13, second: 1),
   ]
 
-  @Test func `all protocols are found in one stream, wherever a read ends`() {
+  @Test func `messages of all protocols are found in one stream, wherever a read ends`() {
     let stream = messages.reduce(sentence) { $0 + $1 + sentence }
     let whole = frame([stream]).found
     #expect(whole.messages == messages)
@@ -51,18 +51,18 @@ struct BinaryFramerTests {
     #expect(frame(stream.map { [$0] }).found.messages == messages)
   }
 
-  @Test func `a message that is cut began with its first byte`() {
+  @Test func `a message that reads divide has the time of its first byte`() {
     let message = messages[0]
     let found = frame([sentence + message[..<3], Array(message[3...]) + message]).found
     #expect(found.beganAt == [0, 1])
   }
 
-  @Test func `a wrong checksum costs that message alone`() {
+  @Test func `a wrong checksum loses only its own message`() {
     for message in messages {
       for index in message.indices {
         var broken = message
         broken[index] ^= 0x10
-        // As many bytes follow as a broken length may claim.
+        // The stream continues for as many bytes as a broken length may claim.
         let reads = [sentence, broken, message, [UInt8](repeating: 0x20, count: 9000)]
         #expect(frame(reads).found.messages.last == message, "byte \(index)")
       }
@@ -74,7 +74,7 @@ struct BinaryFramerTests {
     #expect(counters.messages == 1 && counters.badChecksum == 1)
   }
 
-  @Test func `bytes that only look like the beginning of a message hold nothing up`() {
+  @Test func `bytes that look like the beginning of a message delay nothing`() {
     for noise: [UInt8] in [
       [0xB5], [0xB5, 0x62, 0x07, 0, 0, 0], [0xB5, 0x62, 1, 7, 0xFF, 0xFF], [0xBA, 0xCE, 3, 0, 1, 1], [0xD3, 4],
       [0xD3, 0, 20, 0, 0],
@@ -83,7 +83,7 @@ struct BinaryFramerTests {
     }
   }
 
-  @Test func `noise that seems to be full of long messages is read at a bounded cost`() {
+  @Test func `noise that looks like many long messages is read at a bounded cost`() {
     // Each false message claims the greatest length, so none could be complete before eight more kilobytes have
     // arrived.
     let noise = (0..<20_000).flatMap { _ in [0xB5, 0x62, 0x02, 0x15, 0xF0, 0x1F] as [UInt8] }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import UBX
 
-/// A bit error in a length claims kilobytes that do not exist. The bytes that follow neither wait for them nor are
-/// lost.
+/// A bit error in a length claims kilobytes that do not exist. The bytes that follow neither wait for the claimed bytes
+/// nor are lost.
 struct BrokenLengthTests {
   /// The time of a byte at 9600 baud, with eight bits between a start and a stop bit.
   private static let byteNanoseconds: Int64 = 1_041_667
@@ -59,7 +59,7 @@ struct BrokenLengthTests {
   }
 
   @Test(arguments: [1, 7, 64])
-  func `data after a broken length is dated and handed on as if the length were not there`(reads: Int) {
+  func `data after a broken length has its own time and is passed on`(reads: Int) {
     let epochs = (1...4).map { messages(second: UInt8($0)) }
     let clean = arrivals(epochs.map { $0.flatMap(\.self) }, reads: reads)
     #expect(clean.count == 28)
@@ -99,7 +99,7 @@ struct BrokenLengthTests {
     return found
   }
 
-  @Test func `a long message of numbers is whole wherever reads cut it`() {
+  @Test func `a long message of numbers is complete wherever reads cut it`() {
     var random = SeededRandom(seed: 5)
     for count in [1, 30, 200, 255] {
       let numbers = (0..<(16 + 32 * count)).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -111,7 +111,7 @@ struct BrokenLengthTests {
     }
   }
 
-  @Test func `content inside a message belongs to the message`() {
+  @Test func `a message inside a message belongs to the outer message`() {
     let inner = messages(second: 1)[6] + Array("$GPGLL,5231.0,N,01322.0,E,120000,A*2E".utf8)
     for outer in [
       MadeMessage.ubx(0x0402, inner), MadeMessage.ubx(0x0199, inner), MadeMessage.rtcm3([0x43, 0x50] + inner),
@@ -122,7 +122,7 @@ struct BrokenLengthTests {
     }
   }
 
-  @Test func `where long numbers seem to carry a message, that counts however reads cut them`() {
+  @Test func `a message that seems to be inside long numbers counts however reads cut it`() {
     let inner = messages(second: 1)[0]
     let outer = MadeMessage.ubx(UBXKind.rxmRAWX, [UInt8](repeating: 0, count: 16 + 32 * 20 - inner.count) + inner)
     for size in [1, 7, 64, 10_000] { #expect(pieces(outer, by: size) == [inner]) }

@@ -4,7 +4,7 @@ import UBX
 
 /// Commands for u-blox receivers, byte for byte as pyubx2 1.4.0 makes them, and answers of real receivers.
 struct UBXCommandTests {
-  /// A message by this project, the same one by pyubx2 in hexadecimal, and the pyubx2 call that made it.
+  /// A message by this project, the same message by pyubx2 in hexadecimal, and the pyubx2 call that made it.
   struct Made: Sendable, CustomTestStringConvertible {
     let message: UBXMessage
     let hex: String
@@ -114,11 +114,11 @@ struct UBXCommandTests {
       call: #"config_poll(0, 0, ["CFG_PM_OPERATEMODE", "CFG_RATE_MEAS"])"#),
   ]
 
-  @Test(arguments: made) func `each command is what pyubx2 makes`(_ made: Made) {
+  @Test(arguments: made) func `each command has the same bytes as pyubx2's`(_ made: Made) {
     #expect(made.message.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() == made.hex)
   }
 
-  @Test func `a port is set as it was found, but for what is changed`() throws {
+  @Test func `a port keeps its settings except for the changed ones`() throws {
     let found: [UInt8] = [1, 0, 0, 0, 0xC0, 8, 0, 0, 0x80, 0x25, 0, 0, 0x23, 0, 3, 0, 0, 0, 0, 0]
     var port = try #require(UBXPortConfiguration(payload: found))
     #expect(port.isUART && port.baudRate == 9600 && port.sendsNMEA)
@@ -174,7 +174,7 @@ struct UBXCommandTests {
   }
 
   @Test(.enabled(if: SharedData.isWanted, "left out by SKIP=recordings"))
-  func `the exchange with a ZED-F9P is understood`() throws {
+  func `the dialogue with a ZED-F9P is understood`() throws {
     let exchange = read("ucenter-ZEDF9P-configdebug.log")
     #expect((exchange.accepted, exchange.refused) == (44, 14))
     #expect(exchange.values.count == 24 && exchange.questions == 24 && exchange.strange == 0)
@@ -211,7 +211,9 @@ struct UBXCommandTests {
       ("00080000", [], 1500), ("000A0000", ["FWVER=SPG 5.10", "PROTVER=34.10"], 3410),
       ("00190000", ["PROTVER=x"], 2700),
     ] as [(String, [String], Int)])
-  func `each generation says its protocol in its own way`(_ hardware: String, _ extensions: [String], _ version: Int)
+  func `each generation states its protocol version in its own form`(
+    _ hardware: String, _ extensions: [String], _ version: Int
+  )
     throws
   {
     func text(_ text: String, _ count: Int) -> [UInt8] {
