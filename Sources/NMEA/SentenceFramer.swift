@@ -7,7 +7,7 @@
 /// Unicore's logs begin with `#` and end with a checksum of eight digits. Only logs with information that no sentence
 /// has are passed on (`UniHeading`). All other logs, and any other `#`, are noise.
 public struct SentenceFramer: ~Copyable, Sendable {
-  /// Counts of the framer since its creation.
+  /// The numbers of sentences that the framer has found since it was created.
   public struct Counters: Equatable, Sendable {
     /// The sentences that were passed on.
     public var sentences = 0

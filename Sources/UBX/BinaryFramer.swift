@@ -6,7 +6,7 @@
 /// (`MessageLength`), and a complete frame inside a long message proves that the claim is wrong (`FrameWitness`).
 /// Complete messages are passed on in place. Only a message that a read divides is copied.
 public struct BinaryFramer: ~Copyable, Sendable {
-  /// Counts of the framer since its creation.
+  /// The numbers of messages that the framer has found since it was created.
   public struct Counters: Equatable, Sendable {
     /// The messages that were passed on.
     public var messages = 0

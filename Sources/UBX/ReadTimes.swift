@@ -1,7 +1,7 @@
 /// The reading times of the bytes in a buffer, in stretches. Delayed bytes keep the time of their own read.
 struct ReadTimes: Sendable {
   private struct Stretch: Sendable {
-    /// The index after its last byte.
+    /// The index after the last byte of the stretch.
     var end: Int
     var readAt: Int64
   }
@@ -48,7 +48,7 @@ struct ReadTimes: Sendable {
       before = stretches[gone].readAt
       gone += 1
     }
-    // If a stretch is cut, its first part is gone as well.
+    // If a stretch is cut, its first part is removed too.
     let begins = gone > 0 ? stretches[gone - 1].end : 0
     if gone < stretches.count, begins < count { before = stretches[gone].readAt }
     stretches.removeFirst(gone)

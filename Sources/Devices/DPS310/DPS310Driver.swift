@@ -108,8 +108,8 @@ struct DPS310Rate {
     var shift: UInt8 { self == .sixteenTimes ? DPS310Register.pressureShift : 0 }
   }
 
-  /// The rates and their precision. All measurements of a second must fit into it. A measurement of the pressure takes
-  /// 27.6, 14.8, 8.4 or 3.6 ms. For each, the chip measures the temperature once, which takes 3.6 ms.
+  /// The rates and their precision. All measurements of a second must fit into the second. A measurement of the
+  /// pressure takes 27.6, 14.8, 8.4 or 3.6 ms. For each, the chip measures the temperature once, which takes 3.6 ms.
   private static let all: [(hertz: Double, precision: Precision)] = [
     (1, .sixteenTimes), (2, .sixteenTimes), (4, .sixteenTimes), (8, .sixteenTimes), (16, .sixteenTimes),
     (32, .eightTimes), (64, .fourTimes), (128, .once),

@@ -2,7 +2,7 @@ import HardwareIO
 
 /// An identified receiver that takes commands in its protocol.
 protocol CommandedReceiver: Sendable {
-  /// The protocol of its commands.
+  /// The protocol of the receiver's commands.
   var driver: ReceiverDriver { get }
   /// The manufacturer, the model and the version.
   var name: String { get }

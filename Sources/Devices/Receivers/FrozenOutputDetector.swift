@@ -46,7 +46,7 @@ struct FrozenOutputDetector: Sendable {
     framesAtEpoch = frames
     let fix = observation.fix
     guard fix.mode >= .twoDimensional, let place = fix.position else {
-      // A receiver that loses its fix is alive.
+      // A receiver that reports the loss of its fix has not hung up.
       reset()
       return true
     }

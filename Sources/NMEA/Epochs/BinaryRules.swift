@@ -74,7 +74,7 @@ extension EpochAssembler {
     case (.casic, CASICKind.timTP):
       guard let pulse = CASICTimePulse(message) else { return false }
       pulseErrorSeconds = pulse.quantisationErrorSeconds
-    // These messages are for clients that request or record them.
+    // These messages are only for code that requests or records them.
     case (.ubx, UBXKind.rxmRAWX), (.ubx, UBXKind.rxmSFRBX), (.ubx, UBXKind.rxmRTCM), (.ubx, UBXKind.monVER),
       (.ubx, UBXKind.secUNIQID), (.ubx, UBXKind.esfMEAS), (.ubx, UBXKind.esfINS),
       (.casic, CASICKind.navSTATUS):

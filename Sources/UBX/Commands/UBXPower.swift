@@ -1,7 +1,7 @@
 /// Puts a receiver to sleep, and restarts it (u-blox M8 protocol description, 32.10.24 and 32.18.3).
 extension UBXMessage {
-  /// RXM-PMREQ in its first form, up to the eighth generation: backup until a byte arrives on its UART, or at the
-  /// latest for this duration.
+  /// RXM-PMREQ in its first form, up to the eighth generation: backup until a byte arrives on the receiver's UART, and
+  /// at most for this duration.
   public static func backup(milliseconds: UInt32) -> UBXMessage {
     var payload: [UInt8] = []
     payload.append(littleEndian: milliseconds)
@@ -9,7 +9,7 @@ extension UBXMessage {
     return UBXMessage(UBXCommandKind.rxmPMREQ, payload)
   }
 
-  /// RXM-PMREQ in its second form, which names the source that wakes the receiver: its UART. Some receivers ignore the
+  /// RXM-PMREQ in its second form, which names the source that wakes the receiver, its UART. Some receivers ignore the
   /// message without the flag `force`.
   public static func forcedBackup(milliseconds: UInt32) -> UBXMessage {
     var payload: [UInt8] = [0, 0, 0, 0]
