@@ -2,13 +2,13 @@
 public struct BoardLines {
   private let root: JSONValue
 
-  /// `nil` if the text is no board file.
+  /// `nil` if the text is not JSON5.
   public init?(json5 bytes: [UInt8]) {
     guard let root = try? JSON5Parser.parse(bytes) else { return nil }
     self.root = root
   }
 
-  /// `nil` if the file cannot be read, or is no board file.
+  /// `nil` if the file cannot be read, or is not JSON5.
   public init?(file: String) {
     guard let bytes = try? Board.bytes(of: file) else { return nil }
     self.init(json5: bytes)

@@ -1,4 +1,4 @@
-/// An event that a hook can be for. A hook is told about the beginning and the end of each event.
+/// An event that triggers hooks, both when it begins and when it ends.
 public enum HookEvent: String, CaseIterable, Codable, Sendable {
   /// The board left a fence, or returned.
   case fence

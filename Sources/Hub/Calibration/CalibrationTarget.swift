@@ -34,8 +34,7 @@ extension Board {
   ///
   /// - Parameters:
   ///   - id: the device's ID; `nil` for the preferred one
-  ///   - isRecorded: whether the data is an IMU's recording, which may contain a magnetometer of the board or inside
-  ///     the IMU
+  ///   - isRecorded: whether the data is an IMU's recording, which may also contain the field of a magnetometer
   public func device(
     for kind: CalibrationKind, named id: String?, isRecorded: Bool = false
   ) throws(CalibrationRefusal) -> DeviceDescription {

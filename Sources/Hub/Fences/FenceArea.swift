@@ -10,7 +10,7 @@ public struct FenceArea: Equatable, Sendable {
     case polygon([Coordinate])
   }
 
-  /// The reason why this is no valid area, as the end of a sentence that says what it must be.
+  /// Why an area is not valid, as the end of a sentence: "… must be" followed by `expected`.
   public struct Refusal: Error, Equatable {
     public var expected: String
   }
@@ -86,8 +86,8 @@ public struct FenceArea: Equatable, Sendable {
     }
   }
 
-  /// Whether a place inside is this far from the edge, within a sixteenth. If the search takes too long, the answer is
-  /// yes, because a comb of many long teeth would take minutes.
+  /// Whether a circle of this radius fits inside, within a sixteenth. If the search takes too long, the answer is yes:
+  /// a polygon with many long teeth would take minutes.
   func holdsCircle(ofRadius radius: Double) -> Bool {
     switch shape {
     case .circle(_, let own): return own >= radius
@@ -98,7 +98,7 @@ public struct FenceArea: Equatable, Sendable {
       let (norths, easts) = (points.map(\.x), points.map(\.y))
       let least = SIMD2(norths.min() ?? 0, easts.min() ?? 0)
       let most = SIMD2(norths.max() ?? 0, easts.max() ?? 0)
-      // A square is cut into four as long as it may contain such a place.
+      // A square is cut into four as long as it may contain the centre of such a circle.
       var squares = [(centre: (least + most) / 2, half: (most - least).max() / 2)]
       var squaresLeft = FenceArea.mostDistances / points.count
       while let (centre, half) = squares.popLast() {
@@ -122,8 +122,8 @@ public struct FenceArea: Equatable, Sendable {
     latitudeDegrees.contains(place.latitudeDegrees) && (-180...180).contains(place.longitudeDegrees)
   }
 
-  /// The offset by the radii of curvature in the middle. Its error grows with the third power of the distance: 0.2 m in
-  /// 55 km.
+  /// The offset in metres north and east, by the radii of curvature halfway. Its error grows with the third power of
+  /// the distance: 0.2 m in 55 km.
   private static func offset(of place: Coordinate, from origin: Coordinate) -> SIMD2<Double> {
     let middle = GeodeticPosition(
       latitudeDegrees: (place.latitudeDegrees + origin.latitudeDegrees) / 2,

@@ -1,6 +1,6 @@
 import MonotonicTime
 
-/// A fence for its observers: its place, the side of the board, and the time of the next fix.
+/// A fence as observers see it: its area, the side of the board, and the time of the next fix.
 public struct FenceSnapshot: Equatable, Sendable {
   public var area: FenceArea
   public var status: FenceStatus

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The lengths of the gaps between visits, in bins of a quarter octave. Old gaps have less weight.
+/// The lengths of the gaps between clients, in bins of a quarter octave. Old gaps have less weight.
 public struct GapHistogram: Equatable, Sendable {
   static let binsPerOctave = 4.0
   /// The upper edge of the first bin.

@@ -71,8 +71,8 @@ public final class PowerRail: Sendable {
     }
   }
 
-  /// Whether a device that rests without needing the supply keeps it, because the supply has no switch or is on for
-  /// others.
+  /// Whether the supply stays on while a device rests that does not need it, because the supply has no switch or is on
+  /// for other devices.
   var outlastsRests: Bool {
     state.withLock { state in
       let supply = state.machine.supply
@@ -80,7 +80,7 @@ public final class PowerRail: Sendable {
     }
   }
 
-  /// Records that the supply has been off since an instant in the run of a previous hub.
+  /// Records when a previous run of the hub switched the supply off, so that the minimum off time counts from then.
   func wasOff(since instant: MonotonicInstant) { change { $0.machine.wasOff(since: instant) } }
 
   /// The time until which the supply must stay off; `nil` if it is on, or has been off since before the hub began.
@@ -96,7 +96,7 @@ extension PowerRail {
   ///   - minimumOff: the minimum time off before it is switched on
   ///   - minimumOn: the minimum time on, also after `release`
   ///   - poller: ends the wait early when the reader is told to stop
-  /// - Returns: since when it is on; `nil` if the reader was told to stop before
+  /// - Returns: since when the supply is on; `nil` if the reader was told to stop first
   func require(
     for user: String, after minimumOff: Duration, atLeast minimumOn: Duration = .zero, _ poller: Poller
   ) throws(HardwareError) -> MonotonicInstant? {
@@ -181,18 +181,19 @@ extension PowerRail {
 // MARK: Off
 
 extension PowerRail {
-  /// Ends the requirement of `require`. The end of the last user drives the line low on this thread. If a sleeping
-  /// device needs the supply, or its minimum time on has not passed, that happens later. Does nothing for a device that
-  /// is no user.
+  /// Ends the requirement of `require`. If this was the last user, the line is driven low on this thread. This happens
+  /// later if a sleeping device needs the supply, or if the minimum time on has not passed. Does nothing for a device
+  /// that is no user.
   func release(for user: String) { perform(change { $0.machine.release(for: user, clock.now) }) }
 
-  /// Takes the supply from a device, whatever its reader is doing and however short it was on. Returns at once.
+  /// Takes the supply from a device, whatever its reader is doing, even before the minimum time on has passed. Returns
+  /// at once.
   func cut(for user: String) { performElsewhere(change { $0.machine.cut(for: user, clock.now) }) }
 
   /// The time in which a supply's capacitors discharge.
   private static let leastOff = Duration.milliseconds(200)
 
-  /// Switches the supply off and on again for one of its users, unless it is on for others as well.
+  /// Switches the supply off and on again for one of its users, unless it is on for other users as well.
   ///
   /// - Parameters:
   ///   - minimumOff: the minimum time off

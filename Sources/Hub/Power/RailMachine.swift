@@ -61,7 +61,7 @@ struct RailMachine: Sendable {
     supply = Supply(isOn: !isSwitched, users: [], since: isSwitched ? nil : now)
   }
 
-  /// Records that the supply has been off since an instant in the run of a previous hub.
+  /// Records when a previous run of the hub switched the supply off, so that the minimum off time counts from then.
   mutating func wasOff(since instant: MonotonicInstant) {
     if isSwitched, !supply.isOn, supply.since == nil, !supply.isBeingSwitched { supply.since = instant }
   }
@@ -193,7 +193,7 @@ struct RailMachine: Sendable {
   private mutating func couldNotBeDriven(_ problem: HardwareError, _ now: MonotonicInstant) -> Effect {
     failures += 1
     supply.problem = problem
-    // A line that has never existed is off as far as known; any other one may be on.
+    // A line that has never existed counts as off. Any other line may be on.
     let isMissing = if case .notFound = problem { !hasBeenDriven } else { false }
     if !supply.isOn, !isMissing { (supply.isOn, supply.since) = (true, now) }
     return .lookAgain(at: now + delay)

@@ -2,15 +2,15 @@ import Devices
 import HardwareIO
 import Publishing
 
-/// A reader of any kind, for code that needs its power and not its measurements.
+/// A reader of any kind, for code that needs the device's power and not its measurements.
 public protocol Device: AnyObject, Sendable {
   /// The monitor of its power.
   var monitor: DeviceMonitor { get }
-  /// Whether it has subscribers, also between two attempts of its reader.
+  /// Whether the device has subscribers, also between two attempts of its reader.
   var isHeld: Bool { get }
   /// Keeps the device awake without sending values.
   var powerLease: Deferred<Void, Never> { get }
-  /// Keeps a running device on without a subscriber, as the idle timeout does, in the same learned state.
+  /// Keeps a running device on without a subscriber, as the idle timeout does.
   func keepRunning(as holder: Holder) -> Subscription
   /// Applies a new board file's power settings from now on. Its supply is not interrupted.
   ///

@@ -75,7 +75,7 @@ public final class ReceiverSelection: Sendable {
   /// The output of the selected receiver while other clients keep it awake. Wakes nothing.
   func outputs(_ receive: @escaping @Sendable (ReceiverOutput) -> Void) -> Subscription {
     let lifetime = Lifetime()
-    // This also makes the selection known to other callers.
+    // This subscription also updates the selection, which `taken` uses.
     epochs(as: Holders("sentences"), wakes: false) { epoch, _ in receive(.epoch(epoch)) }.store(in: lifetime)
     for candidate in candidates {
       candidate.reader.forwardBytes { [self] bytes in

@@ -3,7 +3,7 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// Puts a device to sleep again whose sleep mode ends by itself. The device runs for a moment, and sleeps again at the
+/// Puts a device whose sleep mode ends by itself to sleep again. The device runs for a moment, and sleeps again at the
 /// end of the run.
 final class SleepRenewal: Sendable {
   /// The longest duration of such a run.
@@ -37,7 +37,7 @@ final class SleepRenewal: Sendable {
   }
 
   /// Runs a source until it sends its first value. The times of these runs are known in advance, so they teach nothing
-  /// about visitors.
+  /// about clients.
   func visit<Sample: Sendable>(_ source: LazyPublisher<Sample, HardwareError>, _ monitor: DeviceMonitor) {
     let lease = source.subscribe(
       as: Holder.standIn("sleep").labelled("putting it to sleep again", purpose: .schedule),

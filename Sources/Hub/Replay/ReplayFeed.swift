@@ -20,12 +20,11 @@ public final class ReplayFeed: Sendable {
   /// devices.
   private let hasInputs: Bool
   private let ports = Guarded(Ports())
-  /// The log and the board of the hub that is played to.
   private let present = Guarded<FusionLog?>(nil)
 
   public init(hasInputs: Bool = false) { self.hasInputs = hasInputs }
 
-  /// The log of the hub that is played to.
+  /// The fusion log of the hub that receives the replay; `nil` before its board is set up.
   public var log: FusionLog? { present.withLock { $0 } }
 
   /// Begins another recorded hub, which knows nothing of the previous one.

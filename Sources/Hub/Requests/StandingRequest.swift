@@ -5,7 +5,7 @@ public struct StandingRequest: Equatable, Sendable {
   /// The maximum number in a board file.
   static let most = 32
 
-  /// The user's name for the request, for lists of holders, energy accounts and messages.
+  /// The user's name for the request, for lists of holders, the energy per client, and messages.
   public var name: String
   /// The request for fixes, or for a bounded error.
   public var request: ViewRequest

@@ -121,8 +121,8 @@ extension ViewRequest {
   static let maxAgeSeconds = 0.0...31_622_400
   static let batchSeconds = 0.1...86_400.0
   static let errorMetres = 0.5...100_000.0
-  /// The maximum number of collected values; then they are delivered early. A client of a stream may not fall behind by
-  /// more.
+  /// The maximum number of collected values. When it is reached, they are delivered early. A client of a stream may
+  /// not fall behind by more values.
   public static let mostInBatch = 64
 
   /// The form of the delivered values.
