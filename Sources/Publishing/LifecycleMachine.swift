@@ -2,7 +2,7 @@ import MonotonicTime
 
 /// The durations that govern when a lazy publisher's source starts and stops.
 public struct LifecycleTiming: Equatable, Sendable {
-  /// How long the source keeps running after the last subscriber has left, unless a `IdleTimeoutPolicy` decides.
+  /// How long the source keeps running after the last subscriber has left, unless an `IdleTimeoutPolicy` decides.
   public var idleTimeout: Duration
   /// The shortest time that the source runs. It counts from `SourceContext.switchedOn()` if the source calls that, and
   /// otherwise from the start.
@@ -185,8 +185,8 @@ struct LifecycleMachine: Sendable {
     }
   }
 
-  /// Handles a source whose run has to begin again because what it knows is out of date. If a client needs the source,
-  /// the run fails as one that hangs; if it is in its idle timeout, it stops.
+  /// Handles a source whose run has to begin again because its knowledge is out of date. If a client needs the source,
+  /// the run fails as if it hung. If the source is in its idle timeout, it stops.
   mutating func interrupted() -> Effect {
     switch state {
     case .starting, .running: return hung()

@@ -218,7 +218,7 @@ extension Board {
     }
   }
 
-  /// The devices. All devices on a switch get the same minimum times, the longest ones that any of them needs.
+  /// The devices with shared minimum times. All devices on a switch get the longest minimum times that any of them needs.
   var devicesWithSharedTimes: [DeviceDescription] {
     devices.map { device in
       guard device.power.switch != .none else { return device }

@@ -18,7 +18,7 @@ public protocol Device: AnyObject, Sendable {
   func follow(_ power: Board.Power)
   /// Detects motion without subscribers; `nil` if the device cannot.
   var stillness: LazyPublisher<MotionState, Never>? { get }
-  /// The switch of its supply.
+  /// The switch of the device's supply.
   var rail: PowerRail { get }
   /// Puts the device to sleep, whatever a previous hub left, if its supply cannot be switched and it is not working.
   ///
