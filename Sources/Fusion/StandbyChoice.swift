@@ -5,7 +5,7 @@ import MonotonicTime
 public struct StandbyChoice: Sendable {
   private struct Sensor: Sendable {
     var latest: MonotonicInstant?
-    /// Since when it has measured without a pause.
+    /// Since when the sensor has measured without a pause.
     var since: MonotonicInstant?
   }
 
@@ -23,7 +23,7 @@ public struct StandbyChoice: Sendable {
     self.proof = proof
   }
 
-  /// Whether to use measurements.
+  /// Whether to use the measurements of a sensor.
   ///
   /// - Parameters:
   ///   - rank: the sensor's rank in the order of preference

@@ -77,8 +77,8 @@ struct LifecycleMachine: Sendable {
     }
   }
 
-  /// - Parameter idleTimeout: returns the idle timeout; receives the one that the timing gives; only called if the source
-  ///   would have one
+  /// - Parameter idleTimeout: returns the idle timeout, and receives the one that the timing gives; only called if the
+  ///   source would have an idle timeout
   mutating func unsubscribed(_ now: MonotonicInstant, idleTimeout: (_ usual: Duration) -> Duration) -> Effect {
     subscriberCount -= 1
     guard subscriberCount == 0 else { return .nothing }
@@ -95,8 +95,8 @@ struct LifecycleMachine: Sendable {
 
   /// Handles a change of the policy's idle timeout.
   ///
-  /// - Parameter idleTimeout: returns the idle timeout from now on, or `nil` to keep the present one; only called if the
-  ///   source is in its idle timeout
+  /// - Parameter idleTimeout: returns the idle timeout from now on, or `nil` to keep the present one; only called if
+  ///   the source is in its idle timeout
   mutating func reconsidered(_ now: MonotonicInstant, idleTimeout: () -> Duration?) -> Effect {
     guard state == .lingering, let idleTimeout = idleTimeout() else { return .nothing }
     return self.idleTimeout(until: now + idleTimeout, now)

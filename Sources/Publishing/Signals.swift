@@ -54,8 +54,8 @@ extension Publisher {
     }
   }
 
-  /// Publishes the same values, but delays the completion until the signal fires. A publisher appended to it, for example
-  /// the next page, then starts only on demand.
+  /// Publishes the same values, but delays the completion until the signal fires. A publisher appended to it, for
+  /// example the next page, then starts only on demand.
   ///
   /// ```swift
   /// let page = firstPage.wait(untilOutputFrom: nextButton)

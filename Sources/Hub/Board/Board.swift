@@ -218,7 +218,8 @@ extension Board {
     }
   }
 
-  /// The devices with shared minimum times. All devices on a switch get the longest minimum times that any of them needs.
+  /// The devices with shared minimum times. All devices on a switch get the longest minimum times that any of them
+  /// needs.
   var devicesWithSharedTimes: [DeviceDescription] {
     devices.map { device in
       guard device.power.switch != .none else { return device }

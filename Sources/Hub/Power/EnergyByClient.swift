@@ -2,11 +2,11 @@ import Publishing
 
 /// The energy per client. All energy is charged to some payer, so the sum is the total energy.
 ///
-/// - A subscriber pays an equal share of the device's energy while it measures.
-/// - The first subscriber pays for settling and acquiring, which it would have paid alone; several subscribers of one
-///   wake share it.
-/// - `idleTimeout` is the energy of the idle time after the last subscriber. `standby` is the energy of a supply that is on
-///   without a request.
+/// - Each subscriber pays an equal share of the device's energy while the device measures.
+/// - The first subscriber pays for settling and acquiring, which it would have paid alone. Several subscribers of one
+///   wake share the cost.
+/// - `idleTimeout` is the energy of the idle time after the last subscriber. `standby` is the energy of a supply that
+///   is on without a request.
 public struct EnergyByClient: Equatable, Sendable {
   public struct ClientEnergy: Equatable, Sendable {
     /// The payer. Policies are in brackets, and no subscriber's name begins with a bracket.
