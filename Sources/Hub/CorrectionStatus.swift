@@ -7,7 +7,7 @@ public struct CorrectionStatus: Equatable, Sendable {
     /// The receiver is not read, so there is no connection.
     case off
     case connecting
-    /// Connected, and nothing has come yet.
+    /// The client is connected, and nothing has arrived yet.
     case connected
     case receiving
     /// The client waits until the next attempt; `reason` says why.

@@ -32,7 +32,6 @@ public final class DeviceMonitor: Sendable {
     var progress: DeviceStatus.Power?
     var hasTracked = false
     var warnings = DeviceWarnings()
-    /// When the present warning began.
     var warningSince: MonotonicInstant
     /// The alarms that the device reports.
     var alarms: [DeviceAlarm: String] = [:]
@@ -74,7 +73,6 @@ public final class DeviceMonitor: Sendable {
   }
 
   public let id: String
-  /// The health of the device.
   let health: DeviceHealth
   /// The gate is closed while a device of the previous board uses the same hardware.
   let startGate = StartGate()
@@ -83,7 +81,7 @@ public final class DeviceMonitor: Sendable {
   private let isReceiver: Bool
   private let state: Guarded<State>
   private let property: MutableProperty<DeviceStatus>
-  /// The source of the reader's counters.
+  /// Reads the reader's counters; `nil` until the reader sets it.
   private let counters = Guarded<CounterSource?>(nil)
   private let following = Lifetime()
   /// The alarm for the first rest action.

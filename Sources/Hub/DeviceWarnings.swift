@@ -1,7 +1,7 @@
 /// Warnings for the owner of a device, one per subject. A warning replaces only one on the same subject.
 struct DeviceWarnings: Sendable {
   enum Subject: CaseIterable, Sendable {
-    /// The device waits for one of the previous board.
+    /// The device waits for a device of the previous board to stop.
     case predecessor
     /// The receiver has stopped responding.
     case hangUp

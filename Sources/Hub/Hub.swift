@@ -11,7 +11,7 @@ public final class Hub: Sendable {
   /// The name of the board in protocols that know one device: the tty of the selected receiver, or the IMU's bus
   /// without a receiver.
   public var mainDevice: String { receivers.taken?.description.port ?? imuPath ?? "none" }
-  /// The name of the preferred inertial sensor in these protocols.
+  /// The bus of the preferred inertial sensor.
   public let imuPath: String?
   /// The connections to the devices.
   public let machine: Machine
@@ -39,7 +39,7 @@ public final class Hub: Sendable {
   private let latestFusionRun: MutableProperty<FusionRun>
   /// The last time that the receivers stated, including those of earlier hubs.
   private let lastTime: LastTime
-  /// The inputs of the fusion.
+  /// Orders the inputs of the fusion, and fuses them.
   let log: FusionLog
   /// The scheduled fixes, including those of earlier hubs.
   let fixPlanner: FixPlanner
@@ -50,7 +50,7 @@ public final class Hub: Sendable {
   public let sentences: LazyPublisher<ReceiverOutput, Never>
   /// The difference between the system clock and the receiver's time, with each epoch that shows it.
   public let clockOffsets: LazyPublisher<ClockOffset, Never>
-  /// The last difference, however old.
+  /// The last difference between the system clock and the receiver's time, however old.
   public let lastClockOffset: Property<ClockOffset?>
   /// Whether the pulse of the receiver that gives the time is reliable, as last observed; `nil` without such a
   /// receiver, and before the first request for the time.

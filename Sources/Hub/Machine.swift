@@ -80,7 +80,8 @@ public final class Machine: Sendable {
     }
   }
 
-  /// Restores when a previous run of the hub switched supplies off, so that minimum times off count from then.
+  /// Restores the times at which a previous run of the hub switched supplies off, so that minimum times off count from
+  /// then.
   public func restore(_ before: SupplyTimes) {
     guard before.at <= clock.now.nanoseconds else { return }
     suppliesBefore.withLock { $0 = before }

@@ -16,7 +16,7 @@ public struct Board: Equatable, Sendable {
   /// Whether to write the fused state to the journal once a second. This is a subscription, so it keeps the devices
   /// awake.
   public var journalsState: Bool
-  /// The address of the gpsd protocol's port.
+  /// The addresses and the port of the gpsd protocol; `nil` if the hub does not serve it.
   public var gpsdEndpoint: TCPEndpoint?
   /// The parts of the state for which a gpsd client that watches the fused position wakes devices.
   public var gpsdParts: Set<StatePart>
@@ -32,13 +32,13 @@ public struct Board: Equatable, Sendable {
   /// The socket through which chronyd takes the time (its `refclock SOCK`). This is a subscription, so it keeps the
   /// receiver awake.
   public var chronySocket: String?
-  /// The settings of the recording.
+  /// The settings of the recording; `nil` for no recording.
   public var record: RecordSettings?
-  /// The settings of the broker that the hub connects to.
+  /// The settings of the broker that the hub connects to; `nil` for no broker.
   public var fleet: FleetSettings?
   /// The watched areas. Each is a subscription that wakes receivers for a fix at intervals.
   public var fences: [FenceSettings]
-  /// The actions for events.
+  /// The actions that events trigger.
   public var hooks: [HookSettings]
   /// Fixes that the hub takes without a client. Each is a subscription.
   public var requests: [StandingRequest]
@@ -72,7 +72,7 @@ public struct Board: Equatable, Sendable {
   /// An output of NMEA sentences.
   public struct NMEAPort: Equatable, Sendable {
     public enum Destination: Equatable, Sendable {
-      /// To each connected client.
+      /// The sentences go to each connected client.
       case clients(TCPEndpoint)
       case datagrams(UDPTarget)
     }
@@ -108,7 +108,7 @@ public struct Board: Equatable, Sendable {
     /// The address of the map's tiles, such as `https://tiles.example/{z}/{x}/{y}.png`, or the path of a PMTiles file;
     /// `nil` for no map.
     public var tiles: String?
-    /// The credits of the map.
+    /// The credits of the map in the board file; `nil` if it has none.
     public var attribution: String?
 
     /// A port at one address.

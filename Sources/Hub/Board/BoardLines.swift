@@ -14,7 +14,7 @@ public struct BoardLines {
     self.init(json5: bytes)
   }
 
-  /// The line of a key, or of its nearest existing parent: for `nmea[1].port` that may be `nmea`.
+  /// The line of a key, or of its nearest existing parent, for example of `nmea` for `nmea[1].port`.
   public func line(of path: String) -> Int { BoardLines.line(of: path[...], in: root) }
 
   private static func line(of path: Substring, in value: JSONValue) -> Int {

@@ -58,7 +58,7 @@ public struct BoardMistakes: Sendable {
 
   /// Removes the part that a mistake concerns.
   ///
-  /// - Returns: its path; `nil` if nothing could be removed
+  /// - Returns: the path of the removed part; `nil` if nothing could be removed
   private static func remove(
     _ error: BoardError, from members: inout [JSONValue.Member], _ explained: inout Set<String>
   ) -> String? {

@@ -166,7 +166,6 @@ struct BoardSection {
     return parts
   }
 
-  /// A string, or a list of strings.
   mutating func stringOrStrings(_ key: String) throws(BoardError) -> [String]? {
     switch value(key) {
     case nil: return nil
@@ -225,7 +224,7 @@ struct BoardSection {
   /// permitted values.
   mutating func numberRow(_ key: String) -> [Double]? { value(key).map(BoardSection.numberRow) }
 
-  /// A list of lists of numbers.
+  /// A list of lists of numbers. Any other value gives an empty list.
   mutating func numberRows(_ key: String) -> [[Double]]? {
     value(key).map { value in
       guard case .array(let rows) = value else { return [] }

@@ -7,12 +7,12 @@ public enum OldBoardFile {
     var text: [UInt8]
   }
 
-  /// The file in the present form.
+  /// The file, converted to the present form.
   public static func converted(file: String) throws(BoardError) -> [UInt8] {
     try converted(json5: Board.bytes(of: file), file: file)
   }
 
-  /// The file in the present form, including comments. Parts in the present form stay unchanged.
+  /// The file, converted to the present form with its comments. Parts in the present form stay unchanged.
   public static func converted(json5 bytes: [UInt8], file: String) throws(BoardError) -> [UInt8] {
     let document: JSONValue
     do throws(JSON5Parser.Failure) {

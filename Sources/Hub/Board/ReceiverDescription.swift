@@ -1,7 +1,7 @@
 import Devices
 import HardwareIO
 
-/// A GNSS receiver.
+/// A GNSS receiver of a board: its connection, its settings, its power and its antenna.
 public struct ReceiverDescription: Equatable, Sendable {
   /// The device's name in the board file.
   public var id: String
@@ -14,13 +14,13 @@ public struct ReceiverDescription: Equatable, Sendable {
   /// The speed of the line; `nil` to find it.
   public var speed: BaudRate?
   public var power: Board.Power
-  /// The kernel's device of the receiver's pulse at each second, such as `/dev/pps0`.
+  /// The kernel's device for the receiver's pulse per second, such as `/dev/pps0`.
   public var pulse: String?
   /// The antenna's position relative to the IMU: forward, right, down, metres.
   public var leverArmMetres: SIMD3<Double>
   /// Degrees to add to the heading that the receiver states, to get the heading of the bow.
   public var headingOffsetDegrees = 0.0
-  /// The time from a fix until its first byte arrives.
+  /// The time from a fix until the first byte of its epoch arrives.
   public var fixLatency: Duration
   /// The source of the receiver's corrections; `nil` for none. It does not affect how the receiver is read.
   public var caster: CasterSettings?

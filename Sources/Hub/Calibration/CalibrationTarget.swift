@@ -30,7 +30,7 @@ public struct CalibrationRefusal: Error, Equatable, CustomStringConvertible {
 }
 
 extension Board {
-  /// The chip to be calibrated.
+  /// The chip that a calibration is for.
   ///
   /// - Parameters:
   ///   - id: the device's ID; `nil` for the preferred one

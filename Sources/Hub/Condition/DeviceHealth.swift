@@ -39,7 +39,7 @@ public final class DeviceHealth: Sendable {
 
   init(clock: any MonotonicTimeSource) { self.clock = clock }
 
-  // MARK: What happens
+  // MARK: Events
 
   /// Records that the device is a receiver on its own line.
   func listens(on port: String) { state.withLock { $0.search = (FixSearch(), port) } }

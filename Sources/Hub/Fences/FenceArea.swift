@@ -38,7 +38,7 @@ public struct FenceArea: Equatable, Sendable {
     squareMetres = .pi * radiusMetres * radiusMetres
   }
 
-  /// - Parameter corners: in either direction; the first may be repeated at the end, as in GeoJSON
+  /// - Parameter corners: in either direction; the first corner may be repeated at the end, as in GeoJSON
   /// - Throws: if there are too few or too many corners, if they repeat or are too far apart, or if the polygon has no
   ///   inside
   public init(polygon corners: [Coordinate]) throws(Refusal) {
@@ -144,7 +144,7 @@ public struct FenceArea: Equatable, Sendable {
     for (index, one) in points.enumerated() {
       let other = points[(index + 1) % points.count]
       nearest = min(nearest, distance(toEdgeFrom: one, to: other))
-      // A ray to the east crosses this edge.
+      // Count the edges that a ray to the east crosses.
       if (one.x > 0) != (other.x > 0), one.y - one.x * (other.y - one.y) / (other.x - one.x) > 0 { isWithin.toggle() }
     }
     return isWithin ? -nearest : nearest

@@ -49,7 +49,7 @@ struct FenceRule: Sendable {
     interval = FenceRule.leastInterval
   }
 
-  /// The time at which a missing fix makes the side unknown; `nil` if that has been reported.
+  /// The time at which a missing fix makes the side unknown; `nil` once the loss has been reported.
   var blindAt: MonotonicInstant? {
     status.event == .lost ? nil : wantedAt + max(settings.grace, FenceRule.leastPatience)
   }

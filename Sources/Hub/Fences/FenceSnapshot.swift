@@ -4,9 +4,9 @@ import MonotonicTime
 public struct FenceSnapshot: Equatable, Sendable {
   public var area: FenceArea
   public var status: FenceStatus
-  /// The time by which the next useful fix should come; it is late from then on.
+  /// The time by which the next useful fix should come. After this time the fix is late.
   public var dueAt: MonotonicInstant
-  /// The time at which the side becomes unknown without a fix; `nil` if that has been reported.
+  /// The time at which the side becomes unknown without a fix; `nil` once the loss has been reported.
   public var blindAt: MonotonicInstant?
 
   public init(area: FenceArea, status: FenceStatus, dueAt: MonotonicInstant, blindAt: MonotonicInstant?) {

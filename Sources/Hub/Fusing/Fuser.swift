@@ -121,7 +121,7 @@ public struct Fuser: Sendable {
 
   private mutating func take(_ epoch: ReceiverEpoch, of place: Int) -> Bool {
     guard case .receiver(let latency, let leverArm, let headingOffset)? = device(place) else { return false }
-    // The first epoch of a run may have been on its way already, and may come again.
+    // `Aggregator` takes the latest epoch of each receiver at the beginning of a run, and may receive it once more.
     if let last = epochs[place], epoch.at <= last { return false }
     epochs[place] = epoch.at
     if let position = epoch.position {

@@ -3,11 +3,11 @@ import Guarding
 import MonotonicTime
 import Publishing
 
-/// The only owner of the fusion. It gives each input its instant and its place in the order, applies it, and passes it
-/// with its instant to observers of inputs.
+/// The only owner of the fusion. The log gives each input its instant and its place in the order, applies the input,
+/// and passes it with its instant to observers of inputs.
 ///
-/// One lock protects the order. States are staged under it, so that they leave in order. They are delivered, and
-/// observers are called, after it is released.
+/// One lock protects the order. States are staged under the lock, so that they leave in order. After the lock is
+/// released, states are delivered and observers are called.
 public final class FusionLog: Sendable {
   /// The shortest time between two inputs. It equals the precision of timestamps for clients, and keeps instants
   /// unique.
@@ -27,7 +27,7 @@ public final class FusionLog: Sendable {
     var run: ActivationContext<FusedState, Never>?
     /// Why each device is not fused, as last reported to its monitor, by place in the board's list.
     var told: [String?]
-    /// The log of the next board.
+    /// The log of the next board; `nil` while this board is in service.
     var successor: FusionLog?
     /// The last value of each part from before this run.
     var remembered: FusedState?

@@ -19,7 +19,7 @@ public struct EnergyBudget: Equatable, Sendable {
 
   private static let savedDays = 0.25
 
-  /// The limit of savings and of debts, milliwatt-hours. The next quarter of a day therefore pays for one bad day.
+  /// The limit of savings and of debts, milliwatt-hours. A debt is therefore paid back within a quarter of a day.
   var capacity: Double { EnergyBudget.savedDays * milliwattHoursPerDay }
 
   /// The remaining energy, milliwatt-hours; negative if the budget is exceeded. It is computed from the hourly record
@@ -63,7 +63,7 @@ public struct EnergyBudget: Equatable, Sendable {
 }
 
 extension EnergyBudget {
-  /// - Parameter section: the device's section `power`, which has both keys
+  /// - Parameter section: the device's section `power`, with the keys `milliwattHoursPerDay` and `whenShort`
   init?(_ section: inout BoardSection, ofReceiver isReceiver: Bool) throws(BoardError) {
     let perDay = try section.number("milliwattHoursPerDay", in: EnergyBudget.milliwattHours)
     let steps = try section.sections("whenShort")

@@ -10,7 +10,7 @@ public struct GapHistogram: Equatable, Sendable {
   /// The effective number of remembered gaps.
   static let memory = 64.0
 
-  /// The weights of the bins.
+  /// The weight of each bin.
   public internal(set) var weights = [Double](repeating: 0, count: GapHistogram.binCount)
 
   public init() {}

@@ -32,8 +32,8 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
       /// Gaps have differed from experience, so the timeout is near enough to break-even to stay below twice the
       /// optimum.
       case guarded
-      /// All clients have come during the idle time for so long that the cost of a restart may have changed unnoticed.
-      /// A restart is tried.
+      /// All clients have come during the idle time for a long time, so the cost of a restart may have changed
+      /// unnoticed. A restart is tried.
       case trial
     }
 
@@ -49,8 +49,8 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
   public internal(set) var gaps = GapHistogram()
   /// The last gaps in seconds, the latest at the end.
   public internal(set) var recentGaps: [Double] = []
-  /// The energy saved so far compared with twice the optimum, which may be risked, joules. `nil` before the first
-  /// decision.
+  /// The energy, in joules, by which timeouts have cost less than twice the optimum. A timeout may risk it. `nil`
+  /// before the first decision.
   public internal(set) var savedJoules: Double?
   /// The energy of idle time since the last restart, joules. It is not kept across restarts of the service, which
   /// restart the device.
@@ -131,7 +131,7 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
     noticeChange(costs, restart)
   }
 
-  /// Records a restart. Whatever its reason, it shows its cost, so that no trial is needed.
+  /// Records a restart for any reason. The restart shows its cost, so that no trial is needed.
   ///
   /// - Parameters: see `RestartCosts.started`
   mutating func restarted(after off: Double, joules: Double, seconds: Double, isComplete: Bool) {
@@ -153,8 +153,8 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
 
   private func saved(_ restart: Double) -> Double { savedJoules ?? LearnedIdleTimeout.givenRestarts * restart }
 
-  /// Whether to switch off early once, to measure what a start costs. The energy saved so far must cover it: if a
-  /// client arrives soon after, the trial costs a start that the best timeout would have avoided.
+  /// Whether to switch off early once, to measure what a start costs. The saved energy must cover the trial: if a
+  /// client arrives soon after, it costs a start that the best timeout would have avoided.
   private func isTrialDue(_ restart: Double) -> Bool {
     let isDoubted = (restarts[.hot]?.deviatingCount ?? 0) < 0
     let count = isDoubted ? LearnedIdleTimeout.doubtedTrialRestarts : LearnedIdleTimeout.trialRestarts

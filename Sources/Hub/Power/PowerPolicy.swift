@@ -25,8 +25,8 @@ extension Board.Power {
     }
   }
 
-  /// The settings that a reader depends on. The others may change while it works: the source of power measurements, the
-  /// power that the board file states, the minimum times and the policy.
+  /// The settings that a reader depends on. The other settings may change while the reader works: the source of power
+  /// measurements, the power that the board file states, the minimum times and the policy.
   var ofReader: Board.Power {
     var power = self
     power.monitor = nil

@@ -3,8 +3,8 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// A switched supply and the devices on it. It is on from the first device that needs it until the last, or longer if a
-/// sleeping device needs it for its memory.
+/// A switched supply and the devices on it. The supply is on from the first device that needs it until the last one,
+/// or longer if a sleeping device needs the supply for its memory.
 ///
 /// A rail knows nothing of board files and outlives them. `RailMachine` decides. Driving a line may hang, so it happens
 /// outside all locks. The thread that drives the line owns it until it reports the result. The timers' thread drives
@@ -181,9 +181,9 @@ extension PowerRail {
 // MARK: Off
 
 extension PowerRail {
-  /// Ends the requirement of `require`. If this was the last user, the line is driven low on this thread. This happens
-  /// later if a sleeping device needs the supply, or if the minimum time on has not passed. Does nothing for a device
-  /// that is no user.
+  /// Ends a device's use of the supply, which `require` began. If this was the last user, the line is driven low on
+  /// this thread. This happens later if a sleeping device needs the supply, or if the minimum time on has not passed.
+  /// Does nothing for a device that is no user.
   func release(for user: String) { perform(change { $0.machine.release(for: user, clock.now) }) }
 
   /// Takes the supply from a device, whatever its reader is doing, even before the minimum time on has passed. Returns
@@ -220,7 +220,7 @@ extension PowerRail {
   /// Tries again to drive a line low after a failure. Returns at once.
   func retry() { performElsewhere(change { $0.machine.look(clock.now) }) }
 
-  /// Drives the line low once, whatever a previous hub left. Does nothing if the supply is in use.
+  /// Drives the line low once, however a previous hub left it. Does nothing if the supply is in use.
   func makeSafe() throws(HardwareError) {
     if let problem = perform(change { $0.machine.makeSafe() }) { throw problem }
   }

@@ -4,9 +4,9 @@ import Publishing
 
 /// Decides when the line of a supply is driven, and to which level.
 ///
-/// It only decides: its methods take an event and return the actions. The line, the lock, the clock and the threads
-/// belong to `PowerRail`. One thread at a time drives the line, from an effect or answer that says `drive` to the call
-/// that reports the result; in between, every other thread must wait.
+/// The methods take an event and return the actions. The line, the lock, the clock and the threads belong to
+/// `PowerRail`. One thread at a time drives the line, from an effect or answer that says `drive` to the call that
+/// reports the result. In between, every other thread must wait.
 struct RailMachine: Sendable {
   typealias Supply = PowerRail.Supply
 
@@ -121,7 +121,7 @@ struct RailMachine: Sendable {
 
   // MARK: Off
 
-  /// Ends the requirement of `require`.
+  /// Ends a device's use of the supply, which `require` began.
   ///
   /// - Parameter early: whether to ignore the minimum time on
   mutating func release(for user: String, early: Bool = false, _ now: MonotonicInstant) -> Effect {
@@ -145,7 +145,7 @@ struct RailMachine: Sendable {
     supply.sleepers.append(user)
   }
 
-  /// Ends the need of `rest`.
+  /// Ends the need of a sleeper for the supply.
   mutating func endRest(of sleeper: String, _ now: MonotonicInstant) -> Effect {
     guard supply.sleepers.contains(sleeper) else { return .nothing }
     supply.sleepers.removeAll { $0 == sleeper }
@@ -170,7 +170,7 @@ struct RailMachine: Sendable {
     return .driveLow
   }
 
-  /// Switches off whatever a previous hub left; does nothing if the supply is in use.
+  /// Drives the line low, however a previous hub left it. Does nothing if the supply is in use.
   mutating func makeSafe() -> Effect {
     guard isSwitched, isUnused, !supply.isBeingSwitched, !supply.isOn || supply.problem != nil else { return .nothing }
     supply.isBeingSwitched = true

@@ -10,7 +10,7 @@ public struct SleepChoice: Equatable, Sendable {
   /// A sleep mode and its cost.
   public struct Way: Equatable, Sendable {
     public var sleep: ReceiverSleep
-    /// The power at rest.
+    /// The power at rest, watts.
     public var restWatts: Double
     /// The assumed energy of a start after at most two hours, before the first one, joules.
     public var assumedJoules: Double

@@ -8,7 +8,7 @@ struct UsageRecorder: Sendable {
     var milliwattHours: Double
     /// The seconds that the device had been off; `nil` if unknown.
     var off: Double?
-    /// The kind of rest before, if modes are chosen.
+    /// The sleep mode before the start, if modes are chosen.
     var sleep: ReceiverSleep?
   }
 
@@ -38,7 +38,7 @@ struct UsageRecorder: Sendable {
 
   /// - Parameters:
   ///   - milliwattHours: the device's energy so far
-  ///   - sleep: the kind of rest before, if modes are chosen
+  ///   - sleep: the sleep mode before the start, if modes are chosen
   mutating func required(at now: MonotonicInstant, _ milliwattHours: Double, after sleep: ReceiverSleep? = nil) {
     start = Start(
       at: now, milliwattHours: milliwattHours, off: offSince.map { now.seconds(since: $0) }, sleep: sleep)

@@ -4,7 +4,7 @@ import Publishing
 
 /// A reader of any kind, for code that needs the device's power and not its measurements.
 public protocol Device: AnyObject, Sendable {
-  /// The monitor of its power.
+  /// The monitor of the device's power.
   var monitor: DeviceMonitor { get }
   /// Whether the device has subscribers, also between two attempts of its reader.
   var isHeld: Bool { get }
@@ -12,7 +12,7 @@ public protocol Device: AnyObject, Sendable {
   var powerLease: Deferred<Void, Never> { get }
   /// Keeps a running device on without a subscriber, as the idle timeout does.
   func keepRunning(as holder: Holder) -> Subscription
-  /// Applies a new board file's power settings from now on. Its supply is not interrupted.
+  /// Applies a new board file's power settings from now on. The supply is not interrupted.
   ///
   /// - Parameter power: equal to the previous settings in everything that a run depends on
   func follow(_ power: Board.Power)

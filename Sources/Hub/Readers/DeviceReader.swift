@@ -4,7 +4,7 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// A device as a lazy publisher: it is supplied, started and read only while it has subscribers.
+/// A device as a lazy publisher. The device is supplied, started and read only while it has subscribers.
 ///
 /// The scope is the same for all devices: supply on, settle, start, read, stop, supply off (or asleep with the supply
 /// on). The body differs.
@@ -187,7 +187,7 @@ extension DeviceReader {
 }
 
 extension DeviceReader {
-  /// Applies a new board file's power settings from now on. Its supply is not interrupted.
+  /// Applies a new board file's power settings from now on. The supply is not interrupted.
   ///
   /// - Parameter power: equal to the previous settings in everything that a run depends on
   public func follow(_ power: Board.Power) {

@@ -26,9 +26,10 @@ struct ReceiverRun: Sendable {
   private var refused: (quantities: StatedQuantities, at: MonotonicInstant)?
 
   /// - Parameters:
-  ///   - suppliedAt: the start of its supply, or of listening if the supply's start is unknown
-  ///   - remembers: whether its supply was switched on then, so that a quick start shows that it has kept its memory.
-  ///     Without a battery, a quick start shows that the hub restored its data, which lacks the number of leap seconds
+  ///   - suppliedAt: the start of the receiver's supply, or of listening if the supply's start is unknown
+  ///   - remembers: whether the supply was switched on then, so that a quick start shows that the receiver has kept
+  ///     its memory. Without a battery, a quick start shows that the hub restored its data, which lacks the number of
+  ///     leap seconds
   ///   - allowsOldTimes: whether the system's clock may be right although it shows a time years ago
   init(
     suppliedAt: MonotonicInstant, remembers: Bool, on machine: Machine, _ monitor: DeviceMonitor,

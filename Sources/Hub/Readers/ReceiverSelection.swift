@@ -4,7 +4,7 @@ import Guarding
 import Publishing
 
 /// The fused receivers of a board, and the selected one. The state and all clients that read the receiver itself use
-/// the same selection, so that its satellites, sentences and time match the position.
+/// the same selection, so that satellites, sentences and time match the position.
 public final class ReceiverSelection: Sendable {
   public final class Candidate: Sendable {
     public let description: ReceiverDescription

@@ -6,7 +6,7 @@ import Publishing
 /// Puts a device whose sleep mode ends by itself to sleep again. The device runs for a moment, and sleeps again at the
 /// end of the run.
 final class SleepRenewal: Sendable {
-  /// The longest duration of such a run.
+  /// The longest duration of a run that renews the sleep.
   private static let longestVisit = Duration.seconds(30)
   /// The delay before another attempt if the device did not work.
   private static let retry = Duration.seconds(3600)

@@ -25,8 +25,8 @@ extension Hub {
 }
 
 /// The error-bounded positions of one subscriber.
+///
 /// Decisions are made and staged under the lock. The leases that they need are taken and ended outside the lock.
-/// Decisions are made and staged under the lock. The leases that they need are taken and ended outside it.
 private final class BoundedFixes: Sendable {
   private struct State {
     var bound: ErrorBound

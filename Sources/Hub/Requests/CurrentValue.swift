@@ -8,7 +8,7 @@ public struct CurrentValue: Equatable, Sendable {
   public var maxAge: Duration
   /// The radius that must contain 95 % of such positions, metres; `nil` if any position is enough.
   public var accuracyMetres: Double?
-  /// How long devices may be awake for it.
+  /// How long devices may be awake for the state.
   public var within: Duration
 
   public init(

@@ -20,7 +20,7 @@ struct ErrorBound: Sendable {
   static let longest = 6 * 3600.0
   /// The share of the bound that a fix itself may use; the rest is for the time after it.
   static let shareOfFix = 0.5
-  /// The sigma that the sensor's remaining bias adds to the integrated velocity, m/s².
+  /// The smallest sigma of the acceleration in dead reckoning, from the sensor's remaining bias, m/s².
   static let leastReckonedAcceleration = 0.02
   private static let leastInterval = Duration.seconds(1)
   /// The prediction of dead reckoning changes with each state. The schedule follows if it differs by this share.
@@ -33,7 +33,7 @@ struct ErrorBound: Sendable {
     /// Dead reckoning, with the sigma of its velocity along one axis and the sigma of roll and pitch, which turns
     /// gravity into acceleration.
     case reckoning(sigmaMetresPerSecond: Double, inclinationSigmaRadians: Double)
-    /// Nothing: the known position stays where it was, and the board may move.
+    /// The known position stays where it was, and the board may move.
     case nothing
   }
 

@@ -11,7 +11,7 @@ struct EphemerisCollection: Sendable {
   static let time = Duration.seconds(36)
   /// The time between two collections: half of the validity.
   static let renewal = Duration.seconds(2 * 3600)
-  /// The validity. A receiver that wakes later starts without ephemerides anyway.
+  /// The validity of ephemerides. A receiver that wakes later starts without ephemerides anyway.
   static let validity = Duration.seconds(4 * 3600)
 
   /// A receiver with starts this long receives the ephemerides in each start, because it keeps none.

@@ -5,9 +5,9 @@ import Publishing
 
 /// Keeps receivers awake for scheduled fixes, and asleep in between.
 ///
-/// It outlives board files: a reload moves it to the hub in service, and does not change the time of any fix. Between
-/// two wakes there is one timer. One lease on the receivers covers all clients of a wake and names them, so a wake for
-/// many costs each client no more than a wake for few.
+/// The planner outlives board files. A reload moves it to the hub in service, and does not change the time of any fix.
+/// Between two wakes there is one timer. One lease on the receivers covers all clients of a wake and names them, so
+/// that a wake for many clients costs each of them no more than a wake for few.
 ///
 /// The plan decides under the lock. One thread at a time carries out the decisions, outside the lock. If other threads
 /// change the plan in the meantime, this thread checks again before it ends.
@@ -189,7 +189,7 @@ final class FixPlanner: Sendable {
     work()
   }
 
-  /// Takes note that a hub releases its devices.
+  /// Records that a hub releases its devices.
   ///
   /// - Parameter isSucceeded: whether another hub takes its place, so that no client's fixes end
   func leave(_ hub: Hub, isSucceeded: Bool) {
@@ -208,7 +208,7 @@ final class FixPlanner: Sendable {
     work()
   }
 
-  // MARK: What happens
+  // MARK: Events
 
   private func receive(_ present: FusedState) {
     guard let fix = present.fixInstant else { return }

@@ -38,8 +38,8 @@ extension Hub {
     return change()
   }
 
-  /// Reports the time of the next scheduled wake to holders that release the receivers, and to receivers that are on
-  /// for schedules.
+  /// Reports the time of the next scheduled wake to the receivers' monitors. A receiver in its idle timeout then
+  /// decides again how long to stay on.
   func expectWake(at instant: MonotonicInstant?) {
     for receiver in receivers.candidates.map(\.reader) where receiver.monitor.expectWake(at: instant) {
       receiver.device.source.reconsiderIdleTimeout()

@@ -258,7 +258,7 @@ struct SchedulePlan: Sendable {
     due.advanced(by: .zero - max(.zero, min(lead(schedule, due), schedule.within)))
   }
 
-  /// The first multiple of the interval that is later than the slack from now.
+  /// The first multiple of the interval that is further in the future than the slack.
   private static func next(after now: MonotonicInstant, of schedule: Schedule) -> MonotonicInstant {
     let every = max(1, schedule.every.inNanoseconds)
     let from = (now + schedule.slack).nanoseconds
