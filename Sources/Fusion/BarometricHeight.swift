@@ -28,7 +28,7 @@ struct BarometricHeight: Sendable {
   /// Weather changes the apparent height by at most half a kilometre. With a larger offset, the pressure is not that
   /// of the local air, but comes from another type of chip, or from inside a pressurised cabin.
   private static let largestOffset = 1500.0
-  /// The highest plausible height without a receiver, in metres: no settlement is higher.
+  /// The highest plausible height without a receiver, in metres. No settlement is higher.
   private static let highestPlace = 5200.0
 
   private var spikes = SpikeGate()

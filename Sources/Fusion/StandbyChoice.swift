@@ -9,7 +9,7 @@ public struct StandbyChoice: Sendable {
     var since: MonotonicInstant?
   }
 
-  /// How long a sensor must not have measured to count as silent.
+  /// The time without a measurement after which a sensor counts as silent.
   private let silence: Duration
   /// How long a preferred sensor must measure again before it is used.
   private let proof: Duration

@@ -294,7 +294,7 @@ public final class Hub: Sendable {
 
   /// Returns once all readers have left their scopes, so that all power lines are off.
   ///
-  /// - Parameter limit: the longest wait, because a reader or a line may hang for ever; `nil` for no limit
+  /// - Parameter limit: the longest wait for readers and lines that hang; `nil` for no limit
   /// - Returns: the IDs of the devices that are not off; their supplies are cut
   @discardableResult
   public func isOff(within limit: Duration? = nil) async -> [String] {

@@ -9,7 +9,7 @@ extension Hub {
 
   /// The known state for clients that wake nothing: the last fused state, however old. While the fusion does not run,
   /// this state is from before the last sleep. If a receiver is awake for its sentences or its time, its reports
-  /// replace it.
+  /// replace this state.
   public func knownState(at now: MonotonicInstant) -> FusedState {
     var state = stateOfReceiver(at: now) ?? lastState.value ?? FusedState(at: now)
     // The state may be old; its ages say so.

@@ -228,7 +228,8 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
   @inline(never)
   private func wait(_ slot: DeliverySlot) {
     let mayWait = WaitGraph.enter(slot.thread, waitingFor: role)
-    // A thread that may not wait leaves the line, unless it has just been served: then `wait` returns without blocking.
+    // A thread that may not wait leaves the line, unless it has just been served. `wait` then returns without
+    // blocking.
     if !mayWait, withdraw(slot) { return }
     let hasRole = slot.wait()
     if mayWait { WaitGraph.leave(slot.thread) }
@@ -253,8 +254,8 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     return takeRole(&state) || mustWait(state)
   }
 
-  // Kept out of line, like `deliverNext`: values are large, and a call that needs no queue should not reserve stack
-  // space for copies.
+  // Kept out of line, like `deliverNext`, because values are large, and a call that needs no queue should not reserve
+  // stack space for copies.
   @inline(never)
   private func append(_ value: Output, _ state: inout State) {
     state.queue.append(.value(value, state.receivers))

@@ -152,8 +152,8 @@ struct LifecycleMachine: Sendable {
     }
   }
 
-  /// Shuts down: nothing starts any more, and a running source stops now. If none runs, waiting subscribers no longer
-  /// count.
+  /// Shuts down. Nothing starts any more, and a running source stops now. If no source runs, waiting subscribers no
+  /// longer count.
   mutating func shutDown() -> Effect {
     isShutDown = true
     timer += 1
@@ -198,7 +198,7 @@ struct LifecycleMachine: Sendable {
     }
   }
 
-  /// Handles the report that the device's supply is on. The time before it does not count as time on.
+  /// Handles the report that the device's supply is on. The time before the report does not count as time on.
   mutating func switchedOn(_ now: MonotonicInstant) -> Effect {
     startedAt = now
     guard state == .lingering, let lingersUntil, lingersUntil < now + timing.minimumOn else { return .nothing }

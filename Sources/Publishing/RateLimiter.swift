@@ -92,8 +92,8 @@ final class RateLimiter<Output: Sendable, Failure: Error>: Sendable {
     switch step {
     case .nothing: break
     case .send(let value):
-      // The time is taken as close to the delivery as possible: the next value must not follow sooner than the rate
-      // allows.
+      // The time is taken as close to the delivery as possible, because the next value must not follow sooner than the
+      // rate allows.
       let sentAt = clock.now
       run.send(value)
       perform(state.withLock { sent(&$0, at: sentAt) })

@@ -77,7 +77,7 @@ final class RunState: Sendable {
     case whole(Subscription)
     /// The subscriptions of an activation that has not returned.
     case begun([Subscription])
-    /// Nothing; it was released before.
+    /// Nothing, because the subscriptions were released before.
     case nothing
   }
 

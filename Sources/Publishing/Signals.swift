@@ -42,7 +42,7 @@ extension Publisher {
             })
         }
       }
-      // Only when both the signal and the current run have ended can no further value come.
+      // After both the signal and the current run have ended, no further value can come.
       let trigger = signal.subscribe(
         as: run.holders, receiveValue: { _ in start() },
         receiveCompletion: { [weak current] _ in if current?.close() == true { run.finish(.finished) } })

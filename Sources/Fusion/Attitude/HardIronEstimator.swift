@@ -14,7 +14,8 @@ struct HardIronEstimator: Sendable {
   private static let hardIronWander = 0.02
   private static let fieldWander = 2.0
   private static let measurementSigma = 3.0
-  /// The rate at which the hard iron is forgotten while it explains the measurements worse than no hard iron.
+  /// The rate at which the hard iron is forgotten while the filter explains the measurements worse with it than
+  /// without it.
   private static let forgettingWander = 10.0
   private static let windowDuration = 0.035
   private static let evidenceTimeConstant = 5.0

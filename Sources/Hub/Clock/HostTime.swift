@@ -5,9 +5,9 @@ import Guarding
 import MonotonicTime
 import NMEA
 
-/// Whether the time is certain enough to be sent to a receiver. It is certain if a receiver has confirmed it since the
-/// hub started, or if the system clock is synchronized. On a board without a real-time clock, an unsynchronized clock
-/// may be hours late.
+/// Decides whether the time is certain enough to be sent to a receiver. It is certain if a receiver has confirmed it
+/// since the hub started, or if the system clock is synchronized. On a board without a real-time clock, an
+/// unsynchronized clock may be hours late.
 final class HostTime: Sendable {
   private struct Confirmation {
     var time: UTCTime

@@ -1,8 +1,8 @@
 import Fusion
 import NMEA
 
-/// A part of the earth's surface with an edge: a circle, or a polygon whose edges do not cross. It is small compared
-/// with the earth and far from the poles, so that its surface counts as flat.
+/// A part of the earth's surface with an edge: a circle, or a polygon whose edges do not cross. An area is small
+/// compared with the earth and far from the poles, so that its surface counts as flat.
 public struct FenceArea: Equatable, Sendable {
   public enum Shape: Equatable, Sendable {
     case circle(Coordinate, radiusMetres: Double)

@@ -49,8 +49,8 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
   public internal(set) var gaps = GapHistogram()
   /// The last gaps in seconds, the latest at the end.
   public internal(set) var recentGaps: [Double] = []
-  /// The energy, in joules, by which timeouts have cost less than twice the optimum. A timeout may risk it. `nil`
-  /// before the first decision.
+  /// The energy, in joules, by which timeouts have cost less than twice the optimum. A timeout may risk this energy.
+  /// `nil` before the first decision.
   public internal(set) var savedJoules: Double?
   /// The energy of idle time since the last restart, joules. It is not kept across restarts of the service, which
   /// restart the device.

@@ -93,7 +93,7 @@ extension PowerRail {
   /// Switches the supply on for a device until `release`.
   ///
   /// - Parameters:
-  ///   - minimumOff: the minimum time off before it is switched on
+  ///   - minimumOff: the minimum time off before the supply is switched on
   ///   - minimumOn: the minimum time on, also after `release`
   ///   - poller: ends the wait early when the reader is told to stop
   /// - Returns: since when the supply is on; `nil` if the reader was told to stop first

@@ -12,7 +12,7 @@ public struct AcquisitionTimes: Equatable, Sendable {
   static let leastStarts = 3
   /// The assumption before the first start: a receiver without any data takes half a minute.
   static let assumedSeconds = 35.0
-  /// A margin, because fixes come in epochs that are usually a second apart.
+  /// A margin in seconds. Fixes come in epochs that are usually a second apart.
   private static let marginSeconds = 0.25
 
   /// A grade of accuracy: one of the radii, or any fix.
