@@ -66,7 +66,7 @@ public struct Quaternion: Equatable, Sendable {
     return Quaternion(w: w * scale, x: x * scale, y: y * scale, z: z * scale)
   }
 
-  /// Rotates a vector.
+  /// Rotates a vector; for an attitude, from body axes to north, east, down.
   @inline(__always)
   public func rotate(_ v: SIMD3<Double>) -> SIMD3<Double> {
     let u = SIMD3(x, y, z)

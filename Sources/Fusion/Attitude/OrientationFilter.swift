@@ -67,7 +67,7 @@ public struct OrientationFilter: Sendable {
   private var magneticDelay: MagneticDelay
   /// The angle δ of (4) in radians.
   private var heading = 0.0
-  /// While it exceeds the heading gain, the heading is the mean of the measurements up to now instead of a slow
+  /// While this gain exceeds `headingGain`, the heading is the mean of the measurements up to now instead of a slow
   /// approach.
   private var initialGain = 1.0
   private var rejectionTime = maximumRejectionTime
@@ -118,9 +118,9 @@ public struct OrientationFilter: Sendable {
   public var isAtRest: Bool { rest.isAtRest }
   /// The standard deviation of roll and pitch in radians; π before the first accelerometer sample.
   ///
-  /// During a steady acceleration, for example in a bend, the filter takes a slanted force as the vertical. Only its
-  /// length reveals that: it exceeds gravity by one over the cosine of the slant. Deviations within the scale error of
-  /// an accelerometer are ignored.
+  /// During a steady acceleration, for example in a bend, the filter takes a slanted force as the vertical. Only the
+  /// length of the force reveals this, because it exceeds gravity by one over the cosine of the slant. Deviations
+  /// within the scale error of an accelerometer are ignored.
   public var inclinationSigma: Double {
     guard hasForce else { return .pi }
     let ratio = force.value.length / (OrientationFilter.gravity * OrientationFilter.scaleTolerance)

@@ -1,8 +1,8 @@
 /// Why the samples of an inertial sensor are not fused.
 public enum InertialFault: Equatable, Sendable {
-  /// It repeats one sample bit for bit.
+  /// The sensor repeats one sample bit for bit.
   case repeats
-  /// The mean length of the accelerometer's values is not that of gravity; in m/s².
+  /// The mean length of the accelerometer's values, in m/s², differs from gravity.
   case wrongGravity(length: Double)
 }
 

@@ -32,8 +32,8 @@ extension Board {
     }
   }
 
-  /// The devices that are fused by default: all receivers, of which the most accurate is used, all inertial sensors, of
-  /// which one is used and the others stand by, and the first device of each other kind.
+  /// The devices that are fused by default: all receivers (the most accurate one is used), all inertial sensors (one
+  /// is used, and the others stand by), and the first device of each other kind.
   private static func usuallyFused(_ devices: [DeviceDescription]) -> [String] {
     devices.enumerated().filter { index, device in
       switch device {
@@ -51,7 +51,7 @@ extension Board {
     var shared = devices
     let monitors = devices.filter { $0.kind == .supplyMonitor }.map(\.id)
     let known = Set(monitors)
-    // The first device of each switch that names a monitor.
+    // For each switch, the first device that names a monitor.
     var ofSwitch: [Board.Power.Switch: (device: String, monitor: String)] = [:]
     for (index, device) in devices.enumerated() {
       let power = device.power
@@ -83,7 +83,7 @@ extension Board {
     return shared
   }
 
-  /// - Parameter file: the name for errors
+  /// - Parameter file: the file's name in error messages
   public init(json5 bytes: [UInt8], file: String) throws(BoardError) {
     try self.init(try BoardSection(json5: bytes, file: file))
   }

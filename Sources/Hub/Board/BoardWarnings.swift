@@ -1,10 +1,11 @@
 import HardwareIO
 import NMEA
 
-/// Valid settings of a board file that will not work, or only badly, on this machine. Each warning names the next step.
+/// Warns of settings that are valid but will not work, or will work badly, on this machine. Each warning names the
+/// next step.
 public enum BoardWarnings {
-  /// Warns of rates that are too much for a bus. This works on any machine: if the machine does not state the bus's
-  /// speed, the default counts.
+  /// Warns of sample rates that exceed the capacity of a bus. If the machine does not state the bus's speed, 100 kHz
+  /// is assumed.
   public static func rates(of board: Board, on machine: MachineFiles) -> [String] {
     var buses: [String] = []
     for device in board.devices where device.busClocksPerSecond != nil {
@@ -23,7 +24,7 @@ public enum BoardWarnings {
     machine.resolved(device.path) ?? device.path
   }
 
-  /// Warns of fences that a receiver can hardly watch. This depends only on receivers, not on the machine.
+  /// Warns of fences that the fused receivers can hardly watch. This does not depend on the machine.
   public static func fences(of board: Board) -> [String] {
     let receivers = board.devices.compactMap { device -> ReceiverDescription? in
       guard case .receiver(let receiver) = device, board.fusedDevices.contains(receiver.id) else { return nil }
@@ -62,7 +63,7 @@ public enum BoardWarnings {
     ]
   }
 
-  /// Warns of ports, buses and pulses that the machine lacks, and of ports that it uses itself.
+  /// Warns of ports, buses and pulses that the machine lacks, and of ports that its serial console uses.
   public static func devices(of board: Board, on machine: MachineFiles) -> [String] {
     board.devices.flatMap { device in
       var found: [String] = []
@@ -116,8 +117,8 @@ public enum BoardWarnings {
       return "\(missing), although the bus is there: echo i2c-dev | sudo tee /etc/modules-load.d/i2c-dev.conf "
         + "&& sudo modprobe i2c-dev"
     }
-    // Bus 1 is on a Raspberry Pi's header. Other numbers belong to overlays, and a udev name is most likely the
-    // header's bus.
+    // Bus 1 is on a Raspberry Pi's header, and overlays create buses with other numbers. A name without a number, such
+    // as one from udev, most likely means the header's bus.
     let isHeader = MachineFiles.number(ofI2CBus: bus).map { $0 == 1 } ?? true
     if isHeader, machine.hasRaspiConfig { return "\(missing): sudo raspi-config nonint do_i2c 0" }
     if isHeader, machine.isRaspberryPi {

@@ -1,11 +1,11 @@
 import Devices
 import HardwareIO
 
-/// The load of reading a board's chips on one of its buses.
+/// The load that a board's chips put on one bus.
 struct BusLoad {
   /// The default bus clock of Raspberry Pis.
   private static let usualHertz = 100_000.0
-  /// A higher share leaves no time for the pauses of controllers and chips between bytes.
+  /// The maximum share. A higher one leaves no time for the pauses of controllers and chips between bytes.
   private static let fullShare = 0.8
 
   /// The bus, for example `/dev/i2c-1`.
@@ -14,7 +14,7 @@ struct BusLoad {
   let shares: [(id: String, share: Double)]
   private let hertz: Double?
 
-  /// - Parameter bus: the path with all links resolved, as for the devices
+  /// - Parameter bus: the bus's path with all symbolic links resolved
   init(_ devices: [DeviceDescription], on bus: String, of machine: MachineFiles) {
     self.bus = bus
     let hertz = machine.hertz(ofI2CBus: bus)
@@ -24,7 +24,7 @@ struct BusLoad {
     }
   }
 
-  /// The expected problem, and the next step; `nil` if there is enough time.
+  /// The expected problem, and the next step; `nil` if the load is below the maximum.
   var warning: String? {
     let total = shares.reduce(0) { $0 + $1.share }
     guard total > BusLoad.fullShare else { return nil }
@@ -42,7 +42,7 @@ struct BusLoad {
 }
 
 extension DeviceDescription {
-  /// The clocks per second for which the device occupies its bus; `nil` for a device on no bus, or with a kernel
+  /// How many clock cycles of its bus the device needs per second; `nil` for a device on no bus, or with a kernel
   /// driver.
   var busClocksPerSecond: Double? {
     guard let place, place.bus.hasPrefix("/dev/") else { return nil }

@@ -11,9 +11,9 @@ public struct CasterSettings: Equatable, Sendable {
   public var passwordFile: String?
   /// The version of the protocol in the request, 1 or 2. Answers in either version are understood.
   public var version = 2
-  /// How often the caster is sent the receiver's position; `nil` for never.
+  /// The interval at which the hub sends the receiver's position to the caster; `nil` for never.
   public var positionInterval: Duration?
-  /// The casters to try, in order, if this one gives nothing. They have no alternatives themselves.
+  /// The casters to try, in order, if this one sends nothing. They have no alternatives of their own.
   public var alternatives: [CasterSettings] = []
 
   /// This caster and its alternatives, in order.
@@ -94,7 +94,7 @@ extension CasterSettings {
     self.username = username
   }
 
-  /// Whether a text can stand in a request without escapes.
+  /// Whether a text can stand in a request without escapes: 1 to 128 visible ASCII characters.
   private static func isVisible(_ text: some StringProtocol) -> Bool {
     (1...128).contains(text.utf8.count) && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
   }

@@ -1,7 +1,7 @@
 /// A board file's settings for the broker that the hub connects to.
 public struct FleetSettings: Equatable, Sendable {
   public var broker: BrokerAddress
-  /// The hub's name at the broker; `nil` for a name derived from this machine's.
+  /// The hub's name at the broker; `nil` to derive one from this machine's ID.
   public var hub: String?
   public var username: String?
   /// The file with the password.

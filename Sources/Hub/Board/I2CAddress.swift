@@ -1,6 +1,6 @@
 import HardwareIO
 
-/// The place of a chip.
+/// The bus and the address of a chip.
 public struct I2CAddress: Equatable, Sendable {
   /// The bus, for example `/dev/i2c-1`.
   public var bus: String

@@ -21,7 +21,7 @@ public struct IMUDescription: Equatable, Sendable {
   /// The chip's rate that is nearest to the requested one.
   public var rateHz: Double { chip.rate(nearest: configuration.rateHz) }
 
-  /// Whether both are read in the same way; mounting and calibration may differ.
+  /// Whether both descriptions read the sensor in the same way; mounting and calibration may differ.
   func isRead(like other: IMUDescription) -> Bool {
     (id, place, power.ofReader) == (other.id, other.place, other.power.ofReader)
       && (chip, configuration, burstRateHz, dataReady)

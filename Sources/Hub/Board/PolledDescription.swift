@@ -16,7 +16,7 @@ public struct PolledDescription<Sample: PlacedSample>: Equatable, Sendable {
   /// The chip's rate that is nearest to the requested one.
   public var rateHz: Double { chip.rate(nearest: configuration.rateHz) }
 
-  /// Whether both are read in the same way; mounting and calibration may differ.
+  /// Whether both descriptions read the sensor in the same way; mounting and calibration may differ.
   func isRead(like other: PolledDescription) -> Bool {
     (id, place, power.ofReader, chip, configuration)
       == (other.id, other.place, other.power.ofReader, other.chip, other.configuration)
@@ -73,7 +73,7 @@ extension MagnetometerSample: PlacedSample {
 }
 
 extension BarometerSample: PlacedSample {
-  /// The orientation of this sensor does not matter.
+  /// A barometer has no settings for its placement, because its orientation does not matter.
   public struct Placement: Equatable, Sendable {}
 }
 

@@ -29,7 +29,7 @@ public struct CalibrationSession: Sendable {
       inner.add(magnetometer)
       calibrator = .mag(inner)
     case .gyro(var inner):
-      // The field shows that the sensor does not turn.
+      // A constant field shows that the sensor does not turn.
       inner.add(magnetometer: magnetometer)
       calibrator = .gyro(inner)
     case .accel, .mount: break
@@ -69,8 +69,8 @@ public struct CalibrationSession: Sendable {
     }
   }
 
-  /// The reason why a live session cannot continue, for people; `nil` while it can. A recording shows its result at its
-  /// end.
+  /// The reason why a live session cannot continue, for people; `nil` while it can. A recording ignores it, and shows
+  /// the result at its end.
   public var problem: String? {
     guard case .gyro(let inner) = calibrator, inner.isTooRestless else { return nil }
     return "in \(Int(GyroscopeCalibrator.limitSeconds)) s the sensor has not lain still for ten"

@@ -30,12 +30,11 @@ public struct CalibrationRefusal: Error, Equatable, CustomStringConvertible {
 }
 
 extension Board {
-  /// The chip to be calibrated.
+  /// The chip that a calibration is for.
   ///
   /// - Parameters:
   ///   - id: the device's ID; `nil` for the preferred one
-  ///   - isRecorded: whether the data is an IMU's recording, which may contain a magnetometer of the board or inside
-  ///     the IMU
+  ///   - isRecorded: whether the data is an IMU's recording, which may also contain the field of a magnetometer
   public func device(
     for kind: CalibrationKind, named id: String?, isRecorded: Bool = false
   ) throws(CalibrationRefusal) -> DeviceDescription {

@@ -2,7 +2,8 @@ import Devices
 import Guarding
 import Publishing
 
-/// Measures the power of some devices with a supply monitor while one of them is in use; otherwise the monitor sleeps.
+/// Measures the power of some devices with a supply monitor while one of them is in use. At other times the monitor
+/// sleeps.
 ///
 /// Several devices may share the measured line. Its current is divided among them in proportion to the currents that
 /// the board file states.

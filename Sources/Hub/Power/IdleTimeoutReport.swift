@@ -62,7 +62,7 @@ public struct IdleTimeoutReport: Equatable, Sendable {
     return lines
   }
 
-  /// The gaps in classes for people.
+  /// The lines about the gaps, which fall into a few classes of length.
   private var gapLines: [String] {
     let limits: [(name: String, seconds: Double)] = [
       ("up to 2 s", 2), ("up to 10 s", 10), ("up to 30 s", 30), ("up to 2 min", 120), ("up to 15 min", 900),

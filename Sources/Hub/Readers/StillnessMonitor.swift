@@ -92,8 +92,8 @@ final class StillnessMonitor: Sendable {
     }
   }
 
-  /// Requests a reading of the chip, after which it reports the next motion. Observers call this after `moved`, and to
-  /// make sure that the chip still waits. It does not wait.
+  /// Requests a reading of the chip, after which the chip reports the next motion. Observers call this after `moved`,
+  /// and to make sure that the chip still waits. Returns at once.
   func look() { arbiter.question() }
 
   /// Applies new minimum times of the supply from now on.

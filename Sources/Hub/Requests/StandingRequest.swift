@@ -2,10 +2,10 @@ import MonotonicTime
 
 /// A request for fixes in the board file, so that no client has to run for them.
 public struct StandingRequest: Equatable, Sendable {
-  /// The maximum number in a board file.
+  /// The maximum number of requests in a board file.
   static let most = 32
 
-  /// The user's name for the request, for lists of holders, energy accounts and messages.
+  /// The user's name for the request, for lists of holders, the energy per client, and messages.
   public var name: String
   /// The request for fixes, or for a bounded error.
   public var request: ViewRequest

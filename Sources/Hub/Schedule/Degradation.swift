@@ -14,7 +14,7 @@ public struct Degradation: Equatable, Sendable {
 
   public static let none = Degradation()
 
-  /// The combination: the stricter of each limit.
+  /// The combination: the longer interval, and the larger radius.
   func and(_ other: Degradation) -> Degradation {
     func larger<Value: Comparable>(_ one: Value?, _ other: Value?) -> Value? {
       guard let one, let other else { return one ?? other }
