@@ -152,7 +152,8 @@ extension FixSearch.Finding {
       "check 'port' in the board file: something else than a receiver answers there"
     case .silent: "check that the receiver has power, and that its TX is wired to this board's RX"
     case .noSentences:
-      "leave 'speed' out of the board file, so that the hub finds it; sensorhub probe reports the sentences at each speed"
+      "leave 'speed' out of the board file, so that the hub finds the speed; if it is left out, look what is connected: "
+        + "sensorhub probe"
     case .noList: "wait a minute; then check its antenna, and that its messages list satellites (GSV, NAV-SAT)"
     case .noSatellites, .fewSatellites, .weakSignals:
       "check the antenna's plug and cable, and that nothing but sky is above it"

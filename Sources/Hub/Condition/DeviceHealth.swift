@@ -71,10 +71,13 @@ public final class DeviceHealth: Sendable {
     state.withLock { $0.search?.search.read(counters, at: now) }
   }
 
-  /// Takes an epoch without a fix.
+  /// Takes an epoch without a fix. A line that brings epochs works, so an earlier failure of it is over.
   func heard(_ observation: borrowing GNSSObservation) {
     let observation = copy observation
-    state.withLock { $0.search?.search.take(observation) }
+    state.withLock { state in
+      state.failure = nil
+      state.search?.search.take(observation)
+    }
   }
 
   /// Records that the device measures.

@@ -252,6 +252,7 @@ struct Check: ParsableCommand {
 
   private func describe(_ power: Board.Power) -> String {
     switch power.switch {
+    case .none where power.choosesSleep || power.sleep != nil: "always powered, and asleep while no client needs it"
     case .none: "always powered"
     case .gpio(let line, let activeLow): "powered by \(line)\(activeLow ? ", active low" : "")"
     }
