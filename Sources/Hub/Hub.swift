@@ -133,7 +133,7 @@ public final class Hub: Sendable {
       machine.leaving.holdBack(entry)
       monitor.open(with: machine.totals(of: monitor.id) ?? RunTotals())
     }
-    let reason = "the board file was read again"
+    let reason = "the board file was reloaded"
     for entry in ending { entry.reader.monitor.ends(because: reason) }
     // A subscriber leaves the old hub before it joins this one.
     let bridge = old.bridge(to: self)

@@ -132,7 +132,7 @@ import Testing
     #expect(Program([Program.sensorhub, executable], path: "/bin/cp").wait() == 0)
     broker.stop()
     let hub = hub(path: executable)
-    #expect(hub.logs("is not reached"), "\(hub.program.standardError)")
+    #expect(hub.logs("cannot be reached"), "\(hub.program.standardError)")
     // A deployment replaces the file. The new version may differ, or may not run here at all.
     HubProcess.write("none", to: executable + ".part")
     #expect(rename(executable + ".part", executable) == 0)

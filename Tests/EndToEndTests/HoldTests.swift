@@ -62,7 +62,7 @@ import Testing
     #expect(hub.shows("gps", "tracking"))
     HubProcess.write("{ name: \"bare\", http: { port: \(port) } }", to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(hub.logs("board 'bare' read again"))
+    #expect(hub.logs("board 'bare' reloaded"))
     #expect(try holds.count == 1)
     #expect(post("/devices/gps/release?hold=\(hold.id)").status == 200)
     #expect(try holds.isEmpty)

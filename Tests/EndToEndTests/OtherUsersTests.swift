@@ -246,7 +246,7 @@ final class OtherUsersTests {
     // The request itself has woken nothing.
     #expect(hub.devicesNow["gps"].wakes == 0)
     let again = Program(["release", "--socket", hub.socket])
-    #expect(again.wait() == 0 && again.standardOutput == "there is nothing to end\n")
+    #expect(again.wait() == 0 && again.standardOutput == "nothing to end\n")
     #expect(hub.stop() == 0)
   }
 
@@ -285,16 +285,17 @@ final class OtherUsersTests {
     HubProcess.write(board("second", "/dev/i2c-99"), to: "\(folder)/second.json5")
     let other = Program(["safe", "\(folder)/second.json5", "--socket", hub.socket])
     #expect(other.wait() == 0, "\(other.standardError)")
-    #expect(other.standardOutput.contains("not there to be put to sleep: imu"), "\(other.standardOutput)")
+    #expect(other.standardOutput.contains("missing, so not put to sleep: imu"), "\(other.standardOutput)")
     let same = Program(["safe", hub.boardFile, "--socket", hub.socket])
     #expect(same.wait() == 69)
-    #expect(same.standardError.contains("uses what this board names: 0x68 on /dev/i2c-98"), "\(same.standardError)")
+    #expect(same.standardError.contains("uses devices of this board: 0x68 on /dev/i2c-98"), "\(same.standardError)")
     let unnamed = Program(["safe", "--socket", hub.socket])
-    #expect(unnamed.wait() == 69 && unnamed.standardError.contains("keeps what it uses"), "\(unnamed.standardError)")
+    #expect(
+      unnamed.wait() == 69 && unnamed.standardError.contains("controls its own devices"), "\(unnamed.standardError)")
     // The hub's board file in use is still known after it was killed.
     #expect(hub.stop(SIGKILL) == -SIGKILL)
     let left = Program(["safe", "--socket", hub.socket])
     #expect(
-      left.wait() == 0 && left.standardOutput.contains("not there to be put to sleep: imu"), "\(left.standardError)")
+      left.wait() == 0 && left.standardOutput.contains("missing, so not put to sleep: imu"), "\(left.standardError)")
   }
 }

@@ -143,7 +143,7 @@ import Testing
     #expect(eventually { (self.recorded()?.messages["/state"]?.count ?? 0) > 5 })
     HubProcess.write(board(", wakes: true").replacing("\"vehicle\"", with: "\"free\""), to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(hub.logs("read again"))
+    #expect(hub.logs("reloaded"))
     let states = recorded()?.messages["/state"]?.count ?? 0
     #expect(eventually { (self.recorded()?.messages["/state"]?.count ?? 0) > states + 5 })
     #expect(names.count == 1)
@@ -181,7 +181,7 @@ import Testing
       }
       #expect(eventually { isDone() })
     }
-    func reloadCount() -> Int { hub.program.standardError.split(separator: "board 'test' read again").count - 1 }
+    func reloadCount() -> Int { hub.program.standardError.split(separator: "board 'test' reloaded").count - 1 }
     speak { self.recorded() != nil }
     for reload in 1...20 {
       HubProcess.write(board(reload.isMultiple(of: 2) ? "vehicle" : "free"), to: hub.boardFile)

@@ -19,7 +19,10 @@ struct RequestKeyTests {
         + "maxAge, batch, error, name, calibrate, device, release, fence, removeFence, fences"
     ), (#"{"every": 0}"#, "'every' must be a number from 1 to 604800 seconds"),
     (#"{"distnce": 50}"#, "'distnce' is nothing to ask here; did you mean 'distance'?"),
-    (#"{"maxAge": 30, "rateHz": 1}"#, "'maxAge' without 'every' asks for one value, and goes without 'rateHz'"),
+    (
+      #"{"maxAge": 30, "rateHz": 1}"#,
+      "'maxAge' without 'every' asks for one value, and cannot be combined with 'rateHz'"
+    ),
   ])
   func `an unknown key, or a value that there is not, of a state request is refused`(_ text: String, _ message: String)
   {

@@ -97,7 +97,7 @@ final class FleetDirectory: Sendable {
     }
     guard isNew else { return }
     if let problem {
-      sink.write(.warning, "the broker \(broker) is not reached, and tried again: \(problem)")
+      sink.write(.warning, "the broker \(broker) cannot be reached, trying again: \(problem)")
     } else {
       sink.write(.notice, "the broker \(broker) is reached")
     }

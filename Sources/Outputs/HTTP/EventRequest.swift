@@ -20,7 +20,7 @@ enum EventRequest {
       throw HTTPError(.badRequest, message: "'only' takes 'fence', the events that are there without the states")
     }
     for other in ViewRequest.Values.names where try HTTPQuery.text(Substring(other), of: request) != nil {
-      throw HTTPError(.badRequest, message: "'only' asks for no states, and goes without '\(other)'")
+      throw HTTPError(.badRequest, message: "'only' requests no states, and cannot be combined with '\(other)'")
     }
     self = .fences
   }

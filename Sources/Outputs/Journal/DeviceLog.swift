@@ -86,7 +86,7 @@ final class DeviceLog: Sendable {
     if let warning = status.warning, warning != previous?.warning {
       return (status.isSupplyStuck ? .error : .warning, "\(status.id): \(warning)", true)
     }
-    if status.warning == nil, let over = previous?.warning { return (.notice, "\(status.id): over: \(over)", true) }
+    if status.warning == nil, let over = previous?.warning { return (.notice, "\(status.id): resolved: \(over)", true) }
     return transition(status, since: previous, &state).map { ($0.0, $0.1, false) }
   }
 

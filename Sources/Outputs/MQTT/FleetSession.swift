@@ -189,7 +189,7 @@ final class FleetSession: Sendable {
     case .disconnected(let reason):
       interests.disconnected()
       probe?.disconnected()
-      say(.warning, "the broker \(settings.broker) is not reached, and tried again: \(reason)")
+      say(.warning, "the broker \(settings.broker) cannot be reached, trying again: \(reason)")
     case .refused(let reason):
       say(
         .warning,
@@ -360,7 +360,7 @@ final class FleetSession: Sendable {
         && state.refusals.insert(Refusal(topic: refusal.topic, reason: refusal.reason)).inserted
     }
     guard isNew else { return }
-    sink.write(.warning, "the broker \(settings.broker) does not take \(refusal)")
+    sink.write(.warning, "the broker \(settings.broker) does not accept \(refusal)")
     publisher.tellHealth()
   }
 

@@ -30,7 +30,7 @@ extension MQTTRefusal: CustomStringConvertible {
   /// The refusal, with the next step.
   public var description: String {
     switch reason {
-    case .notAllowed: "\(topic): its access list must let this user write there"
+    case .notAllowed: "\(topic): the broker's access list must let this user write there"
     case .tooLarge(let limit):
       "\(topic): \(byteCount) bytes are more than \(limit.map { "the \($0) that it takes in one message" } ?? "it takes"); "
         + "raise its limit (mosquitto: max_packet_size, message_size_limit)"

@@ -323,7 +323,7 @@ function showFleet() {
   const { word, look, note } =
     isAnswered === null ? { word: "connecting", look: "", note: "" }
     : !isAnswered ? { word: "no answer", look: "bad", note: "The server of this page does not answer; it is tried again." }
-    : obstacle ? { word: "no broker", look: "bad", note: `The broker is not reached: ${obstacle}` }
+    : obstacle ? { word: "no broker", look: "bad", note: `The broker cannot be reached: ${obstacle}` }
     : isOpen ? { word: "looking", look: "good", note: "Hubs that are open here are awake for this page." }
     : { word: "asleep", look: "", note: "Nothing is awake for this page." };
   set($("mode"), word);
