@@ -32,7 +32,7 @@ import Testing
     // The fence is around the board. By now the receiver is awake for others, or it is woken.
     let here = fence("add", "berth", "--here", "80")
     #expect(here.standardOutput.hasPrefix("fence berth: 80 m about "), "\(here.standardError)")
-    #expect(fence("remove", "yard").standardError.contains("stands in the board file"))
+    #expect(fence("remove", "yard").standardError.contains("is set in the board file"))
     #expect(fence("remove", "berth").standardOutput == "fence berth: removed\n")
     #expect(HTTPAnswer(http, "DELETE", "/fences/anchor").status == 200)
     let gone = HTTPAnswer(http, "DELETE", "/fences/anchor")

@@ -167,7 +167,7 @@ import Testing
   @Test func `it is no command for people`() {
     let program = Program(["mqtt-connection"])
     #expect(program.wait() == 64)
-    #expect(program.standardError.contains("is what a hub starts for itself"), "\(program.standardError)")
+    #expect(program.standardError.contains("is an internal command of the hub"), "\(program.standardError)")
     #expect(!Program.output(of: ["--help"]).contains("mqtt-connection"))
   }
 }

@@ -237,7 +237,8 @@ import Testing
     #expect(list.wait() == 0, "\(list.standardError)")
     for line in [
       "  trouble  fence anchor: left, 14 m beyond the edge", "  fences   anchor outside, yard inside",
-      "  page     http://buoy.example:8080/", "  trouble  fence anchor: no fix that tells on which side it is",
+      "  page     http://buoy.example:8080/",
+      "  trouble  fence anchor: no fix that shows on which side of the edge the hub is",
     ] {
       #expect(list.lines.contains(line), "\(line): \(list.standardOutput)")
     }

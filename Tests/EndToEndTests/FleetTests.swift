@@ -78,9 +78,9 @@ import Testing
       #expect(broker.retains("online", on: "sensorhub/boat/status"), "round \(round)")
     }
     // Repeated requests do not fill the log, which is written a moment later.
-    #expect(hub.logs("has said that 'boat' is offline (sensorhub/boat/status)"), "\(hub.program.standardError)")
+    #expect(hub.logs("has reported that 'boat' is offline (sensorhub/boat/status)"), "\(hub.program.standardError)")
     let lines = hub.program.standardError.split(separator: "\n")
-    #expect(lines.count { $0.contains("has said that 'boat' is offline (sensorhub/boat/status)") } == 1)
+    #expect(lines.count { $0.contains("has reported that 'boat' is offline (sensorhub/boat/status)") } == 1)
     #expect(hub.stop() == 0)
     #expect(broker.retains("offline", on: "sensorhub/boat/status"))
   }
@@ -460,7 +460,7 @@ import Testing
       board: HubProcess.simulatedBoard("mqtt: { broker: \"\(broker.address)\", hub: \"boat\", homeAssistant: true }"))
     func said(_ text: String) -> Int { hub.program.standardError.ranges(of: text).count }
     #expect(eventually { said("does not accept homeassistant/device/sensorhub-boat/config") == 1 })
-    #expect(said("bytes are more than the 2500 that it takes in one message") == 1)
+    #expect(said("bytes are more than the 2500 that the broker accepts in one message") == 1)
     let viewer = broker.listen(["sensorhub/boat/state/attitude"])
     broker.publish("\(FleetTests.interest)/viewer/attitude", #"{"rateHz": 50}"#)
     #expect(eventually { said("does not accept sensorhub/boat/last: the broker's access list") == 1 })
@@ -508,7 +508,7 @@ import Testing
     let other = hub()
     #expect(hasJoined(other))
     #expect(
-      one.logs("another hub is called 'boat' at"),
+      one.logs("is also called 'boat'"),
       "\(one.program.standardError)")
     #expect(other.stop() == 0)
     #expect(one.stop() == 0)

@@ -37,8 +37,8 @@ import Testing
 
   // The type is stated because inferring it takes the compiler too long.
   private static let answered: [Answered] = [
-    ("GET", "/nothing", "", 404, "/openapi.yaml tells what there is"),
-    ("GET", "/state?part=attitude", "", 400, "'part' is nothing to ask here; did you mean 'parts'?"),
+    ("GET", "/nothing", "", 404, "/openapi.yaml lists all paths"),
+    ("GET", "/state?part=attitude", "", 400, "'part' is not a parameter of this path; did you mean 'parts'?"),
     ("GET", "/devices?id=gps", "", 400, "takes no parameters"), ("GET", "/metrics?x", "", 400, "takes no parameters"),
     ("GET", "/holds?device=gps", "", 400, "takes no parameters"),
     ("POST", "/devices/gps/release?holds=x", "", 400, "did you mean 'hold'?"),
@@ -48,7 +48,7 @@ import Testing
     ("GET", "/events?every=60&rate=2", "", 400, "cannot be combined with 'rateHz'"),
     ("GET", "/state?parts=attitude", "", 400, "needs 'maxAge'"),
     ("GET", "/state?maxAge=-1", "", 400, "'maxAge' must be a number from 0"),
-    ("GET", "/state?maxAge=30&every=60", "", 400, "'every' is nothing to ask here"),
+    ("GET", "/state?maxAge=30&every=60", "", 400, "'every' is not a parameter of this path"),
     ("GET", "/events?distance=0", "", 400, "'distance' must be a number from 0.1"),
     ("GET", "/state?maxAge=30", "Sec-Fetch-Site: cross-site", 403, "other sites"),
     ("GET", "/state?maxAge=30", "Host: localhost\r\nOrigin: http://evil.example", 403, "other sites"),

@@ -164,7 +164,7 @@ import Testing
     try OtherUser.require()
     let hub = HubProcess(board: board("any: { run: [\"\(keeper())\", \"\(marks)\"] }"))
     #expect(
-      eventually { hub.program.standardError.contains("is not run, because the hub runs as root") },
+      eventually { hub.program.standardError.contains("does not run, because the hub runs as root") },
       "\(hub.program.standardError)")
     #expect(hub.program.standardError.contains("sudo systemctl start sensorhub"))
     #expect(hub.stop() == 0)

@@ -233,7 +233,7 @@ final class OtherUsersTests {
     #expect(long.statuses == "[(403, 1)]" && long.answer.contains("a hold lasts 3600 s at most"), "\(long)")
     let all = ask(port, "/devices/imu/hold?for=3600", 140)
     #expect(all.statuses == "[(200, 128), (503, 12)]", "\(all)")
-    #expect(all.answer.contains("has 128 of 256, which is the share of one"), "\(all)")
+    #expect(all.answer.contains("has 128 of 256, the most that one user may have"), "\(all)")
     #expect(HTTPAnswer(port, "POST", "/devices/imu/hold?for=86400").status == 200)
     let refused = OtherUser.program(["release", "--socket", hub.socket])
     #expect(refused.wait() == 77 && refused.standardError.contains("it takes root or"), "\(refused.standardError)")

@@ -145,7 +145,7 @@ import Testing
     let fifth = record(hub, ["--for", "1"])
     #expect(fifth.wait() == 69)
     #expect(
-      fifth.standardError.contains("no recording: there are 4, as many as there may be"), "\(fifth.standardError)")
+      fifth.standardError.contains("no recording: there are 4 already, the maximum"), "\(fifth.standardError)")
     #expect(Files.names(in: folder).isEmpty)
     #expect(hub.isOff)
     clients[0].leave()

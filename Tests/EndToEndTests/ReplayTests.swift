@@ -214,7 +214,8 @@ import Testing
     }
     #expect(isNamed && listing.contains("imu: recorded imu"), "\(listing)")
     let record = Program(["record", "--socket", socket, "--for", "1", "--output", folder + "/again.mcap"])
-    #expect(record.wait() != 0 && record.standardError.contains("a replay is not recorded"), "\(record.standardError)")
+    #expect(
+      record.wait() != 0 && record.standardError.contains("a replay cannot be recorded"), "\(record.standardError)")
     #expect(program.isRunning, "\(program.standardError)")
     let answer = HTTPAnswer(port, "POST", "/replay?rate=1000")
     #expect(answer.status == 200, "\(answer.head) \(answer.body)")

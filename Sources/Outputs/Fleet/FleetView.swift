@@ -43,7 +43,7 @@ final class FleetView: Sendable {
           guard FleetHub.Report.last.isSound(payload), RequestedFixReport.outcome(payload) == nil else { return }
           receive(.state(payload.filter { $0 >= 0x20 }, MonotonicClock().now))
         case .disconnected(let reason): receive(.error("the broker cannot be reached: \(reason)"))
-        case .refused(let reason): receive(.error("the broker does not let you listen: \(reason)"))
+        case .refused(let reason): receive(.error("the broker does not let you subscribe: \(reason)"))
         case .notTaken(let refusal): receive(.error("the broker does not accept \(refusal)"))
         case .connected, .received, .answered, .leftOut, .ended: break
         }

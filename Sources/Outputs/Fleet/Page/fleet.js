@@ -205,7 +205,7 @@ function fenceTroubles(hub) {
     if (state === "outside" && event === "leave") {
       return [`fence ${name}: left${number(beyond) === undefined ? "" : `, ${fixed(Math.max(0, beyond), 0, " m")} beyond the edge`}`];
     }
-    return event === "lost" ? [`fence ${name}: no fix that tells on which side it is`] : [];
+    return event === "lost" ? [`fence ${name}: no fix that shows on which side of the edge the hub is`] : [];
   });
 }
 
