@@ -261,7 +261,7 @@ public final class Hub: Sendable {
         _ = try PulsePerSecond(path)
         return nil
       } catch {
-        return "\(receiver.description.id): no pulse, so the time is as good as the serial line is: \(error)"
+        return "\(receiver.description.id): no pulse, so the time is only as accurate as the serial line: \(error)"
       }
     }
   }

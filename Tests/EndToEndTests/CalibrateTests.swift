@@ -101,7 +101,7 @@ struct CalibrateTests {
     #expect(first.logs("0 %"))
     let second = Program(["calibrate", "gyro", "--socket", nowhere], environment: state)
     #expect(second.wait() == 69)
-    #expect(second.standardError.contains("another calibration is under way"))
+    #expect(second.standardError.contains("another calibration is in progress"))
     first.send(SIGINT)
     #expect(first.wait() == 69)
     #expect(first.standardError.contains("nothing was changed"))

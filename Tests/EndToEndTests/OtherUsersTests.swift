@@ -158,7 +158,7 @@ final class OtherUsersTests {
     let second = Program(["calibrate", "gyro", "--socket", hub.socket])
     #expect(second.wait() == 69)
     #expect(
-      second.standardError.contains("under way: calibrate[\(first.pid)] of root has begun it"),
+      second.standardError.contains("in progress, started by calibrate[\(first.pid)] of root"),
       "\(second.standardError)")
     first.send(SIGINT)
     first.wait()

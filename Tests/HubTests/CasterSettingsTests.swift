@@ -56,8 +56,8 @@ struct CasterSettingsTests {
       ),
       (
         "caster: 'ntrips://a/B'",
-        "board:2: 'devices.gps.ntrip.caster' must be ntrip://…: the hub has no TLS of its own to speak to a caster; one that "
-          + "has nothing else is reached through a tunnel on this machine, such as stunnel"
+        "board:2: 'devices.gps.ntrip.caster' must be ntrip://…: the hub does not support TLS for casters; to use a "
+          + "caster with TLS only, run a tunnel on this machine, such as stunnel"
       ),
       (
         "caster: 'ntrip://a'",

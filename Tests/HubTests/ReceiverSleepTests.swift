@@ -379,7 +379,12 @@ struct ReceiverSleepTests {
     let status = try #require(hub.devices.first)
     #expect(status.warning == nil && status.milliwatts < 1)
     let text = status.idleTimeout?.explanation ?? []
-    #expect(text.contains { $0.hasPrefix("rested by 'backup', which takes least over a pause of ") }, "\(text)")
+    #expect(
+      text.contains {
+        $0.hasPrefix(
+          "rested by 'backup', which uses the least energy over the usual pause of "
+            + "")
+      }, "\(text)")
     // No visitor comes.
     hardware.clock.advance(by: .seconds(2 * 86_400))
     #expect(hub.monitors[0].changes.waits { $0.power == .off })
