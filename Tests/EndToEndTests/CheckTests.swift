@@ -5,7 +5,8 @@ import Testing
 /// `check` reports what `run` would leave out.
 @Suite(.timeLimit(.minutes(10))) struct CheckTests {
   private static let gps =
-    "{ driver: \"nmea\", port: \"simulated/gps\", power: { switch: \"gpio\", chip: \"simulated\", line: \"gps-power\" } }"
+    "{ driver: \"nmea\", port: \"simulated/gps\", power: { switch: \"gpio\", chip: \"simulated\", line: "
+    + "\"gps-power\" } }"
 
   private func check(_ board: String, options: [String] = [], environment: [String] = []) -> Program {
     let folder = TemporaryFolder("check")
@@ -37,12 +38,12 @@ import Testing
     ("http: { address: \"0.0.0.0\" }", "clients on other machines need a token"),
     ("http: { address: \"::\", allow: [\"192.168.1.0/24\"] }", "clients on other machines need a token"),
     ("http: { tokenFile: \"/nowhere/token\" }", "cannot be read from /nowhere/token"),
-    ("http: { tokenFile: \"/dev/null\" }", "/dev/null: it is no regular file"),
-    ("http: { hosts: [\"https://hub.example\"] }", "'http.hosts' has 'https://hub.example': a name alone"),
-    ("http: { hosts: [\"hub.example:8080\"] }", "a name alone is meant"),
+    ("http: { tokenFile: \"/dev/null\" }", "/dev/null: it is not a regular file"),
+    ("http: { hosts: [\"https://hub.example\"] }", "'http.hosts' has 'https://hub.example': give only a name"),
+    ("http: { hosts: [\"hub.example:8080\"] }", "give only a name"),
     (
       "mqtt: { broker: \"mqtts://broker\", caFile: \"/nowhere/ca\" }",
-      "mqtts://broker:8883 would not be joined: 'mqtt.caFile' cannot be read from /nowhere/ca"
+      "mqtts://broker:8883 cannot be used: 'mqtt.caFile' cannot be read from /nowhere/ca"
     ),
     (
       "mqtt: { broker: \"mqtts://broker\", username: \"a\", passwordFile: \"/nowhere/p\" }",
@@ -65,7 +66,7 @@ import Testing
       "nmea: [{ udp: \"10.0.0.255:10110\" }, {}, { udp: \"10.0.0.255:10110\", source: \"fused\" }]",
       "'nmea[2].udp' is 10.0.0.255:10110, which 'nmea[0]' has already"
     ),
-    ("chrony: { socket: \"/run/chrony.sock\" }, devices: {}", "no receiver to take the time from"),
+    ("chrony: { socket: \"/run/chrony.sock\" }, devices: {}", "needs a receiver for the time"),
     ("chrony: { socket: \"chrony.sock\" }", "'chrony.socket' must be an absolute path"),
     (
       "devices: { gps: \(CheckTests.gps), imu: { driver: \"mpu-6050\", bus: \"simulated/i2c\", "
@@ -77,7 +78,8 @@ import Testing
       "'devices.other' is at simulated/gps, where 'devices.gps' is already"
     ),
     (
-      "devices: { a: { driver: \"mpu-6050\", bus: \"i2c-9\" }, b: { driver: \"bmi160\", bus: \"/dev/i2c-9\", address: 0x68 } }",
+      "devices: { a: { driver: \"mpu-6050\", bus: \"i2c-9\" }, b: { driver: \"bmi160\", bus: \"/dev/i2c-9\", "
+        + "address: 0x68 } }",
       "'devices.b' is at 0x68 on /dev/i2c-9, where 'devices.a' is already"
     ),
     (

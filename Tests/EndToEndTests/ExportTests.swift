@@ -325,7 +325,7 @@ struct ExportTests {
   @Test(arguments: [
     (["/nowhere.mcap", "--format", "gpx"], 66, "give a recording's path"),
     (["/etc/passwd", "--format", "gpx"], 65, "next: give a recording, such as sensorhub-"),
-    (["/proc/self", "--format", "gpx"], 66, "the names of recordings end in .mcap"),
+    (["/proc/self", "--format", "gpx"], 66, "the names of recordings must end in .mcap"),
     (["/etc/passwd"], 64, "--format"),
     (["--format", "gpx"], 64, "file"),
     (["/etc/passwd", "--format", "gpx", "--from", "tomorrow"], 64, "--from"),
@@ -481,7 +481,7 @@ struct ExportTests {
     #expect(program.lines.contains { $0.hasPrefix("  /state ") && $0.contains(" 300 ") && $0.contains("1.71 Hz") })
   }
 
-  @Test(arguments: [("/nowhere", 66, "there is no file"), ("/etc/passwd", 65, "is no MCAP file")])
+  @Test(arguments: [("/nowhere", 66, "there is no file"), ("/etc/passwd", 65, "is not an MCAP file")])
   func `info names what it cannot read`(_ path: String, _ code: Int32, _ text: String) {
     let program = Program(["info", path])
     #expect(program.wait() == code)

@@ -113,7 +113,7 @@ struct FailureTests {
       eventually {
         terminal.writeNow(epoch())
         return watch.standardOutput.contains(
-          "1 satellite in view at 12 dB: antenna?; check the antenna's plug and cable, and that nothing but sky")
+          "1 satellite in view at 12 dB: antenna?; check the antenna's plug and cable, and that the antenna has")
       }, "\(watch.standardOutput)")
     let body = HTTPAnswer(port, "GET", "/devices").body
     #expect(body.contains("\"severity\":\"waiting\",\"summary\":\"1 satellite in view at 12 dB: antenna?\""), "\(body)")

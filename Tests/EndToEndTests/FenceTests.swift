@@ -155,7 +155,7 @@ import Testing
       "\(right.standardOutput)")
     HubProcess.write("{ name: 'x', devices: {}, fences: { \(Self.start) } }", to: file)
     let wrong = Program(["check", file])
-    #expect(wrong.wait() == 65 && wrong.standardError.contains("'fences' has no receiver that says where the board is"))
+    #expect(wrong.wait() == 65 && wrong.standardError.contains("'fences' needs a receiver for the position"))
   }
 }
 

@@ -198,7 +198,7 @@ import Testing
     for mistake in [
       "'on.fence[0].run' cannot run \(keeper): it is not executable: sudo chmod 755 \(keeper)",
       "'on.fence[1].run' cannot run /nowhere/x: No such file or directory",
-      "'on.fence[2].mqtt' has no broker to publish at: name one in 'mqtt'",
+      "'on.fence[2].mqtt' needs a broker: set 'mqtt.broker'",
     ] {
       #expect(wrong.standardError.contains(mistake), "\(wrong.standardError)")
     }

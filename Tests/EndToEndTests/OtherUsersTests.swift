@@ -36,7 +36,7 @@ final class OtherUsersTests {
       let program = OtherUser.program(command, as: OtherUser.victim)
       #expect(program.wait() == 77, "\(command): \(program.standardError)")
       #expect(program.standardError.contains(said), "\(command): \(program.standardError)")
-      #expect(program.standardError.contains("next: look at who has made it"), "\(program.standardError)")
+      #expect(program.standardError.contains("next: check who created it"), "\(program.standardError)")
       #expect(!program.standardOutput.contains("forged"))
     }
     // The folder is as before: no file was made in it.
@@ -79,7 +79,7 @@ final class OtherUsersTests {
     for _ in 0..<25 {
       let hub = Program(["run", "--socket", "\(shared)/hub.sock"])
       #expect(
-        hub.wait() == 77 && hub.standardError.contains("can be written to by other users"), "\(hub.standardError)")
+        hub.wait() == 77 && hub.standardError.contains("is writable for other users"), "\(hub.standardError)")
     }
     #expect(OtherUser.mode(of: "\(folder)/victim") == 0o600)
     racer.send(SIGKILL)
@@ -111,7 +111,7 @@ final class OtherUsersTests {
     HubProcess.write("{ name: \"theirs\" }", to: "\(ours)/board-in-use.json5")
     #expect(OtherUser.give("\(ours)/board-in-use.json5"))
     let file = Program(["safe", "--socket", "\(ours)/hub.sock"])
-    #expect(file.wait() == 69 && file.standardError.contains("whose word does not count"), "\(file.standardError)")
+    #expect(file.wait() == 69 && file.standardError.contains("whom the hub does not trust"), "\(file.standardError)")
   }
 
   @Test func `root writes no recording and no export through another user's link`() throws {

@@ -51,8 +51,8 @@ struct CasterSettingsTests {
     arguments: [
       (
         "caster: 'ntrip://me:secret@a/B'",
-        "board:2: 'devices.gps.ntrip.caster' must be without a password, which many could read here: name its file as "
-          + "'passwordFile'"
+        "board:2: 'devices.gps.ntrip.caster' must be without a password, which other users could read here: set "
+          + "'passwordFile' to its file"
       ),
       (
         "caster: 'ntrips://a/B'",

@@ -241,7 +241,7 @@ struct ReceiverSleepTests {
     try await wake(hub, receiver, settings: 1)
     #expect(hardware.levels.values == [true, false])
     #expect(hub.monitors[0].changes.waits { $0.power == .off })
-    #expect(hub.devices.first?.warning?.contains("goes on talking") == true)
+    #expect(hub.devices.first?.warning?.contains("keeps sending") == true)
     receiver.end()
   }
 
@@ -534,7 +534,7 @@ struct ReceiverSleepTests {
     let hub = try hub(WiredHardware(receiver), power: #"sleep: "backup","#)
     try await wake(hub, receiver, settings: 1)
     #expect(hub.monitors[0].changes.waits { $0.power == .awake })
-    #expect(hub.devices.first?.warning?.contains("goes on talking") == true)
+    #expect(hub.devices.first?.warning?.contains("keeps sending") == true)
     receiver.end()
   }
 
