@@ -228,7 +228,7 @@ public final class DeviceMonitor: Sendable {
       isLate = true
       setWarning(
         about: .predecessor,
-        "it has not started: a device of the board file before has not stopped and has the same name, port, chip or line"
+        "it has not started: a device of the previous board file with the same name, port, chip or line has not stopped"
       )
     }
   }

@@ -133,7 +133,7 @@ public final class Hub: Sendable {
       machine.leaving.holdBack(entry)
       monitor.open(with: machine.totals(of: monitor.id) ?? RunTotals())
     }
-    let reason = "the board file was read again"
+    let reason = "the board file was reloaded"
     for entry in ending { entry.reader.monitor.ends(because: reason) }
     // A subscriber leaves the old hub before it joins this one. The bridge keeps the shared devices awake in between.
     let bridge = old.bridge(to: self)
@@ -260,7 +260,7 @@ public final class Hub: Sendable {
         _ = try PulsePerSecond(path)
         return nil
       } catch {
-        return "\(receiver.description.id): no pulse, so the time is as good as the serial line is: \(error)"
+        return "\(receiver.description.id): no pulse, so the time is only as accurate as the serial line: \(error)"
       }
     }
   }

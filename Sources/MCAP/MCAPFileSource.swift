@@ -30,7 +30,7 @@ public final class MCAPFileSource: MCAPSource, Sendable {
       // The file is not seekable, for example a pipe. `close` may change `errno`, so it is saved first.
       let number = errno
       close(descriptor)
-      throw .system("\(path) is read at any place, which it does not allow", errno: number)
+      throw .system("\(path) is not seekable (a pipe?), give a regular file", errno: number)
     }
     // The properties are set only after the last error: `deinit` closes the descriptor, and a second `close` could
     // hit another file.

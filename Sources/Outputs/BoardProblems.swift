@@ -64,7 +64,7 @@ public enum BoardProblems {
     var status = stat()
     if stat(path, &status) != 0 { return String(cString: strerror(errno)) }
     let word = ShellText.word(path)
-    if status.st_mode & S_IFMT != S_IFREG { return "it is no program" }
+    if status.st_mode & S_IFMT != S_IFREG { return "it is not a program" }
     if status.st_mode & 0o111 == 0 { return "it is not executable: sudo chmod 755 \(word)" }
     return status.st_mode & S_IWOTH == 0 ? nil : "every user may change it: sudo chmod o-w \(word)"
   }
@@ -78,7 +78,7 @@ public enum BoardProblems {
     }
     for hook in board.hooks {
       if hook.topic != nil, board.fleet == nil {
-        problems.append(BoardProblem("\(hook.key).mqtt", "has no broker to publish at: name one in 'mqtt'"))
+        problems.append(BoardProblem("\(hook.key).mqtt", "needs a broker: set 'mqtt.broker'"))
       }
       if let program = hook.program, !(isElsewhere && isMissing(program)), let fault = fault(ofProgram: program) {
         problems.append(BoardProblem("\(hook.key).run", "cannot run \(program): \(fault)"))
@@ -153,14 +153,14 @@ public enum BoardProblems {
     let targets = board.nmea.enumerated().compactMap { index, port in port.target.map { (key(index), $0) } }
     let repeated = targets.indices.flatMap { index in
       targets[..<index].filter { "\($0.1)" == "\(targets[index].1)" }.map {
-        BoardProblem("\(targets[index].0).udp", "is \(targets[index].1), which '\($0.0)' has already")
+        BoardProblem("\(targets[index].0).udp", "is \(targets[index].1), which '\($0.0)' already uses")
       }
     }
     return repeated
       + endpoints.indices.flatMap { index in
         endpoints[..<index].filter { collide($0.endpoint, endpoints[index].endpoint) }.map {
           BoardProblem(
-            "\(endpoints[index].key).port", "is \(endpoints[index].endpoint.port), which '\($0.key)' has already")
+            "\(endpoints[index].key).port", "is \(endpoints[index].endpoint.port), which '\($0.key)' already uses")
         }
       }
   }
@@ -187,7 +187,7 @@ public enum BoardProblems {
       problems.append(BoardProblem("http", "on \(http.endpoint) would not be served: \(error)"))
     }
     for host in http.hosts where !isHostName(host) {
-      problems.append(BoardProblem("http.hosts", "has '\(host)': a name alone is meant, such as \"hub.example\""))
+      problems.append(BoardProblem("http.hosts", "has '\(host)': give only a name, such as \"hub.example\""))
     }
     return problems
   }
@@ -232,7 +232,7 @@ public enum BoardProblems {
       return others.filter { $0.switch == nil || $0.switch != user.switch }.map {
         $0.switch != nil && user.switch != nil
           ? BoardProblem(user.key, "is the line \(user.line) with another 'activeLow' than '\($0.key)'")
-          : BoardProblem(user.key, "is the line \(user.line), which '\($0.key)' has already")
+          : BoardProblem(user.key, "is the line \(user.line), which '\($0.key)' already uses")
       }
     }
   }
@@ -259,29 +259,29 @@ public enum BoardProblems {
     }
     var status = stat()
     guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else { return [] }
-    return [BoardProblem("record.path", "must be a folder, and \(path) is none")]
+    return [BoardProblem("record.path", "must be a folder, but \(path) is not one")]
   }
 
   private static func fleet(_ board: Board) -> [BoardProblem] {
     guard let fleet = board.fleet, let problem = FleetError.find(for: fleet, isElsewhere: true) else { return [] }
-    return [BoardProblem("mqtt", "at \(fleet.broker) would not be joined: \(problem)")]
+    return [BoardProblem("mqtt", "at \(fleet.broker) cannot be used: \(problem)")]
   }
 
   private static func fences(_ board: Board) -> [BoardProblem] {
     board.fences.isEmpty || !Set([StatePart.position]).kinds(on: board).isEmpty
-      ? [] : [BoardProblem("fences", "has no receiver that says where the board is: name one in 'devices'")]
+      ? [] : [BoardProblem("fences", "needs a receiver for the position: add one to 'devices'")]
   }
 
   private static func requests(_ board: Board) -> [BoardProblem] {
     board.requests.isEmpty || !Set([StatePart.position]).kinds(on: board).isEmpty
-      ? [] : [BoardProblem("requests", "has no receiver that gives fixes: name one in 'devices'")]
+      ? [] : [BoardProblem("requests", "needs a receiver for fixes: add one to 'devices'")]
   }
 
   private static func chrony(_ board: Board) -> [BoardProblem] {
     guard let path = board.chronySocket else { return [] }
     var problems: [BoardProblem] = []
     if board.receiver == nil {
-      problems.append(BoardProblem("chrony", "has no receiver to take the time from: name one in 'devices'"))
+      problems.append(BoardProblem("chrony", "needs a receiver for the time: add one to 'devices'"))
     }
     // The address of a Unix socket has this many bytes, including the final 0.
     let limit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1

@@ -30,10 +30,10 @@ public final class HotPlugService: Service {
         }, Unmanaged.passUnretained(self).toOpaque())
       if result < 0 {
         sink.write(
-          .info, "devices that are plugged in are noticed at the next try only: \(String(cString: strerror(-result)))")
+          .info, "the hub notices a plugged-in device only at its next try: \(String(cString: strerror(-result)))")
       }
     }
-    if error != 0 { sink.write(.warning, "no thread to notice devices that are plugged in") }
+    if error != 0 { sink.write(.warning, "no thread to watch for plugged-in devices") }
     try? await gracefulShutdown()
     stop.set()
   }

@@ -93,7 +93,9 @@ public final class HubHost: Sendable {
     // Only the caller waits for the old devices.
     let stuck = await new.hasTakenOver(within: HubHost.longestEnd)
     if isOver.withLock({ $0 }) { return nil }
-    let unended = stuck.map { "\($0): it has not stopped; a device that uses the same hardware starts once it has" }
+    let unended = stuck.map {
+      "\($0): it has not stopped; a device that uses the same hardware starts as soon as it has stopped"
+    }
     return unended + old.switchProblems + new.makeSafe(isStarting: true) + new.pulseProblems
   }
 
@@ -145,8 +147,8 @@ public final class HubHost: Sendable {
   var lackOfFixes: String? {
     guard Set([StatePart.position]).kinds(on: hub.value.board).isEmpty else { return nil }
     return
-      "this board has no receiver that is fused, and no fixes: its file lists one under 'devices', and under 'fusion' "
-      + "where that names any; without 'every' there are the states of what it has"
+      "this board has no fused receiver, so it has no fixes: add one to 'devices', and to 'fusion' "
+      + "if the board file has it; without 'every' the board's other devices give states"
   }
 
   /// Every fused state, at once.

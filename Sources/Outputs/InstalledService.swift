@@ -16,16 +16,16 @@ public struct InstalledService: Sendable {
   /// measure.
   public var start: String {
     trace == nil
-      ? "start one: sensorhub run --board FILE; sensorhub probe --write FILE makes a board file for the connected devices"
-      : "sudo systemctl start sensorhub; journalctl -u sensorhub -n 20 says why it does not run"
+      ? "start one: sensorhub run --board FILE; sensorhub probe --write FILE writes a board file for the connected devices"
+      : "sudo systemctl start sensorhub; journalctl -u sensorhub -n 20 shows why it does not run"
   }
 
   /// The reason why a hub does not start without a board file, with the next step; `nil` if it may start.
   public var refusalOfSimulation: (message: String, nextStep: String)? {
     trace.map { trace in
       (
-        "this machine has a hub of its own (\(trace)), and without --board there would be one on simulated devices",
-        "sudo systemctl start sensorhub; or --simulated for the simulated devices"
+        "this machine has an installed hub (\(trace)), and without --board this command would start one on simulated devices",
+        "sudo systemctl start sensorhub; or give --simulated for simulated devices"
       )
     }
   }

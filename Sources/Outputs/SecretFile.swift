@@ -25,7 +25,7 @@ public enum SecretFile {
     let isBelow = allowed.contains { $0.utf8.first == UInt8(ascii: "/") && file.utf8.starts(with: $0.utf8) }
     if isBelow, !parts.contains(where: { $0.elementsEqual("..".utf8) }) { return nil }
     return
-      "a board file has passwords in /etc/sensorhub or in systemd's credentials alone: move it there, or without the "
+      "a board file may name passwords only in /etc/sensorhub or in systemd's credentials: move the file there, or without the "
       + "service set CREDENTIALS_DIRECTORY to its folder"
   }
 
@@ -53,7 +53,7 @@ public enum SecretFile {
     let secret = content.drop { blanks.contains($0) }.reversed().drop { blanks.contains($0) }.reversed()
     // A key or a list of accounts, named by mistake or by malice, must not be sent.
     guard secret.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-      throw Failure(file: path, reason: "it is more than one line of text, so it is no password")
+      throw Failure(file: path, reason: "the file has more than one line, so it is not a password")
     }
     return (path, Array(secret))
   }

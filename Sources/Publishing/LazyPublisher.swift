@@ -220,7 +220,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     transition { state, pending in
       let before = state.machine.state
       let effect = state.machine.reconsideredOffTime(clock.now, offEnd: offEnd)
-      if state.machine.state != before { stageActivity(&state, &pending, "it may be on again") }
+      if state.machine.state != before { stageActivity(&state, &pending, "the minimum off time has passed") }
       return effect
     }
   }

@@ -34,18 +34,21 @@ extension RecordingSetupError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .missing(let folder):
-      "there is no folder \(folder), and only the last one of 'record.path' is made; make it: "
-        + "mkdir -p \(ShellText.word(folder))"
-    case .notWritable(let folder, EROFS): "the disk of \(folder) is read-only; mount it writable, or name another place"
+      "there is no folder \(folder), and the hub creates only the last folder of 'record.path'; create it: mkdir -p "
+        + "\(ShellText.word(folder))"
+    case .notWritable(let folder, EROFS):
+      "the disk of \(folder) is read-only; mount it writable, or choose another "
+        + "folder"
     case .notWritable(let folder, let errno):
-      "this user cannot write to \(folder): \(String(cString: strerror(errno))); where the hub runs as another one that "
-        + "does not matter, else chown it"
+      "this user cannot write to \(folder): \(String(cString: strerror(errno))); if the hub runs as another user, "
+        + "ignore this; otherwise: sudo chown"
     case .diskTooSmall(let path, let byteCount, let wanted):
-      "'record.maximumMegabytes' is \(wanted / 1_000_000), and the disk of \(path) has \(byteCount / 1_000_000) in all; "
-        + "make it less, or name another place"
+      "'record.maximumMegabytes' is \(wanted / 1_000_000), and the disk of \(path) has \(byteCount / 1_000_000) in "
+        + "all; reduce the value, or choose another folder"
     case .tooLittleFree(let path, let byteCount, let wanted):
-      "'record.maximumMegabytes' is \(wanted / 1_000_000), and the disk of \(path) has \(byteCount / 1_000_000) for it; "
-        + "make room, or make it less: the disk would be full first, and the oldest recordings go then"
+      "'record.maximumMegabytes' is \(wanted / 1_000_000), and the disk of \(path) has \(byteCount / 1_000_000) for "
+        + "it; free some space, or reduce the value: otherwise the disk fills first, and the hub deletes the oldest "
+        + "recordings"
     }
   }
 }

@@ -91,8 +91,9 @@ struct BoardInUse {
         found.append((copy, Hub(board: try board(of: copy), hardware: hardware)))
       } catch {
         keep(copy)
-        let problem = "the devices of the previous hub are not known: \(error)"
-        report.problems.append("\(problem); fix the cause, and remove \(path(of: leftovers[0])) and others like it")
+        let problem = "the devices of the previous hub are unknown: \(error)"
+        report.problems.append(
+          "\(problem); fix the cause, then remove \(path(of: leftovers[0])) and files with similar names")
       }
     }
     if let hub { found.append((nil, hub)) }

@@ -61,12 +61,12 @@ struct CalibrationByHub {
       // A hub of an older release does not know the request, and gives no next step.
       throw CalibrationRefusal(
         message, reason: answer.reason.flatMap(CalibrationRefusal.Reason.init) ?? .input,
-        nextStep: answer.nextStep ?? "restart the hub: it is older than this program")
+        nextStep: answer.nextStep ?? "restart the hub: its version is older than this program's")
     }
     if let file = answer.file, let quality = answer.quality { return StoredCalibration(file: file, quality: quality) }
     if let progress = answer.progress, let instruction = answer.instruction {
       Terminal.standardError(
-        progress > 0 ? "\(Text.fixed(100 * progress, 0)) %: \(instruction)" : "0 %: \(instruction); Ctrl-C gives up")
+        progress > 0 ? "\(Text.fixed(100 * progress, 0)) %: \(instruction)" : "0 %: \(instruction); Ctrl-C cancels")
     }
     return nil
   }

@@ -25,7 +25,7 @@ struct CommandError: Error, CustomStringConvertible {
   }
 
   static let hubClosed = CommandError(
-    .unavailable, "the hub has closed the connection", nextStep: "see its log, and start it again")
+    .unavailable, "the hub closed the connection", nextStep: "read the hub's log, and restart the hub")
 
   var description: String {
     guard let nextStep else { return message }

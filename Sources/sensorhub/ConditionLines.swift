@@ -32,7 +32,7 @@ struct ConditionLines {
     for name in said.keys.sorted() where !present.contains(name) {
       said[name] = nil
       let device = report.devices.first { $0.id == name }
-      lines.append(Text.printable("\(name): over" + (device.map { "; it is \($0.power), \($0.reason)" } ?? "")))
+      lines.append(Text.printable("\(name): resolved" + (device.map { "; it is \($0.power), \($0.reason)" } ?? "")))
     }
     return lines
   }

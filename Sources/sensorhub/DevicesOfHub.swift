@@ -107,7 +107,9 @@ enum DevicesOfHub {
 
   static func report(of report: [UInt8]) throws -> Report {
     guard let report = try? JSONDecoder().decode(Report.self, from: Data(report)) else {
-      throw CommandError(.inputOutput, "the hub's answer makes no sense", nextStep: "are both of the same version?")
+      throw CommandError(
+        .inputOutput, "the hub's answer cannot be understood",
+        nextStep: "do sensorhub and the hub have the same version?")
     }
     return report
   }

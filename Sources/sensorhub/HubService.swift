@@ -91,10 +91,10 @@ struct HubService: Sendable {
     sink.write(.notice, "sensorhub \(SensorHub.versionWithCommit): board '\(hub.board.name)', state on \(path.state)")
     if hub.origin != .real {
       sink.write(
-        .warning, "SIMULATED: \(HubService.simulated(hub.board)); the outputs say so too")
+        .warning, "SIMULATED: \(HubService.simulated(hub.board)); the outputs are marked too")
     }
     if let other = SocketPath.candidates.first(where: { $0 != path && HubService.isServed($0) }) {
-      sink.write(.warning, "another hub runs at \(other.state): this one cannot use its devices")
+      sink.write(.warning, "another hub is running at \(other.state): this hub cannot use the other hub's devices")
     }
     usageHistories?.begin()
     // Two hubs in one folder would overwrite each other's data.
@@ -102,7 +102,7 @@ struct HubService: Sendable {
       knowledge?.begin(hub.machine.receiverKnowledge, clock: hub.machine.clock)
     }
     if fileText != nil, usageHistories == nil {
-      sink.write(.warning, "the power books are not kept after this run: \(StateFolder.missingHome)")
+      sink.write(.warning, "the usage history will be lost when the hub stops: \(StateFolder.missingHome)")
     }
     let calibration = BackgroundCalibration(host: host, sink: sink)
     calibration.begin()
@@ -139,13 +139,13 @@ struct HubService: Sendable {
     }
     ServiceManager.stopping()
     let isOff = await powerOff(host)
-    sink.write(.notice, isOff ? HubService.end(of: host.hub.value) : "stopped, but not all is off")
+    sink.write(.notice, isOff ? HubService.end(of: host.hub.value) : "stopped, but some devices are still on")
     sink.flush(within: HubService.lastWords)
   }
 
   private static func simulated(_ board: Board) -> String {
     let ids = board.devices.filter { SimulatedHardware.isSimulated($0.path) }.map(\.id)
-    return ids.count == board.devices.count ? "no device is real" : "not real: \(ids.joined(separator: ", "))"
+    return ids.count == board.devices.count ? "all devices are simulated" : "simulated: \(ids.joined(separator: ", "))"
   }
 
   /// Whether a hub answers on a path. Wakes nothing.
@@ -190,7 +190,7 @@ struct HubService: Sendable {
     let undriven = hub.undrivenLines
     if undriven.isEmpty { return "stopped; all power lines are off" }
     return
-      "stopped; the power lines that could be driven are off, and those of \(undriven.joined(separator: ", ")) could not"
+      "stopped; the power lines of \(undriven.joined(separator: ", ")) could not be driven, and all others are off"
   }
 
   /// How long an ending hub waits until its log is written.

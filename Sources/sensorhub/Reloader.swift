@@ -23,12 +23,12 @@ struct Reloader: Sendable {
         if !Set(old.switchProblems).isSubset(of: host.hub.value.switchProblems) { inUse.leave() }
         if let problem = inUse.record(loaded.fileText) { sink.write(.warning, problem) }
         host.conditions.boardWasRead(nil)
-        sink.write(.notice, "board '\(board.name)' read again")
+        sink.write(.notice, "board '\(board.name)' reloaded")
       }
     } catch {
       let problem = error as? CommandError
       host.conditions.boardWasRead((problem?.message ?? "\(error)", problem?.nextStep))
-      sink.write(.error, "the board file is wrong, the hub goes on with the old one: \(error)")
+      sink.write(.error, "board file: rejected, the hub keeps the old one: \(error)")
     }
     ServiceManager.ready(status: "board \(host.hub.value.board.name)")
   }

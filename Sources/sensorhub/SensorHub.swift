@@ -8,7 +8,7 @@ import Recording
 struct SensorHub: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sensorhub",
-    abstract: "GPS and IMU of a Linux board as one stream, powered only while somebody listens.",
+    abstract: "GPS and IMU of a Linux board as one stream, powered only while a client needs them.",
     version: versionWithCommit,
     subcommands: [
       Run.self, Watch.self, Devices.self, Probe.self, Check.self, Decode.self, Fuse.self,

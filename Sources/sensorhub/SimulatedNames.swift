@@ -18,8 +18,8 @@ enum SimulatedNames {
         String(device.path.dropFirst(prefix.count)), among: known.map { String($0.dropFirst(prefix.count)) })
       return BoardProblem(
         "devices.\(device.id).\(isReceiver ? "port" : "bus")",
-        "is '\(device.path)', and nothing of that name is "
-          + "simulated; \(guess.map { "did you mean '\(prefix)\($0)'? " } ?? "")"
+        "is '\(device.path)', but no simulated device has "
+          + "this name; \(guess.map { "did you mean '\(prefix)\($0)'? " } ?? "")"
           + "there \(known.count == 1 ? "is" : "are") \(known.joined(separator: ", "))")
     }
   }

@@ -10,7 +10,7 @@ enum StateFolder {
   static let path = find()
 
   /// Why `path` is `nil`, and the next step.
-  static let missingHome = "this user has no home to keep anything in; name a folder with STATE_DIRECTORY"
+  static let missingHome = "this user has no home folder; name a folder in STATE_DIRECTORY"
 
   private static func find() -> String? {
     if let folder = environment("STATE_DIRECTORY") { return folder }

@@ -59,7 +59,7 @@ struct StateView {
     state == nil && conditions.isEmpty && mark == nil && drawn.rows == 0 ? nil : draw(in: size)
   }
 
-  private var markLine: Line? { mark.map { Line(name: $0, text: "no device has measured this just now") } }
+  private var markLine: Line? { mark.map { Line(name: $0, text: "these are not live measurements") } }
 
   /// Two lines for each device: the problem, and the next step.
   private var conditionLines: [Line] {
@@ -95,7 +95,7 @@ struct StateView {
           name: "position", text: "\(Text.place(value, decimals: 7)) \(sigma)", origin: origin(position, state)))
       let altitude = value.altitudeMSLMetres.map { metres in
         let sigma = value.verticalSigmaMetres.map { " \(Text.deviation($0)) m" } ?? ""
-        return "\(Text.fixed(metres, 1)) m above the sea\(sigma)"
+        return "\(Text.fixed(metres, 1)) m above sea level\(sigma)"
       }
       lines.append(Line(name: "altitude", text: altitude ?? "unknown"))
     } else {
@@ -120,7 +120,7 @@ struct StateView {
       let heading = attitude.value.headingSigmaRadians.map {
         "\(Text.bearing(quaternion.yaw * degrees)) \(Text.deviation($0 * degrees))°"
       }
-      lines.append(Line(name: "heading", text: heading ?? "unknown until it moves"))
+      lines.append(Line(name: "heading", text: heading ?? "unknown until the board moves"))
     } else {
       lines.append(Line(name: "attitude", text: "unknown"))
     }

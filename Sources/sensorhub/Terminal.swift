@@ -88,7 +88,7 @@ enum Terminal {
   static func isNotWritten(_ errno: Errno) -> CommandError {
     CommandError(
       .inputOutput, "standard output cannot be written: \(errno)",
-      nextStep: "is there space at its destination? The output is not complete")
+      nextStep: "the output is incomplete: check the free space at its destination")
   }
 
   /// Prints a line to standard error, if it is accepted within two seconds. There may be no reader, and an error

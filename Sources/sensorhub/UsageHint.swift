@@ -32,7 +32,7 @@ enum UsageHint {
   /// The parser's message with the probable intention; `nil` if that is unknown.
   static func rewritten(_ message: String, arguments: some Collection<String>) -> String? {
     if arguments.first == "run", let file = quoted(after: "Unexpected argument '", in: message) {
-      return message.replacing("Unexpected argument '\(file)'", with: "a board file is named with --board \(file)")
+      return message.replacing("Unexpected argument '\(file)'", with: "to name a board file, use --board \(file)")
     }
     // The parser misunderstood a word. The mistake is often another word or option before it.
     guard let word = quoted(after: "The value '", in: message), let usage = message.firstRange(of: "\nUsage: ") else {

@@ -84,8 +84,8 @@ final class UsageHistoryKeeper: Sendable {
     state.withLock { ($0.isReadOnly, $0.isTaken) = (true, true) }
     sink.write(
       .warning,
-      "the power books are not kept after this run: another hub keeps its books in \(folder.path); give each a folder of "
-        + "its own with STATE_DIRECTORY")
+      "the usage history will be lost when the hub stops: another hub stores its history in \(folder.path); give each hub a folder of "
+        + "its own in STATE_DIRECTORY")
   }
 
   private func restore() {
@@ -94,7 +94,7 @@ final class UsageHistoryKeeper: Sendable {
       let text = try Files.bytes(ofOwn: path, limit: UsageHistoryKeeper.mostBytes)
       do throws(BoardError) {
         for skipped in try machine.usageHistories.restore(text, file: path) {
-          sink.write(.warning, "an entry of the power books is skipped: \(skipped)")
+          sink.write(.warning, "usage history: an entry is skipped: \(skipped)")
         }
         return
       } catch {
@@ -107,15 +107,15 @@ final class UsageHistoryKeeper: Sendable {
     }
     // The hub that has the lock writes the file.
     if state.withLock({ $0.isReadOnly }) {
-      return sink.write(.warning, "the power books cannot be read, because \(problem)")
+      return sink.write(.warning, "the usage history cannot be read, because \(problem)")
     }
     if let copy = moveAside() {
-      sink.write(.warning, "new power books are started, because \(problem); the file is kept as \(copy)")
+      sink.write(.warning, "a new usage history is started, because \(problem); the old file is kept as \(copy)")
     } else {
       state.withLock { $0.isReadOnly = true }
       sink.write(
         .warning,
-        "new power books are started and not kept after this run, because \(problem); the file could not be moved"
+        "a new usage history is started, and will be lost when the hub stops, because \(problem); the old file could not be moved"
       )
     }
   }
@@ -203,7 +203,7 @@ final class UsageHistoryKeeper: Sendable {
         try Files.replace(path, with: usageHistories.text)
         return nil
       } catch {
-        return "the power books are not kept after this run, because \(path) cannot be written: \(error)"
+        return "the usage history will be lost when the hub stops, because \(path) cannot be written: \(error)"
       }
     }
     let now = machine.clock.now

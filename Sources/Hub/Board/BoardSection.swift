@@ -41,7 +41,7 @@ struct BoardSection {
         let shown = key.unicodeScalars.map { BoardSection.isControl($0) ? "\u{FFFD}" : String($0) }.joined()
         throw .wrongValue(
           file: file, line: values[key]?.line ?? line, keyPath: keyPath(shown),
-          expected: "a key without control characters, such as ends of lines")
+          expected: "a key without control characters such as line ends")
       }
       if let value = values[key] { try refuseControlCharacters(in: value, keyPath(key)) }
     }
@@ -55,7 +55,7 @@ struct BoardSection {
       let number = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
       throw .wrongValue(
         file: file, line: value.line, keyPath: keyPath,
-        expected: "a text without control characters, such as ends of lines; it has U+\(number)")
+        expected: "a text without control characters such as line ends; it has U+\(number)")
     case .array(let elements):
       for (index, element) in elements.enumerated() {
         try refuseControlCharacters(in: element, "\(keyPath)[\(index)]")

@@ -44,8 +44,9 @@ public enum BoardWarnings {
       guard let perDay = device.power.budget?.milliwattHoursPerDay else { return nil }
       let rest = 24 * device.power.restMilliwatts
       guard rest >= perDay else { return nil }
-      return "\(device.id): at rest it draws \(rest.short) mWh a day, and its budget is \(perDay.short): that will "
-        + "always be used up; switch its supply, have it sleep, or raise 'milliwattHoursPerDay'"
+      return
+        "\(device.id): at rest it draws \(rest.short) mWh a day, more than its budget of \(perDay.short): the budget "
+        + "cannot last; switch its supply off, let it sleep, or raise 'milliwattHoursPerDay'"
     }
   }
 
@@ -58,8 +59,8 @@ public enum BoardWarnings {
     let end = WorldMagneticModel.endYear
     guard usesModel, EarthModel.year(nanosecondsSince1970: now) >= Double(end) else { return [] }
     return [
-      "the magnetic model WMM2025 ended with \(end - 1): headings by compass and magnetic variations become wrong by up to half "
-        + "a degree a year; update SensorHub, or set the clock if it is wrong"
+      "the magnetic model WMM2025 ended with \(end - 1): compass headings and magnetic variations become wrong by up "
+        + "to half a degree a year; update SensorHub, or set the clock if it is wrong"
     ]
   }
 
@@ -95,7 +96,7 @@ public enum BoardWarnings {
     let header = SerialPortName.ofHeader(on: machine)
     if isHeader || isNamedByRules, let uart = machine.resolved(header) {
       if isNamedByRules, rules.contains(where: machine.has) {
-        return "\(missing), as nothing that is known for a receiver is connected; the header's UART is \(uart): "
+        return "\(missing), because no known receiver is connected; the header's UART is \(uart): "
           + "port: \"\(header)\""
       }
       return "\(missing); the header's UART is \(uart) here: port: \"\(header)\""
@@ -105,9 +106,9 @@ public enum BoardWarnings {
         + "sudo raspi-config nonint do_serial_cons 1 && sudo raspi-config nonint do_serial_hw 0 && sudo reboot"
     }
     if isNamedByRules {
-      return "\(missing); plug the receiver in, or name its port: sensorhub probe finds it"
+      return "\(missing); plug the receiver in, or correct its port in the board file: sensorhub probe finds the port"
     }
-    return "\(missing); plug the receiver in, and see that the file names its port: sensorhub probe finds it"
+    return "\(missing); plug the receiver in, and check its port in the board file: sensorhub probe finds the port"
   }
 
   private static func missingBus(_ bus: String, on machine: MachineFiles) -> String {
@@ -126,15 +127,15 @@ public enum BoardWarnings {
     }
     let present = machine.i2cBuses.joined(separator: ", ")
     return present.isEmpty
-      ? "\(missing), nor any other bus here; for those that the kernel may have: sudo modprobe i2c-dev && ls /dev/i2c-*"
+      ? "\(missing), and no other bus here; to load the kernel's buses: sudo modprobe i2c-dev && ls /dev/i2c-*"
       : "\(missing); here there is \(present): sensorhub probe lists its chips"
   }
 
   private static func pulse(_ pulse: String?, on machine: MachineFiles) -> String? {
     guard let pulse, pulse.hasPrefix("/dev/"), !machine.has(pulse) else { return nil }
-    let missing = "there is no \(pulse), so the time is as good as the serial line is"
+    let missing = "there is no \(pulse), so the time is only as accurate as the serial line"
     return machine.isRaspberryPi
-      ? "\(missing): add dtoverlay=pps-gpio,gpiopin=18, with the GPIO that the pulse is wired to, to "
-        + "/boot/firmware/config.txt and restart" : "\(missing): the kernel needs pps-gpio for the line of the pulse"
+      ? "\(missing): add dtoverlay=pps-gpio,gpiopin=18, with the GPIO of the pulse, to "
+        + "/boot/firmware/config.txt and restart" : "\(missing): the kernel needs pps-gpio for the pulse's line"
   }
 }

@@ -31,12 +31,12 @@ struct BusLoad {
     let kilohertz = Int(((hertz ?? BusLoad.usualHertz) / 1000).rounded())
     let speed = "\(kilohertz) kHz" + (hertz == nil ? ", the usual speed," : "")
     let parts = shares.map { "\($0.id) \(BusLoad.percent($0.share))" }.joined(separator: ", ")
-    let busy = "would be busy for \(BusLoad.percent(total)) of the time (\(parts)), and samples be lost"
+    let busy = "would be busy for \(BusLoad.percent(total)) of the time (\(parts)), and samples would be lost"
     return "\(bus) at \(speed) \(busy): " + (kilohertz < 400 ? "\(BusLoad.faster); or " : "") + "lower 'rateHz'"
   }
 
   private static let faster =
-    "add dtparam=i2c_arm_baudrate=400000 to /boot/firmware/config.txt and restart, if all its chips can do that"
+    "add dtparam=i2c_arm_baudrate=400000 to /boot/firmware/config.txt and restart, if all chips on the bus support this speed"
 
   private static func percent(_ share: Double) -> String { "\(Int((share * 100).rounded())) %" }
 }

@@ -72,8 +72,8 @@ extension CasterSettings {
     if text.hasPrefix("ntrips://") || text.hasPrefix("https://") {
       throw section.wrong(
         "caster",
-        expected: "ntrip://…: the hub has no TLS of its own to speak to a caster; one that has nothing else is reached "
-          + "through a tunnel on this machine, such as stunnel")
+        expected: "ntrip://…: the hub does not support TLS for casters; to use a caster with TLS only, run "
+          + "a tunnel on this machine, such as stunnel")
     }
     guard text.hasPrefix(scheme) else { throw section.wrong("caster", expected: CasterSettings.expected) }
     var place = text.dropFirst(scheme.count)
@@ -88,7 +88,7 @@ extension CasterSettings {
     else { throw section.wrong("caster", expected: CasterSettings.expected) }
     if let username, !CasterSettings.isVisible(username) || username.contains(":") {
       throw section.wrong(
-        "caster", expected: "without a password, which many could read here: name its file as 'passwordFile'")
+        "caster", expected: "without a password, which other users could read here: set 'passwordFile' to its file")
     }
     self.init(host: host.host, port: host.port ?? 2101, mountPoint: String(mountPoint))
     self.username = username

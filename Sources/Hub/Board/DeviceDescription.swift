@@ -113,7 +113,7 @@ extension DeviceDescription {
   init(_ id: String, _ section: BoardSection) throws(BoardError) {
     var section = section
     guard DeviceDescription.isID(id) else {
-      throw section.wrong(expected: "named with at most 24 letters, digits, '-' or '_', a letter first")
+      throw section.wrong(expected: "named with at most 24 letters, digits, '-' or '_', beginning with a letter")
     }
     let driver = try section.required("driver")
     if let driver = ReceiverDriver(rawValue: driver) {
@@ -144,7 +144,7 @@ extension DeviceDescription {
       throw section.wrong(
         "driver",
         expected:
-          "\(receivers.map { "'\($0)'" }.joined(separator: ", ")) for a receiver, 'iio' for what a kernel driver has, or a chip that 'sensorhub chips' lists\(guess)"
+          "\(receivers.map { "'\($0)'" }.joined(separator: ", ")) for a receiver, 'iio' for a device of a kernel driver, or a chip that 'sensorhub chips' lists\(guess)"
       )
     }
   }

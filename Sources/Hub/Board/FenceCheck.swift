@@ -40,19 +40,20 @@ struct FenceCheck {
     let words: (size: String, remedy: String) =
       switch fence.area.shape {
       case .circle(_, let own):
-        ("\(own.short) m from its middle to its edge are", "make it \(least.short) m or more")
-      case .polygon: ("nowhere is it \((2 * least).short) m wide, which is", "make it wider")
+        ("its \(own.short) m from the middle to the edge are", "make it \(least.short) m or more")
+      case .polygon: ("it is less than \((2 * least).short) m wide everywhere, which is", "make it wider")
       }
     let corrections = isCorrected ? "" : ", or give the receiver corrections ('ntrip')"
-    return "\(words.size) little for fixes that are good to \(radius.short) m as a rule: it would be in doubt for most "
-      + "of the time, and take their noise for leaving; \(words.remedy)\(corrections)"
+    return
+      "\(words.size) too little for fixes with a usual accuracy of \(radius.short) m: the hub would be in doubt most "
+      + "of the time, and mistake noise for leaving; \(words.remedy)\(corrections)"
   }
 
   /// The reason why a start takes longer than the grace, and the next step; `nil` if it does not.
   func haste(of fence: FenceSettings) -> String? {
     let grace = fence.grace.inSeconds
     guard grace < startSeconds else { return nil }
-    return "a grace of \(grace.short) s is less than a receiver takes to start, \(startSeconds.short) s at best: near "
-      + "the edge it could not sleep, and who leaves would be noticed later; raise 'grace'"
+    return "a grace of \(grace.short) s is less than a receiver needs to start, \(startSeconds.short) s at best: near "
+      + "the edge the receiver could not sleep, and leaving would be noticed later; raise 'grace'"
   }
 }

@@ -61,7 +61,7 @@ extension FleetSettings {
     }
     topic = try section.string("topic") ?? topic
     guard FleetSettings.isTopic(topic) else {
-      throw section.wrong("topic", expected: "names of letters, digits and any of -_.@, with slashes between")
+      throw section.wrong("topic", expected: "names of letters, digits and any of -_.@, separated by slashes")
     }
     username = try section.name("username")
     passwordFile = try section.name("passwordFile")

@@ -93,8 +93,8 @@ extension HookSettings {
       guard FleetSettings.isTopic(topic), !isTaken else {
         throw section.wrong(
           "mqtt",
-          expected: "a topic below the hub's own, such as \"alarm\": letters, digits and any of -_.@, with slashes "
-            + "between, and none of \(HookSettings.takenTopics.joined(separator: ", "))")
+          expected: "a topic below the hub's own, such as \"alarm\": letters, digits and any of -_.@, separated by "
+            + "slashes, and none of \(HookSettings.takenTopics.joined(separator: ", "))")
       }
       action = .publish(topic: topic)
     }

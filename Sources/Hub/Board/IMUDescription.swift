@@ -56,7 +56,9 @@ extension IMUDescription {
     if let requested = try section.boolean("wakeOnMotion") {
       guard !requested || chip.wakeOnMotion != nil && dataReady != nil else {
         let able = InertialChip.all.filter { $0.wakeOnMotion != nil }.map(\.name).joined(separator: " or ")
-        let lack = chip.wakeOnMotion == nil ? "go with \(able)" : "go with 'dataReady', by which the chip tells of it"
+        let lack =
+          chip.wakeOnMotion == nil
+          ? "used with \(able)" : "used with 'dataReady', the line by which the chip signals motion"
         throw section.wrong("wakeOnMotion", expected: "false, or \(lack)")
       }
       wakesOnMotion = requested

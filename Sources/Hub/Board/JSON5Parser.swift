@@ -103,7 +103,7 @@ struct JSON5Parser {
       guard next == UInt8(ascii: ":") else { throw unexpected("where ':' should follow the key '\(shown(key))'") }
       advance()
       guard keys.insert(key).inserted else {
-        throw Failure(line: start, reason: "the key '\(shown(key))' stands twice")
+        throw Failure(line: start, reason: "the key '\(shown(key))' appears twice")
       }
       try skipSpace()
       let valueStart = position
@@ -157,7 +157,7 @@ struct JSON5Parser {
     case "true": return .boolean(true)
     case "false": return .boolean(false)
     case "null": return .null
-    default: throw failure("'\(shown(word))' is no value; a string needs quotes")
+    default: throw failure("'\(shown(word))' is not a value; a string needs quotes")
     }
   }
 
@@ -167,7 +167,7 @@ struct JSON5Parser {
     let text = String(decoding: bytes[start..<position], as: UTF8.self)
     let isNegative = text.hasPrefix("-")
     let magnitude = isNegative || text.hasPrefix("+") ? text.dropFirst() : text[...]
-    guard let value = JSON5Parser.magnitude(magnitude) else { throw failure("'\(shown(text))' is no number") }
+    guard let value = JSON5Parser.magnitude(magnitude) else { throw failure("'\(shown(text))' is not a number") }
     return isNegative ? -value : value
   }
 

@@ -40,7 +40,7 @@ public enum OldBoardFile {
     } catch {
       throw .wrongValue(
         file: file, line: first.value.line, keyPath: first.key,
-        expected: "moved into 'devices' by hand: it is written oddly")
+        expected: "moved into 'devices' by hand: its form is unusual")
     }
   }
 

@@ -96,7 +96,7 @@ extension SupplySample: PlacedSample {
   public func warning(_ placement: Placement, before: String?) -> String? {
     guard let low = placement.lowVolts, volts < (before == nil ? low : low * SupplySample.recovery) else { return nil }
     let rounded = (volts * 100).rounded() / 100
-    return before ?? "the supply is low, \(rounded) V of at least \(low) V: charge it, or switch loads off"
+    return before ?? "the supply is low, \(rounded) V of at least \(low) V: charge the battery, or switch loads off"
   }
 
   public static func warnsAlike(_ one: Placement, _ other: Placement) -> Bool { one.lowVolts == other.lowVolts }

@@ -48,7 +48,7 @@ extension TCPEndpoint {
     if let open = addresses.first(where: { !$0.isLoopback }), allow.isEmpty, !hasPasswords {
       throw section.wrong(
         "allow",
-        expected: "the networks that may connect, such as [\"192.168.1.0/24\"]: \(open) is not this machine alone")
+        expected: "the networks that may connect, such as [\"192.168.1.0/24\"]: \(open) is open to other machines")
     }
   }
 
@@ -58,7 +58,7 @@ extension TCPEndpoint {
     for text in texts {
       guard let address = IPAddress(text) else {
         throw section.wrong(
-          "address", expected: "IP addresses of this machine's, such as \"0.0.0.0\" or [\"127.0.0.1\", \"::1\"]")
+          "address", expected: "IP addresses of this machine, such as \"0.0.0.0\" or [\"127.0.0.1\", \"::1\"]")
       }
       if !addresses.contains(address) { addresses.append(address) }
     }

@@ -53,21 +53,21 @@ public struct FenceArea: Equatable, Sendable {
     }
     let points = corners.map { FenceArea.offset(of: $0, from: corners[0]) }
     guard points.allSatisfy({ FenceArea.length($0) <= FenceArea.mostMetres }) else {
-      throw Refusal(expected: "a polygon with all corners within 100 km of its first; is one of them mistyped?")
+      throw Refusal(expected: "a polygon with all corners within 100 km of the first: check for a mistyped corner")
     }
     let edges = points.indices.map { (points[$0], points[($0 + 1) % points.count]) }
     // Twice the area; its sign shows the direction of the corners.
     let doubled = edges.reduce(0) { $0 + FenceArea.cross($1.0, $1.1) }
-    guard abs(doubled) >= 2 else { throw Refusal(expected: "a polygon with an area: its corners lie on one line") }
+    guard abs(doubled) >= 2 else { throw Refusal(expected: "a polygon with an area: its corners are on one line") }
     if let index = edges.firstIndex(where: { FenceArea.length($0.1 - $0.0) < 0.01 }) {
-      throw Refusal(expected: "a polygon without repeated corners: corner \(index + 1) stands twice")
+      throw Refusal(expected: "a polygon without repeated corners: corner \(index + 1) appears twice")
     }
     for index in edges.indices {
       for other in edges.indices where other > index + 1 && (index > 0 || other < edges.count - 1) {
         guard !FenceArea.meet(edges[index], edges[other]) else {
           throw Refusal(
-            expected: "a polygon whose edges do not cross: those that begin at corners \(index + 1) and \(other + 1) "
-              + "do; give the corners in their order around it")
+            expected: "a polygon whose edges do not cross: the edges that begin at corners \(index + 1) and "
+              + "\(other + 1) cross; give the corners in their order around it")
         }
       }
     }

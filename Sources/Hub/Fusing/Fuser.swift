@@ -23,7 +23,7 @@ public struct Fuser: Sendable {
   }
 
   private static let wrongPressure =
-    "its pressure cannot be that of the air here, and is not fused; an MS5607 read as an MS5611 shows half of it: check "
+    "its pressure is impossible for air, and is not fused; an MS5607 that is read as an MS5611 shows half the pressure: check "
     + "the chip's marking"
 
   private let configuration: NavigationFilter.Configuration

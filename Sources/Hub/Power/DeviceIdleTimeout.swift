@@ -113,7 +113,7 @@ struct DeviceIdleTimeout: Sendable {
     usage.left(at: since, lingering: decision?.seconds)
     return IdleTimeout(
       max(.zero, since + usual.duration - now),
-      reason: usual.reason ?? "the board file sets a linger of \(usual.duration.inSeconds.short) s now")
+      reason: usual.reason ?? "the board file now sets lingerSeconds: \(usual.duration.inSeconds.short)")
   }
 
   /// The idle timeout until the next wake, if that is known and staying on costs less than a restart.
@@ -129,7 +129,7 @@ struct DeviceIdleTimeout: Sendable {
     IdleTimeout(
       .zero,
       reason: gap(at: now).map { "its next scheduled fix was \($0.short) s away" }
-        ?? "no fix on a schedule needs it")
+        ?? "no scheduled fix needs it")
   }
 
   /// Whether to try a restart. The device has stayed on for long because a restart costs more. The cost of a restart

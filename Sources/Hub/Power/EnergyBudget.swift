@@ -72,7 +72,7 @@ extension EnergyBudget {
       return nil
     }
     if !isReceiver, !steps.isEmpty {
-      throw section.wrong("whenShort", expected: "left out: it is about fixes, and this is no receiver")
+      throw section.wrong("whenShort", expected: "left out: it is about fixes, and this device is not a receiver")
     }
     self.init(milliwattHoursPerDay: perDay)
     for step in steps { self.steps.append(try Degradation(step)) }

@@ -66,7 +66,7 @@ final class EnergyMeter: Sendable {
     let amperes = description.amperes(sample)
     if amperes < EnergyMeter.backwardsAmperes {
       reader.monitor.setWarning(
-        about: .finding, "the current flows away from the load: is the shunt the other way round?")
+        about: .finding, "the current flows away from the load: check whether the shunt is reversed")
     }
     // A negative power is noise or a reverse current.
     let measured = max(0, 1000 * sample.volts * amperes)

@@ -103,7 +103,7 @@ public struct MakingSafe {
         reports[step.hub].problems.append("\(step.id): it cannot be switched off: \(error)")
       case nil:
         reports[step.hub].problems.append(
-          "\(step.id): it cannot be switched off: it has not answered for \(Int(limit.inSeconds)) s")
+          "\(step.id): it cannot be switched off: no answer for \(Int(limit.inSeconds)) s")
       }
     }
   }

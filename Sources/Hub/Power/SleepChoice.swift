@@ -122,26 +122,27 @@ extension SleepChoice {
 extension SleepChoice {
   /// The explanation in sentences without a full stop.
   var explanation: [String] {
-    guard let chosen else { return ["it has no way to rest: it works on"] }
+    guard let chosen else { return ["it cannot rest: it stays on"] }
     let name = "'\(chosen.sleep.rawValue)'"
     var lines: [String] = []
     switch pause {
-    case .unknown: lines.append("rested by \(name), which draws least: the length of the pause was not known")
+    case .unknown: lines.append("rested by \(name), which draws the least power: the length of the pause was unknown")
     case .learnt(let seconds):
-      lines.append("rested by \(name), which takes least over a pause of \(seconds.short) s, as pauses were")
+      lines.append("rested by \(name), which uses the least energy over the usual pause of \(seconds.short) s")
     case .scheduled(let seconds):
-      lines.append("rested by \(name), which takes least over the \(seconds.short) s until the next fix on a schedule")
+      lines.append(
+        "rested by \(name), which uses the least energy over the \(seconds.short) s until the next scheduled fix")
     }
     let seconds = pause.seconds ?? 0
     for way in ways {
       let start = way.startJoules(after: seconds)
-      let ground = way.startCount == 0 ? "by data sheets" : "by \(way.startCount) of its starts"
+      let ground = way.startCount == 0 ? "from data sheets" : "from \(way.startCount) of its starts"
       let sum = pause.seconds.map { ", \(way.joules(of: $0).energy) in all" } ?? ""
       lines.append(
         "  \(way.sleep.rawValue): \((1000 * way.restWatts).short) mW, \(start.energy) for the start (\(ground))\(sum)")
     }
     if let seconds = secondsUntilOff {
-      lines.append("a pause of more than \(seconds.short) s has its supply switched off all the same")
+      lines.append("for a pause of more than \(seconds.short) s the hub switches the supply off")
     }
     return lines
   }

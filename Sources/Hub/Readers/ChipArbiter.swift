@@ -41,7 +41,7 @@ final class ChipArbiter: Sendable {
       release.clear()
       if clock.now >= deadline, state.withLock({ $0.isWatched }) {
         wantNoLonger()
-        throw .stuck("what waits for motion at the same chip")
+        throw .stuck("the motion monitor of the same chip")
       }
     }
     return true

@@ -75,8 +75,8 @@ extension DeviceReader where Sample == IMUBatch {
           emptyBursts += 1
           if emptyBursts < patience { continue }
           // A chip that was reset sleeps, and a hung bus reads all zeros or ones. Both answer for ever.
-          let symptom = isStuck ? "repeats one sample bit for bit" : "measures nothing any more"
-          throw .unexpectedDevice("the IMU at \(place) answers, but \(symptom); it is started again")
+          let symptom = isStuck ? "repeats one identical sample" : "no longer measures"
+          throw .unexpectedDevice("the IMU at \(place) answers, but \(symptom); restarting it")
         }
         emptyBursts = 0
         scope.tracking()

@@ -52,7 +52,7 @@ extension DeviceReader where Sample: PlacedSample {
           emptyLooks += 1
           if emptyLooks < patience { continue }
           throw .unexpectedDevice(
-            "the \(title) at \(place) answers, but measures nothing any more; it is started again")
+            "the \(title) at \(place) answers, but no longer measures; restarting it")
         }
         emptyLooks = 0
         samples.withLock { $0 += 1 }

@@ -59,7 +59,7 @@ struct ReceiverRun: Sendable {
     if observation.isFrozen != isFrozen {
       isFrozen = observation.isFrozen
       monitor.setWarning(
-        about: .hangUp, isFrozen ? "it repeats one position although it moves: its fixes are not used" : nil)
+        about: .hangUp, isFrozen ? "it repeats one position although the board moves: its fixes are not used" : nil)
     }
     var observation = copy observation
     // The receiver's protocol cannot mark a fix as simulated, but the hub's outputs can.
@@ -70,7 +70,7 @@ struct ReceiverRun: Sendable {
     let eras = observation.carryWeeksForward(system: system, allowsOldTimes: allowsOldTimes)
     if eras > 0, isFix {
       monitor.setWarning(
-        about: .finding, "its count of weeks has run over: dates are carried \(1024 * eras) weeks forward")
+        about: .finding, "its week counter has overflowed: the hub adds \(1024 * eras) weeks to its dates")
     }
     observation.isTimeConfirmed = confirmation.take(
       observation.fix.time, isFix: isFix, at: observation.at, system: system)
@@ -102,7 +102,7 @@ struct ReceiverRun: Sendable {
     let isNews = refused?.quantities != quantities
     refused = (quantities, now)
     guard isNews else { return }
-    monitor.setWarning(about: .values, "it states \(quantities.names) that cannot be true: they are left out")
+    monitor.setWarning(about: .values, "it reports impossible values, which are left out: \(quantities.names)")
   }
 
   /// Reports each change of the interference once.
@@ -115,9 +115,9 @@ struct ReceiverRun: Sendable {
       switch present.jamming {
       case .unknown, .none: nil
       case .warning: "it reports jamming, and still has a fix"
-      case .critical: "it reports jamming, and has no fix for it"
+      case .critical: "it reports jamming, and has no fix because of it"
       }
-    let spoofing = present.isSpoofed ? "it reports that its signals are feigned" : nil
+    let spoofing = present.isSpoofed ? "it reports spoofed signals" : nil
     monitor.alarm(.jamming, jamming)
     monitor.alarm(.spoofing, spoofing)
     var words = [jamming, spoofing].compactMap { $0 }
@@ -125,7 +125,7 @@ struct ReceiverRun: Sendable {
     case nil, .initializing, .fusing: break
     case .suspended: words.append("it does not use its own inertial sensors at present")
     case .disabled:
-      words.append("it does not use its own inertial sensors any more: is it mounted firmly, and as it is set to be?")
+      words.append("it no longer uses its own inertial sensors: check that it is mounted firmly and as configured")
     }
     monitor.setWarning(about: .reception, words.isEmpty ? nil : words.joined(separator: ", "))
   }

@@ -220,15 +220,15 @@ extension ViewRequest {
         let guess = unknown.flatMap { NearestWord.guess($0, among: names) }.map { "; did you mean '\($0)'?" }
         return "must be \(Key.parts.expectation())\(guess ?? "")"
       case .needs(_, let others):
-        return "goes with \(others.map { "'\($0.rawValue)'" }.joined(separator: " or "))"
+        return "needs \(others.map { "'\($0.rawValue)'" }.joined(separator: " or "))"
       case .excludes(let key, let other):
         let what =
           switch key {
-          case .every: "asks for fixes"
-          case .error: "asks for fixes as they are needed"
-          default: "without 'every' asks for one value"
+          case .every: "requests fixes"
+          case .error: "requests fixes as necessary"
+          default: "without 'every' requests one value"
           }
-        return "\(what), and goes without '\(other.rawValue)'"
+        return "\(what), and cannot be combined with '\(other.rawValue)'"
       case .distanceWithoutPosition: return "needs the part 'position'"
       }
     }

@@ -105,7 +105,7 @@ extension AcquisitionTimes {
         parts.append("\(least.short)\(most.short == least.short ? "" : " to \(most.short)") s \(aim)")
       }
       return parts.isEmpty
-        ? nil : "for fixes on a schedule \(kind.rawValue) starts have taken \(parts.joined(separator: ", "))"
+        ? nil : "for scheduled fixes \(kind.rawValue) starts took \(parts.joined(separator: ", "))"
     }
   }
 }

@@ -559,18 +559,18 @@ final class FixPlanner: Sendable {
         switch phase {
         case .asleep where state.isCollecting && state.awake.contains(id),
           .holding where state.isCollecting && state.awake.contains(id):
-          reason = "awake, to hear where the satellites will be, for the next starts"
+          reason = "awake, to receive the satellites' orbits for the next starts"
         case .asleep where state.plan.stands(id) && member.known != nil:
           reason = "the last known position is fresh enough"
         case .asleep where state.plan.stands(id):
-          reason = "nothing has moved since the last one, which is given again"
+          reason = "the board has not moved since the last fix, which is repeated"
         case .asleep: reason = leadTime.reason(schedule, due)
         case .awake:
           reason =
             member.kept?.radiusMetres.map { "awake, at \($0.short) m so far" }
             ?? "awake, without a fix so far"
         case .holding(let isMet):
-          reason = isMet ? "its fix is there before it is due" : "time ran out before it is due"
+          reason = isMet ? "its fix was found before it is due" : "time ran out before it is due"
         }
         return ScheduleReport(
           holder: member.holders.label, schedule: member.schedule, degraded: state.plan.degraded(id, member.schedule),

@@ -33,8 +33,9 @@ public final class AnnouncementOutput: Service {
       case Int(CSYSTEMD_ANNOUNCEMENT_MADE):
         sink.write(.notice, "announced to the network as '\(words)': \(types)")
       case Int(CSYSTEMD_ANNOUNCEMENT_ABSENT):
-        sink.write(.notice, "not announced to the network: avahi-daemon does not run; other machines need the address")
-      default: sink.write(.warning, "not announced to the network: Avahi refuses it: \(words)")
+        sink.write(
+          .notice, "not announced to the network: avahi-daemon is not running; other machines need the hub's address")
+      default: sink.write(.warning, "not announced to the network: Avahi refused it: \(words)")
       }
     }
   }
@@ -114,7 +115,8 @@ public final class AnnouncementOutput: Service {
     if result < 0 {
       let reason = String(cString: strerror(-result))
       sink.write(
-        .notice, "not announced to the network: there is no system bus (\(reason)); other machines need the address")
+        .notice,
+        "not announced to the network: there is no system bus (\(reason)); other machines need the hub's address")
     }
   }
 }

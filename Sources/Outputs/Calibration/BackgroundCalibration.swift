@@ -93,7 +93,7 @@ public final class BackgroundCalibration: Sendable {
     do throws(CalibrationRefusal) {
       _ = try store.store(result, of: chip)
       state.withLock { $0.problems[id] = nil }
-      sink.write(.notice, "\(id): \(BackgroundCalibration.text(result)); used from the next start or reload on")
+      sink.write(.notice, "\(id): \(BackgroundCalibration.text(result)); the hub uses it from the next start or reload")
     } catch {
       let isNews = state.withLock { state in
         defer { state.problems[id] = error.message }

@@ -73,7 +73,7 @@ final class HubCalibration: Sendable {
       as: holder, receiveValue: { [weak self] in self?.receive($0) },
       receiveCompletion: { [weak self] completion in
         if case .failed(let error) = completion {
-          self?.fail(CalibrationRefusal("\(error)", nextStep: "sensorhub devices says how the device is"))
+          self?.fail(CalibrationRefusal("\(error)", nextStep: "sensorhub devices shows the state of the device"))
         } else {
           self?.complete()
         }

@@ -45,7 +45,7 @@ public final class ConditionFeed: Sendable {
     board.withLock { board in
       board = error.map { error in
         DeviceCondition(
-          .failed, .warning, "the hub goes on with the old one: \(error.summary)", nextStep: error.nextStep,
+          .failed, .warning, "the hub keeps the old one: \(error.summary)", nextStep: error.nextStep,
           since: board?.since ?? now)
       }
     }

@@ -66,7 +66,7 @@ public final class FenceOutput: Service {
       case .enter: "entered"
       case .leave: "left"
       case .found: "the board is \(status.state.rawValue)"
-      case .lost: "no fix that tells on which side the board is"
+      case .lost: "no fix that shows on which side of the edge the board is"
       }
     guard let fix = status.fix, let beyond = status.metresBeyond else { return "fence \(status.name): \(what)" }
     return "fence \(status.name): \(what)\(event == .lost ? "; the last one was" : ",") "

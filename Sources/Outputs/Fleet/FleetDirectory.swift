@@ -78,7 +78,7 @@ final class FleetDirectory: Sendable {
     case .disconnected(let reason):
       state.withLock { $0.reachedAt = nil }
       isReached(reason)
-    case .refused(let reason): isReached("it does not let you listen: \(reason)")
+    case .refused(let reason): isReached("the broker does not let you subscribe: \(reason)")
     case .received(let topic, let payload, _, _):
       state.withLock { state in
         if let hub = state.listing.parts(of: topic)?.hub { state.unheard.remove(hub) }
@@ -97,9 +97,9 @@ final class FleetDirectory: Sendable {
     }
     guard isNew else { return }
     if let problem {
-      sink.write(.warning, "the broker \(broker) is not reached, and tried again: \(problem)")
+      sink.write(.warning, "the broker \(broker) cannot be reached, trying again: \(problem)")
     } else {
-      sink.write(.notice, "the broker \(broker) is reached")
+      sink.write(.notice, "connected to the broker \(broker)")
     }
   }
 

@@ -32,7 +32,7 @@ public struct FleetHub: Sendable {
     public var alarm: String? {
       switch (state, event) {
       case ("outside", "leave"): "left" + (beyond.map { ", \(Text.fixed(max(0, $0), 0)) m beyond the edge" } ?? "")
-      case (_, "lost"): "no fix that tells on which side it is"
+      case (_, "lost"): "no fix that shows on which side of the edge the hub is"
       default: nil
       }
     }

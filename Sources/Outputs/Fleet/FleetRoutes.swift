@@ -50,7 +50,7 @@ struct FleetRoutes {
   private func hubs(of request: Request) throws -> [String] {
     let names = (try HTTPQuery.text("hubs", of: request) ?? "").split(separator: ",").map(String.init)
     guard (1...FleetRoutes.mostOpen).contains(names.count), Set(names).count == names.count else {
-      throw HTTPError(.badRequest, message: "'hubs' must be one to \(FleetRoutes.mostOpen) names, with commas between")
+      throw HTTPError(.badRequest, message: "'hubs' must be 1 to \(FleetRoutes.mostOpen) names, separated by commas")
     }
     if let unknown = names.first(where: { !directory.knows($0) }) {
       throw HTTPError(.notFound, message: "no hub '\(unknown.prefix(64))' at the broker; /fleet lists them")

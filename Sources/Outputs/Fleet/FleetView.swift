@@ -42,9 +42,9 @@ final class FleetView: Sendable {
           // Other clients may publish on this topic, and other viewers' fixes are not for this one.
           guard FleetHub.Report.last.isSound(payload), RequestedFixReport.outcome(payload) == nil else { return }
           receive(.state(payload.filter { $0 >= 0x20 }, MonotonicClock().now))
-        case .disconnected(let reason): receive(.error("the broker is not reached: \(reason)"))
-        case .refused(let reason): receive(.error("the broker does not let you listen: \(reason)"))
-        case .notTaken(let refusal): receive(.error("the broker does not take \(refusal)"))
+        case .disconnected(let reason): receive(.error("the broker cannot be reached: \(reason)"))
+        case .refused(let reason): receive(.error("the broker does not let you subscribe: \(reason)"))
+        case .notTaken(let refusal): receive(.error("the broker does not accept \(refusal)"))
         case .connected, .received, .answered, .leftOut, .ended: break
         }
       }

@@ -46,7 +46,7 @@ final class FleetViews: Sendable {
       return state.openCount < FleetViews.limit
     }
     guard isRoom else {
-      receive(.error("\(FleetViews.limit) hubs are open, as many as there may be"))
+      receive(.error("\(FleetViews.limit) hubs are open already, the maximum"))
       return Subscription {}
     }
     let name = "fleet-" + String(UInt32.random(in: .min ... .max), radix: 36)

@@ -15,9 +15,9 @@ struct AccessToken: Equatable {
     var description: String {
       switch self {
       case .missing:
-        "others than this machine need a token: name its file as http.tokenFile in the board file, or give systemd's "
-          + "credential 'http-token'; 'openssl rand -hex 16' makes one"
-      case .unreadable(let file, let reason): "its token cannot be read from \(file): \(reason)"
+        "clients on other machines need a token: set 'http.tokenFile' in the board file to its file, or give systemd's "
+          + "credential 'http-token'; 'openssl rand -hex 16' creates a token"
+      case .unreadable(let file, let reason): "the token cannot be read from \(file): \(reason)"
       case .tooShort(let file): "the token in \(file) has fewer than \(AccessToken.leastLength) characters"
       }
     }

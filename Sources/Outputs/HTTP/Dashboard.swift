@@ -41,7 +41,7 @@ struct Dashboard {
       .document("grafana.json", "application/json", PackageResources.grafana_json),
       HTTPRoute(.get, RouterPath(Dashboard.mapPath)) { request, _ in
         guard let path = host.hub.value.board.http?.tileFile else {
-          throw HTTPError(.notFound, message: "this board has no map file; 'tiles' in its board file names one")
+          throw HTTPError(.notFound, message: "this board has no map file; set 'tiles' in its board file to one")
         }
         return try await TileFile(path: path).response(to: request, on: threads)
       },

@@ -50,8 +50,8 @@ enum FenceRoutes {
     guard hasToken || context.user.isTrusted else {
       throw HTTPError(
         .forbidden,
-        message: "fences are for root, the group \(Accounts.service) and those who bring the port's token "
-          + "(http.tokenFile): each has receivers woken until it is removed")
+        message: "to change fences, be root or in the group \(Accounts.service), or send the port's token "
+          + "(http.tokenFile): each fence wakes the receiver until you remove it")
     }
   }
 

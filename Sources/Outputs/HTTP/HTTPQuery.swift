@@ -40,7 +40,8 @@ enum HTTPQuery {
       let guess = NearestWord.guess(String(name), among: known).map { "did you mean '\($0)'?" }
       let all = known.isEmpty ? "this path takes no parameters" : "there are \(known.joined(separator: ", "))"
       throw HTTPError(
-        .badRequest, message: "'\(Text.printable(String(name.prefix(40))))' is nothing to ask here; \(guess ?? all)")
+        .badRequest,
+        message: "'\(Text.printable(String(name.prefix(40))))' is not a parameter of this path; \(guess ?? all)")
     }
   }
 

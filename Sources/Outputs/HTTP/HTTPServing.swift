@@ -81,12 +81,12 @@ final class HTTPServing: Sendable {
     let stalled = HTTPServing.stalledLines(name, to: sink)
     let connections = HTTPConnections(places: places, patience: patience, traffic: traffic.http) { limit in
       sink.write(
-        .warning, "the web port has \(limit) connections, as many as it takes: the idle ones make room")
+        .warning, "the web port has \(limit) connections, the maximum: it closes idle ones")
     } reportStalled: { peer, waitingCount in
       guard stalled.admit() else { return }
       sink.write(
         .warning,
-        "\(name): \(peer) is cut off with \(waitingCount) bytes of its answer left (it has stopped reading); it may ask again"
+        "\(name): \(peer) is cut off with \(waitingCount) bytes of its answer left (it has stopped reading); it may connect again"
       )
     }
     self.connections = connections
@@ -126,7 +126,7 @@ final class HTTPServing: Sendable {
       do {
         try await server.run()
       } catch {
-        self?.say("the \(name) is not served at \(socket) yet: \(HTTPServing.reason(error, socket)); it is tried again")
+        self?.say("the \(name) is not served at \(socket) yet: \(HTTPServing.reason(error, socket)); trying again")
       }
       phase.value = .over
       self?.review()

@@ -51,7 +51,7 @@ enum HubRoutes {
     let view = try HTTPQuery.view(of: request)
     if case .current(let value) = view.form { return value }
     guard view.isEmpty else {
-      throw HTTPError(.badRequest, message: "'parts' goes with 'maxAge': without it this is the last state, whole")
+      throw HTTPError(.badRequest, message: "'parts' needs 'maxAge': without it the answer is the complete last state")
     }
     return nil
   }
@@ -68,8 +68,9 @@ enum HubRoutes {
         if seconds > DeviceHolds.longestOfOthers, !hasToken, !user.isTrusted {
           throw HTTPError(
             .forbidden,
-            message: "a hold lasts \(Int(DeviceHolds.longestOfOthers)) s at most, but for root, the group "
-              + "\(Accounts.service) and those who bring the port's token (http.tokenFile); its id prolongs it")
+            message: "a hold lasts at most \(Int(DeviceHolds.longestOfOthers)) s, except for root, the group "
+              + "\(Accounts.service) and clients with the port's token (http.tokenFile); to prolong a hold, send its id"
+          )
         }
         let duration = Duration.nanoseconds(Int64(seconds * 1e9))
         if let id = try HTTPQuery.text("hold", of: request) {
@@ -97,7 +98,7 @@ enum HubRoutes {
         let device = try device(context, host.hub.value)
         guard let id else {
           throw HTTPError(
-            .badRequest, message: "'hold' has to say which: the id that the answer to /devices/\(device)/hold gave")
+            .badRequest, message: "'hold' must be the id from the answer to /devices/\(device)/hold")
         }
         throw unknownHold(id, device)
       },
@@ -105,7 +106,7 @@ enum HubRoutes {
   }
 
   private static func unknownHold(_ id: Substring, _ device: String) -> HTTPError {
-    HTTPError(.notFound, message: "no hold '\(id.prefix(40))' on '\(device)': it is over, or never was")
+    HTTPError(.notFound, message: "no hold '\(id.prefix(40))' on '\(device)': it has ended, or never existed")
   }
 
   private static func device(_ context: HTTPContext, _ hub: Hub) throws -> String {

@@ -16,8 +16,8 @@ final class StreamSlots: Sendable {
 
     var description: String {
       switch self {
-      case .all(let limit): "there are \(limit) event streams, as many as there may be"
-      case .peer(let address): "\(address) has \(StreamSlots.peerLimit) event streams, as many as one machine may have"
+      case .all(let limit): "there are \(limit) event streams, the maximum"
+      case .peer(let address): "\(address) has \(StreamSlots.peerLimit) event streams, the maximum for one machine"
       }
     }
   }

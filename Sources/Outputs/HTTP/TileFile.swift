@@ -43,8 +43,8 @@ struct TileFile: Sendable {
     guard isSame, let range = field.flatMap(ByteRange.init) else {
       throw HTTPError(
         .badRequest,
-        message: "a map is served by the range: ask with 'Range: bytes=0-16383', for "
-          + "\(TileFile.longestRange) bytes at most")
+        message: "a map is served by range: send the request with 'Range: bytes=0-16383', for "
+          + "at most \(TileFile.longestRange) bytes")
     }
     let known = request.headers[.ifMatch]
     let read = try await threads.run { [self] () -> Result<Piece, Failure> in
@@ -55,7 +55,7 @@ struct TileFile: Sendable {
     } catch {
       switch error {
       case .unreadable(let reason): throw HTTPError(.notFound, message: "the map file cannot be read: \(reason)")
-      case .changed: throw HTTPError(.preconditionFailed, message: "the map file is another one now")
+      case .changed: throw HTTPError(.preconditionFailed, message: "the map file has changed")
       case .outside(let size):
         throw HTTPError(
           .rangeNotSatisfiable, headers: [.contentRange: "bytes */\(size)"], message: "the map file has \(size) bytes")
@@ -112,7 +112,7 @@ struct TileFile: Sendable {
       let tag = "\"\(status.st_ino)-\(status.st_size)-\(status.st_mtim.tv_sec)-\(status.st_mtim.tv_nsec)\""
       if let known, known != "*", known != tag { throw .changed }
       guard TileFile.read(0..<UInt64(TileFile.beginning.count), of: file) == TileFile.beginning else {
-        throw .unreadable("it is no PMTiles file of version 3")
+        throw .unreadable("it is not a PMTiles file of version 3")
       }
       return (file, UInt64(status.st_size), tag)
     } catch {
@@ -124,7 +124,7 @@ struct TileFile: Sendable {
   private static func first(of range: Range<UInt64>, in file: Int32) throws(Failure) -> [UInt8] {
     let piece = range.lowerBound..<min(range.upperBound, range.lowerBound + longestPiece)
     let bytes = read(piece, of: file)
-    guard bytes.count == piece.count else { throw .unreadable("it ends before byte \(piece.upperBound)") }
+    guard bytes.count == piece.count else { throw .unreadable("the file ends before byte \(piece.upperBound)") }
     return bytes
   }
 

@@ -13,7 +13,7 @@ public struct Curl: Sendable {
   private static let paths = ["/usr/bin/curl", "/bin/curl", "/usr/local/bin/curl"]
   private static let seconds = 20
 
-  public static let missing = "there is no curl, which posts for hooks: sudo apt-get install curl"
+  public static let missing = "curl, which sends the requests of hooks, is not installed: sudo apt-get install curl"
 
   /// The path of curl; `nil` if it is not installed.
   public static var path: String? { paths.first { access($0, X_OK) == 0 } }
@@ -93,10 +93,10 @@ public struct Curl: Sendable {
 
   private static func advice(_ code: Int) -> String {
     switch code {
-    case 300..<400: ": it sends elsewhere; write that address as 'url'"
-    case 401, 403: ": it does not know the hub; is 'tokenFile' right?"
-    case 404, 405: ": is the path in 'url' right?"
-    case 400, 422: ": it does not take this JSON; ntfy needs 'topic', and its bare address as 'url'"
+    case 300..<400: ": the server redirects to another address; set 'url' to that address"
+    case 401, 403: ": the server refused the token; check 'tokenFile'"
+    case 404, 405: ": check the path in 'url'"
+    case 400, 422: ": the server does not accept this JSON; for ntfy set 'topic', and 'url' without a path"
     default: ""
     }
   }

@@ -41,7 +41,7 @@ extension HookSettings.Action {
     let said = result.output.split(separator: "\n").last.map { ": \(Text.printable(String($0)))" } ?? ""
     switch result.end {
     case .exited(0): return .taken
-    case .exited(tryAgain): return .failed("\(program) asks to be run again (status 75)\(said)", isRefusal: false)
+    case .exited(tryAgain): return .failed("\(program) asked for another try (status 75)\(said)", isRefusal: false)
     case .exited(let status): return .givenUp("\(program) ended with status \(status)\(said)")
     case .killed(let signal): return .givenUp("\(program) was killed by signal \(signal)\(said)")
     case .late:
@@ -55,7 +55,7 @@ extension HookSettings.Action {
         switch error {
         case EACCES, EPERM: "; make it executable for the hub's user: chmod 755 \(ShellText.word(program))"
         case ENOEXEC: "; begin the script with #!/bin/sh"
-        case ENOENT: "; is its path right, and the interpreter in its first line?"
+        case ENOENT: "; check its path, and the interpreter in its first line"
         default: ""
         }
       return .givenUp(reason + step)

@@ -54,7 +54,7 @@ final class HookDelivery: Sendable {
       return lost ? state.queue.lostCount : nil
     }
     if let lost, lost % HookQueue.most == 1 {
-      say(.error, "its receiver has been away for so long that \(lost) events are lost; the newest are kept")
+      say(.error, "the target could not be reached for too long: \(lost) events are lost, and the newest are kept")
     }
     go()
   }
@@ -85,7 +85,9 @@ final class HookDelivery: Sendable {
         finish(notice, action.deliver(notice, at: surroundings.link(), stop: stop))
       }
       if error != 0 {
-        finish(notice, .failed("there is no thread for it: \(String(cString: strerror(error)))", isRefusal: false))
+        finish(
+          notice,
+          .failed("the system has no thread for the hook: \(String(cString: strerror(error)))", isRefusal: false))
       }
     }
   }
@@ -104,9 +106,10 @@ final class HookDelivery: Sendable {
     surroundings.changed()
     switch outcome {
     case .taken:
-      say(.notice, failures == 0 ? "told of \(notice.title)" : "told of \(notice.title) after \(failures + 1) tries")
-    case .givenUp(let reason): say(.error, "not told of \(notice.title): \(reason)")
-    case .failed(let reason, _): sayOnce("not told of \(notice.title) yet, and tried again: \(reason)", reason)
+      say(
+        .notice, failures == 0 ? "delivered \(notice.title)" : "delivered \(notice.title) after \(failures + 1) tries")
+    case .givenUp(let reason): say(.error, "not delivered: \(notice.title): \(reason)")
+    case .failed(let reason, _): sayOnce("not delivered yet, trying again: \(notice.title): \(reason)", reason)
     case .stopped: break
     }
     if case .failed = outcome {} else { state.withLock { $0.said = nil } }

@@ -102,8 +102,8 @@ public final class HookOutput: Service {
       guard isRoot, let program = hook.program else { return true }
       sink.write(
         .error,
-        "hook \(hook.key): \(program) is not run, because the hub runs as root and a board file must not; run the hub as the "
-          + "service does: sudo systemctl start sensorhub")
+        "hook \(hook.key): \(program) does not run, because the hub runs as root, and a board file must not start programs as root; start the hub as a "
+          + "service: sudo systemctl start sensorhub")
       return false
     }
     // This is outside the lock, because fixes wait for it.

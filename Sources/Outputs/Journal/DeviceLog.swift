@@ -86,7 +86,7 @@ final class DeviceLog: Sendable {
     if let warning = status.warning, warning != previous?.warning {
       return (status.isSupplyStuck ? .error : .warning, "\(status.id): \(warning)", true)
     }
-    if status.warning == nil, let over = previous?.warning { return (.notice, "\(status.id): over: \(over)", true) }
+    if status.warning == nil, let over = previous?.warning { return (.notice, "\(status.id): resolved: \(over)", true) }
     return transition(status, since: previous, &state).map { ($0.0, $0.1, false) }
   }
 
@@ -105,7 +105,7 @@ final class DeviceLog: Sendable {
       }
       state.fault = status.reason
       state.repetitions = 0
-      return (.warning, "\(status.id): failed: \(status.reason); trying again while it has subscribers")
+      return (.warning, "\(status.id): failed: \(status.reason); trying again while the device has subscribers")
     case .off, .asleep, .awake, .settling, .acquiring:
       // While a fault lasts, these changes are only retries.
       if state.fault != nil, !status.power.isRest || !status.holders.isEmpty { return nil }
@@ -116,7 +116,7 @@ final class DeviceLog: Sendable {
       if state.fault != nil { return (.notice, "\(status.id): works again") }
       if previous.power == .lingering {
         let holders = status.holders.isEmpty ? "" : " (for \(status.holders.joined(separator: ", ")))"
-        return (.notice, "\(status.id): tracking on\(holders)")
+        return (.notice, "\(status.id): still tracking\(holders)")
       }
       // The receiver lost its fix in between.
       if state.trackedWake == status.wakes {

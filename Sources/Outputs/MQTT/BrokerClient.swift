@@ -52,7 +52,7 @@ public final class BrokerClient {
   private static func run() -> Int32 {
     var hub = HubSocket()
     guard hub.isThere else {
-      let message = "sensorhub \(BrokerProcess.argument) is what a hub starts for itself; see sensorhub --help\n"
+      let message = "sensorhub \(BrokerProcess.argument) is an internal command of the hub; see sensorhub --help\n"
       _ = message.withCString { write(STDERR_FILENO, $0, strlen($0)) }
       return 64
     }

@@ -39,14 +39,14 @@ final class BrokerProcess {
     }
     var ends: [Int32] = [-1, -1]
     guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
-      throw Failure(reason: "there is no socket for the broker's process: \(String(cString: strerror(errno)))")
+      throw Failure(reason: "cannot create a socket for the broker's process: \(String(cString: strerror(errno)))")
     }
     defer { close(ends[1]) }
     let error: Int32
     (pid, error) = BrokerProcess.spawn(program, input: ends[1])
     guard error == 0 else {
       close(ends[0])
-      throw Failure(reason: "the broker's process does not start: \(String(cString: strerror(error)))")
+      throw Failure(reason: "cannot start the broker's process: \(String(cString: strerror(error)))")
     }
     socket = ends[0]
     reports = BrokerRecords(byteLimit: access.maximumPacketByteCount + BrokerReport.overheadByteCount)
@@ -138,6 +138,6 @@ final class BrokerProcess {
     if signal == 0 { return "the broker's process has ended" }
     if signal == SIGKILL { return "the broker's process was killed" }
     let cause = "the broker, or an attacker on the line, has sent data that crashes libmosquitto"
-    return "\(cause) (signal \(signal)); that has a process of its own"
+    return "\(cause) (signal \(signal)); the library runs in a process of its own"
   }
 }

@@ -10,9 +10,9 @@ public enum FleetError: Error, Equatable, CustomStringConvertible {
 
   public var description: String {
     switch self {
-    case .noName: "this machine has no /etc/machine-id to make a name of: name the hub as mqtt.hub"
+    case .noName: "this machine has no /etc/machine-id, so the hub has no name: set 'mqtt.hub' in the board file"
     case .noPassword:
-      "'mqtt.username' has no password: name its file as mqtt.passwordFile, or give systemd's credential 'mqtt-password'"
+      "'mqtt.username' has no password: set 'mqtt.passwordFile' to its file, or give systemd's credential 'mqtt-password'"
     case .unreadable(let key, let file, let reason): "'mqtt.\(key)' cannot be read from \(file): \(reason)"
     }
   }

@@ -93,7 +93,7 @@ public final class FleetOutput: Service {
     do throws(FleetError) {
       return try FleetSession(settings, host: host, sink: sink, memory: memory)
     } catch {
-      sink.write(.warning, "the broker \(settings.broker) is not joined: \(error)")
+      sink.write(.warning, "cannot connect to the broker \(settings.broker): \(error)")
       return nil
     }
   }

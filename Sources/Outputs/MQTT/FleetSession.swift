@@ -144,7 +144,7 @@ final class FleetSession: Sendable {
     do throws(MQTTError) {
       try connection.start { [self] in receive($0) }
     } catch {
-      sink.write(.warning, "the broker \(settings.broker) is not joined: \(error)")
+      sink.write(.warning, "cannot connect to the broker \(settings.broker): \(error)")
       receive(.ended)
     }
   }
@@ -189,7 +189,7 @@ final class FleetSession: Sendable {
     case .disconnected(let reason):
       interests.disconnected()
       probe?.disconnected()
-      say(.warning, "the broker \(settings.broker) is not reached, and tried again: \(reason)")
+      say(.warning, "the broker \(settings.broker) cannot be reached, trying again: \(reason)")
     case .refused(let reason):
       say(
         .warning,
@@ -304,7 +304,7 @@ final class FleetSession: Sendable {
 
   /// Removes the messages of an earlier name. Once the status is empty too, the place is forgotten.
   private func clear(_ former: FleetMemory.Address) {
-    say(.notice, "what '\(former.hub)', as this hub was called, has left at \(settings.broker) is cleared")
+    say(.notice, "cleared what this hub had published at \(settings.broker) under its former name '\(former.hub)'")
     // The present place may be under another first part of the topics.
     if former.homeAssistant, former.discoveryTopic != HomeAssistantDiscovery.topic(of: name) {
       connection.retain(former.discoveryTopic, [])
@@ -332,7 +332,8 @@ final class FleetSession: Sendable {
     connection.retain(topics.status, Array("online".utf8))
     say(
       .warning,
-      "another client at \(settings.broker) has said that '\(name)' is offline (\(topics.status)): it is corrected")
+      "another client at \(settings.broker) has reported that '\(name)' is offline (\(topics.status)): the hub has corrected this"
+    )
   }
 
   /// Takes a health message at the hub's own topic. The hub's own message comes back, after the messages of the
@@ -348,7 +349,7 @@ final class FleetSession: Sendable {
     guard isTwin else { return }
     sink.write(
       .warning,
-      "another hub is called '\(name)' at \(settings.broker) too, and the two are in each other's place there: each needs a name of "
+      "another hub at \(settings.broker) is also called '\(name)', and the two replace each other there: each hub needs a name of "
         + "its own (mqtt.hub)")
   }
 
@@ -360,7 +361,7 @@ final class FleetSession: Sendable {
         && state.refusals.insert(Refusal(topic: refusal.topic, reason: refusal.reason)).inserted
     }
     guard isNew else { return }
-    sink.write(.warning, "the broker \(settings.broker) does not take \(refusal)")
+    sink.write(.warning, "the broker \(settings.broker) does not accept \(refusal)")
     publisher.tellHealth()
   }
 
@@ -374,8 +375,8 @@ final class FleetSession: Sendable {
     sink.write(
       .warning,
       "the broker \(settings.broker) sent a message of \(byteCount) bytes, though a hub accepts at most "
-        + "\(connection.options.maximumPacketByteCount): such messages are dropped and counted as refused clients (mqtt in /metrics); "
-        + "check that it is the right broker")
+        + "\(connection.options.maximumPacketByteCount): the hub drops such messages and counts them as refused clients (mqtt in /metrics); "
+        + "check that this is the right broker")
   }
 
   private func sayLost() {
@@ -387,7 +388,8 @@ final class FleetSession: Sendable {
     guard lost > 0 else { return }
     traffic.valuesDropped(lost)
     publisher.tellHealth()
-    sink.write(.warning, "\(lost) values for \(settings.broker) are lost: there was no room for more while it was away")
+    sink.write(
+      .warning, "\(lost) values for \(settings.broker) are lost: the queue was full while the broker was disconnected")
   }
 
   /// Whether there is a connection to close.

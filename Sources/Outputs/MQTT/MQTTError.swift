@@ -10,8 +10,8 @@ public enum MQTTError: Error, Equatable, CustomStringConvertible {
 
   public var description: String {
     switch self {
-    case .missingLibrary: "libmosquitto is not installed, which speaks MQTT: sudo apt-get install libmosquitto1"
-    case .noThread(let reason): "there is no thread for it: \(reason)"
+    case .missingLibrary: "libmosquitto, the library for MQTT, is not installed: sudo apt-get install libmosquitto1"
+    case .noThread(let reason): "the system has no thread for the connection: \(reason)"
     }
   }
 }

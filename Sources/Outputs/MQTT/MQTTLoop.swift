@@ -202,7 +202,7 @@ extension MQTTLoop {
       return
     }
     guard reason.code == 0 else {
-      refusal = "the broker lets it not in: \(MQTTLoop.printable(reason.words))"
+      refusal = "the broker refused the connection: \(MQTTLoop.printable(reason.words))"
       return
     }
     isConnected = true
@@ -242,9 +242,9 @@ extension MQTTLoop {
     isTakenOver = reason.code == 0x8e
     refusal =
       isTakenOver
-      ? "another client has the name '\(connection.options.identifier)' too, and has replaced it: each hub needs a name of "
+      ? "another client with the name '\(connection.options.identifier)' has replaced this hub: each hub needs a name of "
         + "its own (mqtt.hub)"
-      : "the broker ends it: \(MQTTLoop.printable(reason.words))"
+      : "the broker ended the connection: \(MQTTLoop.printable(reason.words))"
     // The same message would end the next connection too.
     let largest = underway.indices.max { underway[$0].message.payload.count < underway[$1].message.payload.count }
     if MQTTRefusal.Reason(code: reason.code, words: "") == .tooLarge(byteLimit: nil), let largest {

@@ -86,7 +86,7 @@ final class SubscriberProbe: Sendable {
         defer { state.hasSaid = state.hasSaid || hasSubscribers }
         return hasSubscribers && !state.hasSaid
       }
-      if isNews { say("it has a subscriber for everything, or does not tell") }
+      if isNews { say("the broker has a subscriber to all topics, or does not report its subscribers") }
       probe()
     }
   }

@@ -96,11 +96,12 @@ final class SentenceDatagrams: Sendable {
     if error == 0 { return sink.write(.notice, "\(title): \(things) go to UDP \(target)") }
     let next =
       switch error {
-      case ENETUNREACH, EHOSTUNREACH: "no route leads there; for a group name its 'interface' in the board file"
+      case ENETUNREACH, EHOSTUNREACH:
+        "no route to this address; for a multicast group set 'interface' in the board file"
       case EPERM, EACCES:
         "a firewall or the service's sandbox forbids it; deploy.sh lists the targets of the board file"
-      case ENODEV: "there is no such interface now"
-      default: "the next one is tried again"
+      case ENODEV: "this interface does not exist at present"
+      default: "the hub tries again with the next one"
       }
     sink.write(.warning, "\(title): no \(things) go to UDP \(target): \(String(cString: strerror(error))); \(next)")
   }

@@ -93,18 +93,18 @@ final class ClientRecording: Sendable {
     switch event {
     case .failed(let error):
       if case .system(_, ETIMEDOUT) = error {
-        write(.warning, "it has read nothing for a minute, and gets no more")
+        write(.warning, "stopped, because the client has read nothing for a minute")
       }
       end()
     case .lacksThread(let errno):
-      write(.error, "no thread for it: \(String(cString: strerror(errno)))")
+      write(.error, "the system has no thread for the recording: \(String(cString: strerror(errno)))")
       end()
     // Nothing needs to be reported about a client that has left.
-    case .losing where !isEnding: write(.warning, "records are lost: it does not read as fast as they come")
+    case .losing where !isEnding: write(.warning, "records are lost: the client reads too slowly")
     case .lost(let count):
       host.traffic.record.valuesDropped(count)
       if !isEnding {
-        write(.warning, "it reads again; \(count) \(count == 1 ? "record is" : "records are") missing")
+        write(.warning, "the client reads again; \(count) \(count == 1 ? "record is" : "records are") missing")
       }
     case .losing, .ended, .began, .recovered, .repaired, .notRepaired, .notCompressed, .removedForRoom: break
     }

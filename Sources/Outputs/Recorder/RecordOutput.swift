@@ -41,12 +41,13 @@ final class RecordOutput: StreamOutput {
   {
     if host.replay != nil {
       // Recorded data carries the clocks of its own time.
-      throw Refusal(reason: "a replay is not recorded: sensorhub export --format mcap takes a piece of a recording")
+      throw Refusal(
+        reason: "a replay cannot be recorded: to copy a part of a recording, use sensorhub export --format mcap")
     }
     let descriptor = fcntl(connection.descriptor, F_DUPFD_CLOEXEC, 0)
     guard descriptor >= 0 else {
       host.traffic.record.clientRefused()
-      throw Refusal(reason: "the hub can open no more files")
+      throw Refusal(reason: "the hub has reached its limit of open files")
     }
     let recording = ClientRecording(
       host: host, sink: sink,

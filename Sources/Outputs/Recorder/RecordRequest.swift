@@ -9,7 +9,7 @@ struct RecordRequest: Decodable {
   /// The text for a client whose request is invalid.
   static let help =
     #"send one line: {"name": "who you are", "wakes": false to observe only, "parts": some of [\#(Set<StatePart>.all.names)] "#
-    + #"to wake no more than they take, "syncSeconds": 0.1 to 60}"#
+    + #"to wake only their devices, "syncSeconds": 0.1 to 60}"#
 
   var name: String?
   /// Whether the recording powers the devices.

@@ -29,10 +29,11 @@ enum Admission: Equatable {
     let own = guests.count { $0.machine == machine }
     if own >= share {
       let bare = guests.firstIndex { $0.isBare && $0.machine == machine }
-      self = bare.map { .inPlace(of: $0) } ?? .refused("\(own) of its machine are connected, which is its share")
+      self =
+        bare.map { .inPlace(of: $0) } ?? .refused("its machine has \(own) connections, the maximum for one machine")
     } else if guests.count >= places {
       let bare = guests.firstIndex(where: \.isBare)
-      self = bare.map { .inPlace(of: $0) } ?? .refused("\(guests.count) are connected, which is all there is room for")
+      self = bare.map { .inPlace(of: $0) } ?? .refused("there are \(guests.count) connections, the maximum")
     } else {
       self = .welcome
     }

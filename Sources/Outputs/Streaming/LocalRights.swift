@@ -23,8 +23,8 @@ enum LocalRights {
 
   /// The missing right in words.
   static var lack: String {
-    let own = geteuid() == 0 ? "" : ", the account that the hub runs as (\(Accounts.title(ofUser: geteuid())))"
-    return "it takes root\(own) or the group \(Accounts.service)"
+    let own = geteuid() == 0 ? "" : ", the hub's account (\(Accounts.title(ofUser: geteuid())))"
+    return "this needs root\(own) or the group \(Accounts.service)"
   }
 
   /// The way to get the right.

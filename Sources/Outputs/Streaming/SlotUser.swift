@@ -38,13 +38,13 @@ enum SlotUser: Hashable, Sendable {
     }
     if self != .keeper {
       let share = max(1, places / 2)
-      if own >= share { return "\(title) has \(own) of \(places), which is the share of one" }
+      if own >= share { return "\(title) has \(own) of \(places), the most that one user may have" }
       // Some places are reserved for root and the hub's own user; a broker has neither.
       if !isOfBroker, ofOthers >= places - max(1, places / 4) {
-        return "other users have \(ofOthers) of \(places), which is their share"
+        return "other users have \(ofOthers) of \(places), the most that they may have together"
       }
     }
-    return all >= places ? "there are \(all), as many as there may be" : nil
+    return all >= places ? "there are \(all) already, the maximum" : nil
   }
 
   private var isOfBroker: Bool { if case .broker = self { true } else { false } }
@@ -54,7 +54,7 @@ enum SlotUser: Hashable, Sendable {
     case .keeper: "the hub's own user"
     case .account(let number): Accounts.title(ofUser: number)
     case .machine: "your machine"
-    case .broker(""): "the viewers without a user of the broker's"
+    case .broker(""): "the viewers without a user name at the broker"
     case .broker(let name): "the broker's user \(name)"
     }
   }

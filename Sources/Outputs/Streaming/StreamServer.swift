@@ -37,7 +37,7 @@ public final class StreamServer: Service {
 
   /// `POLLRDHUP`, which the overlay lacks. It shows that a client has left even if the server does not read from it.
   private static let hasLeft: Int32 = 0x2000
-  private static let noFiles = "the process may open no more files"
+  private static let noFiles = "the process has reached its limit of open files"
   /// The interval of lines about refused clients.
   private static let refusalWindow = Duration.seconds(60)
 
@@ -211,7 +211,9 @@ public final class StreamServer: Service {
       if count == 0 { return false }
       if count < 0 { return errno == EAGAIN || errno == EINTR }
       if client.receive(buffer.bindMemory(to: UInt8.self)[..<count], now: now) { return true }
-      refuse(client.kind, client.connection.peer, "it speaks HTTP, TLS or another protocol that has no place here")
+      refuse(
+        client.kind, client.connection.peer,
+        "the client speaks HTTP, TLS or another protocol that this port does not serve")
       return false
     }
   }
@@ -245,7 +247,7 @@ public final class StreamServer: Service {
         ports.reports.append((.notice, "\(kind.title) on \(port.socket), open to \(port.endpoint.audience)"))
       } catch {
         ports.isIncomplete = true
-        ports.reports.append((.warning, "\(kind.title) is not served yet: \(error); it is tried again"))
+        ports.reports.append((.warning, "\(kind.title) is not served yet: \(error); trying again"))
       }
     }
     return ports
@@ -351,7 +353,7 @@ public final class StreamServer: Service {
     for address: IPAddress, at port: StreamPort, _ kind: StreamKind, _ clients: inout [StreamClient]
   ) -> String? {
     guard port.endpoint.admits(address) else {
-      return "its address is in none of the networks that the board file allows"
+      return "its address is not in a network that the board file allows"
     }
     let ports = kind == .nmea ? max(host.hub.value.board.nmea.count { $0.endpoint != nil }, 1) : 1
     let places = min(port.endpoint.clients ?? .max, max(budget.streamPort / ports, 1))
@@ -365,7 +367,7 @@ public final class StreamServer: Service {
     case .inPlace(let index):
       let client = clients.remove(at: guests[index])
       client.end()
-      refuse(kind, client.connection.peer, "it has never asked for anything, and others need its place")
+      refuse(kind, client.connection.peer, "it has never sent a request, and other clients need its connection")
       return nil
     }
   }

@@ -60,7 +60,8 @@ final class BrokerConnection {
     while true {
       let (event, lostCount) = inbox.state.withLock { $0.next() }
       if lostCount > 0 {
-        Terminal.standardError("\(lostCount) messages of \(broker) are lost: they came faster than they are read")
+        Terminal.standardError(
+          "\(lostCount) messages of \(broker) are lost: they arrived faster than this program reads them")
       }
       guard let event else {
         guard wait(until: deadline) else { return .late }
@@ -74,14 +75,15 @@ final class BrokerConnection {
       case .disconnected(let reason):
         guard hasConnected else {
           throw CommandError(
-            .unavailable, "\(broker) is not reached: \(reason)", nextStep: "is a broker there, and does it let you in?")
+            .unavailable, "cannot reach \(broker): \(reason)",
+            nextStep: "check that a broker runs there, and that it accepts your connection")
         }
-        Terminal.standardError("\(broker) is gone, and tried again: \(reason)")
+        Terminal.standardError("lost the connection to \(broker), trying again: \(reason)")
       case .refused(let reason):
         throw CommandError(
-          .noPermission, "\(broker) does not permit this: \(reason)", nextStep: "see its access list")
+          .noPermission, "\(broker) does not permit this: \(reason)", nextStep: "check the broker's access list")
       case .answered, .leftOut: break
-      case .notTaken(let refusal): throw CommandError(.noPermission, "\(broker) does not take \(refusal)")
+      case .notTaken(let refusal): throw CommandError(.noPermission, "\(broker) does not accept \(refusal)")
       case .ended: throw CommandError(.unavailable, "the connection is closed")
       }
     }

@@ -21,9 +21,9 @@ struct BrokerOptions: ParsableArguments {
   var keyFile: String?
 
   func validate() throws {
-    if !FleetSettings.isTopic(topic) { throw ValidationError("--topic must be names with slashes between") }
+    if !FleetSettings.isTopic(topic) { throw ValidationError("--topic must be names separated by slashes") }
     if (certificateFile == nil) != (keyFile == nil) {
-      throw ValidationError("--certificate-file and --key-file go together")
+      throw ValidationError("--certificate-file and --key-file need each other")
     }
   }
 
@@ -44,7 +44,7 @@ struct BrokerOptions: ParsableArguments {
     } catch {
       switch error {
       case .noPassword:
-        throw CommandError(.noInput, "the user needs a password", nextStep: "--password-file names its file")
+        throw CommandError(.noInput, "the user needs a password", nextStep: "name its file with --password-file")
       case .unreadable(_, let file, let reason): throw CommandError(.noInput, "\(file) cannot be read: \(reason)")
       case .noName: throw CommandError(.noInput, error.description)
       }

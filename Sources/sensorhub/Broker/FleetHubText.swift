@@ -46,7 +46,9 @@ extension FleetHub {
       lines.append("  so far   \(Text.fixed(energy, 3)) mWh")
     }
     if isOnline, let page { lines.append("  page     \(page)") }
-    if let lost = health?.lostValues, lost > 0 { lines.append("  lost     \(lost) values while the broker was away") }
+    if let lost = health?.lostValues, lost > 0 {
+      lines.append("  lost     \(lost) values while the broker was disconnected")
+    }
     if let refused = health?.refusedValues, refused > 0 {
       lines.append("  refused  \(refused) values by the broker; the hub's log says why")
     }

@@ -37,8 +37,8 @@ final class LocalHub: WatchedHub {
       isNew = false
       if let refusal = try? JSONDecoder().decode(Refusal.self, from: Data(bytes)), refusal.class == "ERROR" {
         throw CommandError(
-          .unavailable, "the hub refuses this: \(Text.printable(refusal.message))",
-          nextStep: "sensorhub devices says who holds what")
+          .unavailable, "the hub refused the request: \(Text.printable(refusal.message))",
+          nextStep: "sensorhub devices shows the holders of each device")
       }
     }
     return line
@@ -153,7 +153,7 @@ final class RemoteHub: WatchedHub {
   private func sayUnknown() {
     doubt = nil
     hasDoubted = true
-    Terminal.standardError("no hub '\(hub)' is known at \(broker.broker), and waited for; \(others())")
+    Terminal.standardError("no hub '\(hub)' is known at \(broker.broker); waiting for it; \(others())")
   }
 
   /// The hubs that exist instead.
@@ -170,9 +170,9 @@ final class RemoteHub: WatchedHub {
       return "the other hubs cannot be listed: \(error)"
     }
     let names = fleet.hubs.keys.sorted()
-    if names.isEmpty { return "no other is known there under '\(options.topic)'" }
+    if names.isEmpty { return "no other hub is known there under '\(options.topic)'" }
     let more = names.count - RemoteHub.mostNames
-    return "known are \(names.prefix(RemoteHub.mostNames).joined(separator: ", "))"
+    return "known hubs: \(names.prefix(RemoteHub.mostNames).joined(separator: ", "))"
       + (more > 0 ? " and \(more) more" : "")
   }
 
@@ -183,7 +183,9 @@ final class RemoteHub: WatchedHub {
     }
     guard message.topic == topics.status else { return }
     let isOffline = message.payload != Array("online".utf8)
-    if isOffline, !self.isOffline { Terminal.standardError("\(hub) is offline; its states come once it is back") }
+    if isOffline, !self.isOffline {
+      Terminal.standardError("\(hub) is offline; its states arrive once it is online again")
+    }
     self.isOffline = isOffline
   }
 
@@ -198,7 +200,7 @@ final class RemoteHub: WatchedHub {
         take(message)
       case .late:
         throw CommandError(
-          .unavailable, "there is no '\(hub)' at \(broker.broker)",
+          .unavailable, "there is no hub '\(hub)' at \(broker.broker)",
           nextStep: "\(others()); sensorhub fleet lists them")
       }
     }

@@ -9,21 +9,22 @@ struct Verify: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Verify each device of a running hub: identity, measurements, errors, power cycles.",
     discussion: """
-      Each device is woken alone, as by a client: the time to its first measurement, then rate, mean and noise, checked \
-      against what a board that lies still must measure (gravity, the Earth's field, the air's pressure). Then it is let \
-      go until the hub has switched it off, and woken again, as often as --cycles says. A receiver should see the sky.
+      The command wakes each device alone, as a client does, and measures the time to its first measurement. It checks \
+      the rate, the mean and the noise against what a board at rest must measure (gravity, the Earth's field, the air \
+      pressure). Then it releases the device, waits until the hub has switched it off, and wakes it again, --cycles \
+      times in all. Give a receiver a view of the sky.
 
-      The report has the chips, the kernel and the machine's model, and not where the board is. Devices that other \
-      clients hold are measured, and not power-cycled.
+      The report contains the chips, the kernel and the machine's model, but not the board's position. Devices that other \
+      clients hold are measured, but not switched off and on.
 
       Example: sensorhub verify --cycles 20 --report report.json
       """)
 
   @Option(
-    help: ArgumentHelp("Verify this device only, by its name in the board file; may be given again.", valueName: "id"))
+    help: ArgumentHelp("Verify only the device with this name in the board file; may be given again.", valueName: "id"))
   var device: [String] = []
 
-  @Option(help: ArgumentHelp("How often to power each device, 1 to 100.", valueName: "number"))
+  @Option(help: ArgumentHelp("How many times to power each device, 1 to 100.", valueName: "number"))
   var cycles = 3
 
   @Option(help: ArgumentHelp("How long to measure in the first cycle, 1 to 3600.", valueName: "seconds"))
@@ -37,7 +38,7 @@ struct Verify: ParsableCommand {
   @Flag(help: "Print the report as JSON.")
   var json = false
 
-  @Option(help: ArgumentHelp("Write the report as JSON to this file, too.", valueName: "file"))
+  @Option(help: ArgumentHelp("Also write the report as JSON to this file.", valueName: "file"))
   var report: String?
 
   @Option(help: ArgumentHelp("The hub's state socket; devices.sock is next to it.", valueName: "path"))
@@ -63,7 +64,9 @@ struct Verify: ParsableCommand {
   private func devices() throws -> [Device] {
     let line = try DevicesOfHub.line(socket)
     guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(line)) else {
-      throw CommandError(.inputOutput, "the hub's answer makes no sense", nextStep: "are both of the same version?")
+      throw CommandError(
+        .inputOutput, "the hub's answer cannot be understood",
+        nextStep: "do sensorhub and the hub have the same version?")
     }
     return answer.devices
   }
@@ -98,7 +101,7 @@ struct Verify: ParsableCommand {
     let count = results.map(\.checks.count).reduce(0, +)
     guard failed == 0 else {
       throw CommandError(
-        .unavailable, "\(failed) of \(count) checks failed", nextStep: "sensorhub devices says what is the matter")
+        .unavailable, "\(failed) of \(count) checks failed", nextStep: "sensorhub devices shows the reason")
     }
     if !json { Terminal.standardOutput("all \(count) checks passed") }
   }
@@ -112,7 +115,7 @@ struct Verify: ParsableCommand {
         result.checks.append(
           .init(
             name: "measures", passed: false,
-            words: "nothing within \(Text.duration(seconds: within)) in cycle \(cycle)" + (reason ?? "")))
+            words: "no measurement within \(Text.duration(seconds: within)) in cycle \(cycle)" + (reason ?? "")))
         break
       }
       result.firstValueSeconds.append(first)

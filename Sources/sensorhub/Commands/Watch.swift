@@ -10,27 +10,27 @@ struct Watch: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the fused state as it changes. Watching wakes the devices.",
     discussion: """
-      On a terminal the view is updated in place; otherwise, and on one that knows no cursor (TERM=dumb), each state is \
-      a line. A device that has failed, or measures nothing yet, has a line of its own with the reason and the next step, \
-      also before the first state; with --json these go to standard error. SIMULATED and REPLAY mark what no device has \
-      measured just now.
+      On a terminal the view is updated in place. If the output is no terminal, or the terminal has no cursor control \
+      (TERM=dumb), each state is one line. A device that has failed, or has no measurement yet, has a line of its own with \
+      the reason and the next step; with --json these lines go to standard error. SIMULATED and REPLAY mark values that \
+      are not live measurements.
 
-      With --once it waits until what is wanted is known: the position, if there is a receiver, which takes a cold one \
-      a minute, or the parts that are named.
+      With --once the command waits for the position if the board has a receiver, or for the parts that --parts names. A \
+      cold receiver needs about a minute.
 
       Example: sensorhub watch --json | jq .position
       Without waking the receiver: sensorhub watch --parts attitude
-      A fix a minute, good to 10 m, from a receiver that sleeps between: sensorhub watch --every 60 --accuracy 10
-      Only where it has moved 50 m: sensorhub watch --parts position --distance 50
-      Where it is, if that was known within the last minute, else from a receiver that is woken: sensorhub watch --max-age 60
-      Positions that stay within 25 m, with as few wakes as that takes: sensorhub watch --error 25
-      A hub elsewhere: sensorhub watch mqtts://broker.example/boat-7
-      A fix a minute from there: sensorhub watch mqtts://broker.example/boat-7 --every 60 --accuracy 10 --within 45
+      One fix a minute, accurate to 10 m; the receiver sleeps in between: sensorhub watch --every 60 --accuracy 10
+      Only positions at least 50 m from the last one: sensorhub watch --parts position --distance 50
+      The last position if it is at most a minute old, otherwise a new one: sensorhub watch --max-age 60
+      A position with an error of at most 25 m, with as few wakes as possible: sensorhub watch --error 25
+      A hub at a broker: sensorhub watch mqtts://broker.example/boat-7
+      One fix a minute from this hub: sensorhub watch mqtts://broker.example/boat-7 --every 60 --accuracy 10 --within 45
       """)
 
   @Argument(
     help: ArgumentHelp(
-      "A hub at an MQTT broker, mqtt[s]://[user@]host[:port]/hub; without it the one on this machine.", valueName: "hub"
+      "A hub at an MQTT broker, mqtt[s]://[user@]host[:port]/hub. Default: the hub on this machine.", valueName: "hub"
     ))
   var place: BrokerURL?
 
@@ -38,18 +38,18 @@ struct Watch: ParsableCommand {
 
   @Option(
     name: [.customLong("rate-hz"), .long], parsing: .unconditional,
-    help: ArgumentHelp("States a second at most.", valueName: "hz"))
+    help: ArgumentHelp("The maximum number of states per second.", valueName: "hz"))
   var rate: Double?
 
   @Option(
     help: ArgumentHelp(
-      "Wake only devices for these parts of the state, and show others that are awake anyway: some of "
-        + "\(Set<StatePart>.all.names), with commas between.", valueName: "names"))
+      "Wake only the devices for these parts of the state; other parts are shown while other clients keep their devices awake. A list of "
+        + "\(Set<StatePart>.all.names), separated by commas.", valueName: "names"))
   var parts: String?
 
   @Option(
     help: ArgumentHelp(
-      "A fix at this interval in seconds in place of states; the receiver is woken in time for each, and sleeps in between.",
+      "Show fixes at this interval, in seconds, instead of states. The receiver wakes in time for each fix and sleeps in between.",
       valueName: "seconds"))
   var every: Double?
 
@@ -65,8 +65,8 @@ struct Watch: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Print one state and exit: the last known one if it is at most this old, which wakes nothing, else a new one. With "
-        + "--every: a fix that is at most this old will do.", valueName: "seconds"))
+      "Print one state and exit: the last known state if it is at most this old, without waking a device, otherwise a new "
+        + "one. With --every: accept a fix that is at most this old.", valueName: "seconds"))
   var maxAge: Double?
 
   @Option(
@@ -75,7 +75,7 @@ struct Watch: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Fixes as often as it takes to keep the position within this; between two the receiver sleeps.",
+      "Take fixes as often as necessary to keep the position's error below this; the receiver sleeps in between.",
       valueName: "metres"))
   var error: Double?
 
@@ -85,24 +85,25 @@ struct Watch: ParsableCommand {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "With --once: how long to wait for what is wanted, before a state without it is printed and the exit code is 69. 0 "
-        + "takes the first state as it is. With --every: how long the receiver may be awake for one fix, before it is given as "
-        + "good as it is. 120 with --once, 60 with --every.", valueName: "seconds"))
+      "With --once: how long to wait for the position or the parts. After that the command prints the state without them, and "
+        + "exits with code 69; 0 prints the first state. With --every: how long the receiver may be awake for one fix. After "
+        + "that the command shows the best fix so far. Default: 120 with --once, 60 with --every.", valueName: "seconds"
+    ))
   var within: Double?
 
   /// The time limit of --once.
   private var patience: Double { within ?? 120 }
 
-  @Flag(help: "Print the states as JSON, one a line.")
+  @Flag(help: "Print the states as JSON, one per line.")
   var json = false
 
-  @Option(help: ArgumentHelp("The hub's socket.", valueName: "path"))
+  @Option(help: ArgumentHelp("The hub's state socket.", valueName: "path"))
   var socket: String?
 
   func validate() throws {
     if let rate, !(0.01...1000).contains(rate) { throw ValidationError("--rate must be from 0.01 to 1000") }
     if let parts, Watch.parts(parts) == nil {
-      throw ValidationError("--parts must be some of \(Set<StatePart>.all.names), with commas between")
+      throw ValidationError("--parts must be a list of \(Set<StatePart>.all.names), separated by commas")
     }
     if let place, place.hub == nil { throw ValidationError("name the hub too: \(place.broker)/boat-7") }
     if place != nil, socket != nil { throw ValidationError("--socket is for a hub on this machine") }
@@ -117,7 +118,7 @@ struct Watch: ParsableCommand {
       throw ValidationError("\(Watch.option(error.key)) \(error.reason)")
     }
     if once, distance != nil || batch != nil || error != nil {
-      throw ValidationError("--once shows one state, and goes without --distance, --batch and --error")
+      throw ValidationError("--once shows one state, and cannot be combined with --distance, --batch and --error")
     }
   }
 
@@ -148,15 +149,15 @@ struct Watch: ParsableCommand {
   private func validateSchedule() throws {
     guard let every else {
       if accuracy != nil, maxAge == nil {
-        throw ValidationError("--accuracy goes with --every, the seconds between two fixes, or with --max-age")
+        throw ValidationError("--accuracy needs --every, the seconds between two fixes, or --max-age")
       }
       if within != nil, !once, !isWithinTheHubs {
-        throw ValidationError("--within goes with --once or --every, --max-age or --error")
+        throw ValidationError("--within needs --once, --every, --max-age or --error")
       }
       return
     }
     if rate != nil || parts != nil || once {
-      throw ValidationError("--every asks for fixes, and goes without --rate, --parts and --once")
+      throw ValidationError("--every requests fixes, and cannot be combined with --rate, --parts and --once")
     }
     let (intervals, accuracies, times) = (Schedule.everySeconds, Schedule.accuracyMetres, Schedule.withinSeconds)
     if !intervals.contains(every) { throw ValidationError("--every must be from 1 to 604800") }
@@ -253,7 +254,7 @@ struct Watch: ParsableCommand {
     case .late:
       throw CommandError(
         .unavailable, "no state within \(Text.duration(seconds: time.inSeconds))",
-        nextStep: "sensorhub devices says what each device does; --within waits longer")
+        nextStep: "sensorhub devices shows what each device does; --within sets a longer wait")
     }
   }
 
@@ -308,7 +309,7 @@ struct Watch: ParsableCommand {
     if let last { print(last, mark()) }
     throw CommandError(
       .unavailable, "no \(what) within \(Text.duration(seconds: patience))",
-      nextStep: "sensorhub devices says what each device does; --within waits longer")
+      nextStep: "sensorhub devices shows what each device does; --within sets a longer wait")
   }
 
   /// The expected contents of a state: the requested parts for which there are devices.
@@ -344,9 +345,9 @@ struct Watch: ParsableCommand {
     // Both values are rounded in a message.
     if let every, left.every > every + 0.001 { parts.append("every \(Text.duration(seconds: left.every))") }
     if let accuracy, let metres = left.accuracy, metres > accuracy + 0.01 {
-      parts.append("\(Text.fixed(metres, metres < 10 ? 1 : 0)) m will do")
+      parts.append("\(Text.fixed(metres, metres < 10 ? 1 : 0)) m accuracy")
     }
-    return parts.isEmpty ? "" : ", \(parts.joined(separator: ", ")) as energy is short"
+    return parts.isEmpty ? "" : ", \(parts.joined(separator: ", ")) (energy budget is short)"
   }
 
   /// Prints a state.

@@ -24,14 +24,16 @@ enum BoardOfRecording {
     }
     guard let text = facts["board"]["file"] else {
       throw CommandError(
-        .data, "the recording does not tell on which board it was made", nextStep: "name the board's file: --board FILE"
+        .data, "the recording does not contain its board file", nextStep: "name the board's file: --board FILE"
       )
     }
     do throws(BoardError) {
       return try calibrated(Board(json5: Array(text.utf8), file: "the recording's board file"), by: facts)
     } catch {
       throw CommandError(
-        .data, "\(error)", nextStep: "this version may know other keys than the one that recorded: --board FILE")
+        .data, "\(error)",
+        nextStep: "this version may have other keys than the version that recorded: give a board file with --board FILE"
+      )
     }
   }
 

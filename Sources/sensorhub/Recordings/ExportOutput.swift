@@ -47,7 +47,8 @@ final class ExportOutput: TrackOutput {
       isTerminal = false
       if number == EEXIST, !replaces {
         throw CommandError(
-          .noInput, "there is a file '\(path)' already", nextStep: "name another one, or replace it with --force")
+          .noInput, "there is a file '\(path)' already", nextStep: "name another file, or replace this one with --force"
+        )
       }
       throw CommandError(
         number == EACCES ? .noPermission : .inputOutput, "cannot write '\(path)': \(String(cString: strerror(number)))")

@@ -47,7 +47,7 @@ struct FusedPlot {
       try Array(svg.utf8).withUnsafeBytes { try output.write($0) }
     } catch let error as Errno {
       throw CommandError(
-        .inputOutput, "\(output.name) cannot be written: \(error)", nextStep: "is there space where it goes?")
+        .inputOutput, "\(output.name) cannot be written: \(error)", nextStep: "check the free space of its disk")
     }
     try output.finish()
   }

@@ -13,7 +13,8 @@ enum OutputLink {
     guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return O_NOFOLLOW }
     guard status.st_uid == 0 || status.st_uid == geteuid() else {
       throw CommandError(
-        .noPermission, "'\(path)' is a link of \(Accounts.title(ofUser: status.st_uid)), which could lead anywhere",
+        .noPermission,
+        "'\(path)' is a link that belongs to \(Accounts.title(ofUser: status.st_uid)) and could lead anywhere",
         nextStep: "remove it, or name another file")
     }
     return 0

@@ -109,7 +109,7 @@ struct RecordReceiver: ~Copyable {
     progress.show(
       askedAt == nil
         ? "\(Text.duration(seconds: seconds)), \(size); Ctrl-C ends it"
-        : "\(size); waiting for the hub to end it; Ctrl-C leaves it as it is")
+        : "\(size); waiting for the hub to end the recording; Ctrl-C stops at once, without an end record")
   }
 
   private func wait(from now: MonotonicInstant) -> (hasCome: Bool, isSignalled: Bool) {
@@ -188,7 +188,7 @@ struct RecordReceiver: ~Copyable {
   private func refused() -> CommandError {
     guard let refusal = try? JSONDecoder().decode(Refusal.self, from: Data(refusal)) else { return .hubClosed }
     return CommandError(
-      .unavailable, "the hub does not record for this: \(Text.printable(refusal.message))",
-      nextStep: "sensorhub devices says who holds what")
+      .unavailable, "the hub refused to record: \(Text.printable(refusal.message))",
+      nextStep: "sensorhub devices shows the holders of each device")
   }
 }

@@ -35,11 +35,12 @@ final class RecordTarget {
       let number = errno
       if number == EEXIST {
         throw CommandError(
-          .noInput, "there is a file '\(path)' already", nextStep: "name another one, or replace it with --force")
+          .noInput, "there is a file '\(path)' already", nextStep: "name another file, or replace this one with --force"
+        )
       }
       throw CommandError(
         number == EACCES ? .noPermission : .inputOutput, "cannot write '\(path)': \(String(cString: strerror(number)))",
-        nextStep: "name another place with --output")
+        nextStep: "name another path with --output")
     }
     file = FileDescriptor(rawValue: descriptor)
     var status = stat()

@@ -198,8 +198,8 @@ extension RecordedRows {
 
     func lack(_ what: String) -> CommandError {
       CommandError(
-        .data, "the recording has nothing of \(what == "inertial sensor" ? "an" : "a") \(what)",
-        nextStep: "sensorhub info says what there is, and of when")
+        .data, "the recording contains no data of \(what == "inertial sensor" ? "an" : "a") \(what)",
+        nextStep: "sensorhub info lists what the recording contains, with times")
     }
   }
 }

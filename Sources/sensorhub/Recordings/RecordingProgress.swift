@@ -44,6 +44,7 @@ final class RecordingProgress: ReadingProgress {
     finish()
     guard vanishedFileCount > 0 else { return }
     let files = vanishedFileCount == 1 ? "1 recording that was" : "\(vanishedFileCount) recordings that were"
-    Terminal.standardError("left out: \(files) removed before being read, as the oldest of a ring are")
+    Terminal.standardError(
+      "left out: \(files) deleted before they were read, because the hub deletes its oldest recordings")
   }
 }

@@ -34,8 +34,8 @@ extension RecordingFiles {
       let maker = RecordedMessages.facts(named: "sensorhub", of: reader)["version"].map { "sensorhub \($0)" }
       throw CommandError(
         .data,
-        "'\(Text.printable(file.path))' has an older format: it lacks the inputs of the fusion, which a replay needs",
-        nextStep: "replay it with the program that recorded it"
+        "'\(Text.printable(file.path))' has an older format without the inputs of the fusion, which a replay needs",
+        nextStep: "replay it with the version that recorded it"
           + "\(maker.map { ", \(Text.printable($0))" } ?? ""); info and export read it")
     }
   }

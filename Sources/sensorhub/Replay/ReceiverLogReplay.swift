@@ -78,8 +78,8 @@ final class ReceiverLogReplay {
     }
     guard hasTime else {
       throw CommandError(
-        .data, "nothing in '\(path)' states a time, by which it could be replayed",
-        nextStep: "is it a recording of a hub's (.mcap), NMEA 0183 with lines such as $GPRMC,… or $GNGGA,…, or UBX?")
+        .data, "'\(path)' contains no time, so it cannot be replayed",
+        nextStep: "is it a hub's recording (.mcap), NMEA 0183 with lines such as $GPRMC,… or $GNGGA,…, or UBX?")
     }
     try rewind()
     return date
@@ -90,7 +90,7 @@ final class ReceiverLogReplay {
     do {
       try file.seek(offset: 0, from: .start)
     } catch {
-      throw CommandError(.inputOutput, "'\(path)' is read more than once, which it does not allow: \(error)")
+      throw CommandError(.inputOutput, "'\(path)' cannot be read more than once (a pipe?): \(error)")
     }
   }
 

@@ -105,7 +105,7 @@ final class RecordingReplay {
       if board == nil { throw error }
       let time = UTCTime(nanosecondsSince1970: message.utcNanosecondsSince1970)
       Terminal.standardError(
-        "the recording from \(UTCText.make(time)) on is replayed on the previous board: \(error)")
+        "from \(UTCText.make(time)) the recording is replayed on the previous board: \(error)")
       return nil
     }
   }

@@ -29,10 +29,10 @@ enum ReplayInput: ReplaySource {
     }
     guard paths.count == 1 else {
       throw ValidationError(
-        "'\(log)' is a log of a receiver, which is replayed alone: give it alone, or recordings only")
+        "'\(log)' is a receiver's log: give one log without other files, or only recordings")
     }
     guard from == nil, to == nil else {
-      throw ValidationError("--from and --to are for recordings: leave them out for '\(log)'")
+      throw ValidationError("--from and --to need a recording: leave them out for the log '\(log)'")
     }
     self = .log(try ReceiverLogReplay(path: log))
   }

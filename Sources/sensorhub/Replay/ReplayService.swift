@@ -36,12 +36,12 @@ struct ReplayService: Sendable {
       report: { [sink] event in
         switch event {
         case .skipped(let duration):
-          sink.write(.notice, "nothing was recorded for \(Text.duration(seconds: duration.inSeconds)): left out")
+          sink.write(.notice, "skipped \(Text.duration(seconds: duration.inSeconds)) without recorded data")
         case .over:
-          sink.write(.notice, "the recording is over\(staysAtEnd ? "; seek, or end with Ctrl-C" : "")")
+          sink.write(.notice, "end of the recording\(staysAtEnd ? "; seek, or end with Ctrl-C" : "")")
           if !staysAtEnd { group.end() }
         case .failed(let error):
-          group.fail("the recording cannot be read on: \(error)")
+          group.fail("the rest of the recording cannot be read: \(error)")
         }
       })
     host = HubHost(Hub(board: board, on: stage.machine), version: SensorHub.version, replay: session)
@@ -57,7 +57,7 @@ struct ReplayService: Sendable {
   func run() async throws {
     let signals = try SignalListener(onTerminate: { [group] in group.end() }, onReload: {})
     let board = host.hub.value.board
-    sink.write(.warning, "REPLAY: what clients get was recorded, and is measured by no device now")
+    sink.write(.warning, "REPLAY: clients get recorded values, not live measurements")
     sink.write(.notice, "sensorhub \(SensorHub.version): replaying board '\(board.name)', state on \(path.state)")
     let services = ServiceGroup(
       services: [signals, server, HTTPOutput(host: host, sink: sink, budget: budget)],

@@ -40,7 +40,7 @@ struct HistoryQuery {
     self.limit = Int(limit)
     after = try HTTPQuery.text("after", of: request).map { text in
       guard let cursor = RecordingCursor(text) else {
-        throw HTTPError(.badRequest, message: "'after' is for the pages that 'next' leads to")
+        throw HTTPError(.badRequest, message: "'after' is only for pages that 'next' names")
       }
       return cursor
     }

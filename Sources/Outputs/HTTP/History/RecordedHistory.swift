@@ -40,7 +40,7 @@ final class RecordedHistory: Sendable {
   /// - Throws: 404 if the board records nothing
   func catalogue() throws(HTTPError) -> SegmentCatalogue {
     guard let path = RecordedHistory.folder(of: host) else {
-      throw HTTPError(.notFound, message: "this board records nothing; 'record' in its board file has it do so")
+      throw HTTPError(.notFound, message: "this board records nothing; add 'record' to its board file")
     }
     return present.withLock { present in
       if let present, present.path == path { return present }

@@ -23,7 +23,7 @@ struct SegmentDownload {
       throw HTTPError(.serviceUnavailable, message: "'\(name)' cannot be read: \(error.summary)")
     }
     guard let content else {
-      throw HTTPError(.notFound, message: "there is no such recording; /recordings tells what there is")
+      throw HTTPError(.notFound, message: "there is no such recording; /recordings lists them")
     }
     let headers: HTTPFields = [
       .contentType: "application/octet-stream", .cacheControl: "no-store",
