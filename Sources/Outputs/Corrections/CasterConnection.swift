@@ -3,8 +3,8 @@ import Glibc
 import HardwareIO
 import Hub
 
-/// A connection to a caster, for use on one thread. A stop request ends every wait except the look-up of the host's
-/// address.
+/// A connection to a caster, for use on one thread. A stop request ends every wait except the resolution of the
+/// host's name.
 struct CasterConnection: ~Copyable {
   /// The maximum number of bytes in one read.
   private static let mostBytes = 4096
@@ -76,7 +76,7 @@ struct CasterConnection: ~Copyable {
     }
   }
 
-  /// - Returns: the received bytes; empty if the time is over, or nearly over
+  /// - Returns: the received bytes; empty if the limit has passed, or nearly
   borrowing func receive(atMost limit: Duration) throws(CasterError) -> [UInt8] {
     switch poller.wait(for: descriptor, atMost: limit) {
     case .stopped: throw .stopped

@@ -3,8 +3,8 @@ import Hub
 import Publishing
 import ServiceLifecycle
 
-/// Gives receivers the corrections of the casters that the board file names. A receiver gets them while it has
-/// subscribers. This output keeps nothing awake.
+/// Gives receivers the corrections of the casters that the board file names. A receiver gets corrections while it has
+/// subscribers. This output keeps no device awake.
 public final class CorrectionsOutput: Service {
   private final class Supply: Sendable {
     let client: CorrectionClient
@@ -53,7 +53,7 @@ public final class CorrectionsOutput: Service {
     let old = supplies.withLock { $0 }
     replace(
       by: hub.correctedReceivers.map { id, caster, corrections in
-        // An unchanged receiver keeps its corrections.
+        // An unchanged receiver keeps its client.
         if let same = old.first(where: { $0.client.corrections === corrections && $0.client.caster == caster }) {
           return same
         }

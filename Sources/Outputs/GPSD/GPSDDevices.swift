@@ -12,12 +12,12 @@ struct GPSDDevice {
   var path: String
   /// Whether the device is a receiver; otherwise it is the IMU.
   var isReceiver: Bool
-  /// The speed of the receiver's line, if the board file states it or the hub has found it.
+  /// The baud rate of the receiver's line, if the board file names it or the hub has found it.
   var speed: BaudRate?
   /// The identity of the receiver, if known.
   var identity: ReceiverIdentity?
 
-  /// Whether the receiver reports in its maker's messages.
+  /// Whether the receiver reports in its maker's own protocol.
   var isNative: Bool { identity?.reportsInMessages == true }
 
   /// The receivers that are fused, or one if none is, and the preferred IMU: the protocol has no place for the
