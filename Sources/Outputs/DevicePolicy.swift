@@ -112,9 +112,8 @@ public struct DevicePolicy {
     source.kind == .udp ? "any" : IPAddress(source.host)?.description ?? "any"
   }
 
-  /// The kinds of devices that may have a port's name. The name determines the driver, and the driver the kinds. A
-  /// udev name may later belong to a different device, so it gets the kinds of USB adapters, then those of the
-  /// header's ports.
+  /// The kinds of serial ports that a path may name. If the path does not show its kind, such as a udev link, all
+  /// kinds are allowed, because the link may point to a port of another kind later.
   private static func kinds(ofPort path: String) -> [String] {
     guard path.hasPrefix("/dev/") else { return [] }
     if (Files.resolved(path) ?? path).hasPrefix("/dev/pts/") { return ["char-pts"] }

@@ -4,12 +4,13 @@ import NIOCore
 
 /// The connections of one server.
 ///
-/// Event streams may last; everything else is short. If there are too many connections, the one whose last request is
-/// the oldest is closed for the next. Connections without requests therefore cannot keep other clients out.
+/// Only event streams may last; every other connection is short. If there are too many connections, the one with the
+/// oldest last request is closed to admit the next one. Connections without requests therefore cannot keep other
+/// clients out.
 final class HTTPConnections: Sendable {
-  /// The number of connections that are reserved for everything but event streams.
+  /// The number of connections that event streams may not use.
   private static let reserve = 64
-  /// The number of connections that counts as a crowd.
+  /// At least this many connections are a crowd: see `returnMemory`.
   private static let crowd = 64
 
   private struct Connection {
@@ -24,7 +25,7 @@ final class HTTPConnections: Sendable {
     var asked = 0
     /// Whether the first closed connection was reported. Reset when there is room again.
     var isReported = false
-    /// The number of closed connections since memory was last returned.
+    /// The number of connections that closed since memory was last returned to the system.
     var gone = 0
   }
 
@@ -41,10 +42,10 @@ final class HTTPConnections: Sendable {
   let streamLimit: Int
 
   /// - Parameters:
-  ///   - places: the number of connections for which there are descriptors
-  ///   - traffic: counts the present clients, and the refused ones
-  ///   - report: called with the first of many connections that were closed for others
-  ///   - reportStalled: called with each connection that is closed because its client takes nothing of its answer
+  /// - places: the number of connections for which there are descriptors
+  /// - traffic: counts the present and the refused clients
+  /// - report: called when the first of several connections is closed to admit another one
+  /// - reportStalled: called with each connection that is closed because its client takes nothing of its answer
   init(
     places: Int, patience: ConnectionPatience.Limits, traffic: OutputTraffic.Kind,
     report: @escaping @Sendable (_ limit: Int) -> Void,
@@ -75,7 +76,7 @@ final class HTTPConnections: Sendable {
     idle.close(promise: nil)
   }
 
-  /// A client without permission has tried to connect.
+  /// Counts a client that tried to connect without permission.
   func refused() { traffic.clientRefused() }
 
   /// Records a request.
@@ -115,10 +116,10 @@ final class HTTPConnections: Sendable {
     for connection in state.withLock({ Array($0.open.values) }) { connection.channel.close(promise: nil) }
   }
 
-  /// Returns memory to the system after a crowd has left. The allocator would keep it for the next crowd, but a small
-  /// board needs it for other programs.
+  /// Returns memory to the system after a crowd has left. The allocator would keep the memory for the next crowd, but
+  /// a small board needs it for other programs.
   private func returnMemory(by loop: any EventLoop) {
-    // The connections' memory is free a second later. Waking an idle process once more is worth it.
+    // The connections free their memory within a second. It is worth waking an idle process once more.
     loop.scheduleTask(in: .seconds(1)) { [self] in
       state.withLock { $0.gone = 0 }
       clinux_return_memory()

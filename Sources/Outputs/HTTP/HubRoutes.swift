@@ -6,7 +6,7 @@ import Hummingbird
 import MonotonicTime
 import Publishing
 
-/// The routes of a hub that read, and those that act.
+/// The routes of a hub: those that only read, and those that change something.
 enum HubRoutes {
   /// - Parameter hasToken: whether clients have proved that they know the port's token
   static func all(
@@ -56,7 +56,7 @@ enum HubRoutes {
     return nil
   }
 
-  /// The routes for holds, which keep a device awake without listening to it.
+  /// The routes for holds, which keep a device awake without receiving its values.
   private static func holding(_ holds: DeviceHolds, _ host: HubHost, hasToken: Bool) -> [HTTPRoute] {
     [
       HTTPRoute(.get, "holds") { request, _ in HTTPDocument.json(to: request) { HoldsReport.write(holds.all, to: &$0) }
@@ -87,7 +87,7 @@ enum HubRoutes {
       },
       HTTPRoute(.post, "devices/:id/release", asking: ["hold"]) { request, context in
         let id = try HTTPQuery.text("hold", of: request)
-        // A hold may outlive its device, which a new board file may have removed.
+        // A hold may outlast its device, which a new board file may have removed.
         let name = PathEncoding.decoded(try context.parameters.require("id"))
         if let id, holds.release(String(id), of: name) {
           return HTTPDocument.json(to: request) { json in

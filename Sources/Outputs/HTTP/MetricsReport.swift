@@ -8,11 +8,11 @@ import NMEA
 import Publishing
 import Recording
 
-/// The hub in Prometheus' text format: each device's activity and costs, the known state of the board, and the clients.
-/// It only observes: a scrape wakes nothing.
+/// The hub in Prometheus' text format: each device's activity and energy, the known state of the board, and the
+/// clients. The report only observes: a scrape wakes no device.
 ///
-/// The metrics contain instants instead of ages, because an age is wrong by the time it is read. They omit values that
-/// are not known any more, because a constant line would look like a board that stands still.
+/// The metrics contain instants instead of ages, because an age is wrong by the time it is read. They omit outdated
+/// values, because a constant line would look like a board that stands still.
 enum MetricsReport {
   /// How long a measurement describes the present. The slowest receivers report every ten seconds.
   private static let validity = Duration.seconds(12)

@@ -1,7 +1,8 @@
 import Guarding
 import Hub
 
-/// The undelivered notices of hooks, and the reported troubles that are not over yet, for the next run of the hub.
+/// Keeps two things for the next run of the hub: the undelivered notices of hooks, and the reported troubles that are
+/// not over yet.
 public final class HookMemory: Sendable {
   struct Content: Codable, Equatable, Sendable {
     /// The undelivered notices, by the hook's key in the board file.

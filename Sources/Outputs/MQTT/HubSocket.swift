@@ -32,7 +32,7 @@ struct HubSocket: ~Copyable {
     do throws(MalformedBrokerRecord) {
       try orders.take(piece[..<count]) { record throws(MalformedBrokerRecord) in take(try BrokerOrder(record)) }
     } catch {
-      // The hub runs another version of this program.
+      // The hub runs another version of this program, so the process ends.
       exit(76)
     }
   }

@@ -31,7 +31,7 @@ final class PagedReading<Page: Sendable, Failure: Error>: Sendable {
 
   /// The next page; `nil` after the last one.
   func next() async throws -> Page? {
-    // A client that has the first page gets the others, however many clients come in the meantime.
+    // A client that has the first page gets all further pages, even if other clients have come in the meantime.
     let isUnderWay = state.withLock { $0.subscription != nil }
     try await threads.run(isUnderWay: isUnderWay) { [self] in turn() }
     let (page, failure) = state.withLock { state in
