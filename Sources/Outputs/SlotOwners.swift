@@ -1,17 +1,18 @@
 import Guarding
 
-/// A service that keeps places for users beyond their requests, until the users or root end them.
+/// A service whose slots outlast the request that took them, such as device holds. A slot ends when its user or root
+/// releases it.
 protocol SlotOwner: AnyObject, Sendable {
-  /// The kind of its places for the answer to root, for example `holds`.
+  /// The kind of its slots, for the answer to root, for example `holds`.
   var slotKind: String { get }
 
-  /// Ends all places.
+  /// Ends all slots.
   ///
-  /// - Returns: the number of ended places
+  /// - Returns: the number of ended slots
   func releaseAll() -> Int
 }
 
-/// All services of a hub that keep places.
+/// All services of a hub that have slots.
 final class SlotOwners: Sendable {
   private struct Entry: Sendable {
     weak var holder: (any SlotOwner)?

@@ -13,7 +13,7 @@ enum RecordedMetadata {
           "version": version,
           RecordingFormat.key: "\(RecordingFormat.current)",
           "started": UTCStamp(nanosecondsSince1970: time.beganNanosecondsSince1970).extended,
-          // The offset from the monotonic clock, which stamps measurements, to log times.
+          // The difference from the monotonic clock, which stamps measurements, to log times.
           "logTimeOffsetNanoseconds": "\(time.offsetNanoseconds)",
         ])
     ]

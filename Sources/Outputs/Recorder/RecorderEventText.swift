@@ -46,7 +46,7 @@ extension RecorderEvent {
     case ENOSPC, EDQUOT: "; make room on that disk, or record less: 'record.maximumMegabytes'"
     case EACCES, EPERM: "; let the hub's user write there: chown, and ReadWritePaths= in its unit"
     case EROFS: "; the disk is read-only, for the hub at least: mount, and ReadWritePaths= in its unit"
-    // After a segment was removed, the recorder begins the next one and makes its folder.
+    // A removed folder needs no next step: the recorder makes it again for the next segment.
     case ENOENT where !action.hasPrefix("making the folder"): ""
     case ENOENT, ENOTDIR: "; only the last folder of 'record.path' is made, those above it have to be there"
     default: ""

@@ -11,7 +11,7 @@ extension StateReport {
   }
 }
 
-/// The report from a client's point of view.
+/// The report, as a client reads it.
 private struct StateMessage: Decodable {
   struct Position: Decodable {
     var lat, lon: Double
@@ -78,7 +78,7 @@ private struct StateMessage: Decodable {
   var fix: Fix?
   var refusal: Refusal?
 
-  /// The accepted range of seconds. Beyond it nanoseconds are lost, and no clock has counted that far.
+  /// The accepted range of seconds. Larger values lose nanoseconds, and no clock has counted that far.
   private static let seconds = -1e9...1e9
 
   var isPlausible: Bool {
@@ -141,7 +141,7 @@ private struct StateMessage: Decodable {
     let utc = time.flatMap(StateMessage.utc)
     state.fix = fix.map {
       let at = before($0.age)
-      // The message has the time of the state, and the fix has that of its own instant.
+      // The message contains the time of the state, but the fix needs the time of its own instant.
       let utcNanoseconds = utc.map { $0.nanosecondsSince1970 - (state.at.nanoseconds - at.nanoseconds) }
       var quality = FusedState.FixQuality(
         mode: $0.mode, status: $0.status, satellitesUsed: $0.satellites, hdop: $0.hdop, utcNanoseconds: utcNanoseconds)

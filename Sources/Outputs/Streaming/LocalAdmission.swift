@@ -1,5 +1,5 @@
-/// Decides which clients are admitted at the Unix sockets. One program never gets all places, and some are reserved for
-/// root and the hub's own user.
+/// Decides which clients are admitted at the Unix sockets. One program never gets all slots, and some slots are
+/// reserved for root and the hub's own user.
 enum LocalAdmission {
   /// A client, as identified by the kernel.
   struct Guest: Equatable, Sendable {
@@ -7,12 +7,12 @@ enum LocalAdmission {
     var user: UInt32
   }
 
-  /// The reason why there is no place, as the rest of a sentence after "is refused: "; `nil` if there is one.
+  /// The reason for a refusal, as the rest of a sentence after "is refused: "; `nil` if the client is admitted.
   ///
   /// - Parameters:
-  ///   - places: the maximum number of clients
-  ///   - guests: the present clients
-  ///   - own: the hub's user
+  /// - places: the maximum number of clients
+  /// - guests: the present clients
+  /// - own: the hub's user
   static func refusal(of newcomer: Guest, to places: Int, among guests: [Guest], own: UInt32) -> String? {
     func isKeeper(_ guest: Guest) -> Bool { guest.user == 0 || guest.user == own }
     let share = max(1, places / 2)

@@ -1,6 +1,6 @@
 import MonotonicTime
 
-/// The rate at which one client may change its leases: a burst of changes at once, and then a steady rate (a token
+/// Limits how often one client may change its leases: a burst of changes at once, and then a steady rate (a token
 /// bucket).
 struct RequestRate {
   /// The number of changes that are allowed at once.
@@ -22,6 +22,6 @@ struct RequestRate {
     return true
   }
 
-  /// When the next change is allowed, after one that had to wait.
+  /// When the next change is allowed, if the last one was not.
   var next: MonotonicInstant { at + .nanoseconds(Int64((1 - left) / RequestRate.perSecond * 1e9) + 1) }
 }

@@ -2,7 +2,7 @@
 protocol StreamOutput: Sendable {
   /// Begins to serve a client.
   ///
-  /// - Returns: `nil` if everything has been sent already
+  /// - Returns: `nil` if the client has already received everything
   func serve(_ connection: StreamConnection) -> (any StreamSession)?
 }
 
