@@ -1,8 +1,8 @@
 import CLinux
 import MonotonicTime
 
-/// The time of a recording: the system clock at its beginning, and the monotonic clock from then on, so that it never
-/// goes back, even if the system clock does.
+/// The time of a recording: the system clock's time at its beginning, advanced by the monotonic clock. It never goes
+/// back, even if the system clock does.
 public struct RecordingTime: Sendable {
   /// The time of the beginning.
   public let beganNanosecondsSince1970: Int64
@@ -26,16 +26,16 @@ public struct RecordingTime: Sendable {
     UInt64(clamping: beganNanosecondsSince1970 &+ (instant.nanoseconds &- beganAt.nanoseconds))
   }
 
-  /// The offset from the monotonic clock.
+  /// The offset from the monotonic clock to the recording's time.
   public var offsetNanoseconds: Int64 { beganNanosecondsSince1970 &- beganAt.nanoseconds }
 
-  /// The instant at which a message of this time was added.
+  /// The instant of a message with this log time.
   func instant(ofNanosecondsSince1970 time: UInt64) -> MonotonicInstant {
     MonotonicInstant(nanoseconds: beganAt.nanoseconds &+ (Int64(clamping: time) &- beganNanosecondsSince1970))
   }
 
-  /// How far the system clock is ahead of the recording's time now; `nil` if this thread was interrupted too often to
-  /// measure it.
+  /// The difference between the system clock and the recording's time now; `nil` if this thread was interrupted too
+  /// often to measure it.
   public var systemAheadNanoseconds: Int64? {
     for _ in 0..<3 {
       let before = clock.now
