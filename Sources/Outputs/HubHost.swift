@@ -155,8 +155,8 @@ public final class HubHost: Sendable {
   /// The fused state for its attitude; no values on a board without an IMU.
   ///
   /// - Parameters:
-  /// - rateHz: the rate; `nil` for the board's own
-  /// - besideReceiver: whether a board with a receiver also gives values
+  ///   - rateHz: the rate; `nil` for the board's own
+  ///   - besideReceiver: whether a board with a receiver also gives values
   func attitudes(rateHz: Double?, besideReceiver: Bool) -> Deferred<FusedState, Never> {
     following { hub in
       hub.imu == nil || !hub.receivers.candidates.isEmpty && !besideReceiver

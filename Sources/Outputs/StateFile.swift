@@ -25,9 +25,9 @@ final class StateFile<Content: Codable & Equatable & Sendable>: Sendable {
   private let disk = Guarded(())
 
   /// - Parameters:
-  /// - mostBytes: the maximum size of a file in bytes; a longer one is ignored
-  /// - nothing: the content if there is no file
-  /// - makeFolder: makes the file's folder if it is missing
+  ///   - mostBytes: the maximum size of a file in bytes; a longer one is ignored
+  ///   - nothing: the content if there is no file
+  ///   - makeFolder: makes the file's folder if it is missing
   init(path: String, mostBytes: Int, nothing: Content, makeFolder: @escaping @Sendable () -> Void) {
     self.path = path
     self.mostBytes = mostBytes

@@ -34,8 +34,9 @@ public final class RecordInbox: Sendable {
     }
   }
 
-  /// The greatest age of a log time. A replay fuses a sample at its log time, so that time must be right even if the
-  /// machine was held up for long. If messages could be older, more chunks would overlap than a reader can hold.
+  /// How far a log time may be before the newest one. A replay fuses a sample at its log time, so that time must be
+  /// right even if the machine was held up for long. With a higher limit, more chunks would overlap than a reader can
+  /// hold.
   private static let mostLate = Duration.seconds(30)
 
   /// The usual capacity in bytes. At a hub's usual 10 kB/s, it is enough while a card is stalled for more than a
@@ -50,8 +51,8 @@ public final class RecordInbox: Sendable {
   let wake = WakeSignal()
 
   /// - Parameters:
-  /// - capacity: the maximum size of waiting messages, in bytes
-  /// - report: called by the writer, or on the clock's thread while the writer may wait for the disk
+  ///   - capacity: the maximum size of waiting messages, in bytes
+  ///   - report: called by the writer, or on the clock's thread while the writer may wait for the disk
   public init(
     capacity: Int = RecordInbox.usualCapacity, time: RecordingTime, counters: RecordingCounters,
     report: @escaping @Sendable (RecorderEvent) -> Void
@@ -91,10 +92,10 @@ public final class RecordInbox: Sendable {
   /// Takes a message. It allocates no memory and never waits.
   ///
   /// - Parameters:
-  /// - channel: the number from `register`
-  /// - stamp: the time of the event
-  /// - receivedAt: the exact time of the message's arrival; by default now
-  /// - isWritten: whether the message must be written; other messages, such as log lines, wait until one must be
+  ///   - channel: the number from `register`
+  ///   - stamp: the time of the event
+  ///   - receivedAt: the exact time of the message's arrival; by default now
+  ///   - isWritten: whether the message must be written; other messages, such as log lines, wait until one must be
   public func append(
     _ bytes: UnsafeRawBufferPointer, to channel: Int, at stamp: MonotonicInstant,
     receivedAt: MonotonicInstant? = nil, isWritten: Bool = true
@@ -119,7 +120,7 @@ public final class RecordInbox: Sendable {
   ///
   /// - Returns: whether to wake the writer
   private func noteAppended(_ state: inout State, isWritten: Bool) -> Bool {
-    // While the writer rests, only log lines arrive. Many of them must be written too.
+    // A resting writer wakes for a message that must be written, or if many others, such as log lines, wait.
     let isReason = isWritten || state.isResting && state.queue.byteCount > state.queue.capacity / 4
     if isReason { state.isFresh = true }
     if state.isResting {

@@ -25,7 +25,7 @@ public enum RecorderEvent: Equatable, Sendable {
   /// The disk is full, so the oldest segment was removed although the budget had room for it.
   case removedForRoom(segment: String)
   case losing(Loss)
-  /// Everything is written again, but this number of messages is missing.
+  /// All messages are written again, but this number of them is lost.
   case lost(messageCount: Int)
   /// The recording has ended, and this number of messages could not be written.
   case ended(lostMessageCount: Int)

@@ -63,7 +63,7 @@ struct RecordingWriter {
         try endSegment()
         over()
       }
-      // Only another write shows whether the disk works again, so a failed one is repeated at once here.
+      // After a failure, write at once: only a write shows whether the disk works again.
       if let synchronizeAt, now >= synchronizeAt || failure != nil { try synchronize(now) }
     } catch {
       fail(error, now)
@@ -83,8 +83,7 @@ struct RecordingWriter {
       over()
     } catch {
       fail(error, now)
-      // In an abandoned file these messages were not written, and they are still in memory only if the file could have
-      // continued.
+      // If the file was not abandoned, its unwritten messages are still in memory, and are lost too.
       inbox.giveUp(besides: (pending == nil ? 0 : 1) + Int(segment?.unwrittenMessageCount ?? 0))
     }
   }

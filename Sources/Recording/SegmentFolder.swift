@@ -81,7 +81,7 @@ public struct SegmentFolder: SegmentStore {
     } catch {
       throw .system("opening \(path)/\(name)", errno: error.rawValue)
     }
-    // A file that was written over another one is sealed, and says so itself.
+    // A file that was written over another one is sealed, so `isRecycled` has no effect on it.
     return try MCAPRepair.repair(descriptor: descriptor, path: "\(path)/\(name)", isRecycled: false)
   }
 }

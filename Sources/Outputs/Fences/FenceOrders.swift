@@ -80,8 +80,8 @@ extension FenceReport {
   /// Writes the answer about a fence that was added or removed.
   ///
   /// - Parameters:
-  /// - isKept: whether the change survives a restart of the hub
-  /// - isRemoved: whether the fence was removed
+  ///   - isKept: whether the change survives a restart of the hub
+  ///   - isRemoved: whether the fence was removed
   static func write(name: String, isRemoved: Bool, isKept: Bool, _ fence: AddedFence?, to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: "FENCE")

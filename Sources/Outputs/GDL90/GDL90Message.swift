@@ -35,8 +35,8 @@ struct GDL90Message: Equatable {
   private init(_ bytes: [UInt8]) { self.bytes = bytes }
 
   /// - Parameters:
-  /// - hasPosition: whether the position is known now
-  /// - second: the second of the UTC day; `nil` before the receiver has reported a time
+  ///   - hasPosition: whether the position is known now
+  ///   - second: the second of the UTC day; `nil` before the receiver has reported a time
   static func heartbeat(hasPosition: Bool, second: Int?, counts: (UInt8, UInt8) = (0, 0)) -> GDL90Message {
     let time = second ?? 0
     let status: UInt8 = hasPosition ? 0x81 : 0x01

@@ -36,8 +36,8 @@ final class EventQueue: Sendable {
   private let signal: AsyncStream<Void>.Continuation
 
   /// - Parameters:
-  /// - valueLimit: the number of values by which a client may fall behind
-  /// - traffic: counts the events that are dropped
+  ///   - valueLimit: the number of values by which a client may fall behind
+  ///   - traffic: counts the events that are dropped
   init(valueLimit: Int, traffic: OutputTraffic.Kind) {
     self.valueLimit = valueLimit
     self.traffic = traffic

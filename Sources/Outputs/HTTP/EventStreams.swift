@@ -83,8 +83,8 @@ final class EventStreams: Sendable {
   /// because it keeps devices awake too.
   ///
   /// - Parameters:
-  /// - values: subscribed to in the client's name; its first value, or its end without a value, is the answer
-  /// - document: makes the answer
+  ///   - values: subscribed to in the client's name; its first value, or its end without a value, is the answer
+  ///   - document: makes the answer
   func response<Value: Sendable>(
     to request: Request, _ context: HTTPContext, of values: Deferred<Value, Never>,
     _ document: @escaping @Sendable (Value?) -> ByteBuffer

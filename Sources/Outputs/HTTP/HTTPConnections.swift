@@ -42,10 +42,10 @@ final class HTTPConnections: Sendable {
   let streamLimit: Int
 
   /// - Parameters:
-  /// - places: the number of connections for which there are descriptors
-  /// - traffic: counts the present and the refused clients
-  /// - report: called when the first of several connections is closed to admit another one
-  /// - reportStalled: called with each connection that is closed because its client takes nothing of its answer
+  ///   - places: the number of connections for which there are descriptors
+  ///   - traffic: counts the present and the refused clients
+  ///   - report: called when the first of several connections is closed to admit another one
+  ///   - reportStalled: called with each connection that is closed because its client takes nothing of its answer
   init(
     places: Int, patience: ConnectionPatience.Limits, traffic: OutputTraffic.Kind,
     report: @escaping @Sendable (_ limit: Int) -> Void,

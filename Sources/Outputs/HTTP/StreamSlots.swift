@@ -34,8 +34,8 @@ final class StreamSlots: Sendable {
   private let report: @Sendable (Refusal) -> Void
 
   /// - Parameters:
-  /// - limit: the maximum number of streams, less than the port's limit of connections
-  /// - report: called with the first of several similar refusals
+  ///   - limit: the maximum number of streams, less than the port's limit of connections
+  ///   - report: called with the first of several similar refusals
   init(limit: Int, report: @escaping @Sendable (Refusal) -> Void) {
     self.limit = limit
     self.report = report

@@ -234,8 +234,8 @@ struct HomeAssistantDiscovery {
   }
 
   /// - Parameters:
-  /// - condition: the member that the message must contain for a value
-  /// - isMeasured: whether the value expires
+  ///   - condition: the member that the message must contain for a value
+  ///   - isMeasured: whether the value expires
   private func sensor(
     _ key: String, _ title: String, _ topic: String, _ template: String, if condition: String? = nil,
     deviceClass: String? = nil, unit: String? = nil, isMeasured: Bool = true, isDiagnostic: Bool = false,

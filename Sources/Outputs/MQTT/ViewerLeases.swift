@@ -133,9 +133,9 @@ final class ViewerLeases: Sendable {
   /// Takes a viewer's request.
   ///
   /// - Parameters:
-  /// - expirySeconds: the time after which the broker forgets the request
-  /// - isRepeated: whether the broker sends the request as a retained message after a new connection; the duration of
-  ///   a running request does not start again then
+  ///   - expirySeconds: the time after which the broker forgets the request
+  ///   - isRepeated: whether the broker sends the request as a retained message after a new connection; the duration of
+  ///     a running request does not start again then
   func receive(_ payload: [UInt8], expirySeconds: UInt32?, isRepeated: Bool = false, from key: ViewerRequest.Key) {
     let (interest, isValid) = ViewerRequest.read(payload, of: key.stream)
     guard isValid else { return host.traffic.mqtt.clientRefused() }

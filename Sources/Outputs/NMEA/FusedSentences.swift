@@ -28,10 +28,10 @@ enum FusedSentences {
   /// the mode indicator E and the quality 6. The time is that of the position.
   ///
   /// - Parameters:
-  /// - choice: the requested kinds of sentences
-  /// - listing: the receiver's epoch whose satellites are due
-  /// - repeatsPosition: whether the position, or another one with its time, was sent already; it is then omitted
-  /// - repeatsAttitudeTime: the same for the attitude, which has a time in one of its sentences
+  ///   - choice: the requested kinds of sentences
+  ///   - listing: the receiver's epoch whose satellites are due
+  ///   - repeatsPosition: whether the position, or another one with its time, was sent already; it is then omitted
+  ///   - repeatsAttitudeTime: the same for the attitude, which has a time in one of its sentences
   static func make(
     of state: FusedState, only choice: SentenceChoice = .all, listing epoch: GNSSObservation? = nil,
     repeatsPosition: Bool = false, repeatsAttitudeTime: Bool = false

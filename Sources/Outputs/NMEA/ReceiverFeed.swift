@@ -16,8 +16,8 @@ struct ReceiverFeed {
   private var epochsWithoutSentence = patience - 1
 
   /// - Parameters:
-  /// - sentences: whether the client wants sentences
-  /// - raw: 1 for sentences, and messages in digits, one per line; 2 for all bytes as received
+  ///   - sentences: whether the client wants sentences
+  ///   - raw: 1 for sentences, and messages in digits, one per line; 2 for all bytes as received
   mutating func bytes(of output: ReceiverOutput, sentences: Bool = true, raw: Int = 0) -> [UInt8] {
     switch output {
     case .bytes(let received):

@@ -26,8 +26,8 @@ final class ClientRecording: Sendable {
   private let state = Guarded(State())
 
   /// - Parameters:
-  /// - descriptor: the connection, which this recording owns and closes at its end
-  /// - whenOver: called once after the connection is closed
+  ///   - descriptor: the connection, which this recording owns and closes at its end
+  ///   - whenOver: called once after the connection is closed
   init(
     host: HubHost, sink: JournalSink, holder: Holder, descriptor: Int32,
     whenOver: @escaping @Sendable (ClientRecording) -> Void

@@ -23,8 +23,8 @@ enum Admission: Equatable {
   /// Decides about a newcomer. If there is no room, the oldest client that has never sent a request is disconnected.
   ///
   /// - Parameters:
-  /// - guests: the clients of the same output, in the order of their arrival
-  /// - places: the maximum number of clients
+  ///   - guests: the clients of the same output, in the order of their arrival
+  ///   - places: the maximum number of clients
   init(of newcomer: IPAddress, to places: Int, among guests: [Guest]) {
     let machine = newcomer.machine
     let share = Admission.share(of: newcomer, among: places)

@@ -10,9 +10,9 @@ enum LocalAdmission {
   /// The reason for a refusal, as the rest of a sentence after "is refused: "; `nil` if the client is admitted.
   ///
   /// - Parameters:
-  /// - places: the maximum number of clients
-  /// - guests: the present clients
-  /// - own: the hub's user
+  ///   - places: the maximum number of clients
+  ///   - guests: the present clients
+  ///   - own: the hub's user
   static func refusal(of newcomer: Guest, to places: Int, among guests: [Guest], own: UInt32) -> String? {
     func isKeeper(_ guest: Guest) -> Bool { guest.user == 0 || guest.user == own }
     let share = max(1, places / 2)

@@ -8,8 +8,8 @@ enum LocalTCPUser {
   private static let mostBytes = 32 << 20
 
   /// - Parameters:
-  /// - client: the address of the other end
-  /// - server: the address of this end
+  ///   - client: the address of the other end
+  ///   - server: the address of this end
   /// - Returns: `nil` for another machine, or if the table does not contain the connection
   static func find(of client: TCPAddress, to server: TCPAddress) -> UInt32? {
     // The kernel shows a closing socket as root's. The answer therefore counts only if two look-ups give the same

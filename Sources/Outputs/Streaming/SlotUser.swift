@@ -27,8 +27,8 @@ enum SlotUser: Hashable, Sendable {
   /// The reason why this user gets no slot, as the rest of a sentence after "…: "; `nil` if the user gets one.
   ///
   /// - Parameters:
-  /// - places: the number of slots
-  /// - users: the users of the occupied slots
+  ///   - places: the number of slots
+  ///   - users: the users of the occupied slots
   func refusal(to places: Int, among users: some Sequence<SlotUser>) -> String? {
     var (all, ofOthers, own) = (0, 0, 0)
     for user in users {

@@ -26,8 +26,8 @@ extension SegmentCatalogue {
   /// The changes in a period.
   ///
   /// - Parameters:
-  /// - ids: the devices whose state before the period is needed
-  /// - isStopped: called repeatedly; the page ends when it returns true
+  ///   - ids: the devices whose state before the period is needed
+  ///   - isStopped: called repeatedly; the page ends when it returns true
   public func power(
     of ids: Set<String>, in times: Range<UTCTime>, limit: Int, isStopped: () -> Bool = { false }
   ) -> PowerPage {

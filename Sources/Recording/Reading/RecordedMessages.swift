@@ -29,9 +29,9 @@ public struct RecordedMessages: Sendable {
   private var vanishedFileCount = 0
 
   /// - Parameters:
-  /// - from, to: the period; the end is excluded
-  /// - progress: informed about each message
-  /// - isWanted: whether a topic's messages are included
+  ///   - from, to: the period; the end is excluded
+  ///   - progress: informed about each message
+  ///   - isWanted: whether a topic's messages are included
   public init(
     _ recordings: RecordingFiles, from: ExportTime?, to: ExportTime?, progress: (any ReadingProgress)?,
     isWanted: @escaping @Sendable (String) -> Bool

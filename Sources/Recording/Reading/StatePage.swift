@@ -12,10 +12,10 @@ extension SegmentCatalogue {
   /// The states of a period, up to the limit of a page.
   ///
   /// - Parameters:
-  /// - everySeconds: the page has at most one state of each such interval: the first one with a new position, or else
-  ///   the first one; 0 for all states
-  /// - cursor: the end of the previous page
-  /// - isStopped: called repeatedly; the page ends when it returns true
+  ///   - everySeconds: the page has at most one state of each such interval: the first one with a new position, or else
+  ///     the first one; 0 for all states
+  ///   - cursor: the end of the previous page
+  ///   - isStopped: called repeatedly; the page ends when it returns true
   public func states(
     in times: Range<UTCTime>, everySeconds: Double, after cursor: RecordingCursor? = nil, limit: Int,
     isStopped: () -> Bool = { false }

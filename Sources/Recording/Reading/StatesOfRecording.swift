@@ -48,16 +48,16 @@ public struct StatesOfRecording: Sendable {
   private var lastStampSeconds: Double?
   private var hasRested = false
   private var badMessageCount = 0
-  /// The file of the last examined state; empty before the first.
+  /// The file of the last examined state; empty before the first state.
   private var lastFileName = ""
   private var lastSequence: UInt32 = 0
   /// Whether the last `next` ended before the recording did.
   private(set) var isPaused = false
 
   /// - Parameters:
-  /// - wanted: the kind of states; for `points`, all other states are left out
-  /// - everySeconds: the interval, from which one state is taken; 0 for all states
-  /// - cursor: the end of the previous reading
+  ///   - wanted: the kind of states; for `points`, all other states are left out
+  ///   - everySeconds: the interval, from which one state is taken; 0 for all states
+  ///   - cursor: the end of the previous reading
   public init(
     _ messages: RecordedMessages, wanted: Wanted, everySeconds: Double, after cursor: RecordingCursor? = nil
   ) {

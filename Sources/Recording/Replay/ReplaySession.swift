@@ -63,10 +63,10 @@ public final class ReplaySession: Sendable {
   private let clock = MonotonicClock()
 
   /// - Parameters:
-  /// - times: the recorded period, nanoseconds since 1970
-  /// - staysAtEnd: whether the replay waits at its end for a jump to another time
-  /// - open: opens the recording at a time, or at its beginning
-  /// - report: called on the thread that plays
+  ///   - times: the recorded period, nanoseconds since 1970
+  ///   - staysAtEnd: whether the replay waits at its end for a jump to another time
+  ///   - open: opens the recording at a time, or at its beginning
+  ///   - report: called on the thread that plays
   public init(
     on stage: ReplayStage, times: ClosedRange<Int64>, rate: Double, staysAtEnd: Bool,
     open: @escaping @Sendable (_ from: Int64?) throws -> any ReplaySource, report: @escaping @Sendable (Event) -> Void
@@ -93,10 +93,10 @@ public final class ReplaySession: Sendable {
   /// Changes the replay. Changes in one call take effect together.
   ///
   /// - Parameters:
-  /// - rate: recorded seconds per second
-  /// - time: the time to jump to, nanoseconds since 1970; the hub starts again there
-  /// - isPaused: whether to pause the replay
-  /// - step: plays for this duration, and then pauses
+  ///   - rate: recorded seconds per second
+  ///   - time: the time to jump to, nanoseconds since 1970; the hub starts again there
+  ///   - isPaused: whether to pause the replay
+  ///   - step: plays for this duration, and then pauses
   public func change(rate: Double? = nil, to time: Int64? = nil, isPaused: Bool? = nil, step: Duration? = nil) {
     change { state in
       if let rate { state.status.rate = rate }
@@ -212,7 +212,7 @@ public final class ReplaySession: Sendable {
         return .wait(.seconds(3600))
       }
     }
-    // Do not wait for a time that is far away.
+    // Do not wait for a distant message: the silence before it is skipped.
     if left <= .zero || left > ReplaySession.longestSilence { return .play }
     return .wait(min(left / state.status.rate, ReplaySession.tick))
   }

@@ -13,8 +13,8 @@ public struct ReplayedMessage: Sendable {
     case air(BarometerSample)
     case supply(SupplySample)
     /// - Parameters:
-    /// - isSupplied: whether the device was on and working
-    /// - isHeld: whether a client needed the device
+    ///   - isSupplied: whether the device was on and working
+    ///   - isHeld: whether a client needed the device
     case power(DeviceStatus.Kind, isSupplied: Bool, isHeld: Bool)
     /// An epoch. It is stored indirectly, because it is large.
     indirect case epoch(ReceiverEpoch)
