@@ -17,7 +17,7 @@ struct DataSectionScan<Source: MCAPSource> {
 
   private(set) var header: MCAPHeader?
   private(set) var summary = MCAPSummary()
-  /// The chunks, and the stretches of messages outside of chunks, in file order.
+  /// The chunks, and the stretches of messages outside chunks, in file order.
   private(set) var parts: [Part] = []
   /// The end of the last accepted record.
   private(set) var end: UInt64 = 0
@@ -50,7 +50,7 @@ struct DataSectionScan<Source: MCAPSource> {
   /// damage belongs to the recording.
   private var doubtful: [DataSectionScan] = []
 
-  /// The size of the pieces in which messages outside of chunks are read.
+  /// The size in bytes of the pieces in which messages outside chunks are read.
   private static var stretchByteCount: UInt64 { 1 << 20 }
 
   /// - Parameters:
@@ -199,7 +199,7 @@ struct DataSectionScan<Source: MCAPSource> {
     return true
   }
 
-  /// Skips a damaged record and continues. The records after it remain doubtful until one of them is confirmed.
+  /// Skips a damaged record and continues. The records after it remain doubtful until a later record confirms them.
   private mutating func passBy(_ record: Range<UInt64>, _ error: MCAPError) throws(MCAPError) {
     switch error {
     case .wrongChecksum, .malformed, .unknown: break
@@ -336,7 +336,7 @@ struct DataSectionScan<Source: MCAPSource> {
     part.channelIDs = counts.channels.sorted()
     parts.append(part)
     indexedChunk = chunk
-    // A correct checksum confirms this position, and with it the records on the way here.
+    // A correct checksum confirms this position, and with it all records before it.
     if header.crc != 0 { doubtful = [] }
   }
 

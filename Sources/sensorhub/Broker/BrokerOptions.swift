@@ -30,7 +30,7 @@ struct BrokerOptions: ParsableArguments {
   /// - Parameter identifier: the client's identifier, different for each run
   func options(_ place: BrokerURL, identifier: String, subscriptions: [String]) throws -> MQTTOptions {
     var settings = FleetSettings(broker: place.broker, topic: topic)
-    // With a certificate, the broker knows the user already.
+    // With a certificate, the broker already knows the user.
     settings.username = certificateFile != nil && passwordFile == nil ? nil : place.username
     settings.passwordFile = passwordFile
     settings.caFile = caFile

@@ -53,7 +53,7 @@ private struct FenceAnswer: Decodable {
     return "\(Text.fixed(circle[2], 0)) m about \(Text.fixed(circle[0], 6)), \(Text.fixed(circle[1], 6))"
   }
 
-  /// Warns if a change is for this run only.
+  /// Prints a warning if a change lasts only until the hub ends.
   func warn() {
     if kept == false {
       Terminal.standardError("this counts until the hub is started again: it keeps nothing here, or could not write it")
