@@ -19,12 +19,12 @@ struct HubService: Sendable {
   private let host: HubHost
   private let path: SocketPath
   private let inUse: BoardInUse
-  /// The keeper of the usage history; `nil` if no device is real, because nothing can be learned from simulated costs.
+  /// The keeper of the usage history; `nil` for the built-in board, whose simulated energy teaches nothing.
   private let usageHistories: UsageHistoryKeeper?
-  /// The file with the receivers' data; `nil` if no device is real.
+  /// The file with the receivers' data; `nil` for the built-in board.
   private let knowledge: ReceiverKnowledgeFile?
-  /// The file with the times at which supplies were switched off; `nil` if no device on the board has a minimum off
-  /// time.
+  /// The file with the times at which supplies were switched off; `nil` for the built-in board, and if no device has a
+  /// minimum off time.
   private let supplyTimes: SupplyTimesFile?
   /// The text of the board file; `nil` for the built-in board.
   private let fileText: [UInt8]?
@@ -159,15 +159,15 @@ struct HubService: Sendable {
     return true
   }
 
-  /// The memory of fences; `nil` without real devices or if another hub uses the folder. A demonstration starts without
-  /// a past, and two hubs in one folder would overwrite each other's data.
+  /// The memory of fences; `nil` for the built-in board, which starts without a past, and if another hub uses the
+  /// folder, because two hubs would overwrite each other's data.
   private var fenceMemory: FenceMemory? {
     fileText == nil || usageHistories?.isFolderTaken == true
       ? nil
       : StateFolder.path.map { folder in FenceMemory(path: "\(folder)/fences.json") { try? StateFolder.make(folder) } }
   }
 
-  /// The memory of hooks; `nil` without real devices.
+  /// The memory of hooks; `nil` as for the fences.
   private var hookMemory: HookMemory? {
     fileText == nil || usageHistories?.isFolderTaken == true
       ? nil

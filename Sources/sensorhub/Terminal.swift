@@ -48,7 +48,7 @@ enum Terminal {
   @discardableResult
   static func standardOutput(_ line: String) -> Bool { printed(Text.printableLines(line)) }
 
-  /// Prints a line of JSON. Invisible characters are escaped on a terminal, which does not change the JSON's meaning.
+  /// Prints a line of JSON. JSON's own escapes replace invisible characters, which does not change its meaning.
   @discardableResult
   static func standardOutput(json line: String) -> Bool { printed(Text.printableJSON(line)) }
 

@@ -3,7 +3,7 @@ import NMEA
 
 /// The parts of a message on the topic `/power` that are used.
 struct RecordedPowerState: Decodable {
-  /// The power states in which a device uses no energy, or hardly any.
+  /// The power states in which a device is not known to be on.
   static let rests: Set<String> = ["off", "asleep", "failed", "unknown"]
 
   var id: String

@@ -69,7 +69,7 @@ struct Probe: ParsableCommand {
       Terminal.standardOutput("\nfor a board file (--write makes a whole one):\n  \(board.snippet)")
     }
     if isEmpty, refusedCount > 0, refusedCount == ports.count + buses.count {
-      // This machine does not show how its devices are connected.
+      // No port or bus could be examined, so the wiring may be right.
       throw CommandError(
         .unavailable, "nothing could be looked at", nextStep: "see above")
     }
@@ -117,8 +117,7 @@ struct Probe: ParsableCommand {
   private func probe(port path: String, _ refusedCount: inout Int) -> ProbedBoard.Receiver? {
     Terminal.standardError("listening on \(path) …")
     let machine = MachineFiles()
-    // The kernel's messages and a login's echo disturb the receiver's input, and the receiver's output disturbs the
-    // login.
+    // The kernel's messages and a login's echo mix with the receiver's output, which in turn disturbs the login.
     if let console = SerialConsole(port: path, on: machine) {
       Terminal.standardOutput("\(path): \(console); next: \(console.nextStep)")
     }

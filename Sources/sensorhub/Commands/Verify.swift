@@ -168,7 +168,7 @@ struct Verify: ParsableCommand {
     return first
   }
 
-  /// Waits until a device is off or asleep, and returns whether it is; `nil` if other clients keep it awake.
+  /// Waits until a device is at rest, and returns whether it is in time; `nil` if other clients keep it awake.
   private func rests(_ id: String) throws -> Bool? {
     let clock = MonotonicClock()
     let deadline = clock.now + .milliseconds(Int64(within * 1000))

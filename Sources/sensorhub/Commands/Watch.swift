@@ -362,7 +362,7 @@ struct Watch: ParsableCommand {
 }
 
 extension StatePart {
-  /// Whether a state contains this part with a value that was measured since the devices woke.
+  /// Whether a state contains this part. A position from before the devices went to sleep does not count.
   fileprivate func isIn(_ state: FusedState) -> Bool {
     switch self {
     case .magneticField: state.magneticField != nil

@@ -128,7 +128,7 @@ struct RecordedRows: MeasurementTable {
     values.append(epoch.motion?.verticalSigmaMetresPerSecond ?? .nan)
     values.append(epoch.heading?.degrees ?? .nan)
     values.append(epoch.heading?.sigmaDegrees ?? .nan)
-    // The quality. 0 would mean that there is no fix.
+    // The quality is unknown; 0 would mean that there is no fix.
     values.append(.nan)
   }
 
@@ -182,7 +182,7 @@ extension RecordedRows {
       }
     }
 
-    /// The requested device of a kind, with its topic; without a request, the board's preferred one.
+    /// The requested device if it is of this kind, otherwise the board's preferred one; with its topic.
     func preferred(_ prefix: String, _ suffix: String, _ wanted: String?) -> (id: String, topic: String)? {
       let own = topics.filter { $0.hasPrefix(prefix) && $0.hasSuffix(suffix) }
       let ids = own.map { String($0.dropFirst(prefix.count).dropLast(suffix.count)) }.sorted()

@@ -74,7 +74,7 @@ final class RecordingReplay {
     waiting?.beginsRecording = false
     var change = message
     change.content = .board(board)
-    // The board may have been put into service long before any device woke, so the message gets that earlier time.
+    // The board may have been put into service long before any device woke, so it gets that earlier time.
     if let lastAt, !message.beginsRecording { change.move(to: min(max(since ?? lastAt, lastAt), message.at)) }
     return change
   }
