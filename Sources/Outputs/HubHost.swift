@@ -29,7 +29,7 @@ public final class HubHost: Sendable {
   public let version: String
   /// The counts of clients.
   public let traffic = OutputTraffic()
-  /// The counts of the recording.
+  /// The counts of all recordings since the program started.
   public let recording = RecordingCounters()
   /// The fences of the board, and its side of each.
   public let fences: Fences
@@ -37,7 +37,6 @@ public final class HubHost: Sendable {
   public let requests = StandingRequests()
   /// The problems of devices.
   public let conditions: ConditionFeed
-  /// The events of the fences.
   let fenceEvents = Subject<FenceStatus, Never>()
   /// The hub's connection to its broker; `nil` without a broker.
   let fleetLink = Guarded<FleetLink?>(nil)

@@ -11,7 +11,7 @@ public final class OutputTraffic: Sendable {
 
     init(_ name: String) { self.name = name }
 
-    /// The number of connected clients.
+    /// The number of clients that are connected now.
     public var clients: Int { connected.load(ordering: .relaxed) }
     /// The number of values that were dropped because a client did not read them in time.
     public var droppedValues: Int { lost.load(ordering: .relaxed) }

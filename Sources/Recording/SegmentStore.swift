@@ -33,7 +33,7 @@ extension SegmentStore {
   public func isHeld(_ name: String) -> Bool { false }
 }
 
-/// A segment as it is stored.
+/// A segment in a store, with its size and age.
 public struct StoredSegment: Equatable, Sendable {
   public var name: String
   /// The segment's size on the disk, in bytes.

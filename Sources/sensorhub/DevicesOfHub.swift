@@ -102,7 +102,6 @@ enum DevicesOfHub {
 
   static func report(_ socket: String?) throws -> Report { try report(of: try line(socket)) }
 
-  /// - Parameter report: the hub's report
   static func read(_ report: [UInt8]) throws -> [Device] { try self.report(of: report).devices }
 
   static func report(of report: [UInt8]) throws -> Report {

@@ -167,7 +167,7 @@ struct HubService: Sendable {
       : StateFolder.path.map { folder in FenceMemory(path: "\(folder)/fences.json") { try? StateFolder.make(folder) } }
   }
 
-  /// The memory of hooks; `nil` as for the fences.
+  /// The memory of hooks; `nil` in the same cases as the memory of fences.
   private var hookMemory: HookMemory? {
     fileText == nil || usageHistories?.isFolderTaken == true
       ? nil

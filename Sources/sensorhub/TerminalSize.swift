@@ -1,7 +1,6 @@
 import CLinux
 import Glibc
 
-/// The size of a terminal.
 struct TerminalSize: Equatable {
   var columns: Int
   var rows: Int

@@ -32,7 +32,7 @@ public final class ConditionFeed: Sendable {
   /// left.
   var changes: Property<[Entry]> { latest.readOnly }
 
-  /// The board file's name in lists of devices.
+  /// The subject of the board file's own problems, next to the names of devices.
   static let boardName = "board file"
 
   /// The problems of the hub itself.

@@ -39,7 +39,7 @@ struct SourceTable {
     mountPoints.append(Text.printable(String(decoding: fields[1].prefix(100), as: UTF8.self)))
   }
 
-  /// The error for a missing mount point.
+  /// The error for a mount point that is not in this table, with similar names.
   func lack(of mountPoint: String) -> CasterError {
     .noSuchMountPoint(
       nearest: NearestWord.guesses(mountPoint, among: mountPoints, atMost: 3), count: mountPoints.count)

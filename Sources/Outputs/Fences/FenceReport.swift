@@ -36,7 +36,6 @@ enum FenceReport {
     end(&json)
   }
 
-  /// Writes one fence.
   static func write(_ status: FenceStatus, at now: MonotonicInstant, to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: "FENCE")

@@ -92,7 +92,8 @@ struct GDL90Message: Equatable {
     return GDL90Message(bytes)
   }
 
-  /// ForeFlight's extension: roll, pitch and heading in tenths of degrees.
+  /// ForeFlight's extension with roll, pitch and heading. The message has tenths of degrees; an unknown heading is left
+  /// out.
   static func attitude(rollDegrees: Double, pitchDegrees: Double, headingDegrees: Double?) -> GDL90Message {
     func tenths(_ degrees: Double) -> UInt32 {
       UInt32(UInt16(bitPattern: Int16(clamping: Int((degrees * 10).rounded()))))

@@ -19,7 +19,6 @@ final class GPSDActivations: Sendable {
 
   private struct Following {
     var lifetime: Lifetime?
-    /// The monitors, by device ID.
     var monitors: [String: DeviceMonitor] = [:]
   }
 

@@ -14,7 +14,6 @@ struct GPSDDevice {
   var isReceiver: Bool
   /// The baud rate of the receiver's line, if the board file names it or the hub has found it.
   var speed: BaudRate?
-  /// The identity of the receiver, if known.
   var identity: ReceiverIdentity?
 
   /// Whether the receiver reports in its maker's own protocol.

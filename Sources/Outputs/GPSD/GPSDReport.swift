@@ -123,7 +123,7 @@ public enum GPSDReport {
     json.endObject()
   }
 
-  /// Writes an `ATT`.
+  /// Writes an `ATT` with the attitude from a receiver's sentence.
   public static func write(_ attitude: NMEAAttitude, to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: "ATT")

@@ -10,7 +10,6 @@ struct GPSDSubject {
     (self.watch, self.hub, self.board) = (watch, hub, board)
   }
 
-  /// Whether the client receives the state's positions.
   var wantsPositions: Bool { watch.wantsReports && !isOfIMU && oneReceiver == nil }
 
   /// Whether the client receives positions, and is therefore told when there are none.

@@ -9,7 +9,6 @@ struct Dashboard {
   private static let mapPath = "tiles.pmtiles"
 
   let host: HubHost
-  /// The threads that read the map.
   private let threads = ReadingThreads()
 
   init(host: HubHost) { self.host = host }

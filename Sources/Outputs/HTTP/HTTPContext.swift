@@ -2,7 +2,6 @@ import Hub
 import Hummingbird
 import NIOCore
 
-/// The context of a request.
 struct HTTPContext: RequestContext {
   var coreContext: CoreRequestContextStorage
   let channel: any Channel
@@ -12,7 +11,6 @@ struct HTTPContext: RequestContext {
     channel = source.channel
   }
 
-  /// The client's address.
   var address: IPAddress? {
     // Remove the interface that a link-local address has after a percent sign.
     channel.remoteAddress?.ipAddress.flatMap { IPAddress(String($0.prefix { $0 != "%" })) }

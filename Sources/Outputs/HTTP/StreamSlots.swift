@@ -74,7 +74,6 @@ final class StreamSlots: Sendable {
   }
 }
 
-/// The slot of one event stream.
 final class StreamSlot: Sendable {
   private let places: StreamSlots
   private let peer: String?

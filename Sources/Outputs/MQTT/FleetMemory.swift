@@ -19,7 +19,6 @@ public final class FleetMemory: Sendable {
       homeAssistant = settings.homeAssistant
     }
 
-    /// The topic of the announcement to Home Assistant.
     var discoveryTopic: String { discovery?.topic ?? HomeAssistantDiscovery.topicOfOldVersions(hub: hub) }
 
     var topics: HubTopics { HubTopics(topic: topic, hub: hub) }

@@ -76,7 +76,7 @@ final class SubscriberProbe: Sendable {
     next?.cancel()
   }
 
-  /// The broker's answer about a topic.
+  /// Takes the broker's answer about a topic.
   func answered(_ topic: String, hasSubscribers: Bool) {
     if topic == topics.states {
       guard hasSubscribers else { return interests.end(key) }

@@ -10,7 +10,6 @@ import Recording
 final class ClientRecording: Sendable {
   private struct State {
     var recorder: SegmentRecorder?
-    /// The subscription to the hub in service.
     var hubs: Subscription?
     /// The recording of the present hub.
     var listening: RecordingFeed.Listening?

@@ -17,7 +17,6 @@ struct SignalKOutput: StreamOutput {
   }
 }
 
-/// A client of Signal K.
 private final class SignalKSession: StreamSession {
   private struct State {
     var subscriptions = SignalKSubscriptions()

@@ -25,7 +25,7 @@ enum SignalKPath: String, CaseIterable, Sendable {
   case temperature = "environment.inside.temperature"
   case humidity = "environment.inside.relativeHumidity"
 
-  /// The parts of the state that it needs.
+  /// The parts of the state from which the value is made.
   var parts: Set<StatePart> {
     switch self {
     case .position, .magneticVariation: [.position]

@@ -43,7 +43,7 @@ public enum StateLine {
     return parts.joined(separator: "  ")
   }
 
-  /// The mode in a word or two.
+  /// The name of a mode, in one or two words.
   public static func word(_ mode: FusedState.Mode) -> String {
     mode == .deadReckoning ? "dead reckoning" : mode.rawValue
   }

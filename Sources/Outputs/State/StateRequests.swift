@@ -15,7 +15,6 @@ struct StateRequests {
     var release: String?
     /// The fence to add.
     var fence: FenceOrder?
-    /// The name of the fence to remove.
     var removeFence: String?
     /// The value `list` requests all fences in their present state.
     var fences: String?

@@ -29,7 +29,6 @@ final class StreamConnection: Sendable {
   }
 
   let descriptor: Int32
-  /// The client's identity.
   let peer: ClientPeer
   private let traffic: OutputTraffic.Kind
   private let wantsToWrite: @Sendable () -> Void

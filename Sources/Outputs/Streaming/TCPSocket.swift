@@ -3,7 +3,7 @@ import Glibc
 import Hub
 import MonotonicTime
 
-/// The calls for TCP sockets.
+/// The system calls for TCP sockets.
 enum TCPSocket {
   /// The maximum number of connections that wait to be accepted. A client that finds no room tries again after one
   /// second, three, seven and so on, so a crowd at a busy board would need minutes to connect.

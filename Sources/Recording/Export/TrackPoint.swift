@@ -1,6 +1,6 @@
 import NMEA
 
-/// A point of a track.
+/// A point of a track: where the board was at a time, and how accurately this is known.
 public struct TrackPoint: Equatable, Sendable {
   /// When the board was there.
   public var time: UTCTime

@@ -19,7 +19,7 @@ final class BrokerConnection {
     case late
   }
 
-  /// A new unique name.
+  /// A unique client name, so that two runs do not end each other's connections.
   static func newName() -> String { "watch-" + String(UInt32.random(in: .min ... .max), radix: 36) }
 
   private final class Inbox: Sendable {

@@ -2,7 +2,6 @@ import ArgumentParser
 import Hub
 import Outputs
 
-/// The options for a command's connection to a broker.
 struct BrokerOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The first part of the topics of all hubs.", valueName: "topic"))
   var topic = "sensorhub"

@@ -258,7 +258,6 @@ struct Watch: ParsableCommand {
     }
   }
 
-  /// - Parameter request: the request to the hub
   private func watchedHub(_ request: String) throws -> any WatchedHub {
     guard let place, let name = place.hub else { return try LocalHub(socket, request: request) }
     return try RemoteHub(place, hub: name, broker, interest: request, isOnSchedule: every != nil || error != nil)

@@ -2,7 +2,7 @@ import Hub
 import MCAP
 import Recording
 
-/// The board that a recording was made on.
+/// Finds the board with which a recording was made.
 enum BoardOfRecording {
   /// The board's name in the recorded board file; `nil` if the recording has none, or this program cannot read it.
   static func name(_ reader: MCAPReader<MCAPFileSource>) -> String? { board(reader)?.name }

@@ -109,7 +109,7 @@ final class ExportOutput: TrackOutput {
   }
 }
 
-/// An export's output for an MCAP writer.
+/// Passes an MCAP writer's bytes to an export's output.
 struct ExportSink: MCAPSink {
   let output: ExportOutput
 

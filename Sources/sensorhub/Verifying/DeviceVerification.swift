@@ -85,7 +85,6 @@ struct DeviceVerification {
     DeviceVerification.values(of: state, kind: kind).contains { $0.at >= start }
   }
 
-  /// Takes the device's values from a state.
   mutating func take(_ state: VerifiedState) {
     for value in DeviceVerification.values(of: state, kind: kind) {
       let index = measured.firstIndex { "\($0.name)" == "\(value.name)" } ?? measured.count

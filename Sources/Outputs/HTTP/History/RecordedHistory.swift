@@ -91,7 +91,6 @@ extension RecordedHistory: SlotOwner {
   }
 }
 
-/// The slot of one download.
 final class DownloadSlot: Sendable {
   private let history: RecordedHistory
   private let id: HolderID
