@@ -2,7 +2,7 @@ import Hub
 import MCAP
 import Recording
 
-/// The metadata records about a recording's origin: board, devices and program.
+/// The metadata records about a recording's origin: the program, the board file and the calibrations.
 enum RecordedMetadata {
   /// - Parameter boardText: the text of the board file; `nil` without one
   static func records(_ board: Board, boardText: [UInt8]?, version: String, time: RecordingTime) -> [MCAPMetadata] {
