@@ -16,7 +16,7 @@ struct CutChunk {
   /// The bytes of the records.
   let bytes: [UInt8]
   private let header: ChunkHeader
-  /// The file offset of the first of `bytes`.
+  /// The file offset of the first byte in `bytes`.
   private let start: UInt64
   /// The end of the file.
   private let end: UInt64

@@ -46,8 +46,8 @@ struct DataSectionScan<Source: MCAPSource> {
   private var messageIndexesEnd: UInt64 = 0
   /// Parts already known to be damaged, in file order.
   private let damaged: [Range<UInt64>]
-  /// The state before the first left-out record. It is kept until a later record confirms that the data after the
-  /// damage belongs to the recording.
+  /// The state before the first record that was left out. It is kept until a later record confirms that the data after
+  /// the damage belongs to the recording.
   private var doubtful: [DataSectionScan] = []
 
   /// The size in bytes of the pieces in which messages outside chunks are read.
@@ -91,7 +91,7 @@ struct DataSectionScan<Source: MCAPSource> {
         guard try readRecord() else { break }
       } catch {
         switch error {
-        // Any other compression name is noise.
+        // Any other name of a compression is noise.
         case .system, .compressed("zstd", _), .compressed("lz4", _): throw error
         // The record may be intact, so a repair must not discard it.
         case .tooLarge where trust.isForRepair: throw error
@@ -340,7 +340,7 @@ struct DataSectionScan<Source: MCAPSource> {
     if header.crc != 0 { doubtful = [] }
   }
 
-  /// Records the position of a message index of the last chunk. A damaged message index is ignored: the chunk is
+  /// Notes the position of a message index of the last chunk. A damaged message index is ignored, because the chunk is
   /// still valid and has a checksum of its own.
   private mutating func noteMessageIndex(_ content: Range<UInt64>) throws(MCAPError) {
     do {

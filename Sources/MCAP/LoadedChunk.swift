@@ -18,7 +18,7 @@ struct ChunkHeader {
   }
 }
 
-/// A chunk's records in memory, decompressed and verified, or the records of a stretch of the data section outside of
+/// A chunk's records in memory, decompressed and verified, or the records of a stretch of the data section outside
 /// chunks.
 struct LoadedChunk {
   let bytes: [UInt8]
@@ -63,7 +63,7 @@ struct LoadedChunk {
     self.header = header
   }
 
-  /// Loads records outside of chunks.
+  /// Loads records outside chunks.
   init(_ source: some MCAPSource, stretch: Range<UInt64>, limit: Int) throws(MCAPError) {
     offset = stretch.lowerBound
     bytes = try source.content(stretch, "records", limit: limit)

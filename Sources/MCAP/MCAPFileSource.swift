@@ -15,7 +15,7 @@ public final class MCAPFileSource: MCAPSource, Sendable {
   }
 
   convenience init(path: String, flags: Int32) throws(MCAPError) {
-    // Without O_NONBLOCK, opening a pipe would block until a program writes to it.
+    // Without O_NONBLOCK, opening a pipe would wait until a program writes to it.
     let descriptor = open(path, flags | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw .system("opening \(path)", errno: errno) }
     try self.init(path: path, descriptor: descriptor)

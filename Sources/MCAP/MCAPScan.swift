@@ -13,7 +13,7 @@ public struct MCAPScan: Sendable {
   /// The checksum of the file's beginning.
   let beginning: UInt32
   let seals: SealState?
-  /// The same as in `DataSectionScan`.
+  /// The damaged parts that are followed by more of the recording, as in `DataSectionScan`.
   let leftOut: [Range<UInt64>]
   let leftOutBecause: MCAPError?
 

@@ -1,7 +1,7 @@
 /// A record written for `MCAPBlocks`. It confirms that the data since the previous seal is complete and belongs to
 /// this file.
 struct Seal: Equatable {
-  /// An application-defined opcode.
+  /// The opcode of a seal, which is application-defined.
   static let opcode: UInt8 = 0x80
   /// The size of the record without the padding that fills the block.
   static let byteCount = Layout.prefixByteCount + contentByteCount

@@ -61,7 +61,7 @@ public struct DevicePolicy {
     var seen: Set<String> = []
     self.networks = networks.filter { seen.insert($0).inserted }
     runPaths = DevicePolicy.runPaths(of: board.hooks)
-    // A missing folder must not keep the hub from starting.
+    // A missing folder must not keep systemd from starting the hub.
     writtenPaths = [board.record?.path].compactMap { $0.flatMap { UnitText.path($0, isOptional: true) } }
     let ports = board.devices.compactMap { if case .receiver(let receiver) = $0 { receiver.port } else { nil } }
     let terminals = ports.compactMap(machine.resolved).filter { $0.hasPrefix("/dev/tty") }

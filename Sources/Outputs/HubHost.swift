@@ -6,8 +6,8 @@ import MonotonicTime
 import Publishing
 import Recording
 
-/// Holds the hub that is in service. A new board file replaces the hub; subscribers of this host stay subscribed and
-/// get the values of the new hub.
+/// Holds the hub that is in service. When a new board file replaces the hub, subscribers of this host stay subscribed
+/// and get the values of the new hub.
 public final class HubHost: Sendable {
   private enum Reload: Equatable { case board }
 
@@ -65,7 +65,7 @@ public final class HubHost: Sendable {
   /// The present time by the clock that measurements are stamped with.
   var now: MonotonicInstant { hub.value.machine.clock.now }
 
-  /// The hub in service, and each later one.
+  /// The hub in service, now and after each change.
   public var hub: Property<Hub> { current.readOnly }
 
   /// Keeps a device awake without sending values. Does nothing for an unknown device.
@@ -114,28 +114,29 @@ public final class HubHost: Sendable {
     hub.value.shutDown()
   }
 
-  /// Puts a hub on a recording into service. Its devices stop at once.
+  /// Puts a hub that plays a recording into service. The previous hub's devices stop at once.
   public func serveReplay(on board: Board) {
     let old = current.value
     guard board != old.board else { return }
     _ = replace(old, by: board)
   }
 
-  /// The fused state, at most at this rate. Subscribing powers the devices.
+  /// The fused state, at most at this rate. A subscription powers the devices.
   ///
   /// - Parameters:
-  ///   - rateHz: the rate; `nil` for the board's own
+  ///   - rateHz: the rate; `nil` for the board's own rate
   ///   - parts: the requested parts
   public func state(rateHz: Double?, parts: Set<StatePart> = .all) -> Deferred<FusedState, Never> {
     following { $0.state(rateHz: rateHz ?? $0.board.stateRateHz, parts: parts) }
   }
 
-  /// Scheduled fixes. A subscription wakes the receivers for each fix; a new board file does not change the times.
+  /// Scheduled fixes. A subscription wakes the receivers for each fix. If the board file changes, the times stay the
+  /// same.
   public func fixes(on schedule: Schedule) -> Deferred<RequestedFix, Never> {
     Deferred { [current] _ in current.value.fixes(on: schedule) }
   }
 
-  /// Fixes as often as necessary to keep the position's sigma below a bound.
+  /// Fixes, as often as is necessary to keep the position's sigma below a bound.
   func fixes(errorMetres: Double, within: Duration) -> Deferred<RequestedFix, Never> {
     following { $0.fixes(errorMetres: errorMetres, within: within) }
   }
@@ -148,7 +149,7 @@ public final class HubHost: Sendable {
       + "where that names any; without 'every' there are the states of what it has"
   }
 
-  /// Every fused state, at once.
+  /// All fused states, each as soon as it is computed.
   public func states(parts: Set<StatePart>) -> Deferred<FusedState, Never> { following { $0.state(parts: parts) } }
 
   /// The fused state for its attitude; no values on a board without an IMU.
@@ -178,7 +179,7 @@ public final class HubHost: Sendable {
     following { hub in hub.sentences(of: id).map { $0 as any Publisher<ReceiverOutput, Never> } ?? HubHost.nothing() }
   }
 
-  /// The epochs of the selected receiver; no values on a board without one.
+  /// The epochs of the selected receiver; no values on a board without a receiver.
   var epochs: Deferred<GNSSObservation, Never> { following { $0.epochs } }
 
   /// The epochs of the selected receiver while other clients keep it awake.

@@ -9,7 +9,7 @@ public struct InstalledService: Sendable {
 
   public init(on machine: MachineFiles = MachineFiles()) { self.machine = machine }
 
-  /// The evidence of an installation: its board file, or else its unit; `nil` if neither exists.
+  /// The file that shows that the service is installed: its board file, or else its unit; `nil` if neither exists.
   public var trace: String? { ([InstalledService.boardFile] + InstalledService.units).first(where: machine.has) }
 
   /// The next step if no hub answers. It never suggests simulated devices, because their values would seem to be

@@ -15,7 +15,7 @@ public final class OutputTraffic: Sendable {
     public var clients: Int { connected.load(ordering: .relaxed) }
     /// The number of values that were dropped because a client did not read them in time.
     public var droppedValues: Int { lost.load(ordering: .relaxed) }
-    /// The number of clients that were refused because there were too many, or because they may not connect.
+    /// The number of clients that were refused, because there were too many or because they may not connect.
     public var refusedClients: Int { refused.load(ordering: .relaxed) }
 
     func clientCame() { connected.add(1, ordering: .relaxed) }

@@ -20,7 +20,7 @@ final class SlotOwners: Sendable {
 
   private let entries = Guarded<[Entry]>([])
 
-  /// Adds a service for its lifetime.
+  /// Adds a service. It is removed again when it is released.
   func add(_ holder: some SlotOwner) {
     entries.withLock { entries in
       entries.removeAll { $0.holder == nil }
@@ -30,7 +30,7 @@ final class SlotOwners: Sendable {
 
   /// Ends all slots of all users.
   ///
-  /// - Returns: the number of each kind, sorted by the names of the kinds
+  /// - Returns: the number of ended slots of each kind, sorted by kind
   func releaseAll() -> [(kind: String, count: Int)] {
     let holders = entries.withLock { $0.compactMap(\.holder) }
     var counts: [String: Int] = [:]

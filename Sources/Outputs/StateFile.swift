@@ -2,7 +2,7 @@ import FoundationEssentials
 import Guarding
 import HardwareIO
 
-/// An entry of a state file. A damaged entry is skipped, and does not affect the others.
+/// An entry of a state file. If an entry is damaged, only that entry is skipped.
 struct StateEntry<Value: Codable & Equatable & Sendable>: Codable, Equatable, Sendable {
   /// The value; `nil` if the entry is damaged.
   var value: Value?

@@ -21,7 +21,7 @@ public struct RecordingTime: Sendable {
     beganAt = clock.now
   }
 
-  /// The time of an instant, in nanoseconds since 1970.
+  /// The recording's time at an instant, in nanoseconds since 1970.
   public func nanosecondsSince1970(at instant: MonotonicInstant) -> UInt64 {
     UInt64(clamping: beganNanosecondsSince1970 &+ (instant.nanoseconds &- beganAt.nanoseconds))
   }

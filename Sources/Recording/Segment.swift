@@ -9,7 +9,7 @@ final class Segment {
   let name: String
   private let file: any SegmentFile
   private var writer: MCAPWriter<SegmentSink>
-  /// The channel's ID in this segment, by its registered number; 0 for a channel without messages here.
+  /// For each registered channel number, the channel's ID in this segment; 0 if the channel has no messages here.
   private var channelIDs: [UInt16] = []
   private var schemaIDs: [String: UInt16] = [:]
   /// The number of messages that have certainly been written to the file.

@@ -47,7 +47,7 @@ struct SegmentAges {
     orderedAt = ordered
   }
 
-  /// Records that a segment has just been written to.
+  /// Notes that a segment has just been written to.
   mutating func wrote(_ name: String) {
     writtenAt[name] = time.clock.now
     orderedAt[name] = time.clock.now

@@ -35,7 +35,7 @@ public final class SegmentRecorder: Sendable {
       RecordingLimits(settings), to: store, time: time, library: library, counters: counters, report: report)
   }
 
-  /// Makes a recorder with limits that no board file has.
+  /// Makes a recorder with limits that cannot be set in a board file.
   public init(
     _ limits: RecordingLimits, to store: any SegmentStore, time: RecordingTime, library: String,
     counters: RecordingCounters, report: @escaping @Sendable (RecorderEvent) -> Void

@@ -46,7 +46,7 @@ struct BoardInUse {
 
   func forget() { folder.remove(name) }
 
-  /// Keeps the copy for the next hub, because some devices could not be switched off.
+  /// Keeps the copy for the next hub. Call this if some devices could not be switched off.
   func leave() { keep(name) }
 
   /// Keeps a copy under another name, because the lines of several boards may be on. If there are too many copies, the

@@ -10,7 +10,7 @@ import ServiceLifecycle
 /// Without such a port there is no thread and no connection to D-Bus. Otherwise a thread sleeps until Avahi reports
 /// that it has stopped or started, or that another machine has the same name.
 public final class AnnouncementOutput: Service {
-  /// The current announcement.
+  /// The announcement in progress: what is announced, and the thread that does it.
   private struct Present {
     var services: [Announcement] = []
     var name = ""

@@ -31,7 +31,7 @@ public final class BackgroundCalibration: Sendable {
     self.sink = sink
   }
 
-  /// Subscribes to the hub's magnetometers from now on.
+  /// Subscribes to the magnetometers of the hub, and of each hub that replaces it.
   public func begin() {
     guard host.calibrations != nil else { return }
     host.hub.subscribe(as: "calibration", receiveValue: { [weak self] in self?.follow($0) }).store(in: hubs)

@@ -137,7 +137,7 @@ final class HubCalibration: Sendable {
     host.calibrator.withLock { $0 = nil }
   }
 
-  /// Ends the lease.
+  /// Ends the power lease.
   ///
   /// - Returns: the measurements; `nil` on later calls
   private func finish() -> CalibrationSession? {

@@ -23,7 +23,7 @@ public final class ConditionFeed: Sendable {
   private let clock: any MonotonicTimeSource
   private let latest = MutableProperty<[Entry]>([])
   private let present = Guarded<Lifetime?>(nil)
-  /// The problem of the last board file; `nil` if it is in service.
+  /// The problem of the board file as last read; `nil` if that file is in service.
   private let board = Guarded<DeviceCondition?>(nil)
 
   init(clock: any MonotonicTimeSource) { self.clock = clock }
@@ -38,7 +38,7 @@ public final class ConditionFeed: Sendable {
   /// The problems of the hub itself.
   public var ofBoard: [DeviceCondition] { board.withLock { [$0].compactMap { $0 } } }
 
-  /// Records that the board file was read again.
+  /// Notes that the board file was read again.
   ///
   /// - Parameter error: why the file is not in service; `nil` if it is
   public func boardWasRead(_ error: (summary: String, nextStep: String?)?) {

@@ -31,7 +31,7 @@ final class ConditionLog: Sendable {
       if worst[entry.device] == nil { worst[entry.device] = entry }
     }
     let due = troubles.withLock { troubles in
-      // A problem that comes and goes is logged only once within the minute.
+      // A problem that comes and goes is logged at most once a minute.
       troubles = troubles.filter { device, trouble in
         worst[device] != nil || trouble.writtenAt.map { now - $0 < ConditionLog.interval } ?? false
       }

@@ -35,7 +35,7 @@ public struct ConditionReport: Decodable, Equatable, Sendable {
     json.endArray()
   }
 
-  /// Identifies the problem. It stays the same while only the time grows.
+  /// Identifies the problem. It does not change while only the problem's duration grows.
   public var identity: String { "\(kind) \(severity) \(nextStep ?? summary)" }
 
   /// Whether a person must act. Otherwise it is enough to wait.

@@ -12,7 +12,7 @@ struct CasterConnection: ~Copyable {
   private let descriptor: Int32
   private let poller: Poller
 
-  /// - Parameter limit: the time for each of the host's addresses
+  /// - Parameter limit: the maximum time to connect to each of the host's addresses
   init(to caster: CasterSettings, _ poller: Poller, within limit: Duration) throws(CasterError) {
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -61,7 +61,7 @@ struct CasterConnection: ~Copyable {
     return .failed(error)
   }
 
-  /// - Parameter limit: the time in which the caster must accept the bytes
+  /// - Parameter limit: the time within which the caster must accept the bytes
   borrowing func send(_ bytes: [UInt8], within limit: Duration) throws(CasterError) {
     var rest = bytes[...]
     while !rest.isEmpty {

@@ -2,7 +2,7 @@ import Hub
 
 /// The reason why a caster gives no corrections.
 enum CasterError: Error, Equatable {
-  /// The receiver is no longer read.
+  /// The connection was stopped, because the receiver is no longer read.
   case stopped
   case unreadablePassword(file: String, reason: String)
   case unknownHost(reason: String)

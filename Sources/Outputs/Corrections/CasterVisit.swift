@@ -7,7 +7,7 @@ import UBX
 struct CasterVisit {
   /// The time limits of a visit.
   struct Patience {
-    /// The limit for each of the host's addresses.
+    /// The limit for connecting to each of the host's addresses.
     var connection = Duration.seconds(10)
     var answer = Duration.seconds(15)
     /// The limit without corrections. Most stations report every second, and the slowest ones every ten.
@@ -28,7 +28,7 @@ struct CasterVisit {
   /// sizes of chunks.
   private struct Piece {
     var body: [UInt8] = []
-    /// The number of raw bytes.
+    /// The number of raw bytes in this read.
     var count = 0
   }
 
@@ -40,7 +40,7 @@ struct CasterVisit {
   /// The maximum rate in bytes a second, ten times that of the fullest corrections. If a caster sends faster, the
   /// visit reads nothing more until the next second.
   private static let mostBytesASecond = 32 * 1024
-  /// The longest table, enough for five thousand mount points.
+  /// The longest table in bytes, enough for five thousand mount points.
   private static let longestTable = 2 * 1024 * 1024
 
   let caster: CasterSettings
@@ -61,7 +61,7 @@ struct CasterVisit {
       try stay(receive)
     } catch {
       guard error == .noSuchMountPoint(nearest: [], count: 0) else { return error }
-      // The table of mount points is a separate request.
+      // Request the table of mount points, which takes a second connection.
       return (try? askForTable())?.lack(of: caster.mountPoint) ?? error
     }
   }

@@ -69,7 +69,7 @@ final class CorrectionClient: Sendable {
     corrections.setWarning("no corrections from \(caster): the system has no thread to give")
   }
 
-  /// Stops permanently. Work in progress reports nothing more.
+  /// Stops permanently. Work that is still in progress reports nothing more.
   func end() {
     state.withLock { state in
       state.isWanted = false

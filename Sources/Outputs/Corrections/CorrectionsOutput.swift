@@ -69,7 +69,7 @@ public final class CorrectionsOutput: Service {
     }
     for supply in old where !new.contains(where: { $0 === supply }) {
       supply.end()
-      // The supply is removed, unless another client has replaced this one.
+      // Unless another client now serves this receiver, remove what this one has reported.
       if !new.contains(where: { $0.client.corrections === supply.client.corrections }) {
         supply.client.corrections.note(nil)
         supply.client.corrections.setWarning(nil)

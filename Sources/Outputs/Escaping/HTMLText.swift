@@ -1,4 +1,4 @@
-/// Escapes text for pages.
+/// Text in HTML pages.
 public enum HTMLText {
   /// Escapes text for the place between tags or between the quotes of an attribute, single or double.
   ///

@@ -7,7 +7,7 @@ import NMEA
 struct AddedFence: Codable, Equatable, Sendable {
   var name: String
   var latitude, longitude, radiusMetres: Double
-  /// The keys of the board file; `nil` for the default.
+  /// The optional keys of a fence in the board file; `nil` for the default.
   var grace, every, speed, accuracy: Double?
 
   /// - Throws: the setting that is out of range
@@ -99,7 +99,7 @@ struct FenceOrder: Decodable, Equatable, Sendable {
 
 /// The reason why a fence is not added or removed.
 enum FenceRefusal: Error, Equatable, CustomStringConvertible {
-  /// The request makes no sense.
+  /// The request is invalid; the text says why.
   case wrong(String)
   /// The fence belongs to the board file.
   case ofBoardFile(name: String)

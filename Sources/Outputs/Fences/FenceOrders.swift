@@ -65,7 +65,7 @@ extension FenceOrder {
   /// If no new position arrives in time, a known position is used if it is at most this much older than the state.
   private static let oldest = Duration.seconds(15)
 
-  /// The board's position, if it is known well enough.
+  /// The board's position, if it is recent and accurate enough.
   fileprivate func place(in state: FusedState) -> Coordinate? {
     guard let position = state.position, state.at - position.at <= FenceOrder.oldest,
       let sigma = position.value.horizontalSigmaMetres, let limit = self.position.accuracyMetres,

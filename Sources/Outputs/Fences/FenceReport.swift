@@ -79,7 +79,7 @@ enum FenceReport {
     }
   }
 
-  /// Writes a place as two elements of an array.
+  /// Writes a position as two elements of an array: latitude and longitude, in degrees.
   private static func writePlace(_ place: Coordinate, to json: inout JSONWriter) {
     json.number(place.latitudeDegrees, decimals: 7)
     json.number(place.longitudeDegrees, decimals: 7)

@@ -44,7 +44,7 @@ public final class Fences: Sendable {
   /// The names of the fences that were added, in this run or an earlier one.
   var addedNames: [String] { state.withLock { $0.list.addedNames } }
 
-  /// Watches exactly the fences of a board and the added ones from now on. Unchanged fences continue.
+  /// From now on, watches exactly the fences of a board and the added ones. Unchanged fences stay watched.
   ///
   /// - Parameters:
   ///   - memory: the board's sides in earlier runs

@@ -19,7 +19,7 @@ final class FleetDirectory: Sendable {
     var reachedAt: MonotonicInstant?
     /// The hubs that have sent no message since the broker was reached.
     var unheard: Set<String> = []
-    /// The reason why the broker is not reached; `nil` if it is.
+    /// Why the broker is not connected; `nil` if it is.
     var problem: String? = "not reached yet"
 
     mutating func isNews(of hub: String) {
@@ -48,7 +48,7 @@ final class FleetDirectory: Sendable {
   private let state: Guarded<State>
 
   /// - Parameters:
-  ///   - options: the way to the broker; its subscriptions are replaced
+  ///   - options: how to connect to the broker; the subscriptions are replaced
   ///   - hub: the name of the only hub to list; `nil` for all
   init(
     _ options: MQTTOptions, topic: String, hub: String?, sink: JournalSink,

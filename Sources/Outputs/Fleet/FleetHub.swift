@@ -10,7 +10,7 @@ public struct FleetHub: Sendable {
     public var viewers: [String]?
     public var lostValues: Int?
     public var refusedValues: Int?
-    /// The address of its dashboard, as the hub states it.
+    /// The address of the hub's dashboard, as the hub reports it.
     public var page: String?
 
     /// - Parameter payload: the retained health of a hub
@@ -24,7 +24,7 @@ public struct FleetHub: Sendable {
   public struct Fence: Decodable, Sendable {
     public var state: String
     public var event: String?
-    /// The age of the fence's state when the hub reported it.
+    /// The age of the fence's state when the hub reported it, in seconds.
     public var seconds: Double?
     public var beyond: Double?
 
@@ -66,7 +66,7 @@ public struct FleetHub: Sendable {
     }
   }
 
-  /// The longest accepted report. No hub sends a longer one.
+  /// The longest accepted report, in bytes. No hub sends a longer one.
   static let mostReportBytes = 1 << 18
 
   /// The size of the stored reports, in bytes.

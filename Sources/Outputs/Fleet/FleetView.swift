@@ -21,7 +21,7 @@ final class FleetView: Sendable {
   private let connection: MQTTConnection
 
   /// - Parameters:
-  ///   - options: the way to the broker; the will, the subscriptions and the identifier are replaced
+  ///   - options: how to connect to the broker; the will, the subscriptions and the identifier are replaced
   ///   - viewer: the viewer's name at the hub, different for each viewer
   init(_ options: MQTTOptions, _ topics: HubTopics, viewer: String) {
     var options = options

@@ -17,9 +17,9 @@ final class FleetViews: Sendable {
   private let state = Guarded(State())
 
   /// - Parameters:
-  ///   - options: the way to the broker, for each connection
+  ///   - options: how each connection reaches the broker
   ///   - topic: the first part of the topics of all hubs
-  ///   - user: the user at the broker that makes the requests; `nil` without one
+  ///   - user: the user at the broker in whose name requests are made; `nil` without a user
   init(_ options: MQTTOptions, topic: String, user: String?) {
     self.options = options
     self.topic = topic

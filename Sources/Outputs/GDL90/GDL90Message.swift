@@ -92,8 +92,7 @@ struct GDL90Message: Equatable {
     return GDL90Message(bytes)
   }
 
-  /// ForeFlight's extension with roll, pitch and heading. The message has tenths of degrees; an unknown heading is left
-  /// out.
+  /// ForeFlight's extension with roll, pitch and heading, in tenths of degrees. An unknown heading is 0xFFFF.
   static func attitude(rollDegrees: Double, pitchDegrees: Double, headingDegrees: Double?) -> GDL90Message {
     func tenths(_ degrees: Double) -> UInt32 {
       UInt32(UInt16(bitPattern: Int16(clamping: Int((degrees * 10).rounded()))))

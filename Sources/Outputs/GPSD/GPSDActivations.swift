@@ -32,7 +32,7 @@ final class GPSDActivations: Sendable {
     host.hub.subscribe(as: "gpsd devices", receiveValue: { [weak self] in self?.follow($0) }).store(in: lifetime)
   }
 
-  /// The active devices, now and later.
+  /// The active devices, now and after each change.
   var changes: Property<Activity> { property.readOnly }
 
   private func follow(_ hub: Hub) {

@@ -81,7 +81,7 @@ final class GPSDMoments: Sendable {
 
   func leave() { state.withLock { $0.listeners -= 1 } }
 
-  /// Passes the lines of a state to `body`, if the state is due and has anything new.
+  /// Passes the lines of a state to `body`, if the state is due and contains anything new.
   func withBytes(of fused: FusedState, _ body: (UnsafeBufferPointer<UInt8>, _ statesPosition: Bool) -> Void) {
     encoding.withBytes(
       at: fused.at,

@@ -87,7 +87,7 @@ extension GPSDReport {
     return entries
   }
 
-  /// Writes an object without values, because the device has sent none.
+  /// Writes an object without values for a device that has sent none.
   private static func writeEmptyObject(_ name: StaticString, of entry: Entry, to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: name)

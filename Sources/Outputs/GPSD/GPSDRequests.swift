@@ -9,7 +9,7 @@ struct GPSDRequests {
     var object: [UInt8]?
   }
 
-  /// The longest request; gpsd has the same limit.
+  /// The longest request in bytes; gpsd has the same limit.
   static let maximumLength = 4096
 
   private var pending: [UInt8] = []

@@ -10,7 +10,7 @@ import Publishing
 final class GPSDSession: StreamSession {
   /// The rate at which the session subscribes to the attitude.
   private struct AttitudeRate: Equatable {
-    /// The rate; `nil` for the board's own.
+    /// The requested rate; `nil` for the board's own rate.
     var rateHz: Double?
     var isForIMUAlone: Bool
   }
@@ -18,7 +18,7 @@ final class GPSDSession: StreamSession {
   private struct State {
     var requests = GPSDRequests()
     var watch = GPSDWatch()
-    /// The lease of the devices that the watch needs.
+    /// The lease that keeps awake the devices that the watch needs.
     var devices: Subscription?
     var states: Subscription?
     var attitudes: Subscription?
@@ -29,7 +29,7 @@ final class GPSDSession: StreamSession {
     var epochTime = MonotonicUTCFilter()
     var sentences: Subscription?
     var feed = ReceiverFeed()
-    /// The receiver of the sentences; empty for the selected one.
+    /// The receiver whose sentences the client receives; empty for the selected receiver.
     var sentencesOf: String?
     var offsets: Subscription?
     var reminder: ScheduledAction?
@@ -194,7 +194,7 @@ final class GPSDSession: StreamSession {
     if !isSilenceTold { reminder?.cancel() }
   }
 
-  /// Joins the group of clients that receive the same objects, and leaves the previous one.
+  /// Joins the clients that receive the same objects, and leaves the previous group.
   private func followMoments(_ watch: GPSDWatch) {
     var new: GPSDMoments?
     if subject(of: watch).wantsPositions {

@@ -53,7 +53,7 @@ struct SkyDilution: Equatable {
 
   /// Turns the left half into the identity (Gauss and Jordan).
   ///
-  /// - Returns: `false` if that is impossible
+  /// - Returns: `false` if the matrix is singular
   private static func solve(_ rows: inout InlineArray<4, SIMD8<Double>>) -> Bool {
     for pivot in 0..<4 {
       var best = pivot

@@ -48,8 +48,8 @@ struct AccessToken: Equatable {
     return AccessToken(found.secret)
   }
 
-  /// Whether a request contains the token, as a bearer token or as the password of any user. Browsers ask people for a
-  /// password, and also send it with their event streams.
+  /// Whether a request contains the token, as a bearer token or as the password of any user. A browser asks its user
+  /// for the password once, and then also sends it with event streams.
   func isBrought(by fields: HTTPFields) -> Bool {
     guard let value = fields[.authorization] else { return false }
     let words = value.split(separator: " ", maxSplits: 1)

@@ -39,7 +39,8 @@ struct ConnectionPatience {
   private var isBeingAsked = false
   /// When the last piece of a request arrived, or the last piece of an answer was sent.
   private var quietSince: NIODeadline
-  /// The state of waiting bytes at the last check; `nil` if none waited then.
+  /// The bytes taken so far, and since when no more have been taken, as of the last check; `nil` if no bytes waited
+  /// then.
   private var stuck: (takenCount: Int, since: NIODeadline)?
 
   init(_ limits: Limits, at now: NIODeadline) {
@@ -47,14 +48,14 @@ struct ConnectionPatience {
     quietSince = now
   }
 
-  /// Records a piece of a request.
+  /// Notes that a piece of a request has arrived.
   mutating func heard(isHead: Bool, isEnd: Bool, at now: NIODeadline) {
     if isHead { requestCount += 1 }
     isBeingAsked = !isEnd
     quietSince = now
   }
 
-  /// Records that the last piece of an answer has been written. It may wait for a long time before it is sent.
+  /// Notes that the last piece of an answer has been written. It may still take long until it is sent.
   mutating func answered() { requestCount -= 1 }
 
   /// Decides about the connection. Call this at the time that the previous verdict names, and whenever bytes begin to

@@ -8,8 +8,8 @@ import Publishing
 final class DeviceHolds: Sendable {
   /// The maximum number of holds of all clients.
   static let limit = 256
-  /// The longest hold in seconds: a day for root, the hub's own user, the service's group, and clients with the port's
-  /// token; an hour for others. The limit also applies to each extension.
+  /// The longest hold, in seconds, for root, the hub's own user, the service's group, and clients with the port's
+  /// token: a day. For all other users it is an hour. The limit also applies to each extension.
   static let longest = 86_400.0
   static let longestOfOthers = 3600.0
 
@@ -21,7 +21,7 @@ final class DeviceHolds: Sendable {
     var remaining: Duration
   }
 
-  /// The reason why a client gets no hold.
+  /// The reason why a client may not hold a device.
   struct Refusal: Error {
     var reason: String
   }
@@ -83,7 +83,7 @@ final class DeviceHolds: Sendable {
     user.refusal(to: limit, among: entries.values.lazy.map(\.user))
   }
 
-  /// Extends a hold from now; `nil` if it is over, or belongs to another device.
+  /// Extends a hold from now; `nil` if the hold is over, or is for another device.
   func renew(_ id: String, of device: String, for duration: Duration) -> Hold? {
     let end = clock.now + duration
     let timer = clock.schedule(at: end) { [weak self] in self?.isOver(id) }
@@ -123,7 +123,7 @@ final class DeviceHolds: Sendable {
 
   /// Ends a hold.
   ///
-  /// - Returns: whether the device had this hold
+  /// - Returns: whether there was such a hold of the device
   func release(_ id: String, of device: String) -> Bool {
     let entry = entries.withLock { entries in
       entries[id]?.device == device ? entries.removeValue(forKey: id) : nil
@@ -145,7 +145,7 @@ final class DeviceHolds: Sendable {
     entry?.lease.cancel()
   }
 
-  /// A random identifier. It cannot be guessed, because it gives the right to end the hold.
+  /// A random identifier. It must be impossible to guess, because with it a client may end the hold.
   private static func newIdentifier() -> String {
     var random = SystemRandomNumberGenerator()
     return String(UInt64.random(in: .min ... .max, using: &random), radix: 36)

@@ -38,7 +38,7 @@ final class EventStreams: Sendable {
     for queue in queues { queue.finish() }
   }
 
-  /// Registers a stream; `nil` if no more are accepted.
+  /// Registers a stream; `nil` if no further streams are accepted.
   private func add(_ queue: EventQueue) -> Int? {
     streams.withLock { streams in
       if streams.isOver { return nil }

@@ -12,7 +12,7 @@ final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
   typealias OutboundIn = HTTPResponsePart
   typealias OutboundOut = HTTPResponsePart
 
-  /// The longest request body. No route here needs more than a few parameters.
+  /// The longest request body in bytes. No route needs more than a few parameters.
   private static let bodyLimit = 64 * 1024
 
   private let port: Board.HTTPPort

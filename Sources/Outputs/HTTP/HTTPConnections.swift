@@ -15,7 +15,8 @@ final class HTTPConnections: Sendable {
 
   private struct Connection {
     var channel: any Channel
-    /// The number of the connection's last request, counted over all connections: the lowest is the oldest.
+    /// The number of the connection's last request, counted over all connections. The lowest number belongs to the
+    /// oldest request.
     var lastAsked: Int
     var isStream = false
   }
@@ -23,7 +24,7 @@ final class HTTPConnections: Sendable {
   private struct State {
     var open: [ObjectIdentifier: Connection] = [:]
     var asked = 0
-    /// Whether the first closed connection was reported. Reset when there is room again.
+    /// Whether the first closed connection was reported. It is reset when there is room again.
     var isReported = false
     /// The number of connections that closed since memory was last returned to the system.
     var gone = 0
@@ -79,7 +80,7 @@ final class HTTPConnections: Sendable {
   /// Counts a client that tried to connect without permission.
   func refused() { traffic.clientRefused() }
 
-  /// Records a request.
+  /// Notes that a request has arrived on a connection.
   func asked(_ channel: any Channel) {
     state.withLock { state in
       state.asked += 1
@@ -87,12 +88,12 @@ final class HTTPConnections: Sendable {
     }
   }
 
-  /// Records whether the answer is an event stream.
+  /// Notes whether a connection's present answer is an event stream.
   func streams(_ channel: any Channel, _ isStream: Bool) {
     state.withLock { $0.open[ObjectIdentifier(channel)]?.isStream = isStream }
   }
 
-  /// Whether the answer is an event stream.
+  /// Whether a connection's present answer is an event stream.
   func isStream(_ channel: any Channel) -> Bool {
     state.withLock { $0.open[ObjectIdentifier(channel)]?.isStream == true }
   }

@@ -11,7 +11,7 @@ import Publishing
 final class HTTPServing: Sendable {
   /// The number of connections above the limit, for connections that are being closed.
   private static let slack = 12
-  /// The time that a client has to close its connection.
+  /// How long clients have to close their connections.
   private static let farewell = TimeAmount.milliseconds(250)
 
   let offer: HTTPOutput.Offer
@@ -48,8 +48,8 @@ final class HTTPServing: Sendable {
     var phase: MutableProperty<Phase>
   }
 
-  /// Tries again to open the port at the failed addresses, and reports the results. Clients at the other addresses stay
-  /// connected.
+  /// Tries again to open the port at the addresses where this has failed, and reports the results. Clients at the other
+  /// addresses stay connected.
   func reopen() {
     said.withLock { $0 = [] }
     retry()

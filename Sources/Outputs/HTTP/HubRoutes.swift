@@ -46,7 +46,7 @@ enum HubRoutes {
   /// The permitted parameters for the last state.
   private static let stateWords = [ViewRequest.Key.maxAge, .parts, .accuracy, .within].map(\.rawValue)
 
-  /// The maximum age of the state; `nil` for the last state, however old.
+  /// The requested greatest age of the state; `nil` for the last state of any age.
   private static func current(_ request: Request) throws -> CurrentValue? {
     let view = try HTTPQuery.view(of: request)
     if case .current(let value) = view.form { return value }

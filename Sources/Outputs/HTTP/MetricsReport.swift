@@ -107,7 +107,7 @@ enum MetricsReport {
     family(
       "device_time_to_first_fix_seconds", "gauge", "From power to the first fix, in the last run that got so far.",
       perDevice { $0.timeToFirstFix.map { Text.fixed($0.inSeconds, 3) } })
-    // Each kind of counter has its own name, because sentences and samples do not add up.
+    // Counters of different kinds have different names, because a sum over sentences and samples has no meaning.
     let kinds = devices.flatMap(\.counters).map(\.name).reduce(into: [String]()) { kinds, kind in
       if !kinds.contains(kind) { kinds.append(kind) }
     }

@@ -4,7 +4,7 @@ import Hub
 /// The slots of event streams, and the machines that use them. Streams may not take all connections, because a
 /// request for the hub's health must always be possible.
 final class StreamSlots: Sendable {
-  /// The limit if the process may open any number of files.
+  /// The limit if the process may open enough files.
   static let most = 1024
   /// The limit for one other machine; a browser has six streams. Clients on this machine may have all slots, because
   /// a proxy here serves many clients.

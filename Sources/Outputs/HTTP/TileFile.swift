@@ -21,7 +21,7 @@ struct TileFile: Sendable {
 
   let path: String
 
-  /// A piece of the file.
+  /// A part of a range, for one client.
   struct Piece: Sendable {
     /// The first bytes of the range.
     var bytes: [UInt8]

@@ -18,7 +18,7 @@ final class WrongTokens: Sendable {
 
   /// - Parameters:
   ///   - name: the port's name in the log
-  ///   - wait: returns after `pause`
+  ///   - wait: waits for `pause` before it returns
   init(
     _ name: String, sink: JournalSink, clock: any MonotonicTimeSource = MonotonicClock(),
     wait: @escaping @Sendable (any Channel) async throws -> Void = { channel in

@@ -25,7 +25,7 @@ struct HookAlarms: Sendable {
     var trouble: Trouble?
   }
 
-  /// The condition of all devices at one instant.
+  /// The known condition of all devices and fences at one instant.
   struct Look: Sendable {
     var troubles: [Key: Trouble] = [:]
     /// The troubles that are known to be over.

@@ -22,7 +22,7 @@ final class HookDelivery: Sendable {
     var sink: JournalSink
     var clock: any MonotonicTimeSource
     var link: @Sendable () -> FleetLink?
-    /// Called when the waiting notices have changed; must not wait.
+    /// Called when the waiting notices have changed. It must not wait.
     var changed: @Sendable () -> Void
   }
 

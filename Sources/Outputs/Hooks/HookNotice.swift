@@ -4,7 +4,7 @@ import NMEA
 
 /// An event for hooks. The hub keeps a notice, across restarts too, until each hook has received it.
 struct HookNotice: Codable, Equatable, Sendable {
-  /// The kind of change. The raw value is the word in the notice.
+  /// The kind of change. The raw value is its name in the notice's JSON.
   enum Change: String, Codable, Sendable {
     case left, returned
     case lost, found
@@ -26,7 +26,7 @@ struct HookNotice: Codable, Equatable, Sendable {
   var change: Change
   /// The name of the fence or the device.
   var subject: String
-  /// One sentence for a person.
+  /// The event in one sentence.
   var message: String
   var nextStep: String?
   /// The board's name.

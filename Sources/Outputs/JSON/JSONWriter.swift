@@ -378,7 +378,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     self.time(time)
   }
 
-  /// Writes a time as a value.
+  /// Writes a time without a key, as an element of an array.
   public mutating func time(_ time: JSONTime) {
     separate()
     append(UInt8(ascii: "\""))

@@ -50,7 +50,7 @@ public struct JournalSink: Sendable {
   /// Sends each line to an observer when it is logged, on the thread that logs it.
   func observe(_ receive: @escaping @Sendable (LogEntry) -> Void) -> Subscription { subject.observe(receive) }
 
-  /// Waits until all lines have been written, but no longer than `limit`. Use it before a process ends.
+  /// Waits until all lines have been written, but no longer than `limit`. Call this before a process ends.
   ///
   /// - Returns: whether all lines have been written
   @discardableResult

@@ -7,7 +7,7 @@ protocol LogDestination: Sendable {
   func write(_ entry: LogEntry)
 }
 
-/// The system's journal, which keeps the fields.
+/// The system's journal, which stores each line with its fields.
 struct SystemJournal: LogDestination {
   func write(_ entry: LogEntry) {
     let texts =

@@ -25,7 +25,7 @@ struct LogQueue {
     lost += 1
   }
 
-  /// Takes all waiting lines, after a line with the number of lost ones; `nil` if there are none.
+  /// Takes all waiting lines. If lines were lost, the first one reports their number. `nil` if no line waits.
   mutating func take() -> [LogEntry]? {
     guard !entries.isEmpty else { return nil }
     var taken = entries

@@ -118,10 +118,10 @@ public final class BrokerClient {
     }
   }
 
-  /// Whether an answer of the broker is outstanding.
+  /// Whether the broker owes an answer.
   private var isAwaiting: Bool { !isConnected || isAsking || !underway.isEmpty }
 
-  /// When the broker must have answered, or a ping is due.
+  /// When an answer of the broker is overdue, or else a ping is due.
   private var deadline: MonotonicInstant {
     // The library counts in whole seconds.
     isAwaiting
@@ -198,7 +198,7 @@ public final class BrokerClient {
 }
 
 extension BrokerClient {
-  /// Returns why the client could not be made, or `nil`.
+  /// Makes the client; returns the reason if that fails, or `nil`.
   private func makeClient() -> String? {
     // The library copies these strings.
     var copies: [UnsafeMutablePointer<CChar>?] = []

@@ -32,7 +32,8 @@ final class BrokerProcess {
     var reason: String
   }
 
-  /// - Parameter program: the executable; `/proc/self/exe` works even after a deployment replaced or deleted the file
+  /// - Parameter program: the executable; `/proc/self/exe` is right even after an update has replaced or deleted the
+  ///   file
   init(_ access: BrokerAccess, program: String = "/proc/self/exe") throws(Failure) {
     // If the executable ignored its arguments, it would start itself again and again.
     if CommandLine.arguments.dropFirst().first == BrokerProcess.argument {
@@ -54,7 +55,7 @@ final class BrokerProcess {
     order(.connect(access))
   }
 
-  /// Kills the process, even if it is busy.
+  /// Kills the process at once, even if it is busy.
   deinit {
     close(socket)
     end()

@@ -66,7 +66,7 @@ public final class FleetOutput: Service {
     }
     guard !isOver else { return }
     old?.end()
-    // A connection that never started does not report its end.
+    // A session whose connection has never started does not report its end.
     if let old, hasLeft {
       old.whenOver { [self] in
         state.withLock { state in state.leaving.removeAll { $0 === old } }

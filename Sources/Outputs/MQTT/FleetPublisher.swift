@@ -6,7 +6,7 @@ import MonotonicTime
 import NMEA
 import Publishing
 
-/// The hub's connection to its broker, for other outputs that publish there.
+/// The hub's connection to its broker, for other outputs that publish at the broker.
 struct FleetLink: Sendable {
   var connection: MQTTConnection
   var topics: HubTopics

@@ -36,7 +36,7 @@ final class FleetSession: Sendable {
     var lostCount = 0
     /// The refusals of topics that were logged.
     var refusals: Set<Refusal> = []
-    /// Whether the retained health at the broker is this hub's own.
+    /// Whether the retained health message at the broker is this hub's own.
     var hasHeardItself = false
     var hasSaidTwin = false
     /// Whether the hub will soon publish `online` again.

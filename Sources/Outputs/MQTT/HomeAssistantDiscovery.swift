@@ -42,7 +42,7 @@ struct HomeAssistantDiscovery {
     return taken.dropLast("/config".count) + "-\(checksum(of: hub))/config"
   }
 
-  /// The topic that hubs of old versions used; they did not record it in their `FleetMemory`.
+  /// The topic that old versions of the hub used. They did not store it in their `FleetMemory`.
   static func topicOfOldVersions(hub: String) -> String {
     let name = String(hub.map { $0 == "." || $0 == "@" ? "_" : $0 })
     return "homeassistant/device/sensorhub-\(name)/config"
@@ -55,7 +55,7 @@ struct HomeAssistantDiscovery {
     return String(hash, radix: 16)
   }
 
-  /// A unique identifier for a hub or a component. As in other integrations, hyphens become underscores; underscores
+  /// A unique identifier for a hub or a component. Hyphens become underscores, as in other integrations; underscores
   /// become hyphens, so that `home-1` differs from `home_1`.
   static func identifier(_ text: String) -> String {
     String(text.map { $0 == "-" ? "_" : $0 == "_" ? "-" : $0 })
@@ -66,7 +66,7 @@ struct HomeAssistantDiscovery {
     String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }).lowercased()
   }
 
-  /// Whether an old version, which recorded nothing in its `FleetMemory`, used other names.
+  /// Whether an old version, which stored no topic in its `FleetMemory`, used other names.
   var differsFromOldVersions: Bool {
     ([name] + hub.board.fences.map(\.name) + hub.devices.map(\.id)).contains {
       HomeAssistantDiscovery.identifier($0) != HomeAssistantDiscovery.slug($0)
@@ -109,7 +109,8 @@ struct HomeAssistantDiscovery {
       writeSwitch(to: &json, &components)
       sensor(
         "last_fix", "Last fix", topics.last,
-        // The states of a sleeping hub have no receiver time. If they have no position, the tracker keeps its last one.
+        // A state of sleeping devices has no receiver time. If it has no position either, the tracker keeps its last
+        // one.
         "{% if value_json.position is defined %}{{ (as_datetime(value_json.time | default(value_json.said)) - "
           + "timedelta(seconds=value_json.position.age)).isoformat() }}"
           + "{% else %}{{ this.state if as_datetime(this.state, none) else none }}{% endif %}",

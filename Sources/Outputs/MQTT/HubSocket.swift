@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// A `BrokerClient`'s end of the socket to its hub. When the hub is gone, the process ends.
+/// The end of the socket to the hub that a `BrokerClient` has. When the hub is gone, the process ends.
 struct HubSocket: ~Copyable {
   let descriptor = STDIN_FILENO
   private var orders = BrokerRecords(byteLimit: BrokerOrder.byteLimit)

@@ -12,13 +12,13 @@ public struct HubTopics: Equatable, Sendable {
 
   /// The topic of the status: `online`, or `offline` after the hub has ended, even by a crash.
   public var status: String { root + "/status" }
-  /// The topic of the version, the board, the viewers and the counts of losses.
+  /// The topic of the hub's health: its version, board, viewers and counts of losses.
   public var health: String { root + "/health" }
-  /// The topic of the devices as of the last change.
+  /// The topic of the devices' status, published at each change.
   public var devices: String { root + "/devices" }
   /// The topic of the last known state.
   public var last: String { root + "/last" }
-  /// The topic of the fences as of the last change.
+  /// The topic of the fences' status, published at each change.
   public var fences: String { root + "/fences" }
   /// The topics of the hub's retained messages, the status last.
   var retained: [String] { [health, devices, last, fences, status] }

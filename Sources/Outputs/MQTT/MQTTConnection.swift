@@ -105,7 +105,7 @@ public final class MQTTConnection: Sendable {
   /// Whether the broker has answered all subscriptions.
   public var hasSubscribed: Bool { state.withLock { $0.isConnected && $0.awaitedSubscriptions == 0 } }
 
-  /// Whether all messages have been sent. They may still be on their way.
+  /// Whether all messages have been sent. The broker may not have received them yet.
   public var hasSentAll: Bool { state.withLock { $0.outbox.isEmpty && $0.isConnected } }
 
   private func add(_ message: Outbox.Message) {

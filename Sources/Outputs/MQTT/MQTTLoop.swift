@@ -110,7 +110,7 @@ final class MQTTLoop {
     }
   }
 
-  /// The time by which the process must report; `nil` if no report is due.
+  /// The time by which the process must report; `nil` if it owes no report.
   private var deadline: MonotonicInstant? {
     if !isConnected { return lastNews + MQTTLoop.arrival }
     return underway.isEmpty ? nil : lastNews + MQTTLoop.patience

@@ -10,7 +10,7 @@ import Publishing
 /// Each position has the time at which it was measured. Positions that could not be sent wait, up to the limit of the
 /// connection, and arrive later in order. After an interruption the board's track is therefore complete.
 final class OwnTracksFeed: Sendable {
-  /// The interval of positions while other clients keep the devices awake.
+  /// The interval of positions for devices that other clients keep awake.
   private static let interval = Duration.seconds(10)
   /// The interval if only positions away from the last one are sent.
   private static let shortInterval = Duration.seconds(1)
@@ -71,7 +71,7 @@ final class OwnTracksFeed: Sendable {
 
   private func send(_ fix: RequestedFix) { publish(fix.state, isStill: fix.isStill, isScheduled: true) }
 
-  /// Sends the positions of devices that other clients keep awake.
+  /// Publishes the positions of devices that other clients keep awake.
   private func relay(_ fused: FusedState) {
     guard fused.mode != .asleep, let position = fused.position else { return }
     let interval =

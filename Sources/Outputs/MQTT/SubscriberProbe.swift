@@ -92,7 +92,7 @@ final class SubscriberProbe: Sendable {
     }
   }
 
-  /// Ends the request for unnamed subscribers if another viewer requests the whole state.
+  /// If another viewer requests the whole state, ends the request for unnamed subscribers.
   func reviewed() { if isAskedFor { interests.end(key) } }
 
   private var isAskedFor: Bool { interests.isAskedFor(.state, byOthersThan: SubscriberProbe.viewer) }

@@ -20,7 +20,7 @@ final class ViewerLeases: Sendable {
   /// How long a broker that shuts down may take to publish the wills of all its clients.
   static let farewell = Duration.milliseconds(250)
 
-  /// The present viewers.
+  /// The present viewers, and the rate that they need.
   struct Audience: Equatable, Sendable {
     /// The names of the viewers, sorted.
     var viewers: [String] = []
@@ -32,7 +32,7 @@ final class ViewerLeases: Sendable {
   private struct TimedRequest {
     var interest: ViewerRequest
     var payload: [UInt8]
-    /// The time until which the broker keeps it; `nil` if it has no end.
+    /// The time until which the broker stores the request; `nil` if it has no end.
     var expiry: MonotonicInstant?
     var end: MonotonicInstant?
 
@@ -70,7 +70,7 @@ final class ViewerLeases: Sendable {
     var timer: ScheduledAction?
     /// Whether the request has been confirmed since the last connection, and since the broker announced its end.
     var isConfirmed = true
-    /// Whether the viewer, or the broker that shuts down, has withdrawn the request.
+    /// Whether the request was withdrawn, by the viewer or by a broker that shuts down.
     var isTakenBack = false
   }
 

@@ -65,7 +65,7 @@ struct ViewerRequest: Equatable, Sendable {
       if values.numbers[.rateHz] == 0 { values.numbers[.rateHz] = nil }
       guard var request = try? ViewRequest(values, rates: ViewerRequest.ratesHz) else { return nil }
       if case .part(let part) = stream {
-        // The topic names the part already.
+        // The topic already names the part, so the request must not.
         guard request.parts == nil else { return nil }
         let isOfPosition = request.asksForFixes || request.distanceMetres != nil
         guard !isOfPosition || part == .position else { return nil }
@@ -85,13 +85,13 @@ struct ViewerRequest: Equatable, Sendable {
     case states
     /// States, some of which are left out or delayed. They are published only if no viewer needs every state.
     case someStates
-    /// One state.
+    /// One state, which is the answer to one request.
     case oneState
     /// Fixes, each with the name of its viewer.
     case fixes
   }
 
-  /// The longest valid request.
+  /// The longest valid request, in bytes.
   static let byteLimit = 1024
   private static let ratesHz = 0.001...100.0
 
@@ -116,7 +116,7 @@ struct ViewerRequest: Equatable, Sendable {
     }
   }
 
-  /// The permitted durations of a request.
+  /// The permitted durations of a request, in seconds.
   private static let seconds = 1.0...31_622_400
 
   /// - Parameter payload: JSON. `"rateHz": 0` alone, or an empty payload, ends the request

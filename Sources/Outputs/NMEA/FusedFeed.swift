@@ -15,7 +15,7 @@ final class FusedFeed: Sendable {
     // A late epoch sets the receiver's time back. Neither the position nor the attitude may repeat a time.
     var positionTime = MonotonicUTCFilter()
     var attitudeTime = MonotonicUTCFilter()
-    /// The fix of the previous state, whose epoch has been handled.
+    /// The fix of the previous state. Its epoch has already been handled.
     var lastFix: MonotonicInstant?
     /// The receiver's last list of satellites, if it is still unsent.
     var sky: GNSSObservation?

@@ -138,7 +138,7 @@ private final class NMEASession: StreamSession {
     output.fused.withBytes(of: fused) { bytes, statesPosition in
       state.withLock { state in
         if statesPosition {
-          // A new client may already have this state, or a later one.
+          // The present state may have been sent to a new client already.
           if let position = fused.position,
             !state.positionTime.take(fused.sentenceTime(at: position.at), of: position.at)
           {

@@ -76,7 +76,7 @@ final class SentenceDatagrams: Sendable {
   private func send(_ bytes: UnsafeBufferPointer<UInt8>, _ state: inout State) -> Int32 {
     let address = target.address.bytes
     if state.descriptor < 0 {
-      // An interface may appear after the hub starts, and may reappear with another index.
+      // An interface may appear after the hub has started, or return with another index.
       state.interface = target.interface.map { if_nametoindex($0) } ?? 0
       if target.interface != nil, state.interface == 0 { return ENODEV }
       state.descriptor = clinux_udp_socket(address.count, state.interface)

@@ -53,7 +53,7 @@ final class ClientRecording: Sendable {
     recorder.start()
   }
 
-  /// Records a hub; called for one hub at a time.
+  /// Starts to record a hub. Only one hub is recorded at a time.
   private func listen(to hub: Hub, by feed: RecordingFeed, for inbox: RecordInbox) {
     let before = state.withLock { state in
       defer { state.listening = nil }

@@ -4,7 +4,7 @@ import Hub
 /// A request of a client of `record.sock`, as a JSON object in one line: `{"name": "record", "wakes": true,
 /// "syncSeconds": 1}`.
 struct RecordRequest: Decodable {
-  /// The longest request.
+  /// The longest request, in bytes.
   static let maximumLength = 4096
   /// The text for a client whose request is invalid.
   static let help =

@@ -75,7 +75,7 @@ public final class RecorderOutput: Service {
     for recorder in recorders { recorder.giveUp() }
   }
 
-  /// Records a hub; called for one hub at a time.
+  /// Starts to record a hub. Only one hub is recorded at a time.
   private func serve(_ hub: Hub) {
     let before = state.withLock { $0.present }
     let next = hub.board.record.map { settings in

@@ -7,7 +7,7 @@ import Recording
 /// The data that a recording contains: information about its origin, the log, the power of each device, the fused
 /// state, and the devices' measurements.
 struct RecordingFeed: Sendable {
-  /// The devices that a recording powers.
+  /// Which devices a recording powers.
   enum Demand: Equatable, Sendable {
     /// Powers no device. The recording contains only devices that other clients keep awake.
     case nothing

@@ -24,7 +24,7 @@ private final class SignalKSession: StreamSession {
     var isOver = false
   }
 
-  /// The needs that the lease covers.
+  /// What the lease must provide.
   private struct Need: Equatable {
     var parts: Set<StatePart>
     var rateHz: Double?

@@ -10,9 +10,9 @@ struct MonotonicUTCFilter {
   private var lastMilliseconds: Int64?
   private var newest = MonotonicFilter()
 
-  /// Takes a time in its printed precision. A value without a time is always accepted.
+  /// Takes a time in the precision in which it is printed. A value without a time is always accepted.
   ///
-  /// - Returns: whether an object may carry the time
+  /// - Returns: whether an object with this time may be sent
   mutating func take(_ time: UTCTime?) -> Bool {
     guard let time else { return true }
     let milliseconds = (time.nanosecondsSince1970 + 500_000) / 1_000_000

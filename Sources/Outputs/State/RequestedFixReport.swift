@@ -12,7 +12,7 @@ public enum RequestedFixReport {
     /// The radius that contains 95 % of such positions, in metres; `nil` without a position, or if the accuracy is
     /// unknown.
     public var radius: Double?
-    /// The delay after the due time, seconds.
+    /// The delay after the time at which the fix was due, in seconds.
     public var late: Double
     /// The viewer that requested the fix, if other viewers receive the same message.
     public var viewer: String?

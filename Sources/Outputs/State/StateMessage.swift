@@ -4,7 +4,7 @@ import MonotonicTime
 import NMEA
 
 extension StateReport {
-  /// Reads the output of `write`; `nil` for anything else.
+  /// Reads what `write` has written; `nil` for any other text.
   public static func read(_ line: [UInt8]) -> FusedState? {
     guard let message = try? JSONDecoder().decode(StateMessage.self, from: Data(line)) else { return nil }
     return message.isPlausible ? message.state : nil

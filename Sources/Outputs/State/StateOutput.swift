@@ -48,7 +48,7 @@ private final class StateSession: StreamSession {
   private let patience: Duration
   private let state = Guarded(State())
   private let requests = Guarded(StateRequests())
-  /// The newest sent state.
+  /// The time of the newest state that was sent.
   private let sent = Guarded(MonotonicFilter())
 
   init(_ connection: StreamConnection, host: HubHost, encoding: SharedEncoding) {

@@ -8,7 +8,7 @@ struct StateRequests {
     /// The requested view of the state; empty if the request does not name one.
     var view = ViewRequest()
     var name: String?
-    /// The calibration to run instead of sending states, and its device.
+    /// The kind of calibration to run instead of sending states, and the device to calibrate.
     var calibrate: String?
     var device: String?
     /// The value `all` ends all slots that other users have in the hub.
@@ -39,7 +39,7 @@ struct StateRequests {
     }
   }
 
-  /// The longest request.
+  /// The longest request, in bytes.
   static let maximumLength = 4096
 
   private var pending: [UInt8] = []

@@ -6,7 +6,7 @@
 /// more than one word or equals one of the hub's own names, because the numbers are left out where the energy per
 /// client is counted.
 enum ClientName {
-  /// The maximum length of a shown name, including quotes.
+  /// The maximum length of a name in bytes as it is shown, including quotes.
   static let byteLimit = 40
 
   /// The names under which the hub itself holds devices.

@@ -13,7 +13,7 @@ struct RequestRate {
 
   init(from start: MonotonicInstant) { at = start }
 
-  /// Takes the right to one change; `false` if the client must wait.
+  /// Takes one change from the permitted number; `false` if the client must wait.
   mutating func take(at now: MonotonicInstant) -> Bool {
     left = min(RequestRate.burst, left + max(0, now.seconds(since: at)) * RequestRate.perSecond)
     at = max(at, now)

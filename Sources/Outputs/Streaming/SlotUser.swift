@@ -5,7 +5,7 @@ import Hub
 /// The user of a slot, for services that have few slots, which outlast a request: holds, recordings, downloads,
 /// requests of viewers at a broker. One user gets at most half of the slots.
 enum SlotUser: Hashable, Sendable {
-  /// Root, or the user that the hub runs as.
+  /// Root, or the user as which the hub runs.
   case keeper
   /// Another account of this machine.
   case account(UInt32)

@@ -26,7 +26,7 @@ public struct SocketPath: Equatable, Sendable {
     return slash == state.startIndex ? "/" : String(state[..<slash])
   }
 
-  /// The name of a path's file in the folder.
+  /// The file name of a socket, given its path.
   static func name(of path: String) -> String {
     path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
   }

@@ -50,7 +50,7 @@ final class StreamClient {
   /// Whether the client must send a request and has not. Such a client is disconnected first if there is no room.
   var isBare: Bool { !kind.servesWhoeverConnects && !hasSpoken }
 
-  /// Whether to read from the client.
+  /// Whether the server should read from the client now.
   var isHeard: Bool { !isRecognised || pending.isEmpty && !connection.isCongested }
 
   /// When the client must be checked again, if no event occurs before.
@@ -94,7 +94,7 @@ final class StreamClient {
     return true
   }
 
-  /// Passes the permitted bytes to the session, one request at a time if a request changes leases.
+  /// Passes bytes that may be served now to the session. If a request changes leases, it passes only this request.
   private func handOver(now: MonotonicInstant) {
     guard let session else { return }
     while !pending.isEmpty {

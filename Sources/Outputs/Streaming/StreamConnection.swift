@@ -23,7 +23,7 @@ final class StreamConnection: Sendable {
     /// The rest of a partly written value. It is never dropped, because the client has its beginning.
     var partial: [UInt8] = []
     var queue: [Waiting] = []
-    /// When the client last read after it fell behind.
+    /// Since when the client has read nothing while bytes wait for it; `nil` if no bytes wait.
     var behindSince: MonotonicInstant?
     var isClosed = false
   }
@@ -63,7 +63,7 @@ final class StreamConnection: Sendable {
     }
   }
 
-  /// Sends a value, or drops an older waiting one.
+  /// Sends a value. If too many values wait, the oldest is dropped.
   func send(_ bytes: UnsafeBufferPointer<UInt8>) { write(bytes, isAnswer: false) }
 
   /// Sends an answer to a request. An answer is never dropped.

@@ -60,7 +60,7 @@ enum StreamKind: CaseIterable {
   /// Whether a request may change its client's leases; other requests only read.
   func mayChangeLeases(_ request: ArraySlice<UInt8>) -> Bool {
     switch self {
-    // `?WATCH={…}` sets, `?WATCH;` asks.
+    // `?WATCH={…}` changes the watch; `?WATCH;` only reads it.
     case .gpsd: request.contains(UInt8(ascii: "="))
     case .state, .signalK: request.contains(UInt8(ascii: "\n"))
     // A client sends at most one request.

@@ -6,7 +6,7 @@ protocol StreamOutput: Sendable {
   func serve(_ connection: StreamConnection) -> (any StreamSession)?
 }
 
-/// The service for one client, for the lifetime of its connection.
+/// Serves one client for the lifetime of its connection.
 protocol StreamSession: AnyObject, Sendable {
   /// Takes a client's bytes.
   func receive(_ bytes: UnsafeBufferPointer<UInt8>)

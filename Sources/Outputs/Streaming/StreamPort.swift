@@ -1,6 +1,6 @@
 import Hub
 
-/// An address of an output that clients connect to.
+/// An address at which clients connect to an output.
 struct StreamPort {
   var socket: TCPAddress
   var endpoint: TCPEndpoint

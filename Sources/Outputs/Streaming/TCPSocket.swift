@@ -44,7 +44,7 @@ enum TCPSocket {
     (Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(duration.inSeconds * 1000))
   }
 
-  /// Prepares an accepted connection.
+  /// Sets the options of an accepted connection.
   ///
   /// - Returns: the address of the other end
   static func prepare(_ descriptor: Int32) -> TCPAddress? {

@@ -9,13 +9,13 @@ public struct MessageIntervals: Sendable {
   public private(set) var firstNanoseconds: UInt64?
   public private(set) var lastNanoseconds: UInt64?
   private var longestNanoseconds: UInt64 = 0
-  /// The total time from the first to the last message of the previous files, and the number of intervals in it.
+  /// For the previous files: the total time from the first to the last message of each, and the number of intervals.
   private var before = (nanoseconds: UInt64(0), intervalCount: UInt64(0))
   /// The first message, the last message and the count of the present file.
   private var present: (first: UInt64, last: UInt64, count: UInt64)?
   /// The intervals that may be pauses. Each is longer than the shortest pause, so their number stays small.
   private var long: [UInt64] = []
-  /// A histogram of intervals with eight steps per power of two, which is enough to find the usual one.
+  /// A histogram of intervals, with eight steps per power of two. This is precise enough to find the usual interval.
   private var histogram = [UInt32](repeating: 0, count: 64 * 8)
 
   public init() {}

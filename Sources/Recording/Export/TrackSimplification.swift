@@ -40,7 +40,7 @@ public enum TrackSimplification {
     var found = (index: first + 1, squared: -1.0)
     for index in first + 1..<last {
       let point = position(points[index]).offset(from: origin)
-      // The distance is to the segment and not to the infinite line, because tracks turn back.
+      // The distance is to the segment, not to the infinite line, because tracks may turn back.
       let along = lengthSquared > 0 ? max(0, min(1, (point.x * end.x + point.y * end.y) / lengthSquared)) : 0
       let north = point.x - along * end.x
       let east = point.y - along * end.y

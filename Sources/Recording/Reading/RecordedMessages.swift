@@ -81,7 +81,7 @@ public struct RecordedMessages: Sendable {
     while true {
       if messages == nil, try !openNext() {
         progress?.finish(vanishedFileCount: vanishedFileCount)
-        // The number is reported once.
+        // Report the number only once.
         vanishedFileCount = 0
         return nil
       }

@@ -51,7 +51,7 @@ public struct StatesOfRecording: Sendable {
   /// The file of the last examined state; empty before the first state.
   private var lastFileName = ""
   private var lastSequence: UInt32 = 0
-  /// Whether the last `next` ended before the recording did.
+  /// Whether the last call of `next` ended because it was stopped, before the end of the recording.
   private(set) var isPaused = false
 
   /// - Parameters:
@@ -71,7 +71,7 @@ public struct StatesOfRecording: Sendable {
     lastStampSeconds = cursor.stampSeconds
   }
 
-  /// The place after the last examined state; `nil` before the first.
+  /// The position after the last examined state; `nil` before the first state.
   var cursor: RecordingCursor? {
     guard !lastFileName.isEmpty else { return nil }
     return RecordingCursor(

@@ -13,7 +13,7 @@ public final class ReplayStage: Sendable {
   private let system: SystemTime
 
   private final class SystemTime: Sendable {
-    /// The offset from the hub's clock to the system time.
+    /// The offset from the hub's clock to the system time, in nanoseconds.
     let offsetNanoseconds = Atomic<Int64>(0)
   }
 

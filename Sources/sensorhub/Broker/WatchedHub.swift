@@ -150,7 +150,7 @@ final class RemoteHub: WatchedHub {
     Terminal.standardError("\(hub) has not accepted the request for scheduled fixes: its version may be too old")
   }
 
-  /// Reports that the hub is unknown. It may still appear, so the wait continues.
+  /// Prints that the broker has no messages of the hub. The hub may still appear, so the wait continues.
   private func sayUnknown() {
     doubt = nil
     hasDoubted = true

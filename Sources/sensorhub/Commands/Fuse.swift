@@ -101,7 +101,7 @@ struct Fuse: ParsableCommand {
     var section = 0
     while output.isTaken || picture != nil, let sample = samples.next() {
       if sample.section != section {
-        // The clock has restarted, so the fusion restarts too.
+        // The recording's clock has restarted, so the fusion restarts too.
         section = sample.section
         filter = OrientationFilter(interval: samples.interval)
         last = nil

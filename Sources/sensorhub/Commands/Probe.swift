@@ -97,7 +97,7 @@ struct Probe: ParsableCommand {
     }
   }
 
-  /// The folder of a file; `.` for a bare name.
+  /// The folder of a file; `.` if the path has no folder.
   private static func folder(of path: String) -> String {
     let folder = FilePath(path).removingLastComponent().string
     return folder.isEmpty ? "." : folder

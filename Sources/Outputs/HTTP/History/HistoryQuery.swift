@@ -14,9 +14,9 @@ struct HistoryQuery {
   /// The track omits points within this distance of its line, in metres.
   var simplifyMetres: Double
   var limit: Int
-  /// The place where the previous page ended.
+  /// The end of the previous page.
   var after: RecordingCursor?
-  /// `everySeconds` in the request's own words.
+  /// `everySeconds`, as the request spells it.
   private var every: Substring
 
   /// The permitted parameters.
@@ -24,8 +24,8 @@ struct HistoryQuery {
 
   /// - Parameters:
   ///   - now: nanoseconds since 1970
-  ///   - everySeconds: the default
-  ///   - limit: the maximum for a page
+  ///   - everySeconds: the interval if the request names none
+  ///   - limit: the maximum number of entries on a page
   init(_ request: Request, now: Int64, everySeconds: Substring, limit most: Int) throws {
     let to = try HTTPQuery.instant("to", of: request) ?? UTCTime(nanosecondsSince1970: now)
     let from =

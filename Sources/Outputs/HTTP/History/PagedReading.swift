@@ -2,8 +2,8 @@ import Guarding
 import Hummingbird
 import Publishing
 
-/// A reading in pages for one client. The next page is read when the client has taken the last one. Releasing this
-/// value ends the reading.
+/// Reads pages for one client. The next page is read when the client has taken the previous one. Releasing this value
+/// ends the reading.
 final class PagedReading<Page: Sendable, Failure: Error>: Sendable {
   private struct State {
     var subscription: Subscription?
