@@ -19,7 +19,7 @@ public final class RecordInbox: Sendable {
     var isResting = false
     /// Whether the writer was woken before its next time, because the queue is filling up.
     var isCrowded = false
-    /// The number of messages lost so far in the present loss.
+    /// The number of messages that are lost in the present loss.
     var lostCount = 0
     /// Whether nothing can be written at present.
     var isFailing = false

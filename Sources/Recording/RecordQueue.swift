@@ -3,7 +3,7 @@
 ///
 /// A message gets its number here, so that a dropped message leaves a gap in its channel's numbers.
 struct RecordQueue: ~Copyable {
-  /// What is stored with the bytes of a message.
+  /// The properties that are stored with the bytes of a message.
   struct Record: BitwiseCopyable {
     var byteCount: UInt32
     var sequence: UInt32

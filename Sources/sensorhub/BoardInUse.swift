@@ -80,8 +80,8 @@ struct BoardInUse {
     return try Board(json5: text, file: path(of: copy))
   }
 
-  /// Switches off all devices that earlier hubs left on, and then forgets these hubs. What fails is tried again the
-  /// next time.
+  /// Switches off all devices that earlier hubs left on, and then forgets these hubs. The next call tries again
+  /// if that fails.
   ///
   /// - Parameter hub: a hub whose own devices are switched off at the same time
   func makeSafe(_ hardware: any Hardware, and hub: Hub? = nil, isStarting: Bool = false) -> SafetyReport {

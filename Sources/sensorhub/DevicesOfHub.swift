@@ -42,7 +42,7 @@ enum DevicesOfHub {
     var lost: Int
     /// The distance from the receiver to the base station, in metres; `nil` until the station has sent its position.
     var baseDistanceMetres: Double?
-    /// What the receiver reports about its use of the messages; `nil` if it reports nothing.
+    /// The receiver's report about its use of the messages; `nil` if it sends none.
     var receiver: Outcomes?
   }
 

@@ -113,8 +113,8 @@ struct CasterVisit {
     receive(.connected)
     var framer = BinaryFramer()
     var noise = 0
-    // `opening` is the beginning of the body while the body may be a table. `mayBeCorrections` says whether the bytes
-    // so far may be part of a message.
+    // `opening` is the beginning of the body while the body may be a table. `mayBeCorrections` says whether the
+    // received bytes may be part of a message.
     var (opening, mayBeCorrections) = ([UInt8](), false)
     var heardAt = clock.now
     var (second, bytesOfSecond) = (heardAt, 0)

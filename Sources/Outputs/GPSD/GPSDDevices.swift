@@ -93,7 +93,7 @@ extension GPSDReport {
   }
 }
 
-/// What is known about the devices in addition to the board file.
+/// Known facts about the devices that are not in the board file.
 struct GPSDActivity {
   /// When each active device became active, by device ID.
   var since: [String: UTCTime]

@@ -1,6 +1,6 @@
 import Hub
 
-/// What a watch on a board is about: the state, one of several receivers, or the IMU alone.
+/// The subject of a watch on a board: the state, one of several receivers, or the IMU alone.
 struct GPSDSubject {
   private let watch: GPSDWatch
   private let hub: Hub

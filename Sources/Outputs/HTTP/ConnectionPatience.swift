@@ -16,7 +16,7 @@ struct ConnectionPatience {
     var stream = TimeAmount.nanoseconds(StreamConnection.patience.inNanoseconds)
   }
 
-  /// The number of bytes that wait to be sent, and of bytes that the client has taken so far.
+  /// The number of bytes that wait to be sent, and of bytes that the client has taken.
   struct Outgoing: Equatable {
     var takenCount = 0
     var waitingCount = 0
@@ -39,8 +39,7 @@ struct ConnectionPatience {
   private var isBeingAsked = false
   /// When the last piece of a request arrived, or the last piece of an answer was sent.
   private var quietSince: NIODeadline
-  /// The bytes taken so far, and since when no more have been taken, as of the last check; `nil` if no bytes waited
-  /// then.
+  /// As of the last check: the count of taken bytes, and since when it has not grown; `nil` if no bytes waited then.
   private var stuck: (takenCount: Int, since: NIODeadline)?
 
   init(_ limits: Limits, at now: NIODeadline) {

@@ -21,7 +21,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
 
   deinit { base.deallocate() }
 
-  /// The bytes written so far.
+  /// The bytes that have been written.
   public var bytes: UnsafeBufferPointer<UInt8> {
     // The methods of this type keep the first `count` bytes of `base` initialised; these bytes stay valid until the
     // next write.

@@ -113,7 +113,7 @@ private final class NMEASession: StreamSession {
   /// The receiver's last epoch.
   private var latest: GNSSObservation? { output.host.hub.value.receivers.taken?.reader.device.source.latest }
 
-  /// Whether no sentence has arrived for so long that the position counts as unknown.
+  /// Whether the receiver is silent, so that the position counts as unknown.
   private func isSilent(_ now: MonotonicInstant) -> Bool {
     let latest = latest
     var heard = state.withLock { $0.lastSentence }

@@ -24,7 +24,7 @@ private final class SignalKSession: StreamSession {
     var isOver = false
   }
 
-  /// What the lease must provide.
+  /// The parts and the rate that the lease must provide.
   private struct Need: Equatable {
     var parts: Set<StatePart>
     var rateHz: Double?

@@ -48,7 +48,7 @@ final class StreamConnection: Sendable {
   /// The time by which the client must have read; `nil` while it keeps up.
   var deadline: MonotonicInstant? { state.withLock { $0.behindSince.map { $0 + StreamConnection.patience } } }
 
-  /// Whether so many answers wait that no further request is accepted until the client has read some of them.
+  /// Whether too many answers wait. Further requests are then accepted only after the client has read some of them.
   var isCongested: Bool {
     state.withLock { state in
       state.queue.count { $0.isAnswer } >= StreamConnection.answerLimit / 2

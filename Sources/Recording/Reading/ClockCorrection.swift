@@ -31,7 +31,7 @@ public enum ClockCorrection {
   }
 
   /// The difference, found from only the beginning and the end of a file. Reading the whole of it would take long, and
-  /// be in vain if no receiver has reported the time.
+  /// would not help if no receiver has reported the time.
   static func glimpsed(in reader: MCAPReader<MCAPFileSource>) -> Int64? {
     let channels = reader.summary.channelIDs(ofTopics: ["/state"])
     guard !channels.isEmpty else { return nil }

@@ -22,7 +22,7 @@ public struct RecordedMessages: Sendable {
   public private(set) var correctionNanoseconds: Int64 = 0
   /// When that file's recording began, according to the file. Files of one recording get the same correction.
   private var started: String?
-  /// The number of files so far.
+  /// The number of files that have been opened.
   public private(set) var fileCount = 0
   /// The number of unreadable chunks.
   public private(set) var badChunkCount = 0

@@ -38,7 +38,7 @@ public struct ReplayPlayer {
   private var shiftNanoseconds: Int64 = 0
   /// The offset from message times to the system clock.
   private var systemAheadNanoseconds: Int64 = 0
-  /// The devices that have appeared so far, by ID.
+  /// The devices that have appeared in played messages, by ID.
   private var devices: [String: Device] = [:]
   private var run = Run.none
   private var lastRunEndedAt: MonotonicInstant?

@@ -2,8 +2,8 @@ import CLinux
 import Glibc
 import SystemPackage
 
-/// A line on standard error that is redrawn in place, if standard error is a terminal. Drawing never waits for a stopped
-/// terminal.
+/// A line on standard error that is redrawn in place, if standard error is a terminal. Drawing never waits for a
+/// stopped terminal.
 struct ProgressLine {
   /// Whether standard error is a terminal.
   let isShown = isatty(STDERR_FILENO) == 1

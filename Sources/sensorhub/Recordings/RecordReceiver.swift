@@ -58,7 +58,7 @@ struct RecordReceiver: ~Copyable {
     progressAt = start
   }
 
-  /// The duration of the recording so far.
+  /// The duration of the recording until now.
   var seconds: Double { ((askedAt ?? clock.now) - start).inSeconds }
 
   /// - Throws: if the hub refuses to record for this client
