@@ -34,8 +34,8 @@ public struct RecordingTime: Sendable {
     MonotonicInstant(nanoseconds: beganAt.nanoseconds &+ (Int64(clamping: time) &- beganNanosecondsSince1970))
   }
 
-  /// The difference between the system clock and the recording's time now; `nil` if this thread was interrupted too
-  /// often to measure it.
+  /// How far the system clock is ahead of the recording's time now; `nil` if this thread was interrupted too often to
+  /// measure it.
   public var systemAheadNanoseconds: Int64? {
     for _ in 0..<3 {
       let before = clock.now

@@ -101,7 +101,7 @@ struct ProbedBoard {
 }
 
 extension ChipKind {
-  /// The usual ID of such a device.
+  /// The usual ID of a device of this kind.
   fileprivate var usualID: String {
     switch self {
     case .imu: "imu"

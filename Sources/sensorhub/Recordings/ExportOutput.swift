@@ -41,7 +41,7 @@ final class ExportOutput: TrackOutput {
     let descriptor = isRefused ? -1 : open(temporaryPath ?? path, flags | O_CLOEXEC, 0o644)
     let number = isRefused ? EEXIST : errno
     guard descriptor >= 0 else {
-      // An existing file stays.
+      // There is nothing to remove: an existing file must stay.
       isFinished = true
       file = .standardOutput
       isTerminal = false

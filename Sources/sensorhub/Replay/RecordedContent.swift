@@ -52,7 +52,7 @@ enum RecordedContent {
         let position = FusedState.Position(
           latitudeDegrees: lat, longitudeDegrees: lon, altitudeHAEMetres: altHAE, altitudeMSLMetres: altMSL,
           horizontalSigmaMetres: sigmaH, verticalSigmaMetres: sigmaV)
-        // These are the devices that the board knows.
+        // Only the board knows the numbers of the devices; `positionSource` has their IDs.
         knowledge.position = Dated(position, at: MonotonicInstant(nanoseconds: positionNanoseconds), source: [])
       }
       if let utcNanoseconds, let utcAtNanoseconds {
