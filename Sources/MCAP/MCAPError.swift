@@ -6,9 +6,10 @@ public enum MCAPError: Error, Equatable, Sendable {
   case notMCAP
   /// The record at this offset is incomplete because the file ends, or contains only zeros from there on.
   case cut(offset: UInt64)
-  /// A part of the file violates the format. The offset is that of the record.
+  /// A part of the file violates the format. The offset is that of the record that contains the part.
   case malformed(String, offset: UInt64)
-  /// A part of the file has changed since it was written. The offset is that of the record.
+  /// The checksum of a part of the file is wrong, so the part has changed since it was written. The offset is that of
+  /// the record.
   case wrongChecksum(String, offset: UInt64)
   /// A chunk has an unsupported compression, or its library is missing. The offset is that of the chunk.
   case compressed(String, offset: UInt64)

@@ -18,10 +18,11 @@ public struct BoardProblem: Equatable, Sendable, CustomStringConvertible {
   public var description: String { "'\(key)' \(text)" }
 }
 
-/// Finds requests of a board file that no hub can fulfil, although each value by itself is valid. A hub logs them and
-/// leaves them out, so the author of the file should know beforehand.
+/// Finds requests of a board file that no hub can fulfil, although each value by itself is valid. A hub logs these
+/// requests and ignores them; this check reports them before a hub runs.
 public enum BoardProblems {
-  /// - Parameter isElsewhere: this machine is not the board, so secrets and certificates may be missing here
+  /// - Parameter isElsewhere: whether this machine is not the board; secrets and certificates may then be missing
+  ///   here
   public static func find(in board: Board, isElsewhere: Bool = false) -> [BoardProblem] {
     let misplaced = misplacedPasswords(board)
     let board = withoutMisplacedPasswords(isElsewhere ? withoutMissingFiles(board) : board)
@@ -69,7 +70,7 @@ public enum BoardProblems {
     return status.st_mode & S_IWOTH == 0 ? nil : "every user may change it: sudo chmod o-w \(word)"
   }
 
-  /// Finds programs that cannot be run, tokens that cannot be read, and messages without a broker.
+  /// Finds programs that cannot run, tokens that cannot be read, and hooks with an MQTT topic but no broker.
   private static func hooks(_ board: Board, isElsewhere: Bool) -> [BoardProblem] {
     var problems = tokensOfHooks(of: board).compactMap { key, file -> BoardProblem? in
       if SecretFile.refusal(ofBoards: file) != nil { return nil }
@@ -87,7 +88,7 @@ public enum BoardProblems {
     return problems
   }
 
-  /// Finds passwords outside the folders that board files may use. This does not depend on the machine.
+  /// Finds passwords outside the folders that board files may use. The result is the same on any machine.
   private static func misplacedPasswords(_ board: Board) -> [BoardProblem] {
     secrets(of: board).filter { $0.key != "http.tokenFile" }.compactMap { key, file in
       SecretFile.refusal(ofBoards: file).map { BoardProblem(key, "cannot be read from \(file): \($0)") }
@@ -113,7 +114,7 @@ public enum BoardProblems {
     access(file, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)
   }
 
-  /// The part of the board that can be checked on this machine.
+  /// The board without the files that are missing on this machine, so that the rest can be checked.
   private static func withoutMissingFiles(_ board: Board) -> Board {
     func here(_ file: String?) -> String? { file.flatMap { isMissing($0) ? nil : $0 } }
     var board = board
@@ -143,7 +144,7 @@ public enum BoardProblems {
     return board
   }
 
-  /// Finds two outputs on one port, because one of them would find it in use.
+  /// Finds two outputs on one port. The second one could not open it.
   private static func ports(_ board: Board) -> [BoardProblem] {
     func key(_ index: Int) -> String { board.nmea.count == 1 ? "nmea" : "nmea[\(index)]" }
     let nmea = board.nmea.enumerated().map { index, port in (key(index), port.endpoint) }
@@ -204,13 +205,14 @@ public enum BoardProblems {
       }
   }
 
-  /// Finds two readers of one tty, which would share its bytes, and two of one chip, which would share its FIFO.
+  /// Finds two readers of one tty, which would each get some of its bytes, and two readers of one chip, which would
+  /// each get some of its FIFO.
   private static func connections(_ board: Board) -> [BoardProblem] {
     func place(_ device: DeviceDescription) -> String {
       let path = Files.resolved(device.path) ?? device.path
       return device.place.map { "\(I2CAddress(bus: path, address: $0.address))" } ?? path
     }
-    // Each path is looked up once, because there may be thousands.
+    // Look up each path only once: there may be thousands.
     var first: [String: String] = [:]
     return board.devices.compactMap { device in
       let place = place(device)
@@ -222,7 +224,8 @@ public enum BoardProblems {
     }
   }
 
-  /// Finds lines with two uses. The second use would fail at each start. Devices on one switch use its line together.
+  /// Finds GPIO lines with two uses. The second use would fail at each start. Devices on one switch may share its
+  /// line.
   private static func lines(_ board: Board) -> [BoardProblem] {
     // The first owner of each use of a line.
     var known: [GPIOLineName: [Board.NamedLine]] = [:]
@@ -237,7 +240,7 @@ public enum BoardProblems {
     }
   }
 
-  /// Finds parts of the state that no device on the board measures, so that a client would never get them.
+  /// Finds requested parts of the state that no device on the board measures. A client would never get them.
   private static func parts(_ board: Board) -> [BoardProblem] {
     let wanted = [("gpsd", board.gpsdParts)] + board.nmea.map { ("nmea", $0.feed.parts) }
     return wanted.filter { $0.1 != .all && $0.1.kinds(on: board).isEmpty }.map { key, parts in
@@ -247,7 +250,7 @@ public enum BoardProblems {
 
   private static func record(_ board: Board) -> [BoardProblem] {
     guard let path = board.record?.path else { return [] }
-    // A hub that systemd starts has an unexpected working directory.
+    // systemd starts the hub in an unexpected working directory, so a relative path does not work.
     if path.hasPrefix("/"), UnitText.path(path, isOptional: true) == nil {
       return [
         BoardProblem(

@@ -9,11 +9,11 @@ public struct InstalledService: Sendable {
 
   public init(on machine: MachineFiles = MachineFiles()) { self.machine = machine }
 
-  /// The evidence of an installation: its board file, or else its unit; `nil` if neither exists.
+  /// The file that shows that the service is installed: its board file, or else its unit; `nil` if neither exists.
   public var trace: String? { ([InstalledService.boardFile] + InstalledService.units).first(where: machine.has) }
 
-  /// The next step if no hub answers. It never suggests a hub on simulated devices, because the board would seem to
-  /// measure.
+  /// The next step if no hub answers. It never suggests simulated devices, because their values would seem to be
+  /// measured.
   public var start: String {
     trace == nil
       ? "start one: sensorhub run --board FILE; sensorhub probe --write FILE writes a board file for the connected devices"

@@ -2,7 +2,7 @@ import Glibc
 import MCAP
 import NMEA
 
-/// The reason why recordings cannot be read, for a user.
+/// The reason why recordings cannot be read, as a user sees it.
 public enum RecordingError: Error, Equatable, Sendable {
   /// A file is invalid, or cannot be read.
   case unreadable(path: String, MCAPError)
@@ -10,7 +10,7 @@ public enum RecordingError: Error, Equatable, Sendable {
   case noRecordings(folder: String)
   /// None of these files has a complete message.
   case nothingWhole(paths: [String])
-  /// The period ends before it begins, most likely because another day is meant.
+  /// The period ends before it begins. Most likely another day is meant.
   case nothingBetween(from: UTCTime, to: UTCTime, recordedFrom: UTCTime)
 }
 

@@ -1,7 +1,7 @@
 import Glibc
 import Hub
 
-/// An obstacle that keeps a hub on this machine from recording as configured, with the next step.
+/// A problem that keeps a hub on this machine from recording as configured, with the next step.
 public enum RecordingSetupError: Equatable, Sendable {
   /// The parent folder is missing; only the last folder of the path is made.
   case missing(folder: String)
@@ -14,7 +14,7 @@ public enum RecordingSetupError: Equatable, Sendable {
   /// The error for this user on this machine; `nil` if there is none.
   public static func find(for settings: RecordSettings) -> RecordingSetupError? {
     let path = settings.path
-    // This is the path of the folder, or of its parent if it does not exist.
+    // The path of the folder, or of its parent if the folder does not exist.
     let folder = access(path, F_OK) == 0 ? path : path.lastIndex(of: "/").map { String(path[..<$0]) + "/" } ?? "."
     guard access(folder, F_OK) == 0 else { return .missing(folder: folder) }
     guard access(folder, W_OK | X_OK) == 0 else { return .notWritable(folder: folder, errno: errno) }
@@ -23,7 +23,7 @@ public enum RecordingSetupError: Equatable, Sendable {
     let wanted = UInt64(settings.maximumMegabytes) * 1_000_000
     let all = UInt64(status.f_blocks) * UInt64(status.f_frsize)
     if all < wanted { return .diskTooSmall(path: path, byteCount: all, wanted: wanted) }
-    // Old recordings make room for new ones.
+    // The space of old recordings counts as free, because new ones replace them.
     let recorded = SegmentFolder(path: path).segments.reduce(0) { $0 + $1.byteCount }
     let free = UInt64(status.f_bavail) * UInt64(status.f_frsize) + recorded
     return free < wanted ? .tooLittleFree(path: path, byteCount: free, wanted: wanted) : nil

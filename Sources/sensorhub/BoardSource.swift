@@ -15,7 +15,7 @@ struct BoardSource {
     var fileText: [UInt8]?
   }
 
-  /// - Parameter warn: called with errors in the chip's calibration, which a hub does not need; `nil` treats them like
+  /// - Parameter warn: called with errors in a chip's calibration, without which a hub can run; `nil` throws them like
   ///   other errors
   func load(warn: ((String) -> Void)? = nil) throws -> Board { try loadWithText(warn: warn).board }
 
@@ -53,7 +53,7 @@ struct BoardSource {
 }
 
 extension CommandError {
-  /// The next step after a mistake in a board file, for every command except `check` itself.
+  /// The next step after a mistake in a board file, for every command except `check`.
   static let mendsBoardFile = "correct the file; check it with: sensorhub check FILE"
 
   init(_ error: BoardError) {
@@ -71,7 +71,7 @@ extension CommandError {
     }
   }
 
-  /// - Parameter isClient: whether the path is a hub to connect to, and not a file to open
+  /// - Parameter isClient: whether the path is the socket of a hub to connect to, and not a file to open
   init(_ error: SocketError, isClient: Bool = false) {
     switch error {
     case .inUse: self.init(.unavailable, "\(error)", nextStep: "stop the other hub, or give this one its own --socket")

@@ -8,8 +8,8 @@ struct CalibrationFolder: CalibrationStore {
   /// The service's folder, which the installation makes.
   static let ofService = "/var/lib/sensorhub/calibration"
 
-  /// The service's folder if it exists, because a chip has one calibration for all programs; otherwise the user's own
-  /// folder; `nil` without either.
+  /// The service's folder if it exists, because a chip has one calibration for all programs. Otherwise the user's own
+  /// folder; `nil` if there is neither.
   static var path: String? {
     let own = StateFolder.path.map { "\($0)/calibration" }
     return getenv("STATE_DIRECTORY") == nil && access(ofService, F_OK) == 0 ? ofService : own
@@ -44,7 +44,7 @@ struct CalibrationFolder: CalibrationStore {
     }
   }
 
-  /// Adds a result to the present contents of the chip's file. The caller must hold the lock.
+  /// Adds a result to the chip's file. The caller must hold the lock.
   static func add(_ session: CalibrationSession, of chip: DeviceDescription) throws(CalibrationRefusal)
     -> StoredCalibration
   {
@@ -62,7 +62,7 @@ struct CalibrationFolder: CalibrationStore {
     }
   }
 
-  /// Changes the present contents of a chip's file.
+  /// Reads a chip's file, changes its contents and writes it.
   private static func change(
     _ chip: DeviceDescription,
     _ change: (inout ChipCalibration) throws(CalibrationRefusal) -> ChipCalibration.Entry
@@ -87,9 +87,9 @@ struct CalibrationFolder: CalibrationStore {
     return StoredCalibration(file: file, quality: entry.quality)
   }
 
-  /// Locks the calibrations, because only one may run at a time, in this process or another.
+  /// Locks the calibrations: only one may run at a time, in this process or another.
   ///
-  /// - Parameter waits: whether to wait for the end of another calibration, instead of refusing
+  /// - Parameter waits: whether to wait until another calibration has ended; otherwise an error is thrown
   /// - Returns: a descriptor; closing it releases the lock
   static func lock(waits: Bool) throws(CalibrationRefusal) -> Int32 {
     guard let path else { throw nowhere }

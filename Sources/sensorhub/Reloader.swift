@@ -3,7 +3,7 @@ import Hub
 import Outputs
 import Publishing
 
-/// Reads the board file again. An invalid file changes nothing.
+/// Reads the board file again. If the file is invalid, nothing changes.
 struct Reloader: Sendable {
   let source: BoardSource
   let host: HubHost
@@ -16,10 +16,11 @@ struct Reloader: Sendable {
       let loaded = try source.loadWithText { sink.write(.warning, $0) }
       let board = loaded.board
       let old = host.hub.value
-      // The devices of a hub that ends are only in the previous file.
+      // If the hub is ending, its devices are described only in the copy of the previous file, so keep the copy.
       if let problems = await host.serve(board, text: loaded.text) {
         for problem in problems { sink.write(.warning, problem) }
-        // The removed devices are only in the previous file.
+        // Devices that were removed but are still on are described only in the copy of the previous file, so keep the
+        // copy.
         if !Set(old.switchProblems).isSubset(of: host.hub.value.switchProblems) { inUse.leave() }
         if let problem = inUse.record(loaded.fileText) { sink.write(.warning, problem) }
         host.conditions.boardWasRead(nil)

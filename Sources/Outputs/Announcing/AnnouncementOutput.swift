@@ -5,12 +5,12 @@ import Hub
 import Publishing
 import ServiceLifecycle
 
-/// Announces the ports that other machines may connect to, through Avahi, so that they find them by mDNS.
+/// Announces the ports that other machines may connect to, through Avahi, so that these machines find them by mDNS.
 ///
-/// Without such a port there is no thread and no connection to the bus. Otherwise a thread sleeps until Avahi reports
-/// that it has stopped or started, or that another machine has the name.
+/// Without such a port there is no thread and no connection to D-Bus. Otherwise a thread sleeps until Avahi reports
+/// that it has stopped or started, or that another machine has the same name.
 public final class AnnouncementOutput: Service {
-  /// The current announcement.
+  /// The announcement in progress: what is announced, and the thread that does it.
   private struct Present {
     var services: [Announcement] = []
     var name = ""
@@ -107,7 +107,7 @@ public final class AnnouncementOutput: Service {
       csystemd_announcement_run(
         announcement, stop.fileDescriptor,
         { context, event, words in
-          // The context is the reporter. The thread holds it as long as this function can be called.
+          // The context is the reporter. The thread keeps the reporter alive as long as this function can be called.
           guard let context, let words else { return }
           Unmanaged<Reporter>.fromOpaque(context).takeUnretainedValue().report(event, String(cString: words))
         }, Unmanaged.passUnretained(reporter).toOpaque())

@@ -7,7 +7,7 @@ import ServiceLifecycle
 
 /// Gives chronyd the receiver's time, through the socket of its `refclock SOCK` that the board file names.
 ///
-/// This is a subscription, so the receiver stays awake for it.
+/// The output subscribes to the receiver, so the receiver stays awake.
 public final class ChronyOutput: Service {
   private let host: HubHost
   private let sink: JournalSink
@@ -44,7 +44,7 @@ public final class ChronyOutput: Service {
       defer { last = result }
       return last
     }
-    // Report each change once, not once a second.
+    // Report each change once, not every second.
     guard result != before else { return }
     if result == 0 { return sink.write(.notice, "chronyd accepts the time on \(path)") }
     let next =

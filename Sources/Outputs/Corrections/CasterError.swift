@@ -2,17 +2,18 @@ import Hub
 
 /// The reason why a caster gives no corrections.
 enum CasterError: Error, Equatable {
-  /// The receiver is no longer read.
+  /// The connection was stopped, because the receiver is no longer read.
   case stopped
   case unreadablePassword(file: String, reason: String)
   case unknownHost(reason: String)
   case unreachable(reason: String)
   case silent
   case closed
-  /// The chunks of the answer are malformed.
+  /// The sizes of the answer's chunks are malformed.
   case broken
   case unauthorised
-  /// The caster does not have the mount point. `nearest` has the likeliest of its mount points first.
+  /// The caster has no such mount point. `nearest` holds its names that are spelled most alike, the best first;
+  /// `count` is the number of its mount points.
   case noSuchMountPoint(nearest: [String], count: Int)
   case moved(to: String)
   case refused(String)
@@ -20,7 +21,8 @@ enum CasterError: Error, Equatable {
   case usesTLS
   case noCorrections
 
-  /// Whether only the owner of the board or of the caster can solve this. A prompt retry would be a nuisance.
+  /// Whether only the owner of the board or of the caster can solve this. Prompt retries would only burden the
+  /// caster.
   var isRefusal: Bool {
     switch self {
     case .stopped, .unknownHost, .unreachable, .silent, .closed, .broken: false

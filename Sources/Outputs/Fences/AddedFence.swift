@@ -7,7 +7,7 @@ import NMEA
 struct AddedFence: Codable, Equatable, Sendable {
   var name: String
   var latitude, longitude, radiusMetres: Double
-  /// The keys of the board file; `nil` for the default.
+  /// The optional keys of a fence in the board file; `nil` for the default.
   var grace, every, speed, accuracy: Double?
 
   /// - Throws: the setting that is out of range
@@ -38,8 +38,8 @@ struct AddedFence: Codable, Equatable, Sendable {
   }
 }
 
-/// A client's request to add a fence: `{"name": "anchor", "radiusMetres": 40}` is about the board's position, and
-/// `latitude` and `longitude` name another place.
+/// A client's request to add a fence. `{"name": "anchor", "radiusMetres": 40}` has its centre at the board's
+/// position; `latitude` and `longitude` name another centre.
 struct FenceOrder: Decodable, Equatable, Sendable {
   var name: String
   var latitude, longitude: Double?
@@ -75,7 +75,7 @@ struct FenceOrder: Decodable, Equatable, Sendable {
     }
   }
 
-  /// Whether the fence is about the board's position.
+  /// Whether the centre of the fence is the board's position.
   func isHere() throws(FenceRefusal) -> Bool {
     guard (latitude == nil) == (longitude == nil) else {
       throw .wrong("'latitude' and 'longitude' need each other; without both the fence is around the board's position")
@@ -90,7 +90,7 @@ struct FenceOrder: Decodable, Equatable, Sendable {
       radiusMetres: radiusMetres, grace: grace, every: every, speed: speed, accuracy: accuracy)
   }
 
-  /// A position that is accurate enough for the centre of a fence.
+  /// The request for a position that is accurate enough for the centre of a fence.
   var position: CurrentValue {
     let accuracy = min(20, max(2, radiusMetres / 2))
     return CurrentValue(parts: [.position], maxAge: .seconds(10), accuracyMetres: accuracy)
@@ -99,7 +99,7 @@ struct FenceOrder: Decodable, Equatable, Sendable {
 
 /// The reason why a fence is not added or removed.
 enum FenceRefusal: Error, Equatable, CustomStringConvertible {
-  /// The request makes no sense.
+  /// The request is invalid; the text says why.
   case wrong(String)
   /// The fence belongs to the board file.
   case ofBoardFile(name: String)

@@ -51,7 +51,7 @@ public final class FenceOutput: Service {
     sink.write(FenceOutput.priority(of: event), FenceOutput.text(event, status), fields: fields)
   }
 
-  /// A board that drifts away and a watch without fixes are the most important events of a fence.
+  /// The most important events are that the board has left a fence, and that a fence gets no fixes.
   static func priority(of event: FenceStatus.Event) -> JournalSink.Priority {
     switch event {
     case .lost: .error

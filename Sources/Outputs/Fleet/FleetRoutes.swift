@@ -12,7 +12,7 @@ struct FleetRoutes {
 
   let directory: FleetDirectory
   let views: FleetViews
-  /// The broker's address, for people.
+  /// The broker's address, to show.
   let broker: String
   let streams: EventStreams
 
@@ -33,7 +33,7 @@ struct FleetRoutes {
       },
       HTTPRoute(.get, "events", asking: ["hubs"]) { request, context in
         let hubs = try hubs(of: request)
-        // Each hub may have one value that waits and one that arrives.
+        // Each hub may have one value that waits and one that is being added.
         return try streams.response(to: request, context, valueLimit: 2 * FleetRoutes.mostOpen) { holder, queue in
           let lifetime = Lifetime()
           for hub in hubs {
@@ -66,7 +66,7 @@ struct FleetRoutes {
     case .state(let text, let at):
       json.key("state")
       json.value(text)
-      // A later viewer first gets the last state, which may be old.
+      // A viewer that connects later first gets the last state, which may be old.
       json.member("age", (MonotonicClock().now - at).inSeconds, decimals: 3)
     case .error(let reason): json.member("obstacle", Text.printable(reason))
     }

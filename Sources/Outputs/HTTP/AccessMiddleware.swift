@@ -3,8 +3,8 @@ import HTTPTypes
 import Hub
 import Hummingbird
 
-/// Refuses unwanted requests: requests without the token, from other sites' pages in a browser, and under foreign names
-/// that point at this machine (DNS rebinding).
+/// Refuses three kinds of requests: those without the token, those from other sites' pages in a browser, and those
+/// under foreign names that point at this machine (DNS rebinding).
 struct AccessMiddleware: RouterMiddleware {
   typealias Context = HTTPContext
 
@@ -31,8 +31,8 @@ struct AccessMiddleware: RouterMiddleware {
     guard let host = request.head.authority else {
       throw HTTPError(.badRequest, message: "the request has no Host header")
     }
-    // The library uses the first Host field as the authority and keeps the others, and a proxy may have checked another
-    // one.
+    // The library takes the first Host field as the authority and keeps any further ones. A proxy may have checked
+    // one of those.
     guard request.headers[AccessMiddleware.host] == nil else {
       throw HTTPError(.badRequest, message: "the request has more than one Host header")
     }
@@ -47,8 +47,9 @@ struct AccessMiddleware: RouterMiddleware {
         .forbidden,
         message: "pages of other sites may not use this hub; a proxy in front of the hub must forward the Host header")
     }
-    // An image or a link on another site's page sends no origin, and would wake the devices as well. Browsers name the
-    // source of such a request if the connection is encrypted or local. A link to the page itself is allowed.
+    // An image or a link on another site's page sends no origin, and would wake the devices as well. Browsers name
+    // the site that made such a request if the connection is encrypted or local. A link to the dashboard itself is
+    // allowed.
     let site = request.headers[AccessMiddleware.site] ?? "none"
     guard ["none", "same-origin"].contains(site) || request.uri.path == "/" else {
       throw HTTPError(.forbidden, message: "pages of other sites may not use this hub")
@@ -64,8 +65,7 @@ struct AccessMiddleware: RouterMiddleware {
     return try await next(request, context)
   }
 
-  /// Whether an authority is this machine's. Addresses are allowed, because a foreign name cannot have led a client to
-  /// them.
+  /// Whether an authority names this machine. Every IP address is allowed, because DNS rebinding needs a name.
   private func isOwn(_ authority: String) -> Bool {
     if authority.hasPrefix("[") {
       return IPAddress(String(authority.dropFirst().prefix { $0 != "]" })) != nil

@@ -4,7 +4,7 @@ import Hummingbird
 /// A client's choice of events.
 enum EventRequest {
   case values(ViewRequest)
-  /// Only the events of the fences. Wakes nothing.
+  /// Only the events of the fences. This request wakes no device.
   case fences
 
   /// The permitted parameters.

@@ -8,8 +8,8 @@ import Publishing
 
 /// Fences that are added and removed while the hub runs.
 ///
-/// A fence watches until it is removed, and wakes receivers for that. Adding one therefore takes the same rights as a
-/// hold of more than an hour: a trusted account, or the port's token.
+/// A fence watches until it is removed, and wakes receivers to do so. Adding a fence therefore needs the same rights
+/// as a hold of more than an hour: a trusted account, or the port's token.
 enum FenceRoutes {
   private static let longestBody = 4096
 
@@ -63,7 +63,7 @@ enum FenceRoutes {
     return response
   }
 
-  /// Adds a fence. Waits for the board's position, if the fence is about that.
+  /// Adds a fence. If its centre is the board's position, waits for that position.
   private static func add(
     _ order: FenceOrder, to host: HubHost, as holder: Holder
   ) async throws -> AddedFenceOutcome {

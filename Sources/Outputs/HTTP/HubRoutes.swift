@@ -6,7 +6,7 @@ import Hummingbird
 import MonotonicTime
 import Publishing
 
-/// The routes of a hub that read, and those that act.
+/// The routes of a hub: those that only read, and those that change something.
 enum HubRoutes {
   /// - Parameter hasToken: whether clients have proved that they know the port's token
   static func all(
@@ -46,7 +46,7 @@ enum HubRoutes {
   /// The permitted parameters for the last state.
   private static let stateWords = [ViewRequest.Key.maxAge, .parts, .accuracy, .within].map(\.rawValue)
 
-  /// The maximum age of the state; `nil` for the last state, however old.
+  /// The requested greatest age of the state; `nil` for the last state of any age.
   private static func current(_ request: Request) throws -> CurrentValue? {
     let view = try HTTPQuery.view(of: request)
     if case .current(let value) = view.form { return value }
@@ -56,7 +56,7 @@ enum HubRoutes {
     return nil
   }
 
-  /// The routes for holds, which keep a device awake without listening to it.
+  /// The routes for holds, which keep a device awake without receiving its values.
   private static func holding(_ holds: DeviceHolds, _ host: HubHost, hasToken: Bool) -> [HTTPRoute] {
     [
       HTTPRoute(.get, "holds") { request, _ in HTTPDocument.json(to: request) { HoldsReport.write(holds.all, to: &$0) }
@@ -88,7 +88,7 @@ enum HubRoutes {
       },
       HTTPRoute(.post, "devices/:id/release", asking: ["hold"]) { request, context in
         let id = try HTTPQuery.text("hold", of: request)
-        // A hold may outlive its device, which a new board file may have removed.
+        // A hold may outlast its device, which a new board file may have removed.
         let name = PathEncoding.decoded(try context.parameters.require("id"))
         if let id, holds.release(String(id), of: name) {
           return HTTPDocument.json(to: request) { json in

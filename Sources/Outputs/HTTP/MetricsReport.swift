@@ -8,11 +8,11 @@ import NMEA
 import Publishing
 import Recording
 
-/// The hub in Prometheus' text format: each device's activity and costs, the known state of the board, and the clients.
-/// It only observes: a scrape wakes nothing.
+/// The hub in Prometheus' text format: each device's activity and energy, the known state of the board, and the
+/// clients. The report only observes: a scrape wakes no device.
 ///
-/// The metrics contain instants instead of ages, because an age is wrong by the time it is read. They omit values that
-/// are not known any more, because a constant line would look like a board that stands still.
+/// The metrics contain instants instead of ages, because an age is wrong by the time it is read. They omit outdated
+/// values, because a constant line would look like a board that stands still.
 enum MetricsReport {
   /// How long a measurement describes the present. The slowest receivers report every ten seconds.
   private static let validity = Duration.seconds(12)
@@ -113,7 +113,7 @@ enum MetricsReport {
     family(
       "device_time_to_first_fix_seconds", "gauge", "Time from power to the first fix, in the last run with a fix.",
       perDevice { $0.timeToFirstFix.map { Text.fixed($0.inSeconds, 3) } })
-    // Each kind of counter has its own name, because sentences and samples do not add up.
+    // Counters of different kinds have different names, because a sum over sentences and samples has no meaning.
     let kinds = devices.flatMap(\.counters).map(\.name).reduce(into: [String]()) { kinds, kind in
       if !kinds.contains(kind) { kinds.append(kind) }
     }

@@ -4,7 +4,7 @@ import NIOCore
 import NMEA
 import Recording
 
-/// The routes of a replay. They show its state, pause it, step and jump.
+/// The routes of a replay: show its state, pause, step and jump.
 enum ReplayRoutes {
   static func routes(_ session: ReplaySession?) -> [HTTPRoute] {
     @Sendable func replayed() throws -> ReplaySession {

@@ -6,21 +6,22 @@ import Hummingbird
 import NIOCore
 
 /// A map in one file, in version 3 of PMTiles. The page requests ranges of bytes, and reads the map's directories and
-/// pictures itself.
+/// tiles itself.
 ///
-/// The file is opened for each range, so that a new map takes effect without a restart. It must be a regular file and
-/// no link, like all files that the hub opens in other users' folders, and it must begin as a PMTiles map does. A board
-/// file therefore makes no other file readable over HTTP.
+/// The file is opened for each range, so that a new map takes effect without a restart. Like every file that the hub
+/// opens in other users' folders, it must be a regular file and no link. It must also begin as a PMTiles map does, so
+/// that a board file cannot make any other file readable over HTTP.
 struct TileFile: Sendable {
-  /// The longest range. A picture has some ten thousand bytes, a directory at most a hundred thousand.
+  /// The longest range in bytes. A tile has some ten thousand bytes, a directory at most a hundred thousand.
   static let longestRange: UInt64 = 1 << 20
-  /// The part of a range that is in memory for one client. A slow client must not hold a whole range there.
+  /// The longest part of a range in memory for one client, in bytes. A slow client must not keep a whole range in
+  /// memory.
   static let longestPiece: UInt64 = 32 << 10
   private static let beginning = Array("PMTiles\u{3}".utf8)
 
   let path: String
 
-  /// A piece of the file.
+  /// A part of a range, for one client.
   struct Piece: Sendable {
     /// The first bytes of the range.
     var bytes: [UInt8]
@@ -101,7 +102,7 @@ struct TileFile: Sendable {
     return try TileFile.first(of: range, in: file)
   }
 
-  /// Opens the file, if it is a map in the version that the client knows. The caller closes it.
+  /// Opens the file, if it is a map and still has the version that the client knows. The caller closes it.
   private func map(ifMatch known: String?) throws(Failure) -> (file: Int32, size: UInt64, tag: String) {
     let file = try open()
     do throws(Failure) {
@@ -142,7 +143,7 @@ struct TileFile: Sendable {
     }
   }
 
-  /// Reads as many of the bytes as the file has.
+  /// Reads the bytes of a range, or fewer at the end of the file.
   private static func read(_ range: Range<UInt64>, of file: Int32) -> [UInt8] {
     Array(unsafeUninitializedCapacity: range.count) { buffer, count in
       while count < range.count {

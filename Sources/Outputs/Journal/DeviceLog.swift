@@ -2,18 +2,18 @@ import Guarding
 import Hub
 import MonotonicTime
 
-/// Turns the status changes of one device into log lines. It reports a repeated fault once and then summarises it, and
-/// it sums up a device that switches on and off without end. Faults are always written.
+/// Turns the status changes of one device into log lines. It writes a repeated fault once and then only counts it,
+/// and summarises a device that switches on and off without end. The first line about a fault is always written.
 final class DeviceLog: Sendable {
   private struct State {
     var previous: DeviceStatus?
     var fault: String?
     var repetitions = 0
-    /// The wake in which the device has tracked already.
+    /// The number of the wake in which the device has already tracked satellites.
     var trackedWake: Int?
   }
 
-  /// The latest status, for a summary that may be due after the log has gone.
+  /// The latest status, for a summary that may be due after this log was released.
   private final class LatestStatus: Sendable {
     let value = Guarded<DeviceStatus?>(nil)
   }
@@ -21,7 +21,7 @@ final class DeviceLog: Sendable {
   /// The number of repetitions of one fault after which a line gives their count.
   private static let summaryEvery = 60
 
-  /// The maximum number of lines of one device within `window`, enough for two visits; further lines are summarised.
+  /// The maximum number of lines of one device within `window`, enough for two wakes; further lines are summarised.
   static let lineLimit = 12
   static let window = Duration.seconds(10)
 
@@ -94,7 +94,7 @@ final class DeviceLog: Sendable {
     _ status: DeviceStatus, since previous: DeviceStatus?, _ state: inout State
   ) -> (JournalSink.Priority, String)? {
     guard let previous, previous.power != status.power else { return nil }
-    // Other devices switch this supply, and have their own log lines.
+    // Other devices switch this supply, and those have their own log lines.
     if previous.power.isRest, status.power.isRest { return nil }
     switch status.power {
     case .failed:
@@ -118,7 +118,7 @@ final class DeviceLog: Sendable {
         let holders = status.holders.isEmpty ? "" : " (for \(status.holders.joined(separator: ", ")))"
         return (.notice, "\(status.id): still tracking\(holders)")
       }
-      // The receiver lost its fix in between.
+      // The receiver has tracked since it woke, and lost its fix in between.
       if state.trackedWake == status.wakes {
         return (
           .notice,

@@ -17,7 +17,7 @@ public enum FleetError: Error, Equatable, CustomStringConvertible {
     }
   }
 
-  /// - Parameter isElsewhere: the file is checked for another machine; credentials exist only in the service
+  /// - Parameter isElsewhere: whether the file is checked for another machine; credentials exist only in the service
   public static func find(for settings: FleetSettings, isElsewhere: Bool = false) -> FleetError? {
     let files = [
       ("caFile", settings.caFile), ("certificateFile", settings.certificateFile), ("keyFile", settings.keyFile),

@@ -5,7 +5,7 @@ public enum MQTTError: Error, Equatable, CustomStringConvertible {
   case missingLibrary
   case noThread(reason: String)
 
-  /// Whether libmosquitto is installed.
+  /// Whether libmosquitto is missing.
   public static var isLibraryMissing: Bool { !cmosquitto_is_available() }
 
   public var description: String {

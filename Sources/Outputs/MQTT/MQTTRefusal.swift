@@ -21,7 +21,7 @@ public struct MQTTRefusal: Equatable, Sendable {
   }
 
   public var topic: String
-  /// The size of the payload.
+  /// The size of the payload in bytes.
   public var byteCount: Int
   public var reason: Reason
 }

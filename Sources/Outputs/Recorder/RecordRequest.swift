@@ -1,10 +1,10 @@
 import FoundationEssentials
 import Hub
 
-/// A request of a client of `record.sock`, a JSON object in one line: `{"name": "record", "wakes": true, "syncSeconds":
-/// 1}`.
+/// A request of a client of `record.sock`, as a JSON object in one line: `{"name": "record", "wakes": true,
+/// "syncSeconds": 1}`.
 struct RecordRequest: Decodable {
-  /// The longest request.
+  /// The longest request, in bytes.
   static let maximumLength = 4096
   /// The text for a client whose request is invalid.
   static let help =
@@ -15,7 +15,7 @@ struct RecordRequest: Decodable {
   /// Whether the recording powers the devices.
   var wakes: Bool?
   var parts: [String]?
-  /// The longest time that data may wait before it is sent.
+  /// The longest time that data may wait before it is sent, in seconds.
   var syncSeconds: Double?
 
   private enum CodingKeys: String, CodingKey, CaseIterable { case name, wakes, parts, syncSeconds }

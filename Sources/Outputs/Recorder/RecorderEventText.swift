@@ -46,7 +46,7 @@ extension RecorderEvent {
     case ENOSPC, EDQUOT: "; free some space on the disk, or reduce 'record.maximumMegabytes'"
     case EACCES, EPERM: "; give the hub's user write access to the folder: chown, and ReadWritePaths= in the hub's unit"
     case EROFS: "; the disk is read-only, at least for the hub: check mount, and ReadWritePaths= in the hub's unit"
-    // After a segment was removed, the recorder begins the next one and makes its folder.
+    // A removed folder needs no next step: the recorder makes it again for the next segment.
     case ENOENT where !action.hasPrefix("making the folder"): ""
     case ENOENT, ENOTDIR: "; the hub creates only the last folder of 'record.path': create the folders above it"
     default: ""

@@ -28,7 +28,7 @@ struct SignalKRequests {
     case refused(String)
   }
 
-  /// The longest message, which has room for many paths.
+  /// The longest message in bytes. It has room for many paths.
   static let maximumLength = 16 << 10
 
   private var pending: [UInt8] = []

@@ -1,5 +1,5 @@
-/// Decides which clients are admitted at the Unix sockets. One program never gets all places, and some are reserved for
-/// root and the hub's own user.
+/// Decides which clients are admitted at the Unix sockets. One program never gets all slots, and some slots are
+/// reserved for root and the hub's own user.
 enum LocalAdmission {
   /// A client, as identified by the kernel.
   struct Guest: Equatable, Sendable {
@@ -7,7 +7,7 @@ enum LocalAdmission {
     var user: UInt32
   }
 
-  /// The reason why there is no place, as the rest of a sentence after "is refused: "; `nil` if there is one.
+  /// The reason for a refusal, as the rest of a sentence after "is refused: "; `nil` if the client is admitted.
   ///
   /// - Parameters:
   ///   - places: the maximum number of clients

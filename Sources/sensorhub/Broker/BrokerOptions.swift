@@ -2,7 +2,6 @@ import ArgumentParser
 import Hub
 import Outputs
 
-/// The options for a command's connection to a broker.
 struct BrokerOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The first part of the topics of all hubs.", valueName: "topic"))
   var topic = "sensorhub"
@@ -30,7 +29,7 @@ struct BrokerOptions: ParsableArguments {
   /// - Parameter identifier: the client's identifier, different for each run
   func options(_ place: BrokerURL, identifier: String, subscriptions: [String]) throws -> MQTTOptions {
     var settings = FleetSettings(broker: place.broker, topic: topic)
-    // With a certificate, the broker knows the user already.
+    // With a certificate, the broker already knows the user.
     settings.username = certificateFile != nil && passwordFile == nil ? nil : place.username
     settings.passwordFile = passwordFile
     settings.caFile = caFile

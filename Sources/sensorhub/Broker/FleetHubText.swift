@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import Outputs
 
-/// The text about a hub at a broker, for people.
+/// The text that describes a hub at a broker.
 extension FleetHub {
   private struct Said: Decodable {
     var said: String
@@ -11,7 +11,7 @@ extension FleetHub {
 
   func text(_ name: String) -> String {
     let devices = reports[.devices].flatMap { try? DevicesOfHub.read($0) } ?? []
-    // The devices of a hub that has gone may have changed since.
+    // If the hub is offline, its devices may have changed since its last message.
     let awake = isOnline ? devices.filter { $0.power != "off" && $0.power != "asleep" } : []
     let health = health
     var lines = ["\(name): \(status)"]
@@ -31,7 +31,7 @@ extension FleetHub {
       }
     }
     let fences = fences
-    // The last message of an absent hub is the only information, so its alarm remains.
+    // The last message of an absent hub is all that is known, so its alarm remains.
     lines += fences.compactMap { name, fence in
       fence.alarm.map { "  trouble  fence \(Text.printable(name)): \($0)" }
     }

@@ -10,7 +10,7 @@ import Outputs
 import Publishing
 import Simulation
 
-/// Calibrates the IMU or the magnetometer of a board, with its own measurements or with a recording.
+/// Calibrates the IMU or the magnetometer of a board, from new measurements or from a recording.
 struct Calibrate: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Calibrate the IMU or the magnetometer: gyro, accel, mag or mount.",
@@ -70,7 +70,7 @@ struct Calibrate: ParsableCommand {
 
   private var patience: Duration { .milliseconds(Int64((timeout ?? (kind == .mount ? 900 : 300)) * 1000)) }
 
-  /// The work of `run`, which also waits until the power is off.
+  /// Does the work of `run`, and waits until the devices are off.
   func calibrate() async throws {
     do {
       let signals = imu == nil ? clinux_hear_signals() : 0
@@ -101,7 +101,7 @@ struct Calibrate: ParsableCommand {
     }
   }
 
-  /// The result of a running hub; `nil` if no hub runs.
+  /// The result of a calibration by the running hub; `nil` if no hub runs.
   private func calibrateByHub(_ signals: Int32) throws -> StoredCalibration? {
     let connection: HubConnection
     do {
@@ -188,7 +188,7 @@ struct Calibrate: ParsableCommand {
     Terminal.standardError("0 %: \(latest.withLock { $0.instruction }); Ctrl-C cancels")
     let event = Poller(stop: end.fileDescriptor).wait(for: signals, atMost: patience)
     subscription.cancel()
-    // The process must not end before the power is off.
+    // The process must not end before the devices are off.
     hub.shutDown()
     await hub.isOff()
     if let failure = failure.withLock({ $0 }) {

@@ -49,7 +49,7 @@ struct Check: ParsableCommand {
     do {
       try check()
     } catch let error as CommandError where error.nextStep == CommandError.mendsBoardFile {
-      // This command need not tell its user to run it.
+      // The next step would be to run this command, so leave it out.
       let all = mistakes
       throw CommandError(
         error.code, all.isEmpty ? error.message : all.joined(separator: "\n"),
@@ -57,13 +57,13 @@ struct Check: ParsableCommand {
     }
   }
 
-  /// All mistakes in the file, each in a line with file, line and key.
+  /// All mistakes in the file, one per line, with file, line and key.
   private var mistakes: [String] {
     guard let mistakes = try? BoardMistakes(file: board) else { return [] }
     return mistakes.all.map { "\($0)" } + (mistakes.rest.map(problems) ?? [])
   }
 
-  /// The problems of a board whose single values are right.
+  /// The problems of a board whose values are each valid.
   private func problems(_ board: Board) -> [String] {
     let isElsewhere = !device && !isAt(board, MachineFiles())
     let problems = SimulatedNames.problems(in: board) + BoardProblems.find(in: board, isElsewhere: isElsewhere)
@@ -154,7 +154,8 @@ struct Check: ParsableCommand {
     for line in DevicePolicy(board).lines { Terminal.standardOutput("    \(line)") }
   }
 
-  /// Whether this machine is the board: the file is the service's, one of its devices is here, or none is real.
+  /// Whether this machine is the board: the file is the service's, one of its devices is here, or all its devices are
+  /// simulated.
   private func isAt(_ board: Board, _ machine: MachineFiles) -> Bool {
     let paths = board.devices.map(\.path).filter { $0.hasPrefix("/dev/") }
     return paths.isEmpty || paths.contains { machine.has($0) }
@@ -227,7 +228,7 @@ struct Check: ParsableCommand {
       + (request.errorMetres == nil ? "while other clients keep the devices awake" : "as often as the error requires")
   }
 
-  /// A description without the rest of an address, which may contain a secret.
+  /// A description of a hook with only the beginning of its address, because the rest may contain a secret.
   private func describe(_ hook: HookSettings) -> String {
     let what =
       switch hook.action {

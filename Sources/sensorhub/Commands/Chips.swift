@@ -50,7 +50,7 @@ struct Chips: ParsableCommand {
 
   private static let gap = "  "
 
-  /// The number of columns that fit; the first two are always shown.
+  /// The number of columns that fit into a line. The first two are always shown.
   private static func columnCount(of widths: [Int], within limit: Int) -> Int {
     var count = widths.count
     while count > 2, widths[..<count].reduce(0, +) + (count - 1) * gap.count > limit { count -= 1 }

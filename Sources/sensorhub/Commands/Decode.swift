@@ -37,7 +37,7 @@ struct Decode: ParsableCommand {
       decoder.finish()
       try flush(&decoder)
     } catch Errno.brokenPipe {
-      // The reader has closed the output.
+      // The program that reads the output has ended.
       return
     } catch Errno.isDirectory {
       throw CommandError(
@@ -59,7 +59,7 @@ struct Decode: ParsableCommand {
     Terminal.standardError(decoder.summary)
   }
 
-  /// The format's magic bytes: https://mcap.dev/spec#magic
+  /// The first bytes of an MCAP file: https://mcap.dev/spec#magic
   private static let beginningOfMCAP: [UInt8] = [0x89] + Array("MCAP".utf8)
 
   private var isRecordingOfHub: CommandError {

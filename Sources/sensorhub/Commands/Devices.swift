@@ -84,10 +84,10 @@ struct Devices: ParsableCommand {
     if devices.isEmpty { say("the board file names no devices") }
   }
 
-  /// Prints one line; a line end in the hub's text is escaped.
+  /// Prints one line. A line end in the hub's text is escaped.
   private func say(_ line: String) { Terminal.standardOutput(Text.printable(line)) }
 
-  /// The remaining idle time.
+  /// The rest of the idle timeout, as text.
   private func rest(_ device: DevicesOfHub.Device) -> String {
     device.lingersForSeconds.map { ", \(Text.duration(seconds: max(0, $0))) more" } ?? ""
   }
@@ -143,7 +143,7 @@ struct Devices: ParsableCommand {
     for line in table.lines { say("  \(line)") }
   }
 
-  /// The measured share of the energy; the rest follows from the currents in the board file.
+  /// The share of the energy that was measured. The rest is computed from the currents in the board file.
   private func measured(_ device: DevicesOfHub.Device) -> String {
     guard device.energyMilliwattHours > 0, device.measuredMilliwattHours > 0 else { return "" }
     let percent = 100 * device.measuredMilliwattHours / device.energyMilliwattHours

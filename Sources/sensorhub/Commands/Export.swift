@@ -39,7 +39,7 @@ struct Export: ParsableCommand {
     help: ArgumentHelp("The format to write. Default: by the file extension of --output.", valueName: "format"))
   var namedFormat: Format?
 
-  /// The format, which always exists after validation.
+  /// The format. Without a valid one, `validate` has already thrown.
   private var format: Format { namedFormat ?? Export.format(ofFile: output) ?? .mcap }
 
   private static func format(ofFile path: String?) -> Format? {
@@ -105,13 +105,13 @@ struct Export: ParsableCommand {
   }
 
   func run() throws {
-    // This check precedes the creation of a file.
+    // Check this before a file is created.
     if let compress, !compress.forWriter.isAvailable {
       let error = MCAPError.missingLibrary(compress.rawValue)
       throw CommandError(.unavailable, error.summary, nextStep: error.nextStep)
     }
     let recordings = try RecordingFiles(files)
-    // A full copy contains the files that it replaces, so only other outputs are checked.
+    // A full copy contains the files that it replaces. Any other output must not replace them.
     if let output, output != "-", format != .mcap || from != nil || to != nil {
       try InputFiles.protect(recordings.files.map(\.path), from: output)
     }
@@ -127,7 +127,7 @@ struct Export: ParsableCommand {
       }
       try output.finish()
     } catch Errno.brokenPipe {
-      // The reader has closed the output.
+      // The program that reads the output has ended.
       return
     } catch MCAPError.system(_, EPIPE) {
       return
@@ -154,7 +154,7 @@ struct Export: ParsableCommand {
   private func writeTrack(of recordings: RecordingFiles, to output: ExportOutput) throws {
     var states = StatesOfRecording(
       try messages(recordings, StatesOfRecording.isWanted), wanted: .points, everySeconds: every ?? 0)
-    // The first state names the track.
+    // The name of the track comes from the first state's recording, so read it first.
     guard let first = try states.next() else { throw nothing("position", states.badCount) }
     let name = states.reader.flatMap(BoardOfRecording.name) ?? "SensorHub"
     switch format {
@@ -175,7 +175,7 @@ struct Export: ParsableCommand {
     _ first: StatesOfRecording.Entry, _ states: inout StatesOfRecording, to writer: inout some TrackWriter & ~Copyable
   ) throws {
     var splitter = TrackSplitter(everySeconds: every ?? 0)
-    // With --simplify, this is the segment so far.
+    // With `--simplify`, the points of the present segment are collected here.
     var segment: [TrackPoint] = []
     var lonePoints = LonePoints()
     var entry: StatesOfRecording.Entry? = first
@@ -307,9 +307,9 @@ struct Export: ParsableCommand {
     report((badRecordCount, messages.badChunkCount))
   }
 
-  /// Takes a file's contents other than messages.
+  /// Takes the contents of a file, except its messages.
   ///
-  /// - Returns: the number of unreadable ones
+  /// - Returns: the number of attachments and metadata records that cannot be read
   private func begin(
     _ reader: MCAPReader<MCAPFileSource>, _ copy: inout MCAPCopy<ExportSink>
   ) throws(MCAPError) -> Int {

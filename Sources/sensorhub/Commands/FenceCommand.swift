@@ -55,7 +55,7 @@ private struct FenceAnswer: Decodable {
     return "\(Text.fixed(circle[2], 0)) m around \(Text.fixed(circle[0], 6)), \(Text.fixed(circle[1], 6))"
   }
 
-  /// Warns if a change is for this run only.
+  /// Prints a warning if a change lasts only until the hub ends.
   func warn() {
     if kept == false {
       Terminal.standardError(

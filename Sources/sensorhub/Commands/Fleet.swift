@@ -20,7 +20,7 @@ struct Fleet: ParsableCommand {
     subcommands: [FleetList.self, FleetHold.self], defaultSubcommand: FleetList.self)
 }
 
-/// Lists the hubs, their activity and holders, and the ages of their reports.
+/// Lists the hubs with their activity and holders, and how old their reports are.
 struct FleetList: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "Show the hubs, their awake devices and holders, and their energy. Wakes nothing.",
@@ -61,7 +61,7 @@ struct FleetList: ParsableCommand {
     }
   }
 
-  /// Serves the page until it is told to end.
+  /// Serves the page until a signal ends it.
   func serve() async throws {
     guard let http else { return }
     let sink = JournalSink()
@@ -176,7 +176,7 @@ struct FleetHold: ParsableCommand {
   /// The first word of a holder's name at the hub.
   private static let kind = "hold"
 
-  /// How long a hub may take to react.
+  /// How long a hub may take to confirm a request.
   private static let patience = Duration.seconds(5)
 
   func run() throws {
@@ -213,14 +213,14 @@ struct FleetHold: ParsableCommand {
   }
 
   private func takeBack(_ hub: String, _ topics: HubTopics, _ identifier: String) throws {
-    // Without a user's name, the holders of all users count too.
+    // If the user is unknown, count the holders of all users.
     let whose = place.userName == nil ? ["+", "+/+"] : [place.viewer("+")]
     let connection = try BrokerConnection(
       try broker.options(
         place, identifier: "sensorhub-\(identifier)",
         subscriptions: whose.map(topics.interest(of:)) + [topics.health]))
     var held: Set<String> = []
-    /// All holders that the hub names, including others.
+    /// All holders that the hub names, including those of other clients.
     var known: Set<String> = []
     func isHold(_ viewer: String) -> Bool {
       viewer.split(separator: "/").last?.hasPrefix("\(FleetHold.kind)-") == true
@@ -235,7 +235,7 @@ struct FleetHold: ParsableCommand {
     try connection.takeRetained(take)
     let released = held
     for viewer in held { connection.retain(topics.interest(of: viewer), "", expirySeconds: 0) }
-    // The broker sends the removal of a message back like any other message.
+    // The broker also sends this client the message that removes a request.
     let deadline = MonotonicClock().now + FleetHold.patience
     while !held.isDisjoint(with: released) {
       switch try connection.next(by: deadline) {

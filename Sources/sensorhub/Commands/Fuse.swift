@@ -69,7 +69,7 @@ struct Fuse: ParsableCommand {
 
   func run() throws {
     if let plot { try InputFiles.protect([imu, gnss, self.board].compactMap { $0 }, from: plot) }
-    // Problems with the output are found before the computation.
+    // Open the output before the computation, so that an error appears at once.
     let picture = try plot.map { try ExportOutput(path: $0, replaces: force) }
     let board = try board.map { try BoardSource(file: $0).load() }
     let chip = board?.imu
@@ -102,7 +102,7 @@ struct Fuse: ParsableCommand {
     var section = 0
     while output.isTaken || picture != nil, let sample = samples.next() {
       if sample.section != section {
-        // The clock has restarted, so the fusion restarts too.
+        // The recording's clock has restarted, so the fusion restarts too.
         section = sample.section
         filter = OrientationFilter(interval: samples.interval)
         last = nil
@@ -138,7 +138,7 @@ struct Fuse: ParsableCommand {
         filter = NavigationFilter(configuration)
       }
       while let stale = fix, stale.section < section {
-        // The fix is later than the last sample of its section.
+        // The fix is later than the last sample of its section, so it is not used.
         refused += 1
         fix = fixes.next()
       }
@@ -159,7 +159,7 @@ struct Fuse: ParsableCommand {
     if let fault { Terminal.standardError("imu: \(fault)") }
   }
 
-  /// Reports rows that were left out, if any.
+  /// Reports how many rows were left out, if any were.
   private func summarize(bad: Int, refused: Int = 0) {
     if bad > 0 || refused > 0 { Terminal.standardError("bad_rows=\(bad) refused_fixes=\(refused)") }
   }

@@ -37,7 +37,7 @@ struct Info: ParsableCommand {
     var all = RecordingContents()
     let progress = RecordingProgress(total: recordings.messageCount)
     var before: (started: String?, correction: Int64) = (nil, 0)
-    // The settings are those of the last board file in service.
+    // The settings in the last board file of the recordings.
     var settings: RecordSettings?
     var vanishedFileCount = 0
     for file in recordings.files {

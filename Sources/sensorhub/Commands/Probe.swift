@@ -40,7 +40,7 @@ struct Probe: ParsableCommand {
     if let write, access(write, F_OK) == 0 {
       throw CommandError(.noInput, "there is a file \(write) already", nextStep: "move it away, or name another one")
     }
-    // The user should not wait a minute to learn this.
+    // Check this first, so that the user does not wait a minute for the error.
     if let write, access(Probe.folder(of: write), W_OK) != 0 {
       throw Probe.isNotWritten(write, Errno(rawValue: errno))
     }
@@ -70,7 +70,7 @@ struct Probe: ParsableCommand {
       Terminal.standardOutput("\nfor a board file (--write writes a complete one):\n  \(board.snippet)")
     }
     if isEmpty, refusedCount > 0, refusedCount == ports.count + buses.count {
-      // The wiring is unknown on this machine.
+      // No port or bus could be examined, so the wiring may be right.
       throw CommandError(
         .unavailable, "no port and no bus could be probed", nextStep: "see above")
     }
@@ -89,7 +89,7 @@ struct Probe: ParsableCommand {
       do {
         try file.closeAfter { _ = try file.writeAll(text.utf8) }
       } catch {
-        // Half a board file is worse than none.
+        // Remove the file: half a board file is worse than none.
         unlink(path)
         throw error
       }
@@ -98,7 +98,7 @@ struct Probe: ParsableCommand {
     }
   }
 
-  /// The folder of a file; `.` for a bare name.
+  /// The folder of a file; `.` if the path has no folder.
   private static func folder(of path: String) -> String {
     let folder = FilePath(path).removingLastComponent().string
     return folder.isEmpty ? "." : folder
@@ -109,7 +109,7 @@ struct Probe: ParsableCommand {
       .inputOutput, "\(path) cannot be written: \(error)", nextStep: "--write to another folder, or without it")
   }
 
-  /// Explains why a device could not be used. There is no board file yet that could be wrong.
+  /// Explains why a device could not be used. The usual text may blame a board file, but there is none yet.
   private func explain(_ path: String, _ error: HardwareError, seeing pattern: String) {
     let nextStep = if case .notFound = error { "list what exists: ls \(pattern)" } else { error.nextStep }
     Terminal.standardOutput("\(path): \(error.summary)\(nextStep.map { "; next: \($0)" } ?? "")")
@@ -118,7 +118,7 @@ struct Probe: ParsableCommand {
   private func probe(port path: String, _ refusedCount: inout Int) -> ProbedBoard.Receiver? {
     Terminal.standardError("listening on \(path) …")
     let machine = MachineFiles()
-    // The kernel's messages and a login's echo garble the receiver's output, and the receiver's output disturbs them.
+    // The kernel's messages and a login's echo mix with the receiver's output, which in turn disturbs the login.
     if let console = SerialConsole(port: path, on: machine) {
       Terminal.standardOutput("\(path): \(console); next: \(console.nextStep)")
     }
@@ -133,7 +133,7 @@ struct Probe: ParsableCommand {
       return ProbedBoard.Receiver(port: SerialPortName.lasting(for: path, on: machine), speed: speed)
     } catch {
       explain(path, error, seeing: "/dev/tty* /dev/serial/by-id")
-      // A port without any sentence was examined too.
+      // A port on which no sentence arrived counts as examined too.
       if !isOpen { refusedCount += 1 }
       return nil
     }

@@ -7,7 +7,7 @@ import Outputs
 import Recording
 import SystemPackage
 
-/// Records the hub's activity into one file.
+/// Records a hub's data into one file.
 struct Record: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Record the running hub into an MCAP file. Recording wakes the devices.",
@@ -68,7 +68,7 @@ struct Record: ParsableCommand {
     let stamp = UTCStamp(nanosecondsSince1970: clinux_realtime_ns()).basic
     let target = try RecordTarget(
       path: output == "-" ? nil : output ?? "sensorhub-\(stamp).mcap", replaces: force)
-    // An error before the first bytes leaves no empty file.
+    // If an error occurs before the first bytes arrive, remove the empty file.
     defer { target.discard() }
     let signals = try EndSignals()
     connection.send(request)
@@ -92,7 +92,7 @@ struct Record: ParsableCommand {
     do {
       return try HubConnection.open(socket) { $0.record }
     } catch let error as CommandError where error.code == .unavailable {
-      // A request for the devices wakes nothing.
+      // A request for the status of the devices wakes no device.
       guard (try? HubConnection.open(socket) { $0.devices }) != nil else { throw error }
       throw CommandError(
         .unavailable, "the running hub has no record.sock, because its version is older than this program's",
@@ -103,7 +103,7 @@ struct Record: ParsableCommand {
   // MARK: The end
 
   private func finish(_ target: RecordTarget, _ ending: RecordReceiver.Ending, seconds: Double) throws {
-    // The reader has closed the output.
+    // The program that reads the output has ended.
     if case .failed(.brokenPipe) = ending { return }
     if case .interrupted = ending {
       Terminal.standardError("\(target.name) has no end record; sensorhub info can still read its messages")
@@ -142,9 +142,9 @@ struct Record: ParsableCommand {
     if target.isFile { Terminal.standardOutput("  next: sensorhub info \(ShellText.word(path))") }
   }
 
-  /// Repairs a file without an end.
+  /// Repairs a file that has no end.
   ///
-  /// - Returns: whether it had an end, and its present state in words
+  /// - Returns: whether the file had an end, and its present state in words
   private func mend(
     _ target: RecordTarget, after ending: RecordReceiver.Ending
   ) throws(CommandError) -> (isWhole: Bool, state: String) {

@@ -2,8 +2,8 @@ import ArgumentParser
 import FoundationEssentials
 import Outputs
 
-/// Ends the places of other users in a running hub, for root: holds, recordings, downloads, and requests of viewers at
-/// a broker.
+/// Ends the slots of other users in a running hub, for root. These are holds, recordings, downloads, and requests of
+/// viewers at a broker.
 struct Release: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "End the holds, recordings, downloads and MQTT requests of all users of a hub. Needs root.",

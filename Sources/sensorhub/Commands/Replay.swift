@@ -76,10 +76,10 @@ struct Replay: ParsableCommand {
     try print(first, input, board)
   }
 
-  /// Whether clients can watch the replay.
+  /// Whether the replay serves clients.
   var isServed: Bool { if case .max = rate { false } else { true } }
 
-  /// Plays to clients at the requested rate.
+  /// Plays the recording for clients, at the requested rate.
   func serve() async throws {
     guard case .times(let factor) = rate else { return }
     let (input, first, board) = try opened()
@@ -89,7 +89,7 @@ struct Replay: ParsableCommand {
       board, on: ReplayStage(first: first, board: board, isLog: input.isLog),
       times: input.times(from: first), rate: factor, staysAtEnd: stay, socket: socket,
       open: { start in
-        // A log is always read from its beginning.
+        // A receiver's log is always read from its beginning.
         let from = isOfHub ? start.map { ExportTime.instant(UTCTime(nanosecondsSince1970: $0)) } ?? from : nil
         return try ReplayInput(files, from: from, to: to, board: boardFile)
       })
@@ -97,7 +97,7 @@ struct Replay: ParsableCommand {
   }
 
   private func opened() throws -> (ReplayInput, first: ReplayedMessage, Board) {
-    // On a terminal the states themselves show the progress.
+    // On a terminal, the printed states themselves show the progress.
     let input = try ReplayInput(
       files, from: from, to: to, board: board, showsProgress: !isServed && isatty(STDOUT_FILENO) == 0)
     guard let first = try input.next() else {
@@ -117,14 +117,15 @@ struct Replay: ParsableCommand {
     )
   }
 
-  /// Prints the states as fast as possible.
+  /// Prints the states as fast as they can be computed.
   private func print(_ first: ReplayedMessage, _ input: ReplayInput, _ board: Board) throws {
     let output = try ExportOutput(path: nil, replaces: false)
     let stage = ReplayStage(first: first, board: board, isLog: input.isLog)
     var player = ReplayPlayer(on: stage)
     let host = HubHost(Hub(board: board, on: stage.machine), version: SensorHub.version)
     let lines = StateLines()
-    // A recording has the inputs of the fusion. A log has only the sentences of its receiver.
+    // A recording contains the inputs of the fusion. A log contains only the sentences of its receiver, so subscribing
+    // must start the fusion.
     let parts: Set<StatePart> = input.isLog ? .all : []
     let states = (stateRate?.states(of: host, parts: parts) ?? host.state(rateHz: nil, parts: parts))
       .subscribe(as: "replay", receiveValue: { lines.append($0) })
@@ -140,7 +141,7 @@ struct Replay: ParsableCommand {
       player.end()
       try lines.flush(beyond: 0, to: output)
     } catch Errno.brokenPipe {
-      // The reader has closed the output.
+      // The program that reads the output has ended.
       return
     } catch let error as Errno {
       throw CommandError(

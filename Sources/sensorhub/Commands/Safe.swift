@@ -5,7 +5,7 @@ import Hub
 import Outputs
 import Simulation
 
-/// Drives every power line of a board low, for a hub that could not do so itself.
+/// Drives every power line of a board low, in place of a hub that could not do so itself.
 struct Safe: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Drive every power line of a board to its safe level, and put chips without a power line to sleep.",
@@ -33,7 +33,7 @@ struct Safe: ParsableCommand {
     do {
       named = try board.map { try BoardSource(file: $0).load() }
     } catch {
-      // An invalid board file does not keep a previous hub's devices from being switched off.
+      // Even if the board file is invalid, the devices of an earlier hub must be switched off.
       if !isRunning { _ = try? boardInUse(path)?.makeSafe(SimulatedHardware()) }
       throw error
     }
@@ -65,7 +65,7 @@ struct Safe: ParsableCommand {
       nextStep: "stop the hub: it switches everything off")
   }
 
-  /// The copy that a killed hub left; `nil` if there is none, which is an error without a board file.
+  /// The copy that a killed hub left; `nil` if there is no copy. Throws if there is no board file either.
   private func boardInUse(_ path: SocketPath) throws -> BoardInUse? {
     let inUse: BoardInUse
     do throws(SocketError) {
@@ -103,12 +103,12 @@ struct Safe: ParsableCommand {
 /// A hub that answers, and its board.
 private struct RunningHub {
   let path: SocketPath
-  /// The board; `nil` for the built-in one, and if it may not be read. Then the kernel's locks on lines, ports and
-  /// chips decide.
+  /// The board. `nil` for the built-in board, or if this user may not read the board; the kernel's locks on lines,
+  /// ports and chips then decide.
   let board: Board?
 
   init?(_ path: SocketPath) {
-    // A socket that another user has planted does not count.
+    // A socket that another user has made does not count as a hub.
     guard let folder = try? path.openTrustedFolder(),
       let descriptor = try? UnixSocket.connect(path.devices, in: folder)
     else { return nil }

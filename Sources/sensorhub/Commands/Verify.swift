@@ -50,7 +50,7 @@ struct Verify: ParsableCommand {
     if !(1...3600).contains(within) { throw ValidationError("--within must be from 1 to 3600") }
   }
 
-  /// The needed part of the hub's report about a device.
+  /// The parts of the hub's report about a device that are used here.
   private struct Device: Decodable {
     var id, kind, title, power: String
     var holders: [String]
@@ -78,7 +78,7 @@ struct Verify: ParsableCommand {
         .noInput, "the hub has no device '\(unknown)'",
         nextStep: "name one of \(all.map(\.id).joined(separator: ", "))")
     }
-    // The file is made before the devices wake, so that an error appears at once.
+    // Make the file before the devices wake, so that an error appears at once.
     let file = try report.map { try ExportOutput(path: $0, replaces: false) }
     var results: [DeviceVerification] = []
     for one in all where device.isEmpty || device.contains(one.id) {
@@ -143,10 +143,10 @@ struct Verify: ParsableCommand {
 
   private func current(_ id: String) throws -> Device? { try devices().first { $0.id == id } }
 
-  /// Wakes the devices for some parts of the state, and releases them.
+  /// Wakes the devices for some parts of the state, measures, and releases the devices.
   ///
   /// - Parameter time: how long to measure after the first value
-  /// - Returns: the time until the first value; `nil` if there is none
+  /// - Returns: the time until the first value; `nil` if no value arrived
   private func measure(
     _ parts: [String], for time: Double, _ result: inout DeviceVerification
   ) throws -> Double? {
@@ -160,7 +160,7 @@ struct Verify: ParsableCommand {
     var deadline = start + .milliseconds(Int64(within * 1000))
     while case .text(let line) = connection.nextLine(by: deadline) {
       guard let state = try? JSONDecoder().decode(VerifiedState.self, from: Data(line)) else { continue }
-      // Older values were measured for other clients.
+      // Values that are older than this request were measured for other clients.
       guard result.has(state, since: Double(start.nanoseconds) / 1e9) else { continue }
       if time > 0 { result.take(state) }
       guard first == nil else { continue }
@@ -171,7 +171,7 @@ struct Verify: ParsableCommand {
     return first
   }
 
-  /// Waits until a device is off or asleep; `nil` if other clients hold it.
+  /// Waits until a device is at rest, and returns whether it is in time; `nil` if other clients keep it awake.
   private func rests(_ id: String) throws -> Bool? {
     let clock = MonotonicClock()
     let deadline = clock.now + .milliseconds(Int64(within * 1000))
@@ -179,7 +179,7 @@ struct Verify: ParsableCommand {
       guard let device = try current(id) else { return false }
       if device.holders.contains(where: { !$0.hasPrefix("verify") }) { return nil }
       if ["off", "asleep", "awake"].contains(device.power) { return true }
-      // The device stays on during its idle timeout.
+      // The device still stays on for its idle timeout.
       usleep(100_000)
     }
     return false

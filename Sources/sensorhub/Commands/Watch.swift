@@ -91,7 +91,7 @@ struct Watch: ParsableCommand {
     ))
   var within: Double?
 
-  /// The time limit of --once.
+  /// The time limit of `--once`, in seconds.
   private var patience: Double { within ?? 120 }
 
   @Flag(help: "Print the states as JSON, one per line.")
@@ -133,7 +133,7 @@ struct Watch: ParsableCommand {
   /// The request to the hub.
   private func request() throws(ViewRequest.Mistake) -> ViewRequest {
     var values = ViewRequest.Values()
-    // A user who wants one state wants it at once.
+    // Without a rate, the first state is sent as soon as there is one.
     values.numbers[.rateHz] = once ? nil : rate
     (values.numbers[.every], values.numbers[.accuracy]) = (every, accuracy)
     (values.numbers[.distance], values.numbers[.maxAge]) = (distance, maxAge)
@@ -143,7 +143,7 @@ struct Watch: ParsableCommand {
     return try ViewRequest(values)
   }
 
-  /// Whether `--within` limits the hub's time, instead of this program's wait.
+  /// Whether `--within` is part of the request to the hub; otherwise it limits how long this program waits.
   private var isWithinTheHubs: Bool { every != nil || maxAge != nil || error != nil }
 
   private func validateSchedule() throws {
@@ -183,7 +183,7 @@ struct Watch: ParsableCommand {
   /// The interval at which the devices' problems are checked.
   private static let look = Duration.seconds(1)
 
-  /// Shows states as they arrive, and the devices' problems even without a state.
+  /// Shows states as they arrive. Shows the devices' problems even if no state arrives.
   ///
   /// - Parameter panel: the panel to draw; `nil` to print lines
   private func show(_ hub: any WatchedHub, on panel: StatePanel?) throws {
@@ -194,7 +194,7 @@ struct Watch: ParsableCommand {
     while true {
       if clock.now >= nextLook {
         let report = hub.knownReport()
-        // This is set after the report, so that a slow report leaves time for states.
+        // Set this after the report: even if reports take long, states are shown in between.
         nextLook = clock.now + Watch.look
         if let report {
           mark = DevicesOfHub.mark(of: report.devices)
@@ -219,7 +219,7 @@ struct Watch: ParsableCommand {
     }
   }
 
-  /// Reports the problems, unless the output is JSON.
+  /// Prints a line about a problem, unless the output is JSON.
   ///
   /// - Returns: whether the output is still read
   private func say(_ line: String, _ mark: String?) -> Bool {
@@ -229,7 +229,8 @@ struct Watch: ParsableCommand {
   }
 
   private func printFixes(_ request: ViewRequest) throws {
-    // An old hub elsewhere may not know schedules. It takes this as an empty request, and sleeps on.
+    // A hub at a broker may be of an old version that does not know schedules. With this member, it takes the request
+    // for an empty one, and wakes no device.
     let states = place == nil ? "" : "\"rateHz\": 0, "
     let hub = try watchedHub("{\(states)\(request.members)\"name\": \"watch\"}")
     if Watch.awaited([.position], of: try hub.devices()).isEmpty {
@@ -239,10 +240,10 @@ struct Watch: ParsableCommand {
     try show(hub, on: nil)
   }
 
-  /// How much longer than the hub this program waits for an answer.
+  /// How much longer this program waits for an answer than the hub may take.
   private static let answerTime = Duration.seconds(10)
 
-  /// Prints the one state that the hub sends: the last one if it is fresh enough, or a new one.
+  /// Prints the one state that the hub sends: the last one if it is recent enough, or a new one.
   private func printCurrent(_ request: ViewRequest) throws {
     let start = MonotonicClock().now
     let states = place == nil ? "" : "\"rateHz\": 0, "
@@ -258,7 +259,6 @@ struct Watch: ParsableCommand {
     }
   }
 
-  /// - Parameter request: the request to the hub
   private func watchedHub(_ request: String) throws -> any WatchedHub {
     guard let place, let name = place.hub else { return try LocalHub(socket, request: request) }
     return try RemoteHub(place, hub: name, broker, interest: request, isOnSchedule: every != nil || error != nil)
@@ -272,7 +272,7 @@ struct Watch: ParsableCommand {
     text.split(separator: ",", omittingEmptySubsequences: false).map { String($0.filter { $0 != " " }) }
   }
 
-  /// The time after which the program says what it waits for.
+  /// After this time without a state, the program prints what it waits for.
   private static let silence = Duration.seconds(5)
 
   private func printOne(from hub: any WatchedHub) throws {
@@ -312,10 +312,10 @@ struct Watch: ParsableCommand {
       nextStep: "sensorhub devices shows what each device does; --within sets a longer wait")
   }
 
-  /// The expected contents of a state: the requested parts for which there are devices.
+  /// The expected contents of a state: those requested parts that a device measures.
   private static func awaited(_ parts: Set<StatePart>?, of devices: [DevicesOfHub.Device]) -> [StatePart] {
     let kinds = Set(devices.map(\.kind))
-    // A receiver's other values arrive with its position, and those of an inertial sensor with its attitude.
+    // A receiver's other values arrive with its position. An inertial sensor's other values arrive with its attitude.
     let wanted = (parts ?? [.position]).map { part -> (StatePart, String) in
       switch part {
       case .position, .altitude, .motion, .time, .satellites: (.position, "receiver")
@@ -333,16 +333,16 @@ struct Watch: ParsableCommand {
     guard every != nil || error != nil, let outcome = RequestedFixReport.outcome(line) else { return "" }
     let radius = outcome.radius.map { "95 % within \(Text.fixed($0, 1)) m" }
     let found = outcome.still ? "still" + (radius.map { ", \($0)" } ?? "") : radius ?? "a fix"
-    // A fix that meets the budget's relaxed accuracy did not come too late.
+    // If the fix is as accurate as the energy budget allows, it is not reported as too late.
     let isLess = outcome.relaxed?.accuracy.map { (outcome.radius ?? .infinity) <= $0 } ?? false
     let verdict = outcome.met || isLess ? found : "time ran out" + (radius.map { ": \($0)" } ?? "")
     return "  " + verdict + (outcome.relaxed.map(shortage) ?? "")
   }
 
-  /// The relaxed part of the request; unchanged parts are omitted.
+  /// The parts of the request that the energy budget has relaxed; unchanged parts are omitted.
   private func shortage(_ left: RequestedFixReport.Terms) -> String {
     var parts: [String] = []
-    // Both values are rounded in a message.
+    // Values in a message are rounded, so small differences do not count.
     if let every, left.every > every + 0.001 { parts.append("every \(Text.duration(seconds: left.every))") }
     if let accuracy, let metres = left.accuracy, metres > accuracy + 0.01 {
       parts.append("\(Text.fixed(metres, metres < 10 ? 1 : 0)) m accuracy")
@@ -362,7 +362,7 @@ struct Watch: ParsableCommand {
 }
 
 extension StatePart {
-  /// Whether a state contains this part, and not from before a sleep.
+  /// Whether a state contains this part. A position from before the devices went to sleep does not count.
   fileprivate func isIn(_ state: FusedState) -> Bool {
     switch self {
     case .magneticField: state.magneticField != nil

@@ -2,10 +2,10 @@ import Devices
 import Glibc
 import HardwareIO
 
-/// The board file that `probe` makes from its findings.
+/// The board file that `probe` makes from the devices it has found.
 struct ProbedBoard {
   struct Receiver {
-    /// The port under its stable name.
+    /// The port, under a name that does not change.
     var port: String
     var speed: BaudRate
   }
@@ -21,7 +21,7 @@ struct ProbedBoard {
   var receivers: [Receiver] = []
   var chips: [Chip] = []
 
-  /// Only the devices, for an existing board file.
+  /// Only the devices, to be added to an existing board file.
   var snippet: String {
     "devices: {\n" + devices.map { "    \($0.line),\n" }.joined() + "  },"
   }
@@ -88,7 +88,7 @@ struct ProbedBoard {
     return receivers + chips
   }
 
-  /// An ID such as `gps`, then `gps2`.
+  /// An ID: `gps` for the first device of a kind, then `gps2`.
   private static func id(_ kind: String, _ index: Int) -> String { index == 0 ? kind : "\(kind)\(index + 1)" }
 
   private static var hostName: String {
@@ -101,7 +101,7 @@ struct ProbedBoard {
 }
 
 extension ChipKind {
-  /// The usual ID of such a device.
+  /// The usual ID of a device of this kind.
   fileprivate var usualID: String {
     switch self {
     case .imu: "imu"

@@ -12,7 +12,7 @@ struct FusedPlot {
     var mode: FusedState.Mode
   }
 
-  /// The maximum number of points, which no screen exceeds. Beyond it, every other point is removed.
+  /// The maximum number of points; no screen shows more. When it is reached, every other point is removed.
   private static let limit = 4000
   private static let width = 900.0
   private static let panelHeight = 260.0
@@ -86,7 +86,7 @@ struct FusedPlot {
       """
   }
 
-  /// The track: east to the right, north up, one scale for both; dead reckoning has another colour.
+  /// The track, with east to the right, north up, and one scale for both. Dead-reckoned parts have another colour.
   private func trackPanel(_ path: [(x: Double, y: Double, isCoasting: Bool)]) -> String {
     let (left, right) = range(path.map(\.x))
     let (bottom, top) = range(path.map(\.y))

@@ -2,9 +2,9 @@ import Hub
 import Outputs
 import Recording
 
-/// How long a recorder's budget lasts, and which data it does not record.
+/// How long a recorder's budget lasts, and what the recorder leaves out.
 enum RecorderOutlook {
-  /// The lines for people, without line ends. The rate comes from the files in the recorder's folder on this machine.
+  /// The lines to print, without line ends. The rate is that of the files in the recorder's folder on this machine.
   static func lines(_ record: RecordSettings) -> [String] {
     let files = (try? RecordingFiles([record.path], leftOut: { _ in }))?.files ?? []
     let lasting =

@@ -1,7 +1,6 @@
 import MCAP
 import Recording
 
-/// The state of a file in words.
 enum RecordingState {
   static func text(of file: RecordingFiles.File) -> String {
     guard let damage = file.damage else { return "whole" }

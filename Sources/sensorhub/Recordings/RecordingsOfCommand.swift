@@ -18,7 +18,7 @@ extension CommandError {
 }
 
 extension RecordingFiles {
-  /// The recordings of a command's arguments. Files that are left out are reported.
+  /// The recordings that a command's arguments name. Files that are left out are reported.
   init(_ paths: [String]) throws(RecordingError) {
     try self.init(paths) { Terminal.standardError("left out: \(CommandError($0))") }
   }
@@ -42,7 +42,7 @@ extension RecordingFiles {
 }
 
 extension RecordedMessages {
-  /// The requested recordings, with progress for a waiting user.
+  /// The messages of the recordings, with the progress shown to the user who waits.
   init(
     _ recordings: RecordingFiles, from: ExportTime?, to: ExportTime?, showsProgress: Bool = true,
     isWanted: @escaping @Sendable (String) -> Bool

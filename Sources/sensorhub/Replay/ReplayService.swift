@@ -8,7 +8,8 @@ import Publishing
 import Recording
 import ServiceLifecycle
 
-/// The hub on a recording as a long-running process. Its clients see the recorded data as if it happened now.
+/// The hub that plays a recording, as a long-running process. Its clients receive the recorded data as if it were
+/// measured now.
 struct ReplayService: Sendable {
   private let sink = JournalSink()
   private let host: HubHost
@@ -23,7 +24,7 @@ struct ReplayService: Sendable {
   /// Opens the sockets, so that errors appear before anything is played.
   ///
   /// - Parameters:
-  ///   - stage: the replay's hub and clocks
+  ///   - stage: the hub's machine and clocks
   ///   - open: see `ReplaySession`
   init(
     _ board: Board, on stage: ReplayStage, times: ClosedRange<Int64>, rate: Double, staysAtEnd: Bool, socket: String?,

@@ -4,7 +4,6 @@ import MCAP
 import NIOCore
 import Recording
 
-/// A segment of the recording as a download.
 struct SegmentDownload {
   private static let pieceByteCount = 256 << 10
 
