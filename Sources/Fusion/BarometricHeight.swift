@@ -25,10 +25,10 @@ struct BarometricHeight: Sendable {
   private static let fastestClimb = 25.0
   /// A lasting step of more than this many metres cannot be motion of the board.
   private static let incredibleStep = 60.0
-  /// Weather changes the apparent height by at most half a kilometre. A larger offset means that the pressure is not
-  /// that of the local air: it comes from another type of chip, or from inside a pressurised cabin.
+  /// Weather changes the apparent height by at most half a kilometre. With a larger offset, the pressure is not that
+  /// of the local air, but comes from another type of chip, or from inside a pressurised cabin.
   private static let largestOffset = 1500.0
-  /// The highest plausible height without a receiver, in metres: no settlement is higher.
+  /// The highest plausible height without a receiver, in metres. No settlement is higher.
   private static let highestPlace = 5200.0
 
   private var spikes = SpikeGate()
@@ -58,7 +58,7 @@ struct BarometricHeight: Sendable {
     if !hasComparison { isWrong = metres > BarometricHeight.highestPlace }
     guard let last = pressureAltitude, verdict == .pass, time - last.time < BarometricHeight.lifetime else {
       if verdict == .step, let last = pressureAltitude {
-        // Nothing climbs that fast, so the estimated offset becomes uncertain.
+        // The board cannot climb that fast, so the estimated offset becomes uncertain.
         let step = metres - last.metres
         if abs(step) > BarometricHeight.incredibleStep { offset?.variance += step * step }
       }

@@ -1,9 +1,9 @@
 import Glibc
 
-/// Converts standard deviations to 95 % error bounds, the meaning of gpsd's estimates.
+/// Converts standard deviations to 95 % error bounds, which gpsd's error estimates are.
 ///
-/// The horizontal sigma of `FusedState` applies to one axis (the root mean square of north and east); it is not the
-/// radial one.
+/// The horizontal sigma of `FusedState` applies to one axis (the root mean square of north and east). It is not a
+/// radial sigma.
 public enum Confidence {
   /// Along one axis: the 97.5 % quantile of the normal distribution.
   public static let axis = 1.959_964

@@ -202,9 +202,9 @@ public struct FusedState: Sendable {
     self.devices = devices
   }
 
-  /// The rest of the state after the last subscriber has left.
+  /// The state after the last subscriber has left: asleep, with only the last known position.
   ///
-  /// - Parameter lastKnown: the position of an earlier state, if this one has none
+  /// - Parameter lastKnown: the position to use if this state has none
   public func asleep(since: MonotonicInstant, lastKnown: Dated<Position>?) -> FusedState {
     var state = FusedState(at: since, devices: devices)
     state.mode = .asleep

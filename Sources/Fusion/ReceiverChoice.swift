@@ -3,7 +3,7 @@ import MonotonicTime
 /// Chooses the receiver to use among several: the most accurate one or, if several are similar, the preferred one. A
 /// single good fix does not cause a change.
 public struct ReceiverChoice: Sendable {
-  /// A receiver without a fix for this long has none, unless its usual interval is longer.
+  /// A receiver without a fix for this long counts as having none, unless its usual interval is longer.
   private static let lifetime = Duration.milliseconds(2500)
   /// How long another receiver must be better.
   private static let proof = Duration.seconds(5)
@@ -26,7 +26,7 @@ public struct ReceiverChoice: Sendable {
   }
 
   private var receivers: [Receiver]
-  /// Its rank in the order of preference.
+  /// The rank of the receiver in use, in the order of preference.
   private var current: Int?
 
   /// The rank of the receiver in use; `nil` before the first report.
@@ -48,7 +48,7 @@ public struct ReceiverChoice: Sendable {
 
   private mutating func judge(_ rank: Int, sigma: Double?, at: MonotonicInstant) -> Bool {
     if let sigma {
-      // A receiver that was silent in the meantime was not better in the meantime.
+      // A receiver that was silent was not better during the silence.
       let silence = receivers[rank].fixAt.map { at - $0 }
       if silence.map({ $0 > receivers[rank].lifetime }) ?? true { receivers[rank].betterSince = nil }
       // Times that do not increase say nothing about the interval.

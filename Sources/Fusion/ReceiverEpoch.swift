@@ -2,13 +2,13 @@ import MonotonicTime
 
 /// The part of a receiver's epoch that is fused.
 public struct ReceiverEpoch: Sendable {
-  /// When its first byte was read.
+  /// When the epoch's first byte was read.
   public var at: MonotonicInstant
   public var quality: FusedState.FixQuality
   /// The position; `nil` if the receiver has none.
   public var position: FusedState.Position?
   public var motion: FusedState.Motion?
-  /// The heading of the line between its antennas, or the configured one.
+  /// The heading that a receiver with two antennas states; `nil` if it states none.
   public var heading: StatedHeading?
 
   public init(

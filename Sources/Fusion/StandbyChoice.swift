@@ -5,11 +5,11 @@ import MonotonicTime
 public struct StandbyChoice: Sendable {
   private struct Sensor: Sendable {
     var latest: MonotonicInstant?
-    /// Since when it has measured without a pause.
+    /// Since when the sensor has measured without a pause.
     var since: MonotonicInstant?
   }
 
-  /// How long a sensor must not have measured to count as silent.
+  /// The time without a measurement after which a sensor counts as silent.
   private let silence: Duration
   /// How long a preferred sensor must measure again before it is used.
   private let proof: Duration
@@ -23,7 +23,7 @@ public struct StandbyChoice: Sendable {
     self.proof = proof
   }
 
-  /// Whether to use measurements.
+  /// Whether to use the measurements of a sensor.
   ///
   /// - Parameters:
   ///   - rank: the sensor's rank in the order of preference

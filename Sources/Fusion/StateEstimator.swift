@@ -4,11 +4,12 @@ import MonotonicTime
 /// Combines the measurements of all devices into one state. It feeds the navigation filter with the hub's times and
 /// reports.
 public struct StateEstimator: Sendable {
-  /// The age in seconds up to which the receiver's position and motion are reported, or one and a half of its
-  /// intervals if that is longer.
+  /// The age in seconds up to which the receiver's position and motion are reported. If one and a half of the
+  /// receiver's intervals are longer, they are the limit.
   private static var positionLifetimeSeconds: Double { 5 }
   private static var longestPositionLifetimeSeconds: Double { 30 }
-  /// The age limit once the receiver reports that it has no position. A bridge does not count as losing the position.
+  /// The age limit once the receiver reports that it has no position. A single epoch without one, as under a bridge,
+  /// does not count.
   private static var lostPositionSeconds: Double { 1.5 }
   private static var attitudeLifetimeSeconds: Double { 1 }
   /// The age limit of measurements that may arrive only every two seconds.
@@ -19,7 +20,7 @@ public struct StateEstimator: Sendable {
   /// The sigmas of the position in metres if the receiver reports none.
   private static var unknownSigma: Double { 10 }
   private static var unknownHeightSigma: Double { 5000 }
-  /// gpsd's number for the status.
+  /// gpsd's number for the status RTK fixed.
   private static var rtkFixed: Int { 3 }
   /// The number of magnetic fields that can wait for their inertial samples.
   private static var longestQueue: Int { 8 }
@@ -127,7 +128,7 @@ public struct StateEstimator: Sendable {
   /// - Parameters:
   ///   - position, motion: `nil` if the receiver has none
   ///   - leverArm: the position of its antenna; `nil` for the configured one
-  ///   - heading: of the body, from two antennas
+  ///   - heading: the heading of the body, from two antennas
   ///   - at: the time of validity
   public mutating func update(
     fix: FusedState.FixQuality, position: FusedState.Position?, motion: FusedState.Motion?, at: MonotonicInstant,

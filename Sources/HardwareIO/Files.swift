@@ -37,7 +37,7 @@ public enum Files {
     guard file >= 0 else { throw Errno(errno) }
     defer { close(file) }
     guard fstat(file, &status) == 0 else { throw Errno(errno) }
-    guard status.st_mode & S_IFMT == S_IFREG else { throw Errno(EINVAL, "it is no regular file") }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw Errno(EINVAL, "it is not a regular file") }
     return try bytes(from: file, limit: limit)
   }
 

@@ -131,12 +131,12 @@ public final class Folder: Sendable {
     let file = openat(
       descriptor, name, flags | exclusive | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, mode)
     guard file >= 0 else {
-      throw errno == ELOOP ? Files.Errno(ELOOP, "it is a link, which is not followed here") : Files.Errno(errno)
+      throw errno == ELOOP ? Files.Errno(ELOOP, "it is a link, which the hub does not follow here") : Files.Errno(errno)
     }
     var status = stat()
     guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       close(file)
-      throw Files.Errno(EINVAL, "it is no regular file")
+      throw Files.Errno(EINVAL, "it is not a regular file")
     }
     // On a USB stick all files belong to the folder's owner, whichever user created them.
     if flags & (O_WRONLY | O_RDWR) != 0, owner == .anyone, status.st_uid != geteuid(), status.st_uid != user {
@@ -153,7 +153,10 @@ public final class Folder: Sendable {
     var status = stat()
     guard fstat(file, &status) == 0 else { throw Files.Errno(errno) }
     guard Folder.isTrusted(status.st_uid, by: owner) else {
-      throw Files.Errno(EPERM, "it belongs to \(Accounts.title(ofUser: status.st_uid)), whose word does not count here")
+      throw Files.Errno(
+        EPERM,
+        "it belongs to \(Accounts.title(ofUser: status.st_uid)), whom the hub does not trust "
+          + "here")
     }
     return try Files.bytes(from: file, limit: limit)
   }
@@ -228,7 +231,7 @@ public final class Folder: Sendable {
     var status = stat()
     guard fstat(file, &status) == 0, Folder.isTrusted(status.st_uid, by: owner), status.st_nlink == 1 else {
       close(file)
-      throw Files.Errno(EPERM, "the file '\(name)' in it is another user's, or has another name too")
+      throw Files.Errno(EPERM, "the file '\(name)' in it belongs to another user, or has a second name")
     }
     // The folder's owner must be able to open the file as well. Earlier versions made it readable for all.
     if geteuid() == 0, status.st_uid != user { fchown(file, user, group) }
@@ -269,7 +272,7 @@ public final class Folder: Sendable {
     var status = stat()
     guard fstat(place, &status) == 0 else { throw Files.Errno(errno) }
     guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else {
-      throw Files.Errno(EPERM, "what lies there is not this hub's socket")
+      throw Files.Errno(EPERM, "the existing file is not this hub's socket")
     }
     guard chmod("/proc/self/fd/\(place)", 0o666) == 0 else { throw Files.Errno(errno) }
   }
@@ -310,8 +313,8 @@ public struct FolderError: Error, Equatable, Sendable {
     let quoted = "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
     switch reason {
     case .system: return nil
-    case .link: return "look at its target, and remove it: ls -l \(quoted)"
-    case .foreign: return "look at who has made it, and remove it or name another place: ls -ld \(quoted)"
+    case .link: return "check the link's target, and remove the link: ls -l \(quoted)"
+    case .foreign: return "check who created it, and remove it or choose another path: ls -ld \(quoted)"
     case .writable: return "chmod go-w \(quoted)"
     }
   }
@@ -322,11 +325,12 @@ extension FolderError: CustomStringConvertible {
     switch reason {
     case .system(let doing, let number): "\(doing) \(path): \(String(cString: strerror(number)))"
     case .link(let user):
-      "\(path) is a link of \(Accounts.title(ofUser: user)), whose target that user can change: it is not followed"
+      "\(path) is a link of \(Accounts.title(ofUser: user)), who can change its target: the hub does not follow it"
     case .foreign(let user):
-      "the folder \(path) belongs to \(Accounts.title(ofUser: user)), who can write anything there: it is not used"
+      "the folder \(path) belongs to \(Accounts.title(ofUser: user)), who can write anything there: the hub does not "
+        + "use it"
     case .writable(let mode):
-      "the folder \(path) can be written to by other users (mode \(String(mode, radix: 8))): it is not used"
+      "the folder \(path) is writable for other users (mode \(String(mode, radix: 8))): the hub does not use it"
     }
   }
 }

@@ -53,17 +53,18 @@ extension HardwareError {
       case .name: return "check the board file's name for it"
       case .pluggedPort:
         return "plug the receiver in (dmesg shows it), or correct 'port' in the board file: sensorhub probe "
-          + "lists the ports that are there"
+          + "lists the existing ports"
       case .headerPort:
         let enabling =
           isPi
-          ? "enable the port: sudo raspi-config nonint do_serial_cons 1 && sudo raspi-config nonint do_serial_hw 0, and "
+          ? "enable the port: sudo raspi-config nonint do_serial_cons 1 && sudo raspi-config nonint do_serial_hw 0, "
+            + "and "
             + "restart the board" : "enable the port in the board's device tree"
-        return "\(enabling); or correct 'port' in the board file: sensorhub probe lists the ports that are there"
+        return "\(enabling); or correct 'port' in the board file: sensorhub probe lists the existing ports"
       case .i2cBus:
         let enabling =
           isPi ? "enable I2C: sudo raspi-config nonint do_i2c 0" : "enable I2C in the board's device tree"
-        return "\(enabling); or correct 'bus' in the board file: ls /dev/i2c-* lists the buses that are there"
+        return "\(enabling); or correct 'bus' in the board file: ls /dev/i2c-* lists the existing buses"
       case .gpio: return "correct 'chip' and 'line' in the board file: gpioinfo lists the lines"
       }
     }
@@ -81,15 +82,15 @@ extension HardwareError: CustomStringConvertible {
     case .notFound(let what, _): "there is no \(what)"
     case .noPermission(let what, _): "no permission to open \(what)"
     case .inUse(let what, let holder): "\(what) is in use\(holder.map { " by \($0)" } ?? "")"
-    case .terminal(let path): "serial port \(path) is the terminal of a login, or was one since the system started"
+    case .terminal(let path): "serial port \(path) is the terminal of a login, or was one after the system started"
     case .disconnected(let what): "\(what) has gone away"
     case .noAcknowledge(let bus, let address): "no answer from address \(hex(address)) on \(bus)"
     case .arbitrationLost(let bus, let address): "lost arbitration to another controller at \(hex(address)) on \(bus)"
     case .timedOut(let what): "\(what) did not answer in time"
     case .stuck(let what): "\(what) hangs in a call that does not return"
-    case .suspended: "the machine was suspended, so the device is started again"
+    case .suspended: "the machine was suspended, so the hub restarts the device"
     case .busy(let bus, let address, let driver):
-      "the kernel's driver\(driver.map { " '\($0)'" } ?? "") has address \(hex(address)) on \(bus)"
+      "the kernel's driver\(driver.map { " '\($0)'" } ?? "") uses address \(hex(address)) on \(bus)"
     case .unexpectedDevice(let what): what
     case .unheard(let what, _): what
     case .unsupported(let what): what
@@ -105,14 +106,17 @@ extension HardwareError: CustomStringConvertible {
       "add the user to the group \(group): sudo usermod -aG \(group) $USER, then log in again"
     case .inUse(_, let holder): holder == nil ? nil : "stop it first"
     case .terminal(let path):
-      "end that for good: sudo raspi-config nonint do_serial_cons 1 && sudo raspi-config nonint do_serial_hw 0, or "
-        + "elsewhere sudo systemctl mask --now serial-getty@\(path.split(separator: "/").last ?? "").service; then restart "
+      "disable the serial console: on Raspberry Pi OS sudo raspi-config nonint do_serial_cons 1 && sudo raspi-config "
+        + "nonint do_serial_hw 0, on other systems sudo systemctl mask --now "
+        + "serial-getty@\(path.split(separator: "/").last ?? "").service; then restart "
         + "the board"
     case .unheard(_, let nextStep): nextStep
-    case .disconnected: "check the cable; the hub tries again by itself"
+    case .disconnected: "check the cable; the hub keeps trying"
     case .noAcknowledge(let bus, _): "check wiring, power and address: sensorhub probe --bus \(bus)"
-    case .stuck: "the kernel's log (dmesg) may say why; if it stays so, restart the board"
-    case .busy: "a sensor can be read through it (driver: \"iio\"); or unbind it, or remove its overlay from config.txt"
+    case .stuck: "read the kernel's log (dmesg); if the problem persists, restart the board"
+    case .busy:
+      "read a sensor through the kernel's driver (driver: \"iio\"), or unbind the driver, or remove its "
+        + "overlay from config.txt"
     case .arbitrationLost, .timedOut, .suspended, .unexpectedDevice, .unsupported, .system: nil
     }
   }

@@ -74,7 +74,7 @@ struct Aggregator: Sendable {
   }
 
   private func take(_ observation: GNSSObservation, of place: Int, _ receiverHealth: ReceiverHealth) {
-    // Outside a run nothing is fused, so no receiver is selected for it.
+    // Outside a run nothing is fused, so the selected receiver stays the same.
     let isTaken = log.isUnderWay ? receivers.take(observation, of: place) : receivers.taken?.rank == place
     guard isTaken else { return }
     let epoch = observation.epoch

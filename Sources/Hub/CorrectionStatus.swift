@@ -7,7 +7,7 @@ public struct CorrectionStatus: Equatable, Sendable {
     /// The receiver is not read, so there is no connection.
     case off
     case connecting
-    /// Connected, and nothing has come yet.
+    /// The client is connected, and nothing has arrived yet.
     case connected
     case receiving
     /// The client waits until the next attempt; `reason` says why.
@@ -25,7 +25,7 @@ public struct CorrectionStatus: Equatable, Sendable {
   public var messages: [UInt16: Int] = [:]
   /// The number of messages that were lost because the receiver's line was too slow.
   public var lost = 0
-  /// The receiver's report about their use; empty if it reports none.
+  /// The receiver's report about its use of the corrections; empty if it reports none.
   public var outcomes = CorrectionOutcomes()
   /// The number of connections to a caster.
   public var connections = 0

@@ -6,7 +6,7 @@ import Publishing
 
 /// Records the power state, the holders, the time on and the energy of one device.
 ///
-/// It works only when something changes: a device that sleeps, or continues to track, causes no work here.
+/// The monitor works only when something changes. A device that sleeps, or continues to track, causes no work here.
 public final class DeviceMonitor: Sendable {
   private struct CounterSource {
     let read: @Sendable () -> [DeviceStatus.Counter]
@@ -19,7 +19,7 @@ public final class DeviceMonitor: Sendable {
   }
 
   fileprivate struct State {
-    /// The status; the account has the present time on and energy.
+    /// The status. Its time on and its energy are copied from `energy` at each update.
     var status: DeviceStatus
     var energy: EnergyTotals
     /// Since when the reader has required the supply, if it does.
@@ -32,7 +32,6 @@ public final class DeviceMonitor: Sendable {
     var progress: DeviceStatus.Power?
     var hasTracked = false
     var warnings = DeviceWarnings()
-    /// When the present warning began.
     var warningSince: MonotonicInstant
     /// The alarms that the device reports.
     var alarms: [DeviceAlarm: String] = [:]
@@ -41,16 +40,17 @@ public final class DeviceMonitor: Sendable {
     /// The holders of the device, also between two attempts of its reader.
     var holders = HolderSet()
     var shares = PayerShares()
-    /// The shares of those for whom the device waits for motion.
+    /// The shares of the holders for which the device waits for motion.
     var waitingShares = PayerShares()
     /// The current while the device waits for motion without other holders; `nil` while it does not wait.
     var waitingMilliamperes: Double?
     var usage = UsageRecorder()
     var idleTimeout = DeviceIdleTimeout()
-    /// The reason why the device has no idle timeout any more: it is about to be switched off permanently.
+    /// Why the device is about to be switched off permanently; `nil` if it is not. It then has no idle timeout.
     var ending: String?
     var usageHistory: UsageHistory
-    /// The counts from before the reader began.
+    /// The totals of this device's predecessor under the previous board file. Its counters are added to the present
+    /// ones.
     var before = RunTotals()
     /// The power settings that the board file has at present.
     var power: Board.Power
@@ -73,16 +73,15 @@ public final class DeviceMonitor: Sendable {
   }
 
   public let id: String
-  /// The health of the device.
   let health: DeviceHealth
-  /// The gate is closed while a device of the previous board is in the way.
+  /// The gate is closed while a device of the previous board uses the same hardware.
   let startGate = StartGate()
   private let clock: any MonotonicTimeSource
   private let rail: PowerRail
   private let isReceiver: Bool
   private let state: Guarded<State>
   private let property: MutableProperty<DeviceStatus>
-  /// The source of the reader's counts.
+  /// Reads the reader's counters; `nil` until the reader sets it.
   private let counters = Guarded<CounterSource?>(nil)
   private let following = Lifetime()
   /// The alarm for the first rest action.
@@ -105,7 +104,7 @@ public final class DeviceMonitor: Sendable {
       id: id, kind: kind, title: title, power: isSupplied ? .asleep : .off, since: now,
       reason: "no subscriber yet",
       holders: [], onTime: .zero, wakes: 0, energyMilliwattHours: 0, timeToFirstFix: nil, counters: [])
-    // This book is used until the hub provides one.
+    // This history is used until the hub provides one with `keep`.
     let usageHistory = UsageHistory(of: id, systemTime: { 0 })
     state = Guarded(
       State(
@@ -120,18 +119,18 @@ public final class DeviceMonitor: Sendable {
         self?.change { state in
           state.others = (supply.users + supply.sleepers).filter { $0 != id }
           state.sleepsByItself = supply.sleepers.contains(id)
-          // The reader itself reports its use.
+          // While only this device uses the supply, its reader reports the use.
           let isLeftOn = supply.users.isEmpty
           state.isSupplied = supply.isOn && (isAlways || isLeftOn || !state.others.isEmpty || state.sleepsByItself)
           if !supply.isOn { state.rest.lostSupply() }
-          // A line that has never existed is not known to be on.
+          // The problem counts only if the supply is known to be on. The supply of a line that never existed is not.
           state.switchProblem = supply.isOn ? supply.problem.map { "its supply could not be switched off: \($0)" } : nil
         }
       }
     ).store(in: following)
   }
 
-  /// Adjusts the times after the machine was suspended.
+  /// Moves the times back after the machine was suspended.
   private func resume(after slept: Duration) {
     health.goBack(by: slept)
     change { state in
@@ -139,13 +138,13 @@ public final class DeviceMonitor: Sendable {
       state.idleTimeout.goBack(by: slept)
       state.status.since.moveBack(by: slept)
       state.warningSince.moveBack(by: slept)
-      // A sleeping device counts time by its own clock.
+      // A sleeping device's own clock continued during the suspension, so its actions are due earlier.
       for index in state.sleepActions.indices { state.sleepActions[index].at.moveBack(by: slept) }
     }
     setRestAlarm()
   }
 
-  /// Changes of the status. Its time on and energy are those at the change.
+  /// The status as of its last change, with the time on and the energy at that change.
   public var changes: Property<DeviceStatus> { property.readOnly }
 
   /// The present status. Wakes nothing.
@@ -173,7 +172,7 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// The problems, the worst first, and whether a client needs the device. It only reads.
+  /// The problems, the worst first, and whether a client needs the device. Reading them changes nothing.
   public var trouble: (isWanted: Bool, conditions: [DeviceCondition]) {
     state.withLock { state in
       (!state.holders.list.isEmpty, conditions(state))
@@ -192,7 +191,7 @@ public final class DeviceMonitor: Sendable {
     return conditions.sorted { $0.severity > $1.severity }
   }
 
-  /// The present alarms. It only reads.
+  /// The present alarms. Reading them changes nothing.
   public var alarms: DeviceAlarms {
     state.withLock { state in
       let condition = health.condition(at: clock.now)
@@ -203,10 +202,10 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// Sets or, with `nil`, ends an alarm. The warning on the same subject informs observers of the status.
+  /// Sets an alarm, or ends it with `nil`. This notifies no observer; the warning on the same subject does.
   func alarm(_ alarm: DeviceAlarm, _ text: String?) { state.withLock { $0.alarms[alarm] = text } }
 
-  /// Uses this book for lessons and hourly energy from now on.
+  /// Uses this usage history from now on.
   func keep(_ usageHistory: UsageHistory) { state.withLock { $0.usageHistory = usageHistory } }
 
   /// Applies a board file's power settings from now on.
@@ -229,12 +228,12 @@ public final class DeviceMonitor: Sendable {
       isLate = true
       setWarning(
         about: .predecessor,
-        "it has not started: a device of the board file before has not stopped and has the same name, port, chip or line"
+        "it has not started: a device of the previous board file with the same name, port, chip or line has not stopped"
       )
     }
   }
 
-  /// Closes the account: energy from now on goes to another monitor's.
+  /// Stops counting energy, because another monitor continues the totals.
   func close() -> RunTotals {
     let totals = totals
     state.withLock { $0.energy.close() }
@@ -253,7 +252,7 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// Continues the totals of its predecessor, which contain the energy until now.
+  /// Continues the totals of the device's predecessor. They contain the energy until now.
   func open(with totals: RunTotals) {
     state.withLock { state in
       state.energy.open(with: totals, at: clock.now)
@@ -287,7 +286,7 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// The knowledge about the device's power from other runs.
+  /// The device's usage history, across restarts of the hub.
   public var usageHistory: UsageHistory { state.withLock { $0.usageHistory } }
 
   /// Whether a holder that meets the condition needs the device.
@@ -295,10 +294,11 @@ public final class DeviceMonitor: Sendable {
     state.withLock { $0.activity.map { $0.subscriberCount > 0 } == true && $0.holders.contains(where: isMeant) }
   }
 
-  /// The accounts that pay at present, in the order of their arrival.
+  /// The names of the clients that the device's energy is charged to, in the order of their arrival.
   var payers: [String] { state.withLock { $0.energy.payers?.payers.map(\.name) ?? [] } }
 
-  /// Changes the holders of the device, or those for whom it waits for motion. The new holders pay from now on.
+  /// Changes the holders of the device, or the holders for which it waits for motion. From now on, energy is charged
+  /// to the new holders.
   fileprivate func changeHolders(_ change: (inout State) -> Void) {
     state.withLock { state in
       change(&state)
@@ -312,7 +312,7 @@ public final class DeviceMonitor: Sendable {
   /// Sets the current while the device waits for motion without other holders; `nil` if it stops waiting.
   func waitsForMotion(milliamperes: Double?) { change { $0.waitingMilliamperes = milliamperes } }
 
-  /// The present limits of its budget on fixes, including everything since the last call.
+  /// The limits that the energy budget sets for fixes at present.
   var degradation: Degradation {
     state.withLock { state in
       guard let budget = state.policy.budget else { return .none }
@@ -322,7 +322,7 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// Updates the limits of its budget while the device continues to work.
+  /// Updates the limits of the energy budget while the device continues to work.
   func goesOn() { if state.withLock({ $0.policy.budget != nil }) { change { _ in } } }
 
   private func takeSteps(_ state: inout State) {
@@ -366,7 +366,7 @@ public final class DeviceMonitor: Sendable {
 
   /// Records that the device needs no supply any more.
   ///
-  /// A second call changes nothing, because a reader that counted as hanging may make it later.
+  /// A second call changes nothing. A reader that counted as hanging may make one later.
   func released() {
     health.released()
     change { state in
@@ -385,7 +385,7 @@ public final class DeviceMonitor: Sendable {
     change { $0.rest.began(isAsleep: isAsleep, as: sleep, $0.power) }
   }
 
-  /// Chooses the sleep mode with the supply on, from forecast and experience; `nil` for none.
+  /// Chooses the sleep mode with the supply on, from the expected pause and the known costs of starts; `nil` for none.
   func chooseSleep(of driver: ReceiverDriver) -> ReceiverSleep? {
     state.withLock { state in
       let now = clock.now
@@ -401,7 +401,7 @@ public final class DeviceMonitor: Sendable {
   /// The duration of a rest after which switching the supply off costs less; `nil` if the supply stays on.
   var supplyEndsAfter: Duration? { state.withLock { $0.rest.supplyEndsAfter } }
 
-  /// Performs an action while the device rests, unless a client needs the device before.
+  /// Performs an action after the device has rested for a time, unless a client needs the device first.
   func whileResting(after rest: Duration, _ action: @escaping @Sendable () -> Void) {
     let at = clock.now + rest
     state.withLock { state in
@@ -463,7 +463,7 @@ public final class DeviceMonitor: Sendable {
   /// Whether the device is supplied for a holder.
   var isWorking: Bool { state.withLock { $0.status.power.isWorking } }
 
-  /// The present power by the currents in the board file.
+  /// The present power in milliwatts, by the currents in the board file.
   var statedMilliwatts: Double { state.withLock { stated($0) } }
 
   /// Sets the measured power from now on; `nil` if it is not measured. No observer is notified, because only the energy
@@ -539,7 +539,7 @@ public final class DeviceMonitor: Sendable {
     return restMilliwatts(state)
   }
 
-  /// The power without holders.
+  /// The power without holders, milliwatts.
   private func restMilliwatts(_ state: borrowing State) -> Double {
     state.rest.milliwatts(state.power, isSupplied: state.isSupplied)
   }
@@ -575,7 +575,8 @@ extension DeviceMonitor: IdleTimeoutPolicy {
     }
   }
 
-  /// The end of the minimum time off. With a switch, this is a property of the supply, whichever device it was on for.
+  /// The end of the minimum time off. If there is a switch, the time counts from when the supply was switched off, for
+  /// whichever device it was on.
   public func offEnd(_ usual: MonotonicInstant?) -> MonotonicInstant? {
     rail.switch == .none ? usual : rail.offEnd(timing.minimumOff)
   }
@@ -609,7 +610,7 @@ extension DeviceMonitor: HolderObserver {
   }
 }
 
-/// Reports to a device's monitor for whom the device waits for motion.
+/// Reports the holders for which a device waits for motion to the device's monitor.
 struct MotionHolders: HolderObserver {
   let monitor: DeviceMonitor
 

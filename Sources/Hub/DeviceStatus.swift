@@ -4,8 +4,8 @@ import MonotonicTime
 public struct DeviceStatus: Equatable, Sendable {
   public enum Power: String, CaseIterable, Equatable, Sendable {
     case off
-    /// The device is supplied without holders, because its supply has no switch, or is on for others or for its sleep.
-    /// It sleeps as deeply as it can.
+    /// The device is supplied without holders: its supply has no switch, or is on for other devices, or for the
+    /// device's sleep mode. The device sleeps as deeply as it can.
     case asleep
     /// The device is supplied and at work without holders. It could not be put to sleep; the warning says why.
     case awake
@@ -61,7 +61,7 @@ public struct DeviceStatus: Equatable, Sendable {
   public var lingersUntil: MonotonicInstant?
   /// The warning for the owner.
   public var warning: String?
-  /// The holders of a lease.
+  /// The labels of the clients that hold the device awake.
   public var holders: [String]
   /// How long clients needed the device, over all runs, until this status.
   public var onTime: Duration
@@ -71,18 +71,18 @@ public struct DeviceStatus: Equatable, Sendable {
   public var energyMilliwattHours: Double
   /// The measured part of the energy.
   public var measuredMilliwattHours = 0.0
-  /// The energy by cause; empty in the report of a change.
+  /// The energy per client; empty in the report of a change.
   public var energyByClient: [EnergyByClient.ClientEnergy] = []
-  /// The energy by cause in the last 24 hours and the last seven days, across restarts of the hub.
+  /// The energy per client in the last 24 hours and the last seven days, across restarts of the hub.
   public var energyByClientOfDay: [EnergyByClient.ClientEnergy] = []
   public var energyByClientOfWeek: [EnergyByClient.ClientEnergy] = []
   /// The idle timeout and its reason; `nil` in the report of a change.
   public var idleTimeout: IdleTimeoutReport?
-  /// The schedules that wake it for fixes; empty in the report of a change.
+  /// The schedules that wake the device for fixes; empty in the report of a change.
   public var schedules: [ScheduleReport] = []
-  /// The state of its daily energy budget; `nil` without one in the board file, and in the report of a change.
+  /// The state of the daily energy budget; `nil` without one in the board file, and in the report of a change.
   public var budget: BudgetReport?
-  /// Its present power, measured or stated; 0 in the report of a change.
+  /// The present power, measured or stated; 0 in the report of a change.
   public var milliwatts = 0.0
   /// The time to the first fix of the last run that had one.
   public var timeToFirstFix: Duration?
@@ -90,9 +90,9 @@ public struct DeviceStatus: Equatable, Sendable {
   public var calibrations: [CalibrationKind: ChipCalibration.Entry] = [:]
   /// The state of a receiver's corrections; `nil` without a caster in the board file.
   public var corrections: CorrectionStatus?
-  /// Its problems, the worst first; empty in the report of a change.
+  /// The device's problems, the worst first; empty in the report of a change.
   public var conditions: [DeviceCondition] = []
-  /// Its origin: no output may show a simulated or recorded value as if a device had measured it now.
+  /// The device's origin. No output may show a simulated or recorded value as if a device had measured it now.
   public var origin = Origin.real
   /// Whether the supply could not be switched off; the warning says why.
   public var isSupplyStuck = false

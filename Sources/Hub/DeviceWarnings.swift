@@ -1,11 +1,11 @@
 /// Warnings for the owner of a device, one per subject. A warning replaces only one on the same subject.
 struct DeviceWarnings: Sendable {
   enum Subject: CaseIterable, Sendable {
-    /// The device waits for one of the previous board.
+    /// The device waits for a device of the previous board to stop.
     case predecessor
     /// The receiver has stopped responding.
     case hangUp
-    /// The reason for a restart, and its kind.
+    /// The hub restarted the receiver. The text gives the reason and the kind of restart.
     case restart
     /// The measured supply is low.
     case supply
@@ -19,7 +19,7 @@ struct DeviceWarnings: Sendable {
     case finding
     /// A setting or command of the owner failed.
     case configuration
-    /// The device does not wait for motion.
+    /// The device cannot wait for motion.
     case motion
     /// The limits that the budget sets.
     case budget

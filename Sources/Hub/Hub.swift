@@ -11,7 +11,7 @@ public final class Hub: Sendable {
   /// The name of the board in protocols that know one device: the tty of the selected receiver, or the IMU's bus
   /// without a receiver.
   public var mainDevice: String { receivers.taken?.description.port ?? imuPath ?? "none" }
-  /// The name of the preferred inertial sensor in these protocols.
+  /// The bus of the preferred inertial sensor.
   public let imuPath: String?
   /// The connections to the devices.
   public let machine: Machine
@@ -37,9 +37,9 @@ public final class Hub: Sendable {
   /// Whether a client uses the fused state, and since when.
   public var fusionRun: Property<FusionRun> { latestFusionRun.readOnly }
   private let latestFusionRun: MutableProperty<FusionRun>
-  /// The last time that its receivers, or those of earlier hubs, stated.
+  /// The last time that the receivers stated, including those of earlier hubs.
   private let lastTime: LastTime
-  /// The inputs of the fusion.
+  /// Orders the inputs of the fusion, and fuses them.
   let log: FusionLog
   /// The scheduled fixes, including those of earlier hubs.
   let fixPlanner: FixPlanner
@@ -50,7 +50,7 @@ public final class Hub: Sendable {
   public let sentences: LazyPublisher<ReceiverOutput, Never>
   /// The difference between the system clock and the receiver's time, with each epoch that shows it.
   public let clockOffsets: LazyPublisher<ClockOffset, Never>
-  /// The last difference, however old.
+  /// The last difference between the system clock and the receiver's time, however old.
   public let lastClockOffset: Property<ClockOffset?>
   /// Whether the pulse of the receiver that gives the time is reliable, as last observed; `nil` without such a
   /// receiver, and before the first request for the time.
@@ -61,8 +61,8 @@ public final class Hub: Sendable {
     self.init(board: board, on: Machine(hardware: hardware, clock: clock))
   }
 
-  /// - Parameter predecessor: the hub that this one replaces after it has released its devices; readers of shared
-  ///   devices continue
+  /// - Parameter predecessor: the hub that this one will replace with `takeOver`; both share the readers of devices
+  ///   that did not change
   public init(board: Board, on machine: Machine, succeeding predecessor: Hub? = nil) {
     self.board = board
     self.machine = machine
@@ -117,8 +117,8 @@ public final class Hub: Sendable {
   }
 
   /// Replaces the previous hub at once. Devices that both have continue without a change. The old hub's other devices
-  /// are told to stop, and no caller waits for them: a new device starts once those that use the same hardware have
-  /// stopped.
+  /// are told to stop, and no caller waits for them. A new device starts once the devices that use the same hardware
+  /// have stopped.
   ///
   /// - Parameter changeOver: moves all subscribers to this hub before it returns
   public func takeOver(from old: Hub, changeOver: () -> Void) {
@@ -133,9 +133,9 @@ public final class Hub: Sendable {
       machine.leaving.holdBack(entry)
       monitor.open(with: machine.totals(of: monitor.id) ?? RunTotals())
     }
-    let reason = "the board file was read again"
+    let reason = "the board file was reloaded"
     for entry in ending { entry.reader.monitor.ends(because: reason) }
-    // A subscriber leaves the old hub before it joins this one.
+    // A subscriber leaves the old hub before it joins this one. The bridge keeps the shared devices awake in between.
     let bridge = old.bridge(to: self)
     old.log.isSucceeded(by: log)
     old.leaveService()
@@ -149,7 +149,7 @@ public final class Hub: Sendable {
 
   /// Begins to measure the power of awake devices, and applies the board file's power settings to all devices.
   private func enterService() {
-    // This comes only now, because a hub that never enters service leaves its predecessor unchanged.
+    // Do this here and not earlier, so that a hub that never enters service leaves its predecessor unchanged.
     for entry in entries { entry.reader.follow(entry.description.power) }
     meters.withLock { $0 = Hub.meters(of: entries) }
     fixPlanner.enter(self)
@@ -181,8 +181,8 @@ public final class Hub: Sendable {
 
   func imu(_ id: String) -> IMUReader? { Hub.imu(id, of: entries) }
 
-  /// The source of motion: the first fused inertial sensor that supports it, unless its owner forbids that, or its
-  /// supply would keep a receiver on.
+  /// The source of motion: the first fused inertial sensor that supports it, unless the board file forbids its use, or
+  /// the sensor shares its supply with a receiver, which would stay on.
   var motion: StillnessMonitor? {
     for case .imu(let description, let reader) in Hub.fused(entries, on: board) {
       guard description.wakesOnMotion, let motion = reader.motion else { continue }
@@ -235,10 +235,10 @@ public final class Hub: Sendable {
     }
   }
 
-  /// Drives every power line low, and puts devices without one to sleep, whatever a previous hub left.
+  /// Drives every power line low, and puts devices without a power line to sleep, however a previous hub left them.
   ///
-  /// - Parameter isStarting: whether to skip receivers that would take seconds of listening; they sleep after the next
-  ///   visit
+  /// - Parameter isStarting: whether to skip receivers that would take seconds of listening; they sleep after their
+  ///   next use
   /// - Returns: the problems
   public func makeSafe(isStarting: Bool = false) -> [String] { madeSafe(isStarting: isStarting).problems }
 
@@ -247,8 +247,7 @@ public final class Hub: Sendable {
     MakingSafe([self], isStarting: isStarting, clock: clock).run().first ?? SafetyReport()
   }
 
-  /// The IDs of devices with a power line that has never been driven since the hub began, so that it is as it was
-  /// found.
+  /// The IDs of devices whose power line the hub has never driven, so that the line is as the hub found it.
   public var undrivenLines: [String] {
     readers.filter { $0.rail.switch != .none && !$0.rail.hasBeenDriven }.map(\.monitor.id)
   }
@@ -261,7 +260,7 @@ public final class Hub: Sendable {
         _ = try PulsePerSecond(path)
         return nil
       } catch {
-        return "\(receiver.description.id): no pulse, so the time is as good as the serial line is: \(error)"
+        return "\(receiver.description.id): no pulse, so the time is only as accurate as the serial line: \(error)"
       }
     }
   }
@@ -295,7 +294,7 @@ public final class Hub: Sendable {
 
   /// Returns once all readers have left their scopes, so that all power lines are off.
   ///
-  /// - Parameter limit: the longest wait, because a reader or a line may hang for ever; `nil` for no limit
+  /// - Parameter limit: the longest wait for readers and lines that hang; `nil` for no limit
   /// - Returns: the IDs of the devices that are not off; their supplies are cut
   @discardableResult
   public func isOff(within limit: Duration? = nil) async -> [String] {
@@ -354,7 +353,7 @@ public final class Hub: Sendable {
 
   private func has(_ reader: any Device) -> Bool { readers.contains { $0 === reader } }
 
-  /// Keeps devices awake while their subscribers move to another hub that has them too.
+  /// Keeps devices awake while their subscribers move to another hub that also has these devices.
   func bridge(to successor: Hub) -> Lifetime {
     let (lifetime, reload) = (Lifetime(), Holder.standIn("reload"))
     for reader in readers where successor.has(reader) {
@@ -369,7 +368,7 @@ public final class Hub: Sendable {
   public var state: Deferred<FusedState, Never> { state(parts: .all) }
 
   /// The fused state of all awake devices, at the rate at which it changes. A subscription powers the devices that
-  /// measure some parts of it; others are included while other holders keep them awake.
+  /// measure some parts of the state. The other parts are included while other clients keep their devices awake.
   public func state(parts: Set<StatePart>) -> Deferred<FusedState, Never> { waking(parts, fused) }
 
   /// The devices whose measurements are fused.
@@ -382,7 +381,8 @@ public final class Hub: Sendable {
   public func state(rateHz: Double, parts: Set<StatePart> = .all) -> Deferred<FusedState, Never> {
     let interval = Duration.nanoseconds(Int64(1e9 / rateHz))
     let paced = fused.throttled(to: interval, clock: clock)
-    // A subscriber with a low rate gets the first state at once, and not when the next one is due for others.
+    // A subscriber with a low rate gets its first state at once, and does not wait for the instant of other
+    // subscribers.
     return waking(parts, interval > .seconds(1) ? paced : Deferred { [self] _ in shared(paced, interval) })
   }
 
@@ -398,7 +398,7 @@ public final class Hub: Sendable {
       let name =
         "state of \(DeviceStatus.Kind.allCases.filter(kinds.contains).map(\.rawValue).joined(separator: " and "))"
       let devices = Hub.fused(entries, on: board).filter { kinds.contains($0.description.kind) }
-      // One working inertial sensor is enough; of other kinds, each device improves the measurements.
+      // One working inertial sensor is enough. Of the other kinds, each device improves the measurements.
       let imus = devices.filter { $0.description.kind == .imu }.map(\.reader)
       let others = devices.filter { $0.description.kind != .imu }.map(\.reader)
       let clock = clock
@@ -448,12 +448,12 @@ public final class Hub: Sendable {
   }
 
   /// The measurements of a magnetometer while other clients keep it awake, in the chip's axes; `nil` for an unknown
-  /// one. Wakes nothing.
+  /// ID. Wakes nothing.
   public func observedFields(of id: String) -> Deferred<MagnetometerSample, Never>? {
     magnetometer(id)?.readings.observed
   }
 
-  /// The output of one receiver, whether the fusion uses it or not; `nil` for an unknown one. A subscription wakes it.
+  /// The output of one receiver, whether the fusion uses it or not; `nil` for an unknown ID. A subscription wakes it.
   public func sentences(of id: String) -> Deferred<ReceiverOutput, Never>? {
     receivers.candidates.first { $0.description.id == id }.map { receiver in
       Deferred { [clock] holders in
@@ -470,7 +470,7 @@ public final class Hub: Sendable {
     }
   }
 
-  /// The epochs of one receiver, whether the fusion uses it or not; `nil` for an unknown one.
+  /// The epochs of one receiver, whether the fusion uses it or not; `nil` for an unknown ID.
   public func epochs(of id: String) -> LazyPublisher<GNSSObservation, Never>? {
     receivers.candidates.first { $0.description.id == id }?.reader.device.readings
   }

@@ -5,8 +5,8 @@ import Publishing
 
 /// Takes the output of devices: the inputs of the fusion, and the receivers' own bytes.
 ///
-/// Each method is called once, and returns a function that is called on the devices' threads. No device is looked up
-/// for a sample.
+/// Each method is called once, and returns a function that is called on the devices' threads, so that no sample needs
+/// a look-up of its device.
 public protocol HubRecorder {
   /// Takes the output of a receiver.
   func sentences(of id: String) -> @Sendable (ReceivedBytes) -> Void
@@ -28,8 +28,8 @@ public struct HubRecording: Sendable {
     for (_, subscription) in sentences { subscription.cancel() }
   }
 
-  /// Ends the recording except for sentences. They come whether a client wants them or not, and none may be lost while
-  /// the next hub takes over.
+  /// Ends the recording except for sentences, because none may be lost while the next hub takes over. Recording
+  /// sentences keeps no device awake.
   public func endButSentences() { lifetime.end() }
 }
 

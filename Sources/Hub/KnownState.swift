@@ -7,9 +7,9 @@ extension Hub {
   /// The time for which a receiver's report counts as present.
   private static let receiverLifetime = Duration.seconds(5)
 
-  /// The presently known state, for clients that wake nothing: the last fused state, however old. Without a run of the
-  /// fusion it is from before the last sleep. Reports of a receiver that is awake for its sentences or its time replace
-  /// it.
+  /// The known state for clients that wake nothing: the last fused state, however old. While the fusion does not run,
+  /// this state is from before the last sleep. If a receiver is awake for its sentences or its time, its reports
+  /// replace this state.
   public func knownState(at now: MonotonicInstant) -> FusedState {
     var state = stateOfReceiver(at: now) ?? lastState.value ?? FusedState(at: now)
     // The state may be old; its ages say so.

@@ -16,11 +16,11 @@ public final class Machine: Sendable {
   public let supervisor: Supervisor
   /// Fires with a device's ID when the device was plugged in or should be tried again.
   public let retryHint = Trigger<String>()
-  /// The knowledge about the devices' power from other runs.
+  /// The usage histories of the devices.
   public let usageHistories: UsageHistories
   /// The data of receivers whose memory is lost while they are off.
   public let receiverKnowledge = ReceiverKnowledgeStore()
-  /// Whether the time is known.
+  /// The time, if it is certain enough to be sent to a receiver.
   let hostTime: HostTime
   /// The totals of devices that were changed or removed, by ID.
   private let totals = Guarded<[String: RunTotals]>([:])
@@ -49,7 +49,7 @@ public final class Machine: Sendable {
     self.systemTime = systemTime
     usageHistories = UsageHistories(systemTime: systemTime)
     hostTime = HostTime(clock: clock, systemTime: systemTime)
-    // This subscription comes before those of users of the time, which are made later.
+    // Subscribe before any user of the time does, so that the time is forgotten first.
     clock.onResume { [hostTime, receiverKnowledge] slept in
       hostTime.forget()
       receiverKnowledge.age(by: slept)
@@ -80,7 +80,8 @@ public final class Machine: Sendable {
     }
   }
 
-  /// Restores since when supplies were off in the previous hub's run, so that minimum times off hold across a restart.
+  /// Restores the times at which a previous run of the hub switched supplies off, so that minimum times off count from
+  /// then.
   public func restore(_ before: SupplyTimes) {
     guard before.at <= clock.now.nanoseconds else { return }
     suppliesBefore.withLock { $0 = before }

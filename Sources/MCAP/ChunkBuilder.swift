@@ -49,7 +49,7 @@ struct ChunkBuilder {
     return earliest
   }
 
-  /// Removes and returns the records after the first `count` bytes.
+  /// Removes the records after the first `count` bytes, and returns them.
   mutating func split(at count: Int) -> [UInt8] {
     let start = ChunkBuilder.recordsStart + count
     let rest = Array(bytes[start..<recordsEnd])
@@ -95,7 +95,7 @@ struct ChunkBuilder {
     }
   }
 
-  /// The builder wrote these records itself, so they need no validation.
+  /// Calls `body` with the range of each record. The builder wrote these records itself, so they need no validation.
   private func forEachRecord(behind count: Int, _ body: (Range<Int>) -> Void) {
     var position = ChunkBuilder.recordsStart + count
     while position < recordsEnd {

@@ -2,8 +2,8 @@ import Glibc
 
 /// Compresses the records of finished chunks. The buffer and the compression context are reused.
 ///
-/// Unchecked, and safe: the context belongs to this value alone. The value cannot be copied, so only one thread at a
-/// time can use it, and it may be handed to another thread.
+/// `@unchecked` is safe here: the context belongs to this value alone. The value cannot be copied, so only one thread
+/// at a time can use it, and it may be handed to another thread.
 struct ChunkCompressor: ~Copyable, @unchecked Sendable {
   /// The chunk's record, followed by the message indexes.
   private(set) var bytes: [UInt8]
@@ -18,12 +18,12 @@ struct ChunkCompressor: ~Copyable, @unchecked Sendable {
   init(level: Int, _ library: Zstandard?) throws(MCAPError) {
     guard let library else { throw .missingLibrary(ChunkCompressor.name) }
     guard let context = library.createContext() else { throw .system("compressing", errno: ENOMEM) }
-    // Assigned after the last `throw`: Swift 6.2 generates invalid code for a noncopyable value that is abandoned half
-    // initialized.
+    // Assigned after the last `throw`: Swift 6.2 generates invalid code if an initializer throws while a noncopyable
+    // value is only partly initialized.
     bytes = []
     self.library = library
     self.context = context
-    // Levels above 19 need more memory, in the reader too.
+    // Levels above 19 need more memory, also in the reader.
     self.level = Int32(max(1, min(level, 19)))
   }
 
@@ -40,7 +40,7 @@ struct ChunkCompressor: ~Copyable, @unchecked Sendable {
   /// not make it smaller.
   mutating func finish(_ chunk: inout ChunkBuilder, at offset: UInt64) -> MCAPChunkIndex? {
     let start = ChunkLayout(compression: ChunkCompressor.name, recordsByteCount: 0).byteCount
-    // The buffer is limited to the largest size worth compressing to; if that is exceeded, the library gives up.
+    // The buffer has the largest size at which compression is worthwhile. If more is needed, the library gives up.
     let room = chunk.recordsByteCount - ChunkCompressor.name.utf8.count - 1
     guard room > 0 else { return nil }
     bytes.removeAll(keepingCapacity: true)

@@ -3,9 +3,9 @@ struct ChunkDecompression: Sendable {
   private let zstandard: @Sendable () -> Zstandard?
   private let lz4: @Sendable () -> LZ4?
 
-  /// The libraries installed on this machine.
+  /// The methods whose libraries are installed on this machine.
   static let ofThisMachine = ChunkDecompression(zstandard: { Zstandard.library }, lz4: { LZ4.library })
-  /// No libraries, as on a machine that has none installed.
+  /// No method, as on a machine without these libraries.
   static let none = ChunkDecompression(zstandard: { nil }, lz4: { nil })
 
   /// Decompresses the records of a chunk.

@@ -16,7 +16,7 @@ struct CutChunk {
   /// The bytes of the records.
   let bytes: [UInt8]
   private let header: ChunkHeader
-  /// The file offset of the first of `bytes`.
+  /// The file offset of the first byte in `bytes`.
   private let start: UInt64
   /// The end of the file.
   private let end: UInt64
@@ -46,7 +46,7 @@ struct CutChunk {
   ///   - zeros: the file offset after which the file contains only zeros
   ///   - channelIDs: the channels defined before this chunk
   func wholeRecords(zeros: UInt64, channelIDs: Set<UInt16>) -> [Record] {
-    // If the file is long enough for the whole chunk, zeros have cut it, regardless of where they begin.
+    // If the file is long enough for the whole chunk, zeros have cut the chunk, wherever these zeros begin.
     let isCutByEnd = end - start < header.recordsByteCount
     var channelIDs = channelIDs
     var sequence = RecordSequence(bytes, 0..<bytes.count, offset: start)
@@ -56,8 +56,8 @@ struct CutChunk {
       do {
         found = try sequence.next()
       } catch {
-        // This should be the record that was cut. If it cannot be, the bytes after the cut are noise, and the
-        // previous record only appeared complete because of them.
+        // This should be the record that was cut. If it cannot be, the bytes after the cut are noise, and the previous
+        // record only seemed to be complete because of this noise.
         let isBeforeZeros = start + UInt64(sequence.position) < zeros
         if isBeforeZeros, !mayBeginRecord(at: sequence.position) { whole = whole.dropLast() }
         return whole

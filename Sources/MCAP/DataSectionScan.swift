@@ -17,7 +17,7 @@ struct DataSectionScan<Source: MCAPSource> {
 
   private(set) var header: MCAPHeader?
   private(set) var summary = MCAPSummary()
-  /// The chunks, and the stretches of messages outside of chunks, in file order.
+  /// The chunks, and the stretches of messages outside chunks, in file order.
   private(set) var parts: [Part] = []
   /// The end of the last accepted record.
   private(set) var end: UInt64 = 0
@@ -46,11 +46,11 @@ struct DataSectionScan<Source: MCAPSource> {
   private var messageIndexesEnd: UInt64 = 0
   /// Parts already known to be damaged, in file order.
   private let damaged: [Range<UInt64>]
-  /// The state before the first left-out record. It is kept until a later record confirms that the data after the
-  /// damage belongs to the recording.
+  /// The state before the first record that was left out. It is kept until a later record confirms that the data after
+  /// the damage belongs to the recording.
   private var doubtful: [DataSectionScan] = []
 
-  /// The size of the pieces in which messages outside of chunks are read.
+  /// The size in bytes of the pieces in which messages outside chunks are read.
   private static var stretchByteCount: UInt64 { 1 << 20 }
 
   /// - Parameters:
@@ -91,7 +91,7 @@ struct DataSectionScan<Source: MCAPSource> {
         guard try readRecord() else { break }
       } catch {
         switch error {
-        // Any other compression name is noise.
+        // Any other name of a compression is noise.
         case .system, .compressed("zstd", _), .compressed("lz4", _): throw error
         // The record may be intact, so a repair must not discard it.
         case .tooLarge where trust.isForRepair: throw error
@@ -199,7 +199,7 @@ struct DataSectionScan<Source: MCAPSource> {
     return true
   }
 
-  /// Skips a damaged record and continues. The records after it remain doubtful until one of them is confirmed.
+  /// Skips a damaged record and continues. The records after it remain doubtful until a later record confirms them.
   private mutating func passBy(_ record: Range<UInt64>, _ error: MCAPError) throws(MCAPError) {
     switch error {
     case .wrongChecksum, .malformed, .unknown: break
@@ -336,11 +336,11 @@ struct DataSectionScan<Source: MCAPSource> {
     part.channelIDs = counts.channels.sorted()
     parts.append(part)
     indexedChunk = chunk
-    // A correct checksum confirms this position, and with it the records on the way here.
+    // A correct checksum confirms this position, and with it all records before it.
     if header.crc != 0 { doubtful = [] }
   }
 
-  /// Records the position of a message index of the last chunk. A damaged message index is ignored: the chunk is
+  /// Notes the position of a message index of the last chunk. A damaged message index is ignored, because the chunk is
   /// still valid and has a checksum of its own.
   private mutating func noteMessageIndex(_ content: Range<UInt64>) throws(MCAPError) {
     do {

@@ -1,8 +1,8 @@
 /// The frame format of liblz4 (lz4frame.h, version 1), for reading files from other programs. The library is loaded
 /// when the first LZ4 chunk is read.
 ///
-/// The value contains only addresses of C functions, which never change. So several threads may share it, each with
-/// its own context.
+/// The value contains only addresses of C functions, which never change. Several threads may therefore share it, each
+/// with a context of its own.
 struct LZ4: Sendable {
   typealias Create = @Sendable @convention(c) (UnsafeMutablePointer<OpaquePointer?>?, UInt32) -> Int
   typealias Decompress =
@@ -14,7 +14,7 @@ struct LZ4: Sendable {
   /// `nil` if the library is not installed.
   static let library = LZ4("liblz4.so.1")
 
-  /// LZ4F_VERSION.
+  /// The version of the frame format's interface, LZ4F_VERSION.
   private static let version: UInt32 = 100
 
   private let createContext: Create
@@ -52,9 +52,9 @@ struct LZ4: Sendable {
       guard isError(hint) == 0 else { return false }
       taken += takes
       made += makes
-      // The end of the frame.
+      // The frame has ended.
       if hint == 0 { return made == buffer.count && taken == compressed.count }
-      // The library needs more input or more room than is left.
+      // The library makes no progress: it needs more input or more room than is left.
       guard takes > 0 || makes > 0 else { return false }
     }
   }

@@ -18,13 +18,13 @@ struct ChunkHeader {
   }
 }
 
-/// A chunk's records in memory, decompressed and verified, or the records of a stretch of the data section outside of
+/// A chunk's records in memory, decompressed and verified, or the records of a stretch of the data section outside
 /// chunks.
 struct LoadedChunk {
   let bytes: [UInt8]
   /// The position of the records in `bytes`.
   let records: Range<Int>
-  /// The file offset of the chunk's content, or of the first of `bytes`.
+  /// The file offset of the chunk's content, or of the first byte in `bytes`.
   let offset: UInt64
   let header: ChunkHeader?
   private let location: RecordLocation
@@ -33,7 +33,8 @@ struct LoadedChunk {
   ///
   /// - Parameters:
   ///   - content: the position of the chunk's content in the file
-  ///   - limit: the most memory to use in bytes; during decompression this includes both forms of the records
+  ///   - limit: the maximum memory to use, in bytes; during decompression this includes the compressed and the
+  ///     decompressed records
   init(
     _ source: some MCAPSource, _ content: Range<UInt64>, limit: Int,
     decompression: ChunkDecompression = .ofThisMachine
@@ -62,7 +63,7 @@ struct LoadedChunk {
     self.header = header
   }
 
-  /// Loads records outside of chunks.
+  /// Loads records outside chunks.
   init(_ source: some MCAPSource, stretch: Range<UInt64>, limit: Int) throws(MCAPError) {
     offset = stretch.lowerBound
     bytes = try source.content(stretch, "records", limit: limit)
@@ -82,11 +83,11 @@ struct LoadedChunk {
   }
 }
 
-/// The unit in which a reader loads a file: a chunk, or a stretch of records outside of chunks.
+/// The unit in which a reader loads a file: a chunk, or a stretch of records outside chunks.
 struct Part {
   var isChunk: Bool
   var offset: UInt64
-  /// The size of all records, or of the chunk's own record.
+  /// The size of all records of the stretch, or of the chunk's record.
   var byteCount: UInt64
   /// The size of a chunk's records after decompression, as stated in the file; 0 if they are not compressed.
   var decompressedByteCount: UInt64 = 0
@@ -114,7 +115,7 @@ struct Part {
     channelIDs = []
   }
 
-  /// - Parameter limit: the most memory to use while loading, in bytes
+  /// - Parameter limit: the maximum memory to use while loading, in bytes
   func load(_ source: some MCAPSource, limit: Int) throws(MCAPError) -> LoadedChunk {
     guard isChunk else { return try LoadedChunk(source, stretch: offset..<offset + byteCount, limit: limit) }
     let record = try source.recordPrefix(at: offset)

@@ -94,7 +94,7 @@ extension MCAPAttachmentIndex {
     of content: Range<UInt64>, in source: some MCAPSource, recordOffset: UInt64, limit: Int
   ) throws(MCAPError) -> (index: MCAPAttachmentIndex, byteCount: UInt64) {
     let byteCount = content.upperBound - content.lowerBound
-    // Names are usually short. A record with a longer one is read as a whole.
+    // Names are usually short. A record with a longer name is read as a whole.
     let head = try source.bytes(at: content.lowerBound, count: Int(min(byteCount, UInt64(min(limit, 1 << 16)))))
     var fields = RecordReader(head, 0..<head.count, name: "attachment", offset: recordOffset)
     let logTime = try fields.integer(UInt64.self)

@@ -1,8 +1,8 @@
-/// Makes a writer align its pieces to the blocks of a disk, possibly over the data of an older file.
+/// Makes a writer align its pieces to the blocks of a disk. The file may be written over the data of an older file.
 ///
 /// A piece that almost fills its last block is padded to the end of the block, so that the next piece does not write
 /// that block again. Each piece is followed by a seal. A seal is a record of an application-defined kind, which every
-/// reader skips. It separates complete data of this file from remains of an older one, without relying on clocks.
+/// reader skips. It separates complete data of this file from the remains of an older file, without relying on clocks.
 public struct MCAPBlocks: Equatable, Sendable {
   /// The block size of the disk's file system.
   public private(set) var byteCount: Int

@@ -6,9 +6,10 @@ public enum MCAPError: Error, Equatable, Sendable {
   case notMCAP
   /// The record at this offset is incomplete because the file ends, or contains only zeros from there on.
   case cut(offset: UInt64)
-  /// A part of the file violates the format. The offset is that of the record.
+  /// A part of the file violates the format. The offset is that of the record that contains the part.
   case malformed(String, offset: UInt64)
-  /// A part of the file has changed since it was written. The offset is that of the record.
+  /// The checksum of a part of the file is wrong, so the part has changed since it was written. The offset is that of
+  /// the record.
   case wrongChecksum(String, offset: UInt64)
   /// A chunk has an unsupported compression, or its library is missing. The offset is that of the chunk.
   case compressed(String, offset: UInt64)
@@ -34,16 +35,16 @@ extension MCAPError: CustomStringConvertible {
 
   public var summary: String {
     switch self {
-    case .notMCAP: "this is no MCAP file"
+    case .notMCAP: "this is not an MCAP file"
     case .cut(let offset): "the file is cut off in the record at byte \(offset)"
     case .malformed(let what, let offset): "the \(what) at byte \(offset) is malformed"
     case .wrongChecksum(let what, let offset): "the checksum of the \(what) at byte \(offset) is wrong"
     case .compressed(let name, let offset): "the chunk at byte \(offset) is compressed with \(name)"
-    case .missingLibrary(let name): "the library that compresses with \(name) is not there"
+    case .missingLibrary(let name): "the library for \(name) compression is not installed"
     case .tooLarge(let what, let byteCount, let limit):
-      "\(what): \(byteCount) bytes, and no more than \(limit) are allowed"
+      "\(what): \(byteCount) bytes are more than the limit of \(limit)"
     case .unknown(let what, let id): "there is no \(what) \(id)"
-    case .tooMany(let what): "there are 65535 \(what) already"
+    case .tooMany(let what): "there are already 65535 \(what), the maximum"
     case .finished: "the file has been finished"
     case .system(let what, let errno): "\(what): \(String(cString: strerror(errno)))"
     }
@@ -52,9 +53,9 @@ extension MCAPError: CustomStringConvertible {
   /// How to resolve the error, if known.
   public var nextStep: String? {
     switch self {
-    case .cut: "repair it"
+    case .cut: "repair it with: mcap recover"
     case .compressed(let name, _), .missingLibrary(let name):
-      MCAPCompression.package(for: name).map { "install \($0)" } ?? "write it again uncompressed: mcap decompress"
+      MCAPCompression.package(for: name).map { "install \($0)" } ?? "write it uncompressed: mcap decompress"
     case .notMCAP, .malformed, .wrongChecksum, .tooLarge, .unknown, .tooMany, .finished, .system: nil
     }
   }

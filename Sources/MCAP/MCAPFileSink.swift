@@ -16,7 +16,7 @@ public struct MCAPFileSink: MCAPSink, ~Copyable {
   deinit { close(descriptor) }
 
   public mutating func append(_ bytes: UnsafeRawBufferPointer) throws(MCAPError) {
-    // The end moves only after a complete write, so the next attempt overwrites the bytes of a failed one.
+    // The end moves only after a complete write, so the next attempt overwrites the bytes of a failed write.
     try writeAll(bytes, to: descriptor, at: end, path)
     end += UInt64(bytes.count)
   }

@@ -9,13 +9,13 @@ public final class MCAPFileSource: MCAPSource, Sendable {
 
   public convenience init(path: String) throws(MCAPError) { try self.init(path: path, flags: O_RDONLY) }
 
-  /// Opens a file in a folder that others may write to. A symbolic link in its place is not followed.
+  /// Opens a file in a folder to which other users may write. A symbolic link in its place is not followed.
   public convenience init(ofFolder path: String) throws(MCAPError) {
     try self.init(path: path, flags: O_RDONLY | O_NOFOLLOW)
   }
 
   convenience init(path: String, flags: Int32) throws(MCAPError) {
-    // Without O_NONBLOCK, opening a pipe would block until a program writes to it.
+    // Without O_NONBLOCK, opening a pipe would wait until a program writes to it.
     let descriptor = open(path, flags | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw .system("opening \(path)", errno: errno) }
     try self.init(path: path, descriptor: descriptor)
@@ -27,10 +27,11 @@ public final class MCAPFileSource: MCAPSource, Sendable {
     _ = flock(descriptor, LOCK_SH | LOCK_NB)
     let end = lseek(descriptor, 0, SEEK_END)
     guard end >= 0 else {
-      // The file is not seekable, for example a pipe. `close` may change `errno`, so it is saved first.
+      // The file is not seekable, for example because it is a pipe. `close` may change `errno`, so save its value
+      // first.
       let number = errno
       close(descriptor)
-      throw .system("\(path) is read at any place, which it does not allow", errno: number)
+      throw .system("\(path) is not seekable (a pipe?), give a regular file", errno: number)
     }
     // The properties are set only after the last error: `deinit` closes the descriptor, and a second `close` could
     // hit another file.
@@ -40,8 +41,8 @@ public final class MCAPFileSource: MCAPSource, Sendable {
   }
 
   deinit {
-    // The lock is released explicitly, because a program that is just being started has a copy of the descriptor, and
-    // with it the lock.
+    // Release the lock explicitly: a program that is just being started has a copy of the descriptor, which would keep
+    // the lock.
     _ = flock(descriptor, LOCK_UN)
     close(descriptor)
   }

@@ -2,7 +2,7 @@
 public struct MCAPHeader: Equatable, Sendable {
   /// The conventions that the file follows, for example `ros2`; empty for none.
   public var profile: String
-  /// The name of the program that wrote the file. For people only.
+  /// The name of the program that wrote the file, only for display.
   public var library: String
 
   public init(profile: String = "", library: String = "") {

@@ -1,7 +1,7 @@
 /// The requested messages of a file, one after another.
 ///
-/// In log-time order, all overlapping chunks are in memory at the same time. If they exceed the reader's memory
-/// limit, read the file in file order instead.
+/// In log-time order, all overlapping chunks are in memory at the same time. If they exceed the reader's memory limit,
+/// read the file in file order instead.
 public struct MCAPMessages<Source: MCAPSource> {
   private let source: Source
   private let channels: Set<UInt16>
@@ -11,7 +11,8 @@ public struct MCAPMessages<Source: MCAPSource> {
   private let limit: Int
   /// The parts that have not been loaded; the next one is last.
   private var pending: [Part]
-  /// A binary heap ordered by the next message of each part: a file may have any number of overlapping chunks.
+  /// The loaded parts, in a binary heap ordered by the next message of each part. A file may have any number of
+  /// overlapping chunks.
   private var loaded: [LoadedMessages] = []
   /// The size of all loaded chunks.
   private var heldByteCount = 0
@@ -54,7 +55,7 @@ public struct MCAPMessages<Source: MCAPSource> {
     }
   }
 
-  /// Declares messages of some channels before a log time irrelevant. From now on, chunks that contain no other
+  /// Declares messages of some channels before a log time irrelevant. From now on, chunks that contain only irrelevant
   /// messages are not read. Irrelevant messages from other chunks are still returned.
   public mutating func skip(_ channelIDs: Set<UInt16>, beforeNanoseconds logTime: UInt64) {
     skipped = (channelIDs, logTime)

@@ -14,12 +14,13 @@ public struct MCAPReader<Source: MCAPSource> {
   public let header: MCAPHeader
   /// The file's summary, or one made by reading through the file.
   public let summary: MCAPSummary
-  /// Why the file cannot be read as intended: it was cut, or its summary is damaged. Its intact parts can still be
-  /// read. `nil` for an undamaged file.
+  /// Why the file cannot be read as intended, for example because it was cut or its summary is damaged; `nil` for an
+  /// undamaged file. The intact parts of a damaged file can still be read.
   public let damage: MCAPError?
   /// Whether `summary` comes from the file.
   public let isIndexed: Bool
-  /// The size of the damaged parts that are followed by readable ones. They are skipped. 0 if the file was not scanned.
+  /// The size in bytes of the damaged parts that are followed by readable ones. These parts are skipped. 0 if the file
+  /// was not scanned.
   public let leftOutByteCount: UInt64
   /// How far the file was scanned; `nil` if its summary made that unnecessary.
   public let scan: MCAPScan?
@@ -82,7 +83,7 @@ public struct MCAPReader<Source: MCAPSource> {
     parts = scan.parts
   }
 
-  /// Returns the earlier scan if it belongs to this file. The path may refer to another file by now.
+  /// Returns the earlier scan if it belongs to this file; by now, the path may refer to another file.
   private static func known(_ before: MCAPScan?, of source: Source) throws(MCAPError) -> MCAPScan? {
     guard let before, before.end <= source.byteCount,
       try MCAPScan.beginning(of: source, end: before.end) == before.beginning

@@ -16,8 +16,8 @@ public struct MCAPRepair: Equatable, Sendable {
   public var appendedBytes: [UInt8]
   /// The number of messages in the repaired file.
   public var messageCount: UInt64
-  /// The size of the data that the repaired file lacks, not counting zeros at the end. If it is much larger than a
-  /// chunk, more than the end is damaged, and you should keep a copy of the file.
+  /// The size in bytes of the data that the repaired file lacks, not counting zeros at the end. If it is much larger
+  /// than a chunk, more than the end is damaged, and you should keep a copy of the file.
   public var lostByteCount: UInt64
   /// Whether the file needs to be repaired.
   public var isNeeded: Bool
@@ -53,8 +53,8 @@ public struct MCAPRepair: Equatable, Sendable {
     let scan = try DataSectionScan(
       own, trust: isRecycled ? .chunksInOrder : .wholeRecordsBefore(zeros: zeros), limit: limit,
       leavingOut: own.damaged)
-    // Nothing follows a header that was cut. Here more data follows, so the damage is of another kind, and discarding
-    // the rest would not repair it.
+    // After a header that was cut, there is no more data. Here more data follows, so the damage is of another kind, and
+    // discarding the rest would not repair it.
     if let damage = scan.damage, scan.header == nil, zeros > MCAPRepair.largestHeaderByteCount { throw damage }
 
     var summary = scan.summary
@@ -96,7 +96,7 @@ public struct MCAPRepair: Equatable, Sendable {
       }
       lost -= min(lost, UInt64(recovered))
     }
-    // An index of the chunks would hide the messages outside of them.
+    // With an index of the chunks, readers would not find the messages outside chunks.
     if scan.looseMessageCount > 0 { summary.chunks = [] }
 
     let data = RepairedSource(source, keeping: kept, leavingOut: scan.leftOut, appending: appended)
@@ -185,7 +185,7 @@ public struct MCAPRepair: Equatable, Sendable {
       let reader = try MCAPReader(source, memoryLimitByteCount: limit)
       return reader.damage == nil ? reader.summary.statistics?.messageCount ?? 0 : nil
     } catch {
-      // The repair reports the error.
+      // The attempt to repair the file reports the error.
       return nil
     }
   }

@@ -1,8 +1,8 @@
 /// The result of scanning a file without a summary. A later scan of the same file, which may still be growing,
 /// continues from here.
 public struct MCAPScan: Sendable {
-  /// Files are told apart by this many bytes at their start. They include the header, the first seal and the facts
-  /// about the recording.
+  /// Two files are taken for the same if this many bytes at their start are equal. These include the header, the first
+  /// seal and the facts about the recording.
   private static let beginningByteCount: UInt64 = 4096
 
   let header: MCAPHeader
@@ -13,7 +13,7 @@ public struct MCAPScan: Sendable {
   /// The checksum of the file's beginning.
   let beginning: UInt32
   let seals: SealState?
-  /// The same as in `DataSectionScan`.
+  /// The damaged parts that are followed by more of the recording, as in `DataSectionScan`.
   let leftOut: [Range<UInt64>]
   let leftOutBecause: MCAPError?
 

@@ -3,7 +3,7 @@ public protocol MCAPSink: ~Copyable {
   /// Appends bytes: the start of the file, a whole chunk with its indexes, an attachment, or the end of the file. The
   /// sink decides when to flush them to the disk.
   ///
-  /// - Throws: if not all bytes could be appended; then the sink must not keep any of them. The writer offers them
-  ///   again with the next call
+  /// - Throws: if not all bytes could be appended; the sink must then keep none of them. The writer appends them again
+  ///   in its next call
   mutating func append(_ bytes: UnsafeRawBufferPointer) throws(MCAPError)
 }

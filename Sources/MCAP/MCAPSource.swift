@@ -11,9 +11,9 @@ public protocol MCAPSource {
 }
 
 extension MCAPSource {
-  /// The memory limit for reading this source, at most `wanted`. A small file from an untrusted sender must not use
-  /// 256 megabytes. Measurements are compressed to a twentieth at best, and a device that stands still all day to a
-  /// hundredth.
+  /// The memory limit for reading this source, in bytes, at most `wanted`. A small file from an untrusted sender must
+  /// not use 256 megabytes. The limit leaves room for real files: measurements are compressed to a twentieth at best,
+  /// and those of a board that stands still all day to a hundredth.
   func memoryLimit(_ wanted: Int) -> Int {
     let least: UInt64 = 16 << 20
     let (product, isTooMuch) = byteCount.multipliedReportingOverflow(by: 200)
@@ -54,7 +54,7 @@ extension MCAPSource {
     while offset < byteCount, byteCount - offset >= UInt64(pattern.count) {
       let bytes = try bytes(at: offset, count: Int(min(1 << 16, byteCount - offset)))
       if let index = bytes.withUnsafeBytes({ $0.firstIndex(of: pattern) }) { return offset + UInt64(index) }
-      // The pattern may begin at the end of this block.
+      // The pattern may begin in this block and end in the next one.
       offset += UInt64(bytes.count - pattern.count + 1)
     }
     return nil

@@ -9,7 +9,7 @@ public struct MCAPStatistics: Equatable, Sendable {
   /// The earliest and latest log time; both 0 if there are no messages.
   public var startTimeNanoseconds: UInt64 = 0
   public var endTimeNanoseconds: UInt64 = 0
-  /// The number of messages by channel; empty if they were not counted.
+  /// The number of messages by channel; empty if the messages were not counted.
   public var channelMessageCounts: [UInt16: UInt64] = [:]
 
   public init() {}

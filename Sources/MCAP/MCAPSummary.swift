@@ -44,8 +44,8 @@ extension MCAPSummary {
     }
   }
 
-  /// Whether the summary appears to cover the whole file. A file may have a summary that omits its channels, for
-  /// example, and messages outside of chunks are not indexed.
+  /// Whether the summary seems to cover the whole file. Some files have a summary that omits, for example, their
+  /// channels. Messages outside chunks are never indexed.
   var isComplete: Bool {
     guard !chunks.isEmpty || statistics?.messageCount == 0 else { return false }
     if let statistics {

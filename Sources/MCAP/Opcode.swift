@@ -15,24 +15,24 @@ enum Opcode {
   static let metadataIndex: UInt8 = 0x0D
   static let summaryOffset: UInt8 = 0x0E
   static let dataEnd: UInt8 = 0x0F
-  /// An application-defined kind, like the seal's, that marks a damaged part.
+  /// An application-defined kind that marks a damaged part, so that readers skip it.
   static let damaged: UInt8 = 0x81
 }
 
-/// Sizes and bytes that the format defines.
+/// The sizes and bytes that the format defines.
 enum Layout {
   /// The first and last bytes of a file: 0x89, `MCAP`, the version's digit, carriage return, line feed.
   static let magic: [UInt8] = [0x89, 0x4D, 0x43, 0x41, 0x50, 0x30, 0x0D, 0x0A]
-  /// An opcode and a length.
+  /// The size of an opcode and a length.
   static let prefixByteCount = 9
-  /// The fields before a message's data: channel, sequence, log time, publish time.
+  /// The size of the fields before a message's data: channel, sequence, log time, publish time.
   static let messageHeaderByteCount = 22
-  /// The fields before the records of an uncompressed chunk: two times, size, CRC, an empty name, size.
+  /// The size of the fields before the records of an uncompressed chunk: two times, size, CRC, an empty name, size.
   static let chunkHeaderByteCount = 40
-  /// Two offsets and a CRC.
+  /// The size of a footer's content: two offsets and a CRC.
   static let footerByteCount = 20
-  /// A time and an offset.
+  /// The size of an entry: a time and an offset.
   static let messageIndexEntryByteCount = 16
-  /// A message index without its entries: the record's prefix, the channel and the length of the entries.
+  /// The size of a message index without its entries: the record's prefix, the channel and the length of the entries.
   static let messageIndexByteCount = 15
 }

@@ -1,13 +1,13 @@
 /// A record written for `MCAPBlocks`. It confirms that the data since the previous seal is complete and belongs to
 /// this file.
 struct Seal: Equatable {
-  /// An application-defined opcode.
+  /// The opcode of a seal, which is application-defined.
   static let opcode: UInt8 = 0x80
   /// The size of the record without the padding that fills the block.
   static let byteCount = Layout.prefixByteCount + contentByteCount
   private static let contentByteCount = mark.count + 20
   static let mark = Array("SHSEAL00".utf8)
-  /// A quarter of the largest block of any file system.
+  /// The maximum padding, a quarter of the largest block of any file system.
   private static let mostPadding = 1 << 16
 
   var identity: UInt64
@@ -36,16 +36,16 @@ struct Seal: Equatable {
     self.crc = crc
   }
 
-  /// - Returns: `nil` for a record of another kind, or if its length cannot be correct
+  /// - Returns: `nil` for a record of another kind, or if its length is wrong
   init?(_ source: some MCAPSource, _ content: Range<UInt64>) throws(MCAPError) {
     let byteCount = content.upperBound - content.lowerBound
     let lengths = UInt64(Seal.contentByteCount)...UInt64(Seal.contentByteCount + Seal.mostPadding)
     guard lengths.contains(byteCount) else { return nil }
     let bytes = try source.bytes(at: content.lowerBound, count: Seal.contentByteCount)
     guard bytes.starts(with: Seal.mark) else { return nil }
-    // If the length had a flipped bit, the data after the seal would count as padding, possibly including all further
-    // seals. So the padding must be zero. It is read in growing pieces, because bytes that only look like a seal may be
-    // frequent, and their first bytes give them away.
+    // If a bit in the length flipped, the data after the seal would count as padding, and could include all further
+    // seals. Therefore the padding must be zero. It is read in growing pieces: there may be many bytes that only look
+    // like a seal, and usually their first piece already shows that.
     var end = content.lowerBound + UInt64(Seal.contentByteCount)
     var count: UInt64 = 256
     while end < content.upperBound {

@@ -1,7 +1,7 @@
-/// The part of a source that belongs to its file. For a sealed file, this ends at the last seal or at the end of the
-/// data section, and excludes damaged pieces. For any other file, it is the whole source.
+/// The part of a source that belongs to its file. In a sealed file, this part ends at the last seal or at the end of
+/// the data section, and excludes damaged pieces. Any other file belongs to it as a whole.
 ///
-/// The rest may be an incomplete write, or the remains of an older file.
+/// The rest of a sealed file may be an incomplete write, or the remains of an older file.
 struct SealedSource<Base: MCAPSource>: MCAPSource {
   let byteCount: UInt64
   /// Whether the file is sealed.
@@ -51,8 +51,8 @@ struct SealState: Sendable {
   fileprivate(set) var damaged: [Range<UInt64>] = []
 }
 
-/// Follows the seals of a file and verifies the data between them. A damaged piece does not affect others: the scan
-/// searches for the next seal, up to the seals of an older file.
+/// Follows the seals of a file and verifies the data between them. After a damaged piece, the scan searches for the
+/// next seal of this file, and stops at the seals of an older file.
 private struct SealScan<Source: MCAPSource> {
   private(set) var sealed: SealState?
   private let source: Source
@@ -109,11 +109,12 @@ private struct SealScan<Source: MCAPSource> {
         guard record.opcode == Seal.opcode, let seal = try Seal(source, record.content), seal.offset == offset
         else { continue }
         if seal.identity == state.identity { return (seal, record.content.upperBound) }
-        // A single seal with another identity may be damaged; two with the same one belong to an older file.
+        // A single seal with another identity may be damaged. Two seals with the same other identity belong to an older
+        // file.
         if seal.identity == other { return nil }
         other = seal.identity
       } catch {
-        // The bytes only look like a seal.
+        // The bytes only look like a seal, so they are skipped.
         if case .system = error { throw error }
       }
     }

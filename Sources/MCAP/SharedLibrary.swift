@@ -1,6 +1,6 @@
 import Glibc
 
-/// A shared library that is loaded on first use instead of being linked, so that the program starts without it.
+/// A shared library that is loaded on first use. The program is not linked to it, so the program starts without it.
 struct SharedLibrary {
   // The library is never unloaded, because its functions may be called for as long as the program runs.
   private let handle: UnsafeMutableRawPointer

@@ -1,8 +1,8 @@
 /// The functions of libzstd that chunks need (zstd.h, version 1). The library is loaded when a chunk is first
 /// compressed or decompressed.
 ///
-/// The value contains only addresses of C functions, which never change. So several threads may share it, each with
-/// its own buffers and contexts.
+/// The value contains only addresses of C functions, which never change. Several threads may therefore share it, each
+/// with buffers and contexts of its own.
 struct Zstandard: Sendable {
   typealias Compress =
     @Sendable @convention(c) (
@@ -44,9 +44,9 @@ struct Zstandard: Sendable {
   /// Whether the compressed bytes can decompress to this size, according to their frame header.
   func canBe(_ byteCount: Int, _ compressed: UnsafeRawBufferPointer) -> Bool {
     switch contentByteCount(compressed.baseAddress, compressed.count) {
-    // ZSTD_CONTENTSIZE_ERROR: not a frame.
+    // ZSTD_CONTENTSIZE_ERROR: the bytes are no frame.
     case .max - 1: false
-    // ZSTD_CONTENTSIZE_UNKNOWN.
+    // ZSTD_CONTENTSIZE_UNKNOWN: the header does not say.
     case .max: true
     // Further frames may follow.
     case let known: known <= UInt64(byteCount)

@@ -41,8 +41,8 @@ public final class ManualClock: MonotonicTimeSource {
     for action in due { action.perform() }
   }
 
-  /// Does what happens when the machine is suspended for some time: the clock stands still, and those who asked for
-  /// it with `onResume` are told before this returns.
+  /// Simulates a suspension of the machine. The clock stands still, and the observers of `onResume` are called before
+  /// this returns.
   public func suspend(for duration: Duration) { observers.tell(duration) }
 
   public func onResume(_ resumed: @escaping @Sendable (_ slept: Duration) -> Void) -> SuspendObservation {

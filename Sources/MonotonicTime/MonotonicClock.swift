@@ -1,13 +1,14 @@
 import CLinux
 import Guarding
 
-/// A clock whose instants are `MonotonicInstant`s. All code that waits takes one, so that tests can control the time.
+/// A clock whose instants are `MonotonicInstant`s. All code that waits takes a clock, so that tests can control the
+/// time.
 public protocol MonotonicTimeSource: Clock where Instant == MonotonicInstant, Duration == Swift.Duration {
-  /// Performs `action` at an instant, on one of the clock's threads; or immediately if the instant has passed.
+  /// Performs `action` at an instant, on one of the clock's threads, or immediately if the instant has passed.
   func schedule(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction
 
-  /// Calls `resumed` each time after the machine was suspended, with how long that was: time that neither `now` nor
-  /// scheduled actions count. It is called on the thread that performs scheduled actions, before those that are due.
+  /// Calls `resumed` after each suspension of the machine, with its duration, which neither `now` nor scheduled
+  /// actions count. The call is made on the thread that performs scheduled actions, before the actions that are due.
   func onResume(_ resumed: @escaping @Sendable (_ slept: Duration) -> Void) -> SuspendObservation
 }
 
@@ -19,8 +20,8 @@ extension MonotonicTimeSource {
 public struct MonotonicClock: MonotonicTimeSource {
   public init() {}
 
-  /// Starts the thread that performs scheduled actions. Otherwise it starts with the first action. A program that
-  /// could never power anything down without this thread calls this when it starts.
+  /// Starts the thread that performs scheduled actions. Without this call, the thread starts with the first action. A
+  /// program that needs the thread to power devices down calls this when it starts.
   ///
   /// - Returns: 0, or the error number if the system has no thread or file descriptor left
   public static func start() -> Int32 { TimerThread.shared.start() }

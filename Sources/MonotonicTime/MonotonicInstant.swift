@@ -19,7 +19,8 @@ public struct MonotonicInstant: InstantProtocol, Sendable {
     return overflows ? .nanoseconds(other.nanoseconds) - .nanoseconds(nanoseconds) : .nanoseconds(difference)
   }
 
-  /// Moves the instant back by the time that the machine was suspended since. Ages that count from it are then right.
+  /// Moves the instant back by the duration of a suspension, which the monotonic clock does not count. Ages that count
+  /// from the instant then include the suspension.
   public mutating func moveBack(by slept: Duration) { self = advanced(by: .zero - slept) }
 
   /// The seconds since another instant. Faster than computing a `Duration`, which counts attoseconds in 128 bits.

@@ -1,6 +1,6 @@
 import Guarding
 
-/// An action that a clock performs once at an instant, unless it is cancelled before.
+/// An action that a clock performs once at an instant, unless it is cancelled first.
 public final class ScheduledAction: Sendable {
   public let deadline: MonotonicInstant
   private let action: Guarded<Callback?>

@@ -1,6 +1,6 @@
 import Guarding
 
-/// Tells a part of the program each time after the machine was suspended, until it ends or is released.
+/// An observer that is called after each suspension of the machine, until it ends or is released.
 public final class SuspendObservation: Sendable {
   fileprivate let resumed: @Sendable (Duration) -> Void
   private let observers: SuspendObservers?
@@ -16,7 +16,7 @@ public final class SuspendObservation: Sendable {
   public func end() { observers?.remove(self) }
 }
 
-/// The parts of the program that a clock tells of suspends.
+/// The observers of a clock's suspensions.
 final class SuspendObservers: Sendable {
   /// Weak: releasing an observation ends it.
   private struct Reference: Sendable {
@@ -45,12 +45,14 @@ final class SuspendObservers: Sendable {
   }
 }
 
-/// Decides from the machine's clocks whether it was suspended: CLOCK_BOOTTIME goes on then, and CLOCK_MONOTONIC does not.
+/// Decides from the machine's clocks whether it was suspended. CLOCK_BOOTTIME continues during a suspension, and
+/// CLOCK_MONOTONIC does not.
 ///
-/// The clocks cannot be read at the same instant, and a thread may lose the processor between two readings. So CLOCK_BOOTTIME is read
-/// between two readings of CLOCK_MONOTONIC, which bound the difference from both sides: a slow thread never counts as a suspend.
+/// The clocks cannot be read at the same instant, and a thread may lose the processor between two readings.
+/// CLOCK_BOOTTIME is therefore read between two readings of CLOCK_MONOTONIC, which bound the difference from both
+/// sides, so that a slow thread never counts as a suspension.
 struct SuspendDetector: Sendable {
-  /// The shortest suspend that is reported, in nanoseconds. A shorter one changes nothing.
+  /// The shortest suspension that is reported, in nanoseconds. A shorter one changes nothing.
   static let shortest: Int64 = 100_000_000
 
   /// An upper bound of the time, in nanoseconds, that the machine has been suspended since it started.

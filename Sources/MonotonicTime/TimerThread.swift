@@ -31,7 +31,7 @@ final class TimerThread: Sendable {
 
   let observers = SuspendObservers()
   private let timer: Int32
-  /// Wakes the thread after the machine was suspended, so that this is noticed even if no action is due.
+  /// Wakes the thread after the machine was suspended, so that the suspension is noticed even if no action is due.
   private let clockChange: Int32
   private let state = Guarded(State())
 

@@ -18,10 +18,11 @@ public struct BoardProblem: Equatable, Sendable, CustomStringConvertible {
   public var description: String { "'\(key)' \(text)" }
 }
 
-/// Finds requests of a board file that no hub can fulfil, although each value by itself is valid. A hub logs them and
-/// leaves them out, so the author of the file should know beforehand.
+/// Finds requests of a board file that no hub can fulfil, although each value by itself is valid. A hub logs these
+/// requests and ignores them; this check reports them before a hub runs.
 public enum BoardProblems {
-  /// - Parameter isElsewhere: this machine is not the board, so secrets and certificates may be missing here
+  /// - Parameter isElsewhere: whether this machine is not the board; secrets and certificates may then be missing
+  ///   here
   public static func find(in board: Board, isElsewhere: Bool = false) -> [BoardProblem] {
     let misplaced = misplacedPasswords(board)
     let board = withoutMisplacedPasswords(isElsewhere ? withoutMissingFiles(board) : board)
@@ -64,12 +65,12 @@ public enum BoardProblems {
     var status = stat()
     if stat(path, &status) != 0 { return String(cString: strerror(errno)) }
     let word = ShellText.word(path)
-    if status.st_mode & S_IFMT != S_IFREG { return "it is no program" }
+    if status.st_mode & S_IFMT != S_IFREG { return "it is not a program" }
     if status.st_mode & 0o111 == 0 { return "it is not executable: sudo chmod 755 \(word)" }
     return status.st_mode & S_IWOTH == 0 ? nil : "every user may change it: sudo chmod o-w \(word)"
   }
 
-  /// Finds programs that cannot be run, tokens that cannot be read, and messages without a broker.
+  /// Finds programs that cannot run, tokens that cannot be read, and hooks with an MQTT topic but no broker.
   private static func hooks(_ board: Board, isElsewhere: Bool) -> [BoardProblem] {
     var problems = tokensOfHooks(of: board).compactMap { key, file -> BoardProblem? in
       if SecretFile.refusal(ofBoards: file) != nil { return nil }
@@ -78,7 +79,7 @@ public enum BoardProblems {
     }
     for hook in board.hooks {
       if hook.topic != nil, board.fleet == nil {
-        problems.append(BoardProblem("\(hook.key).mqtt", "has no broker to publish at: name one in 'mqtt'"))
+        problems.append(BoardProblem("\(hook.key).mqtt", "needs a broker: set 'mqtt.broker'"))
       }
       if let program = hook.program, !(isElsewhere && isMissing(program)), let fault = fault(ofProgram: program) {
         problems.append(BoardProblem("\(hook.key).run", "cannot run \(program): \(fault)"))
@@ -87,7 +88,7 @@ public enum BoardProblems {
     return problems
   }
 
-  /// Finds passwords outside the folders that board files may use. This does not depend on the machine.
+  /// Finds passwords outside the folders that board files may use. The result is the same on any machine.
   private static func misplacedPasswords(_ board: Board) -> [BoardProblem] {
     secrets(of: board).filter { $0.key != "http.tokenFile" }.compactMap { key, file in
       SecretFile.refusal(ofBoards: file).map { BoardProblem(key, "cannot be read from \(file): \($0)") }
@@ -113,7 +114,7 @@ public enum BoardProblems {
     access(file, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)
   }
 
-  /// The part of the board that can be checked on this machine.
+  /// The board without the files that are missing on this machine, so that the rest can be checked.
   private static func withoutMissingFiles(_ board: Board) -> Board {
     func here(_ file: String?) -> String? { file.flatMap { isMissing($0) ? nil : $0 } }
     var board = board
@@ -143,7 +144,7 @@ public enum BoardProblems {
     return board
   }
 
-  /// Finds two outputs on one port, because one of them would find it in use.
+  /// Finds two outputs on one port. The second one could not open it.
   private static func ports(_ board: Board) -> [BoardProblem] {
     func key(_ index: Int) -> String { board.nmea.count == 1 ? "nmea" : "nmea[\(index)]" }
     let nmea = board.nmea.enumerated().map { index, port in (key(index), port.endpoint) }
@@ -153,14 +154,14 @@ public enum BoardProblems {
     let targets = board.nmea.enumerated().compactMap { index, port in port.target.map { (key(index), $0) } }
     let repeated = targets.indices.flatMap { index in
       targets[..<index].filter { "\($0.1)" == "\(targets[index].1)" }.map {
-        BoardProblem("\(targets[index].0).udp", "is \(targets[index].1), which '\($0.0)' has already")
+        BoardProblem("\(targets[index].0).udp", "is \(targets[index].1), which '\($0.0)' already uses")
       }
     }
     return repeated
       + endpoints.indices.flatMap { index in
         endpoints[..<index].filter { collide($0.endpoint, endpoints[index].endpoint) }.map {
           BoardProblem(
-            "\(endpoints[index].key).port", "is \(endpoints[index].endpoint.port), which '\($0.key)' has already")
+            "\(endpoints[index].key).port", "is \(endpoints[index].endpoint.port), which '\($0.key)' already uses")
         }
       }
   }
@@ -187,7 +188,7 @@ public enum BoardProblems {
       problems.append(BoardProblem("http", "on \(http.endpoint) would not be served: \(error)"))
     }
     for host in http.hosts where !isHostName(host) {
-      problems.append(BoardProblem("http.hosts", "has '\(host)': a name alone is meant, such as \"hub.example\""))
+      problems.append(BoardProblem("http.hosts", "has '\(host)': give only a name, such as \"hub.example\""))
     }
     return problems
   }
@@ -204,13 +205,14 @@ public enum BoardProblems {
       }
   }
 
-  /// Finds two readers of one tty, which would share its bytes, and two of one chip, which would share its FIFO.
+  /// Finds two readers of one tty, which would each get some of its bytes, and two readers of one chip, which would
+  /// each get some of its FIFO.
   private static func connections(_ board: Board) -> [BoardProblem] {
     func place(_ device: DeviceDescription) -> String {
       let path = Files.resolved(device.path) ?? device.path
       return device.place.map { "\(I2CAddress(bus: path, address: $0.address))" } ?? path
     }
-    // Each path is looked up once, because there may be thousands.
+    // Look up each path only once: there may be thousands.
     var first: [String: String] = [:]
     return board.devices.compactMap { device in
       let place = place(device)
@@ -222,7 +224,8 @@ public enum BoardProblems {
     }
   }
 
-  /// Finds lines with two uses. The second use would fail at each start. Devices on one switch use its line together.
+  /// Finds GPIO lines with two uses. The second use would fail at each start. Devices on one switch may share its
+  /// line.
   private static func lines(_ board: Board) -> [BoardProblem] {
     // The first owner of each use of a line.
     var known: [GPIOLineName: [Board.NamedLine]] = [:]
@@ -232,12 +235,12 @@ public enum BoardProblems {
       return others.filter { $0.switch == nil || $0.switch != user.switch }.map {
         $0.switch != nil && user.switch != nil
           ? BoardProblem(user.key, "is the line \(user.line) with another 'activeLow' than '\($0.key)'")
-          : BoardProblem(user.key, "is the line \(user.line), which '\($0.key)' has already")
+          : BoardProblem(user.key, "is the line \(user.line), which '\($0.key)' already uses")
       }
     }
   }
 
-  /// Finds parts of the state that no device on the board measures, so that a client would never get them.
+  /// Finds requested parts of the state that no device on the board measures. A client would never get them.
   private static func parts(_ board: Board) -> [BoardProblem] {
     let wanted = [("gpsd", board.gpsdParts)] + board.nmea.map { ("nmea", $0.feed.parts) }
     return wanted.filter { $0.1 != .all && $0.1.kinds(on: board).isEmpty }.map { key, parts in
@@ -247,7 +250,7 @@ public enum BoardProblems {
 
   private static func record(_ board: Board) -> [BoardProblem] {
     guard let path = board.record?.path else { return [] }
-    // A hub that systemd starts has an unexpected working directory.
+    // systemd starts the hub in an unexpected working directory, so a relative path does not work.
     if path.hasPrefix("/"), UnitText.path(path, isOptional: true) == nil {
       return [
         BoardProblem(
@@ -259,29 +262,29 @@ public enum BoardProblems {
     }
     var status = stat()
     guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else { return [] }
-    return [BoardProblem("record.path", "must be a folder, and \(path) is none")]
+    return [BoardProblem("record.path", "must be a folder, but \(path) is not one")]
   }
 
   private static func fleet(_ board: Board) -> [BoardProblem] {
     guard let fleet = board.fleet, let problem = FleetError.find(for: fleet, isElsewhere: true) else { return [] }
-    return [BoardProblem("mqtt", "at \(fleet.broker) would not be joined: \(problem)")]
+    return [BoardProblem("mqtt", "at \(fleet.broker) cannot be used: \(problem)")]
   }
 
   private static func fences(_ board: Board) -> [BoardProblem] {
     board.fences.isEmpty || !Set([StatePart.position]).kinds(on: board).isEmpty
-      ? [] : [BoardProblem("fences", "has no receiver that says where the board is: name one in 'devices'")]
+      ? [] : [BoardProblem("fences", "needs a receiver for the position: add one to 'devices'")]
   }
 
   private static func requests(_ board: Board) -> [BoardProblem] {
     board.requests.isEmpty || !Set([StatePart.position]).kinds(on: board).isEmpty
-      ? [] : [BoardProblem("requests", "has no receiver that gives fixes: name one in 'devices'")]
+      ? [] : [BoardProblem("requests", "needs a receiver for fixes: add one to 'devices'")]
   }
 
   private static func chrony(_ board: Board) -> [BoardProblem] {
     guard let path = board.chronySocket else { return [] }
     var problems: [BoardProblem] = []
     if board.receiver == nil {
-      problems.append(BoardProblem("chrony", "has no receiver to take the time from: name one in 'devices'"))
+      problems.append(BoardProblem("chrony", "needs a receiver for the time: add one to 'devices'"))
     }
     // The address of a Unix socket has this many bytes, including the final 0.
     let limit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1

@@ -2,22 +2,23 @@ import Glibc
 import HardwareIO
 import Hub
 
-/// The kinds of devices that a board needs, as in systemd's `DeviceAllow=`, its networks, as in `IPAddressAllow=`, and
-/// the logins that conflict with its ports.
+/// The kinds of devices that a board needs, as in systemd's `DeviceAllow=`; its networks, as in `IPAddressAllow=`;
+/// and the logins that conflict with its ports.
 ///
-/// It names kinds instead of paths, because a receiver that is plugged in later has an unknown device number.
+/// The policy names kinds instead of paths, because the device number of a receiver that is plugged in later is
+/// unknown.
 public struct DevicePolicy {
   /// The kinds of devices, for example `char-i2c`, sorted.
   let kinds: [String]
-  /// Whether there is a port, a broker or a caster. Otherwise the hub needs no network, not even this machine's own.
+  /// Whether there is a port, a broker or a caster. Without these the hub needs no network, not even the loopback.
   let usesNetwork: Bool
-  /// The other machines that may connect, or that the hub connects to: networks, or `any`.
+  /// The machines that may connect, or that the hub connects to: networks, or `any`.
   let networks: [String]
   /// The folders that the hub writes to, as in the unit.
   let writtenPaths: [String]
   /// The programs that the hub runs and the folders of their interpreters, as in the unit.
   let runPaths: [String]
-  /// The units of logins on the board's ports. A port belongs to a receiver or to a login.
+  /// The units of logins on the board's ports. A serial port serves either a receiver or a login.
   let logins: [String]
 
   public init(_ board: Board, on machine: MachineFiles = MachineFiles()) {
@@ -50,7 +51,7 @@ public struct DevicePolicy {
     if let http = board.http?.endpoint, !http.isLoopback {
       networks += http.allow.isEmpty ? ["any"] : http.allow.map(\.description)
     }
-    // The address of a name changes, and resolving it needs a name server.
+    // The address of a host name may change, and its resolution needs a name server.
     if let broker = board.fleet?.broker, !broker.isLoopback { networks.append(broker.address?.description ?? "any") }
     for caster in casters where !caster.isLoopback { networks.append(caster.address?.description ?? "any") }
     for source in sources where !DevicePolicy.isLocal(source) { networks.append(DevicePolicy.network(of: source)) }
@@ -60,7 +61,7 @@ public struct DevicePolicy {
     var seen: Set<String> = []
     self.networks = networks.filter { seen.insert($0).inserted }
     runPaths = DevicePolicy.runPaths(of: board.hooks)
-    // A missing folder must not keep the hub from starting.
+    // A missing folder must not keep systemd from starting the hub.
     writtenPaths = [board.record?.path].compactMap { $0.flatMap { UnitText.path($0, isOptional: true) } }
     let ports = board.devices.compactMap { if case .receiver(let receiver) = $0 { receiver.port } else { nil } }
     let terminals = ports.compactMap(machine.resolved).filter { $0.hasPrefix("/dev/tty") }
@@ -91,7 +92,8 @@ public struct DevicePolicy {
     return lines
   }
 
-  /// The sandbox otherwise lets the hub run only itself. A script needs its interpreter, and runs other programs.
+  /// The programs of the hooks. Without them the sandbox lets the hub run only itself. A script needs its
+  /// interpreter, and runs other programs.
   private static func runPaths(of hooks: [HookSettings]) -> [String] {
     let programs = hooks.compactMap(\.program)
     let folders = programs.isEmpty ? [] : ["-/usr/bin", "-/bin", "-/usr/local/bin"]
@@ -105,13 +107,13 @@ public struct DevicePolicy {
     source.host == "localhost" || IPAddress(source.host)?.isLoopback == true
   }
 
-  /// The network of a source. Datagrams may come from any machine, and the address of a name changes.
+  /// The network of a source. Datagrams may come from any machine, and the address of a host name may change.
   private static func network(of source: NetworkSource) -> String {
     source.kind == .udp ? "any" : IPAddress(source.host)?.description ?? "any"
   }
 
-  /// The kinds follow from the driver, which follows from the name. A udev name may belong to another device tomorrow:
-  /// adapters come before the header's ports.
+  /// The kinds of serial ports that a path may name. If the path does not show its kind, such as a udev link, all
+  /// kinds are allowed, because the link may point to a port of another kind later.
   private static func kinds(ofPort path: String) -> [String] {
     guard path.hasPrefix("/dev/") else { return [] }
     if (Files.resolved(path) ?? path).hasPrefix("/dev/pts/") { return ["char-pts"] }

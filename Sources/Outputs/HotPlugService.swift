@@ -6,9 +6,10 @@ import Hub
 import Publishing
 import ServiceLifecycle
 
-/// Notices at once that a device of the board is plugged in, so that its reader need not wait until its next attempt.
+/// Notices at once that a device of the board is plugged in. Its reader then tries again at once, instead of at its
+/// next attempt.
 ///
-/// A thread sleeps until udev reports a tty or an I2C bus. It powers nothing and wakes nothing by itself.
+/// A thread sleeps until udev reports a tty or an I2C bus. This service powers and wakes no device.
 public final class HotPlugService: Service {
   private let host: HubHost
   private let sink: JournalSink
@@ -24,16 +25,16 @@ public final class HotPlugService: Service {
       let result = csystemd_watch_ports_and_buses(
         stop.fileDescriptor,
         { context, name in
-          // The context is the service. The thread holds it as long as this function can be called.
+          // The context is the service. The thread keeps the service alive as long as this function can be called.
           guard let context, let name else { return }
           Unmanaged<HotPlugService>.fromOpaque(context).takeUnretainedValue().appeared(String(cString: name))
         }, Unmanaged.passUnretained(self).toOpaque())
       if result < 0 {
         sink.write(
-          .info, "devices that are plugged in are noticed at the next try only: \(String(cString: strerror(-result)))")
+          .info, "the hub notices a plugged-in device only at its next try: \(String(cString: strerror(-result)))")
       }
     }
-    if error != 0 { sink.write(.warning, "no thread to notice devices that are plugged in") }
+    if error != 0 { sink.write(.warning, "no thread to watch for plugged-in devices") }
     try? await gracefulShutdown()
     stop.set()
   }

@@ -6,12 +6,12 @@ import MonotonicTime
 import Publishing
 import Recording
 
-/// Holds the hub that is in service. A new board file replaces the hub; subscribers of this host stay subscribed and
-/// get the values of the new hub.
+/// Holds the hub that is in service. When a new board file replaces the hub, subscribers of this host stay subscribed
+/// and get the values of the new hub.
 public final class HubHost: Sendable {
   private enum Reload: Equatable { case board }
 
-  /// How long devices may take to stop. It is less than the time that the systemd unit allows (`TimeoutStopSec`).
+  /// How long devices may take to stop. The systemd unit allows more (`TimeoutStopSec`).
   public static let longestEnd = Duration.seconds(4)
 
   private let current: MutableProperty<Hub>
@@ -21,15 +21,15 @@ public final class HubHost: Sendable {
   let calibrations: (any CalibrationStore)?
   /// Moves a simulated board for a calibration; `nil` if nothing is simulated.
   let rehearsal: (any CalibrationRehearsal)?
-  /// The name of the client that calibrates; only one does at a time.
+  /// The name of the client that calibrates. Only one client calibrates at a time.
   let calibrator = Guarded<String?>(nil)
-  /// The places that root can end.
+  /// The slots that root can release.
   let slotOwners = SlotOwners()
   /// The version of the program, for example `0.2.0`.
   public let version: String
   /// The counts of clients.
   public let traffic = OutputTraffic()
-  /// The counts of the recording.
+  /// The counts of all recordings since the program started.
   public let recording = RecordingCounters()
   /// The fences of the board, and its side of each.
   public let fences: Fences
@@ -37,7 +37,6 @@ public final class HubHost: Sendable {
   public let requests = StandingRequests()
   /// The problems of devices.
   public let conditions: ConditionFeed
-  /// The events of the fences.
   let fenceEvents = Subject<FenceStatus, Never>()
   /// The hub's connection to its broker; `nil` without a broker.
   let fleetLink = Guarded<FleetLink?>(nil)
@@ -63,10 +62,10 @@ public final class HubHost: Sendable {
   /// The text of the board file in service.
   var boardText: [UInt8]? { text.withLock { $0 } }
 
-  /// The present time by the clock that dates measurements.
+  /// The present time by the clock that measurements are stamped with.
   var now: MonotonicInstant { hub.value.machine.clock.now }
 
-  /// The hub in service, and each later one.
+  /// The hub in service, now and after each change.
   public var hub: Property<Hub> { current.readOnly }
 
   /// Keeps a device awake without sending values. Does nothing for an unknown device.
@@ -78,22 +77,24 @@ public final class HubHost: Sendable {
     Deferred { _ in Empty(completesImmediately: false) }
   }
 
-  /// Puts a hub for another board into service at once. Devices that both boards share continue. The old board's other
-  /// devices are powered off without an idle timeout, because the new board may need their lines.
+  /// Puts a hub for another board into service at once. Devices that both boards share continue. The old board's
+  /// other devices are switched off without an idle timeout, because the new board may need their lines.
   ///
   /// - Parameter text: the text of the board file
-  /// - Returns: once the old devices have stopped or had their time: the supplies of the old board that could not be
-  ///   switched off, and the problems of the new board's supplies and its pulse; `nil` if the host ends in the
-  ///   meantime, so that the old hub is the last
+  /// - Returns: once the old devices have stopped or the time for that is over: the supplies of the old board that
+  ///   could not be switched off, and the problems of the new board's supplies and pulse; `nil` if the host shuts
+  ///   down in the meantime
   public func serve(_ board: Board, text: [UInt8]? = nil) async -> [String]? {
     if isOver.withLock({ $0 }) { return nil }
     let old = current.value
     self.text.withLock { $0 = text }
     let new = replace(old, by: board)
-    // Only the caller waits for the old devices.
+    // Only the caller waits for the old devices, not the subscribers.
     let stuck = await new.hasTakenOver(within: HubHost.longestEnd)
     if isOver.withLock({ $0 }) { return nil }
-    let unended = stuck.map { "\($0): it has not stopped; a device that uses the same hardware starts once it has" }
+    let unended = stuck.map {
+      "\($0): it has not stopped; a device that uses the same hardware starts as soon as it has stopped"
+    }
     return unended + old.switchProblems + new.makeSafe(isStarting: true) + new.pulseProblems
   }
 
@@ -103,40 +104,41 @@ public final class HubHost: Sendable {
       current.value = new
       reload.activate(.board)
     }
-    // A shutdown in the meantime may have ended only the old hub.
+    // If the host was shut down in the meantime, that may have ended only the old hub.
     if isOver.withLock({ $0 }) { new.shutDown() }
     return new
   }
 
-  /// Powers everything off permanently, whatever the subscribers. This includes a hub that is about to replace this
-  /// one.
+  /// Switches all devices off permanently, even if they have subscribers. This includes the devices of a hub that is
+  /// about to replace this one.
   public func shutDown() {
     isOver.withLock { $0 = true }
     hub.value.shutDown()
   }
 
-  /// Puts a hub on a recording into service. Its devices stop at once.
+  /// Puts a hub that plays a recording into service. The previous hub's devices stop at once.
   public func serveReplay(on board: Board) {
     let old = current.value
     guard board != old.board else { return }
     _ = replace(old, by: board)
   }
 
-  /// The fused state, at most at this rate. Subscribing powers the devices.
+  /// The fused state, at most at this rate. A subscription powers the devices.
   ///
   /// - Parameters:
-  ///   - rateHz: the rate; `nil` for the board's own
+  ///   - rateHz: the rate; `nil` for the board's own rate
   ///   - parts: the requested parts
   public func state(rateHz: Double?, parts: Set<StatePart> = .all) -> Deferred<FusedState, Never> {
     following { $0.state(rateHz: rateHz ?? $0.board.stateRateHz, parts: parts) }
   }
 
-  /// Scheduled fixes. A subscription wakes the receivers for each fix; a new board file does not change the times.
+  /// Scheduled fixes. A subscription wakes the receivers for each fix. If the board file changes, the times stay the
+  /// same.
   public func fixes(on schedule: Schedule) -> Deferred<RequestedFix, Never> {
     Deferred { [current] _ in current.value.fixes(on: schedule) }
   }
 
-  /// Fixes as often as necessary to keep the position's sigma below a bound.
+  /// Fixes, as often as is necessary to keep the position's sigma below a bound.
   func fixes(errorMetres: Double, within: Duration) -> Deferred<RequestedFix, Never> {
     following { $0.fixes(errorMetres: errorMetres, within: within) }
   }
@@ -145,47 +147,47 @@ public final class HubHost: Sendable {
   var lackOfFixes: String? {
     guard Set([StatePart.position]).kinds(on: hub.value.board).isEmpty else { return nil }
     return
-      "this board has no receiver that is fused, and no fixes: its file lists one under 'devices', and under 'fusion' "
-      + "where that names any; without 'every' there are the states of what it has"
+      "this board has no fused receiver, so it has no fixes: add one to 'devices', and to 'fusion' "
+      + "if the board file has it; without 'every' the board's other devices give states"
   }
 
-  /// Every fused state, at once.
+  /// All fused states, each as soon as it is computed.
   public func states(parts: Set<StatePart>) -> Deferred<FusedState, Never> { following { $0.state(parts: parts) } }
 
   /// The fused state for its attitude; no values on a board without an IMU.
   ///
   /// - Parameters:
   ///   - rateHz: the rate; `nil` for the board's own
-  ///   - besideReceiver: whether there are values on a board with a receiver too
+  ///   - besideReceiver: whether a board with a receiver also gives values
   func attitudes(rateHz: Double?, besideReceiver: Bool) -> Deferred<FusedState, Never> {
     following { hub in
       hub.imu == nil || !hub.receivers.candidates.isEmpty && !besideReceiver
         ? HubHost.nothing()
         : hub.state(
           rateHz: rateHz ?? hub.board.stateRateHz,
-          // On a board without a magnetometer, a heading would wake the receiver.
+          // Without a magnetometer, a request for a heading would wake the receiver.
           parts: hub.hasMagnetometer
             ? [.attitude, .rates, .acceleration, .heading, .magneticField] : [.attitude, .rates, .acceleration])
     }
   }
 
-  /// The epochs of one receiver, whether the fusion uses it or not.
+  /// The epochs of one receiver. The fusion need not use it.
   func epochs(of id: String) -> Deferred<GNSSObservation, Never> {
     following { hub in hub.epochs(of: id).map { $0 as any Publisher<GNSSObservation, Never> } ?? HubHost.nothing() }
   }
 
-  /// The output of one receiver, whether the fusion uses it or not.
+  /// The output of one receiver. The fusion need not use it.
   func sentences(of id: String) -> Deferred<ReceiverOutput, Never> {
     following { hub in hub.sentences(of: id).map { $0 as any Publisher<ReceiverOutput, Never> } ?? HubHost.nothing() }
   }
 
-  /// The epochs of the selected receiver; no values on a board without one.
+  /// The epochs of the selected receiver; no values on a board without a receiver.
   var epochs: Deferred<GNSSObservation, Never> { following { $0.epochs } }
 
   /// The epochs of the selected receiver while other clients keep it awake.
   var observedEpochs: Deferred<GNSSObservation, Never> { following { $0.observedEpochs } }
 
-  /// The fused state while other clients keep devices awake. A subscription wakes nothing.
+  /// The fused state while other clients keep devices awake. A subscription wakes no device.
   var observedStates: Deferred<FusedState, Never> { following { $0.lastState.compactMap { $0 } } }
 
   /// The difference between the system clock and the receiver's time; no values on a board without a receiver.
@@ -194,7 +196,8 @@ public final class HubHost: Sendable {
   /// The receiver's output, in complete sentences or messages; no values on a board without a receiver.
   var sentences: Deferred<ReceiverOutput, Never> { following { $0.sentences } }
 
-  /// The publisher that `source` finds in the hub in service, and later in each new hub.
+  /// A publisher that follows the hub in service: `source` finds its publisher in this hub, and in each hub that
+  /// replaces it.
   private func following<Output>(
     _ source: @escaping @Sendable (Hub) -> any Publisher<Output, Never>
   ) -> Deferred<Output, Never> {

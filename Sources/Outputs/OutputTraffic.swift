@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The counts of each output's clients, for observers of the hub itself.
+/// The counts of clients, per output, for people and programs that watch the hub itself.
 public final class OutputTraffic: Sendable {
   /// The counts of one kind of output.
   public final class Kind: Sendable {
@@ -11,11 +11,11 @@ public final class OutputTraffic: Sendable {
 
     init(_ name: String) { self.name = name }
 
-    /// The number of connected clients.
+    /// The number of clients that are connected now.
     public var clients: Int { connected.load(ordering: .relaxed) }
     /// The number of values that were dropped because a client did not read them in time.
     public var droppedValues: Int { lost.load(ordering: .relaxed) }
-    /// The number of clients that were refused because there were too many, or because they may not connect.
+    /// The number of clients that were refused, because there were too many or because they may not connect.
     public var refusedClients: Int { refused.load(ordering: .relaxed) }
 
     func clientCame() { connected.add(1, ordering: .relaxed) }
@@ -27,15 +27,15 @@ public final class OutputTraffic: Sendable {
 
   public let devices = Kind("devices")
   public let state = Kind("state")
-  /// Clients that have requested a recording.
+  /// The clients that record through `record.sock`.
   public let record = Kind("record")
   public let gpsd = Kind("gpsd")
   public let nmea = Kind("nmea")
   public let signalK = Kind("signalk")
   public let events = Kind("events")
-  /// Connections to the web port, including those with event streams.
+  /// The connections to the web port, including those with event streams.
   public let http = Kind("http")
-  /// Requests of viewers through the broker.
+  /// The requests of viewers through the broker.
   public let mqtt = Kind("mqtt")
 
   public var kinds: [Kind] { [devices, state, record, gpsd, nmea, signalK, events, http, mqtt] }

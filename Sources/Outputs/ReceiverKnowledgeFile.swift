@@ -12,7 +12,8 @@ public final class ReceiverKnowledgeFile: Sendable {
     var following: Subscription?
   }
 
-  /// The interval of saving, because cards wear out. A hub that crashes loses at most a quarter of an hour.
+  /// The interval of saving. It is long because writing wears out SD cards. A hub that crashes loses at most a
+  /// quarter of an hour.
   private static let interval = Duration.seconds(15 * 60)
 
   private let file: StateFile<[String: StateEntry<ReceiverKnowledge>]>
@@ -40,7 +41,7 @@ public final class ReceiverKnowledgeFile: Sendable {
       state.writtenAt = now
       return true
     }
-    // Without a thread, the next change saves it.
+    // If no thread can be started, the next change is saved instead.
     if isDue {
       _ = DetachedThread.start("receivers' knowledge") { [file] in file.change { $0 = known.mapValues(StateEntry.init) }
       }

@@ -3,15 +3,15 @@ import Glibc
 import HardwareIO
 import Hub
 
-/// A secret in a file, so that no list of processes and no history shows it, or in a credential of systemd.
+/// A secret, in a credential of systemd or in a file, so that no list of processes and no shell history shows it.
 public enum SecretFile {
   struct Failure: Error {
     var file: String
     var reason: String
   }
 
-  /// The folders from which a board file may use passwords. The hub sends passwords to others, so a user's board file
-  /// must not name any file that the hub can read.
+  /// The folders from which a board file may use passwords. The hub sends passwords to other machines, so a user's
+  /// board file must not be able to name every file that the hub can read.
   private static let folders = ["/etc/sensorhub/", "/run/credentials/sensorhub.service/"]
 
   private static var credentials: String? {
@@ -25,20 +25,20 @@ public enum SecretFile {
     let isBelow = allowed.contains { $0.utf8.first == UInt8(ascii: "/") && file.utf8.starts(with: $0.utf8) }
     if isBelow, !parts.contains(where: { $0.elementsEqual("..".utf8) }) { return nil }
     return
-      "a board file has passwords in /etc/sensorhub or in systemd's credentials alone: move it there, or without the "
+      "a board file may name passwords only in /etc/sensorhub or in systemd's credentials: move the file there, or without the "
       + "service set CREDENTIALS_DIRECTORY to its folder"
   }
 
-  /// Reads the contents of the file, or of the credential if no file is named, without surrounding blanks; `nil` if
-  /// there is neither.
+  /// Reads the contents of the file, or of the credential if no file is named; without leading and trailing blanks.
+  /// `nil` if there is neither.
   static func read(_ file: String?, orCredential name: String) throws(Failure) -> (file: String, secret: [UInt8])? {
     let credential = credentials.map { "\($0)\(name)" }
     guard let path = file ?? credential.flatMap({ access($0, F_OK) == 0 ? $0 : nil }) else { return nil }
     var status = stat()
     let content: [UInt8]
     do throws(Files.Errno) {
-      // Only a pipe of this process is accepted, as a shell makes for <(…), because reading another pipe could wait for
-      // a writer for ever.
+      // Only a pipe that this process has inherited is accepted, as a shell makes for <(…). Reading any other pipe
+      // could wait for a writer for ever.
       let isOwn = isDescriptor(path)
       content =
         isOwn
@@ -51,14 +51,15 @@ public enum SecretFile {
     }
     let blanks = " \t\r\n".utf8
     let secret = content.drop { blanks.contains($0) }.reversed().drop { blanks.contains($0) }.reversed()
-    // A key or a list of accounts, named by mistake or by malice, must not be sent.
+    // A private key or a list of accounts must not be sent, even if the board file names it as a password.
     guard secret.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-      throw Failure(file: path, reason: "it is more than one line of text, so it is no password")
+      throw Failure(file: path, reason: "the file has more than one line, so it is not a password")
     }
     return (path, Array(secret))
   }
 
-  /// Whether a path is one of this process's own descriptors, and not a file that `..` reaches from there.
+  /// Whether a path is one of this process's own descriptors. A file that the path reaches from there with `..` is
+  /// not.
   private static func isDescriptor(_ path: String) -> Bool {
     let folder = "/dev/fd/"
     guard path.hasPrefix(folder) else { return false }

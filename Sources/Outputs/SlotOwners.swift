@@ -1,17 +1,18 @@
 import Guarding
 
-/// A service that keeps places for users beyond their requests, until the users or root end them.
+/// A service whose slots outlast the request that took them, such as device holds. A slot ends when its user or root
+/// releases it.
 protocol SlotOwner: AnyObject, Sendable {
-  /// The kind of its places for the answer to root, for example `holds`.
+  /// The kind of its slots, for the answer to root, for example `holds`.
   var slotKind: String { get }
 
-  /// Ends all places.
+  /// Ends all slots.
   ///
-  /// - Returns: the number of ended places
+  /// - Returns: the number of ended slots
   func releaseAll() -> Int
 }
 
-/// All services of a hub that keep places.
+/// All services of a hub that have slots.
 final class SlotOwners: Sendable {
   private struct Entry: Sendable {
     weak var holder: (any SlotOwner)?
@@ -19,7 +20,7 @@ final class SlotOwners: Sendable {
 
   private let entries = Guarded<[Entry]>([])
 
-  /// Adds a service for its lifetime.
+  /// Adds a service. It is removed again when it is released.
   func add(_ holder: some SlotOwner) {
     entries.withLock { entries in
       entries.removeAll { $0.holder == nil }
@@ -29,7 +30,7 @@ final class SlotOwners: Sendable {
 
   /// Ends all slots of all users.
   ///
-  /// - Returns: the number of each kind, sorted by the names of the kinds
+  /// - Returns: the number of ended slots of each kind, sorted by kind
   func releaseAll() -> [(kind: String, count: Int)] {
     let holders = entries.withLock { $0.compactMap(\.holder) }
     var counts: [String: Int] = [:]

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Guarding
 import HardwareIO
 
-/// An entry of a state file. A damaged entry is skipped, and does not affect the others.
+/// An entry of a state file. If an entry is damaged, only that entry is skipped.
 struct StateEntry<Value: Codable & Equatable & Sendable>: Codable, Equatable, Sendable {
   /// The value; `nil` if the entry is damaged.
   var value: Value?
@@ -14,8 +14,8 @@ struct StateEntry<Value: Codable & Equatable & Sendable>: Codable, Equatable, Se
   func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
 }
 
-/// A part of the hub's knowledge across its runs, as JSON in a file. Its loss does no harm: a damaged file counts as
-/// missing. A hub that cannot write says so for its energy log.
+/// A part of the hub's knowledge that survives its runs, as JSON in a file. Losing it does no harm: a damaged file
+/// counts as missing. If the hub cannot write its energy log, it reports that.
 final class StateFile<Content: Codable & Equatable & Sendable>: Sendable {
   private let path: String
   private let mostBytes: Int
@@ -25,9 +25,9 @@ final class StateFile<Content: Codable & Equatable & Sendable>: Sendable {
   private let disk = Guarded(())
 
   /// - Parameters:
-  ///   - mostBytes: a longer file is ignored
-  ///   - nothing: the content without a file
-  ///   - makeFolder: makes its folder, if it is missing
+  ///   - mostBytes: the maximum size of a file in bytes; a longer one is ignored
+  ///   - nothing: the content if there is no file
+  ///   - makeFolder: makes the file's folder if it is missing
   init(path: String, mostBytes: Int, nothing: Content, makeFolder: @escaping @Sendable () -> Void) {
     self.path = path
     self.mostBytes = mostBytes

@@ -1,6 +1,6 @@
 import Hub
 
-/// Keeps in a file since when supplies are off, so that minimum times off hold across a restart of the hub.
+/// Keeps in a file since when supplies have been off, so that minimum off times also hold after a restart of the hub.
 public final class SupplyTimesFile: Sendable {
   private let file: StateFile<SupplyTimes?>
 
@@ -11,7 +11,7 @@ public final class SupplyTimesFile: Sendable {
     file = StateFile(path: path, mostBytes: 64 << 10, nothing: nil, makeFolder: makeFolder)
   }
 
-  /// Reads the file of the previous hub, and records that this one runs. Waits for the disk.
+  /// Reads the file of the previous run, and stores that the hub runs now. Waits for the disk.
   public func begin(_ machine: Machine) {
     if let before = file.content { machine.restore(before) }
     file.change { $0 = SupplyTimes(at: machine.clock.now, isRunning: true) }

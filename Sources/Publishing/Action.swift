@@ -12,7 +12,7 @@ extension ActionError: Equatable where Failure: Equatable {}
 extension ActionError: CustomStringConvertible {
   public var description: String {
     switch self {
-    case .disabled: "it is at work already, and does one thing at a time"
+    case .disabled: "it is busy: try again when the present action has ended"
     case .failed(let error): "\(error)"
     }
   }

@@ -21,7 +21,7 @@ extension Publisher {
   }
 }
 
-/// Keeps values until the first of them has waited for the interval, or there are too many.
+/// Keeps values until the first of them has waited for the interval, or until there are too many values.
 private final class Batcher<Output: Sendable, Failure: Error>: Sendable {
   private struct State {
     var waiting: [Output] = []

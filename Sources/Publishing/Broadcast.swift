@@ -20,10 +20,10 @@ import Synchronization
 /// is waiting. The first sender in line waits for at most one share, and the others wait only for deliveries queued
 /// before them. The queue holds at most 16 deliveries plus one per waiting thread. No value is dropped.
 ///
-/// Only values sent from inside handlers may exceed these limits, because a thread must not wait for itself. That is
-/// the case if a handler sends to the broadcast that called it, or to a broadcast whose delivering thread is waiting,
-/// directly or indirectly, for this one (`WaitGraph`). Such a value is always queued, in order. Their number is limited
-/// by what the handlers of one delivery send.
+/// Only values sent from inside handlers may exceed these limits, because a thread must not wait for itself. A handler
+/// may send to the broadcast that called it, or to a broadcast whose delivering thread is waiting, directly or
+/// indirectly, for this one (`WaitGraph`). Such a value is always queued, in order. The number of such values is
+/// limited by what the handlers of one delivery send.
 ///
 /// The number of deliveries under way or queued decides which thread delivers. It is increased only under the lock,
 /// together with the queue. So a delivering thread that sees a number above zero also finds a delivery in the queue. A
@@ -116,7 +116,7 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     }
   }
 
-  /// Completes and removes all receivers.
+  /// Removes all receivers and queues their completion.
   func stage(_ completion: Completion<Failure>) -> Bool {
     state.withLock { state in
       let receivers = state.receivers
@@ -228,7 +228,8 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
   @inline(never)
   private func wait(_ slot: DeliverySlot) {
     let mayWait = WaitGraph.enter(slot.thread, waitingFor: role)
-    // A thread that may not wait leaves the line, unless it has just been served: then `wait` returns without blocking.
+    // A thread that may not wait leaves the line, unless it has just been served. `wait` then returns without
+    // blocking.
     if !mayWait, withdraw(slot) { return }
     let hasRole = slot.wait()
     if mayWait { WaitGraph.leave(slot.thread) }
@@ -253,8 +254,8 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     return takeRole(&state) || mustWait(state)
   }
 
-  // Kept out of line, like `deliverNext`: values are large, and a call that needs no queue should not reserve stack
-  // space for copies.
+  // Kept out of line, like `deliverNext`, because values are large, and a call that needs no queue should not reserve
+  // stack space for copies.
   @inline(never)
   private func append(_ value: Output, _ state: inout State) {
     state.queue.append(.value(value, state.receivers))

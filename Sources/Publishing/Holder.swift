@@ -15,7 +15,7 @@ public struct Holder: Sendable {
   public let id: HolderID
   /// The name that lists and logs show, for example `gpsd 127.0.0.1:51512`.
   public let label: String
-  /// The account charged for what running the source costs. `nil` for a holder that stands in for others, which
+  /// The account charged for what running the source costs. `nil` for a holder that stands in for other holders, which
   /// remain charged.
   public let payer: Payer?
   /// Why the holder subscribes and leaves.
@@ -84,8 +84,8 @@ public struct HolderID: Hashable, Sendable {
   public init(named name: String) { identity = .named(name) }
 }
 
-/// The account that is charged for the energy that a source uses while it runs. Several holders may share one account: a client
-/// keeps its account across connections.
+/// The account that is charged for the energy that a source uses while it runs. Several holders may share one account,
+/// so that a client keeps its account across connections.
 public struct Payer: Hashable, Sendable, ExpressibleByStringInterpolation {
   public let name: String
 

@@ -1,4 +1,4 @@
-/// The holders of something, with a count of subscriptions for each. Adding and removing a holder takes constant time.
+/// A set of holders, with the number of subscriptions of each. Adding and removing a holder takes constant time.
 public struct HolderSet: Sendable {
   private struct Entry: Sendable {
     var ways: Int
@@ -18,7 +18,7 @@ public struct HolderSet: Sendable {
   /// The holders in the order in which they joined. Sorts a copy.
   public var list: [Holder] { entries.sorted { $0.value.place < $1.value.place }.map(\.key) }
 
-  /// The holder that joined before all the others.
+  /// The holder that joined before all other holders.
   public var first: Holder? { entries.min { $0.value.place < $1.value.place }?.key }
 
   public func contains(where isMet: (Holder) -> Bool) -> Bool { entries.keys.contains(where: isMet) }

@@ -11,8 +11,8 @@ public protocol IdleTimeoutPolicy: Sendable {
   /// The last subscriber left a running source.
   func lastLeft(_ holder: Holder, at now: MonotonicInstant) -> IdleTimeout
 
-  /// The publisher asks again during the source's idle timeout (`reconsiderIdleTimeout`, `changeTiming`). Return `nil` to keep the
-  /// present idle timeout.
+  /// The publisher asks again during the source's idle timeout (`reconsiderIdleTimeout`, `changeTiming`). Return `nil`
+  /// to keep the present idle timeout.
   func reconsidered(at now: MonotonicInstant) -> IdleTimeout?
 
   /// Returns until when a source that is about to start must stay off.

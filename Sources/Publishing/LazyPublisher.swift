@@ -16,8 +16,8 @@ import MonotonicTime
 /// }
 /// ```
 ///
-/// A source is one scope: before it returns or throws, it switches off everything it has switched on. This is what guarantees
-/// that a device without subscribers has no power.
+/// A source is one scope. Before it returns or throws, it switches off everything it has switched on, so that a device
+/// without subscribers has no power.
 ///
 /// Sending a value takes one uncontended lock and no allocation, regardless of the number of subscribers.
 public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
@@ -79,8 +79,8 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
       .body(body) { errno in lacking.map { .failed($0(errno)) } ?? .finished })
   }
 
-  /// Makes a publisher derived from others: `LazyPublisher(deriving: "state") { run in … }`. It is active from the
-  /// start of `activation` until the subscription that this returned is cancelled.
+  /// Makes a publisher derived from other publishers: `LazyPublisher(deriving: "state") { run in … }`. It is active
+  /// from the start of `activation` until the subscription that `activation` returned is cancelled.
   ///
   /// - Parameters:
   ///   - name: used in messages
@@ -162,7 +162,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   }
 
   /// Stops the source permanently, without an idle timeout and even if it has subscribers, because the process is
-  /// about to end. Present subscribers finish once the source has left its scope; later ones finish immediately.
+  /// about to end. Current subscribers finish once the source has left its scope; later ones finish immediately.
   ///
   /// - Parameter reason: the reason that `activity` shows
   public func shutDown(because reason: String = "the hub is shutting down") {
@@ -215,12 +215,12 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     reconsider { $0.changeTiming(to: timing, $1, offEnd: self.offEnd, idleTimeout: $2) }
   }
 
-  /// Asks the policy again how long the source must stay off because what that depends on has changed.
+  /// Asks the policy again how long the source must stay off, because the policy's inputs have changed.
   public func reconsiderOffTime() {
     transition { state, pending in
       let before = state.machine.state
       let effect = state.machine.reconsideredOffTime(clock.now, offEnd: offEnd)
-      if state.machine.state != before { stageActivity(&state, &pending, "it may be on again") }
+      if state.machine.state != before { stageActivity(&state, &pending, "the minimum off time has passed") }
       return effect
     }
   }
@@ -382,7 +382,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     transition { state, pending in
       guard state.run === run else { return .nothing }
       let effect = state.machine.switchedOn(clock.now)
-      // The source's idle timeout is now longer than it announced.
+      // The source's idle timeout is now longer than announced.
       if effect != .nothing { stageActivity(&state, &pending, "") }
       return effect
     }

@@ -2,7 +2,7 @@ import MonotonicTime
 
 /// The durations that govern when a lazy publisher's source starts and stops.
 public struct LifecycleTiming: Equatable, Sendable {
-  /// How long the source keeps running after the last subscriber has left, unless a `IdleTimeoutPolicy` decides.
+  /// How long the source keeps running after the last subscriber has left, unless an `IdleTimeoutPolicy` decides.
   public var idleTimeout: Duration
   /// The shortest time that the source runs. It counts from `SourceContext.switchedOn()` if the source calls that, and
   /// otherwise from the start.
@@ -77,8 +77,8 @@ struct LifecycleMachine: Sendable {
     }
   }
 
-  /// - Parameter idleTimeout: returns the idle timeout; receives the one that the timing gives; only called if the source
-  ///   would have one
+  /// - Parameter idleTimeout: returns the idle timeout, and receives the one that the timing gives; only called if the
+  ///   source would have an idle timeout
   mutating func unsubscribed(_ now: MonotonicInstant, idleTimeout: (_ usual: Duration) -> Duration) -> Effect {
     subscriberCount -= 1
     guard subscriberCount == 0 else { return .nothing }
@@ -95,8 +95,8 @@ struct LifecycleMachine: Sendable {
 
   /// Handles a change of the policy's idle timeout.
   ///
-  /// - Parameter idleTimeout: returns the idle timeout from now on, or `nil` to keep the present one; only called if the
-  ///   source is in its idle timeout
+  /// - Parameter idleTimeout: returns the idle timeout from now on, or `nil` to keep the present one; only called if
+  ///   the source is in its idle timeout
   mutating func reconsidered(_ now: MonotonicInstant, idleTimeout: () -> Duration?) -> Effect {
     guard state == .lingering, let idleTimeout = idleTimeout() else { return .nothing }
     return self.idleTimeout(until: now + idleTimeout, now)
@@ -152,8 +152,8 @@ struct LifecycleMachine: Sendable {
     }
   }
 
-  /// Shuts down: nothing starts any more, and a running source stops now. If none runs, waiting subscribers no longer
-  /// count.
+  /// Shuts down. Nothing starts any more, and a running source stops now. If no source runs, waiting subscribers no
+  /// longer count.
   mutating func shutDown() -> Effect {
     isShutDown = true
     timer += 1
@@ -185,8 +185,8 @@ struct LifecycleMachine: Sendable {
     }
   }
 
-  /// Handles a source whose run has to begin again because what it knows is out of date. If a client needs the source,
-  /// the run fails as one that hangs; if it is in its idle timeout, it stops.
+  /// Handles a source whose run has to begin again because its knowledge is out of date. If a client needs the source,
+  /// the run fails as if it hung. If the source is in its idle timeout, it stops.
   mutating func interrupted() -> Effect {
     switch state {
     case .starting, .running: return hung()
@@ -198,7 +198,7 @@ struct LifecycleMachine: Sendable {
     }
   }
 
-  /// Handles the report that the device's supply is on. The time before it does not count as time on.
+  /// Handles the report that the device's supply is on. The time before the report does not count as time on.
   mutating func switchedOn(_ now: MonotonicInstant) -> Effect {
     startedAt = now
     guard state == .lingering, let lingersUntil, lingersUntil < now + timing.minimumOn else { return .nothing }

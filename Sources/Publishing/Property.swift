@@ -16,7 +16,7 @@ public struct Property<Value: Sendable>: Publisher {
   public func attach(_ subscriber: Subscriber<Value, Never>) -> Subscription { storage.attach(subscriber) }
 }
 
-/// A property that its owner can set. Pass `readOnly` to others.
+/// A property that its owner can set. Pass `readOnly` to other parts of the program.
 ///
 /// ```swift
 /// private let mutableIsOpen = MutableProperty(false)

@@ -1,7 +1,7 @@
 import Guarding
 import MonotonicTime
 
-/// Limits the rate of values: keeps the latest one until it is due, and passes on one at a time.
+/// Limits the rate of values. It keeps the latest value until the value is due, and passes on one value at a time.
 final class RateLimiter<Output: Sendable, Failure: Error>: Sendable {
   enum Rate {
     /// Passes a value on once this duration has passed since the previous one.
@@ -44,7 +44,7 @@ final class RateLimiter<Output: Sendable, Failure: Error>: Sendable {
     alarm = Alarm(clock: clock)
   }
 
-  /// Subscribes to `upstream`. The pacer stops when the returned subscription is cancelled.
+  /// Subscribes to `upstream`. The limiter stops when the returned subscription is cancelled.
   func subscribe(to upstream: some Publisher<Output, Failure>) -> Subscription {
     let upstream = run.subscribe(
       to: upstream, receiveValue: { self.receive($0) }, receiveCompletion: { self.complete($0) })
@@ -92,8 +92,8 @@ final class RateLimiter<Output: Sendable, Failure: Error>: Sendable {
     switch step {
     case .nothing: break
     case .send(let value):
-      // The time is taken as close to the delivery as possible: the next value must not follow sooner than the rate
-      // allows.
+      // The time is taken as close to the delivery as possible, because the next value must not follow sooner than the
+      // rate allows.
       let sentAt = clock.now
       run.send(value)
       perform(state.withLock { sent(&$0, at: sentAt) })

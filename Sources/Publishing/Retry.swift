@@ -83,7 +83,7 @@ extension Publisher {
 private final class Retry<Upstream: Publisher>: Sendable {
   private struct State {
     var timer: ScheduledAction?
-    /// Whether it waits for the timer or for a hint.
+    /// Whether a retry waits for the timer or for a hint.
     var isWaiting = false
     /// The number of waits. A hint may end a wait, and the next may begin, before the first one has stored its timer.
     var wait = 0

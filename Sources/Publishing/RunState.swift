@@ -54,8 +54,8 @@ final class RunState: Sendable {
     }
   }
 
-  /// Holds the subscription that the activation returned. If the run is already over, returns the action that the caller must run
-  /// after it has cancelled `held`.
+  /// Holds the subscription that the activation returned. If the run is already over, returns the action that the
+  /// caller must run after it has cancelled `held`.
   func hold(_ held: Subscription) -> Callback? {
     // The earlier subscriptions are released without the lock, because releasing a subscription ends it.
     let (then, _): (Callback?, [Subscription]) = state.withLock { state in
@@ -77,11 +77,12 @@ final class RunState: Sendable {
     case whole(Subscription)
     /// The subscriptions of an activation that has not returned.
     case begun([Subscription])
-    /// Nothing; it was released before.
+    /// Nothing, because the subscriptions were released before.
     case nothing
   }
 
-  /// Returns the subscriptions that the run holds, once. If the activation has not returned yet, `action` runs after it returns.
+  /// Returns the subscriptions that the run holds, once. If the activation has not returned yet, `action` runs after
+  /// it returns.
   func release(orElse action: @escaping @Sendable () -> Void) -> Held {
     state.withLock { state in
       switch state {

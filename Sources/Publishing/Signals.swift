@@ -42,7 +42,7 @@ extension Publisher {
             })
         }
       }
-      // Only when both the signal and the current run have ended can no further value come.
+      // After both the signal and the current run have ended, no further value can come.
       let trigger = signal.subscribe(
         as: run.holders, receiveValue: { _ in start() },
         receiveCompletion: { [weak current] _ in if current?.close() == true { run.finish(.finished) } })
@@ -54,8 +54,8 @@ extension Publisher {
     }
   }
 
-  /// Publishes the same values, but delays the completion until the signal fires. A publisher appended to it, for example
-  /// the next page, then starts only on demand.
+  /// Publishes the same values, but delays the completion until the signal fires. A publisher appended to it, for
+  /// example the next page, then starts only on demand.
   ///
   /// ```swift
   /// let page = firstPage.wait(untilOutputFrom: nextButton)

@@ -1,6 +1,6 @@
 import MonotonicTime
 
-/// The state of a lazy publisher: its phase, since when and why it is in it, and its number of subscribers.
+/// The state of a lazy publisher: its phase, when and why that phase began, and the number of subscribers.
 public struct SourceActivity: Equatable, Sendable {
   public enum Phase: String, Equatable, Sendable {
     /// The source is not running, and the device it powers is off.

@@ -7,9 +7,9 @@
 /// ```
 ///
 /// All subscribers receive the values one at a time and in the same order. A thread that sends while another one
-/// delivers leaves its value to that thread. After 16 such values the delivering thread hands over to the next
-/// sender, and once 16 values are queued, senders wait. So no sender is held up for long by the values of others, and
-/// no value is lost. Inside a handler, `send` returns immediately.
+/// delivers leaves its value to the delivering thread. After 16 such values the delivering thread hands over to the
+/// next sender, and once 16 values are queued, senders wait. So no sender is held up for long by the values of other
+/// senders, and no value is lost. Inside a handler, `send` returns immediately.
 public final class Subject<Output: Sendable, Failure: Error>: Publisher {
   private let broadcast = Broadcast<Output, Failure>(replaysLatest: false)
 

@@ -3,11 +3,12 @@ import Glibc
 import HardwareIO
 import MCAP
 
-/// A segment in a folder, written in whole blocks of the disk: a new file, or an older segment that is overwritten.
+/// A segment in a folder, written in whole blocks of the disk. It is a new file, or an older segment that is
+/// overwritten.
 ///
-/// The last block is filled with zeros after the end. Until the segment ends, anything after that block is empty or
-/// belongs to the older recording. The space of a growing file is reserved in large pieces; an overwritten file needs
-/// none, so only the bytes themselves go to the disk.
+/// The last block is filled with zeros after the end. Until the segment ends, the bytes after that block are empty or
+/// belong to the older recording. The space for a growing file is reserved in large pieces. An overwritten file needs
+/// no space, so only the bytes themselves go to the disk.
 final class FolderFile: SegmentFile {
   /// The block size of nearly all file systems; smaller blocks divide it.
   static let blockByteCount = 4096
@@ -17,15 +18,15 @@ final class FolderFile: SegmentFile {
   private let name: String
   private var path: String { "\(folder.path)/\(name)" }
   private let descriptor: Int32
-  /// The file's name until it has new contents.
+  /// The older segment's name, until the file has new contents.
   private var oldName: String?
-  /// The file's identity on its disk; `nil` if it could not be determined.
+  /// The file's identity on its disk; `nil` if it is unknown.
   private var identity: Identity?
   private var end: UInt64 = 0
   /// The contents of the last, incomplete block.
   private var blocks: [UInt8] = []
   private(set) var takenByteCount: UInt64 = 0
-  /// The planned final size.
+  /// The planned final size in bytes.
   private let limit: UInt64
   private var mayReserve = true
 
@@ -41,7 +42,7 @@ final class FolderFile: SegmentFile {
     }
   }
 
-  /// Makes a new file. An existing file is removed; of a link, only the link itself.
+  /// Makes a new file, and removes an existing one. If that is a link, only the link is removed.
   init(_ name: String, in folder: Folder, limit: UInt64?) throws(MCAPError) {
     folder.remove(name)
     do throws(Files.Errno) {
@@ -57,10 +58,10 @@ final class FolderFile: SegmentFile {
     _ = flock(descriptor, LOCK_EX | LOCK_NB)
   }
 
-  /// Opens an older segment to overwrite it. The segment loses its end, which made it readable, and gets its new name
-  /// with its first new bytes.
+  /// Opens an older segment to overwrite it. This removes the segment's end, without which it is no longer a complete
+  /// recording. The file gets its new name with its first new bytes.
   ///
-  /// - Returns: `nil` if a program reads it, if it has another name too, or if nothing would be gained
+  /// - Returns: `nil` if a program reads the segment, if it has a second name, or if overwriting would save nothing
   init?(recycling oldName: String, as name: String, in folder: Folder, limit: UInt64?) throws(MCAPError) {
     descriptor = (try? folder.open(oldName, O_RDWR)) ?? -1
     self.folder = folder
@@ -75,7 +76,8 @@ final class FolderFile: SegmentFile {
     let block = UInt64(FolderFile.blockByteCount)
     let kept = min((UInt64(status.st_size) - 1) / block, self.limit / block) * block
     guard kept > 0 else { return nil }
-    // This must be on the disk before any new bytes, because an old end after a new start would be worse than either.
+    // The disk must have this change before any new bytes: a new start with an old end would be worse than either
+    // recording.
     guard ftruncate(descriptor, off_t(kept)) == 0, fdatasync(descriptor) == 0 else {
       throw .system("writing over \(folder.path)/\(oldName)", errno: errno)
     }
@@ -84,8 +86,7 @@ final class FolderFile: SegmentFile {
 
   deinit {
     guard descriptor >= 0 else { return }
-    // The unlocking is explicit, because a program that is being started has a copy of the descriptor, and with it the
-    // lock.
+    // Unlock explicitly: a program that is just being started has a copy of the descriptor, which would keep the lock.
     _ = flock(descriptor, LOCK_UN)
     close(descriptor)
   }
@@ -94,7 +95,7 @@ final class FolderFile: SegmentFile {
 
   func growth(by count: Int) -> UInt64 { taken(for: end + UInt64(count)) - takenByteCount }
 
-  /// The file's size on the disk when it has this number of bytes.
+  /// The space that the file takes on the disk when it has this number of bytes.
   private func taken(for needed: UInt64) -> UInt64 {
     guard needed > takenByteCount else { return takenByteCount }
     let block = UInt64(FolderFile.blockByteCount)
@@ -114,7 +115,7 @@ final class FolderFile: SegmentFile {
       try write(at: start)
       try takeName()
     } catch {
-      // The next attempt overwrites these bytes, because the end has not moved.
+      // The end has not moved, so the next attempt overwrites these bytes.
       blocks.removeLast(blocks.count - held)
       throw error
     }
@@ -124,13 +125,13 @@ final class FolderFile: SegmentFile {
     blocks.removeFirst(count / block * block)
   }
 
-  /// Reserves space without changing the file's size, which readers would take for recorded data.
+  /// Reserves space without changing the file's size. Readers would take a larger size for recorded data.
   private func reserve(_ needed: UInt64) {
     let target = taken(for: needed)
     guard mayReserve, target > takenByteCount else { return }
     switch clinux_reserve(descriptor, Int64(takenByteCount), Int64(target - takenByteCount)) {
     case 0: takenByteCount = target
-    // Writing will show whether there is room for less.
+    // There may still be room for less; the writes will show it.
     case -EINTR, -ENOSPC, -EDQUOT: break
     default: mayReserve = false
     }
@@ -142,7 +143,8 @@ final class FolderFile: SegmentFile {
     }
   }
 
-  /// Gives the file its new name after its new start is on the disk, so that a new name never shows an older recording.
+  /// Gives the file its new name once its new start is on the disk, so that a file with a new name never contains an
+  /// older recording.
   private func takeName() throws(MCAPError) {
     guard let oldName else { return }
     try synchronize()

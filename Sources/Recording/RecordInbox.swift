@@ -9,36 +9,38 @@ public final class RecordInbox: Sendable {
   private struct State: ~Copyable {
     var queue: RecordQueue
     var channels: [RecordedChannel] = []
-    /// The facts, with and without their time.
+    /// The facts as they were set, and the records made of them, which include their time.
     var facts: [MCAPMetadata] = []
     var metadata: [MCAPMetadata] = []
     var metadataRevision = 0
-    /// Whether a message to be written has arrived since the writer last checked.
+    /// Whether a message that must be written has arrived since the writer last called `attend()`.
     var isFresh = false
-    /// Whether the writer waits for such a message without a time limit.
+    /// Whether the writer waits without a time limit for a message that must be written.
     var isResting = false
-    /// Whether the writer was told not to wait until its next time.
+    /// Whether the writer was woken before its next time, because the queue is filling up.
     var isCrowded = false
-    /// The number of lost messages in the present loss.
+    /// The number of messages that are lost in the present loss.
     var lostCount = 0
     /// Whether nothing can be written at present.
     var isFailing = false
     var isEnding = false
     var newest = MonotonicInstant(nanoseconds: .min)
 
-    /// The log time of a message that existed at an instant. Several devices are read at the same time, so the order of
-    /// arrival may differ.
+    /// The log time of a message about an instant. Several devices are read at the same time, so messages may arrive in
+    /// a different order.
     mutating func logTime(_ instant: MonotonicInstant) -> MonotonicInstant {
       newest = max(newest, instant)
       return max(instant, newest.advanced(by: .zero - RecordInbox.mostLate))
     }
   }
 
-  /// The greatest delay of a log time. A replay fuses a sample as of its log time, so it must be right however long the
-  /// machine was held up. With more delay, more chunks would overlap than a reader holds.
+  /// How far a log time may be before the newest one. A replay fuses a sample at its log time, so that time must be
+  /// right even if the machine was held up for long. With a higher limit, more chunks would overlap than a reader can
+  /// hold.
   private static let mostLate = Duration.seconds(30)
 
-  /// The usual capacity. It bridges a stalled card for more than a minute at a hub's usual 10 kB/s.
+  /// The usual capacity in bytes. At a hub's usual 10 kB/s, it is enough while a card is stalled for more than a
+  /// minute.
   public static let usualCapacity = 1 << 20
 
   private let state: Guarded<State>
@@ -50,7 +52,7 @@ public final class RecordInbox: Sendable {
 
   /// - Parameters:
   ///   - capacity: the maximum size of waiting messages, in bytes
-  ///   - report: called by the writer, or by the clock while the writer may wait for the disk
+  ///   - report: called by the writer, or on the clock's thread while the writer may wait for the disk
   public init(
     capacity: Int = RecordInbox.usualCapacity, time: RecordingTime, counters: RecordingCounters,
     report: @escaping @Sendable (RecorderEvent) -> Void
@@ -76,7 +78,8 @@ public final class RecordInbox: Sendable {
     }
   }
 
-  /// Sets the facts that every segment begins with from now on (`RecordedFacts`); the present one gets them as well.
+  /// Sets the facts with which every segment begins from now on (`RecordedFacts`). They are also added to the present
+  /// segment.
   public func set(_ facts: [MCAPMetadata]) {
     state.withLock { state in
       guard state.facts != facts else { return }
@@ -86,13 +89,13 @@ public final class RecordInbox: Sendable {
     }
   }
 
-  /// Takes a message. Allocates nothing and never waits.
+  /// Takes a message. It allocates no memory and never waits.
   ///
   /// - Parameters:
   ///   - channel: the number from `register`
   ///   - stamp: the time of the event
-  ///   - receivedAt: the exact time of its arrival, if known; otherwise now
-  ///   - isWritten: whether the message is a reason to write; others, such as log lines, wait for the next reason
+  ///   - receivedAt: the exact time of the message's arrival; by default now
+  ///   - isWritten: whether the message must be written; other messages, such as log lines, wait until one must be
   public func append(
     _ bytes: UnsafeRawBufferPointer, to channel: Int, at stamp: MonotonicInstant,
     receivedAt: MonotonicInstant? = nil, isWritten: Bool = true
@@ -108,16 +111,16 @@ public final class RecordInbox: Sendable {
       )
     }
     if mustWake { wake.raise() }
-    // This is not reported here, because the writer may be waiting, and the caller may hold a lock that a log line
-    // needs.
+    // The report is made on another thread. The writer may be waiting for the disk, and the caller may hold a lock that
+    // a log line needs.
     if hasBegunToLose { _ = time.clock.schedule(at: time.clock.now) { [report] in report(.losing(loss)) } }
   }
 
-  /// Records an added message.
+  /// Accounts for an added message.
   ///
   /// - Returns: whether to wake the writer
   private func noteAppended(_ state: inout State, isWritten: Bool) -> Bool {
-    // At rest, only log lines arrive; when there are many, they are a reason too.
+    // A resting writer wakes for a message that must be written, or if many others, such as log lines, wait.
     let isReason = isWritten || state.isResting && state.queue.byteCount > state.queue.capacity / 4
     if isReason { state.isFresh = true }
     if state.isResting {
@@ -129,9 +132,9 @@ public final class RecordInbox: Sendable {
     return true
   }
 
-  /// Records a loss.
+  /// Accounts for lost messages.
   ///
-  /// - Returns: whether it begins a new loss
+  /// - Returns: whether this begins a new loss
   private func note(lost count: Int, _ state: inout State) -> Bool {
     guard count > 0 else { return false }
     counters.lost(messageCount: count)
@@ -139,7 +142,7 @@ public final class RecordInbox: Sendable {
     return state.lostCount == 0
   }
 
-  /// Makes the writer write everything, finish and leave.
+  /// Makes the writer write everything, finish and end.
   func end() {
     state.withLock { $0.isEnding = true }
     wake.raise()
@@ -151,9 +154,9 @@ public final class RecordInbox: Sendable {
 
   func tell(_ event: RecorderEvent) { report(event) }
 
-  /// Records that the writer checks.
+  /// Marks the writer as active, and forgets earlier arrivals.
   ///
-  /// - Returns: whether a message to be written has arrived since
+  /// - Returns: whether a message that must be written has arrived since the last call
   func attend() -> Bool {
     state.withLock { state in
       state.isCrowded = false
@@ -163,9 +166,10 @@ public final class RecordInbox: Sendable {
     }
   }
 
-  /// Records that the writer has nothing to do until the next message to be written.
+  /// Marks the writer as resting until a message arrives that must be written.
   ///
-  /// - Returns: whether none has arrived in the meantime
+  /// - Returns: `false` if such a message has already arrived since `attend()`, or the recording is ending; the writer
+  ///   must then not rest
   func rest() -> Bool {
     state.withLock { state in
       state.isResting = !state.isFresh && !state.isEnding
@@ -184,25 +188,25 @@ public final class RecordInbox: Sendable {
     state.withLock { ($0.metadataRevision, $0.metadata) }
   }
 
-  /// Sets whether writing fails.
+  /// Sets whether writing fails at present.
   func set(isFailing: Bool) { state.withLock { $0.isFailing = isFailing } }
 
-  /// Counts messages that the writer took as lost, because writing them failed.
+  /// Counts messages as lost that the writer took but could not write.
   func lose(_ count: Int) {
     if state.withLock({ note(lost: count, &$0) }) { report(.losing(.failing)) }
   }
 
-  /// Reports the losses at the end of the recording, after which nothing is written.
+  /// Reports the losses at the end of the recording, when nothing more is written.
   ///
-  /// - Parameter count: the number of lost messages that the writer took
+  /// - Parameter count: the number of messages that the writer took but could not write
   func giveUp(besides count: Int = 0) {
     state.withLock { state in _ = note(lost: count + state.queue.messageCount, &state) }
     if let lost = takeLost() { report(.ended(lostMessageCount: lost)) }
   }
 
-  /// Ends the present loss after everything is written.
+  /// Ends the present loss, once all remaining messages are written.
   ///
-  /// - Returns: the number of lost messages; `nil` for none
+  /// - Returns: the number of lost messages; `nil` if none were lost
   func takeLost() -> Int? {
     state.withLock { state in
       defer { state.lostCount = 0 }

@@ -1,9 +1,9 @@
-/// The messages that wait to be written, in a ring of bytes that is allocated once. Without room for another message,
-/// the oldest ones are dropped and counted.
+/// The messages that wait to be written, in a ring of bytes that is allocated once. If there is no room for another
+/// message, the oldest ones are dropped and counted.
 ///
-/// A message gets its number here, so that a dropped one leaves a gap in its channel's numbers.
+/// A message gets its number here, so that a dropped message leaves a gap in its channel's numbers.
 struct RecordQueue: ~Copyable {
-  /// The properties of a message in addition to its bytes.
+  /// The properties that are stored with the bytes of a message.
   struct Record: BitwiseCopyable {
     var byteCount: UInt32
     var sequence: UInt32
@@ -14,7 +14,7 @@ struct RecordQueue: ~Copyable {
   }
 
   private var storage: [UInt8]
-  /// The start of the oldest message.
+  /// The position of the oldest message.
   private var start = 0
   /// The size of all waiting messages, including their properties.
   private(set) var byteCount = 0
@@ -56,7 +56,7 @@ struct RecordQueue: ~Copyable {
     return lost
   }
 
-  /// Takes the oldest message, and replaces the contents of `bytes` with it; `nil` if none waits.
+  /// Takes the oldest message, and replaces the contents of `bytes` with it; `nil` if no message waits.
   mutating func take(into bytes: inout [UInt8]) -> Record? {
     guard !isEmpty else { return nil }
     let record = oldest
@@ -81,7 +81,7 @@ struct RecordQueue: ~Copyable {
         UnsafeMutableRawBufferPointer(rebasing: raw[first..<first + rest]).copyMemory(
           from: UnsafeRawBufferPointer(rebasing: storage[..<rest]))
       }
-      // All its bytes have just been written, and any bytes form a valid record.
+      // All bytes of the record have just been written, and any bytes form a valid record.
       return raw.load(as: Record.self)
     }
   }

@@ -1,12 +1,13 @@
 import MCAP
 
-/// An event that a recorder reports to the owner of a hub: once at its beginning, and once at its end.
+/// An event that a recorder reports to the hub's owner. An event that lasts is reported when it begins and when it
+/// ends.
 public enum RecorderEvent: Equatable, Sendable {
   /// The reason why messages are lost.
   public enum Loss: Equatable, Sendable {
     /// Messages come faster than they are written, and the oldest waiting ones are dropped.
     case slow
-    /// Nothing can be written, and the waiting messages exceed the memory, or written ones did not reach the disk.
+    /// Nothing can be written, so more messages wait than the queue can hold; or the disk has lost written ones.
     case failing
   }
 
@@ -15,7 +16,7 @@ public enum RecorderEvent: Equatable, Sendable {
   /// A segment of a previous hub was repaired.
   case repaired(segment: String, messageCount: UInt64, lostByteCount: UInt64)
   case notRepaired(segment: String, MCAPError)
-  /// The recording is not compressed, although that is configured.
+  /// The recording is not compressed, although the board file requests it.
   case notCompressed(MCAPError)
   /// Nothing can be written; the recorder tries again.
   case failed(MCAPError)
@@ -24,9 +25,9 @@ public enum RecorderEvent: Equatable, Sendable {
   /// The disk is full, so the oldest segment was removed although the budget had room for it.
   case removedForRoom(segment: String)
   case losing(Loss)
-  /// Everything is written again, but this number of messages is missing.
+  /// All messages are written again, but this number of them is lost.
   case lost(messageCount: Int)
-  /// The recording has ended, and this number of messages could not be written before.
+  /// The recording has ended, and this number of messages could not be written.
   case ended(lostMessageCount: Int)
   /// The system could not start a thread.
   case lacksThread(errno: Int32)

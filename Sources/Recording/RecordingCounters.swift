@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The counts of a process over all its recordings.
+/// The counts of all recordings of a process.
 public final class RecordingCounters: Sendable {
   private let bytes = Atomic(0)
   private let messages = Atomic(0)
@@ -11,7 +11,7 @@ public final class RecordingCounters: Sendable {
   /// The number of bytes that were written to segments.
   public var byteCount: Int { bytes.load(ordering: .relaxed) }
   public var lostMessageCount: Int { messages.load(ordering: .relaxed) }
-  /// The number of segments in the folder when one was last begun or removed.
+  /// The number of segments in the folder, as of the last time that a segment was begun or removed.
   public var segmentCount: Int { segments.load(ordering: .relaxed) }
 
   func wrote(byteCount: Int) { bytes.add(byteCount, ordering: .relaxed) }

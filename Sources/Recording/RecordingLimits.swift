@@ -1,28 +1,29 @@
 import Hub
 import MCAP
 
-/// The limits of a recording: its size, its segments, and the delay until it is on the disk.
+/// The limits of a recording: its size, its segments, and the delay until data is on the disk.
 public struct RecordingLimits: Sendable {
-  /// The size of all segments together; `nil` for one file, which begins at once and has no limit.
+  /// The maximum size of all segments together; `nil` for a single file, which begins at once and has no limit.
   var byteLimit: UInt64?
   var ageLimit: Duration?
   var synchronizeInterval: Duration
   /// The maximum number of segments. A hub that wakes for a minute each hour makes many small ones.
   var segmentCountLimit = 1000
-  /// The time without anything to record after which a segment ends, so that every program can open it.
+  /// After this time without data a segment ends, so that every program can open it.
   var restLimit = Duration.seconds(600)
   var compression = MCAPCompression.none
-  /// The reason why nothing is compressed although that is configured; `nil` if it is compressed, or not configured.
+  /// The reason why the recording is not compressed, although the settings request it; `nil` otherwise.
   var missingCompression: MCAPError?
 
   var isOneFile: Bool { byteLimit == nil }
-  /// The maximum size of a segment. A small budget has small segments, so that removing one loses at most an eighth. It
-  /// is a number of whole blocks, less two for the file system's own data.
+  /// The maximum size of a segment. A segment has at most an eighth of the budget, so that removing one loses no more
+  /// than that. The size is a number of whole blocks, less two for the file system's own data.
   var segmentByteLimit: UInt64? {
     let block = UInt64(FolderFile.blockByteCount)
     return byteLimit.map { (max(min(64_000_000, $0 / 8) / block, 6) - 2) * block }
   }
-  /// The maximum age of a segment's contents, because they are removed together.
+  /// The maximum age of a segment's first message. The contents of a segment are removed together, so a segment must
+  /// not cover a longer time.
   var segmentAgeLimit: Duration? { ageLimit.map { $0 / 8 } }
   var chunkByteLimit: Int { min(256 << 10, segmentByteLimit.map { Int($0 / 4) } ?? .max) }
 
@@ -32,7 +33,7 @@ public struct RecordingLimits: Sendable {
     self.synchronizeInterval = synchronizeInterval
   }
 
-  /// - Parameter canCompress: whether this machine has the library for it
+  /// - Parameter canCompress: whether this machine has the library for a compression
   init(_ settings: RecordSettings, canCompress: (MCAPCompression) -> Bool = { $0.isAvailable }) {
     self.init(
       byteLimit: UInt64(settings.maximumMegabytes) * 1_000_000, ageLimit: settings.maximumAge,
@@ -49,7 +50,7 @@ public struct RecordingLimits: Sendable {
     }
   }
 
-  /// One file of any size, for a client that waits for it. It exists even if nothing is recorded.
+  /// A single file of any size, for a client that waits for it. The file is made even if no data is recorded.
   public static func oneFile(synchronizeInterval: Duration) -> RecordingLimits {
     RecordingLimits(byteLimit: nil, ageLimit: nil, synchronizeInterval: synchronizeInterval)
   }

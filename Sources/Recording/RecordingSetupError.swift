@@ -1,7 +1,7 @@
 import Glibc
 import Hub
 
-/// An obstacle that keeps a hub on this machine from recording as configured, with the next step.
+/// A problem that keeps a hub on this machine from recording as configured, with the next step.
 public enum RecordingSetupError: Equatable, Sendable {
   /// The parent folder is missing; only the last folder of the path is made.
   case missing(folder: String)
@@ -14,7 +14,7 @@ public enum RecordingSetupError: Equatable, Sendable {
   /// The error for this user on this machine; `nil` if there is none.
   public static func find(for settings: RecordSettings) -> RecordingSetupError? {
     let path = settings.path
-    // This is the path of the folder, or of its parent if it does not exist.
+    // The path of the folder, or of its parent if the folder does not exist.
     let folder = access(path, F_OK) == 0 ? path : path.lastIndex(of: "/").map { String(path[..<$0]) + "/" } ?? "."
     guard access(folder, F_OK) == 0 else { return .missing(folder: folder) }
     guard access(folder, W_OK | X_OK) == 0 else { return .notWritable(folder: folder, errno: errno) }
@@ -23,7 +23,7 @@ public enum RecordingSetupError: Equatable, Sendable {
     let wanted = UInt64(settings.maximumMegabytes) * 1_000_000
     let all = UInt64(status.f_blocks) * UInt64(status.f_frsize)
     if all < wanted { return .diskTooSmall(path: path, byteCount: all, wanted: wanted) }
-    // Old recordings make room for new ones.
+    // The space of old recordings counts as free, because new ones replace them.
     let recorded = SegmentFolder(path: path).segments.reduce(0) { $0 + $1.byteCount }
     let free = UInt64(status.f_bavail) * UInt64(status.f_frsize) + recorded
     return free < wanted ? .tooLittleFree(path: path, byteCount: free, wanted: wanted) : nil
@@ -34,18 +34,21 @@ extension RecordingSetupError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .missing(let folder):
-      "there is no folder \(folder), and only the last one of 'record.path' is made; make it: "
-        + "mkdir -p \(ShellText.word(folder))"
-    case .notWritable(let folder, EROFS): "the disk of \(folder) is read-only; mount it writable, or name another place"
+      "there is no folder \(folder), and the hub creates only the last folder of 'record.path'; create it: mkdir -p "
+        + "\(ShellText.word(folder))"
+    case .notWritable(let folder, EROFS):
+      "the disk of \(folder) is read-only; mount it writable, or choose another "
+        + "folder"
     case .notWritable(let folder, let errno):
-      "this user cannot write to \(folder): \(String(cString: strerror(errno))); where the hub runs as another one that "
-        + "does not matter, else chown it"
+      "this user cannot write to \(folder): \(String(cString: strerror(errno))); if the hub runs as another user, "
+        + "ignore this; otherwise: sudo chown"
     case .diskTooSmall(let path, let byteCount, let wanted):
-      "'record.maximumMegabytes' is \(wanted / 1_000_000), and the disk of \(path) has \(byteCount / 1_000_000) in all; "
-        + "make it less, or name another place"
+      "'record.maximumMegabytes' is \(wanted / 1_000_000), and the disk of \(path) has \(byteCount / 1_000_000) in "
+        + "all; reduce the value, or choose another folder"
     case .tooLittleFree(let path, let byteCount, let wanted):
-      "'record.maximumMegabytes' is \(wanted / 1_000_000), and the disk of \(path) has \(byteCount / 1_000_000) for it; "
-        + "make room, or make it less: the disk would be full first, and the oldest recordings go then"
+      "'record.maximumMegabytes' is \(wanted / 1_000_000), and the disk of \(path) has \(byteCount / 1_000_000) for "
+        + "it; free some space, or reduce the value: otherwise the disk fills first, and the hub deletes the oldest "
+        + "recordings"
     }
   }
 }

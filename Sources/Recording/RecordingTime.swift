@@ -1,8 +1,8 @@
 import CLinux
 import MonotonicTime
 
-/// The time of a recording: the system clock at its beginning, and the monotonic clock from then on, so that it never
-/// goes back, even if the system clock does.
+/// The time of a recording: the system clock's time at its beginning, advanced by the monotonic clock. It never goes
+/// back, even if the system clock does.
 public struct RecordingTime: Sendable {
   /// The time of the beginning.
   public let beganNanosecondsSince1970: Int64
@@ -21,15 +21,15 @@ public struct RecordingTime: Sendable {
     beganAt = clock.now
   }
 
-  /// The time of an instant, in nanoseconds since 1970.
+  /// The recording's time at an instant, in nanoseconds since 1970.
   public func nanosecondsSince1970(at instant: MonotonicInstant) -> UInt64 {
     UInt64(clamping: beganNanosecondsSince1970 &+ (instant.nanoseconds &- beganAt.nanoseconds))
   }
 
-  /// The offset from the monotonic clock.
+  /// The offset from the monotonic clock to the recording's time.
   public var offsetNanoseconds: Int64 { beganNanosecondsSince1970 &- beganAt.nanoseconds }
 
-  /// The instant at which a message of this time was added.
+  /// The instant of a message with this log time.
   func instant(ofNanosecondsSince1970 time: UInt64) -> MonotonicInstant {
     MonotonicInstant(nanoseconds: beganAt.nanoseconds &+ (Int64(clamping: time) &- beganNanosecondsSince1970))
   }

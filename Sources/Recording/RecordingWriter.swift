@@ -2,17 +2,17 @@ import Glibc
 import MCAP
 import MonotonicTime
 
-/// Writes the contents of the inbox into segments, and states the time of its next call. It has no thread and waits
+/// Writes the contents of the inbox into segments, and returns the time of its next call. It has no thread and waits
 /// only for the disk, so that a test can call it directly.
 struct RecordingWriter {
   enum Pause: Equatable {
-    /// Everything is written. The next call is at the next message, or at the end of the segment.
+    /// Everything is written. The next call is due when the next message arrives, or at the end of the segment.
     case rest(until: MonotonicInstant?)
     case until(MonotonicInstant)
   }
 
   private static let firstBackoff = Duration.seconds(1)
-  /// The longest pause after an error, about as long as the queue lasts.
+  /// The longest pause after an error. In this time the queue does not overflow at usual rates.
   private static let longestBackoff = Duration.seconds(10)
 
   private let inbox: RecordInbox
@@ -27,10 +27,10 @@ struct RecordingWriter {
   private var segment: Segment?
   private var segmentNumber = 0
   private var segmentBeganAt = MonotonicInstant(nanoseconds: 0)
-  /// The time of the last message to be written.
+  /// The time of the last message that had to be written.
   private var lastWantedAt = MonotonicInstant(nanoseconds: 0)
   private var writtenMetadataRevision = 0
-  /// The message that was taken from the inbox and is not written yet; `bytes` has its contents.
+  /// The message that was taken from the inbox but is not written yet; its contents are in `bytes`.
   private var pending: (record: RecordQueue.Record, channel: RecordedChannel)?
   private var bytes: [UInt8] = []
   /// The time at which written bytes must be on the disk; `nil` if they already are.
@@ -51,7 +51,7 @@ struct RecordingWriter {
     ring = SegmentRing(store, limits: limits, time: time, counters: counters) { inbox.tell($0) }
   }
 
-  /// Performs the work that is due.
+  /// Does the work that is due.
   mutating func turn() -> Pause {
     begin()
     let now = time.clock.now
@@ -63,7 +63,7 @@ struct RecordingWriter {
         try endSegment()
         over()
       }
-      // Only another write shows whether the disk works again.
+      // After a failure, write at once: only a write shows whether the disk works again.
       if let synchronizeAt, now >= synchronizeAt || failure != nil { try synchronize(now) }
     } catch {
       fail(error, now)
@@ -83,12 +83,12 @@ struct RecordingWriter {
       over()
     } catch {
       fail(error, now)
-      // If the file could have continued, these messages are still in memory.
+      // If the file was not abandoned, its unwritten messages are still in memory, and are lost too.
       inbox.giveUp(besides: (pending == nil ? 0 : 1) + Int(segment?.unwrittenMessageCount ?? 0))
     }
   }
 
-  /// Checks the inbox. Log lines alone do not start a file, unless a client waits for one.
+  /// Whether there is anything to write. Log lines alone do not start a file, unless a client waits for the file.
   private mutating func hasWork(_ now: MonotonicInstant) -> Bool {
     let isFresh = inbox.attend()
     if isFresh { lastWantedAt = now }
@@ -101,7 +101,7 @@ struct RecordingWriter {
     return .rest(until: segment == nil ? nil : restsAt)
   }
 
-  /// When the segment ends without further messages; a file for a waiting client does not.
+  /// When the segment ends if no message arrives; `nil` for a file that a client waits for.
   private var restsAt: MonotonicInstant? { limits.isOneFile ? nil : lastWantedAt + limits.restLimit }
 
   /// Repairs the segments of a previous hub.
@@ -109,7 +109,8 @@ struct RecordingWriter {
     guard !hasBegun else { return }
     hasBegun = true
     if let error = limits.missingCompression { inbox.tell(.notCompressed(error)) }
-    // All segments are checked, because a repair may have failed for lack of room. Of intact ones only the end is read.
+    // All segments are checked, because an earlier repair may have failed for lack of space. Of an intact segment only
+    // the end is read.
     for segment in store.segments where !store.isHeld(segment.name) {
       do throws(MCAPError) {
         let repair = try store.repair(segment.name)
@@ -130,7 +131,7 @@ struct RecordingWriter {
       if pending == nil { pending = inbox.take(into: &bytes) }
       guard let pending else { return }
       if let segment, isFull(segment, now) {
-        // The remaining messages have waited as long as the others.
+        // The remaining messages have waited as long as those already written.
         let due = synchronizeAt
         try endSegment()
         synchronizeAt = due
@@ -156,7 +157,7 @@ struct RecordingWriter {
     } while ring.has(name)
     do throws(MCAPError) {
       let file = try begin(name)
-      // A file that goes over a network has no blocks.
+      // A file that is sent over a connection has no blocks.
       let new = try Segment(
         name, file, in: ring, library: library, compression: limits.compression, chunkByteCount: limits.chunkByteLimit,
         blocks: limits.isOneFile ? nil : MCAPBlocks(byteCount: FolderFile.blockByteCount))
@@ -167,9 +168,9 @@ struct RecordingWriter {
       hasToldBeginning = true
       segment = new
     } catch {
-      // If it exists at all, it is not a segment.
+      // If the file exists at all, it is not a segment yet.
       try? store.remove(name)
-      // The overwritten segment may have lost its end before it got its new name.
+      // The overwritten segment may have lost its end before it got the new name.
       if let recycled = ring.recycled, store.segments.contains(where: { $0.name == recycled }) {
         unfinished.append(recycled)
       }
@@ -197,7 +198,7 @@ struct RecordingWriter {
   }
 
   private mutating func synchronize(_ now: MonotonicInstant) throws(MCAPError) {
-    // An incomplete block may wait for the next time, if it then still has most of its own time left.
+    // The messages in an incomplete block may wait for the next call if most of their permitted delay is left.
     let interval = limits.synchronizeInterval
     let isKept = time.nanosecondsSince1970(at: now.advanced(by: .zero - interval * 3 / 4))
     try segment?.synchronize(leavingFrom: isKept)
@@ -214,7 +215,7 @@ struct RecordingWriter {
     ring.end()
   }
 
-  /// Records that everything taken is on the disk.
+  /// Notes that all taken messages are on the disk.
   private mutating func over() {
     if failure != nil {
       inbox.set(isFailing: false)
@@ -241,7 +242,7 @@ struct RecordingWriter {
     failure = (now + backoff, backoff)
   }
 
-  /// Whether the same file can continue once there is room again. After any other error the contents of the disk are
+  /// Whether the same file can continue once there is space again. After any other error the contents of the file are
   /// unknown.
   private static func mayPass(_ error: MCAPError) -> Bool {
     switch error {

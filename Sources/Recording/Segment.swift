@@ -3,16 +3,16 @@ import MCAP
 
 /// The segment that is being written.
 ///
-/// Each segment numbers its channels itself. It contains only channels with messages, and can be read without the other
-/// segments.
+/// Each segment has its own numbers of channels. It contains only channels with messages, and can be read without the
+/// other segments.
 final class Segment {
   let name: String
   private let file: any SegmentFile
   private var writer: MCAPWriter<SegmentSink>
-  /// The channel's ID in this segment, by its registered number; 0 for a channel without messages here.
+  /// For each registered channel number, the channel's ID in this segment; 0 if the channel has no messages here.
   private var channelIDs: [UInt16] = []
   private var schemaIDs: [String: UInt16] = [:]
-  /// The number of messages that have certainly reached the file.
+  /// The number of messages that have certainly been written to the file.
   private var writtenMessageCount: UInt64 = 0
 
   init(
@@ -26,12 +26,12 @@ final class Segment {
       chunkByteCount: chunkByteCount, blocks: blocks)
   }
 
-  /// The maximum size if the segment ends now.
+  /// The maximum size of the file in bytes if the segment ends now.
   var finishedByteCount: UInt64 { writer.finishedByteCount }
   var isThere: Bool { file.isThere }
-  /// Whether the disk has failed to store accepted bytes, so that the contents of the file are unknown.
+  /// Whether the disk has failed to store bytes that it had accepted. The contents of the file are then unknown.
   private(set) var isInDoubt = false
-  /// The number of messages that are lost if nothing more can be written.
+  /// The number of messages that would be lost if no write succeeded from now on.
   var unwrittenMessageCount: UInt64 { writer.messageCount - writtenMessageCount }
   /// The log time of the earliest message in the incomplete block; `nil` if there is none.
   var bufferedSinceNanoseconds: UInt64? { writer.bufferedSinceNanoseconds }
@@ -49,11 +49,11 @@ final class Segment {
       MCAPMessage(
         channelID: id, sequence: record.sequence, logTimeNanoseconds: record.logTimeNanoseconds,
         publishTimeNanoseconds: record.publishTimeNanoseconds, data: bytes[...]))
-    // A full chunk was written before the message was added.
+    // Before the message was added, a full chunk was written.
     if writer.byteCount != before { writtenMessageCount = writer.handedMessageCount }
   }
 
-  /// Ends the chunk at a block boundary, and returns once everything before it is on the disk.
+  /// Ends the chunk at a block boundary, and returns once all bytes before the boundary are on the disk.
   ///
   /// - Parameter leavingFrom: the earliest log time that may wait for the next block
   func synchronize(leavingFrom logTimeNanoseconds: UInt64) throws(MCAPError) {
@@ -100,7 +100,7 @@ final class Segment {
   }
 }
 
-/// Passes the writer's bytes to the file, once there is room for them.
+/// Makes room for the writer's bytes, and then passes them to the file.
 private struct SegmentSink: MCAPSink {
   let file: any SegmentFile
   let ring: SegmentRing

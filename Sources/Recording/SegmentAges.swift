@@ -1,18 +1,18 @@
 import MonotonicTime
 
-/// The ages of segments, independent of changes of the system clock.
+/// The ages of segments. They do not depend on changes of the system clock.
 ///
-/// A segment's time on the disk is read once, and its age then follows the monotonic clock. No segment is older than
-/// the one before it, even if a board without a real-time clock wrote it in an apparent 1970.
+/// The time of a segment's file is read once; from then on, the age follows the monotonic clock. No segment counts as
+/// older than the previous one, even if a board without a real-time clock wrote it with a date in 1970.
 struct SegmentAges {
-  /// The smallest change of the system clock that counts as setting it; smaller ones are corrections.
+  /// The system clock counts as set if it changes by this much. Smaller changes are corrections.
   private static let smallestJump = Duration.seconds(10)
 
   private let time: RecordingTime
-  /// When each segment was written by its own time. For a segment from the apparent future, this is unknown until the
-  /// clock is set.
+  /// When each segment was written, from its own time. If that time is in the future, it is unknown until the clock is
+  /// set.
   private var writtenAt: [String: MonotonicInstant] = [:]
-  /// When each segment was written, but never before the previous one.
+  /// When each segment was written, corrected so that none was written before the previous one.
   private var orderedAt: [String: MonotonicInstant] = [:]
   /// How far the system clock is ahead of the monotonic clock.
   private var lead: Int64
@@ -26,7 +26,7 @@ struct SegmentAges {
     time.systemNanosecondsSince1970 &- time.clock.now.nanoseconds
   }
 
-  /// Records the present segments, the oldest first, and forgets the others.
+  /// Notes the present segments, the oldest first, and forgets all others.
   mutating func look(at segments: [StoredSegment]) {
     let now = time.clock.now
     let systemNow = time.systemNanosecondsSince1970
@@ -35,7 +35,7 @@ struct SegmentAges {
     var before = MonotonicInstant(nanoseconds: .min)
     for segment in segments {
       let age = systemNow &- segment.writtenNanosecondsSince1970
-      // Disks store times less exactly than the clock.
+      // Some file systems store times less exactly than the clock.
       let isFromFuture = age < -SegmentAges.smallestJump.inNanoseconds
       let own = isFromFuture ? nil : now.advanced(by: .zero - .nanoseconds(max(0, age)))
       guard let at = writtenAt[segment.name] ?? own else { continue }
@@ -47,16 +47,16 @@ struct SegmentAges {
     orderedAt = ordered
   }
 
-  /// Records that a segment has just been written to.
+  /// Notes that a segment has just been written to.
   mutating func wrote(_ name: String) {
     writtenAt[name] = time.clock.now
     orderedAt[name] = time.clock.now
   }
 
-  /// The age of a segment; zero if it is from the future.
+  /// The age of a segment; zero if its time is in the future.
   func age(of name: String) -> Duration { orderedAt[name].map { time.clock.now - $0 } ?? .zero }
 
-  /// When a segment was written, by the present clock; `nil` if it is from the future.
+  /// When a segment was written, by the present clock; `nil` if its time is in the future.
   func writtenNanosecondsSince1970(_ name: String) -> Int64? {
     orderedAt[name] == nil ? nil : max(0, time.systemNanosecondsSince1970 &- age(of: name).inNanoseconds)
   }

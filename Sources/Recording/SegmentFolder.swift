@@ -3,7 +3,7 @@ import Glibc
 import HardwareIO
 import MCAP
 
-/// A folder with segments. Other files in it are left alone.
+/// A folder with segments. All other files in it stay untouched.
 public struct SegmentFolder: SegmentStore {
   public let path: String
 
@@ -13,9 +13,9 @@ public struct SegmentFolder: SegmentStore {
     Files.names(in: path).filter(SegmentName.isOne).compactMap { name in
       var status = stat()
       guard lstat("\(path)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-      // Disks store times beyond the range of nanoseconds.
+      // File systems may have times beyond the range of nanoseconds.
       let seconds = min(max(Int64(status.st_mtim.tv_sec), 0), 9_000_000_000)
-      // Reserved space does not count in a file's size.
+      // Reserved space is not included in a file's size.
       let byteCount = max(Int64(status.st_size), Int64(status.st_blocks) * 512)
       return StoredSegment(
         name: name, byteCount: UInt64(max(0, byteCount)),
@@ -30,8 +30,8 @@ public struct SegmentFolder: SegmentStore {
   }
 
   public func create(_ name: String, limit: UInt64?) throws(MCAPError) -> any SegmentFile {
-    // Only the last part of the path is made: the folders above it are the user's decision, or on a disk that is not
-    // mounted.
+    // Only the last folder of the path is made. The folders above it are for the user to make, or belong to a disk that
+    // is not mounted.
     let folder = try open(makingWith: 0o755)
     let file = try FolderFile(name, in: folder, limit: limit)
     folder.synchronize()
@@ -81,7 +81,7 @@ public struct SegmentFolder: SegmentStore {
     } catch {
       throw .system("opening \(path)/\(name)", errno: error.rawValue)
     }
-    // Overwritten segments are sealed, and mark themselves as such.
+    // A file that was written over another one is sealed, so `isRecycled` has no effect on it.
     return try MCAPRepair.repair(descriptor: descriptor, path: "\(path)/\(name)", isRecycled: false)
   }
 }

@@ -2,12 +2,12 @@ import Guarding
 import Hub
 import MonotonicTime
 
-/// Records the contents of its inbox, on its own thread, which sleeps while there are no messages.
+/// Records the contents of its inbox, on its own thread, which sleeps while no messages arrive.
 public final class SegmentRecorder: Sendable {
   private struct State {
     enum Phase {
       case waiting
-      /// The recorder starts after another one has ended.
+      /// The recorder will start when another one has ended.
       case queued
       case running, ended
     }
@@ -35,7 +35,7 @@ public final class SegmentRecorder: Sendable {
       RecordingLimits(settings), to: store, time: time, library: library, counters: counters, report: report)
   }
 
-  /// Makes a recorder with limits that no board file has.
+  /// Makes a recorder with limits that cannot be set in a board file.
   public init(
     _ limits: RecordingLimits, to store: any SegmentStore, time: RecordingTime, library: String,
     counters: RecordingCounters, report: @escaping @Sendable (RecorderEvent) -> Void
@@ -48,11 +48,11 @@ public final class SegmentRecorder: Sendable {
     self.counters = counters
   }
 
-  /// Starts to write; messages wait until then.
+  /// Starts to write. Messages that arrive before this wait.
   public func start() { start(from: .waiting) }
 
-  /// Ends another recorder, and starts to write after that one has ended. It may still be writing the file that this
-  /// one would repair.
+  /// Ends another recorder, and starts to write after it has ended. The other recorder may still be writing the file
+  /// that this one would repair.
   public func start(after other: SegmentRecorder) {
     let mustWait = state.withLock { state in
       guard state.phase == .waiting else { return false }
@@ -78,8 +78,8 @@ public final class SegmentRecorder: Sendable {
 
   /// Writes everything and finishes the file.
   ///
-  /// - Parameter whenEnded: called once after that, which takes as long as the disk, and as the recorder that this one
-  ///   waits for; at once for a recorder that has not been started
+  /// - Parameter whenEnded: called once when that is done. This takes as long as the disk takes, and the recorder for
+  ///   which this one waits. A recorder that has not been started calls it at once
   public func end(_ whenEnded: @escaping @Sendable () -> Void) {
     let mustWait = state.withLock { state in
       switch state.phase {
@@ -94,7 +94,7 @@ public final class SegmentRecorder: Sendable {
     if mustWait { inbox.end() } else { whenEnded() }
   }
 
-  /// Stops waiting for the disk, and reports the waiting messages as lost.
+  /// Ends without waiting for the disk, and reports the waiting messages as lost.
   public func giveUp() {
     let isUnderWay = state.withLock { $0.phase == .queued || $0.phase == .running }
     if isUnderWay { inbox.giveUp() }

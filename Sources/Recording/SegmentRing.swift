@@ -2,15 +2,15 @@ import Glibc
 import MCAP
 import MonotonicTime
 
-/// The segments of one place and their maximum total size; the oldest make room for new ones.
+/// The segments of one folder, which may not exceed a total size; the oldest make room for new ones.
 ///
-/// Use it on one thread, like everything below it.
+/// Use it on one thread, like the types that it uses.
 final class SegmentRing {
   private let store: any SegmentStore
   private let limits: RecordingLimits
   private let counters: RecordingCounters
   private let tell: (RecorderEvent) -> Void
-  /// All segments but the one that is being written, the oldest first.
+  /// All segments except the one that is being written, the oldest first.
   private var others: [StoredSegment] = []
   private var current: (name: String, file: any SegmentFile)?
   private var ages: SegmentAges
@@ -31,7 +31,7 @@ final class SegmentRing {
 
   private var byteCount: UInt64 { others.reduce(current?.file.takenByteCount ?? 0) { $0 + $1.byteCount } }
 
-  /// Lists the existing segments. Other programs may have removed some, and a write may have failed midway.
+  /// Lists the existing segments again. Other programs may have removed some, and a write may have failed midway.
   func look() {
     let segments = store.segments
     ages.look(at: segments)
@@ -50,7 +50,8 @@ final class SegmentRing {
     count()
   }
 
-  /// Starts the next segment. It overwrites the oldest one if the bytes, the age, the number or the disk are exhausted.
+  /// Starts the next segment. It overwrites the oldest one if a limit (size, age or number) is reached, or the disk is
+  /// full.
   func begin(_ name: String) throws(MCAPError) -> any SegmentFile {
     current = nil
     recycled = nil
@@ -74,9 +75,9 @@ final class SegmentRing {
     return file
   }
 
-  /// Removes the oldest segments until overwriting one more gives enough room.
+  /// Removes the oldest segments until overwriting one more makes enough room.
   ///
-  /// - Returns: the segment to overwrite; `nil` if there is room without that
+  /// - Returns: the segment to overwrite; `nil` if there is room without overwriting one
   private func makeWay() throws(MCAPError) -> StoredSegment? {
     guard let byteLimit = limits.byteLimit, let next = limits.segmentByteLimit else { return nil }
     while let oldest {
@@ -100,7 +101,7 @@ final class SegmentRing {
   /// The newest of the existing segments.
   var newest: String? { others.last?.name }
 
-  /// Moves the ended segment to the others.
+  /// Adds the segment that has ended to the others.
   func end() {
     if let current { ages.wrote(current.name) }
     current = nil
@@ -109,7 +110,7 @@ final class SegmentRing {
 
   /// Removes the oldest segments until the present one may grow by this number of bytes.
   ///
-  /// - Throws: if there is none; then nothing must be written
+  /// - Throws: if no segment is left to remove; then nothing must be written
   func makeRoom(for growth: UInt64) throws(MCAPError) {
     guard let byteLimit = limits.byteLimit, growth > 0 else { return }
     while byteCount + growth > byteLimit {
@@ -122,7 +123,7 @@ final class SegmentRing {
 
   /// Removes the oldest segment because the disk is full, but never the last one before the present.
   ///
-  /// - Returns: whether there was one
+  /// - Returns: whether a segment was removed
   func giveUpOldest(_ error: MCAPError) -> Bool {
     switch error {
     case .system(_, ENOSPC), .system(_, EDQUOT): break
@@ -136,10 +137,10 @@ final class SegmentRing {
   /// Counts bytes that were added to the present segment.
   func wrote(_ count: Int) { counters.wrote(byteCount: count) }
 
-  /// Removes the segments with only outdated contents.
+  /// Removes the segments whose contents are all too old.
   func removeOld() throws(MCAPError) {
     if ages.hasClockJumped() {
-      // Later readers of their times, such as the next hub, must not be misled.
+      // Correct the times of the files, so that later readers of them, such as the next hub, are not misled.
       for other in others where !store.isHeld(other.name) {
         guard let written = ages.writtenNanosecondsSince1970(other.name) else { continue }
         store.setWritten(other.name, nanosecondsSince1970: written)

@@ -1,23 +1,23 @@
 import MCAP
 
-/// A place for segments: a folder, or a test's replacement. All calls may block.
+/// Where segments are stored: in a folder, or in a test's replacement of it. All calls may block.
 public protocol SegmentStore: Sendable {
-  /// The existing segments, the oldest first; none if the place does not exist yet.
+  /// The existing segments, the oldest first; empty if the folder does not exist yet.
   var segments: [StoredSegment] { get }
-  /// The free space; `nil` if unknown.
+  /// The free space in bytes; `nil` if unknown.
   var freeByteCount: UInt64? { get }
-  /// Makes a new segment, and its place if that is missing.
+  /// Makes a new segment. If its folder is missing, makes the folder too.
   ///
-  /// - Parameter limit: the final size in bytes; `nil` if unknown
+  /// - Parameter limit: the planned final size in bytes; `nil` if unknown
   func create(_ name: String, limit: UInt64?) throws(MCAPError) -> any SegmentFile
-  /// Reuses an old segment as a new one, which costs the disk less than a growing file. It gets the new name with its
-  /// first bytes.
+  /// Reuses an old segment as a new one, which is less work for the disk than a growing file. The segment gets its new
+  /// name with its first bytes.
   ///
-  /// - Returns: `nil` if that is impossible; then the old segment must be removed
+  /// - Returns: `nil` if the old segment cannot be reused and must be removed
   func recycle(_ old: String, as name: String, limit: UInt64?) throws(MCAPError) -> (any SegmentFile)?
   /// Removes a segment; does nothing if it does not exist.
   func remove(_ name: String) throws(MCAPError)
-  /// Sets when a segment was last written to, because the system clock was wrong then.
+  /// Sets when a segment was last written to. Use this if the system clock was wrong then.
   func setWritten(_ name: String, nanosecondsSince1970: Int64)
   /// Whether a program is writing to a segment at present.
   func isHeld(_ name: String) -> Bool
@@ -29,16 +29,16 @@ extension SegmentStore {
   public var freeByteCount: UInt64? { nil }
   public func recycle(_ old: String, as name: String, limit: UInt64?) throws(MCAPError) -> (any SegmentFile)? { nil }
   public func setWritten(_ name: String, nanosecondsSince1970: Int64) {}
-  /// No other program knows such a place.
+  /// By default no other program writes to a segment.
   public func isHeld(_ name: String) -> Bool { false }
 }
 
-/// A segment as it is stored.
+/// A segment in a store, with its size and age.
 public struct StoredSegment: Equatable, Sendable {
   public var name: String
-  /// Its size on the disk.
+  /// The segment's size on the disk, in bytes.
   public var byteCount: UInt64
-  /// When it was last written to, by the system clock, nanoseconds since 1970.
+  /// When the segment was last written to, by the system clock, nanoseconds since 1970.
   public var writtenNanosecondsSince1970: Int64
 
   public init(name: String, byteCount: UInt64, writtenNanosecondsSince1970: Int64) {
@@ -50,22 +50,22 @@ public struct StoredSegment: Equatable, Sendable {
 
 /// A segment that is being written.
 public protocol SegmentFile: AnyObject {
-  /// Appends all of the bytes, or none; see `MCAPSink`.
+  /// Appends all of the bytes, or none of them; see `MCAPSink`.
   func append(_ bytes: UnsafeRawBufferPointer) throws(MCAPError)
   /// Returns once everything appended is on the disk.
   func synchronize() throws(MCAPError)
-  /// Releases reserved space, and returns once that and the contents are on the disk.
+  /// Releases reserved space, and returns once this and the contents are on the disk.
   func finish() throws(MCAPError)
   /// The size on the disk, including reserved space and the rest of an overwritten segment.
   var takenByteCount: UInt64 { get }
-  /// The growth of its size on the disk if this number of bytes is appended.
+  /// By how many bytes the size on the disk grows if this number of bytes is appended.
   func growth(by count: Int) -> UInt64
-  /// Whether the file still has its name. A removed file can be written to for ever, without a reader.
+  /// Whether the file still has its name. Writing to a removed file succeeds, but no program can read it.
   var isThere: Bool { get }
 }
 
 extension SegmentFile {
-  // Bytes that are sent to a client use no space, and need no end.
+  // A file that is sent to a client reserves no space, so there is none to release.
   public func finish() throws(MCAPError) { try synchronize() }
   public var takenByteCount: UInt64 { 0 }
   public func growth(by count: Int) -> UInt64 { 0 }

@@ -2,9 +2,9 @@ import HardwareIO
 import Hub
 import Simulation
 
-/// The lines, ports and chips that two boards share. Only one hub may use each.
+/// The lines, ports and chips that two boards share. Only one hub may use such a connection at a time.
 enum BoardConnections {
-  /// The shared connections in words, sorted. Simulated connections belong to each hub alone.
+  /// The shared connections in words, sorted. Simulated connections are never shared, because each hub has its own.
   static func shared(_ board: Board, _ other: Board) -> [String] {
     all(of: board).intersection(all(of: other)).sorted()
   }
@@ -13,7 +13,7 @@ enum BoardConnections {
     var all: Set<String> = []
     for device in board.devices {
       if !SimulatedHardware.isSimulated(device.path) {
-        // A device may have several names in /dev.
+        // A device may have several names in /dev, so resolve them before comparing.
         let path = Files.resolved(device.path) ?? device.path
         all.insert(device.place.map { "\(I2CAddress(bus: path, address: $0.address))" } ?? path)
       }

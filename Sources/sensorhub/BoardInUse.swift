@@ -3,14 +3,14 @@ import HardwareIO
 import Hub
 import Outputs
 
-/// A copy of the board file of a running hub, next to its socket. If a hub is killed, the next one finds in it the
-/// devices that may still be on, even if the board file has changed.
+/// A copy of the board file of a running hub, next to its socket. If a hub is killed, the next hub reads from the copy
+/// which devices may still be on, even if the board file has changed.
 ///
 /// The copy determines which lines are driven and which chips are addressed, so the folder and the file must belong to
 /// this user, root or the service.
 struct BoardInUse {
   private static let mostLeftovers = 9
-  /// The largest board file.
+  /// The maximum size of a board file, in bytes.
   private static let mostBytes = 1 << 20
 
   private let folder: Folder
@@ -23,20 +23,20 @@ struct BoardInUse {
 
   private func path(of name: String) -> String { "\(folder.path)/\(name)" }
 
-  /// The copies of earlier hubs that could not switch everything off. Each has its own lines.
+  /// The copies of earlier hubs that could not switch every device off. Each copy has its own lines.
   private var leftovers: [String] {
     [name + ".left"] + (2...BoardInUse.mostLeftovers).map { "\(name).left-\($0)" }
   }
 
   /// - Parameter text: the text of the board file; `nil` for the built-in board, which has no real devices
-  /// - Returns: why the copy could not be written
+  /// - Returns: the reason if the copy could not be written; otherwise `nil`
   func record(_ text: [UInt8]?) -> String? {
     guard let text else {
       forget()
       return nil
     }
     do throws(Files.Errno) {
-      // The file is replaced in one step, because half a board file is useless.
+      // Replace the file in one step, because half a board file is useless.
       try folder.replace(name, with: text, mode: 0o600)
       return nil
     } catch {
@@ -46,23 +46,23 @@ struct BoardInUse {
 
   func forget() { folder.remove(name) }
 
-  /// Keeps the copy for the next hub, because some devices could not be switched off.
+  /// Keeps the copy for the next hub. Call this if some devices could not be switched off.
   func leave() { keep(name) }
 
-  /// Keeps a copy under a name of its own, because the lines of several boards may be on. If there are too many copies,
-  /// the last one is replaced.
+  /// Keeps a copy under another name, because the lines of several boards may be on. If there are too many copies, the
+  /// last one is replaced.
   private func keep(_ copy: String) {
     if leftovers.contains(copy) { return }
     try? folder.rename(copy, to: leftovers.first { !folder.has($0) } ?? leftovers[leftovers.count - 1])
   }
 
-  /// Whether a previous hub could not switch everything off.
+  /// Whether an earlier hub could not switch every device off.
   var isLeft: Bool { leftovers.contains(where: folder.has) }
 
-  /// Whether a hub runs, or a previous one left something on.
+  /// Whether a hub runs, or an earlier one left a device on.
   var isThere: Bool { folder.has(name) || isLeft }
 
-  /// Whether this is unknown because a permission is missing.
+  /// Whether a missing permission hides if there is a copy.
   var isHidden: Bool { folder.isHidden(name) }
 
   /// The board of the hub that runs here; `nil` for a hub on the built-in board.
@@ -80,7 +80,8 @@ struct BoardInUse {
     return try Board(json5: text, file: path(of: copy))
   }
 
-  /// Switches off everything that a previous hub left on, and forgets it. Failures are remembered for the next time.
+  /// Switches off all devices that earlier hubs left on, and then forgets these hubs. The next call tries again
+  /// if that fails.
   ///
   /// - Parameter hub: a hub whose own devices are switched off at the same time
   func makeSafe(_ hardware: any Hardware, and hub: Hub? = nil, isStarting: Bool = false) -> SafetyReport {
@@ -91,8 +92,9 @@ struct BoardInUse {
         found.append((copy, Hub(board: try board(of: copy), hardware: hardware)))
       } catch {
         keep(copy)
-        let problem = "the devices of the previous hub are not known: \(error)"
-        report.problems.append("\(problem); fix the cause, and remove \(path(of: leftovers[0])) and others like it")
+        let problem = "the devices of the previous hub are unknown: \(error)"
+        report.problems.append(
+          "\(problem); fix the cause, then remove \(path(of: leftovers[0])) and files with similar names")
       }
     }
     if let hub { found.append((nil, hub)) }

@@ -15,7 +15,7 @@ struct BoardSource {
     var fileText: [UInt8]?
   }
 
-  /// - Parameter warn: called with errors in the chip's calibration, which a hub does not need; `nil` treats them like
+  /// - Parameter warn: called with errors in a chip's calibration, without which a hub can run; `nil` throws them like
   ///   other errors
   func load(warn: ((String) -> Void)? = nil) throws -> Board { try loadWithText(warn: warn).board }
 
@@ -40,12 +40,12 @@ struct BoardSource {
       } catch {
         let nextStep =
           if case .unreadable(let file, _) = error {
-            "let it be read (sudo chmod a+r \(ShellText.word(file))), or remove it"
+            "make it readable (sudo chmod a+r \(ShellText.word(file))), or remove it"
           } else {
             "calibrate the chip again (sensorhub calibrate), or remove the file"
           }
         guard let warn else { throw CommandError(.data, "\(error)", nextStep: nextStep) }
-        warn("\(device.id): going on without its calibration: \(error); \(nextStep)")
+        warn("\(device.id): continuing without its calibration: \(error); \(nextStep)")
       }
     }
     return Loaded(board: board, text: text ?? PackageResources.simulated_json5, fileText: text)
@@ -53,33 +53,36 @@ struct BoardSource {
 }
 
 extension CommandError {
-  /// The next step after a mistake in a board file, for every command except `check` itself.
-  static let mendsBoardFile = "mend the file; sensorhub check FILE says whether it is right"
+  /// The next step after a mistake in a board file, for every command except `check`.
+  static let mendsBoardFile = "correct the file; check it with: sensorhub check FILE"
 
   init(_ error: BoardError) {
     switch error {
     case .unreadable(let file, _) where access(file, F_OK) == 0 && access(file, R_OK) != 0:
       self.init(
-        .noPermission, "\(error)", nextStep: "let this user read it; ls -l \(ShellText.word(file)) says who may")
+        .noPermission, "\(error)",
+        nextStep: "give this user permission to read it; ls -l \(ShellText.word(file)) shows who has it")
     case .unreadable:
       self.init(
         .noInput, "\(error)",
-        nextStep: "give the path of a board file; boards/ holds examples, and sensorhub probe --write FILE makes one")
+        nextStep:
+          "give the path of a board file; boards/ contains examples, and sensorhub probe --write FILE creates one")
     default: self.init(.data, "\(error)", nextStep: CommandError.mendsBoardFile)
     }
   }
 
-  /// - Parameter isClient: whether the path is a hub to connect to, and not a file to open
+  /// - Parameter isClient: whether the path is the socket of a hub to connect to, and not a file to open
   init(_ error: SocketError, isClient: Bool = false) {
     switch error {
-    case .inUse: self.init(.unavailable, "\(error)", nextStep: "stop it, or give this one a --socket of its own")
+    case .inUse: self.init(.unavailable, "\(error)", nextStep: "stop the other hub, or give this one its own --socket")
     case .notRunning: self.init(.unavailable, "\(error)", nextStep: InstalledService().start)
     case .noPermission where isClient:
       self.init(
         .noPermission, "\(error)",
-        nextStep: "ask as the user that the hub runs as, or as root (sudo); ls -l on the socket says who that is")
+        nextStep: "run the command as the hub's user or as root (sudo); ls -l on the socket shows the hub's user")
     case .noPermission:
-      self.init(.noPermission, "\(error)", nextStep: "give a path of your own: --socket /tmp/sensorhub/hub.sock")
+      self.init(
+        .noPermission, "\(error)", nextStep: "choose a path in a folder of your own: --socket /tmp/sensorhub/hub.sock")
     case .untrusted(let folder): self.init(.noPermission, "\(error)", nextStep: folder.nextStep)
     case .system, .portInUse: self.init(.inputOutput, "\(error)")
     }

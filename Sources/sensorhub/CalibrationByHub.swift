@@ -4,7 +4,7 @@ import Hub
 import MonotonicTime
 import Outputs
 
-/// A calibration by a running hub, which has the sensor and can store the result.
+/// A calibration by a running hub, which uses the sensor and can store the result.
 struct CalibrationByHub {
   private struct Answer: Decodable {
     var reason: String?
@@ -20,11 +20,11 @@ struct CalibrationByHub {
   let device: String?
 
   /// - Parameters:
-  ///   - limit: the time limit
-  ///   - signals: readable when the user ends it
+  ///   - limit: the maximum duration
+  ///   - signals: a descriptor that is readable when the user ends the calibration
   func run(on connection: consuming HubConnection, within limit: Duration, signals: Int32) throws -> StoredCalibration {
     let named = device.map { name in
-      // Encoded as JSON, the typed text becomes a single string.
+      // Encoded as JSON, whatever the user typed becomes a single string.
       (try? JSONEncoder().encode(name)).map { ", \"device\": \(String(decoding: $0, as: UTF8.self))" } ?? ""
     }
     connection.send("{\"calibrate\": \"\(kind.rawValue)\", \"name\": \"calibrate\"\(named ?? "")}")
@@ -53,20 +53,20 @@ struct CalibrationByHub {
     }
   }
 
-  /// Takes an answer.
+  /// Takes an answer of the hub.
   ///
-  /// - Returns: the stored result, at the end
+  /// - Returns: the stored result, at the end; `nil` before
   private func take(_ answer: Answer) throws -> StoredCalibration? {
     if let message = answer.message {
-      // A hub of an older release does not know the request, and gives no next step.
+      // A hub of an older release does not know the request, so this adds the next step that its answer lacks.
       throw CalibrationRefusal(
         message, reason: answer.reason.flatMap(CalibrationRefusal.Reason.init) ?? .input,
-        nextStep: answer.nextStep ?? "restart the hub: it is older than this program")
+        nextStep: answer.nextStep ?? "restart the hub: its version is older than this program's")
     }
     if let file = answer.file, let quality = answer.quality { return StoredCalibration(file: file, quality: quality) }
     if let progress = answer.progress, let instruction = answer.instruction {
       Terminal.standardError(
-        progress > 0 ? "\(Text.fixed(100 * progress, 0)) %: \(instruction)" : "0 %: \(instruction); Ctrl-C gives up")
+        progress > 0 ? "\(Text.fixed(100 * progress, 0)) %: \(instruction)" : "0 %: \(instruction); Ctrl-C cancels")
     }
     return nil
   }

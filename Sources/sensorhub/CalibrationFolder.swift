@@ -8,8 +8,8 @@ struct CalibrationFolder: CalibrationStore {
   /// The service's folder, which the installation makes.
   static let ofService = "/var/lib/sensorhub/calibration"
 
-  /// The service's folder if it exists, because a chip has one calibration for all programs; otherwise the user's own
-  /// folder; `nil` without either.
+  /// The service's folder if it exists, because a chip has one calibration for all programs. Otherwise the user's own
+  /// folder; `nil` if there is neither.
   static var path: String? {
     let own = StateFolder.path.map { "\($0)/calibration" }
     return getenv("STATE_DIRECTORY") == nil && access(ofService, F_OK) == 0 ? ofService : own
@@ -35,7 +35,7 @@ struct CalibrationFolder: CalibrationStore {
       guard now.magnetometerOffset == before.magnetometerOffset, now.magnetometerMatrix == before.magnetometerMatrix
       else {
         throw CalibrationRefusal(
-          "another calibration has been stored in the meantime", nextStep: "reload the hub to use that one")
+          "another calibration was stored in the meantime", nextStep: "reload the hub to use the other calibration")
       }
       known.values.magnetometerOffset = refined.offset
       let entry = ChipCalibration.Entry(at: Int64(time(nil)), quality: refined.quality)
@@ -44,7 +44,7 @@ struct CalibrationFolder: CalibrationStore {
     }
   }
 
-  /// Adds a result to the present contents of the chip's file. The caller must hold the lock.
+  /// Adds a result to the chip's file. The caller must hold the lock.
   static func add(_ session: CalibrationSession, of chip: DeviceDescription) throws(CalibrationRefusal)
     -> StoredCalibration
   {
@@ -52,7 +52,7 @@ struct CalibrationFolder: CalibrationStore {
       if session.store(in: &known, at: Int64(time(nil))), let entry = known.entries[session.kind] { return entry }
       if session.progress >= 1 {
         throw CalibrationRefusal(
-          "the measurements give no result for \(session.kind.rawValue)",
+          "the measurements do not allow a result for \(session.kind.rawValue)",
           nextStep: "try again, slowly, away from iron and engines")
       }
       throw CalibrationRefusal(
@@ -62,34 +62,34 @@ struct CalibrationFolder: CalibrationStore {
     }
   }
 
-  /// Changes the present contents of a chip's file.
+  /// Reads a chip's file, changes its contents and writes it.
   private static func change(
     _ chip: DeviceDescription,
     _ change: (inout ChipCalibration) throws(CalibrationRefusal) -> ChipCalibration.Entry
   ) throws(CalibrationRefusal) -> StoredCalibration {
     guard let place = chip.place else {
       throw CalibrationRefusal(
-        "'\(chip.id)' is no chip", nextStep: "sensorhub chips lists those that can be calibrated")
+        "'\(chip.id)' is not a chip", nextStep: "sensorhub chips lists the chips that can be calibrated")
     }
     guard let path, let file = CalibrationFolder.file(for: place) else { throw nowhere }
     var known: ChipCalibration
     do throws(BoardError) {
       known = try ChipCalibration(file: file)
     } catch {
-      throw CalibrationRefusal("\(error)", nextStep: "mend the file, or remove it")
+      throw CalibrationRefusal("\(error)", nextStep: "correct the file, or remove it")
     }
     let entry = try change(&known)
     do {
       try known.write(to: file)
     } catch {
-      throw CalibrationRefusal("\(error)", nextStep: "see how much room there is: df \(path)")
+      throw CalibrationRefusal("\(error)", nextStep: "check the free space: df \(path)")
     }
     return StoredCalibration(file: file, quality: entry.quality)
   }
 
-  /// Locks the calibrations, because only one may run at a time, in this process or another.
+  /// Locks the calibrations: only one may run at a time, in this process or another.
   ///
-  /// - Parameter waits: whether to wait for the end of another calibration, instead of refusing
+  /// - Parameter waits: whether to wait until another calibration has ended; otherwise an error is thrown
   /// - Returns: a descriptor; closing it releases the lock
   static func lock(waits: Bool) throws(CalibrationRefusal) -> Int32 {
     guard let path else { throw nowhere }
@@ -109,15 +109,15 @@ struct CalibrationFolder: CalibrationStore {
 
   private static var nowhere: CalibrationRefusal {
     CalibrationRefusal(
-      "a calibration has nowhere to be stored: this user has no home", reason: .noPermission,
-      nextStep: "name a folder with STATE_DIRECTORY")
+      "the calibration cannot be stored, because this user has no home folder", reason: .noPermission,
+      nextStep: "name a folder in STATE_DIRECTORY")
   }
 
   private static func refusal(_ message: String) -> CalibrationRefusal {
     CalibrationRefusal(
       message, reason: .noPermission,
       nextStep: path == ofService
-        ? "sudo systemctl start sensorhub and try again, so that the hub does it; or sudo -u sensorhub sensorhub calibrate …"
+        ? "start the hub and try again, so that the hub calibrates: sudo systemctl start sensorhub; or: sudo -u sensorhub sensorhub calibrate …"
         : "set XDG_STATE_HOME to a folder of your own")
   }
 }

@@ -4,7 +4,7 @@ import ArgumentParser
 struct CommandError: Error, CustomStringConvertible {
   /// The exit codes follow sysexits.h, so that scripts can distinguish errors. Wrong options exit with 64.
   enum Code: Int32 {
-    /// A board file or other input is wrong.
+    /// A board file or other input is invalid.
     case data = 65
     /// A file or device does not exist.
     case noInput = 66
@@ -25,7 +25,7 @@ struct CommandError: Error, CustomStringConvertible {
   }
 
   static let hubClosed = CommandError(
-    .unavailable, "the hub has closed the connection", nextStep: "see its log, and start it again")
+    .unavailable, "the hub closed the connection", nextStep: "read the hub's log, and restart the hub")
 
   var description: String {
     guard let nextStep else { return message }

@@ -1,11 +1,11 @@
 import MonotonicTime
 import Outputs
 
-/// Decides which lines to print about devices that do not work: one for each change, and one a minute while nothing
+/// Decides which lines to print about devices that do not work: a line at each change, and one a minute if nothing
 /// changes.
 struct ConditionLines {
   static let interval = Duration.seconds(60)
-  /// The minimum interval of reports that change quickly, for example because satellites come and go.
+  /// The minimum interval between lines. Reports may change quickly, for example because satellites come and go.
   static let shortest = Duration.seconds(5)
 
   private struct Said {
@@ -17,7 +17,7 @@ struct ConditionLines {
 
   /// Takes the hub's report about its devices.
   ///
-  /// - Returns: lines for people, without line ends
+  /// - Returns: the lines to print, without line ends
   mutating func take(_ report: DevicesOfHub.Report, at now: MonotonicInstant) -> [String] {
     var lines: [String] = []
     // The worst problem of each device comes first.
@@ -32,7 +32,7 @@ struct ConditionLines {
     for name in said.keys.sorted() where !present.contains(name) {
       said[name] = nil
       let device = report.devices.first { $0.id == name }
-      lines.append(Text.printable("\(name): over" + (device.map { "; it is \($0.power), \($0.reason)" } ?? "")))
+      lines.append(Text.printable("\(name): resolved" + (device.map { "; it is \($0.power), \($0.reason)" } ?? "")))
     }
     return lines
   }

@@ -26,7 +26,7 @@ struct DeviceTable {
   }
 
   private static func row(_ device: DevicesOfHub.Device) -> [String] {
-    // A repeated failure counts from the first one.
+    // A failure that is repeated counts from the first one.
     let seconds = device.conditions?.first { $0.kind == device.power }?.forSeconds ?? device.forSeconds
     let rest = device.lingersForSeconds.map { ", \(Text.duration(seconds: max(0, $0))) more" } ?? ""
     let wakes = "\(device.wakes) \(device.wakes == 1 ? "wake" : "wakes")"
@@ -34,7 +34,7 @@ struct DeviceTable {
       Text.printable(device.id), Text.printable(device.power), Text.duration(seconds: seconds),
       "\(wakes), \(Text.fixed(device.energyMilliwattHours, 3)) mWh",
       device.holders.isEmpty
-        // The reason of a failure is printed below the table.
+        // The reason for a failure is printed below the table.
         ? Text.printable("no client\(rest)\(device.power == "failed" ? "" : ": \(device.reason)")")
         : device.holders.map(Text.printable).joined(separator: ", "),
     ]

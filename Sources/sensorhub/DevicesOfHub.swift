@@ -2,7 +2,7 @@ import FoundationEssentials
 import Hub
 import Outputs
 
-/// A running hub's report about its devices. The request wakes nothing.
+/// A running hub's report about its devices. The request wakes no device.
 enum DevicesOfHub {
   struct Device: Decodable {
     var id: String
@@ -17,19 +17,19 @@ enum DevicesOfHub {
     var energyMilliwattHours: Double
     var measuredMilliwattHours: Double
     var lingersForSeconds: Double?
-    /// The warning for the owner.
+    /// The warning about the device, for its owner.
     var remark: String?
-    /// The problems, the worst first; `nil` if the device works, and from an older hub.
+    /// The problems, the worst first; `nil` if the device works, or if the hub is too old to report them.
     var conditions: [ConditionReport]?
     /// `simulated` or `recorded`; `nil` for a real device.
     var origin: String?
     var bills: EnergyBySpan
     var linger: IdleTimeout
-    /// The state of its daily energy budget; `nil` without one.
+    /// The state of the device's daily energy budget; `nil` without a budget.
     var budget: Budget?
-    /// Its scheduled fixes; `nil` without any.
+    /// The device's scheduled fixes; `nil` without any.
     var schedules: [Schedule]?
-    /// The state of its corrections; `nil` without a caster.
+    /// The state of the receiver's corrections; `nil` without a caster.
     var corrections: Corrections?
   }
 
@@ -40,9 +40,9 @@ enum DevicesOfHub {
     /// The number of messages by RTCM 3 type.
     var messages: [String: Int]
     var lost: Int
-    /// The distance from the receiver to the base station; `nil` until the station has stated its position.
+    /// The distance from the receiver to the base station, in metres; `nil` until the station has sent its position.
     var baseDistanceMetres: Double?
-    /// The receiver's report about their use; `nil` if it reports none.
+    /// The receiver's report about its use of the messages; `nil` if it sends none.
     var receiver: Outcomes?
   }
 
@@ -64,7 +64,7 @@ enum DevicesOfHub {
     var holder: String
     var everySeconds: Double
     var accuracyMetres: Double?
-    /// The form of the request that the receiver's budget permits.
+    /// The request as the receiver's energy budget permits it.
     var relaxed: Degraded?
     var dueInSeconds: Double
     var reason: String
@@ -76,7 +76,7 @@ enum DevicesOfHub {
   }
 
   struct EnergyBySpan: Decodable {
-    /// The bills since the hub started, of the last day, and of the last week.
+    /// The energy per client: since the hub started, in the last day, and in the last week.
     var run, day, week: [ClientEnergy]
   }
 
@@ -86,7 +86,7 @@ enum DevicesOfHub {
 
   struct Report: Decodable {
     var devices: [Device]
-    /// The problem of the hub itself, that is, of its board file.
+    /// The problems of the hub itself, such as an invalid board file.
     var conditions: [ConditionReport]?
 
     /// All problems, by their subjects.
@@ -102,17 +102,18 @@ enum DevicesOfHub {
 
   static func report(_ socket: String?) throws -> Report { try report(of: try line(socket)) }
 
-  /// - Parameter report: the hub's report
   static func read(_ report: [UInt8]) throws -> [Device] { try self.report(of: report).devices }
 
   static func report(of report: [UInt8]) throws -> Report {
     guard let report = try? JSONDecoder().decode(Report.self, from: Data(report)) else {
-      throw CommandError(.inputOutput, "the hub's answer makes no sense", nextStep: "are both of the same version?")
+      throw CommandError(
+        .inputOutput, "the hub's answer cannot be understood",
+        nextStep: "do sensorhub and the hub have the same version?")
     }
     return report
   }
 
-  /// The word in capitals for values that no real device has measured; `nil` if all devices are real.
+  /// `SIMULATED` or `REPLAY` if no real device has measured the values; `nil` if all devices are real.
   static func mark(of devices: [Device]) -> String? {
     let origins = Set(devices.compactMap(\.origin).compactMap(DeviceStatus.Origin.init))
     return (origins.contains(.recorded) ? DeviceStatus.Origin.recorded : origins.first)?.mark

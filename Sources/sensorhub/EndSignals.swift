@@ -1,14 +1,15 @@
 import CLinux
 import Glibc
 
-/// The signals that end a command: Ctrl-C, SIGTERM and the loss of the terminal. They let the command finish its work.
+/// The signals that end a command: Ctrl-C, SIGTERM and the loss of the terminal. With this type, the command can finish
+/// its work first.
 struct EndSignals {
   /// A descriptor that is readable when a signal has arrived.
   let descriptor: Int32
-  /// Whether hang-ups are ignored, as with nohup.
+  /// Whether hang-ups are ignored, as under nohup.
   private let ignoresHangUps: Bool
 
-  /// Keeps the signals from ending the process from now on. Make only one.
+  /// From now on, the signals no longer end the process. Make only one value.
   init() throws(CommandError) {
     ignoresHangUps = clinux_is_ignored(SIGHUP)
     descriptor = clinux_hear_signals()

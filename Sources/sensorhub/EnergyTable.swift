@@ -1,10 +1,10 @@
 import Outputs
 
-/// A device's energy by account, one per line.
+/// A device's energy per client, one client in each line.
 struct EnergyTable {
   private static let indent = String(repeating: " ", count: 11)
 
-  /// The lines: `day      5.834 mWh in the last 24 hours`, and below it one per account, the largest first:
+  /// The lines: `day      5.834 mWh in the last 24 hours`, and below it a line for each client, the largest first:
   /// milliwatt-hours, share, name.
   let lines: [String]
 

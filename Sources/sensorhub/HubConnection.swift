@@ -3,15 +3,15 @@ import Glibc
 import MonotonicTime
 import Outputs
 
-/// A client's connection to one of the hub's sockets. It is read line by line, or as the bytes arrive.
+/// A client's connection to one of the hub's sockets. It is read line by line, or in pieces as bytes arrive.
 struct HubConnection: ~Copyable {
-  /// The longest line. A hub's report is far shorter; a longer line does not come from a hub.
+  /// The maximum length of a line in bytes. A hub's report is far shorter, so a longer line is not from a hub.
   static let longestLine = 16 << 20
 
-  /// The descriptor, for waits together with others.
+  /// The descriptor, for waiting on it and others at the same time.
   let descriptor: Int32
   private var pending: [UInt8] = []
-  /// The number of pending bytes that contain no line end.
+  /// The number of received bytes that are known to contain no line end.
   private var searchedCount = 0
 
   private init(descriptor: Int32) { self.descriptor = descriptor }
@@ -20,7 +20,7 @@ struct HubConnection: ~Copyable {
   ///   - socket: the user's path, or `nil` to try the usual places
   ///   - choose: chooses one of the sockets
   static func open(_ socket: String?, _ choose: (SocketPath) -> String) throws -> HubConnection {
-    // The user is responsible for an explicit path.
+    // If the user names a path, its folder is not checked.
     if let socket {
       do throws(SocketError) {
         return HubConnection(descriptor: try UnixSocket.connect(choose(SocketPath(socket))))
@@ -46,10 +46,10 @@ struct HubConnection: ~Copyable {
     _ = clinux_send_now(descriptor, bytes, bytes.count)
   }
 
-  /// Tells the hub that the client will send nothing more.
+  /// Tells the hub that this client will send nothing more.
   borrowing func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-  /// Reads bytes into a buffer, and waits if there are none.
+  /// Reads bytes into a buffer, and waits if no bytes have arrived.
   ///
   /// - Returns: the number of bytes; 0 when the hub has closed the connection
   borrowing func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int {
@@ -89,7 +89,7 @@ struct HubConnection: ~Copyable {
         let left = (deadline - MonotonicClock().now).inSeconds
         guard left > 0 else { return .late }
         var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        // The wait is at most a day, and not shorter than the remaining time.
+        // Wait for at most a day. Round up, so that the wait does not end before the deadline.
         guard poll(&wait, 1, Int32(min(left, 86400) * 1000) + 1) > 0 else { continue }
       }
       var chunk = [UInt8](repeating: 0, count: 16384)

@@ -10,7 +10,7 @@ import Publishing
 import ServiceLifecycle
 import Simulation
 
-/// The hub as a long-running process: board, outputs and signals, from the start until the last power line is off.
+/// The hub as a long-running process: board, outputs and signals, from the start until all power lines are off.
 struct HubService: Sendable {
   private let source: BoardSource
   private let writesState: Bool?
@@ -19,27 +19,29 @@ struct HubService: Sendable {
   private let host: HubHost
   private let path: SocketPath
   private let inUse: BoardInUse
-  /// The keeper of the power books, for real boards only: the costs of a demonstration teach nothing.
+  /// The keeper of the usage history; `nil` for the built-in board, whose simulated energy teaches nothing.
   private let usageHistories: UsageHistoryKeeper?
-  /// The file of the receivers' data, for real boards only.
+  /// The file with the receivers' data; `nil` for the built-in board.
   private let knowledge: ReceiverKnowledgeFile?
-  /// The file of the supplies' times; `nil` if no board has a minimum time off.
+  /// The file with the times at which supplies were switched off; `nil` for the built-in board, and if no device has a
+  /// minimum off time.
   private let supplyTimes: SupplyTimesFile?
   /// The text of the board file; `nil` for the built-in board.
   private let fileText: [UInt8]?
   private let budget = DescriptorBudget.raised()
   private let server: StreamServer
 
-  /// Reads the board and opens the sockets, so that errors appear before anything starts.
+  /// Reads the board and opens the sockets, so that errors appear before anything else starts.
   init(board: String?, socket: String?, writesState: Bool?) throws {
     source = BoardSource(file: board)
     var receiver = SimulatedReceiver.Configuration()
-    // The tunnels begin a minute after the start and repeat every two minutes, so that dead reckoning can be watched.
+    // The first tunnel begins a minute after the start, and another one every two minutes, so that users can watch the
+    // dead reckoning.
     receiver.tunnel = SimulatedReceiver.Tunnel(period: .seconds(120), entrance: .seconds(75), length: .seconds(30))
     let simulated = SimulatedHardware(receiver: receiver)
     hardware = simulated
     self.writesState = writesState
-    // Without these threads nothing could ever be powered down again, so the hub does not run without them.
+    // Without these threads the hub could never switch a device off again, so it does not run without them.
     for (error, what) in [(MonotonicClock.start(), "timers"), (SingleThreadExecutor.shared.start(), "tasks")] {
       guard error != 0 else { continue }
       throw CommandError(.unavailable, "no thread for \(what): \(String(cString: strerror(error)))")
@@ -71,17 +73,17 @@ struct HubService: Sendable {
   func run() async throws {
     let hub = host.hub.value
     let reloader = Reloader(source: source, host: host, sink: sink, inUse: inUse)
-    // The group consists of its services, and one of them ends the group, so both share this reference.
+    // One of the services ends the group that it belongs to, so it needs this reference.
     let group = Guarded<ServiceGroup?>(nil)
     let signals = try SignalListener(
       onTerminate: { [host] in
-        // This comes before any other part reacts, so that no line stays high while clients are disconnected.
+        // Switch the devices off before anything else, so that no line stays high while clients are being disconnected.
         host.shutDown()
         if let group = group.withLock({ $0 }) { Task { await group.triggerGracefulShutdown() } }
       },
       onReload: { await reloader.reload() })
     supplyTimes?.begin(hub.machine)
-    // This comes only now, because an earlier signal would end the process with its lines in any state.
+    // Do this only now: before the signals are handled, a signal would end the process with its lines in any state.
     for problem in inUse.makeSafe(hardware, and: hub, isStarting: true).problems { sink.write(.warning, problem) }
     if let problem = inUse.record(fileText) { sink.write(.warning, problem) }
     for problem in hub.pulseProblems { sink.write(.warning, problem) }
@@ -91,10 +93,10 @@ struct HubService: Sendable {
     sink.write(.notice, "sensorhub \(SensorHub.versionWithCommit): board '\(hub.board.name)', state on \(path.state)")
     if hub.origin != .real {
       sink.write(
-        .warning, "SIMULATED: \(HubService.simulated(hub.board)); the outputs say so too")
+        .warning, "SIMULATED: \(HubService.simulated(hub.board)); the outputs are marked too")
     }
     if let other = SocketPath.candidates.first(where: { $0 != path && HubService.isServed($0) }) {
-      sink.write(.warning, "another hub runs at \(other.state): this one cannot use its devices")
+      sink.write(.warning, "another hub is running at \(other.state): this hub cannot use the other hub's devices")
     }
     usageHistories?.begin()
     // Two hubs in one folder would overwrite each other's data.
@@ -102,20 +104,20 @@ struct HubService: Sendable {
       knowledge?.begin(hub.machine.receiverKnowledge, clock: hub.machine.clock)
     }
     if fileText != nil, usageHistories == nil {
-      sink.write(.warning, "the power books are not kept after this run: \(StateFolder.missingHome)")
+      sink.write(.warning, "the usage history will be lost when the hub stops: \(StateFolder.missingHome)")
     }
     let calibration = BackgroundCalibration(host: host, sink: sink)
     calibration.begin()
     defer { calibration.end() }
     let recorder = RecorderOutput(host: host, sink: sink)
     recorder.begin()
-    // The first service ends last, so that the recorder records how the others end.
+    // The first service ends last, so that the recorder records how the other services end.
     var services: [any Service] = [
       recorder, signals, server,
       JournalOutput(host: host, sink: sink, writesState: writesState),
       HTTPOutput(host: host, sink: sink, budget: budget), ChronyOutput(host: host, sink: sink),
       NMEADatagramOutput(host: host, sink: sink),
-      // This service starts before those whose events it receives, and ends after them.
+      // This service starts before the services whose events it receives, and ends after them.
       HookOutput(host: host, sink: sink, memory: hookMemory),
       FenceOutput(host: host, sink: sink, memory: fenceMemory, file: addedFences),
       StandingRequestOutput(host: host), ConditionOutput(host: host, sink: sink),
@@ -139,16 +141,16 @@ struct HubService: Sendable {
     }
     ServiceManager.stopping()
     let isOff = await powerOff(host)
-    sink.write(.notice, isOff ? HubService.end(of: host.hub.value) : "stopped, but not all is off")
+    sink.write(.notice, isOff ? HubService.end(of: host.hub.value) : "stopped, but some devices are still on")
     sink.flush(within: HubService.lastWords)
   }
 
   private static func simulated(_ board: Board) -> String {
     let ids = board.devices.filter { SimulatedHardware.isSimulated($0.path) }.map(\.id)
-    return ids.count == board.devices.count ? "no device is real" : "not real: \(ids.joined(separator: ", "))"
+    return ids.count == board.devices.count ? "all devices are simulated" : "simulated: \(ids.joined(separator: ", "))"
   }
 
-  /// Whether a hub answers on a path. Wakes nothing.
+  /// Whether a hub answers on a path. The check wakes no device.
   private static func isServed(_ path: SocketPath) -> Bool {
     guard let folder = try? path.openTrustedFolder(),
       let descriptor = try? UnixSocket.connect(path.devices, in: folder)
@@ -157,15 +159,15 @@ struct HubService: Sendable {
     return true
   }
 
-  /// The memory of fences, for real boards only: a demonstration starts fresh each time, and two hubs in one folder
-  /// would overwrite each other's data.
+  /// The memory of fences; `nil` for the built-in board, which starts without a past, and if another hub uses the
+  /// folder, because two hubs would overwrite each other's data.
   private var fenceMemory: FenceMemory? {
     fileText == nil || usageHistories?.isFolderTaken == true
       ? nil
       : StateFolder.path.map { folder in FenceMemory(path: "\(folder)/fences.json") { try? StateFolder.make(folder) } }
   }
 
-  /// The memory of hooks, for real boards only.
+  /// The memory of hooks; `nil` in the same cases as the memory of fences.
   private var hookMemory: HookMemory? {
     fileText == nil || usageHistories?.isFolderTaken == true
       ? nil
@@ -184,13 +186,13 @@ struct HubService: Sendable {
     StateFolder.path.map { folder in FleetMemory(path: "\(folder)/fleet.json") { try? StateFolder.make(folder) } }
   }
 
-  /// The text about the end of a hub whose devices are all off.
+  /// The log line about the end of a hub whose devices are all off.
   private static func end(of hub: Hub) -> String {
     if hub.board.devices.allSatisfy({ $0.power.switch == .none }) { return "stopped; the board has no power lines" }
     let undriven = hub.undrivenLines
     if undriven.isEmpty { return "stopped; all power lines are off" }
     return
-      "stopped; the power lines that could be driven are off, and those of \(undriven.joined(separator: ", ")) could not"
+      "stopped; the power lines of \(undriven.joined(separator: ", ")) could not be driven, and all others are off"
   }
 
   /// How long an ending hub waits until its log is written.
@@ -198,18 +200,18 @@ struct HubService: Sendable {
 
   /// Ends the hub.
   ///
-  /// - Returns: whether everything could be switched off
+  /// - Returns: whether all devices could be switched off
   @discardableResult
   private func powerOff(_ host: HubHost) async -> Bool {
     host.shutDown()
     let stuck = await host.hub.value.isOff(within: HubHost.longestEnd)
-    // This is written while the folder still belongs to this hub.
+    // Write this file while this hub still has the lock on the folder.
     knowledge?.end(host.hub.value.machine.receiverKnowledge)
     usageHistories?.end()
     supplyTimes?.end(host.hub.value.machine)
     let problems = stuck.map { "\($0): it has not stopped" } + host.hub.value.switchProblems
     for problem in problems { sink.write(.warning, problem) }
-    // Otherwise the next hub reads there which devices are still on.
+    // Otherwise keep the copy: the next hub reads from it which devices are still on.
     if problems.isEmpty { inUse.forget() }
     return problems.isEmpty && !inUse.isLeft
   }

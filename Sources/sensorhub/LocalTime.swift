@@ -4,7 +4,7 @@ import NMEA
 
 /// The local time, as on a wall clock.
 enum LocalTime {
-  /// A text such as `2026-11-22 11:00:05 +01:00`; `nil` if local time is UTC.
+  /// The local time, for example `2026-11-22 11:00:05 +01:00`; `nil` if it equals UTC.
   static func text(_ time: UTCTime) -> String? {
     var seconds = time_t(time.nanosecondsSince1970 / 1_000_000_000)
     var parts = tm()

@@ -3,7 +3,7 @@ import Hub
 import Outputs
 import Publishing
 
-/// Reads the board file again. An invalid file changes nothing.
+/// Reads the board file again. If the file is invalid, nothing changes.
 struct Reloader: Sendable {
   let source: BoardSource
   let host: HubHost
@@ -16,19 +16,20 @@ struct Reloader: Sendable {
       let loaded = try source.loadWithText { sink.write(.warning, $0) }
       let board = loaded.board
       let old = host.hub.value
-      // The devices of a hub that ends are only in the previous file.
+      // If the hub is ending, its devices are described only in the copy of the previous file, so keep the copy.
       if let problems = await host.serve(board, text: loaded.text) {
         for problem in problems { sink.write(.warning, problem) }
-        // The removed devices are only in the previous file.
+        // Devices that were removed but are still on are described only in the copy of the previous file, so keep the
+        // copy.
         if !Set(old.switchProblems).isSubset(of: host.hub.value.switchProblems) { inUse.leave() }
         if let problem = inUse.record(loaded.fileText) { sink.write(.warning, problem) }
         host.conditions.boardWasRead(nil)
-        sink.write(.notice, "board '\(board.name)' read again")
+        sink.write(.notice, "board '\(board.name)' reloaded")
       }
     } catch {
       let problem = error as? CommandError
       host.conditions.boardWasRead((problem?.message ?? "\(error)", problem?.nextStep))
-      sink.write(.error, "the board file is wrong, the hub goes on with the old one: \(error)")
+      sink.write(.error, "board file: rejected, the hub keeps the old one: \(error)")
     }
     ServiceManager.ready(status: "board \(host.hub.value.board.name)")
   }

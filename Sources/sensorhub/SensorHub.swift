@@ -8,7 +8,7 @@ import Recording
 struct SensorHub: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sensorhub",
-    abstract: "GPS and IMU of a Linux board as one stream, powered only while somebody listens.",
+    abstract: "GPS and IMU of a Linux board as one stream, powered only while a client needs them.",
     version: versionWithCommit,
     subcommands: [
       Run.self, Watch.self, Devices.self, Probe.self, Check.self, Decode.self, Fuse.self,
@@ -28,9 +28,9 @@ struct SensorHub: ParsableCommand {
     // Each connection to a broker is a separate process of this program. In such a process the call does not return.
     BrokerClient.runIfAsked()
     Terminal.replaceClosedStreams()
-    // With this, a reader that leaves causes a write error and not a signal.
+    // With this, writing to a reader that has left causes an error instead of a signal.
     signal(SIGPIPE, SIG_IGN)
-    // The program must wait for its child processes, even if its parent ignores the signal.
+    // The program waits for its child processes, which is impossible if its parent has made it ignore this signal.
     signal(SIGCHLD, SIG_DFL)
     do {
       var command = try parsed()
@@ -56,7 +56,8 @@ struct SensorHub: ParsableCommand {
     } catch let error as RecordingError {
       exit(with: CommandError(error))
     } catch {
-      // The parser repeats words of the command line unchanged, and a script may have them from elsewhere.
+      // The parser repeats arguments unchanged. They may come from a script and contain any characters, so make them
+      // printable.
       let message = fullMessage(for: error)
       let code = exitCode(for: error)
       guard code != .success, Text.printableLines(message) != message else { exit(withError: error) }

@@ -5,27 +5,27 @@ import HardwareIO
 import Publishing
 import ServiceLifecycle
 
-/// Handles SIGTERM, SIGINT and SIGHUP on a thread that sleeps until one arrives.
+/// Handles SIGTERM, SIGINT and SIGHUP on a thread that sleeps until a signal arrives.
 ///
-/// SIGHUP has two meanings. A service manager or a person requests a reload of the board file, or the terminal that
-/// started the hub is gone, so that the hub cannot be ended there any more.
+/// SIGHUP has two meanings. Either a service manager or a person requests a reload of the board file; or the terminal
+/// that started the hub is gone, so that the hub can no longer be ended there.
 ///
-/// Dispatch's signal sources, which the lifecycle library offers, need Dispatch's threads, which wake once a second on
-/// Linux; a hub that promises not to wake without clients reads a descriptor instead.
+/// The signal sources of Dispatch, which the lifecycle library uses, need Dispatch's threads, which wake once a second
+/// on Linux. The hub must not wake without clients, so this thread reads a descriptor instead.
 struct SignalListener: Service {
   private let descriptor: Int32
   /// Whether the hub was started from a terminal.
   private let hadTerminal: Bool
-  /// Whether the hub should survive a hang-up, as with nohup.
+  /// Whether the hub continues after a hang-up, as under nohup.
   private let ignoresHangUps: Bool
   private let onTerminate: @Sendable () -> Void
   private let onReload: @Sendable () async -> Void
 
-  /// Keeps the signals from ending the process; signals before `run` wait for it.
+  /// From now on, the signals no longer end the process. Signals that arrive before `run` are handled by `run`.
   ///
   /// - Parameters:
   ///   - onTerminate: called at once, also when the terminal hangs up
-  ///   - onReload: called once at a time; a request during a call causes one more
+  ///   - onReload: never called twice at the same time; requests during a call cause one further call
   init(onTerminate: @escaping @Sendable () -> Void, onReload: @escaping @Sendable () async -> Void) throws {
     hadTerminal = Terminal.isControlling
     ignoresHangUps = clinux_is_ignored(SIGHUP)
@@ -69,8 +69,8 @@ struct SignalListener: Service {
     }
   }
 
-  /// Whether a SIGHUP is a hang-up. When a terminal goes, the kernel signals the foreground processes, and the shell
-  /// its other jobs. A SIGHUP from any other sender, also later, requests a reload.
+  /// Whether a SIGHUP is a hang-up. When a terminal is closed, the kernel signals the processes in the foreground, and
+  /// the shell signals its other jobs. A SIGHUP from any other sender requests a reload.
   private func isHangUp(fromKernel: Bool, fromLeader: Bool) -> Bool {
     hadTerminal && (fromKernel || fromLeader && !Terminal.isControlling)
   }

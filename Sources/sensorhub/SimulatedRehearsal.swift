@@ -2,7 +2,7 @@ import Hub
 import MonotonicTime
 import Simulation
 
-/// Practice of calibrations on the simulated board of a running hub.
+/// Moves the simulated board of a running hub, so that calibrations can be practised.
 struct SimulatedRehearsal: CalibrationRehearsal {
   let hardware: SimulatedHardware
   private let clock = MonotonicClock()
@@ -18,7 +18,7 @@ struct SimulatedRehearsal: CalibrationRehearsal {
 }
 
 extension CalibrationKind {
-  /// The requested motion of the simulated board; `nil` if the vehicle moves like that anyway.
+  /// The requested motion of the simulated board; `nil` if its vehicle already moves in this way.
   var practice: Practice? {
     switch self {
     case .gyro: .lies

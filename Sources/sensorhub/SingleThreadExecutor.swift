@@ -1,10 +1,10 @@
 import Guarding
 import Publishing
 
-/// Runs Swift's tasks on one separate thread, which sleeps until there is something to do.
+/// Runs Swift's tasks on one separate thread, which sleeps while there is no task to run.
 ///
 /// The default executor is Dispatch's thread pool, whose housekeeping wakes the process once a second for ever. The few
-/// tasks of a hub only start, wait and stop services; everything that takes time has its own thread.
+/// tasks of a hub only start, stop and wait for services; work that takes time has its own threads.
 final class SingleThreadExecutor: TaskExecutor {
   static let shared = SingleThreadExecutor()
 
@@ -19,14 +19,14 @@ final class SingleThreadExecutor: TaskExecutor {
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     state.withLock { $0.jobs.append(job) }
-    // The main program has already started the thread, and would have ended without it.
+    // The main program has already started the thread, and would have ended if that had failed.
     _ = start()
     wake.raise()
   }
 
-  /// Starts the thread if it does not run yet.
+  /// Starts the thread, unless it runs already.
   ///
-  /// - Returns: 0, or the error number if the system cannot start one
+  /// - Returns: 0, or the error number if the system cannot start a thread
   func start() -> Int32 {
     let mustStart = state.withLock { state in
       defer { state.isRunning = true }

@@ -2,15 +2,14 @@ import CLinux
 import Glibc
 import HardwareIO
 
-/// The folder for the hub's data that outlives a run.
+/// The folder for the hub's data that survives a run.
 enum StateFolder {
   /// `/var/lib/sensorhub` for the system's hub, otherwise the user's own folder for such files; `nil` if the user has
-  /// no home. It is never a folder that other users could have made first, because its contents are trusted in the next
-  /// run.
+  /// no home. It is never a folder that another user could have made first, because the next run trusts its contents.
   static let path = find()
 
   /// Why `path` is `nil`, and the next step.
-  static let missingHome = "this user has no home to keep anything in; name a folder with STATE_DIRECTORY"
+  static let missingHome = "this user has no home folder; name a folder in STATE_DIRECTORY"
 
   private static func find() -> String? {
     if let folder = environment("STATE_DIRECTORY") { return folder }
@@ -19,7 +18,7 @@ enum StateFolder {
     return (environment("HOME") ?? registeredHome).map { "\($0)/.local/state/sensorhub" }
   }
 
-  /// The home in the user database, because a process that no login started has no HOME.
+  /// The home in the user database. A process that was not started by a login has no HOME.
   private static var registeredHome: String? {
     var entry = passwd()
     var found: UnsafeMutablePointer<passwd>?
@@ -38,7 +37,7 @@ enum StateFolder {
     var description: String { "cannot write in \(folder): \(reason)" }
   }
 
-  /// Makes a folder and its parents.
+  /// Makes a folder and its missing parents.
   static func make(_ path: String) throws(AccessError) {
     var folder = ""
     for part in path.split(separator: "/") {
@@ -49,7 +48,7 @@ enum StateFolder {
     }
   }
 
-  /// Opens a folder for this program's files, and makes it and its parents if they are missing.
+  /// Opens a folder for this program's files. If it or its parents are missing, makes them.
   static func open(_ path: String) throws(AccessError) -> Folder {
     try make(path)
     do throws(FolderError) {

@@ -4,17 +4,17 @@ import Guarding
 import HardwareIO
 
 /// The state on a terminal, redrawn in place. It is also redrawn when the terminal's size changes, because the next
-/// state may take long.
+/// state may arrive much later.
 final class StatePanel: Sendable {
   private let view = Guarded(StateView())
 
-  /// Make this before other threads, because only one thread may handle changes of the size.
+  /// Make this before any other thread starts, because only one thread may handle changes of the size.
   init() {
     var signals = sigset_t()
     sigemptyset(&signals)
     sigaddset(&signals, SIGWINCH)
     pthread_sigmask(SIG_BLOCK, &signals, nil)
-    // Without a thread, the next state is drawn in the new size.
+    // If no thread can be started, only the next state is drawn in the new size.
     _ = DetachedThread.start("terminal") { [weak self] in
       var signals = sigset_t()
       sigemptyset(&signals)

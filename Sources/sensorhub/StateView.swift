@@ -4,12 +4,12 @@ import Outputs
 
 /// The state as a panel that is redrawn in place.
 ///
-/// No line is wider than the terminal, and there are no more lines than it shows. Lines that were wrapped or scrolled
-/// out could not be overwritten.
+/// No line is wider than the terminal, and the panel has no more lines than the terminal. Lines that the terminal has
+/// wrapped or scrolled away could not be overwritten.
 struct StateView {
   private struct Line {
     var name, text: String
-    /// The origin of the line's value.
+    /// The device or devices from which the value comes.
     var origin = ""
   }
 
@@ -21,11 +21,11 @@ struct StateView {
 
   /// Takes the hub's report about its devices.
   ///
-  /// - Parameter mark: the word before all values that no device has measured now
+  /// - Parameter mark: the word before all values if they are simulated or replayed
   /// - Returns: whether there is anything new to draw
   mutating func take(_ report: DevicesOfHub.Report, mark: String?) -> Bool {
     let old = conditions
-    // Conditions that only need time are shown until there is a state.
+    // Conditions that will end by themselves are shown only until there is a state.
     conditions = report.troubles.filter { $0.condition.isLoud || state == nil }.map { ($0.name, $0.condition) }
     defer { self.mark = mark }
     let isSame = old.count == conditions.count && zip(old, conditions).allSatisfy { $0 == $1 }
@@ -44,24 +44,25 @@ struct StateView {
       if drawn.rows == 0 {
         ""
       } else if drawn.columns > size.columns || drawn.rows >= size.rows {
-        // The previous frame no longer fits, and only the terminal knows how it wrapped the lines.
+        // The previous frame no longer fits, and only the terminal knows how it has wrapped the lines, so clear the
+        // screen.
         "\u{1B}[H\u{1B}[J"
       } else {
-        // This moves to the first line of the previous frame, and clears everything from there.
+        // Moves to the first line of the previous frame, and clears the screen from there.
         "\u{1B}[\(drawn.rows)A\u{1B}[J"
       }
     drawn = TerminalSize(columns: lines.map(\.count).max() ?? 0, rows: lines.count)
     return rewind + lines.joined(separator: "\n")
   }
 
-  /// The last frame again; `nil` before the first.
+  /// The last frame, drawn again; `nil` before the first one.
   mutating func frame(in size: TerminalSize) -> String? {
     state == nil && conditions.isEmpty && mark == nil && drawn.rows == 0 ? nil : draw(in: size)
   }
 
-  private var markLine: Line? { mark.map { Line(name: $0, text: "no device has measured this just now") } }
+  private var markLine: Line? { mark.map { Line(name: $0, text: "these are not live measurements") } }
 
-  /// Two lines for each device: the problem, and the next step.
+  /// Two lines for each problem of a device: the problem, and the next step.
   private var conditionLines: [Line] {
     conditions.flatMap { id, condition in
       [Line(name: Text.printable(id), text: condition.headline)]
@@ -70,7 +71,7 @@ struct StateView {
   }
 
   private static func fitted(_ lines: [Line], in size: TerminalSize) -> [String] {
-    // The line below the last one is for the cursor.
+    // Below the last line of the panel there is one line for the cursor.
     let room = max(size.rows - 1, 1)
     let texts = lines.map { line in
       let text = Text.padded(line.name, 14) + line.text
@@ -95,7 +96,7 @@ struct StateView {
           name: "position", text: "\(Text.place(value, decimals: 7)) \(sigma)", origin: origin(position, state)))
       let altitude = value.altitudeMSLMetres.map { metres in
         let sigma = value.verticalSigmaMetres.map { " \(Text.deviation($0)) m" } ?? ""
-        return "\(Text.fixed(metres, 1)) m above the sea\(sigma)"
+        return "\(Text.fixed(metres, 1)) m above sea level\(sigma)"
       }
       lines.append(Line(name: "altitude", text: altitude ?? "unknown"))
     } else {
@@ -120,7 +121,7 @@ struct StateView {
       let heading = attitude.value.headingSigmaRadians.map {
         "\(Text.bearing(quaternion.yaw * degrees)) \(Text.deviation($0 * degrees))°"
       }
-      lines.append(Line(name: "heading", text: heading ?? "unknown until it moves"))
+      lines.append(Line(name: "heading", text: heading ?? "unknown until the board moves"))
     } else {
       lines.append(Line(name: "attitude", text: "unknown"))
     }

@@ -4,7 +4,7 @@ import Guarding
 import Outputs
 import SystemPackage
 
-/// The output of commands for people, and whether anyone reads it.
+/// The text output of commands, and whether it is still read.
 enum Terminal {
   /// Whether the process has a controlling terminal that has not hung up.
   static var isControlling: Bool {
@@ -20,13 +20,13 @@ enum Terminal {
     return strcmp(kind, "dumb") != 0 && kind.pointee != 0
   }
 
-  /// Whether the reader of standard output has left, so that a waiting command can end.
+  /// Whether the program that reads standard output has ended, so that a waiting command can end.
   static var isReaderGone: Bool {
     var wait = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
     return poll(&wait, 1, 0) > 0 && wait.revents & Int16(POLLERR | POLLNVAL) != 0
   }
 
-  /// Replaces closed standard streams by /dev/null, because the next opened file would otherwise become one of them.
+  /// Opens /dev/null for standard streams that are closed; otherwise the next opened file would become one of them.
   /// Call this before anything is opened.
   static func replaceClosedStreams() {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
@@ -38,21 +38,21 @@ enum Terminal {
   /// Whether standard output was closed when the program began.
   private static let isClosed = Guarded(false)
 
-  /// The first error of standard output. A reader that has left does not count.
+  /// The first error of standard output. It is no error if the reading program has ended.
   private static let failure = Guarded<Errno?>(nil)
 
-  /// Prints a line, or several with line ends between, to standard output. `requireWritten()` reports an error when the
-  /// command ends. No text moves the terminal's cursor, whatever its source.
+  /// Prints one line, or several with line ends between them, to standard output. If this fails, `requireWritten()`
+  /// reports the error when the command ends. No text moves the terminal's cursor, whatever its source.
   ///
   /// - Returns: whether printing can continue
   @discardableResult
   static func standardOutput(_ line: String) -> Bool { printed(Text.printableLines(line)) }
 
-  /// Prints a line of JSON without changing its meaning.
+  /// Prints a line of JSON. JSON's own escapes replace invisible characters, which does not change its meaning.
   @discardableResult
   static func standardOutput(json line: String) -> Bool { printed(Text.printableJSON(line)) }
 
-  /// Prints a file: unchanged to a file, and without cursor movements to a terminal.
+  /// Prints the contents of a file: unchanged to a file or pipe, and without cursor movements to a terminal.
   @discardableResult
   static func standardOutput(file text: String) -> Bool {
     isatty(STDOUT_FILENO) == 1 ? standardOutput(text) : printed(text)
@@ -60,7 +60,7 @@ enum Terminal {
 
   /// Prints a text that moves the terminal's cursor on purpose.
   ///
-  /// - Parameter drawing: composed of texts from `Text.printable`
+  /// - Parameter drawing: the text; each part from elsewhere must have passed through `Text.printable`
   @discardableResult
   static func draw(_ drawing: String) -> Bool { printed(drawing) }
 
@@ -84,15 +84,15 @@ enum Terminal {
     throw isNotWritten(errno)
   }
 
-  /// The error that standard output cannot be written, with the reason.
+  /// The error for standard output that cannot be written, with the reason.
   static func isNotWritten(_ errno: Errno) -> CommandError {
     CommandError(
       .inputOutput, "standard output cannot be written: \(errno)",
-      nextStep: "is there space at its destination? The output is not complete")
+      nextStep: "the output is incomplete: check the free space at its destination")
   }
 
-  /// Prints a line to standard error, if it is accepted within two seconds. There may be no reader, and an error
-  /// message must not keep a process from ending. No text moves the terminal's cursor.
+  /// Prints a line to standard error, unless this takes more than two seconds. The line may have no reader, and an
+  /// error message must not keep a process from ending. No text moves the terminal's cursor.
   static func standardError(_ line: String) {
     var wait = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
     if poll(&wait, 1, 2000) != 0 { try? write(Text.printableLines(line), to: .standardError) }

@@ -1,12 +1,11 @@
 import CLinux
 import Glibc
 
-/// The size of a terminal.
 struct TerminalSize: Equatable {
   var columns: Int
   var rows: Int
 
-  /// The size of the terminal at standard output; the usual size if it states none, as on a serial line.
+  /// The size of the terminal at standard output. If it does not report one, as on a serial line, the usual size.
   static var ofStandardOutput: TerminalSize {
     var size = winsize()
     guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {

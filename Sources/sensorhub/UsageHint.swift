@@ -1,9 +1,9 @@
 import ArgumentParser
 import Hub
 
-/// Explains mistakes in a command's words that the parser only calls unexpected.
+/// Explains mistakes in a command's arguments that the parser only calls unexpected.
 enum UsageHint {
-  /// The mistake in the subcommand of the first words, including those of `help`; `nil` if there is none.
+  /// The mistake in a subcommand among the first arguments, also after `help`; `nil` if there is none.
   static func subcommandMistake(in arguments: some Collection<String>) -> String? {
     var words = arguments[...]
     var command: any ParsableCommand.Type = SensorHub.self
@@ -20,7 +20,7 @@ enum UsageHint {
       }
       command = next
       words = words.dropFirst()
-      // The command itself handles its other arguments.
+      // The command itself checks its other arguments.
     } while wantsHelp
     return nil
   }
@@ -29,12 +29,12 @@ enum UsageHint {
     command.configuration.commandName ?? "\(command)".lowercased()
   }
 
-  /// The parser's message with the probable intention; `nil` if that is unknown.
+  /// The parser's message with a guess of what the user meant; `nil` without a guess.
   static func rewritten(_ message: String, arguments: some Collection<String>) -> String? {
     if arguments.first == "run", let file = quoted(after: "Unexpected argument '", in: message) {
-      return message.replacing("Unexpected argument '\(file)'", with: "a board file is named with --board \(file)")
+      return message.replacing("Unexpected argument '\(file)'", with: "to name a board file, use --board \(file)")
     }
-    // The parser misunderstood a word. The mistake is often another word or option before it.
+    // The parser misunderstood an argument. Often the mistake is in an argument or option before it.
     guard let word = quoted(after: "The value '", in: message), let usage = message.firstRange(of: "\nUsage: ") else {
       return nil
     }
@@ -53,7 +53,7 @@ enum UsageHint {
   private static func optionMistake(in arguments: some Collection<String>) -> String? {
     let known = options(of: command(of: arguments))
     for argument in arguments {
-      // Later words are not options, whatever their form.
+      // Arguments after `--` are never options.
       if argument == "--" { return nil }
       guard argument.hasPrefix("--") else { continue }
       let name = String(argument.prefix { $0 != "=" })
@@ -64,7 +64,8 @@ enum UsageHint {
     return nil
   }
 
-  /// Explains an unknown subcommand of `fleet`. `fleet` alone lists hubs, so the subcommand was taken as a broker.
+  /// Explains an unknown subcommand of `fleet`. `fleet` without a subcommand lists hubs, so the parser took the word
+  /// for a broker.
   private static func fleetMistake(_ word: Substring, in arguments: some Collection<String>) -> String? {
     let known = Fleet.configuration.subcommands.map(name)
     guard Array(arguments.prefix(2)) == ["fleet", String(word)], !word.contains(":"),

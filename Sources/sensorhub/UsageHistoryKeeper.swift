@@ -6,21 +6,20 @@ import MonotonicTime
 import Outputs
 import Publishing
 
-/// Keeps the usage histories in a file. It reads the file at the start, and writes it occasionally while devices are awake,
-/// once after that, and at the end. It has its own threads, so that no other part waits for the disk. While all devices
-/// sleep, or have failed without subscribers, it has no timer; the energy of a supply in that time is recorded and
-/// written when something else wakes the process.
+/// Keeps the usage histories in a file. It reads the file at the start. It writes the file occasionally while devices
+/// are awake, once after they have gone to sleep, and at the end. It uses separate threads, so that no other part waits
+/// for the disk. While all devices sleep, or have failed without subscribers, it has no timer; a supply's energy in
+/// that time is recorded and written when something else wakes the process.
 ///
-/// One hub at a time writes the file: the one that has locked the folder. A file that cannot be read is kept under
-/// another name.
+/// Only the hub that has locked the folder writes the file. A file that cannot be read is kept under another name.
 final class UsageHistoryKeeper: Sendable {
   private struct State {
-    /// When the file was last written, or when the hub began.
+    /// When the file was last written, or if it was not, when the hub began.
     var writtenAt: MonotonicInstant?
     var hasWritten = false
     var next: ScheduledAction?
     var isOver = false
-    /// The error of the last attempt.
+    /// The error of the last attempt to write.
     var problem: String?
     /// Whether nothing is written. The reason is logged once, at the start.
     var isReadOnly = false
@@ -30,11 +29,11 @@ final class UsageHistoryKeeper: Sendable {
     var lock: Int32?
   }
 
-  /// The interval of writing while devices are awake, because cards wear out.
+  /// The interval of writing while devices are awake. It is long, because writing wears out SD cards.
   private static let interval = Duration.seconds(15 * 60)
   /// The interval of writing while all devices sleep.
   private static let restInterval = Duration.seconds(6 * 3600)
-  /// The delay after the first visit.
+  /// The delay of the first write after a device woke.
   private static let delay = Duration.seconds(60)
   private static let mostBytes = 16 << 20
 
@@ -68,14 +67,14 @@ final class UsageHistoryKeeper: Sendable {
     host.hub.subscribe(as: "power books", receiveValue: { [weak self] in self?.follow($0) }).store(in: hubs)
   }
 
-  /// Locks the folder, because two hubs would overwrite each other's usage histories.
+  /// Locks the folder. Without the lock, two hubs would overwrite each other's usage histories.
   private func lock() {
     try? StateFolder.make(folder)
-    // Problems with the folder appear when it is written to.
+    // If the folder has a problem, the first write reports it.
     guard let folder = try? Folder(folder, of: .trusted) else { return }
     let lock: Int32?
     do throws(Files.Errno) {
-      // The lock is not on the folder itself, which every user could open and lock.
+      // The lock is on a file, not on the folder itself, which every user could open and lock.
       lock = try folder.lock("books.lock")
     } catch {
       return
@@ -84,8 +83,8 @@ final class UsageHistoryKeeper: Sendable {
     state.withLock { ($0.isReadOnly, $0.isTaken) = (true, true) }
     sink.write(
       .warning,
-      "the power books are not kept after this run: another hub keeps its books in \(folder.path); give each a folder of "
-        + "its own with STATE_DIRECTORY")
+      "the usage history will be lost when the hub stops: another hub stores its history in \(folder.path); give each hub a folder of "
+        + "its own in STATE_DIRECTORY")
   }
 
   private func restore() {
@@ -94,35 +93,35 @@ final class UsageHistoryKeeper: Sendable {
       let text = try Files.bytes(ofOwn: path, limit: UsageHistoryKeeper.mostBytes)
       do throws(BoardError) {
         for skipped in try machine.usageHistories.restore(text, file: path) {
-          sink.write(.warning, "an entry of the power books is skipped: \(skipped)")
+          sink.write(.warning, "usage history: an entry is skipped: \(skipped)")
         }
         return
       } catch {
         problem = "its file is damaged: \(error)"
       }
     } catch {
-      // At the first start there is no file.
+      // At the first start the file does not exist.
       if error.rawValue == Files.Errno.noSuchFile { return }
       problem = "\(path) cannot be read: \(error)"
     }
-    // The hub that has the lock writes the file.
+    // Leave the file to the hub that has the lock.
     if state.withLock({ $0.isReadOnly }) {
-      return sink.write(.warning, "the power books cannot be read, because \(problem)")
+      return sink.write(.warning, "the usage history cannot be read, because \(problem)")
     }
     if let copy = moveAside() {
-      sink.write(.warning, "new power books are started, because \(problem); the file is kept as \(copy)")
+      sink.write(.warning, "a new usage history is started, because \(problem); the old file is kept as \(copy)")
     } else {
       state.withLock { $0.isReadOnly = true }
       sink.write(
         .warning,
-        "new power books are started and not kept after this run, because \(problem); the file could not be moved"
+        "a new usage history is started, and will be lost when the hub stops, because \(problem); the old file could not be moved"
       )
     }
   }
 
-  /// Keeps a damaged file under another name, without replacing an earlier one, up to nine.
+  /// Renames a damaged file to keep it. Up to nine such files are kept, and none is replaced.
   ///
-  /// - Returns: its new path; `nil` if it cannot be moved
+  /// - Returns: the new path; `nil` if the file cannot be renamed
   private func moveAside() -> String? {
     guard let folder = try? Folder(folder, of: .trusted) else { return nil }
     let names = [UsageHistoryKeeper.name + ".damaged"] + (2...9).map { "\(UsageHistoryKeeper.name).damaged-\($0)" }
@@ -135,7 +134,7 @@ final class UsageHistoryKeeper: Sendable {
     }
   }
 
-  /// Closes the accounts up to now, and writes them at intervals. Call this when something else wakes the process.
+  /// Counts the energy up to now, and writes the file if that is due. Call this when something else wakes the process.
   func updateEnergy() {
     let hub = host.hub.value
     for monitor in hub.monitors { _ = monitor.status }
@@ -146,7 +145,7 @@ final class UsageHistoryKeeper: Sendable {
       state.writtenAt = now
       return true
     }
-    // Without a thread, the next occasion writes the file.
+    // If no thread can be started, the file is written on the next occasion.
     if isDue { _ = DetachedThread.start("power books") { [weak self] in self?.write() } }
   }
 
@@ -180,7 +179,7 @@ final class UsageHistoryKeeper: Sendable {
     if isNotNeeded { scheduled.cancel() }
   }
 
-  /// Starts writing. Runs on the timer's thread.
+  /// Starts to write. Runs on the timer's thread.
   private func isDue() {
     let error = DetachedThread.start("power books") { [weak self] in
       guard let self else { return }
@@ -188,13 +187,13 @@ final class UsageHistoryKeeper: Sendable {
       state.withLock { $0.next = nil }
       if host.hub.value.monitors.contains(where: { $0.changes.value.power.isWorking }) { scheduleNext() }
     }
-    // The next change sets the timer again.
+    // The next change of a device sets the timer again.
     if error != 0 { state.withLock { $0.next = nil } }
   }
 
   private func write() {
     if state.withLock({ $0.isReadOnly }) { return }
-    // This brings the energy up to date.
+    // Reading the devices counts their energy up to now.
     _ = host.hub.value.devices
     let usageHistories = machine.usageHistories
     let problem = disk.withLock { _ -> String? in
@@ -203,7 +202,7 @@ final class UsageHistoryKeeper: Sendable {
         try Files.replace(path, with: usageHistories.text)
         return nil
       } catch {
-        return "the power books are not kept after this run, because \(path) cannot be written: \(error)"
+        return "the usage history will be lost when the hub stops, because \(path) cannot be written: \(error)"
       }
     }
     let now = machine.clock.now

@@ -3,17 +3,17 @@ import MonotonicTime
 import Outputs
 import ServiceLifecycle
 
-/// Tells systemd that the process is alive, as often as the unit requires. It stops if a reader hangs that nothing
-/// frees. Then systemd restarts the process, and `sensorhub safe` drives the lines low in between.
+/// Tells systemd that the process is alive, as often as the unit requires. If a reader hangs and cannot be stopped, it
+/// no longer does. systemd then restarts the process, and `sensorhub safe` drives the lines low before that.
 struct Watchdog: Service {
   let interval: Duration
   let supervisor: Supervisor
-  /// The books whose accounts are closed at the same time, because the process is awake then.
+  /// The usage histories, which are brought up to date at the same time, because the process is awake then.
   let usageHistories: UsageHistoryKeeper?
 
   func run() async throws {
     let clock = MonotonicClock()
-    // A cancellation means the end; an error would make the whole service fail.
+    // Return when cancelled: an error would make the whole service fail.
     try? await cancelWhenGracefulShutdown {
       while true {
         if !supervisor.isHopeless { ServiceManager.watchdogPing() }

@@ -258,8 +258,8 @@ struct BNO055DriverTests {
       BNO055DriverTests.reset + Array(BNO055DriverTests.configure[..<1]) + units + units + units, address: 0x28)
     #expect(
       throws: HardwareError.unexpectedDevice(
-        "the BNO055 at 0x28 on playback does not keep written values to its register 0x3b; a bus that cannot wait "
-          + "for it, as that of a Raspberry Pi, breaks transfers: connect it by i2c-gpio")
+        "the BNO055 at 0x28 on playback does not keep values written to its register 0x3b; a bus without clock "
+          + "stretching, as on a Raspberry Pi, breaks transfers: connect the chip by i2c-gpio")
     ) { try driver(bus).start() }
     bus.finish()
   }

@@ -61,6 +61,6 @@ struct CommandLogTests {
     #expect(answer(to: MediaTekReceiver.command("314", "0"), in: answers) == .refused)
     #expect(
       answer(to: MediaTekReceiver.command("220", "200"), in: answers)
-        == .otherwise("what became of command 314"))
+        == .otherwise("the result of command 314"))
   }
 }

@@ -43,7 +43,7 @@ struct ConstellationRefusalTests {
     return rig.warnings.values.first ?? nil
   }
 
-  private static let advice = "constellations is refused: ask for fewer; many receivers have three at once at most"
+  private static let advice = "it refused constellations: set fewer; many receivers support at most three at once"
 
   @Test func `the constellations of an M8 are set by one message`() async throws {
     let systems: [UInt8] = [0, 32, 32, 2] + [0, 8, 16, 0, 1, 0, 1, 1] + [6, 8, 14, 0, 1, 0, 1, 1]
@@ -116,7 +116,7 @@ struct ConstellationRefusalTests {
     let other = ScriptedReceiver(reacting: react)
     #expect(
       try await warning(.casic, [.gps, .galileo, .sbas], other)
-        == "CASIC URANUS5,V5.1.0.0: constellations: such a receiver has no galileo, sbas: leave that out")
+        == "CASIC URANUS5,V5.1.0.0: constellations: such a receiver has no galileo, sbas: remove it")
     #expect(!other.requests.values.contains { $0.first == 0xBA })
   }
 }

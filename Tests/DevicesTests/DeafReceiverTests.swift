@@ -124,8 +124,8 @@ struct DeafReceiverTests {
     let end = try bench.end()
     #expect(end.duration <= limit && !end.isAsleep)
     #expect(bench.port.said.count > said)
-    #expect(bench.warnings.values.contains { $0?.contains("its settings could not be put back") == true })
-    #expect((bench.warnings.values.last ?? nil)?.contains("goes on talking") == true)
+    #expect(bench.warnings.values.contains { $0?.contains("its settings could not be restored") == true })
+    #expect((bench.warnings.values.last ?? nil)?.contains("keeps sending") == true)
   }
 
   @Test func `a receiver that was deaf from the start is not asked again`() throws {

@@ -177,7 +177,8 @@ struct IIOInertialDriverTests {
     let driver = driver("mpu6050")
     #expect(
       throws: HardwareError.unsupported(
-        "the axes of IIO device 'mpu6050' at 0x68 are left-handed: its mount-matrix in the device tree mirrors them")
+        "the axes of IIO device 'mpu6050' at 0x68 are left-handed, because its mount-matrix in the device tree "
+          + "mirrors them")
     ) { try driver.start() }
     #expect(tree.settings(0) == before)
     pipe.write([])
@@ -187,7 +188,8 @@ struct IIOInertialDriverTests {
     tree.addDevice(0, "mpu6050", ["in_accel_x_raw": "1", "in_anglvel_x_raw": "1"])
     #expect(
       throws: HardwareError.unsupported(
-        "the kernel's driver of IIO device 'mpu6050' at 0x68 takes no scans: it needs the chip's interrupt line in the "
+        "the kernel driver of IIO device 'mpu6050' at 0x68 cannot fill a buffer: it needs the chip's interrupt line "
+          + "in the "
           + "device tree")
     ) { try driver("mpu6050").start() }
   }

@@ -120,7 +120,7 @@ struct KeptKnowledgeSessionTests {
       let before = receiver.clock.now
       await rig.finish()
       shortest = min(shortest, receiver.clock.now - before)
-      #expect((rig.warnings.values.last ?? nil)?.contains("did not report its knowledge") == true)
+      #expect((rig.warnings.values.last ?? nil)?.contains("did not report its satellite data") == true)
       // The position is stored anyway.
       #expect(shelf.knowledge.withLock { $0?.database } == [])
       receiver.end()
@@ -182,7 +182,7 @@ struct KeptKnowledgeSessionTests {
     }
     let shelf = Shelf(knowledge(receiver.clock))
     let (_, warning) = try await run(receiver, shelf)
-    #expect(warning?.contains("does not accept its knowledge") == true)
+    #expect(warning?.contains("refused the satellite data") == true)
     receiver.end()
   }
 }

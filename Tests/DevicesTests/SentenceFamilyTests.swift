@@ -174,7 +174,7 @@ struct SentenceFamilyTests {
     #expect(
       receiver.requests.values.map(Self.text) == ["$PCAS06,0", "$PAIR021", "$PAIR002", "$PAIR050,200"])
     // The missing feature is named.
-    #expect(rig.warnings.values.first??.contains("restores: it cannot be set of such a receiver") == true)
+    #expect(rig.warnings.values.first??.contains("restores: this receiver has no such setting") == true)
     await rig.finish()
     receiver.end()
   }

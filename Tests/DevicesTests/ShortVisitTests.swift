@@ -101,6 +101,9 @@ struct ShortVisitTests {
       clock.advance(by: .seconds(900))
       _ = try visit(port, memory, clock, epochs: 40) { said.append($0) }
     }
-    #expect(said.values.first??.contains("it hears satellites well and finds no position") == true, "\(said.values)")
+    #expect(
+      said.values.first??.contains(
+        "it receives satellites well, but finds no "
+          + "position") == true, "\(said.values)")
   }
 }

@@ -98,7 +98,7 @@ struct UbloxSessionTests {
     try rig.start()
     #expect(await rig.started.first(1) == [.b9600])
     let warning = try #require(rig.warnings.values.first ?? nil)
-    #expect(warning.hasPrefix("u-blox NEO-M8N-0, protocol 18.00: dynamicModel is refused: "))
+    #expect(warning.hasPrefix("u-blox NEO-M8N-0, protocol 18.00: it refused dynamicModel: "))
     #expect(!warning.contains("rateHz"))
     #expect(receiver.requests.values.map(Self.kind).last == 0x0608)
     let count = rig.observations.values.count
@@ -203,7 +203,7 @@ struct UbloxSessionTests {
     let rig = SessionRig(configuration { $0.settings.dynamicModel = .sea }, receiver)
     try rig.start()
     await rig.started.first(1)
-    #expect(rig.warnings.values.first??.contains("dynamicModel is answered with what became of something else") == true)
+    #expect(rig.warnings.values.first??.contains("it answered dynamicModel with the result of another command") == true)
     await rig.finish()
     receiver.end()
   }
@@ -326,7 +326,7 @@ struct UbloxSessionTests {
     await rig.started.first(1)
     await rig.finish()
     #expect(rig.ended.values == ["awake"])
-    #expect((rig.warnings.values.last ?? nil)?.contains("goes on talking") == true)
+    #expect((rig.warnings.values.last ?? nil)?.contains("keeps sending") == true)
     receiver.end()
   }
 

@@ -27,12 +27,12 @@ import Testing
     #expect(added.status == 201 && added.body.contains(#""added":true,"kept":true"#), "\(added.head)\(added.body)")
     #expect(HTTPAnswer(http, "GET", "/fences").body.contains(#""added":true"#))
     let list = fence("list")
-    #expect(list.standardOutput.contains("yard: ") && list.standardOutput.contains("of the board file"))
+    #expect(list.standardOutput.contains("yard: ") && list.standardOutput.contains("set in the board file"))
     #expect(list.standardOutput.contains("200 m about 54.372100, 10.157300; added"), "\(list.standardOutput)")
     // The fence is around the board. By now the receiver is awake for others, or it is woken.
     let here = fence("add", "berth", "--here", "80")
     #expect(here.standardOutput.hasPrefix("fence berth: 80 m about "), "\(here.standardError)")
-    #expect(fence("remove", "yard").standardError.contains("stands in the board file"))
+    #expect(fence("remove", "yard").standardError.contains("is set in the board file"))
     #expect(fence("remove", "berth").standardOutput == "fence berth: removed\n")
     #expect(HTTPAnswer(http, "DELETE", "/fences/anchor").status == 200)
     let gone = HTTPAnswer(http, "DELETE", "/fences/anchor")
@@ -42,9 +42,9 @@ import Testing
   }
 
   @Test(arguments: [
-    (["add", "anchor"], "say --here METRES"), (["add", "anchor", "--at", "54"], "--at must be"),
-    (["add", "anchor", "--at", "54,10"], "goes with --radius"),
-    (["add", "a\"b", "--here", "40"], "the name must be"),
+    (["add", "anchor"], "give either --here METRES"), (["add", "anchor", "--at", "54"], "--at must be"),
+    (["add", "anchor", "--at", "54,10"], "needs --radius"),
+    (["add", "a\"b", "--here", "40"], "the name must have"),
   ])
   func `the command says what is missing`(_ arguments: [String], _ message: String) {
     let program = Program(["fence"] + arguments)

@@ -21,7 +21,7 @@ import Testing
         #expect(hub.logs("\(title) on \(address):\(port), open to this machine, 192.0.2.0/24\n"))
       }
       let refusal =
-        "\(title) is not served yet: listening on 192.0.2.1:\(port): this machine does not have that address"
+        "\(title) is not served yet: listening on 192.0.2.1:\(port): this machine does not have this address"
       #expect(hub.logs(refusal), "\(log())")
     }
     for address in ["127.0.0.1", "127.0.0.9", "[::1]"] {

@@ -63,7 +63,7 @@ struct AnnouncementTests {
       board: HubProcess.simulatedBoard("gpsd: { port: \(gpsd) }, signalk: { port: \(signalK), \(open) }"),
       environment: environment)
     // Without Avahi the hub logs one line and continues.
-    #expect(hub.logs("not announced to the network: avahi-daemon does not run"), "\(hub.program.standardError)")
+    #expect(hub.logs("not announced to the network: avahi-daemon is not running"), "\(hub.program.standardError)")
     var daemon = avahi()
     let announced = "announced to the network as 'SensorHub test': _signalk-tcp._tcp \(signalK)\n"
     #expect(hub.logs(announced), "\(hub.program.standardError)")

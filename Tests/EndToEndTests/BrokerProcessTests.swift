@@ -132,7 +132,7 @@ import Testing
     #expect(Program([Program.sensorhub, executable], path: "/bin/cp").wait() == 0)
     broker.stop()
     let hub = hub(path: executable)
-    #expect(hub.logs("is not reached"), "\(hub.program.standardError)")
+    #expect(hub.logs("cannot be reached"), "\(hub.program.standardError)")
     // A deployment replaces the file. The new version may differ, or may not run here at all.
     HubProcess.write("none", to: executable + ".part")
     #expect(rename(executable + ".part", executable) == 0)
@@ -167,7 +167,7 @@ import Testing
   @Test func `it is no command for people`() {
     let program = Program(["mqtt-connection"])
     #expect(program.wait() == 64)
-    #expect(program.standardError.contains("is what a hub starts for itself"), "\(program.standardError)")
+    #expect(program.standardError.contains("is an internal command of the hub"), "\(program.standardError)")
     #expect(!Program.output(of: ["--help"]).contains("mqtt-connection"))
   }
 }

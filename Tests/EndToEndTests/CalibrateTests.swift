@@ -39,7 +39,7 @@ struct CalibrateTests {
     #expect(wrong.wait() == 65 && wrong.standardError.contains("has no device 'nobody'"), "\(wrong.standardError)")
     let third = Program(["calibrate", "mount", "--socket", hub.socket], environment: state)
     #expect(third.logs("0 %: stand still for a few seconds"), "\(third.standardError)")
-    #expect(third.logs("Ctrl-C gives up"))
+    #expect(third.logs("Ctrl-C cancels"))
     third.send(SIGINT)
     #expect(third.wait() == 69 && third.standardError.contains("nothing was changed"), "\(third.standardError)")
     #expect(hub.comesToRest())
@@ -50,7 +50,8 @@ struct CalibrateTests {
     let calibrate = Program(["calibrate", "accel", "--socket", folder + "/hub.sock"], environment: state)
     #expect(calibrate.wait() == 0, "\(calibrate.standardError)")
     #expect(
-      calibrate.standardError.hasPrefix("SIMULATED: no hub runs and no board is named"), "\(calibrate.standardError)")
+      calibrate.standardError.hasPrefix("SIMULATED: no hub is running and --board is missing"),
+      "\(calibrate.standardError)")
     #expect(calibrate.standardOutput.contains("accel calibrated: ±"), "\(calibrate.standardOutput)")
   }
 
@@ -68,7 +69,8 @@ struct CalibrateTests {
     let recording = restRecording()
     let calibrate = Program(["calibrate", "gyro", "--imu", recording], environment: state)
     #expect(calibrate.wait() == 64)
-    #expect(calibrate.standardError.contains("name the board's with --device"), "\(calibrate.standardError)")
+    #expect(
+      calibrate.standardError.contains("name the device of the board with --device"), "\(calibrate.standardError)")
     #expect(access(file, F_OK) != 0)
   }
 
@@ -99,7 +101,7 @@ struct CalibrateTests {
     #expect(first.logs("0 %"))
     let second = Program(["calibrate", "gyro", "--socket", nowhere], environment: state)
     #expect(second.wait() == 69)
-    #expect(second.standardError.contains("another calibration is under way"))
+    #expect(second.standardError.contains("another calibration is in progress"))
     first.send(SIGINT)
     #expect(first.wait() == 69)
     #expect(first.standardError.contains("nothing was changed"))
@@ -134,7 +136,7 @@ struct CalibrateTests {
     #expect(check.standardError.contains("next: calibrate the chip again"), "\(check.standardError)")
     let run = Program(["run", "--socket", folder + "/hub.sock"], environment: state)
     #expect(run.logs("fused  "), "\(run.standardError)")
-    #expect(run.standardError.contains("imu: going on without its calibration"), "\(run.standardError)")
+    #expect(run.standardError.contains("imu: continuing without its calibration"), "\(run.standardError)")
     #expect(run.standardError.contains("did you mean 'gyro.bias'?"), "\(run.standardError)")
     run.send(SIGINT)
     #expect(run.wait() == 0)

@@ -5,7 +5,8 @@ import Testing
 /// `check` reports what `run` would leave out.
 @Suite(.timeLimit(.minutes(10))) struct CheckTests {
   private static let gps =
-    "{ driver: \"nmea\", port: \"simulated/gps\", power: { switch: \"gpio\", chip: \"simulated\", line: \"gps-power\" } }"
+    "{ driver: \"nmea\", port: \"simulated/gps\", power: { switch: \"gpio\", chip: \"simulated\", line: "
+    + "\"gps-power\" } }"
 
   private func check(_ board: String, options: [String] = [], environment: [String] = []) -> Program {
     let folder = TemporaryFolder("check")
@@ -28,20 +29,21 @@ import Testing
     }
     #expect(!wrong.standardError.contains("'name' is missing"), "\(wrong.standardError)")
     let record = check("{ name: \"x\", devices: {}, record: { path: \"/nowhere/at/all\" } }")
-    #expect(record.standardOutput.contains("how long 1000 MB last is known once half a minute was recorded here"))
-    #expect(record.standardOutput.contains("that takes 'wakes: true' in 'record'"), "\(record.standardOutput)")
+    #expect(
+      record.standardOutput.contains("the hub knows how long 1000 MB last after it has recorded for half a minute"))
+    #expect(record.standardOutput.contains("to record it, set 'wakes: true' in 'record'"), "\(record.standardOutput)")
   }
 
   @Test(arguments: [
-    ("http: { address: \"0.0.0.0\" }", "others than this machine need a token"),
-    ("http: { address: \"::\", allow: [\"192.168.1.0/24\"] }", "others than this machine need a token"),
+    ("http: { address: \"0.0.0.0\" }", "clients on other machines need a token"),
+    ("http: { address: \"::\", allow: [\"192.168.1.0/24\"] }", "clients on other machines need a token"),
     ("http: { tokenFile: \"/nowhere/token\" }", "cannot be read from /nowhere/token"),
-    ("http: { tokenFile: \"/dev/null\" }", "/dev/null: it is no regular file"),
-    ("http: { hosts: [\"https://hub.example\"] }", "'http.hosts' has 'https://hub.example': a name alone"),
-    ("http: { hosts: [\"hub.example:8080\"] }", "a name alone is meant"),
+    ("http: { tokenFile: \"/dev/null\" }", "/dev/null: it is not a regular file"),
+    ("http: { hosts: [\"https://hub.example\"] }", "'http.hosts' has 'https://hub.example': give only a name"),
+    ("http: { hosts: [\"hub.example:8080\"] }", "give only a name"),
     (
       "mqtt: { broker: \"mqtts://broker\", caFile: \"/nowhere/ca\" }",
-      "mqtts://broker:8883 would not be joined: 'mqtt.caFile' cannot be read from /nowhere/ca"
+      "mqtts://broker:8883 cannot be used: 'mqtt.caFile' cannot be read from /nowhere/ca"
     ),
     (
       "mqtt: { broker: \"mqtts://broker\", username: \"a\", passwordFile: \"/nowhere/p\" }",
@@ -64,7 +66,7 @@ import Testing
       "nmea: [{ udp: \"10.0.0.255:10110\" }, {}, { udp: \"10.0.0.255:10110\", source: \"fused\" }]",
       "'nmea[2].udp' is 10.0.0.255:10110, which 'nmea[0]' has already"
     ),
-    ("chrony: { socket: \"/run/chrony.sock\" }, devices: {}", "no receiver to take the time from"),
+    ("chrony: { socket: \"/run/chrony.sock\" }, devices: {}", "needs a receiver for the time"),
     ("chrony: { socket: \"chrony.sock\" }", "'chrony.socket' must be an absolute path"),
     (
       "devices: { gps: \(CheckTests.gps), imu: { driver: \"mpu-6050\", bus: \"simulated/i2c\", "
@@ -76,7 +78,8 @@ import Testing
       "'devices.other' is at simulated/gps, where 'devices.gps' is already"
     ),
     (
-      "devices: { a: { driver: \"mpu-6050\", bus: \"i2c-9\" }, b: { driver: \"bmi160\", bus: \"/dev/i2c-9\", address: 0x68 } }",
+      "devices: { a: { driver: \"mpu-6050\", bus: \"i2c-9\" }, b: { driver: \"bmi160\", bus: \"/dev/i2c-9\", "
+        + "address: 0x68 } }",
       "'devices.b' is at 0x68 on /dev/i2c-9, where 'devices.a' is already"
     ),
     (
@@ -90,7 +93,7 @@ import Testing
     let program = check("{ name: \"test\", \(devices)\(entry) }")
     #expect(program.wait() == 65)
     #expect(program.standardError.contains(reason), "\(program.standardError)\(program.standardOutput)")
-    #expect(program.standardError.contains("next: mend the file"))
+    #expect(program.standardError.contains("next: correct the file"))
   }
 
   @Test func `a secret that only the board has is missing on the board alone`() {
@@ -101,11 +104,11 @@ import Testing
       """
     let elsewhere = check(board)
     #expect(elsewhere.wait() == 0, "\(elsewhere.standardError)")
-    #expect(elsewhere.standardOutput.contains("right; this is 'test'"))
+    #expect(elsewhere.standardOutput.contains("valid; the board is 'test'"))
     for file in [
       "'http.tokenFile': /nowhere/token", "'mqtt.passwordFile': /etc/sensorhub/p", "'mqtt.caFile': /nowhere/ca",
     ] {
-      #expect(elsewhere.standardError.contains("not on this machine, and needed on the board: \(file)\n"))
+      #expect(elsewhere.standardError.contains("missing on this machine, and needed on the board: \(file)\n"))
     }
     let there = check(board, options: ["--device"])
     #expect(there.wait() == 65)
@@ -134,14 +137,14 @@ import Testing
   func `valid settings are reported as right`(_ entry: String) {
     let program = check("{ name: \"test\", \(entry) }")
     #expect(program.wait() == 0, "\(program.standardError)")
-    #expect(program.standardOutput.contains("right; this is 'test'"))
+    #expect(program.standardOutput.contains("valid; the board is 'test'"))
   }
 
   @Test func `a rate that its bus cannot carry is a warning, wherever the file is checked`() {
     let program = check(
       "{ name: \"test\", devices: { imu: { driver: \"mpu-6050\", bus: \"/dev/i2c-97\", rateHz: 1000 } } }")
     #expect(program.wait() == 0)
-    #expect(program.standardOutput.contains("right; this is 'test'"))
+    #expect(program.standardOutput.contains("valid; the board is 'test'"))
     #expect(program.standardError.hasPrefix("warning: /dev/i2c-97 at 100 kHz, the usual speed, would be busy for 1"))
     #expect(program.standardError.contains("i2c_arm_baudrate=400000"), "\(program.standardError)")
   }
@@ -228,7 +231,7 @@ import Testing
     #expect(right.wait() == 0)
     #expect(
       right.standardOutput.contains(
-        "corrections from ntrip://caster.example:2101/BASE, which is sent the position every 10 s"))
+        "corrections from ntrip://caster.example:2101/BASE, which gets the position every 10 s"))
   }
 
   @Test(.enabled(if: access("/dev/ttyS0", F_OK) == 0, "takes a machine with a serial port"))
@@ -252,7 +255,7 @@ import Testing
     let program = check("{ name: \"test\", devcies: {} }")
     #expect(program.wait() == 65)
     #expect(program.standardError.contains("did you mean 'devices'?"), "\(program.standardError)")
-    #expect(program.standardError.contains("next: mend the file, and check it again"), "\(program.standardError)")
+    #expect(program.standardError.contains("next: correct the file, and check it again"), "\(program.standardError)")
     #expect(!program.standardError.contains("sensorhub check FILE"), "\(program.standardError)")
   }
 }

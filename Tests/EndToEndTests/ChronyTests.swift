@@ -28,7 +28,7 @@ import Testing
     #expect(
       hub.logs("refclock SOCK \(socket)"), "\(hub.program.standardError)")
     let daemon = Program(["-x", "-U", "-d", "-f", folder + "/chrony.conf"], path: chronyd)
-    #expect(hub.logs("chronyd takes the time"), "\(daemon.standardError)")
+    #expect(hub.logs("chronyd accepts the time"), "\(daemon.standardError)")
     #expect(eventually { offsets.count > 20 }, "\(daemon.standardError)")
     // The simulated receiver's time is this machine's own; epochs may be late on a busy one, though not all of them.
     let least = offsets.map(abs).min()

@@ -110,7 +110,7 @@ import Testing
       : HubProcess.simulatedBoard("nmea: { udp: \"127.0.0.1:\(nmea)\", source: \"fused\", keepsAwake: true }")
     HubProcess.write(board, to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(hub.logs("read again"))
+    #expect(hub.logs("reloaded"))
     readWithGPSD("\(transport)://127.0.0.1:\(nmea)") {
       $0.contains("\"class\":\"SKY\"") && $0.contains("\"nSat\":8,\"uSat\":8")
         && $0.contains("{\"PRN\":2,\"el\":62.0,\"az\":105.0,\"ss\":45.0,\"used\":true,\"gnssid\":0,\"svid\":2")

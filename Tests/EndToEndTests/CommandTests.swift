@@ -21,21 +21,22 @@ struct CommandTests {
     (["watch", "--rate", "0"], 64, "--rate must be"),
     (["watch", "--socket", "/tmp/sensorhub-nobody/hub.sock"], 69, "start one: sensorhub run"),
     (["run", "--socket", ""], 64, "--socket needs a path"),
-    (["run", "--socket", "/dev/pts/hub.sock"], 77, "give a path of your own"),
+    (["run", "--socket", "/dev/pts/hub.sock"], 77, "choose a path in a folder of your own"),
     (["devices", "--socket", "/tmp/sensorhub-nobody/hub.sock"], 69, "start one: sensorhub run"),
     (["record", "--socket", "/tmp/sensorhub-nobody/hub.sock"], 69, "start one: sensorhub run"),
     (["record", "--for", "soon"], 64, "--for"),
     (["record", "--for", "0s"], 64, "--for"),
     (["record", "--for", "1e3"], 64, "--for"),
-    (["record", "--observe", "--parts", "attitude"], 64, "--observe wakes nothing"),
-    (["record", "--parts", "attitude,nonsense"], 64, "--parts must be some of"),
+    (["record", "--observe", "--parts", "attitude"], 64, "--observe, which wakes no device"),
+    (["record", "--parts", "attitude,nonsense"], 64, "--parts must be a list of"),
     (["record", "--force"], 64, "--force needs --output"),
     (
       ["probe", "--port", "/dev/ttyNone"], 69,
-      "there is no serial port /dev/ttyNone; next: see what there is: ls /dev/tty*"
+      "there is no serial port /dev/ttyNone; next: list what exists: ls /dev/tty*"
     ),
     (
-      ["probe", "--port", "/dev/ttyNone", "--bus", "/dev/i2c-None"], 69, "nothing could be looked at\n  next: see above"
+      ["probe", "--port", "/dev/ttyNone", "--bus", "/dev/i2c-None"], 69,
+      "no port and no bus could be probed\n  next: see above"
     ),
     (["watch", "--rate", "-1"], 64, "--rate must be from 0.01 to 1000"),
     (["watch", "--within", "-1"], 64, "--within must be from 0 to 86400"),
@@ -54,7 +55,7 @@ struct CommandTests {
     (["watch", "--patrs", "position"], 64, "there is no option '--patrs'; did you mean '--parts'?\nUsage:"),
     (["watch", "localhost"], 64, "The value 'localhost' is invalid for '<hub>'"),
     (["fleet", "holdd", "mqtt://[::1]/hub"], 64, "there is no subcommand 'holdd' of 'fleet'; did you mean 'hold'?"),
-    (["watch", "--within", "4"], 64, "--within goes with --once or --every"),
+    (["watch", "--within", "4"], 64, "--within needs --once, --every"),
     (["run", "my.json5"], 64, "Error: a board file is named with --board my.json5\nUsage: sensorhub run"),
   ]
 
@@ -87,7 +88,7 @@ struct CommandTests {
   @Test func `decode says what a recording of the hub's is for`() {
     let program = Program(["decode", "-"], input: [0x89] + Array("MCAP0\r\n".utf8))
     #expect(program.wait() == 65)
-    #expect(program.standardError.contains("is a recording of a hub's (MCAP)"), "\(program.standardError)")
+    #expect(program.standardError.contains("is a hub's recording (MCAP)"), "\(program.standardError)")
     #expect(program.standardError.contains("next: sensorhub export FILE --format nmea | sensorhub decode -"))
     #expect(program.standardOutput.isEmpty)
   }
@@ -97,7 +98,7 @@ struct CommandTests {
     let program = Program(
       ["-c", "exec \(Program.sensorhub) decode - >/dev/full"], path: "/bin/sh", input: Array(line.utf8))
     #expect(program.wait() == 74)
-    let mistake = "standard output cannot be written: No space left on device\n  next: is there space"
+    let mistake = "standard output cannot be written: No space left on device\n  next: check the free space"
     #expect(program.standardError.contains(mistake), "\(program.standardError)")
   }
 
@@ -139,12 +140,14 @@ struct CommandTests {
     // A row that wraps would count as two.
     let count = Program(["chips", "--json"])
     #expect(count.wait() == 0)
-    let rows = lines.drop { !$0.hasPrefix("driver ") }.dropFirst().prefix { !$0.hasPrefix("no room for ") }
+    let rows = lines.drop { !$0.hasPrefix("driver ") }.dropFirst().prefix {
+      !$0.hasPrefix("the terminal is too narrow for ")
+    }
     #expect(rows.count == count.lines.count, "\(terminal.screen)")
     let heading = try #require(lines.first { $0.hasPrefix("driver ") })
     #expect(heading.contains(" chip ") && !heading.contains("proven against"))
     #expect(lines.contains { $0.hasPrefix("lsm6dsox ") && $0.contains("LSM6DSOX") })
-    #expect(terminal.screen.contains("--json has all"))
+    #expect(terminal.screen.contains("--json prints all"))
   }
 
   @Test func `probe writes a board file of what it finds, and says what to do for the rest`() {
@@ -197,7 +200,8 @@ struct CommandTests {
     let ordinary = ["--bounding-set=-dac_override,-dac_read_search"]
     let check = Program(ordinary + [Program.sensorhub, "check", file], path: "/usr/bin/setpriv")
     #expect(check.wait() == 77)
-    #expect(check.standardError.contains("Permission denied\n  next: let this user read it"), "\(check.standardError)")
+    #expect(
+      check.standardError.contains("Permission denied\n  next: give this user permission"), "\(check.standardError)")
   }
 
   @Test func `a file in which nothing can be decoded is an error`() {

@@ -101,7 +101,7 @@ import Testing
       lines = hub.program.standardError.split(separator: "\n").filter { $0.contains("no sentences go to UDP") }
       return !lines.isEmpty
     }
-    #expect(isSaid && lines.count == 1 && lines[0].contains("there is no such interface now"), "\(lines)")
+    #expect(isSaid && lines.count == 1 && lines[0].contains("this interface does not exist at present"), "\(lines)")
     client.leave()
     #expect(hub.stop() == 0)
   }

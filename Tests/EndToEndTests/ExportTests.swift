@@ -300,7 +300,7 @@ struct ExportTests {
     #expect(info.wait() == 0)
     #expect(info.standardOutput.contains("without an end: a hub is writing it, or it was cut"))
     // The folder has no running hub.
-    #expect(info.standardOutput.contains("export --format mcap makes a complete one"))
+    #expect(info.standardOutput.contains("export --format mcap writes a complete file"))
   }
 
   @Test func `messages that are no states are counted, and harm nothing`() throws {
@@ -325,7 +325,7 @@ struct ExportTests {
   @Test(arguments: [
     (["/nowhere.mcap", "--format", "gpx"], 66, "give a recording's path"),
     (["/etc/passwd", "--format", "gpx"], 65, "next: give a recording, such as sensorhub-"),
-    (["/proc/self", "--format", "gpx"], 66, "the names of recordings end in .mcap"),
+    (["/proc/self", "--format", "gpx"], 66, "the names of recordings must end in .mcap"),
     (["/etc/passwd"], 64, "--format"),
     (["--format", "gpx"], 64, "file"),
     (["/etc/passwd", "--format", "gpx", "--from", "tomorrow"], 64, "--from"),
@@ -350,7 +350,7 @@ struct ExportTests {
     let later = export([path, "--format", "gpx", "--from", "11:00", "--output", output], expecting: 65)
     #expect(later.standardError.contains("no position in the recording in this time"))
     let none = export([path, "--format", "nmea", "--output", output], expecting: 65)
-    #expect(none.standardError.contains("next: sensorhub info says what there is"))
+    #expect(none.standardError.contains("next: sensorhub info lists what the recording contains"))
     let turned = export(
       [path, "--format", "csv", "--from", "10:02", "--to", "10:01", "--output", output], expecting: 65)
     #expect(turned.standardError.contains("the recording's first day, 2026-11-22"))
@@ -363,7 +363,7 @@ struct ExportTests {
     let output = drive.path("track.gpx")
     HubProcess.write("mine", to: output)
     let refused = export([path, "--format", "gpx", "--output", output], expecting: 66)
-    #expect(refused.standardError.contains("replace it with --force"))
+    #expect(refused.standardError.contains("replace this one with --force"))
     #expect(try Files.bytes(of: output) == Array("mine".utf8))
     // A failed export has replaced nothing.
     _ = export([path, "--format", "gpx", "--from", "11:00", "--output", output, "--force"], expecting: 65)
@@ -476,12 +476,12 @@ struct ExportTests {
     #expect(program.lines.contains("  state     whole"))
     #expect(program.lines.contains("  from      2026-11-22T10:00:00.000Z"))
     #expect(program.lines.contains("  board     Boat & <Co>"))
-    #expect(program.lines.contains { $0.hasPrefix("  format    older: it lacks the inputs of the fusion.") })
-    #expect(program.lines.contains("  clock     the board's was 1 h 00 min slow; the times here are right"))
+    #expect(program.lines.contains { $0.hasPrefix("  format    older, without the inputs of the fusion:") })
+    #expect(program.lines.contains("  clock     the board's clock was 1 h 00 min slow; the times shown are corrected"))
     #expect(program.lines.contains { $0.hasPrefix("  /state ") && $0.contains(" 300 ") && $0.contains("1.71 Hz") })
   }
 
-  @Test(arguments: [("/nowhere", 66, "there is no file"), ("/etc/passwd", 65, "is no MCAP file")])
+  @Test(arguments: [("/nowhere", 66, "there is no file"), ("/etc/passwd", 65, "is not an MCAP file")])
   func `info names what it cannot read`(_ path: String, _ code: Int32, _ text: String) {
     let program = Program(["info", path])
     #expect(program.wait() == code)

@@ -113,7 +113,7 @@ struct FailureTests {
       eventually {
         terminal.writeNow(epoch())
         return watch.standardOutput.contains(
-          "1 satellite in view at 12 dB: antenna?; check the antenna's plug and cable, and that nothing but sky")
+          "1 satellite in view at 12 dB: antenna?; check the antenna's plug and cable, and that the antenna has")
       }, "\(watch.standardOutput)")
     let body = HTTPAnswer(port, "GET", "/devices").body
     #expect(body.contains("\"severity\":\"waiting\",\"summary\":\"1 satellite in view at 12 dB: antenna?\""), "\(body)")
@@ -170,7 +170,7 @@ struct FailureTests {
     hub.program.send(SIGHUP)
     expect(
       "board file", of: hub, "failed", says: "did you mean 'devices.gps.port'?",
-      nextStep: "mend the file; sensorhub check",
+      nextStep: "correct the file; check it with: sensorhub check",
       isDevice: false)
     HubProcess.write(right, to: hub.boardFile)
     hub.program.send(SIGHUP)
@@ -199,7 +199,7 @@ struct FailureTests {
     }
     let isOver = eventually {
       terminal.writeNow(position())
-      return watch.standardOutput.contains("gps: over")
+      return watch.standardOutput.contains("gps: resolved")
     }
     #expect(isOver, "\(watch.standardOutput)")
     watch.send(SIGINT)

@@ -63,7 +63,7 @@ import Testing
     #expect(plotter.receives("$GNGGA,"))
     #expect(
       eventually {
-        lines(hub.program.standardError, "is refused: 4 of its machine are connected, which is its share").count == 1
+        lines(hub.program.standardError, "is refused: its machine has 4 connections").count == 1
       })
     #expect(hub.stop() == 0)
   }
@@ -95,7 +95,7 @@ import Testing
     let last = SocketClient(path: hub.socket)
     #expect(eventually { !last.isOpen })
     #expect(last.text.hasPrefix("{\"class\":\"ERROR\",\"message\":\""), "\(last.text)")
-    #expect(last.text.contains("of its process are connected, which is its share"), "\(last.text)")
+    #expect(last.text.contains("connections, the maximum for one process"), "\(last.text)")
     let watch = Program(["watch", "--once", "--socket", hub.socket])
     #expect(watch.wait() == 0, "\(watch.standardError)")
     #expect(hub.stop() == 0)

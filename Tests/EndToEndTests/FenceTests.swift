@@ -57,7 +57,7 @@ import Testing
     #expect(hub.logs("fence far: the board is outside, "))
     HubProcess.write(board(far), to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(hub.logs("read again"))
+    #expect(hub.logs("reloaded"))
     #expect(hub.comesToRest())
     let answer = HTTPAnswer(http, "GET", "/fences").body
     #expect(answer.contains(#""fences":{"far":{"state":"outside""#) && !answer.contains("start"), "\(answer)")
@@ -119,7 +119,7 @@ import Testing
     #expect(eventually { text(file).contains(#""spot":"#) }, "\(first.program.standardError)")
     let second = run("other")
     #expect(second.logs("fence other: the board is outside, "))
-    #expect(second.program.standardError.contains("another hub keeps its books in \(folder.path)"))
+    #expect(second.program.standardError.contains("another hub stores its history in \(folder.path)"))
     #expect(second.stop() == 0)
     #expect(text(file).contains(#""spot":"#) && !text(file).contains("other"), "\(text(file))")
     #expect(first.stop() == 0)
@@ -151,11 +151,11 @@ import Testing
     let right = Program(["check", file])
     #expect(right.wait() == 0, "\(right.standardError)")
     #expect(
-      right.standardOutput.contains("fence start: 50 m about 52.516300, 13.377700; a fix every 10 min 00 s at least"),
+      right.standardOutput.contains("fence start: 50 m about 52.516300, 13.377700; at least one fix every 10 min 00 s"),
       "\(right.standardOutput)")
     HubProcess.write("{ name: 'x', devices: {}, fences: { \(Self.start) } }", to: file)
     let wrong = Program(["check", file])
-    #expect(wrong.wait() == 65 && wrong.standardError.contains("'fences' has no receiver that says where the board is"))
+    #expect(wrong.wait() == 65 && wrong.standardError.contains("'fences' needs a receiver for the position"))
   }
 }
 

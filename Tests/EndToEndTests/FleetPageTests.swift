@@ -152,9 +152,10 @@ import Testing
   @Test func `where it cannot be served, or not so, it says why`() {
     let first = page()
     let second = Program(["fleet", "--http", "\(port)", broker.address])
-    #expect(second.wait() == 69 && second.standardError.contains("there is no page on http://127.0.0.1:\(port)"))
+    #expect(second.wait() == 69 && second.standardError.contains("cannot serve the page on http://127.0.0.1:\(port)"))
     let open = Program(["fleet", "--http", "0.0.0.0:\(port)", broker.address])
-    #expect(open.wait() == 77 && open.standardError.contains("--token-file names its file"), "\(open.standardError)")
+    #expect(
+      open.wait() == 77 && open.standardError.contains("name its file with --token-file"), "\(open.standardError)")
     let list = Program(["fleet", "--http", "\(port)", "--json", broker.address])
     #expect(list.wait() == 64)
     first.send(SIGINT)
@@ -236,7 +237,8 @@ import Testing
     #expect(list.wait() == 0, "\(list.standardError)")
     for line in [
       "  trouble  fence anchor: left, 14 m beyond the edge", "  fences   anchor outside, yard inside",
-      "  page     http://buoy.example:8080/", "  trouble  fence anchor: no fix that tells on which side it is",
+      "  page     http://buoy.example:8080/",
+      "  trouble  fence anchor: no fix that shows on which side of the edge the hub is",
     ] {
       #expect(list.lines.contains(line), "\(line): \(list.standardOutput)")
     }

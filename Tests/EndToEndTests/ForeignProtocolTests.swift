@@ -38,7 +38,7 @@ import Testing
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
     // The log has one line per port, written a moment later.
     let areNamed = eventually {
-      hub.program.standardError.split(separator: "\n").count { $0.contains("it speaks HTTP") } == 2
+      hub.program.standardError.split(separator: "\n").count { $0.contains("the client speaks HTTP") } == 2
     }
     #expect(areNamed, "\(hub.program.standardError)")
     #expect(hub.stop() == 0)

@@ -149,7 +149,7 @@ struct FuseTests {
     #expect(try Files.bytes(of: imu) == Array(text.utf8))
     let refused = Program(["fuse", "--imu", imu, "--plot", plot])
     #expect(refused.wait() == 66)
-    #expect(refused.standardError.contains("replace it with --force"), "\(refused.standardError)")
+    #expect(refused.standardError.contains("replace this one with --force"), "\(refused.standardError)")
     #expect(try Files.bytes(of: plot) == Array("mine".utf8))
     #expect(Program(["fuse", "--imu", imu, "--plot", plot, "--force"]).wait() == 0)
     #expect(String(decoding: try Files.bytes(of: plot), as: UTF8.self).hasPrefix("<svg"))

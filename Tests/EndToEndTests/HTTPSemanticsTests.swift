@@ -77,7 +77,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("GET", "/events?part=attitude", "'part' is nothing to ask here; did you mean 'parts'?"),
+    ("GET", "/events?part=attitude", "'part' is not a parameter of this path; did you mean 'parts'?"),
     ("GET", "/events?ratehz=2", "did you mean 'rateHz'?"),
     ("POST", "/devices/imu/hold?four=1", "did you mean 'for'?"),
   ])

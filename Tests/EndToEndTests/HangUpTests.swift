@@ -39,7 +39,7 @@ final class HangUpTests {
 
   private func readAgain() {
     if let pid { kill(pid, SIGHUP) }
-    #expect(eventually { log.contains("board 'test' read again") }, "\(log)")
+    #expect(eventually { log.contains("board 'test' reloaded") }, "\(log)")
     #expect(isRunning)
   }
 
@@ -80,12 +80,12 @@ final class HangUpTests {
     terminal.type(command("nohup") + " &")
     waitUntilItReads()
     terminal.close()
-    #expect(!log.contains("read again"))
+    #expect(!log.contains("reloaded"))
     readAgain()
     if let pid { kill(pid, SIGTERM) }
     #expect(eventually { !isRunning })
     // The file was read once: the signal from the terminal had no effect, however late it came.
-    #expect(log.split(separator: "read again", omittingEmptySubsequences: false).count == 2, "\(log)")
+    #expect(log.split(separator: "reloaded", omittingEmptySubsequences: false).count == 2, "\(log)")
     #expect(log.contains("stopped; all power lines are off"), "\(log)")
   }
 }

@@ -38,7 +38,7 @@ final class HomeTests {
     // No user database has this number.
     let uid = 1_987_654_321
     let said = wordsOfHub(uid: uid)
-    #expect(said.contains("the power books are not kept after this run: this user has no home"), "\(said)")
+    #expect(said.contains("the usage history will be lost when the hub stops: this user has no home"), "\(said)")
     let rows = (0..<2000).map { "\(Double($0) / 100),0.01,-0.02,0.005,0.\($0 % 3),0,9.8" }
     HubProcess.write("t,gx,gy,gz,ax,ay,az\n" + rows.joined(separator: "\n"), to: "\(folder)/rest.csv")
     let calibrate = program(
@@ -47,7 +47,7 @@ final class HomeTests {
         "--socket", "\(folder)/hub.sock",
       ], uid: uid)
     #expect(calibrate.wait() == 77, "\(calibrate.standardError)")
-    #expect(calibrate.standardError.contains("next: name a folder with STATE_DIRECTORY"), "\(calibrate.standardError)")
+    #expect(calibrate.standardError.contains("next: name a folder in STATE_DIRECTORY"), "\(calibrate.standardError)")
   }
 
   @Test(.enabled(if: geteuid() == 0, "takes root, to be somebody else"))

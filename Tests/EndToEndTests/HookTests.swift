@@ -164,7 +164,7 @@ import Testing
     try OtherUser.require()
     let hub = HubProcess(board: board("any: { run: [\"\(keeper())\", \"\(marks)\"] }"))
     #expect(
-      eventually { hub.program.standardError.contains("is not run, because the hub runs as root") },
+      eventually { hub.program.standardError.contains("does not run, because the hub runs as root") },
       "\(hub.program.standardError)")
     #expect(hub.program.standardError.contains("sudo systemctl start sensorhub"))
     #expect(hub.stop() == 0)
@@ -198,7 +198,7 @@ import Testing
     for mistake in [
       "'on.fence[0].run' cannot run \(keeper): it is not executable: sudo chmod 755 \(keeper)",
       "'on.fence[1].run' cannot run /nowhere/x: No such file or directory",
-      "'on.fence[2].mqtt' has no broker to publish at: name one in 'mqtt'",
+      "'on.fence[2].mqtt' needs a broker: set 'mqtt.broker'",
     ] {
       #expect(wrong.standardError.contains(mistake), "\(wrong.standardError)")
     }

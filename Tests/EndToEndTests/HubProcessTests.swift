@@ -344,11 +344,11 @@ struct HubProcessTests {
     #expect(eventually { HubProcess.states(watch).contains { $0.mode == "attitude" } })
     HubProcess.write(#"{ name: "two", devices: { imu: 5 } }"#, to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(hub.logs("goes on with the old one"))
+    #expect(hub.logs("the hub keeps the old one"))
     #expect(hub.devices["imu"].power == "tracking")
     HubProcess.write(board.split(separator: "one").joined(separator: "two"), to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(hub.logs("board 'two' read again"))
+    #expect(hub.logs("board 'two' reloaded"))
     // The watch continues with the new hub's devices.
     let before = watch.lines.count
     #expect(eventually { watch.lines.count > before + 20 && hub.devicesNow["imu"].power == "tracking" })
@@ -370,7 +370,7 @@ struct HubProcessTests {
     func reload(_ name: String, gps: String = "", imu: String = "") {
       HubProcess.write(board(name, gps: gps, imu: imu), to: hub.boardFile)
       hub.program.send(SIGHUP)
-      #expect(hub.logs("board '\(name)' read again"))
+      #expect(hub.logs("board '\(name)' reloaded"))
     }
     let hub = HubProcess(board: board("one"))
     let watch = hub.watch()
@@ -409,7 +409,7 @@ struct HubProcessTests {
     let folder = first.socket.split(separator: "/").dropLast().map { "/\($0)" }.joined()
     // The second hub uses the usual socket.
     let second = HubProcess(board: "{ name: \"second\" }", environment: ["RUNTIME_DIRECTORY=\(folder)"])
-    #expect(second.logs("warning: another hub runs at \(first.socket): "))
+    #expect(second.logs("warning: another hub is running at \(first.socket): "))
     #expect(second.stop() == 0)
     #expect(first.stop() == 0)
   }
@@ -437,14 +437,14 @@ struct HubProcessTests {
     #expect(wrong.wait() == 69)
     #expect(
       wrong.standardError.contains("imu: it cannot be switched off: there is no GPIO chip 'no-such-chip'")
-        && !wrong.standardError.contains("belongs to a hub"), "\(wrong.standardError)")
+        && !wrong.standardError.contains("belongs to a running hub"), "\(wrong.standardError)")
     let absent = HubProcess(board: "{ name: \"x\", devices: { imu: { driver: \"mpu-6050\", bus: \"/dev/i2c-99\" } } }")
     #expect(absent.logs("board 'x', state on"))
     #expect(absent.stop() == 0)
     let safe = Program(["safe", absent.boardFile, "--socket", absent.socket])
     #expect(safe.wait() == 0, "\(safe.standardError)")
     #expect(
-      safe.standardOutput.hasSuffix(": there are no power lines; not there to be put to sleep: imu\n"),
+      safe.standardOutput.hasSuffix(": there are no power lines; missing, so not put to sleep: imu\n"),
       "\(safe.standardOutput)")
   }
 

@@ -36,7 +36,7 @@ final class OtherUsersTests {
       let program = OtherUser.program(command, as: OtherUser.victim)
       #expect(program.wait() == 77, "\(command): \(program.standardError)")
       #expect(program.standardError.contains(said), "\(command): \(program.standardError)")
-      #expect(program.standardError.contains("next: look at who has made it"), "\(program.standardError)")
+      #expect(program.standardError.contains("next: check who created it"), "\(program.standardError)")
       #expect(!program.standardOutput.contains("forged"))
     }
     // The folder is as before: no file was made in it.
@@ -79,7 +79,7 @@ final class OtherUsersTests {
     for _ in 0..<25 {
       let hub = Program(["run", "--socket", "\(shared)/hub.sock"])
       #expect(
-        hub.wait() == 77 && hub.standardError.contains("can be written to by other users"), "\(hub.standardError)")
+        hub.wait() == 77 && hub.standardError.contains("is writable for other users"), "\(hub.standardError)")
     }
     #expect(OtherUser.mode(of: "\(folder)/victim") == 0o600)
     racer.send(SIGKILL)
@@ -111,7 +111,7 @@ final class OtherUsersTests {
     HubProcess.write("{ name: \"theirs\" }", to: "\(ours)/board-in-use.json5")
     #expect(OtherUser.give("\(ours)/board-in-use.json5"))
     let file = Program(["safe", "--socket", "\(ours)/hub.sock"])
-    #expect(file.wait() == 69 && file.standardError.contains("whose word does not count"), "\(file.standardError)")
+    #expect(file.wait() == 69 && file.standardError.contains("whom the hub does not trust"), "\(file.standardError)")
   }
 
   @Test func `root writes no recording and no export through another user's link`() throws {
@@ -158,7 +158,7 @@ final class OtherUsersTests {
     let second = Program(["calibrate", "gyro", "--socket", hub.socket])
     #expect(second.wait() == 69)
     #expect(
-      second.standardError.contains("under way: calibrate[\(first.pid)] of root has begun it"),
+      second.standardError.contains("in progress, started by calibrate[\(first.pid)] of root"),
       "\(second.standardError)")
     first.send(SIGINT)
     first.wait()
@@ -233,7 +233,7 @@ final class OtherUsersTests {
     #expect(long.statuses == "[(403, 1)]" && long.answer.contains("a hold lasts 3600 s at most"), "\(long)")
     let all = ask(port, "/devices/imu/hold?for=3600", 140)
     #expect(all.statuses == "[(200, 128), (503, 12)]", "\(all)")
-    #expect(all.answer.contains("has 128 of 256, which is the share of one"), "\(all)")
+    #expect(all.answer.contains("has 128 of 256, the most that one user may have"), "\(all)")
     #expect(HTTPAnswer(port, "POST", "/devices/imu/hold?for=86400").status == 200)
     let refused = OtherUser.program(["release", "--socket", hub.socket])
     #expect(refused.wait() == 77 && refused.standardError.contains("it takes root or"), "\(refused.standardError)")
@@ -246,7 +246,7 @@ final class OtherUsersTests {
     // The request itself has woken nothing.
     #expect(hub.devicesNow["gps"].wakes == 0)
     let again = Program(["release", "--socket", hub.socket])
-    #expect(again.wait() == 0 && again.standardOutput == "there is nothing to end\n")
+    #expect(again.wait() == 0 && again.standardOutput == "nothing to end\n")
     #expect(hub.stop() == 0)
   }
 
@@ -285,16 +285,17 @@ final class OtherUsersTests {
     HubProcess.write(board("second", "/dev/i2c-99"), to: "\(folder)/second.json5")
     let other = Program(["safe", "\(folder)/second.json5", "--socket", hub.socket])
     #expect(other.wait() == 0, "\(other.standardError)")
-    #expect(other.standardOutput.contains("not there to be put to sleep: imu"), "\(other.standardOutput)")
+    #expect(other.standardOutput.contains("missing, so not put to sleep: imu"), "\(other.standardOutput)")
     let same = Program(["safe", hub.boardFile, "--socket", hub.socket])
     #expect(same.wait() == 69)
-    #expect(same.standardError.contains("uses what this board names: 0x68 on /dev/i2c-98"), "\(same.standardError)")
+    #expect(same.standardError.contains("uses devices of this board: 0x68 on /dev/i2c-98"), "\(same.standardError)")
     let unnamed = Program(["safe", "--socket", hub.socket])
-    #expect(unnamed.wait() == 69 && unnamed.standardError.contains("keeps what it uses"), "\(unnamed.standardError)")
+    #expect(
+      unnamed.wait() == 69 && unnamed.standardError.contains("controls its own devices"), "\(unnamed.standardError)")
     // The hub's board file in use is still known after it was killed.
     #expect(hub.stop(SIGKILL) == -SIGKILL)
     let left = Program(["safe", "--socket", hub.socket])
     #expect(
-      left.wait() == 0 && left.standardOutput.contains("not there to be put to sleep: imu"), "\(left.standardError)")
+      left.wait() == 0 && left.standardOutput.contains("missing, so not put to sleep: imu"), "\(left.standardError)")
   }
 }

@@ -94,7 +94,8 @@ import Testing
     let watch = hub.watch(["--parts", parts])
     #expect(watch.wait() == 64)
     #expect(
-      watch.standardError.contains("--parts must be some of position, altitude, motion, time"), "\(watch.standardError)"
+      watch.standardError.contains("--parts must be a list of position, altitude, motion, time"),
+      "\(watch.standardError)"
     )
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
     #expect(hub.stop() == 0)

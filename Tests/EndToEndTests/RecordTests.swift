@@ -145,7 +145,7 @@ import Testing
     let fifth = record(hub, ["--for", "1"])
     #expect(fifth.wait() == 69)
     #expect(
-      fifth.standardError.contains("no recording: there are 4, as many as there may be"), "\(fifth.standardError)")
+      fifth.standardError.contains("no recording: there are 4 already, the maximum"), "\(fifth.standardError)")
     #expect(Files.names(in: folder).isEmpty)
     #expect(hub.isOff)
     clients[0].leave()
@@ -170,7 +170,7 @@ import Testing
     let before = recorded?.texts("/state") ?? []
     #expect(hub.stop(SIGKILL) != 0)
     #expect(program.wait() == 69)
-    #expect(program.standardError.contains("is whole again"), "\(program.standardError)")
+    #expect(program.standardError.contains("is repaired"), "\(program.standardError)")
     try check()
     #expect(recorded?.texts("/state").starts(with: before) == true)
   }
@@ -181,8 +181,8 @@ import Testing
     #expect(eventually { self.hasStates(5) })
     #expect(hub.stop() == 0)
     #expect(program.wait() == 69)
-    #expect(program.standardError.contains("the hub has ended the recording"), "\(program.standardError)")
-    #expect(program.standardError.contains("is whole: "), "\(program.standardError)")
+    #expect(program.standardError.contains("the hub ended the recording"), "\(program.standardError)")
+    #expect(program.standardError.contains("is complete: "), "\(program.standardError)")
     try check()
     #expect(access(socket(hub), F_OK) != 0)
   }
@@ -194,7 +194,7 @@ import Testing
     let other = board.replacing("\"vehicle\"", with: "\"free\"")
     HubProcess.write(other, to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(hub.logs("read again"))
+    #expect(hub.logs("reloaded"))
     let states = recorded?.count("/state") ?? 0
     #expect(eventually { self.hasStates(states + 10) })
     #expect(hub.devicesNow["imu"].holders == ["record[\(program.pid)]"])
@@ -215,7 +215,7 @@ import Testing
       ], path: "/bin/bash")
     #expect(program.wait() == 74)
     #expect(program.standardError.contains("'\(path)' cannot be written"), "\(program.standardError)")
-    #expect(program.standardError.contains("is whole again"), "\(program.standardError)")
+    #expect(program.standardError.contains("is repaired"), "\(program.standardError)")
     try check()
     #expect(hasStates(1))
     #expect(hub.comesToRest())
@@ -246,7 +246,7 @@ import Testing
     #expect(eventually { ioctl(descriptor, UInt(FIONREAD), &waiting) == 0 && waiting > 0 })
     program.send(SIGTERM)
     #expect(program.wait() == 74)
-    #expect(program.standardError.contains("could not be written"), "\(program.standardError)")
+    #expect(program.standardError.contains("all later data"), "\(program.standardError)")
     #expect(hub.comesToRest())
   }
 

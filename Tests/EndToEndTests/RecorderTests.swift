@@ -115,7 +115,7 @@ import Testing
     client.leave()
     #expect(recorded()?.isWhole == false)
     let next = HubProcess(board: board())
-    #expect(next.logs("whole again"), "\(next.program.standardError)")
+    #expect(next.logs("is repaired"), "\(next.program.standardError)")
     try MCAPReader(path: "\(folder)/\(names[0])").check()
     #expect(recorded()?.isWhole == true)
     #expect(recorded()?.texts("/state").starts(with: before) == true)
@@ -126,14 +126,14 @@ import Testing
     // No user can create a folder there, not even root.
     let hub = HubProcess(board: HubProcess.simulatedBoard("record: { path: \"/proc/recordings\", syncSeconds: 0.1 }"))
     let client = SocketClient(path: hub.socket)
-    #expect(hub.logs("nothing is recorded"))
+    #expect(hub.logs("recording stopped"))
     #expect(client.receives("\"mode\":\"fused\""))
     let served = client.lineCount
     #expect(eventually { client.lineCount > served + 40 })
     client.leave()
     #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
-    #expect(hub.program.standardError.split(separator: "nothing is recorded").count == 2)
+    #expect(hub.program.standardError.split(separator: "recording stopped").count == 2)
   }
 
   @Test func `with wakes it keeps the devices awake, and a reload ends only what has changed`() throws {
@@ -143,7 +143,7 @@ import Testing
     #expect(eventually { (self.recorded()?.messages["/state"]?.count ?? 0) > 5 })
     HubProcess.write(board(", wakes: true").replacing("\"vehicle\"", with: "\"free\""), to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(hub.logs("read again"))
+    #expect(hub.logs("reloaded"))
     let states = recorded()?.messages["/state"]?.count ?? 0
     #expect(eventually { (self.recorded()?.messages["/state"]?.count ?? 0) > states + 5 })
     #expect(names.count == 1)
@@ -181,7 +181,7 @@ import Testing
       }
       #expect(eventually { isDone() })
     }
-    func reloadCount() -> Int { hub.program.standardError.split(separator: "board 'test' read again").count - 1 }
+    func reloadCount() -> Int { hub.program.standardError.split(separator: "board 'test' reloaded").count - 1 }
     speak { self.recorded() != nil }
     for reload in 1...20 {
       HubProcess.write(board(reload.isMultiple(of: 2) ? "vehicle" : "free"), to: hub.boardFile)

@@ -55,7 +55,7 @@ import Testing
   @Test func `an impossible change is refused, and a hub with devices replays nothing`() {
     let program = replay(["--stay"])
     for (query, message) in [
-      ("", "say what to do"), ("?paused=1", "'paused' must be true or false"), ("?rate=0", "'rate'"),
+      ("", "give one of"), ("?paused=1", "'paused' must be true or false"), ("?rate=0", "'rate'"),
       ("?step=x", "'step'"), ("?to=yesterday", "'to' must be a time"), ("?paused=true&to=x", "'to'"),
     ] {
       let answer = HTTPAnswer(log.port, "POST", "/replay" + query)
@@ -67,7 +67,7 @@ import Testing
     let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(log.port) }"))
     #expect(eventually { HTTPAnswer(log.port, "GET", "/healthz").status == 200 })
     let answer = HTTPAnswer(log.port, "POST", "/replay?paused=true")
-    #expect(answer.status == 404 && answer.body.contains("replays nothing"), "\(answer.body)")
+    #expect(answer.status == 404 && answer.body.contains("does not replay"), "\(answer.body)")
     #expect(hub.stop() == 0)
   }
 }

@@ -173,7 +173,7 @@ import Testing
     let live = try recordTwoVisits { hub in
       HubProcess.write(turned, to: hub.boardFile)
       hub.program.send(SIGHUP)
-      #expect(hub.logs("read again"))
+      #expect(hub.logs("reloaded"))
     }
     #expect(Files.names(in: recordings).count == 1)
     #expect(live.count > 80)
@@ -214,7 +214,8 @@ import Testing
     }
     #expect(isNamed && listing.contains("imu: recorded imu"), "\(listing)")
     let record = Program(["record", "--socket", socket, "--for", "1", "--output", folder + "/again.mcap"])
-    #expect(record.wait() != 0 && record.standardError.contains("a replay is not recorded"), "\(record.standardError)")
+    #expect(
+      record.wait() != 0 && record.standardError.contains("a replay cannot be recorded"), "\(record.standardError)")
     #expect(program.isRunning, "\(program.standardError)")
     let answer = HTTPAnswer(port, "POST", "/replay?rate=1000")
     #expect(answer.status == 200, "\(answer.head) \(answer.body)")
@@ -297,11 +298,11 @@ import Testing
     refused([folder], 66, "there is no recording in the folder")
     let text = folder + "/text"
     HubProcess.write("nothing that a receiver says\n", to: text)
-    refused([text], 65, "nothing in '\(text)' states a time")
-    refused([text, text], 64, "replayed alone")
-    refused([text, "--from", "10:00"], 64, "--from and --to are for recordings")
+    refused([text], 65, "'\(text)' contains no time")
+    refused([text, text], 64, "give one log without other files")
+    refused([text, "--from", "10:00"], 64, "--from and --to need a recording")
     refused([text, "--rate", "0"], 64, "--rate")
-    refused([text, "--rate", "max", "--stay"], 64, "--stay and --socket are for a replay at a pace")
-    refused([text, "--state-rate", "1"], 64, "--state-rate is for --rate max")
+    refused([text, "--rate", "max", "--stay"], 64, "--stay and --socket cannot be combined with --rate max")
+    refused([text, "--state-rate", "1"], 64, "--state-rate needs --rate max")
   }
 }

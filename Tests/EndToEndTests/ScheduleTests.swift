@@ -51,7 +51,7 @@ import Testing
         """)
     let watch = hub.watch(["--every", "2", "--accuracy", "100", "--within", "60"])
     #expect(
-      watch.prints(", 250 m will do as energy is short"), "\(watch.standardError)")
+      watch.prints(", 250 m accuracy (energy budget is short)"), "\(watch.standardError)")
     #expect(!watch.standardOutput.contains("every 2"), "\(watch.standardOutput)")
     watch.send(SIGINT)
     watch.wait()
@@ -78,9 +78,9 @@ import Testing
     client.send(#"{"every": \#(Self.week), "accuracy": 100, "name": "log"}"# + "\n")
     #expect(eventually { client.text.contains(#""schedule":{"met":true,"#) && hub.isOff }, "\(client.text)")
     for (wrong, reason) in [
-      (#"{"every": 60, "rateHz": 5}"#, "goes without 'rateHz'"), (#"{"accuracy": 10}"#, "goes with 'every'"),
+      (#"{"every": 60, "rateHz": 5}"#, "cannot be combined with 'rateHz'"), (#"{"accuracy": 10}"#, "needs 'every'"),
       (#"{"every": 0.5}"#, "'every' must be"), (#"{"every": 60, "within": 0}"#, "'within' must be"),
-      (#"{"every": 60, "parts": ["position"]}"#, "goes without 'parts'"),
+      (#"{"every": 60, "parts": ["position"]}"#, "cannot be combined with 'parts'"),
       (#"{"every": "often"}"#, "for a fix now and then"),
     ] {
       let other = SocketClient(path: hub.socket)
@@ -153,12 +153,13 @@ import Testing
   }
 
   @Test(arguments: [
-    (["--accuracy", "10"], "--accuracy goes with --every"), (["--every", "60", "--rate", "2"], "goes without --rate"),
-    (["--every", "60", "--once"], "goes without"), (["--every", "0.5"], "--every must be from 1"),
+    (["--accuracy", "10"], "--accuracy needs --every"),
+    (["--every", "60", "--rate", "2"], "cannot be combined with --rate"),
+    (["--every", "60", "--once"], "cannot be combined"), (["--every", "0.5"], "--every must be from 1"),
     (["--every", "60", "--within", "0"], "--within must be from 1"), (["--every", "60", "--accuracy", "0"], "0.1"),
     (["--distance", "0"], "--distance must be a number from 0.1"), (["--max-age", "30", "--rate", "1"], "--max-age"),
-    (["--error", "25", "--every", "60"], "goes without 'error'"),
-    (["--once", "--batch", "5"], "goes without --distance"),
+    (["--error", "25", "--every", "60"], "cannot be combined with 'error'"),
+    (["--once", "--batch", "5"], "cannot be combined with --distance"),
   ])
   func `watch names a request that cannot be met`(_ arguments: [String], _ message: String) {
     let watch = Program(["watch"] + arguments)

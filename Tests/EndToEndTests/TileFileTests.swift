@@ -117,7 +117,7 @@ import Testing
         return draw.call(this, text, ...place);
       };
       """)
-    let trouble = "map file: the map file cannot be read: it is no PMTiles file"
+    let trouble = "map file: the map file cannot be read: it is not a PMTiles file"
     #expect(try eventually { try browser.text("window.scaleText").contains(trouble) })
     #expect(hub.stop() == 0)
   }

@@ -87,7 +87,7 @@ final class UsageHistoriesTests {
   @Test func `a second hub in the same folder says so, and leaves the usage histories to the first`() {
     let first = hub()
     let second = hub()
-    #expect(second.logs("another hub keeps its books in \(folder)"))
+    #expect(second.logs("another hub stores its history in \(folder)"))
     #expect(!first.program.standardError.contains("another hub"))
     second.stop()
     #expect(Files.names(in: folder) == ["books.lock"])

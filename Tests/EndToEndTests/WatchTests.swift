@@ -93,7 +93,8 @@ import Testing
   @Test func `each measured value is followed by its error`() {
     let terminal = watch(columns: 120, rows: 24)
     let expected = [
-      /^position      52\.\d{7} N 13\.\d{7} E ±\d+\.\d+ m  \(/, /^altitude      -?\d+\.\d m above the sea ±\d+\.\d+ m$/,
+      /^position      52\.\d{7} N 13\.\d{7} E ±\d+\.\d+ m  \(/,
+      /^altitude      -?\d+\.\d m above sea level ±\d+\.\d+ m$/,
       /^roll, pitch   -?\d+\.\d°, -?\d+\.\d° ±\d+\.\d+°  \(/, /^heading       \d{3}° ±\d+\.\d+°$/,
     ]
     let isComplete = eventually {

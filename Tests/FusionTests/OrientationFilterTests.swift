@@ -96,6 +96,43 @@ struct OrientationFilterTests {
     #expect(angle(filter.attitude, sensor.attitude) < 3)
   }
 
+  @Test(arguments: [0.0, 0.01, 0.03], [false, true])
+  func `a magnetometer's delay is learnt from quick turns`(_ delay: Double, _ hasHardIron: Bool) {
+    let interval = OrientationFilterTests.interval
+    var filter = OrientationFilter(interval: interval)
+    var attitude = Quaternion.identity
+    let magnet = hasHardIron ? SIMD3(12.0, -20, 15) : .zero
+    var fields: [SIMD3<Double>] = []
+    for step in 0..<(60 * 200) {
+      let time = Double(step) * interval
+      let rate = SIMD3(3 * sin(5 * time), 4 * sin(4 * time + 1), 3 * cos(6 * time))
+      attitude = (attitude * Quaternion(rotationVector: rate * interval)).normalized
+      fields.append(attitude.conjugate.rotate(OrientationFilterTests.northAndDown))
+      let late = fields[max(0, step - Int((delay / interval).rounded()))]
+      filter.update(
+        gyroscope: rate, accelerometer: attitude.conjugate.rotate(SIMD3(0, 0, -9.81)), magnetometer: late + magnet,
+        seconds: interval)
+    }
+    #expect(abs(filter.magneticDelaySeconds - delay) < 0.1 * delay + 0.001)
+    #expect((filter.hardIronMicrotesla - magnet).length < 1.5)
+    #expect(angle(filter.attitude, attitude) < 1.5)
+  }
+
+  @Test func `the force belongs to the middle of the interval`() {
+    let interval = 0.01
+    var filter = OrientationFilter(interval: interval)
+    var attitude = Quaternion.identity
+    // A quick roll at a constant rate, and a sensor that measures means.
+    let half = Quaternion(rotationVector: SIMD3(3 * interval, 0, 0))
+    for _ in 0..<3000 {
+      let middle = attitude * half
+      attitude = middle * half
+      filter.update(
+        gyroscope: SIMD3(6, 0, 0), accelerometer: middle.conjugate.rotate(SIMD3(0, 0, -9.81)), seconds: interval)
+    }
+    #expect(angle(filter.attitude, attitude) < 0.1)
+  }
+
   @Test func `a magnet that stands in the room turns nothing`() {
     var filter = OrientationFilter(interval: OrientationFilterTests.interval)
     var sensor = Tumbling()

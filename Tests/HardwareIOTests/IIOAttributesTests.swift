@@ -101,7 +101,7 @@ struct IIOAttributesTests {
     #expect {
       try device.number("scale", of: "in_accel_x")
     } throws: {
-      "\($0)".hasPrefix("'much' in ") && "\($0)".hasSuffix("/in_accel_scale is no number")
+      "\($0)".hasPrefix("'much' in ") && "\($0)".hasSuffix("/in_accel_scale is not a number")
     }
   }
 

@@ -150,7 +150,7 @@ struct IIOBufferTests {
     tree.refuse("iio:device0/current_timestamp_clock = monotonic", .system("writing", errno: EINVAL))
     #expect(
       throws: HardwareError.system(
-        "having the scans of IIO device 'mpu6050' at 0x68 stamped by the monotonic clock", errno: EINVAL)
+        "switching the timestamps of IIO device 'mpu6050' at 0x68 to the monotonic clock", errno: EINVAL)
     ) { try open() }
   }
 
@@ -164,7 +164,7 @@ struct IIOBufferTests {
 
   @Test func `a device without a time in its scans is refused before anything is done`() {
     unlink("\(tree.root)/sys/bus/iio/devices/iio:device0/scan_elements/in_timestamp_en")
-    #expect(throws: HardwareError.unsupported("IIO device 'mpu6050' at 0x68 does not say when it measured")) {
+    #expect(throws: HardwareError.unsupported("IIO device 'mpu6050' at 0x68 has no timestamp channel")) {
       try open()
     }
     #expect(tree.journal == [])
@@ -240,8 +240,8 @@ struct IIOBufferTests {
       try openWithTimer()
     } throws: {
       "\($0)"
-        == "the kernel's driver of IIO device 'mpu6050' at 0x68 takes no timer for a trigger: it needs the chip's "
-        + "interrupt line"
+        == "the kernel's driver of IIO device 'mpu6050' at 0x68 does not accept a timer as trigger: it needs the "
+        + "chip's interrupt line"
     }
     #expect(tree.timers == [])
   }
@@ -292,7 +292,7 @@ struct IIOBufferTests {
     pipe.write(scan(1, 2, 3, at: 4) + [5])
     #expect(
       throws: HardwareError.unexpectedDevice(
-        "the scans of IIO device 'mpu6050' at 0x68 are not as long as the types of their elements say")
+        "the length of the scans of IIO device 'mpu6050' at 0x68 does not match the types of their elements")
     ) { try buffer.read(atMost: 10) { _ in } }
     buffer.close()
   }

@@ -27,14 +27,14 @@ struct IIODeviceTests {
     #expect(try find(tree, IIODeviceName("mpu6050", parent: "\(tree.root)/sys/devices/spi0/spi0.0")) == 2)
     #expect(
       throws: HardwareError.unexpectedDevice(
-        "'mpu6050' may be each of 'mpu6050' labelled 'left' at 0x68, 'mpu6050' labelled 'right' at 0x69, 'mpu6050': "
-          + "say which by its address or its label")
+        "'mpu6050' fits several devices, 'mpu6050' labelled 'left' at 0x68, 'mpu6050' labelled 'right' at 0x69, "
+          + "'mpu6050': choose one by its address or label")
     ) { try find(tree, IIODeviceName("mpu6050")) }
   }
 
   @Test func `where there is none, those that there are are named`() {
     let tree = IIOTree()
-    #expect(throws: HardwareError.notFound("IIO device 'mpu6050' at 0x68: the kernel has none at all")) {
+    #expect(throws: HardwareError.notFound("IIO device 'mpu6050' at 0x68: the kernel has no IIO device")) {
       try find(tree, IIODeviceName("mpu6050", address: 0x68))
     }
     tree.addDevice(0, "bmp280", chip: "i2c-1/1-0076")

@@ -40,7 +40,7 @@ import Testing
   @Test func `an unknown host is named`() throws {
     let source = try #require(NetworkSource("tcp://no-such-host.invalid:1"))
     let error = #expect(throws: HardwareError.self) { try NetworkPort(source) }
-    #expect("\(try #require(error))".contains("no address is known for 'no-such-host.invalid'"))
+    #expect("\(try #require(error))".contains("there is no address for 'no-such-host.invalid'"))
   }
 
   @Test func `datagrams are lines of their own, and take no bytes`() throws {

@@ -61,7 +61,7 @@ struct SerialConsoleTests {
     tree.add("/proc/cmdline", "console=serial0,115200 quiet")
     let console = try #require(SerialConsole(port: "/dev/ttyAMA0", on: tree.files))
     #expect("\(console)" == "the kernel prints its messages on /dev/ttyAMA0")
-    #expect(console.nextStep == "take console=ttyAMA0 out of the kernel's command line and restart")
+    #expect(console.nextStep == "remove console=ttyAMA0 from the kernel's command line and restart")
   }
 }
 

@@ -64,8 +64,8 @@ struct BoardFileTests {
   static let mistakes: [(text: String, message: String)] = [
     ("{", "board:1: the file ends where a key should be"),
     ("{ name: 'x'\n devices: {} }", "board:2: 'd' where ',' or '}' should follow the value of 'name'"),
-    ("{ name: x }", "board:1: 'x' is no value; a string needs quotes"),
-    ("{ name: 'x', name: 'y' }", "board:1: the key 'name' stands twice"),
+    ("{ name: x }", "board:1: 'x' is not a value; a string needs quotes"),
+    ("{ name: 'x', name: 'y' }", "board:1: the key 'name' appears twice"),
     ("/* never", "board:1: a comment that never ends"),
     ("[1]", "board:1: the file must be one object: { … }"),
     ("{}", "board:1: 'name' is missing"),
@@ -87,7 +87,7 @@ struct BoardFileTests {
     (
       "{ name: 'x', devices: { a: { driver: 'ina219', bus: 'b', power: { monitor: 'b' } },\n"
         + " b: { driver: 'ina219', bus: 'b', address: 0x41 } } }",
-      "board:1: 'devices.a.power' must be without 'monitor': it measures what others draw"
+      "board:1: 'devices.a.power' must be without 'monitor': a supply monitor measures the power of other devices"
     ),
     (
       "{ name: 'x', devices: { m: { driver: 'ina219', bus: 'b', shuntOhms: 0 } } }",
@@ -97,7 +97,7 @@ struct BoardFileTests {
       "{ name: 'x', devices: { a: { driver: 'ina219', bus: 'b' }, b: { driver: 'ina219', bus: 'b', address: 0x41 },\n"
         + " c: { driver: 'nmea', port: 'p', power: { switch: 'gpio', chip: 'c', line: 'l', monitor: 'a' } },\n"
         + " d: { driver: 'nmea', port: 'q', power: { switch: 'gpio', chip: 'c', line: 'l', monitor: 'b' } } } }",
-      "board:3: 'devices.d.power' must be with the same 'monitor' as 'c' has, which hangs on the same switch"
+      "board:3: 'devices.d.power' must be with the same 'monitor' as 'c', which is on the same switch"
     ),
     (
       "{ name: 'x',\n devices: { 'my gps': { driver: 'nmea' } } }",
@@ -119,18 +119,20 @@ struct BoardFileTests {
     ),
     (
       "{ name: 'x', devices: { gps: { driver: 'nmea', port: 'p', power: { linger: 'learned', lingerSeconds: 1 } } } }",
-      "board:1: 'devices.gps.power.lingerSeconds' must be left out: 'linger' says that it is learnt"
+      "board:1: 'devices.gps.power.lingerSeconds' must be left out: with this 'linger' the hub learns the time"
     ),
     (
       "{ name: 'x', devices: { gps: { driver: 'nmea', port: 'p', power: { whenShort: { everySeconds: 60 } } } } }",
       "board:1: 'devices.gps.power.milliwattHoursPerDay' is missing"
     ),
     (
-      "{ name: 'x', devices: { gps: { driver: 'nmea', port: 'p', power: { milliwattHoursPerDay: 9, whenShort: [ {} ] } } } }",
+      "{ name: 'x', devices: { gps: { driver: 'nmea', port: 'p', power: { milliwattHoursPerDay: 9, whenShort: [ {} ] "
+        + "} } } }",
       "board:1: 'devices.gps.power.whenShort[0].everySeconds' is missing"
     ),
     (
-      "{ name: 'x', devices: { imu: { driver: 'mpu-6050', bus: 'b', address: 0x68, power: { milliwattHoursPerDay: 9, whenShort: { everySeconds: 9 } } } } }",
+      "{ name: 'x', devices: { imu: { driver: 'mpu-6050', bus: 'b', address: 0x68, power: { milliwattHoursPerDay: 9, "
+        + "whenShort: { everySeconds: 9 } } } } }",
       "board:1: 'devices.imu.power.whenShort' must be left out"
     ),
     ("{ name: 'x', bananas: 1 }", "board:1: unknown key 'bananas'"),
@@ -156,16 +158,18 @@ struct BoardFileTests {
     ),
     (
       "{ name: 'x', devices: { baro: { driver: 'bmp390', bus: 'b', address: 0x20 } } }",
-      "board:1: 'devices.baro.address' must be 0x77 or 0x76, where this chip can be"
+      "board:1: 'devices.baro.address' must be 0x77 or 0x76, the addresses of this chip"
     ),
     ("{ name: 'x', state: { rateHz: 0 } }", "board:1: 'state.rateHz' must be a number from 0.01 to 1000"),
     (
       "{ name: 'x', devices: { imu: { driver: 'mpu', bus: 'b' } } }",
-      "board:1: 'devices.imu.driver' must be 'nmea', 'auto', 'ublox', 'mediatek', 'airoha', 'casic' for a receiver, 'iio' for what a kernel driver has, or a chip that 'sensorhub chips' lists"
+      "board:1: 'devices.imu.driver' must be 'nmea', 'auto', 'ublox', 'mediatek', 'airoha', 'casic' for a receiver, "
+        + "'iio' for a device of a kernel driver, or a chip that 'sensorhub chips' lists"
     ),
     (
       "{ name: 'x', devices: { imu: { driver: 'lsm6dsx', bus: 'b' } } }",
-      "board:1: 'devices.imu.driver' must be 'nmea', 'auto', 'ublox', 'mediatek', 'airoha', 'casic' for a receiver, 'iio' for what a kernel driver has, or a chip that 'sensorhub chips' lists; "
+      "board:1: 'devices.imu.driver' must be 'nmea', 'auto', 'ublox', 'mediatek', 'airoha', 'casic' for a receiver, "
+        + "'iio' for a device of a kernel driver, or a chip that 'sensorhub chips' lists; "
         + "did you mean 'lsm6dsox'?"
     ),
     (

@@ -25,7 +25,7 @@ struct BoardTextTests {
   @Test(arguments: [
     (
       "{ name: 'a\\nb' }",
-      "board:1: 'name' must be a text without control characters, such as ends of lines; it has U+000A"
+      "board:1: 'name' must be a text without control characters such as line ends; it has U+000A"
     ),
     ("{ name: 'x',\n record: { path: '/a\\nExecStartPre=+/bin/x' } }", "board:2: 'record.path' must be a text without"),
     (

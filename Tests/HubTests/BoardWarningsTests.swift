@@ -46,8 +46,8 @@ struct BoardWarningsTests {
     let gpio = "switch: 'gpio', chip: 'c', line: 'l'"
     #expect(
       try budgets("milliwattHoursPerDay: 500") == [
-        "gps: at rest it draws 1440 mWh a day, and its budget is 500: that will always be used up; switch its supply, "
-          + "have it sleep, or raise 'milliwattHoursPerDay'"
+        "gps: at rest it draws 1440 mWh a day, more than its budget of 500: the budget cannot last; switch its "
+          + "supply off, let it sleep, or raise 'milliwattHoursPerDay'"
       ])
     #expect(try budgets("milliwattHoursPerDay: 2000").isEmpty && budgets("").isEmpty)
     #expect(try budgets("\(gpio), milliwattHoursPerDay: 1").isEmpty)
@@ -62,8 +62,10 @@ struct BoardWarningsTests {
     // Each sample takes 12 bytes of 9 clocks, a thousand times a second, plus the overhead.
     #expect(
       try rates(fast) == [
-        "/dev/i2c-1 at 100 kHz, the usual speed, would be busy for 113 % of the time (imu 110 %, mag 3 %), and samples be "
-          + "lost: add dtparam=i2c_arm_baudrate=400000 to /boot/firmware/config.txt and restart, if all its chips can do "
+        "/dev/i2c-1 at 100 kHz, the usual speed, would be busy for 113 % of the time (imu 110 %, mag 3 %), and "
+          + "samples be "
+          + "lost: add dtparam=i2c_arm_baudrate=400000 to /boot/firmware/config.txt and restart, if all its chips "
+          + "can do "
           + "that; or lower 'rateHz'"
       ])
     runBus(atHertz: 400_000)
@@ -98,7 +100,8 @@ struct BoardWarningsTests {
     tree.add("/dev/pps0")
     #expect(
       try devices(
-        "gps: { driver: 'nmea', port: '/dev/ttyS0', pps: '/dev/pps0' }, imu: { driver: 'mpu-6050', bus: '/dev/i2c-1' }, "
+        "gps: { driver: 'nmea', port: '/dev/ttyS0', pps: '/dev/pps0' }, imu: { driver: 'mpu-6050', bus: '/dev/i2c-1' "
+          + "}, "
           + "sim: { driver: 'nmea', port: 'simulated/gps' }, mag: { driver: 'iio', kind: 'magnetometer', name: 'm' }"
       ).isEmpty)
   }
@@ -110,10 +113,11 @@ struct BoardWarningsTests {
       try devices(
         "gps: { driver: 'nmea', port: '/dev/sensorhub/gps', pps: '/dev/pps0' }, "
           + "imu: { driver: 'mpu-6050', bus: '/dev/i2c-1' }") == [
-          "gps: there is no /dev/sensorhub/gps; plug the receiver in, or for one on the header's pins: sudo raspi-config "
+          "gps: there is no /dev/sensorhub/gps; plug the receiver in, or for one on the header's pins: sudo "
+            + "raspi-config "
             + "nonint do_serial_cons 1 && sudo raspi-config nonint do_serial_hw 0 && sudo reboot",
-          "gps: there is no /dev/pps0, so the time is as good as the serial line is: add dtoverlay=pps-gpio,gpiopin=18, "
-            + "with the GPIO that the pulse is wired to, to /boot/firmware/config.txt and restart",
+          "gps: there is no /dev/pps0, so the time is only as accurate as the serial line: add "
+            + "dtoverlay=pps-gpio,gpiopin=18, with the GPIO of the pulse, to /boot/firmware/config.txt and restart",
           "imu: there is no /dev/i2c-1: sudo raspi-config nonint do_i2c 0",
         ])
     // The bus is enabled only in config.txt: it exists, but programs may not use it yet.
@@ -162,14 +166,15 @@ struct BoardWarningsTests {
   @Test func `elsewhere the commands are others`() throws {
     #expect(
       try devices(
-        "gps: { driver: 'nmea', port: '/dev/ttyUSB0', pps: '/dev/pps0' }, imu: { driver: 'mpu-6050', bus: '/dev/i2c-1' }"
+        "gps: { driver: 'nmea', port: '/dev/ttyUSB0', pps: '/dev/pps0' }, imu: { driver: 'mpu-6050', bus: "
+          + "'/dev/i2c-1' }"
       )
         == [
-          "gps: there is no /dev/ttyUSB0; plug the receiver in, and see that the file names its port: sensorhub probe finds "
-            + "it",
-          "gps: there is no /dev/pps0, so the time is as good as the serial line is: the kernel needs pps-gpio for the line "
-            + "of the pulse",
-          "imu: there is no /dev/i2c-1, nor any other bus here; for those that the kernel may have: sudo modprobe i2c-dev && "
+          "gps: there is no /dev/ttyUSB0; plug the receiver in, and check its port in the board file: sensorhub "
+            + "probe finds the port",
+          "gps: there is no /dev/pps0, so the time is only as accurate as the serial line: the kernel needs pps-gpio "
+            + "for the pulse's line",
+          "imu: there is no /dev/i2c-1, and no other bus here; to load the kernel's buses: sudo modprobe i2c-dev && "
             + "ls /dev/i2c-*",
         ])
     tree.add("/dev/i2c-7")
@@ -212,8 +217,9 @@ struct BoardWarningsTests {
   @Test func `a circle that fixes can hardly tell the inside of is said, with what to do`() throws {
     #expect(
       try fences("anchor: { circle: [54.4, 10.2, 6.5] }, far: { circle: [54.4, 10.2, 15] }") == [
-        "fence anchor: 6.5 m from its middle to its edge are little for fixes that are good to 5 m as a rule: it would be in "
-          + "doubt for most of the time, and take their noise for leaving; make it 15 m or more, or give the receiver "
+        "fence anchor: its 6.5 m from the middle to the edge are too little for fixes with a usual accuracy of 5 m: "
+          + "the hub would be in doubt most of the time, and mistake noise for leaving; make it 15 m or more, or "
+          + "give the receiver "
           + "corrections ('ntrip')"
       ])
     let corrected = "gps: { driver: 'nmea', port: 'p', ntrip: { caster: 'ntrip://caster.example/MOUNT' } }"
@@ -232,8 +238,9 @@ struct BoardWarningsTests {
     let warnings = try fences(Self.polygon(corners))
     #expect(
       warnings == [
-        "fence yard: nowhere is it 30 m wide, which is little for fixes that are good to 5 m as a rule: it would be in doubt "
-          + "for most of the time, and take their noise for leaving; make it wider, or give the receiver corrections ('ntrip')"
+        "fence yard: it is less than 30 m wide everywhere, which is too little for fixes with a usual accuracy of 5 "
+          + "m: the hub would be in doubt most of the time, and mistake noise for leaving; make it wider, or give "
+          + "the receiver corrections ('ntrip')"
       ])
   }
 
@@ -263,8 +270,8 @@ struct BoardWarningsTests {
     let hasty = "anchor: { circle: [54.4, 10.2, 40], grace: 2.5 }"
     #expect(
       try fences(hasty) == [
-        "fence anchor: a grace of 2.5 s is less than a receiver takes to start, 3 s at best: near the edge it could not "
-          + "sleep, and who leaves would be noticed later; raise 'grace'"
+        "fence anchor: a grace of 2.5 s is less than a receiver needs to start, 3 s at best: near the edge the "
+          + "receiver could not sleep, and leaving would be noticed later; raise 'grace'"
       ])
     // A receiver that reports more often has its second fix sooner.
     let quick = "gps: { driver: 'ublox', port: 'p', rateHz: 5 }"

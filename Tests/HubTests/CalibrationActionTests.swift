@@ -46,16 +46,16 @@ struct CalibrationActionTests {
     let lease = begin()
     // The sensor lies still for five seconds and is moved in the sixth.
     pass(0..<9) { $0 % 6 == 5 }
-    #expect(sessions.values.last?.instruction == "leave the sensor lying still")
+    #expect(sessions.values.last?.instruction == "leave the sensor still")
     pass(9..<57) { $0 % 6 == 5 }
     let told = Set(sessions.values.map(\.instruction))
     #expect(
-      told.count == 2 && told.contains { $0.hasPrefix("it moves: put it down") && $0.hasSuffix("waited for 60 s") })
+      told.count == 2 && told.contains { $0.hasPrefix("the sensor moves: put it down") && $0.hasSuffix("for this for 60 s") })
     #expect(ends.values.isEmpty && sessions.values.allSatisfy { $0.problem == nil && $0.progress < 1 })
     pass(57..<90) { $0 % 6 == 5 }
     #expect(ends.values.count == 1)
     let last = try #require(sessions.values.last)
-    #expect(last.problem == "in 60 s the sensor has not lain still for ten")
+    #expect(last.problem == "in 60 s the sensor was never still for ten seconds")
     var chip = ChipCalibration()
     #expect(!last.store(in: &chip, at: 0))
     lease.cancel()

@@ -51,13 +51,13 @@ struct CasterSettingsTests {
     arguments: [
       (
         "caster: 'ntrip://me:secret@a/B'",
-        "board:2: 'devices.gps.ntrip.caster' must be without a password, which many could read here: name its file as "
-          + "'passwordFile'"
+        "board:2: 'devices.gps.ntrip.caster' must be without a password, which other users could read here: set "
+          + "'passwordFile' to its file"
       ),
       (
         "caster: 'ntrips://a/B'",
-        "board:2: 'devices.gps.ntrip.caster' must be ntrip://…: the hub has no TLS of its own to speak to a caster; one that "
-          + "has nothing else is reached through a tunnel on this machine, such as stunnel"
+        "board:2: 'devices.gps.ntrip.caster' must be ntrip://…: the hub does not support TLS for casters; to use a "
+          + "caster with TLS only, run a tunnel on this machine, such as stunnel"
       ),
       (
         "caster: 'ntrip://a'",

@@ -60,7 +60,8 @@ struct EnergyBudgetTests {
     var fence = asked
     fence.isDegradable = false
     #expect(degradation.applied(to: fence) == fence)
-    #expect(Degradation.none.text == nil && degradation.text == "fixes come at most every 300 s, and 25 m will do")
+    #expect(
+      Degradation.none.text == nil && degradation.text == "fixes come at most every 300 s, with an accuracy of 25 m")
   }
 
   /// A fix takes the receiver 0.7 mWh. With one a minute that is ten times the daily budget.
@@ -81,7 +82,7 @@ struct EnergyBudgetTests {
     #expect(left < 16 && left > 14.5, "\(left)")
     let first = got.values.count
     bench.pass(300)
-    #expect(bench.status.warning == "its budget of 96 mWh a day is short: fixes of 60 m will do")
+    #expect(bench.status.warning == "its budget of 96 mWh a day is short: fixes with an accuracy of 60 m are enough")
     let worse = got.values.dropFirst(first + 1)
     #expect(worse.count >= 4 && worse.allSatisfy { $0.fix.degraded?.accuracyMetres == 60 }, "\(worse.count)")
     // A fix states whether it is as accurate as requested, even if a worse one was accepted.

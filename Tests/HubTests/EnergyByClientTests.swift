@@ -177,7 +177,7 @@ struct EnergyByClientTests {
     }
     try visit()
     let first = visited.status
-    #expect(first.power == .lingering && first.reason.contains("too few visits"), "\(first.reason)")
+    #expect(first.power == .lingering && first.reason.contains("too few clients"), "\(first.reason)")
     // The assumed time of a receiver's start is half a minute.
     visited.pass(60)
     for _ in 0..<6 {
@@ -185,7 +185,7 @@ struct EnergyByClientTests {
       visited.pass(1.5)
     }
     let learnt = visited.status
-    #expect(learnt.power == .lingering && learnt.reason.contains("as learnt: "), "\(learnt.reason)")
+    #expect(learnt.power == .lingering && learnt.reason.contains("as learned: "), "\(learnt.reason)")
     let idleTimeout = try #require(learnt.idleTimeout)
     #expect((1.5...2).contains(idleTimeout.seconds), "\(idleTimeout.seconds)")
     #expect(idleTimeout.explanation.contains { $0.hasPrefix("a hot start takes 4 s") }, "\(idleTimeout.explanation)")

@@ -78,13 +78,14 @@ struct FenceAreaTests {
   static let refused: [(corners: [(Double, Double)], expected: String)] = [
     ([(0.0, 0.0), (0, 1e-3)], "a list of 3 to 256 corners"),
     ([(0, 0), (0, 1e-3), (0, 0)], "a list of 3 to 256 corners"),
-    ([(0, 0), (0, 1e-3), (0, 2e-3)], "a polygon with an area: its corners lie on one line"),
-    ([(0, 0), (0, 1e-3), (1e-3, 1e-3), (1e-3, 1e-3)], "without repeated corners: corner 3 stands twice"),
+    ([(0, 0), (0, 1e-3), (0, 2e-3)], "a polygon with an area: its corners are on one line"),
+    ([(0, 0), (0, 1e-3), (1e-3, 1e-3), (1e-3, 1e-3)], "without repeated corners: corner 3 appears twice"),
     (
       [(0, 0), (1e-3, 1e-3), (0, 1e-3), (2e-3, 0)],
-      "whose edges do not cross: those that begin at corners 1 and 3 do; give the corners in their order around it"
+      "whose edges do not cross: the edges that begin at corners 1 and 3 cross; give the corners in their order "
+        + "around it"
     ),
-    ([(0, 0), (0, 1e-3), (10, 1e-3)], "within 100 km of its first; is one of them mistyped?"),
+    ([(0, 0), (0, 1e-3), (10, 1e-3)], "within 100 km of the first: check for a mistyped corner"),
     ([(88, 0), (88, 1e-3), (88.001, 0)], "numbers from -85 to 85, and -180 to 180"),
     ([(0, 0), (0, 181), (1e-3, 0)], "numbers from -85 to 85, and -180 to 180"),
   ]

@@ -52,7 +52,7 @@ struct FixPlannerTests {
     #expect(
       (status.energyByClient.first { $0.payer == "log" }?.milliwattHours ?? 0) > 0.9 * status.energyMilliwattHours)
     #expect(
-      status.idleTimeout?.explanation.contains { $0.hasPrefix("for fixes on a schedule hot starts have taken ") }
+      status.idleTimeout?.explanation.contains { $0.hasPrefix("for scheduled fixes hot starts took ") }
         ?? false)
     let report = try #require(status.schedules.first)
     #expect(
@@ -113,7 +113,7 @@ struct FixPlannerTests {
     let lease = bench.subscribe("log[7]", Self.minute, Recorder())
     bench.pass(300)
     let learnt = bench.hub.devices.map { device in
-      device.idleTimeout?.explanation.contains { $0.hasPrefix("for fixes on a schedule") } ?? false
+      device.idleTimeout?.explanation.contains { $0.hasPrefix("for scheduled fixes") } ?? false
     }
     #expect(learnt == [false, true])
     lease.cancel()

@@ -59,8 +59,8 @@ struct FleetSettingsTests {
     ("broker: 'mqtt://b', ownTracks: { topic: 'boat' }", "'mqtt.ownTracks.topic' must be three names"),
     ("broker: 'mqtt://b', ownTracks: { topic: 'a/b/#' }", "'mqtt.ownTracks.topic' must be three names"),
     ("broker: 'mqtt://b', ownTracks: { trackerId: 'boat' }", "'mqtt.ownTracks.trackerId' must be one or two"),
-    ("broker: 'mqtt://b', ownTracks: { accuracy: 5 }", "it goes with 'every' or 'maxAge'"),
-    ("broker: 'mqtt://b', ownTracks: { every: 5, error: 5 }", "goes without 'error'"),
+    ("broker: 'mqtt://b', ownTracks: { accuracy: 5 }", "it needs 'every' or 'maxAge'"),
+    ("broker: 'mqtt://b', ownTracks: { every: 5, error: 5 }", "cannot be combined with 'error'"),
     ("broker: 'mqtt://b', ownTracks: { evry: 5 }", "did you mean 'mqtt.ownTracks.every'?"),
     ("broker: 'mqtts://b', user: 'u', passwrdFile: '/p'", "did you mean 'mqtt.passwordFile'?"),
   ])

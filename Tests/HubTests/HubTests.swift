@@ -125,7 +125,7 @@ struct HubTests {
     _ = await statuses.first { $0.power == .tracking }
     if let fault { hardware.imu.inject(fault) } else { hardware.imu.lostPower() }
     let failed = await statuses.first { $0.power == .failed }
-    #expect(failed.reason.contains("0x68") && failed.reason.contains("measures nothing any more"), "\(failed.reason)")
+    #expect(failed.reason.contains("0x68") && failed.reason.contains("no longer measures"), "\(failed.reason)")
     hardware.imu.inject(nil)
     _ = await statuses.values { $0.last?.power == .tracking }
     subscription.cancel()

@@ -28,7 +28,7 @@ struct LearnedIdleTimeoutTests {
     var learned = LearnedIdleTimeout()
     let chip = LearnedIdleTimeout.Costs(watts: 0.01, assumedJoules: 0.0011)
     let before = IdleTimeoutReport(isLearned: false, usual: .seconds(2), learned: learned, costs: chip).explanation
-    #expect(before.contains("no restart has been seen yet; one is assumed to take 1.1 mJ"), "\(before)")
+    #expect(before.contains("the hub has measured no restart yet, and assumes that one takes 1.1 mJ"), "\(before)")
     #expect(before.allSatisfy { $0.split(separator: ": ").count <= 2 }, "\(before)")
     learned.restarts.started(after: 5, joules: 0.0004, seconds: 0.04)
     let after = IdleTimeoutReport(isLearned: false, usual: .seconds(2), learned: learned, costs: chip).explanation
@@ -149,7 +149,7 @@ struct LearnedIdleTimeoutTests {
       let decision = idleTimeout.decide(costs)
       if decision.ground == .trial {
         hasTried = true
-        #expect(decision.seconds == 0 && decision.reason.contains("a restart is tried"))
+        #expect(decision.seconds == 0 && decision.reason.contains("the hub tries a restart"))
       }
       cost += live([12], with: &idleTimeout)
     }

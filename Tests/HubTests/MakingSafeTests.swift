@@ -51,7 +51,7 @@ struct MakingSafeTests {
       // The chip is identified and put to sleep.
       #expect(eventually { hardware.transactionCount(at: 0x68) >= 2 && hardware.hangCount == 1 })
     }
-    #expect(report.problems.contains("gps: it cannot be switched off: it has not answered for 4 s"))
+    #expect(report.problems.contains("gps: it cannot be switched off: no answer for 4 s"))
     #expect(!report.problems.contains { $0.hasPrefix("mag") })
     #expect(report.hasPowerLines)
     hardware.set(nil, line: "gps-power")

@@ -38,7 +38,7 @@ struct NMEAPortTests {
     ("nmea: { udp: '10.0.0.1:0' }", "'nmea.udp' must be an address and a port"),
     ("nmea: { udp: '10.0.0.1:70000' }", "'nmea.udp' must be an address and a port"),
     ("nmea: { udp: '10.0.0.1:1', interface: 'lo' }", "'nmea.interface' must be left out"),
-    ("nmea: { udp: '10.0.0.1:1', port: 5 }", "'nmea.port' must be left out where there is 'udp'"),
+    ("nmea: { udp: '10.0.0.1:1', port: 5 }", "'nmea.port' must be left out with 'udp'"),
     ("nmea: { keepsAwake: true }", "'nmea.keepsAwake' must be left out without 'udp'"),
     ("nmea: 5", "'nmea' must be an object"), ("nmea: [5]", "'nmea' must be an object or a list of objects"),
     ("nmea: [{}, { port: 0 }]", "'nmea[1].port' must be a whole number"),

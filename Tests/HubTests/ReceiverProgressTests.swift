@@ -70,10 +70,13 @@ struct ReceiverProgressTests {
     #expect(eventually { count("sentences") == 2 })
     #expect(hub.devices[0].warning == nil && count("implausible") == 0)
     terminal.write(epoch(11, height: "999999999999"))
-    #expect(hub.monitors[0].changes.waits { $0.warning == "it states heights that cannot be true: they are left out" })
+    #expect(hub.monitors[0].changes.waits { $0.warning == "it reports impossible values, which are left out: heights" })
     terminal.write(epoch(12, height: "999999999999", knots: "99999999"))
     #expect(
-      hub.monitors[0].changes.waits { $0.warning == "it states heights, speeds that cannot be true: they are left out" }
+      hub.monitors[0].changes.waits {
+        $0.warning == "it reports impossible values, which are left out: heights, "
+          + "speeds"
+      }
     )
     #expect(eventually { count("implausible") == 3 })
     clock.advance(by: .seconds(59))
@@ -86,7 +89,7 @@ struct ReceiverProgressTests {
     #expect(count("implausible") == 3)
     // A problem that is over is not named again.
     terminal.write(epoch(23, height: "40.0", knots: "99999999"))
-    #expect(hub.monitors[0].changes.waits { $0.warning == "it states speeds that cannot be true: they are left out" })
+    #expect(hub.monitors[0].changes.waits { $0.warning == "it reports impossible values, which are left out: speeds" })
     lifetime.end()
     await hub.isOff()
   }
@@ -106,7 +109,7 @@ struct ReceiverProgressTests {
     #expect(hub.devices[0].warning == nil)
     for (mode, seconds, words) in [
       (2, 13...15, "it does not use its own inertial sensors at present"),
-      (3, 19...21, "it does not use its own inertial sensors any more"),
+      (3, 19...21, "it no longer uses its own inertial sensors"),
     ] as [(UInt8, ClosedRange<UInt8>, String)] {
       terminal.write(epochs(seconds, fusion: mode))
       #expect(hub.monitors[0].changes.waits { $0.warning?.contains(words) == true }, "\(hub.devices[0])")

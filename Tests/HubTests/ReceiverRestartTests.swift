@@ -94,7 +94,7 @@ struct ReceiverRestartTests {
     #expect(epochs.waits { $0.contains { $0.fix.mode >= .twoDimensional } })
     receiver.setFaults { $0.isFrozen = true }
     #expect(
-      hub.monitors[0].changes.waits { $0.warning?.contains("only a command in its own language") == true },
+      hub.monitors[0].changes.waits { $0.warning?.contains("only a command in its own protocol") == true },
       "\(hub.devices)")
     let count = epochs.values.count
     // The run continues.

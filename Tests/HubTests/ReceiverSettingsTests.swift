@@ -52,66 +52,69 @@ struct ReceiverSettingsTests {
     arguments: [
       (
         "driver: 'nmea', rateHz: 5",
-        "board:3: 'devices.gps.rateHz' must be left out: driver 'nmea' cannot set that; of others it can be set: "
+        "board:3: 'devices.gps.rateHz' must be left out: driver 'nmea' cannot set it; drivers that can: "
           + "'auto', 'ublox', 'mediatek', 'airoha', 'casic'"
       ),
       (
         "driver: 'casic', messages: 'ubx'",
-        "board:3: 'devices.gps.messages' must be left out: driver 'casic' cannot set that; of others it can be set: "
+        "board:3: 'devices.gps.messages' must be left out: driver 'casic' cannot set it; drivers that can: "
           + "'auto', 'ublox'"
       ),
       (
         "driver: 'ublox',\n constellations: ['gps', 'galileio']",
-        "board:4: 'devices.gps.constellations' must be a list of some of 'gps', 'galileo', 'glonass', 'beidou', 'qzss', "
+        "board:4: 'devices.gps.constellations' must be a list of some of 'gps', 'galileo', 'glonass', 'beidou', "
+          + "'qzss', "
           + "'sbas'; did you mean 'galileo'?"
       ),
       ("driver: 'ublox', rateHz: 50", "board:3: 'devices.gps.rateHz' must be a number from 0.2 to 25"),
       ("driver: 'ublox', rateHZ: 5", "board:3: unknown key 'devices.gps.rateHZ'; did you mean 'devices.gps.rateHz'?"),
       (
         "driver: 'ublox', saves: true, restores: true",
-        "board:3: 'devices.gps.restores' must be left out where there is 'saves': what is kept is not put back"
+        "board:3: 'devices.gps.restores' must be left out with 'saves': the hub does not restore saved settings"
       ),
       (
         "driver: 'ublox', power: { backupBattery: false }",
-        "board:3: 'devices.gps.power.backupBattery' must be left out without a switch: the receiver is never without its "
-          + "supply"
+        "board:3: 'devices.gps.power.backupBattery' must be left out without a switch: the receiver's supply is "
+          + "always on"
       ),
       (
         "driver: 'airoha', power: { switch: 'gpio', chip: 'c', line: 'l', backupBattery: false }",
-        "board:3: 'devices.gps.power.backupBattery' must be left out: with driver 'airoha' nothing is given back to a "
-          + "receiver; it can be with 'auto', 'ublox', 'mediatek', 'casic'"
+        "board:3: 'devices.gps.power.backupBattery' must be left out: with driver 'airoha' the hub cannot restore "
+          + "anything in a receiver; drivers that can: 'auto', 'ublox', 'mediatek', 'casic'"
       ),
       (
         "driver: 'ublox', power: { sleep: 'standby' }",
-        "board:3: 'devices.gps.power.sleep' must be 'backup' or 'stop' with this driver; 'off' takes a switch"
+        "board:3: 'devices.gps.power.sleep' must be 'backup' or 'stop' with this driver; 'off' needs a switch"
       ),
       (
         "driver: 'mediatek', power: { sleep: 'backup' }",
-        "board:3: 'devices.gps.power.sleep' must be 'standby' with this driver; 'off' takes a switch"
+        "board:3: 'devices.gps.power.sleep' must be 'standby' with this driver; 'off' needs a switch"
       ),
       (
         "driver: 'casic', power: { sleep: 'standby' }",
-        "board:3: 'devices.gps.power.sleep' must be left out: with this driver a receiver comes back from no sleep without a "
-          + "switch"
+        "board:3: 'devices.gps.power.sleep' must be left out: with this driver a receiver without a switch cannot "
+          + "wake from sleep"
       ),
       (
         "driver: 'casic', power: { sleep: 'auto' }",
-        "board:3: 'devices.gps.power.sleep' must be left out: with this driver a receiver comes back from no sleep without a "
-          + "switch"
+        "board:3: 'devices.gps.power.sleep' must be left out: with this driver a receiver without a switch cannot "
+          + "wake from sleep"
       ),
       (
         "driver: 'ublox', power: { sleep: 'auto', standbyMilliamperes: 1 }",
-        "board:3: 'devices.gps.power.standbyMilliamperes' must be left out: each way to rest that 'auto' may choose has its "
+        "board:3: 'devices.gps.power.standbyMilliamperes' must be left out: each way to rest that 'auto' may choose "
+          + "has its "
           + "own"
       ),
       (
         "driver: 'nmea', power: { sleep: 'backup' }",
-        "board:3: 'devices.gps.power.sleep' must be left out: with this driver a receiver comes back from no sleep without a "
-          + "switch"
+        "board:3: 'devices.gps.power.sleep' must be left out: with this driver a receiver without a switch cannot "
+          + "wake from sleep"
       ),
       (
         "driver: 'ublox', dynamicModel: 'car'",
-        "board:3: 'devices.gps.dynamicModel' must be one of 'portable', 'stationary', 'pedestrian', 'automotive', 'sea', "
+        "board:3: 'devices.gps.dynamicModel' must be one of 'portable', 'stationary', 'pedestrian', 'automotive', "
+          + "'sea', "
           + "'airborne1g', 'airborne2g', 'airborne4g', 'wrist', 'bike'"
       ),
     ])

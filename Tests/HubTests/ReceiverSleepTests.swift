@@ -241,7 +241,7 @@ struct ReceiverSleepTests {
     try await wake(hub, receiver, settings: 1)
     #expect(hardware.levels.values == [true, false])
     #expect(hub.monitors[0].changes.waits { $0.power == .off })
-    #expect(hub.devices.first?.warning?.contains("goes on talking") == true)
+    #expect(hub.devices.first?.warning?.contains("keeps sending") == true)
     receiver.end()
   }
 
@@ -379,7 +379,12 @@ struct ReceiverSleepTests {
     let status = try #require(hub.devices.first)
     #expect(status.warning == nil && status.milliwatts < 1)
     let text = status.idleTimeout?.explanation ?? []
-    #expect(text.contains { $0.hasPrefix("rested by 'backup', which takes least over a pause of ") }, "\(text)")
+    #expect(
+      text.contains {
+        $0.hasPrefix(
+          "rested by 'backup', which uses the least energy over the usual pause of "
+            + "")
+      }, "\(text)")
     // No visitor comes.
     hardware.clock.advance(by: .seconds(2 * 86_400))
     #expect(hub.monitors[0].changes.waits { $0.power == .off })
@@ -529,7 +534,7 @@ struct ReceiverSleepTests {
     let hub = try hub(WiredHardware(receiver), power: #"sleep: "backup","#)
     try await wake(hub, receiver, settings: 1)
     #expect(hub.monitors[0].changes.waits { $0.power == .awake })
-    #expect(hub.devices.first?.warning?.contains("goes on talking") == true)
+    #expect(hub.devices.first?.warning?.contains("keeps sending") == true)
     receiver.end()
   }
 

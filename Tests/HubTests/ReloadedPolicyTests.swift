@@ -110,7 +110,7 @@ struct ReloadedPolicyTests {
       let status = bench.status
       #expect(bench.isHigh && status.power == .lingering, "\(status)")
       #expect(status.lingersUntil == left + .seconds(Int64(seconds)))
-      #expect(status.reason == "the board file sets a linger of \(seconds) s now", "\(status.reason)")
+      #expect(status.reason == "the board file now sets lingerSeconds: \(seconds)", "\(status.reason)")
     }
     bench.pass(4)
     #expect(bench.isHigh)

@@ -57,7 +57,8 @@ final class ScheduleBench {
   ) throws -> Board {
     let absent = isSecond ? "absent: { driver: 'nmea', port: '/dev/absent', power: { switch: 'none' } }, " : ""
     let text =
-      "{ name: '\(name)', devices: { \(absent)gps: { driver: 'nmea', port: '/dev/gps', speed: 9600, power: { switch: 'gpio', "
+      "{ name: '\(name)', devices: { \(absent)gps: { driver: 'nmea', port: '/dev/gps', speed: 9600, power: { switch: "
+      + "'gpio', "
       + "chip: 'c', line: 'l', \(draw), \(idleTimeout)\(power.isEmpty ? "" : ", \(power)") } }"
       + (imu.map { ", imu: { driver: 'lsm6dsox', bus: 'simulated/i2c', address: 0x6A, \($0) }" } ?? "")
       + (others.isEmpty ? "" : ", \(others)") + " } }"
@@ -116,7 +117,7 @@ final class ScheduleBench {
       eventually {
         guard wire.simulated.lsm6dsoxInterrupt.isHigh else { return true }
         if case .still = hub.motion?.stillness.latest { return false }
-        return !status.schedules.contains { $0.reason.hasPrefix("nothing has moved") }
+        return !status.schedules.contains { $0.reason.hasPrefix("the board has not moved") }
       })
     #expect(
       eventually {

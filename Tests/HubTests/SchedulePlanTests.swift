@@ -319,7 +319,7 @@ struct SchedulePlanTests {
     #expect(times.last(to: .any, after: .hot) == [])
     #expect(
       times.explanation == [
-        "for fixes on a schedule warm starts have taken 40 s to 1 m, 5 s to 5 m, 4 s to 20 m, 2 s to 100 m"
+        "for scheduled fixes warm starts took 40 s to 1 m, 5 s to 5 m, 4 s to 20 m, 2 s to 100 m"
       ])
   }
 }

@@ -55,11 +55,11 @@ struct SleepChoiceTests {
     let chosen = choice(power, .learnt(600), learnt: learnt)
     #expect(chosen.chosen?.sleep == .backup)
     let text = chosen.explanation
-    #expect(text.first == "rested by 'backup', which takes least over a pause of 600 s, as pauses were", "\(text)")
+    #expect(text.first == "rested by 'backup', which uses the least energy over the usual pause of 600 s", "\(text)")
     #expect(
       text.contains { $0.hasPrefix("  off: 0 mW, 4 J for the start (by 1 of its starts), 4 J in all") }, "\(text)")
     #expect(text.contains { $0.hasPrefix("  stop: 33 mW, ") && $0.contains("(by data sheets)") }, "\(text)")
-    #expect(text.last?.hasSuffix("has its supply switched off all the same") == true, "\(text)")
+    #expect(text.last?.hasSuffix("the hub switches the supply off") == true, "\(text)")
   }
 
   @Test(arguments: [ReceiverDriver.ublox, .mediatek, .airoha, .casic])

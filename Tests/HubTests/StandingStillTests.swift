@@ -62,7 +62,7 @@ struct StandingStillTests {
     let radius = try #require(again.last?.fix.radiusMetres)
     #expect(radius <= 10)
     let report = try #require(bench.status.schedules.first)
-    #expect(report.wake == nil && report.reason.contains("nothing has moved"), "\(report)")
+    #expect(report.wake == nil && report.reason.contains("the board has not moved"), "\(report)")
     lease.cancel()
     await bench.end()
   }
@@ -149,7 +149,7 @@ struct StandingStillTests {
     #expect(bench.rises == 1)
     bench.wire.simulated.inject(.noAcknowledge, at: 0x6A)
     bench.pass(900)
-    #expect(eventually { bench.hub.devices[1].warning?.contains("does not wait for motion") == true })
+    #expect(eventually { bench.hub.devices[1].warning?.contains("cannot wait for motion") == true })
     #expect(bench.hub.motion?.stillness.latest == .unknown)
     let count = got.values.count
     bench.pass(2 * Self.hour)

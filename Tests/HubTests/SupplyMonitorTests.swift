@@ -131,7 +131,7 @@ struct SupplyMonitorTests {
       SupplySample(at: MonotonicInstant(nanoseconds: 0), volts: volts, shuntVolts: 0).warning(placement, before: before)
     }
     let low = try #require(warning(11.204))
-    #expect(low == "the supply is low, 11.2 V of at least 11.8 V: charge it, or switch loads off")
+    #expect(low == "the supply is low, 11.2 V of at least 11.8 V: charge the battery, or switch loads off")
     #expect(warning(11.8) == nil && warning(11.9, before: low) == low && warning(12.1, before: low) == nil)
     #expect(warning(10, before: low) == low)
     // The simulated supply has 3.3 V.

@@ -42,14 +42,17 @@ struct ViewRequestTests {
     Wrong([.maxAge: -1], "'maxAge' must be a number from 0 to 31622400 seconds"),
     Wrong([.batch: 1e9], "'batch' must be a number from 0.1 to 86400 seconds"),
     Wrong([.error: .nan], "'error' must be a number from 0.5 to 100000 metres"),
-    Wrong([.every: 60, .rateHz: 1], "'every' asks for fixes, and goes without 'rateHz'"),
-    Wrong([.every: 60], parts: ["position"], "'every' asks for fixes, and goes without 'parts'"),
-    Wrong([.every: 60, .error: 25], "'every' asks for fixes, and goes without 'error'"),
-    Wrong([.error: 25, .accuracy: 10], "'error' asks for fixes as they are needed, and goes without 'accuracy'"),
-    Wrong([.maxAge: 30, .rateHz: 1], "'maxAge' without 'every' asks for one value, and goes without 'rateHz'"),
-    Wrong([.maxAge: 30, .batch: 10], "'maxAge' without 'every' asks for one value, and goes without 'batch'"),
-    Wrong([.accuracy: 10], "'accuracy' goes with 'every' or 'maxAge'"),
-    Wrong([.within: 10], "'within' goes with 'every' or 'maxAge' or 'error'"),
+    Wrong([.every: 60, .rateHz: 1], "'every' requests fixes, and cannot be combined with 'rateHz'"),
+    Wrong([.every: 60], parts: ["position"], "'every' requests fixes, and cannot be combined with 'parts'"),
+    Wrong([.every: 60, .error: 25], "'every' requests fixes, and cannot be combined with 'error'"),
+    Wrong(
+      [.error: 25, .accuracy: 10], "'error' asks for fixes as they are needed, and cannot be combined with 'accuracy'"),
+    Wrong(
+      [.maxAge: 30, .rateHz: 1], "'maxAge' without 'every' asks for one value, and cannot be combined with 'rateHz'"),
+    Wrong(
+      [.maxAge: 30, .batch: 10], "'maxAge' without 'every' asks for one value, and cannot be combined with 'batch'"),
+    Wrong([.accuracy: 10], "'accuracy' needs 'every' or 'maxAge'"),
+    Wrong([.within: 10], "'within' needs 'every' or 'maxAge' or 'error'"),
     Wrong([.distance: 10], parts: ["attitude"], "'distance' needs the part 'position'"),
   ]
 

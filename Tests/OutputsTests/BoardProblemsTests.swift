@@ -37,7 +37,10 @@ struct BoardProblemsTests {
       """)
     let problems = BoardProblems.find(in: board).map { "\($0)" }
     for key in ["mqtt.passwordFile", "devices.gps.ntrip.passwordFile"] {
-      #expect(problems.contains { $0.hasPrefix("'\(key)' cannot be read from \(file): a board file has passwords in") })
+      #expect(
+        problems.contains {
+          $0.hasPrefix("'\(key)' cannot be read from \(file): a board file may name passwords only in")
+        })
     }
     guard let fleet = board.fleet else { return }
     #expect(throws: FleetError.self) { try MQTTOptions(fleet, identifier: "x", subscriptions: []) }

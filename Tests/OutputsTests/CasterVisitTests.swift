@@ -121,7 +121,7 @@ struct CasterVisitTests {
     }
     let end = visit(settings(caster))
     #expect(end == .noCorrections && end.isRefusal)
-    #expect(end.text(of: settings(caster)).contains("the data is no RTCM 3"))
+    #expect(end.text(of: settings(caster)).contains("the data is not RTCM 3"))
   }
 
   @Test func `a mount point that is not there is named with the nearest of those that are`() {

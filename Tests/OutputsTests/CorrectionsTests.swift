@@ -179,7 +179,7 @@ struct CorrectionsTests {
     let rig = try Rig(caster, silence: .seconds(2))
     let (_, subscription) = try rig.fixes()
     #expect(caster.visits.waits { $0.count >= 2 }, "\(rig.status)")
-    #expect(rig.statuses.waits { $0.contains { $0.warning?.hasSuffix("it says nothing") == true } })
+    #expect(rig.statuses.waits { $0.contains { $0.warning?.hasSuffix("the caster does not answer") == true } })
     #expect(
       eventually {
         guard let corrections = rig.corrections else { return false }
@@ -200,7 +200,7 @@ struct CorrectionsTests {
         }, "\(rig.status)")
       if visit == 1 { caster.visits.values[0].close() }
     }
-    #expect(rig.statuses.waits { $0.contains { $0.warning?.hasSuffix("it has closed the connection") == true } })
+    #expect(rig.statuses.waits { $0.contains { $0.warning?.hasSuffix("the caster closed the connection") == true } })
     #expect(caster.visits.values.count == 2)
     subscription.cancel()
     await rig.end()
@@ -218,7 +218,8 @@ struct CorrectionsTests {
       let (fixes, subscription) = try rig.fixes()
       #expect(eventually { fixes.values.contains { $0.mode >= .twoDimensional } && rig.corrections?.phase == .waiting })
       // The reason for waiting is reported a moment later.
-      let reason = "it wants a user and a password: ntrip://user@… and 'ntrip.passwordFile'"
+      let reason =
+        "the caster needs a user and a password: set the user in 'ntrip.caster' (ntrip://user@…) and the password in 'ntrip.passwordFile'"
       #expect(rig.waits { $0.warning?.hasSuffix(reason) == true }, "\(rig.status)")
       subscription.cancel()
       #expect(eventually { rig.corrections?.phase == .off && rig.status.power == .off })

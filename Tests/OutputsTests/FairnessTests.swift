@@ -31,7 +31,7 @@ struct FairnessTests {
     #expect(try admission("10.0.0.1", [("10.0.0.1", 0, 127)]) == .welcome)
     #expect(
       try admission("10.0.0.1", [("10.0.0.1", 0, 128)])
-        == .refused("128 of its machine are connected, which is its share"))
+        == .refused("its machine has 128 connections, the maximum for one machine"))
     #expect(try admission("10.0.0.2", [("10.0.0.1", 0, 128)]) == .welcome)
     #expect(try admission("127.0.0.1", [("127.0.0.1", 0, 255)]) == .welcome)
     #expect(try admission("127.0.0.1", [("127.0.0.1", 0, 256)]) != .welcome)
@@ -42,7 +42,7 @@ struct FairnessTests {
     let four = (1...4).map { ("10.0.0.\($0)", $0 == 3 ? 1 : 0, $0 == 3 ? 127 : 128) }
     #expect(try admission("10.0.0.9", four) == .inPlace(of: 256))
     let full = (1...4).map { ("10.0.0.\($0)", 0, 128) }
-    #expect(try admission("10.0.0.9", full) == .refused("512 are connected, which is all there is room for"))
+    #expect(try admission("10.0.0.9", full) == .refused("there are 512 connections, the maximum"))
   }
 
   @Test func `a machine has one share however many IPv6 addresses it gives itself`() throws {
@@ -77,14 +77,14 @@ struct FairnessTests {
       )
     }
     // The clients belong to one process, of any user.
-    #expect(refusal(of: (5, 0), among: (32, 5, 0)) == "32 of its process are connected, which is its share")
+    #expect(refusal(of: (5, 0), among: (32, 5, 0)) == "its process has 32 connections, the maximum for one process")
     #expect(refusal(of: (6, 0), among: (32, 5, 0)) == nil)
     // The clients belong to one user with several processes, or to several users.
     #expect(refusal(of: (6, 1000), among: (31, 5, 1000)) == nil)
-    #expect(refusal(of: (6, 1000), among: (32, 5, 1000))?.hasPrefix("32 of its user") == true)
+    #expect(refusal(of: (6, 1000), among: (32, 5, 1000))?.hasPrefix("its user has 32") == true)
     #expect(refusal(of: (8, 1002), among: (30, 5, 1000), (18, 6, 1001))?.hasPrefix("48 of other users") == true)
     for keeper: UInt32 in [0, 990] { #expect(refusal(of: (8, keeper), among: (30, 5, 1000), (18, 6, 1001)) == nil) }
-    #expect(refusal(of: (8, 0), among: (32, 5, 0), (32, 6, 0)) == "64 are connected, which is all there is room for")
+    #expect(refusal(of: (8, 0), among: (32, 5, 0), (32, 6, 0)) == "there are 64 connections, the maximum")
   }
 
   // MARK: Requests

@@ -205,7 +205,7 @@ import Testing
     // From here on everything is as before.
     log.receive(status(.tracking, "it measures"))
     _ = sink.flush(within: .seconds(90))
-    #expect(notebook.entries.values.last?.message == "gps: over: it reports jamming, and still has a fix")
+    #expect(notebook.entries.values.last?.message == "gps: resolved: it reports jamming, and still has a fix")
   }
 
   @Test func `a visit now and then is written in full`() {

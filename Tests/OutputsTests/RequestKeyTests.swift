@@ -11,15 +11,18 @@ struct RequestKeyTests {
   }
 
   @Test(arguments: [
-    (#"{"part": ["attitude"]}"#, "'part' is nothing to ask here; did you mean 'parts'?"),
-    (#"{"ratehz": 5}"#, "'ratehz' is nothing to ask here; did you mean 'rateHz'?"),
+    (#"{"part": ["attitude"]}"#, "'part' is not a key of this request; did you mean 'parts'?"),
+    (#"{"ratehz": 5}"#, "'ratehz' is not a key of this request; did you mean 'rateHz'?"),
     (
       #"{"rateHz": 5, "zzzzzzzzzzzz": 1}"#,
-      "'zzzzzzzzzzzz' is nothing to ask here; there are rateHz, rate, parts, every, accuracy, within, distance, "
+      "'zzzzzzzzzzzz' is not a key of this request; there are rateHz, rate, parts, every, accuracy, within, distance, "
         + "maxAge, batch, error, name, calibrate, device, release, fence, removeFence, fences"
     ), (#"{"every": 0}"#, "'every' must be a number from 1 to 604800 seconds"),
-    (#"{"distnce": 50}"#, "'distnce' is nothing to ask here; did you mean 'distance'?"),
-    (#"{"maxAge": 30, "rateHz": 1}"#, "'maxAge' without 'every' asks for one value, and goes without 'rateHz'"),
+    (#"{"distnce": 50}"#, "'distnce' is not a key of this request; did you mean 'distance'?"),
+    (
+      #"{"maxAge": 30, "rateHz": 1}"#,
+      "'maxAge' without 'every' asks for one value, and cannot be combined with 'rateHz'"
+    ),
   ])
   func `an unknown key, or a value that there is not, of a state request is refused`(_ text: String, _ message: String)
   {
@@ -34,7 +37,7 @@ struct RequestKeyTests {
     let unknown = #expect(throws: RequestKey.Unknown.self) {
       try RecordRequest.read(Array(#"{"name": "logger", "wake": true}"#.utf8))
     }
-    #expect(unknown.map { "\($0)" } == "'wake' is nothing to ask here; did you mean 'wakes'?")
+    #expect(unknown.map { "\($0)" } == "'wake' is not a key of this request; did you mean 'wakes'?")
   }
 
   @Test func `the rate goes by both its names, and by one at a time`() {

@@ -20,12 +20,12 @@ struct SlotTests {
       user.refusal(to: places, among: guests.flatMap { Array(repeating: $0.0, count: $0.1) })
     }
     #expect(refusal(mallory, 256, (mallory, 127)) == nil)
-    #expect(refusal(mallory, 256, (mallory, 128))?.hasSuffix("has 128 of 256, which is the share of one") == true)
+    #expect(refusal(mallory, 256, (mallory, 128))?.hasSuffix("has 128 of 256, the most that one user may have") == true)
     #expect(refusal(alice, 256, (mallory, 128)) == nil)
     #expect(
       refusal(.machine([10, 0, 0, 1]), 256, (mallory, 128), (alice, 64))?.hasPrefix("other users have 192") == true)
     #expect(refusal(.keeper, 256, (mallory, 128), (alice, 64)) == nil)
-    #expect(refusal(.keeper, 256, (mallory, 128), (.keeper, 128)) == "there are 256, as many as there may be")
+    #expect(refusal(.keeper, 256, (mallory, 128), (.keeper, 128)) == "there are 256 already, the maximum")
     #expect(refusal(mallory, 4, (mallory, 1)) == nil)
     #expect(refusal(mallory, 4, (mallory, 2)) != nil)
     #expect(refusal(alice, 4, (mallory, 2), (alice, 1)) != nil)

@@ -216,7 +216,7 @@ struct OperatorTests {
     }
     let first = start("first")
     let second = start("second")
-    #expect(outcomes.values == ["second failed(it is at work already, and does one thing at a time)"])
+    #expect(outcomes.values == ["second failed(it is busy: try again when the present action has ended)"])
     source.send(5)
     source.finish(.finished)
     #expect(outcomes.values.suffix(2) == ["first 5", "first finished"])

@@ -4,7 +4,11 @@ extension MagnetometerChip {
   static var ak8963: MagnetometerChip {
     MagnetometerChip(
       name: "ak8963", title: "AK8963 of an MPU-9250", addresses: [0x0C],
-      identity: ChipIdentity(register: AK8963Register.whoIAm, toldBy: "its maker, and no younger chip's number") {
+      identity: ChipIdentity(
+        register: AK8963Register.whoIAm,
+        toldBy: "its maker number, and no number of a newer "
+          + "chip"
+      ) {
         (registers) throws(HardwareError) in
         let bytes = try registers.read(AK8963Register.whoIAm, count: 2)
         return bytes[0] == AK8963Register.identity && !AK8963Register.youngerIdentities.contains(bytes[1])

@@ -202,9 +202,9 @@ final class BNO055Driver: InertialDriver {
       if found & bits == value { return }
     }
     throw .unexpectedDevice(
-      "the BNO055 at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name) does not keep written values "
-        + "to its register 0x\(String(register, radix: 16)); a bus that cannot wait for it, as that of a Raspberry Pi, "
-        + "breaks transfers: connect it by i2c-gpio")
+      "the BNO055 at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name) does not keep values written "
+        + "to its register 0x\(String(register, radix: 16)); a bus without clock stretching, as on a Raspberry Pi, "
+        + "breaks transfers: connect the chip by i2c-gpio")
   }
 
   /// The sensors' numbers as soon as two readings agree; `nil` if no two do.

@@ -16,7 +16,9 @@ struct IIOAxes {
     // A device tree that mirrors the axes has already corrected them.
     invertsZ = isLeftHanded && !matrix.mirrors
     if matrix.mirrors, !isLeftHanded {
-      throw .unsupported("the axes of \(device) are left-handed: its mount-matrix in the device tree mirrors them")
+      throw .unsupported(
+        "the axes of \(device) are left-handed, because its mount-matrix in the device tree mirrors "
+          + "them")
     }
   }
 

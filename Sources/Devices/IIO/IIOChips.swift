@@ -18,7 +18,7 @@ extension InertialChip {
   /// - Parameter devices: one device with both sensors, or one for each
   public static func iio(_ devices: [IIODeviceName]) -> InertialChip {
     InertialChip(
-      name: IIOChip.name(devices), title: "IMU of the kernel's", addresses: [], identity: IIOChip.identity,
+      name: IIOChip.name(devices), title: "IMU of a kernel driver", addresses: [], identity: IIOChip.identity,
       provenAgainst: IIOChip.provenAgainst,
       // This is the number of samples that the kernel keeps.
       fifoSampleCount: 256, milliamperes: 0, sleepMilliamperes: 0, ratesHz: 1...1600,
@@ -31,7 +31,7 @@ extension InertialChip {
 extension MagnetometerChip {
   public static func iio(_ device: IIODeviceName) -> MagnetometerChip {
     MagnetometerChip(
-      name: IIOChip.name([device]), title: "magnetometer of the kernel's", addresses: [], identity: IIOChip.identity,
+      name: IIOChip.name([device]), title: "magnetometer of a kernel driver", addresses: [], identity: IIOChip.identity,
       provenAgainst: IIOChip.provenAgainst, milliamperes: 0, sleepMilliamperes: 0, ratesHz: 0.5...200,
       actualRate: { $0 },
       makeDriver: { IIOMagnetometerDriver(device, $0, $1) }, putToSleep: { _ in })
@@ -41,7 +41,7 @@ extension MagnetometerChip {
 extension BarometerChip {
   public static func iio(_ device: IIODeviceName) -> BarometerChip {
     BarometerChip(
-      name: IIOChip.name([device]), title: "barometer of the kernel's", addresses: [], identity: IIOChip.identity,
+      name: IIOChip.name([device]), title: "barometer of a kernel driver", addresses: [], identity: IIOChip.identity,
       provenAgainst: IIOChip.provenAgainst, milliamperes: 0, sleepMilliamperes: 0, ratesHz: 0.1...50,
       actualRate: { $0 },
       makeDriver: { IIOBarometerDriver(device, $0, $1) }, putToSleep: { _ in })

@@ -112,11 +112,11 @@ final class IIOInertialDriver: InertialDriver {
     _ quantity: String, title: String, among devices: [IIODevice]
   ) throws(HardwareError) -> IIODevice {
     guard let device = devices.first(where: { $0.measures("\(quantity)_x") }) else {
-      throw .unexpectedDevice("of \(names.map { "\($0)" }.joined(separator: " and ")) none measures \(title)")
+      throw .unexpectedDevice("none of \(names.map { "\($0)" }.joined(separator: " and ")) measures \(title)")
     }
     guard device.scans("\(quantity)_x") else {
       throw .unsupported(
-        "the kernel's driver of \(device) takes no scans: it needs the chip's interrupt line in the device tree")
+        "the kernel driver of \(device) cannot fill a buffer: it needs the chip's interrupt line in the device tree")
     }
     return device
   }

@@ -4,7 +4,7 @@ extension SupplyMonitorChip {
   static var ina219: SupplyMonitorChip {
     SupplyMonitorChip(
       name: "ina219", title: "INA219", addresses: supplyMonitorAddresses,
-      identity: ChipIdentity(register: INA219Register.configuration, toldBy: "how its registers fit together") {
+      identity: ChipIdentity(register: INA219Register.configuration, toldBy: "consistent values of its registers") {
         (registers) throws(HardwareError) in
         try INA219Identity.isTold(by: registers)
       },

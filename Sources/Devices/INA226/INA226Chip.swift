@@ -5,7 +5,7 @@ extension SupplyMonitorChip {
     SupplyMonitorChip(
       name: "ina226", title: "INA226", addresses: supplyMonitorAddresses,
       // The identity has two registers, and a read does not continue from one to the other.
-      identity: ChipIdentity(register: INA226Register.manufacturer, toldBy: "the numbers of its maker and its die") {
+      identity: ChipIdentity(register: INA226Register.manufacturer, toldBy: "its manufacturer and die numbers") {
         (registers) throws(HardwareError) in
         guard try registers.readWord(INA226Register.manufacturer) == INA226Register.texasInstruments else {
           return false

@@ -95,7 +95,7 @@ public final class MPUDriver: InertialDriver {
     guard let model = MPUModel(rawValue: id) else {
       throw .unexpectedDevice(
         "the chip at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name) identifies itself as "
-          + "0x\(String(id, radix: 16)), which is none of the MPU family ("
+          + "0x\(String(id, radix: 16)), which is not a chip of the MPU family ("
           + MPUModel.allCases.map { "0x" + String($0.rawValue, radix: 16) }.joined(separator: ", ") + ")")
     }
     return model

@@ -39,7 +39,7 @@ final class LSM6DSOXMotionDriver: MotionDriver {
       try registers.read(LSM6DSOXRegister.functions1) == LSM6DSOXRegister.wakeUp
     else {
       throw .unexpectedDevice(
-        "the chip at 0x\(String(connection.address, radix: 16)) on \(registers.bus.name) waits for no motion any more")
+        "the chip at 0x\(String(connection.address, radix: 16)) on \(registers.bus.name) no longer waits for motion")
     }
     return try registers.read(LSM6DSOXRegister.wakeUpSource) & LSM6DSOXRegister.hasWokenUp != 0
   }

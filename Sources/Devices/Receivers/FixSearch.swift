@@ -147,16 +147,17 @@ extension FixSearch.Finding {
     switch self {
     case .starting: nil
     case .silent where NetworkSource.isMeant(by: port):
-      "check that the other end is on and sends there, and 'port' in the board file"
+      "check that the sender is on and sends to this port, and 'port' in the board file"
     case .noSentences where NetworkSource.isMeant(by: port):
-      "check 'port' in the board file: something else than a receiver answers there"
+      "check 'port' in the board file: the device there is not a receiver"
     case .silent: "check that the receiver has power, and that its TX is wired to this board's RX"
     case .noSentences:
-      "leave 'speed' out of the board file, so that the hub finds it; sensorhub probe reports the sentences at each speed"
+      "leave 'speed' out of the board file, so that the hub finds the speed; if it is left out, look what is connected: "
+        + "sensorhub probe"
     case .noList: "wait a minute; then check its antenna, and that its messages list satellites (GSV, NAV-SAT)"
     case .noSatellites, .fewSatellites, .weakSignals:
-      "check the antenna's plug and cable, and that nothing but sky is above it"
-    case .loading: "wait: half a minute as a rule, 13 minutes for a receiver that remembers nothing"
+      "check the antenna's plug and cable, and that the antenna has a free view of the sky"
+    case .loading: "wait: usually half a minute, up to 13 minutes for a receiver without stored data"
     }
   }
 

@@ -147,7 +147,7 @@ public final class ReceiverSession {
     var open = channel
     if open == nil { open = try hear(until: deadline) }
     guard let channel = open else {
-      warnAboutSleep("it could not be put to sleep: it was not heard within this visit")
+      warnAboutSleep("it could not be put to sleep: it sent nothing while it was on")
       return false
     }
     channel.endInOrder(by: deadline)
@@ -161,24 +161,24 @@ public final class ReceiverSession {
       warnAboutSleep(
         hasAsked
           ? "it could not be put to sleep: " + ReceiverSession.unanswered(as: configuration.driver)
-          : "it could not be put to sleep: it has not said yet who it is")
+          : "it could not be put to sleep: it has not identified itself yet")
       return false
     }
     memory.present.lastSpeed = channel.speed
     if restores {
       try known.restore(channel)
-      if channel.isOverdue { warn("\(known.name): it did not answer, so that its settings could not be put back") }
+      if channel.isOverdue { warn("\(known.name): it did not answer, so its settings could not be restored") }
       memory.present.receiver = known
       memory.present.lastSpeed = channel.speed
     }
     if configuration.choosesSleep, known.driver != expected { rest = chooseSleep(known.driver) }
     guard let rest else { return false }
     guard known.driver.sleeps(isSwitched: configuration.isSwitched).contains(rest) else {
-      warn("\(known.name): it has no sleep '\(rest.rawValue)' that it comes back from: choose another")
+      warn("\(known.name): it has no sleep '\(rest.rawValue)' that it wakes from: choose another")
       return false
     }
     guard try known.fallAsleep(rest, channel, configuration.settings) else {
-      warn("\(known.name): it was told to sleep ('\(rest.rawValue)'), and goes on talking")
+      warn("\(known.name): it was told to sleep ('\(rest.rawValue)'), but keeps sending")
       // Another receiver may be on the line by now, so the next run identifies it again.
       if configuration.driver == .auto { memory.present.receiver = nil }
       return false
@@ -271,15 +271,19 @@ public final class ReceiverSession {
     switch advice {
     case .wait: return nil
     case .restart(let restart):
-      let how = restart == .power ? "its supply is switched off and on" : "it is restarted, \(restart.rawValue)"
+      let how =
+        restart == .power
+        ? "the hub switches its supply off and on"
+        : "the hub restarts it, "
+          + "\(restart.rawValue)"
       note("\(present.text): \(how) (try \(restartPolicy.tries))")
       return restart
     case .hopeless:
       note(
         present.text
           + (restartPolicy.tries > 0
-            ? ", also after \(restartPolicy.tries) restarts: look after its antenna and its supply"
-            : ": only a command in its own language, or switching its supply, can restart it"))
+            ? ", also after \(restartPolicy.tries) restarts: check its antenna and its supply"
+            : ": only a command in its own protocol, or its supply switch, can restart it"))
       return nil
     }
   }
@@ -340,12 +344,13 @@ public final class ReceiverSession {
       if found == .nowhere, own == nil {
         throw .unexpectedDevice(
           "the receiver on \(receiver.port.name) rests ('\(asleep.rawValue)') until its supply is switched off and on, "
-            + "which others keep on: give it a switch of its own, or another sleep")
+            + "which other devices keep on: give it its own switch, or another 'sleep'")
       }
       if found == .nowhere, configuration.isSwitched {
         memory.present.asleep = nil
         throw .unexpectedDevice(
-          "the receiver on \(receiver.port.name) does not wake ('\(asleep.rawValue)'); its supply is switched off and on"
+          "the receiver on \(receiver.port.name) does not wake ('\(asleep.rawValue)'); the hub switches its supply "
+            + "off and on"
         )
       }
     } else if configuration.sleepsSupplied, !configuration.isSwitched {
@@ -382,9 +387,9 @@ public final class ReceiverSession {
   // MARK: Configuring the receiver
 
   private static func unanswered(as driver: ReceiverDriver) -> String {
-    let manner = driver == .auto ? "in no language that is known here" : "not as '\(driver.rawValue)' does"
-    return "it answers \(manner), and works as it was set up: is this board's TX connected to the receiver's RX? "
-      + "Where it hears nothing after noise on its line, switching it off and on helps"
+    let manner = driver == .auto ? "in an unknown protocol" : "not as '\(driver.rawValue)' does"
+    return "it answers \(manner), and keeps its present settings: check that this board's TX is connected to the "
+      + "receiver's RX; if noise on the line has blocked its input, switch it off and on"
   }
 
   /// Identifies the receiver. If a receiver has answered before, its protocol is tried first. If it does not answer,
@@ -433,10 +438,11 @@ public final class ReceiverSession {
     if let stated = configuration.speed, stated != found, configuration.settings.speed == nil {
       report.lacks(
         "speed",
-        "the receiver was left at \(found.rawValue): state that, or have it set: setSpeed: \(stated.rawValue)")
+        "the receiver was left at \(found.rawValue): set 'speed' to this value, or let the hub change it: setSpeed: "
+          + "\(stated.rawValue)")
     }
     for key in configuration.settings.keys where known.driver.lackingKeys.contains(key) {
-      report.lacks(key.rawValue, "it cannot be set of such a receiver: leave it out")
+      report.lacks(key.rawValue, "this receiver has no such setting: remove the key")
     }
     try known.configure(configuration.settings, channel, &report)
     if configuration.driver == .auto, wokenFrom != nil, report.isUnanswered, !channel.isStopped,
@@ -484,7 +490,7 @@ extension ReceiverSession {
         throw .unexpectedDevice("the receiver on \(port.name) does not answer, so it cannot be put to sleep")
       }
       guard try known.fallAsleep(rest, channel, configuration.settings) else {
-        throw .unexpectedDevice("the receiver on \(port.name) was told to sleep, and goes on talking")
+        throw .unexpectedDevice("the receiver on \(port.name) was told to sleep, but keeps sending")
       }
       return
     }

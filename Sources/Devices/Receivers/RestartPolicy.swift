@@ -94,10 +94,10 @@ extension RestartPolicy.Trouble {
   var text: String {
     switch self {
     // The text need not mention the repeated position, because the hub reports it separately.
-    case .frozen(.position): "it has hung up"
-    case .frozen(.time): "it goes on sending, and its time stands still"
+    case .frozen(.position): "it has hung"
+    case .frozen(.time): "it keeps sending, but its time stands still"
     case .contradicted: "it repeats one position while the inertial sensors move"
-    case .search: "it hears satellites well and finds no position"
+    case .search: "it receives satellites well, but finds no position"
     }
   }
 }

@@ -13,10 +13,13 @@ struct SettingReport {
     unansweredInARow = answer == .unanswered ? unansweredInARow + 1 : 0
     switch answer {
     case .accepted, .answered, .stopped: break
-    case .refused: problems.append("\(setting) is refused: \(SettingReport.nextStep(setting))")
+    case .refused: problems.append("it refused \(setting): \(SettingReport.nextStep(setting))")
     case .otherwise(let what):
-      problems.append("\(setting) is answered with \(what); it is tried again at the next start")
-    case .unanswered: problems.append("\(setting) is not answered: is this board's TX connected to the receiver's RX?")
+      problems.append("it answered \(setting) with \(what); the hub tries again at the next start")
+    case .unanswered:
+      problems.append(
+        "it did not answer \(setting): check that this board's TX is connected to the "
+          + "receiver's RX")
     }
   }
 
@@ -31,11 +34,11 @@ struct SettingReport {
 
   private static func nextStep(_ setting: String) -> String {
     switch setting {
-    case "rateHz": "ask for less, or for fewer constellations"
-    case "constellations": "ask for fewer; many receivers have three at once at most"
-    case "setSpeed": "leave it out, or ask for a usual speed"
-    case "saves": "the receiver has no memory for settings; leave it out, as they are set at each start"
-    default: "leave it out, as this receiver has no such choice"
+    case "rateHz": "set a lower rate, or fewer constellations"
+    case "constellations": "set fewer; many receivers support at most three at once"
+    case "setSpeed": "remove the key, or set a usual speed"
+    case "saves": "the receiver has no memory for settings; remove the key, because the hub sets them at each start"
+    default: "remove the key, because this receiver has no such setting"
     }
   }
 }

@@ -1,4 +1,4 @@
-/// Small systems of linear equations.
+/// Solves small systems of linear equations.
 enum LinearSystem {
   /// The least-squares solution of the equations; `nil` if they do not determine all unknowns.
   ///

@@ -58,7 +58,15 @@ public struct Quaternion: Equatable, Sendable {
     return Quaternion(w: w / length, x: x / length, y: y / length, z: z / length)
   }
 
-  /// Rotates a vector.
+  /// The same rotation with length one, if only rounding has changed the length, as in a product of unit quaternions.
+  @inline(__always)
+  var renormalized: Quaternion {
+    // A step of Newton's method for the inverse of the length.
+    let scale = 1.5 - 0.5 * (w * w + x * x + y * y + z * z)
+    return Quaternion(w: w * scale, x: x * scale, y: y * scale, z: z * scale)
+  }
+
+  /// Rotates a vector; for an attitude, from body axes to north, east, down.
   @inline(__always)
   public func rotate(_ v: SIMD3<Double>) -> SIMD3<Double> {
     let u = SIMD3(x, y, z)

@@ -4,9 +4,9 @@ import Glibc
 ///
 /// In the nearly inertial frame, the earth's field is constant except for a slow drift, and the hard-iron field
 /// rotates with the sensor. The mean of a few rotated measurements is therefore the mean rotation times the hard
-/// iron, plus the earth's field. A Kalman filter of six states separates the two. A magnet that the sensor only
-/// passes does not fit this model: the filter then explains the measurements no better than a filter without hard
-/// iron. The hard iron is used only while it explains them much better.
+/// iron, plus the earth's field. A Kalman filter of six states separates the two. A magnet that the sensor only passes
+/// does not fit this model. The filter then explains the measurements no better than a filter without hard iron does.
+/// The hard iron is used only while the filter explains the measurements much better with it.
 struct HardIronEstimator: Sendable {
   // Units: microtesla and seconds.
   private static let initialSigma = 20.0
@@ -14,7 +14,8 @@ struct HardIronEstimator: Sendable {
   private static let hardIronWander = 0.02
   private static let fieldWander = 2.0
   private static let measurementSigma = 3.0
-  /// The rate at which the hard iron is forgotten while it explains the measurements worse than no hard iron.
+  /// The rate at which the hard iron is forgotten while the filter explains the measurements worse with it than
+  /// without it.
   private static let forgettingWander = 10.0
   private static let windowDuration = 0.035
   private static let evidenceTimeConstant = 5.0

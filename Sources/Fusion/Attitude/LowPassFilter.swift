@@ -5,7 +5,9 @@ import Glibc
 struct LowPassFilter: Sendable {
   /// The filter coefficients for a time constant and a sample interval.
   struct Coefficients: Equatable, Sendable {
-    var b0, b1, b2, a1, a2: Double
+    /// The gain of the newest and the oldest value; the value between them has twice this gain.
+    var b: Double
+    var a1, a2: Double
     /// The number of initial samples that are averaged.
     var settlingCount: Double
 
@@ -15,16 +17,14 @@ struct LowPassFilter: Sendable {
     init(timeConstant: Double, interval: Double) {
       guard timeConstant > interval / 2 else {
         // The time constant is shorter than the sample interval, so values pass unfiltered.
-        (b0, b1, b2, a1, a2, settlingCount) = (1, 0, 0, 0, 0, 0)
+        (b, a1, a2, settlingCount) = (1, 2, 1, 0)
         return
       }
       // Prewarped, so that the cut-off frequency is correct at every sample rate.
       let cutOff = 2.0.squareRoot() / (2 * .pi * timeConstant)
       let c = tan(.pi * cutOff * interval)
       let d = c * c + 2.0.squareRoot() * c + 1
-      b0 = c * c / d
-      b1 = 2 * b0
-      b2 = b0
+      b = c * c / d
       a1 = 2 * (c * c - 1) / d
       a2 = (1 - 2.0.squareRoot() * c + c * c) / d
       settlingCount = timeConstant / interval
@@ -41,8 +41,8 @@ struct LowPassFilter: Sendable {
   /// Sets the filter to the state it would have after a long constant input.
   mutating func settle(at value: SIMD3<Double>, _ c: Coefficients) {
     self.value = value
-    first = value * (1 - c.b0)
-    second = value * (c.b2 - c.a2)
+    first = value * (1 - c.b)
+    second = value * (c.b - c.a2)
     count = .infinity
   }
 
@@ -50,9 +50,10 @@ struct LowPassFilter: Sendable {
   mutating func update(_ x: SIMD3<Double>, _ c: Coefficients) {
     guard count >= c.settlingCount else { return average(x, c) }
     // Transposed direct form II.
-    let y = c.b0 * x + first
-    first = c.b1 * x - c.a1 * y + second
-    second = c.b2 * x - c.a2 * y
+    let share = c.b * x
+    let y = share + first
+    first = share + share - c.a1 * y + second
+    second = share - c.a2 * y
     value = y
   }
 

@@ -14,7 +14,8 @@ import Glibc
 ///
 /// Bias estimation (`GyroscopeBiasEstimator`), rest detection (`RestDetector`) and the rejection of disturbed fields
 /// (`MagneticReference`) also follow the paper. `HardIronEstimator` is an addition, because a magnet fixed to the
-/// sensor is the weakest point of the method.
+/// sensor is the weakest point of the method. `MagneticDelay` is another, because a late magnetometer turns the heading
+/// during every rotation.
 ///
 /// ```swift
 /// var filter = OrientationFilter(interval: 0.01)
@@ -37,6 +38,8 @@ public struct OrientationFilter: Sendable {
   /// How far the field can change between two samples, apart from the sensor's rotation: in microtesla, and as a
   /// share of the field, because a magnet fixed to the sensor rotates with it.
   private static let fieldStep = (microtesla: 40.0, share: 0.5)
+  /// The longest time in seconds over which an accelerometer takes the mean.
+  private static let longestMean = 0.01
   private static let gravity = 9.80665
   private static let scaleTolerance = 1.02
   /// The sigma of roll and pitch at rest, and while motion averages out.
@@ -61,9 +64,10 @@ public struct OrientationFilter: Sendable {
   private var biasEstimator: GyroscopeBiasEstimator
   private var reference: MagneticReference
   private var hardIron: HardIronEstimator
+  private var magneticDelay: MagneticDelay
   /// The angle δ of (4) in radians.
   private var heading = 0.0
-  /// While it exceeds the heading gain, the heading is the mean of the measurements up to now instead of a slow
+  /// While this gain exceeds `headingGain`, the heading is the mean of the measurements up to now instead of a slow
   /// approach.
   private var initialGain = 1.0
   private var rejectionTime = maximumRejectionTime
@@ -100,11 +104,12 @@ public struct OrientationFilter: Sendable {
     biasEstimator = GyroscopeBiasEstimator(limit: biasLimit, interval: interval)
     reference = MagneticReference(interval: magneticInterval, strength: magneticStrength)
     hardIron = HardIronEstimator(interval: magneticInterval)
+    magneticDelay = MagneticDelay(interval: magneticInterval)
   }
 
   /// The rotation from sensor axes to north, east, down. Without a magnetometer the initial heading is arbitrary and
   /// drifts.
-  public var attitude: Quaternion { (Quaternion(about: heading) * inclination * strapdown).normalized }
+  public var attitude: Quaternion { (inclination * strapdown).turned(by: heading).normalized }
 
   /// The gyroscope bias in rad/s, in the sensor's axes.
   public var gyroscopeBias: SIMD3<Double> { biasEstimator.bias }
@@ -113,9 +118,9 @@ public struct OrientationFilter: Sendable {
   public var isAtRest: Bool { rest.isAtRest }
   /// The standard deviation of roll and pitch in radians; π before the first accelerometer sample.
   ///
-  /// During a steady acceleration, for example in a bend, the filter takes a slanted force as the vertical. Only its
-  /// length reveals that: it exceeds gravity by one over the cosine of the slant. Deviations within the scale error of
-  /// an accelerometer are ignored.
+  /// During a steady acceleration, for example in a bend, the filter takes a slanted force as the vertical. Only the
+  /// length of the force reveals this, because it exceeds gravity by one over the cosine of the slant. Deviations
+  /// within the scale error of an accelerometer are ignored.
   public var inclinationSigma: Double {
     guard hasForce else { return .pi }
     let ratio = force.value.length / (OrientationFilter.gravity * OrientationFilter.scaleTolerance)
@@ -131,6 +136,8 @@ public struct OrientationFilter: Sendable {
   public var isMagneticallyDisturbed: Bool { reference.isDisturbed }
   /// The horizontal strength of the earth's field in microtesla; `nil` while unknown.
   @inline(__always) var horizontalFieldMicrotesla: Double? { reference.horizontalField }
+  /// How much later than the gyroscope the magnetometer is, in seconds; zero until there is evidence of a delay.
+  var magneticDelaySeconds: Double { magneticDelay.seconds }
   /// The hard-iron field in microtesla in the sensor's axes; zero unless there is evidence of one.
   public var hardIronMicrotesla: SIMD3<Double> { hardIron.correction }
 
@@ -155,11 +162,14 @@ public struct OrientationFilter: Sendable {
         rest.update(gyroscope: gyroscope, accelerometer: accelerometer, biasLimit: biasLimit, seconds: seconds)
       }
       latestRate = gyroscope - biasEstimator.bias
-      strapdown = (strapdown * Quaternion(rotationVector: latestRate * seconds)).normalized
+      strapdown = (strapdown * Quaternion(rotationVector: latestRate * seconds)).renormalized
     }
     let square = dot(accelerometer, accelerometer)
     guard square > 1e-6, square < 1e12 else { return }
-    let rotation = updateInclination(accelerometer, seconds)
+    // Both sensors measure the mean of the interval. The force therefore belongs to the orientation in the middle of
+    // the interval, half a step before `strapdown`. A slow sensor measures only the end of its interval.
+    let force = accelerometer - min(0.5 * seconds, OrientationFilter.longestMean / 2) * cross(latestRate, accelerometer)
+    let rotation = updateInclination(force, seconds)
     fieldSeconds += seconds
     guard let magnetometer else { return }
     updateHeading(magnetometer, rotation, min(fieldSeconds, 2 * max(magneticInterval, seconds)))
@@ -204,7 +214,7 @@ public struct OrientationFilter: Sendable {
       ? Quaternion(w: w, x: 0.5 * down.y / w, y: -0.5 * down.x / w, z: 0)
       // The sensor is upside down: half a turn about any horizontal axis.
       : Quaternion(w: 0, x: 1, y: 0, z: 0)
-    inclination = (correction * inclination).normalized
+    inclination = (correction * inclination).renormalized
     let rotation = Matrix3(inclination * strapdown)
     // The first correction only levels the sensor. It contains no information about the bias.
     if hasForce {
@@ -241,10 +251,17 @@ public struct OrientationFilter: Sendable {
   private mutating func updateHeading(_ measured: SIMD3<Double>, _ rotation: Matrix3, _ seconds: Double) {
     let square = dot(measured, measured)
     guard square > 1e-6, square < 1e12 else { return }
-    let rotated = rotation * measured
+    // The field turns in the sensor's axes, so a late one is corrected by its slope there.
+    let late = measured - hardIron.correction
+    let slope = cross(latestRate, late)
+    let rotated = rotation * (measured - magneticDelay.seconds * slope)
     let step = OrientationFilter.fieldStep
     if fieldSpikes.judge(rotated, limit: step.microtesla, share: step.share) == .hold { return }
     meanField.update(measured, meanFieldCoefficients)
+    if magneticDelay.isDue() {
+      magneticDelay.update(
+        field: rotation * late, slope: rotation * slope, isEarths: !reference.isDisturbed)
+    }
     let rate = latestRate.length
     if let field = hardIron.update(rotated: rotated, rotation: rotation, rate: rate) {
       // The field without the hard iron differs, so the heading is searched again, faster at first.
@@ -272,6 +289,7 @@ public struct OrientationFilter: Sendable {
       gain = initialGain
       initialGain = initialGain / (initialGain + 1)
     }
+    guard gain > 0 else { return }
     let disagreement = -atan2(field.y, field.x) - heading
     heading += gain * OrientationFilter.wrapped(disagreement)
     heading = OrientationFilter.wrapped(heading)
@@ -285,6 +303,7 @@ public struct OrientationFilter: Sendable {
     rest = RestDetector(interval: interval)
     turn.interrupt()
     meanField.reset()
+    magneticDelay.interrupt()
     fieldSpikes = SpikeGate()
     biasEstimator.resetMotion()
     initialGain = 1
@@ -302,4 +321,11 @@ extension Quaternion {
   /// A rotation about the vertical by an angle in radians.
   @inline(__always)
   init(about angle: Double) { self.init(w: cos(angle / 2), x: 0, y: 0, z: sin(angle / 2)) }
+
+  /// The orientation after a turn about the vertical by an angle in radians.
+  @inline(__always)
+  func turned(by angle: Double) -> Quaternion {
+    let (c, s) = (cos(angle / 2), sin(angle / 2))
+    return Quaternion(w: c * w - s * z, x: c * x - s * y, y: c * y + s * x, z: c * z + s * w)
+  }
 }

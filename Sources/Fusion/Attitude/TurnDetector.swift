@@ -31,7 +31,7 @@ struct TurnDetector: Sendable {
   /// How far gravity (m/s²) and the magnetic field (microtesla) must have moved to count as evidence.
   private static let leastForceChange = 0.3
   private static let leastFieldChange = 3.0
-  /// The share of the expected movement above which it is a turn, and the share below which it is a bias.
+  /// The share of the expected movement above which the rate is a turn, and the share below which it is a bias.
   private static let turnShare = 0.7
   private static let restShare = 0.25
   /// A supposed turn of more than this many radians restarts the observation.

@@ -42,9 +42,9 @@ public struct GyroscopeCalibrator: Sendable {
   private var fieldSeconds = 0.0
   /// Whether the sensor keeps moving, so that no rest has been long enough for some time.
   public private(set) var isMoving = false
-  /// Whether it is still moving after `limitSeconds`.
+  /// Whether the sensor is still moving after `limitSeconds`.
   public var isTooRestless: Bool { isMoving && movedAtSeconds >= GyroscopeCalibrator.limitSeconds }
-  /// When it last moved.
+  /// When the sensor last moved.
   private var movedAtSeconds = 0.0
 
   public init() {}

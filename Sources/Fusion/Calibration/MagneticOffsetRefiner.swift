@@ -40,7 +40,7 @@ public struct MagneticOffsetRefiner: Sendable {
   private static let neededSpread = 0.008
   /// The longest lap in seconds. During a longer one, the iron may have changed.
   private static let longestLap = 3600.0
-  /// The largest deviation of the earth's field.
+  /// The largest deviation of a sample's length from 1.
   private static let largestDeviation = 0.6
   /// The expected noise with soft iron, and the error of a stored offset without evidence.
   private static let noise = 0.02
@@ -195,7 +195,7 @@ public struct MagneticOffsetRefiner: Sendable {
     let meanSquare = samples.reduce(0) { $0 + dot($1, $1) } / count
     var information = Matrix3(diagonal: SIMD3(repeating: 1 / (priorSigma * priorSigma)))
     var right = SIMD3<Double>.zero
-    // The square of a length of one has twice its noise.
+    // The square of a length near 1 has twice the noise of the length.
     let weight = 1 / (4 * noise * noise)
     for sample in samples {
       let row = 2 * (sample - mean)

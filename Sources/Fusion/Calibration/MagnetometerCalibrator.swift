@@ -1,7 +1,7 @@
 import Glibc
 
-/// Determines the effect of nearby iron on the earth's field from measurements in all directions. They lie on an
-/// ellipsoid, whose centre is the hard iron and whose shape is the soft iron.
+/// Determines the effect of nearby iron on the earth's field from measurements in all directions. The measurements lie
+/// on an ellipsoid, whose centre is the hard iron and whose shape is the soft iron.
 public struct MagnetometerCalibrator: Sendable {
   private static let capacity = 2000
   /// Directions closer than this angle in radians count as the same.

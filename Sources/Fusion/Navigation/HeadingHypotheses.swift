@@ -3,8 +3,8 @@ import Glibc
 /// Finds the heading of a sensor by comparing its accelerations with changes of the velocity. It runs a bank of
 /// navigation solutions with different initial headings, weighted by how well each predicts the fixes.
 ///
-/// The method needs accelerations, but no vehicle that moves nose first. Each solution corrects its own level and
-/// biases, and long bends do not mislead it.
+/// The method needs accelerations, but works without a vehicle that moves nose first. Each solution corrects its own
+/// level and biases, and long bends do not mislead the method.
 struct HeadingHypotheses: Sendable {
   private static let count = 8
   /// Half the spacing of the hypotheses.
@@ -59,7 +59,7 @@ struct HeadingHypotheses: Sendable {
   /// Takes a fix. Returns the solution that has proved correct, if there is one.
   ///
   /// - Parameters:
-  ///   - position, velocity: return the observation of the fix by a solution
+  ///   - position, velocity: compute the observation of the fix for a solution
   mutating func correct(
     position: (NavigationSolution) -> NavigationSolution.Observation,
     velocity: (NavigationSolution) -> NavigationSolution.Observation

@@ -7,10 +7,10 @@
 ///   Reflections cause this, and so does spoofing. The receiver is then ignored until it returns, or until the
 ///   inertial solution is too uncertain to contradict it.
 /// - A receiver that insists for `persistence` is believed. A receiver whose phases are fixed relative to a base
-///   station is believed after `patience`, because it cannot be spoofed without that base. A receiver that
-///   reports spoofing is not believed for insisting.
-/// - A receiver that repeats a position bit for bit while the inertial sensors move has frozen. It is ignored for as
-///   long as that lasts.
+///   station is believed after `patience`, because it cannot be spoofed without that base. A receiver that reports
+///   spoofing is not believed, however long it insists.
+/// - A receiver that repeats a position bit for bit while the inertial sensors move has frozen. It is ignored as long
+///   as it repeats the position.
 /// - A solution that has just begun is not reliable enough to contradict fixes, because the first fixes of a receiver
 ///   are its worst.
 struct JumpRule: Sendable {
@@ -24,11 +24,11 @@ struct JumpRule: Sendable {
 
   /// The smallest jump in metres. Smaller jumps are common reflections.
   static let leastJump = 30.0
-  /// How long both must have agreed before, in seconds.
+  /// How long fixes and solution must have agreed before a fix can count as a jump, in seconds.
   static let trial = 30.0
-  /// How long a receiver must insist, in seconds.
+  /// How long a receiver with fixed phases must insist, in seconds.
   static let patience = 7.0
-  /// In seconds.
+  /// How long any other receiver must insist, in seconds.
   static let persistence = 60.0
   /// The distance that may be covered in a pause: a speed in m/s, and an additional distance in metres.
   private static let pauseSpeed = 30.0

@@ -1,7 +1,7 @@
 import Glibc
 
 /// The start of the navigation. A fix provides position and velocity, and gravity the level. The heading comes from
-/// the course, from the compass, or from comparing several.
+/// two antennas, from the course, from the compass, or from a comparison of several headings.
 extension NavigationFilter {
   private static let alignmentSpeed = 2.0
 

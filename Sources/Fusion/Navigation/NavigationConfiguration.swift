@@ -3,8 +3,8 @@ extension NavigationFilter {
   public struct Configuration: Equatable, Sendable {
     /// The position of the antenna relative to the IMU: forward, right, down, in metres.
     public var leverArm = SIMD3<Double>.zero
-    /// Whether it moves on wheels, nose first: the heading follows the course, and there is no sideways or vertical
-    /// velocity.
+    /// Whether the sensors are on a vehicle with wheels that moves nose first. Its heading then follows the course,
+    /// and it has no sideways or vertical velocity.
     public var isVehicle = false
     /// The time between inertial samples in seconds.
     public var interval = 0.01

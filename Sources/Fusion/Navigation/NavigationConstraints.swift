@@ -42,7 +42,7 @@ extension NavigationFilter {
     let sideways = ErrorCovariance.Row(v: byVelocity.rows.1, t: byAttitude.rows.1)
     let downward = ErrorCovariance.Row(v: byVelocity.rows.2, t: byAttitude.rows.2)
     func correct(_ row: ErrorCovariance.Row, _ innovation: Double, _ sigma: Double) {
-      // Readings within a second share their errors: about ten count as one.
+      // Readings within a second share their errors, so about ten count as one.
       let variance = 10 * sigma * sigma
       let g = now.covariance.times(row)
       let s = ErrorCovariance.Row.dot(row, g) + sigma * sigma

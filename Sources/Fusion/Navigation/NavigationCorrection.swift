@@ -85,8 +85,8 @@ extension NavigationFilter {
       variance: SIMD2(variance(byAttitude.rows.1), variance(byAttitude.rows.2)))
   }
 
-  /// Restarts the position from the fix after everything was refused for too long. If that happens twice in a minute,
-  /// the heading must be wrong.
+  /// Restarts the position from the fix after all fixes were refused for too long. If a second restart is needed
+  /// within a minute, the heading must be wrong.
   private mutating func restart(_ fix: GNSSMeasurement) {
     guard let now = solution, now.time - lastRestart > 60 else {
       compass.isDoubted = true

@@ -12,7 +12,7 @@
 public struct NavigationFilter: Sendable {
   /// The 99.9 % quantile of chi-square with three degrees of freedom.
   static let gate = 16.27
-  /// The age in seconds from which a fix no longer counts as aiding.
+  /// The age of the last accepted fix, in seconds, from which the filter is dead reckoning.
   private static let aidedSeconds = 2.5
   private static let longestPause = 1.0
   private static let constraintSeconds = 0.1
@@ -71,7 +71,7 @@ public struct NavigationFilter: Sendable {
     get { compass.declination }
     set { compass.declination = newValue }
   }
-  /// When the last stated heading was applied, and since when they have been refused.
+  /// When the last stated heading was applied, and since when stated headings have been refused.
   var headingStatedAt: Double?
   var headingRefusedSince: Double?
   var alignedAt = 0.0
@@ -81,7 +81,7 @@ public struct NavigationFilter: Sendable {
 
   /// Whether the last fix repeated the previous one bit for bit while the vehicle moved.
   public var isRepetition: Bool { jumps.isRepetition }
-  /// Since when fixes have been refused because the inertial sensors contradict them, and how far off they are in
+  /// Since when fixes have been refused because the inertial sensors contradict them, and how far the fixes are off in
   /// metres.
   public var contradiction: (since: Double, metres: Double)? {
     @inline(__always) get { jumps.contradiction.map { ($0.since, $0.metres) } }
@@ -192,7 +192,8 @@ public struct NavigationFilter: Sendable {
   ///   - gyroscope: rad/s
   ///   - accelerometer: specific force, m/s²
   ///   - magnetometer: microtesla; `nil` if this sample has none
-  ///   - time: seconds; a sample that is not newer than the previous one is ignored
+  ///   - time: seconds. A sample that is not newer than the previous one is ignored; one that is more than five
+  ///     seconds older restarts the filter
   public mutating func update(
     gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, magnetometer: SIMD3<Double>? = nil, time now: Double
   ) {
@@ -207,7 +208,7 @@ public struct NavigationFilter: Sendable {
       return
     }
     if before - now > NavigationFilter.clockJump {
-      // The clock has restarted, so everything that depends on it does too.
+      // The clock has restarted, so the filter starts again.
       abandon()
       latest = nil
       time = now
@@ -297,7 +298,7 @@ public struct NavigationFilter: Sendable {
   /// own time.
   public mutating func update(_ fix: GNSSMeasurement) {
     if let last = pending.last ?? latest, last.time - fix.time > NavigationFilter.clockJump {
-      // The fix is not late but from another clock: the recording or the receiver has restarted.
+      // The fix is not late, but from another clock: the recording or the receiver has restarted.
       abandon()
       latest = nil
     }

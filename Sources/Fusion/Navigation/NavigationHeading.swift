@@ -2,7 +2,7 @@
 extension NavigationFilter {
   /// The 99.9 % quantile of chi-square with one degree of freedom.
   private static let headingGate = 10.83
-  /// The smallest sigma, because receivers round small values to zero.
+  /// The smallest sigma in radians. Receivers round small values to zero.
   private static let headingFloor = 0.005
   /// After headings have been refused for this many seconds, they are accepted, unless the course of a vehicle
   /// contradicts them.

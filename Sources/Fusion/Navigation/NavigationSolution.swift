@@ -111,6 +111,8 @@ struct NavigationSolution: Sendable {
   }
 
   /// Standing still: the gyroscope shows its bias and the earth's rotation.
+  ///
+  /// - Parameter floor: a sigma that is added to the measured one, rad/s
   func observation(ofStillness stillness: Stillness, floor: Double) -> Observation {
     let earthRate = SIMD3(
       Earth.rotation * cos(position.latitude), 0, -Earth.rotation * sin(position.latitude))
@@ -123,7 +125,8 @@ struct NavigationSolution: Sendable {
       ))
   }
 
-  /// The velocity in the sensor's axes and its derivatives by velocity and attitude: R' v, the rows of R', and R' [v]×.
+  /// The velocity in the sensor's axes, and its derivatives by velocity and attitude: R' v, the rows of R', and R'
+  /// [v]×.
   var bodyVelocity: (value: SIMD3<Double>, byVelocity: Matrix3, byAttitude: Matrix3) {
     let back = Matrix3(attitude).transposed
     return (back * velocity, back, back * Matrix3(crossing: velocity))

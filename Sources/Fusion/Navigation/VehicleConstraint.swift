@@ -34,7 +34,7 @@ struct VehicleConstraint: Sendable {
 
   /// Learns from a velocity in the sensor's axes that other measurements confirm.
   ///
-  /// - Parameter variance: of the sideways and downward components
+  /// - Parameter variance: the variances of the sideways and downward components
   mutating func learn(velocity: SIMD3<Double>, yawRate: Double, variance: SIMD2<Double>) {
     let slip = VehicleConstraint.slip * abs(velocity.x * yawRate)
     // Consecutive velocities share their errors, so they count as if only a tenth of them were new.

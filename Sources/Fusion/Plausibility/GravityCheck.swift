@@ -1,8 +1,8 @@
 /// Checks the scale of an accelerometer by the length of gravity.
 ///
 /// An accelerometer reads half or double values if its range was not set, or if the chip is a similar one with the
-/// same identification. At rest this is detected in two seconds. In motion the mean length over a longer time is
-/// used: it is slightly above gravity, but never half or double for long.
+/// same identification. At rest this is detected in two seconds. In motion the mean length over a longer time is used,
+/// which is slightly above gravity, but never half or double for long.
 struct GravityCheck: Sendable {
   private static let gravity = 9.80665
   private static let windowSeconds = 0.5
@@ -22,7 +22,7 @@ struct GravityCheck: Sendable {
   private var squareSum = 0.0
   private var quiet = (count: 0, sum: 0.0)
   private var long = (count: 0, sum: 0.0)
-  /// The mean length in m/s² if it is not that of gravity; `nil` if it is, or is unknown.
+  /// The mean length in m/s² if it differs from gravity; `nil` if it matches gravity, or is unknown.
   private(set) var wrongLength: Double?
 
   @inline(__always)

@@ -1,8 +1,8 @@
 /// Why the samples of an inertial sensor are not fused.
 public enum InertialFault: Equatable, Sendable {
-  /// It repeats one sample bit for bit.
+  /// The sensor repeats one sample bit for bit.
   case repeats
-  /// The mean length of the accelerometer's values is not that of gravity; in m/s².
+  /// The mean length of the accelerometer's values, in m/s², differs from gravity.
   case wrongGravity(length: Double)
 }
 
@@ -10,14 +10,14 @@ extension InertialFault: CustomStringConvertible {
   /// The message for the owner of the board.
   public var description: String {
     switch self {
-    case .repeats: return "it repeats one sample bit for bit: it is stuck, and not fused"
+    case .repeats: return "it repeats one identical sample: it is stuck, and not fused"
     case .wrongGravity(let length):
       let tenths = Int((length * 10).rounded())
       let (found, share) = ("\(tenths / 10).\(tenths % 10)", length / 9.80665)
       let cause =
         share < 1
-        ? "half of gravity is what another chip of the same name shows, as an LSM6DSO32 read as an LSM6DSO"
-        : "a chip in a narrower range shows twice gravity"
+        ? "a similar chip with a wider range shows half of gravity, for example an LSM6DSO32 that is read as an LSM6DSO"
+        : "a chip with a narrower range shows twice gravity"
       return "its accelerometer shows \(found) m/s² of gravity instead of 9.8, and is not fused; \(cause): "
         + "check the chip's marking, or calibrate with 'sensorhub calibrate accel'"
     }

@@ -1,7 +1,7 @@
 /// Detects an inertial sensor that repeats one sample bit for bit because its chip, its FIFO or its bus is stuck.
 ///
-/// A sensor of low resolution repeats values at rest, and a computed recording does so for minutes. So a run of equal
-/// samples counts only if it is much longer than the runs before it.
+/// A sensor of low resolution repeats values at rest, and a computed recording repeats them for minutes. A run of
+/// equal samples therefore counts only if it is much longer than the runs before it.
 public struct RepetitionDetector: Sendable {
   /// The minimum length in samples, and relative to the usual run.
   private static let leastRun = 20.0

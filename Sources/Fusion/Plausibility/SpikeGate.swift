@@ -24,7 +24,7 @@ struct SpikeGate: Sendable {
 
   /// - Parameters:
   ///   - limit: the largest possible change since the previous sample
-  ///   - share: an additional allowance as a share of that sample
+  ///   - share: an additional allowance as a share of the previous sample
   mutating func judge(_ value: SIMD3<Double>, limit: Double, share: Double = 0) -> Verdict {
     guard let before = last else {
       last = value

@@ -134,7 +134,13 @@ struct LineHandle: @unchecked Sendable {
       guard let base = buffer.baseAddress, cgpiod_list_chips(base, 1000) == 0 else { return "" }
       return String(cString: base)
     }
-    return .notFound("GPIO chip '\(chip)'" + (present.isEmpty ? ", nor any other here" : " among \(present)"), .gpio)
+    return .notFound(
+      "GPIO chip '\(chip)'"
+        + (present.isEmpty
+          ? ", and no other chip here"
+          : " among "
+            + "\(present)"),
+      .gpio)
   }
 
   static func error(_ name: GPIOLineName, _ errno: Int32) -> HardwareError {

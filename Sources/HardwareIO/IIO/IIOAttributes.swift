@@ -34,7 +34,9 @@ extension IIODevice {
     guard let path = attribute("mount_matrix", of: channel) else { return .identity }
     let text = try system.files.text(path)
     guard let matrix = IIOMountMatrix(text) else {
-      throw .unsupported("'\(text)' in \(path) neither turns nor mirrors: correct mount-matrix in the device tree")
+      throw .unsupported(
+        "'\(text)' in \(path) is not a rotation or reflection: correct mount-matrix in the device "
+          + "tree")
     }
     return matrix
   }
@@ -45,7 +47,7 @@ extension IIOFiles {
   func number(_ path: String) throws(HardwareError) -> Double {
     let written = try text(path)
     guard let number = Double(written), number.isFinite else {
-      throw .unexpectedDevice("'\(written)' in \(path) is no number")
+      throw .unexpectedDevice("'\(written)' in \(path) is not a number")
     }
     return number
   }

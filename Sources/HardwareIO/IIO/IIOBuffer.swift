@@ -34,7 +34,7 @@ public final class IIOBuffer {
     _ device: IIODevice, channels: [IIOChannel], length: Int, watermark: Int, timer: IIOTimerTrigger?
   ) throws(HardwareError) {
     guard let timestamp = try device.channel("in_timestamp") else {
-      throw .unsupported("\(device) does not say when it measured")
+      throw .unsupported("\(device) has no timestamp channel")
     }
     layout = try IIOScanLayout(channels, timestamp: timestamp)
     // The device is opened before any setting changes, because the kernel allows only one program to open it.
@@ -73,7 +73,7 @@ public final class IIOBuffer {
     let whole = buffer.count / layout.byteCount * layout.byteCount
     let count = try take(UnsafeMutableRawBufferPointer(rebasing: buffer[..<whole]))
     guard count.isMultiple(of: layout.byteCount) else {
-      throw .unexpectedDevice("the scans of \(device) are not as long as the types of their elements say")
+      throw .unexpectedDevice("the length of the scans of \(device) does not match the types of their elements")
     }
     return count
   }
@@ -130,12 +130,12 @@ public final class IIOBuffer {
     do throws(HardwareError) {
       try changes.set("monotonic", path)
     } catch .notFound {
-      throw .unsupported("the kernel does not say by which clock it stamps the scans of \(device)")
+      throw .unsupported("the kernel does not report the clock of the timestamps of \(device)")
     } catch .system(_, let reason) {
-      throw .system("having the scans of \(device) stamped by the monotonic clock", errno: reason)
+      throw .system("switching the timestamps of \(device) to the monotonic clock", errno: reason)
     }
     guard try files.text(path) == "monotonic" else {
-      throw .unsupported("the kernel goes on stamping the scans of \(device) by another clock than the monotonic one")
+      throw .unsupported("the kernel did not switch the timestamps of \(device) to the monotonic clock")
     }
   }
 
@@ -161,7 +161,7 @@ public final class IIOBuffer {
       try changes.set(timer.name, path)
     } catch .system(_, EINVAL) {
       throw .unsupported(
-        "the kernel's driver of \(device) takes no timer for a trigger: it needs the chip's interrupt line")
+        "the kernel's driver of \(device) does not accept a timer as trigger: it needs the chip's interrupt line")
     }
   }
 

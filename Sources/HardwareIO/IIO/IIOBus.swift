@@ -17,6 +17,6 @@ public struct IIOBus: I2CBus {
   public func transaction(
     _ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>
   ) throws(HardwareError) {
-    throw .unsupported("the chip of \(name) has a kernel driver: only that may access it")
+    throw .unsupported("the chip of \(name) has a kernel driver: only the driver may access it")
   }
 }

@@ -48,7 +48,7 @@ extension IIODevice {
     guard scans(name) else { return nil }
     let path = "\(elements)/\(name)_index"
     guard let index = Int(try system.files.text(path)) else {
-      throw .unexpectedDevice("there is no whole number in \(path)")
+      throw .unexpectedDevice("\(path) does not contain a whole number")
     }
     return IIOChannel(
       name: name, index: index, type: try IIOElementType(try system.files.text("\(elements)/\(name)_type")),

@@ -49,11 +49,11 @@ extension IIODevice {
     let all = IIODevice.all(in: system)
     let found = all.filter { $0.answers(to: wanted) }
     guard let device = found.first else {
-      let others = all.isEmpty ? "the kernel has none at all" : "the kernel has \(list(all))"
+      let others = all.isEmpty ? "the kernel has no IIO device" : "the kernel has \(list(all))"
       throw .notFound("IIO device \(wanted): \(others)")
     }
     guard found.count == 1 else {
-      throw .unexpectedDevice("\(wanted) may be each of \(list(found)): say which by its address or its label")
+      throw .unexpectedDevice("\(wanted) fits several devices, \(list(found)): choose one by its address or label")
     }
     return device
   }

@@ -95,7 +95,7 @@ public struct LinuxIIOFiles: IIOFiles {
     case ENODEV, ENXIO, EREMOTEIO, ESHUTDOWN: .disconnected(path)
     case EACCES, EPERM: .noPermission(path, group: "i2c")
     case EROFS:
-      .unsupported("\(path) cannot be written to by this service; its unit needs ProtectKernelTunables=no")
+      .unsupported("\(path) is not writable for this service; its unit needs ProtectKernelTunables=no")
     case EBUSY, EEXIST: .inUse(path, holder: nil)
     case ETIMEDOUT: .timedOut(path)
     default: .system("\(doing) \(path)", errno: errno)

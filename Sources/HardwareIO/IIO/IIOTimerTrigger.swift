@@ -24,8 +24,8 @@ public final class IIOTimerTrigger {
     files = system.files
     guard files.has(system.timers) else {
       throw .unsupported(
-        "the kernel has no timers for IIO (\(system.timers) is missing): sudo modprobe iio-trig-hrtimer, and its name in "
-          + "/etc/modules-load.d for the next start")
+        "the kernel has no timers for IIO (\(system.timers) is missing): sudo modprobe iio-trig-hrtimer, and add its "
+          + "name to /etc/modules-load.d for the next start")
     }
     let folder = "\(system.timers)/\(name)"
     do throws(HardwareError) {

@@ -19,7 +19,7 @@ struct SocketAddress: Sendable {
     let result = getaddrinfo(source.host.isEmpty ? nil : source.host, "\(source.port)", &hints, &found)
     guard result == 0 else {
       let reason = String(cString: gai_strerror(result))
-      throw .unsupported("\(source): no address is known for '\(source.host)': \(reason)")
+      throw .unsupported("\(source): there is no address for '\(source.host)': \(reason)")
     }
     defer { freeaddrinfo(found) }
     var addresses: [SocketAddress] = []
@@ -31,7 +31,7 @@ struct SocketAddress: Sendable {
           family: place.ai_family, type: place.ai_socktype,
           bytes: [UInt8](UnsafeRawBufferPointer(start: place.ai_addr, count: Int(place.ai_addrlen)))))
     }
-    guard !addresses.isEmpty else { throw .unsupported("\(source): no address is known for '\(source.host)'") }
+    guard !addresses.isEmpty else { throw .unsupported("\(source): there is no address for '\(source.host)'") }
     return addresses
   }
 

@@ -10,7 +10,7 @@ public final class PulsePerSecond: Sendable {
     guard descriptor >= 0 else { throw .opening("pulse source \(path)", errno, group: "dialout") }
     guard clinux_pps_last(descriptor) != -Int64(ENOTTY) else {
       close(descriptor)
-      throw .unsupported("\(path) is no source of pulses")
+      throw .unsupported("\(path) is not a pulse source")
     }
     self.descriptor = descriptor
   }

@@ -50,7 +50,7 @@ public struct SerialConsole: Equatable, Sendable {
     }
     // A login that a systemd generator created returns with each boot unless it is masked.
     let end = login.map { "sudo systemctl \(isLoginOfKernel ? "mask" : "disable") --now \($0)" }
-    let quiet = "take console=\(tty) out of the kernel's command line and restart"
+    let quiet = "remove console=\(tty) from the kernel's command line and restart"
     return [end, hasMessages ? quiet : nil].compactMap { $0 }.joined(separator: "; then ")
   }
 }
@@ -60,7 +60,7 @@ extension SerialConsole: CustomStringConvertible {
   /// login`.
   public var description: String {
     switch (hasMessages, login) {
-    case (true, let login?): "the kernel prints its messages on /dev/\(tty), and \(login) waits there for a login"
+    case (true, let login?): "the kernel prints its messages on /dev/\(tty), and \(login) waits for a login there"
     case (false, let login?): "\(login) waits on /dev/\(tty) for a login"
     case (_, nil): "the kernel prints its messages on /dev/\(tty)"
     }

@@ -5,40 +5,40 @@ import Publishing
 /// The devices of a board and their connections, as read from a board file.
 public struct Board: Equatable, Sendable {
   public var name: String
-  /// The devices, the preferred ones first. Each has its own ID.
+  /// The devices in the order of preference. IDs are unique.
   public var devices: [DeviceDescription]
   /// The IDs of the devices that are fused, in the order of the list.
   public var fusedDevices: [String]
-  /// The rate of the fused state for clients that request none.
+  /// The rate of the fused state, in hertz, for clients that request no rate.
   public var stateRateHz: Double
   /// Whether the board is fixed to a vehicle on wheels that moves nose first.
   public var isVehicle: Bool
   /// Whether to write the fused state to the journal once a second. This is a subscription, so it keeps the devices
   /// awake.
   public var journalsState: Bool
-  /// The address of the gpsd protocol's port.
+  /// The addresses and the port of the gpsd protocol; `nil` if the hub does not serve it.
   public var gpsdEndpoint: TCPEndpoint?
-  /// The parts of the state that a watch of the fused position wakes devices for.
+  /// The parts of the state for which a gpsd client that watches the fused position wakes devices.
   public var gpsdParts: Set<StatePart>
-  /// The outputs of sentences, each with its own choice.
+  /// The outputs of NMEA sentences.
   public var nmea: [NMEAPort]
   public var http: HTTPPort?
-  /// The port of Signal K's deltas.
+  /// The port for Signal K's delta messages.
   public var signalK: SignalKPort?
-  /// The destination of GDL 90.
+  /// The destination of GDL 90 datagrams.
   public var gdl90: UDPTarget?
   /// Whether ports that other machines may connect to are announced to the network.
   public var isAnnounced = true
   /// The socket through which chronyd takes the time (its `refclock SOCK`). This is a subscription, so it keeps the
   /// receiver awake.
   public var chronySocket: String?
-  /// The settings of the recording.
+  /// The settings of the recording; `nil` for no recording.
   public var record: RecordSettings?
-  /// The settings of the broker that the hub connects to.
+  /// The settings of the broker that the hub connects to; `nil` for no broker.
   public var fleet: FleetSettings?
   /// The watched areas. Each is a subscription that wakes receivers for a fix at intervals.
   public var fences: [FenceSettings]
-  /// The actions for events.
+  /// The actions that events trigger.
   public var hooks: [HookSettings]
   /// Fixes that the hub takes without a client. Each is a subscription.
   public var requests: [StandingRequest]
@@ -56,7 +56,7 @@ public struct Board: Equatable, Sendable {
     /// The rate of fused sentences; `nil` for one set with each of the receiver's epochs.
     public var rateHz: Double?
     public var sentences: SentenceChoice
-    /// The parts of the state that fused sentences wake devices for.
+    /// The parts of the state for which fused sentences wake devices.
     public var parts: Set<StatePart>
 
     public init(
@@ -69,10 +69,10 @@ public struct Board: Equatable, Sendable {
     }
   }
 
-  /// An output of sentences.
+  /// An output of NMEA sentences.
   public struct NMEAPort: Equatable, Sendable {
     public enum Destination: Equatable, Sendable {
-      /// To each connected client.
+      /// The sentences go to each connected client.
       case clients(TCPEndpoint)
       case datagrams(UDPTarget)
     }
@@ -86,10 +86,10 @@ public struct Board: Equatable, Sendable {
     public var target: UDPTarget? { if case .datagrams(let target) = place { target } else { nil } }
   }
 
-  /// The port of Signal K's deltas.
+  /// The port for Signal K's delta messages.
   public struct SignalKPort: Equatable, Sendable {
     public var endpoint: TCPEndpoint
-    /// The number that identifies the vessel to others; `nil` if it has none.
+    /// The vessel's Maritime Mobile Service Identity, nine digits; `nil` if it has none.
     public var mmsi: String?
 
     public init(endpoint: TCPEndpoint, mmsi: String? = nil) {
@@ -108,7 +108,7 @@ public struct Board: Equatable, Sendable {
     /// The address of the map's tiles, such as `https://tiles.example/{z}/{x}/{y}.png`, or the path of a PMTiles file;
     /// `nil` for no map.
     public var tiles: String?
-    /// The credits of the map.
+    /// The credits of the map in the board file; `nil` if it has none.
     public var attribution: String?
 
     /// A port at one address.
@@ -118,15 +118,15 @@ public struct Board: Equatable, Sendable {
       self.hosts = hosts
     }
 
-    /// The file of the dashboard's map; `nil` if the map comes from a server, or there is none.
+    /// The file of the dashboard's map; `nil` if the map comes from a server, or if there is no map.
     public var tileFile: String? { tiles.flatMap { HTTPPort.isTileFile($0) ? $0 : nil } }
 
-    /// Whether `tiles` is the absolute path of a file. Such a file must be a PMTiles file by its name.
+    /// Whether `tiles` is the absolute path of a file whose name ends in `.pmtiles`.
     static func isTileFile(_ tiles: String) -> Bool {
       tiles.utf8.first == UInt8(ascii: "/") && tiles.hasSuffix(".pmtiles")
     }
 
-    /// The attribution of the map: the board file's, or the one that OpenStreetMap requires for its servers.
+    /// The credits of the map: `attribution`, or else the ones that OpenStreetMap requires for its servers.
     public var credit: String? {
       if tileFile != nil { return attribution }
       guard let host = tiles.flatMap(TileOrigin.init(of:))?.host else { return nil }
@@ -134,15 +134,15 @@ public struct Board: Equatable, Sendable {
       return attribution ?? (isOpenStreetMap ? "© OpenStreetMap contributors" : nil)
     }
 
-    /// Whether a client may connect. A client with the token may, unless networks are named; a token makes networks
-    /// unnecessary.
+    /// Whether a client may connect. If the board file names no networks, every client may, because the token protects
+    /// the port.
     public func admits(_ client: IPAddress) -> Bool { endpoint.allow.isEmpty || endpoint.admits(client) }
 
     /// The addresses of the dashboard, such as `http://127.0.0.1:8080`.
     public var address: String { endpoint.sockets.map { "http://\($0)" }.joined(separator: ", ") }
 
-    /// The address of the dashboard for browsers on other machines: with the first of its names, or else with its first
-    /// own address; `nil` if it has neither, or if only this machine may connect.
+    /// The address of the dashboard for browsers on other machines. It contains the first of `hosts`, or else the
+    /// first address of one interface; `nil` if there is neither, or if only this machine may connect.
     public var pageAddress: String? {
       guard !endpoint.isLoopback else { return nil }
       let address = endpoint.addresses.first { !$0.isLoopback && !$0.bytes.allSatisfy { $0 == 0 } }
@@ -167,7 +167,8 @@ public struct Board: Equatable, Sendable {
     /// The sleep mode of a receiver without holders; `nil` if the board file names none, so that its supply is switched
     /// off if possible.
     public var sleep: ReceiverSleep?
-    /// Whether the sleep mode is chosen each time by the expected pause; `sleep` is ignored then.
+    /// Whether the hub chooses the sleep mode for each rest from the expected length of the rest; `sleep` is then
+    /// ignored.
     public var choosesSleep = false
     /// Whether a battery, or a separate pin, keeps a receiver's memory while its supply is off.
     public var hasBackupBattery = true
@@ -182,7 +183,7 @@ public struct Board: Equatable, Sendable {
     public var monitor: String?
     /// The device's idle timeout after its last subscriber, and its minimum times on and off.
     public var timing: LifecycleTiming
-    /// Whether the idle timeout is learned from visits and starts, instead of fixed.
+    /// Whether the hub learns the idle timeout from the pauses between clients and the costs of starts.
     public var learnsIdleTimeout = false
     /// The daily energy budget; `nil` for no limit.
     public var budget: EnergyBudget?
@@ -217,7 +218,8 @@ extension Board {
     }
   }
 
-  /// The devices. All devices on a switch get the same minimum times, the longest ones that any of them needs.
+  /// The devices with shared minimum times. All devices on a switch get the longest minimum times that any of them
+  /// needs.
   var devicesWithSharedTimes: [DeviceDescription] {
     devices.map { device in
       guard device.power.switch != .none else { return device }
@@ -248,7 +250,7 @@ extension Board {
       ?? devices.lazy.compactMap(description).first
   }
 
-  /// The kinds of devices that can be fused.
+  /// The kinds of the fused devices.
   var fusedKinds: Set<DeviceStatus.Kind> {
     Set(devices.filter { fusedDevices.contains($0.id) }.map(\.kind))
   }

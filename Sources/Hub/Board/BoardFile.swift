@@ -32,8 +32,8 @@ extension Board {
     }
   }
 
-  /// The devices that are fused by default: all receivers, of which the most accurate is used, all inertial sensors, of
-  /// which one is used and the others stand by, and the first device of each other kind.
+  /// The devices that are fused by default: all receivers (the most accurate one is used), all inertial sensors (one
+  /// is used, and the others stand by), and the first device of each other kind.
   private static func usuallyFused(_ devices: [DeviceDescription]) -> [String] {
     devices.enumerated().filter { index, device in
       switch device {
@@ -51,13 +51,14 @@ extension Board {
     var shared = devices
     let monitors = devices.filter { $0.kind == .supplyMonitor }.map(\.id)
     let known = Set(monitors)
-    // The first device of each switch that names a monitor.
+    // For each switch, the first device that names a monitor.
     var ofSwitch: [Board.Power.Switch: (device: String, monitor: String)] = [:]
     for (index, device) in devices.enumerated() {
       let power = device.power
       guard let monitor = power.monitor else { continue }
       guard device.kind != .supplyMonitor else {
-        throw sections[index].wrong("power", expected: "without 'monitor': it measures what others draw")
+        throw sections[index].wrong(
+          "power", expected: "without 'monitor': a supply monitor measures the power of other devices")
       }
       guard known.contains(monitor) else {
         throw sections[index].wrong(
@@ -70,7 +71,7 @@ extension Board {
       let first = ofSwitch[power.switch] ?? (device.id, monitor)
       guard first.monitor == monitor else {
         throw sections[index].wrong(
-          "power", expected: "with the same 'monitor' as '\(first.device)' has, which hangs on the same switch")
+          "power", expected: "with the same 'monitor' as '\(first.device)', which is on the same switch")
       }
       ofSwitch[power.switch] = first
     }
@@ -83,7 +84,7 @@ extension Board {
     return shared
   }
 
-  /// - Parameter file: the name for errors
+  /// - Parameter file: the file's name in error messages
   public init(json5 bytes: [UInt8], file: String) throws(BoardError) {
     try self.init(try BoardSection(json5: bytes, file: file))
   }
@@ -94,7 +95,7 @@ extension Board {
     try root.refuseControlCharacters()
     name = try root.required("name")
     if let key = OldBoardFile.keys.first(where: root.has) {
-      throw root.wrong(key, expected: "in 'devices': sensorhub check --convert prints the file as it is written now")
+      throw root.wrong(key, expected: "in 'devices': sensorhub check --convert prints the file in its present form")
     }
     devices = []
     let sections = try root.namedSections("devices")
@@ -159,7 +160,7 @@ extension Board.NMEAPort {
     let isDatagrams = section.has("udp")
     let others = isDatagrams ? ["port", "address", "allow", "clients"] : ["interface", "keepsAwake"]
     if let key = others.first(where: section.has) {
-      throw section.wrong(key, expected: "left out \(isDatagrams ? "where there is" : "without") 'udp'")
+      throw section.wrong(key, expected: "left out \(isDatagrams ? "with" : "without") 'udp'")
     }
     if let udp = try section.string("udp") {
       place = .datagrams(try UDPTarget(udp, &section))
@@ -168,7 +169,7 @@ extension Board.NMEAPort {
     }
     feed = try Board.NMEAFeed(&section)
     if case .datagrams(let target) = place, !target.keepsAwake, feed.parts != .all {
-      throw section.wrong("parts", expected: "left out without 'keepsAwake': these datagrams wake nothing")
+      throw section.wrong("parts", expected: "left out without 'keepsAwake': these datagrams wake no device")
     }
     try section.finish()
   }
@@ -179,7 +180,7 @@ extension Board.NMEAFeed {
     source = try section.choice("source", of: Source.self) ?? .receiver
     rateHz = try section.number("rateHz", in: 0.1...100)
     if rateHz != nil, source == .receiver {
-      throw section.wrong("rateHz", expected: "left out: the receiver's sentences come as often as it sends them")
+      throw section.wrong("rateHz", expected: "left out: the receiver sets the rate of its sentences")
     }
     let names = try section.strings("sentences")
     let known = source.sentences
@@ -189,7 +190,7 @@ extension Board.NMEAFeed {
     sentences = SentenceChoice(names: names)
     let wanted = try section.parts("parts")
     if wanted != nil, source == .receiver {
-      throw section.wrong("parts", expected: "left out: the receiver's sentences take the receiver")
+      throw section.wrong("parts", expected: "left out: the receiver's sentences need only the receiver")
     }
     parts = wanted ?? .all
   }
@@ -220,7 +221,7 @@ extension Board.HTTPPort {
       throw section.wrong(
         "tiles",
         expected: "an address with {z}, {x} and {y} in it, such as \"https://tiles.example/{z}/{x}/{y}.png\", without "
-          + "a user, blanks or quotes, or the whole path of a map file, such as \"/srv/maps/harbour.pmtiles\"")
+          + "a user, blanks or quotes, or the absolute path of a map file, such as \"/srv/maps/harbour.pmtiles\"")
     }
     try section.finish()
   }
@@ -276,7 +277,7 @@ extension Board.Power {
     monitor = try section.string("monitor")
     learnsIdleTimeout = try section.choice("linger", of: IdleTimeoutChoice.self) == .learned
     if learnsIdleTimeout, section.has("lingerSeconds") {
-      throw section.wrong("lingerSeconds", expected: "left out: 'linger' says that it is learnt")
+      throw section.wrong("lingerSeconds", expected: "left out: with this 'linger' the hub learns the time")
     }
     timing.idleTimeout = try section.seconds("lingerSeconds") ?? timing.idleTimeout
     timing.minimumOn = try section.seconds("minimumOnSeconds") ?? timing.minimumOn
@@ -298,14 +299,15 @@ extension BoardSection {
   ) throws(BoardError) -> Bool {
     guard try boolean("backupBattery") == false else { return true }
     guard isSwitched else {
-      throw wrong("backupBattery", expected: "left out without a switch: the receiver is never without its supply")
+      throw wrong("backupBattery", expected: "left out without a switch: the receiver's supply is always on")
     }
     guard driver.isHelped else {
       let able = ReceiverDriver.allCases.filter(\.isHelped).map { "'\($0.rawValue)'" }.joined(separator: ", ")
       throw wrong(
         "backupBattery",
         expected:
-          "left out: with driver '\(driver.rawValue)' nothing is given back to a receiver; it can be with \(able)")
+          "left out: with driver '\(driver.rawValue)' the hub cannot restore anything in a receiver; drivers that can: \(able)"
+      )
     }
     return false
   }
@@ -321,9 +323,9 @@ extension BoardSection {
       throw wrong(
         "sleep",
         expected: choices.isEmpty
-          ? "left out: with this driver a receiver comes back from no sleep without a switch"
+          ? "left out: with this driver a receiver without a switch cannot wake from sleep"
           : choices.map { "'\($0.rawValue)'" }.joined(separator: " or ")
-            + (isSwitched ? "" : " with this driver; 'off' takes a switch"))
+            + (isSwitched ? "" : " with this driver; 'off' needs a switch"))
     }
     return setting
   }

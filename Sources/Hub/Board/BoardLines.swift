@@ -2,19 +2,19 @@
 public struct BoardLines {
   private let root: JSONValue
 
-  /// `nil` if the text is no board file.
+  /// `nil` if the text is not JSON5.
   public init?(json5 bytes: [UInt8]) {
     guard let root = try? JSON5Parser.parse(bytes) else { return nil }
     self.root = root
   }
 
-  /// `nil` if the file cannot be read, or is no board file.
+  /// `nil` if the file cannot be read, or is not JSON5.
   public init?(file: String) {
     guard let bytes = try? Board.bytes(of: file) else { return nil }
     self.init(json5: bytes)
   }
 
-  /// The line of a key, or of its nearest existing parent: for `nmea[1].port` that may be `nmea`.
+  /// The line of a key, or of its nearest existing parent, for example of `nmea` for `nmea[1].port`.
   public func line(of path: String) -> Int { BoardLines.line(of: path[...], in: root) }
 
   private static func line(of path: Substring, in value: JSONValue) -> Int {

@@ -2,8 +2,8 @@ import HardwareIO
 
 /// All mistakes in a board file, not only the first.
 ///
-/// It reads the file, notes the mistake, removes the mistaken part from its copy, and reads again, until it finds no
-/// mistake. It does not note consequences of an earlier mistake.
+/// The initializer reads the file, notes the first mistake, removes the mistaken part from its copy, and reads again,
+/// until it finds no mistake. It does not note consequences of an earlier mistake.
 public struct BoardMistakes: Sendable {
   /// The mistakes in the order in which a hub meets them.
   public private(set) var all: [BoardError] = []
@@ -29,8 +29,8 @@ public struct BoardMistakes: Sendable {
       all = [.syntax(file: file, line: document.line, reason: "the file must be one object: { … }")]
       return
     }
-    // The parts that are missing because of an earlier mistake: they were removed, or a misspelled key was meant for
-    // them.
+    // The key paths whose absence an earlier mistake explains: the part was removed, or a misspelled key was meant for
+    // it.
     var explained: Set<String> = []
     var lacksDevices = false
     for _ in 0..<BoardMistakes.most {
@@ -58,7 +58,7 @@ public struct BoardMistakes: Sendable {
 
   /// Removes the part that a mistake concerns.
   ///
-  /// - Returns: its path; `nil` if nothing could be removed
+  /// - Returns: the path of the removed part; `nil` if nothing could be removed
   private static func remove(
     _ error: BoardError, from members: inout [JSONValue.Member], _ explained: inout Set<String>
   ) -> String? {

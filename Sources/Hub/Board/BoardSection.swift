@@ -33,15 +33,15 @@ struct BoardSection {
 
   /// Refuses control characters in any key or string, at any depth.
   ///
-  /// Values of a board file go into systemd units, logs, terminals and pages. A line end must not add anything there,
-  /// and no name or path of a board contains one.
+  /// Values of a board file go into systemd units, logs, terminals and pages, where a line end could add a line. No
+  /// valid name or path contains one.
   func refuseControlCharacters() throws(BoardError) {
     for key in keys {
       guard !key.unicodeScalars.contains(where: BoardSection.isControl) else {
         let shown = key.unicodeScalars.map { BoardSection.isControl($0) ? "\u{FFFD}" : String($0) }.joined()
         throw .wrongValue(
           file: file, line: values[key]?.line ?? line, keyPath: keyPath(shown),
-          expected: "a key without control characters, such as ends of lines")
+          expected: "a key without control characters such as line ends")
       }
       if let value = values[key] { try refuseControlCharacters(in: value, keyPath(key)) }
     }
@@ -55,7 +55,7 @@ struct BoardSection {
       let number = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
       throw .wrongValue(
         file: file, line: value.line, keyPath: keyPath,
-        expected: "a text without control characters, such as ends of lines; it has U+\(number)")
+        expected: "a text without control characters such as line ends; it has U+\(number)")
     case .array(let elements):
       for (index, element) in elements.enumerated() {
         try refuseControlCharacters(in: element, "\(keyPath)[\(index)]")
@@ -86,7 +86,7 @@ struct BoardSection {
   }
 
   func missing(_ key: String) -> BoardError {
-    // If a key with a similar name is not a section either, it is probably a misspelling of the expected one.
+    // A similar key that was not read, and holds a plain value, is probably a misspelling of the missing key.
     let meant = values.keys.sorted().first { other in
       switch values[other]?.content {
       case .string, .number, .boolean: !known.contains(other) && editDistance(other, key) <= 2
@@ -166,7 +166,6 @@ struct BoardSection {
     return parts
   }
 
-  /// A string, or a list of strings.
   mutating func stringOrStrings(_ key: String) throws(BoardError) -> [String]? {
     switch value(key) {
     case nil: return nil
@@ -182,7 +181,7 @@ struct BoardSection {
     return value
   }
 
-  /// A name or a path. It must not be empty, and must not contain a zero, which would cut it in C.
+  /// A name or a path. It must not be empty, and must not contain a NUL, which ends a string in C.
   mutating func name(_ key: String) throws(BoardError) -> String? {
     guard let value = try string(key) else { return nil }
     guard !value.isEmpty, !value.utf8.contains(0) else {
@@ -221,10 +220,11 @@ struct BoardSection {
     return numbers
   }
 
-  /// A list of numbers. Any other value gives an empty list, which the caller refuses with the permitted values.
+  /// A list of numbers. Any other value gives an empty list, which the caller refuses with an error that lists the
+  /// permitted values.
   mutating func numberRow(_ key: String) -> [Double]? { value(key).map(BoardSection.numberRow) }
 
-  /// A list of lists of numbers.
+  /// A list of lists of numbers. Any other value gives an empty list.
   mutating func numberRows(_ key: String) -> [[Double]]? {
     value(key).map { value in
       guard case .array(let rows) = value else { return [] }

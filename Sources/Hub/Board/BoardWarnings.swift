@@ -1,10 +1,11 @@
 import HardwareIO
 import NMEA
 
-/// Valid settings of a board file that will not work, or only badly, on this machine. Each warning names the next step.
+/// Warns of settings that are valid but will not work, or will work badly, on this machine. Each warning names the
+/// next step.
 public enum BoardWarnings {
-  /// Warns of rates that are too much for a bus. This works on any machine: if the machine does not state the bus's
-  /// speed, the default counts.
+  /// Warns of sample rates that exceed the capacity of a bus. If the machine does not state the bus's speed, 100 kHz
+  /// is assumed.
   public static func rates(of board: Board, on machine: MachineFiles) -> [String] {
     var buses: [String] = []
     for device in board.devices where device.busClocksPerSecond != nil {
@@ -23,7 +24,7 @@ public enum BoardWarnings {
     machine.resolved(device.path) ?? device.path
   }
 
-  /// Warns of fences that a receiver can hardly watch. This depends only on receivers, not on the machine.
+  /// Warns of fences that the fused receivers can hardly watch. This does not depend on the machine.
   public static func fences(of board: Board) -> [String] {
     let receivers = board.devices.compactMap { device -> ReceiverDescription? in
       guard case .receiver(let receiver) = device, board.fusedDevices.contains(receiver.id) else { return nil }
@@ -43,8 +44,9 @@ public enum BoardWarnings {
       guard let perDay = device.power.budget?.milliwattHoursPerDay else { return nil }
       let rest = 24 * device.power.restMilliwatts
       guard rest >= perDay else { return nil }
-      return "\(device.id): at rest it draws \(rest.short) mWh a day, and its budget is \(perDay.short): that will "
-        + "always be used up; switch its supply, have it sleep, or raise 'milliwattHoursPerDay'"
+      return
+        "\(device.id): at rest it draws \(rest.short) mWh a day, more than its budget of \(perDay.short): the budget "
+        + "cannot last; switch its supply off, let it sleep, or raise 'milliwattHoursPerDay'"
     }
   }
 
@@ -57,12 +59,12 @@ public enum BoardWarnings {
     let end = WorldMagneticModel.endYear
     guard usesModel, EarthModel.year(nanosecondsSince1970: now) >= Double(end) else { return [] }
     return [
-      "the magnetic model WMM2025 ended with \(end - 1): headings by compass and magnetic variations become wrong by up to half "
-        + "a degree a year; update SensorHub, or set the clock if it is wrong"
+      "the magnetic model WMM2025 ended with \(end - 1): compass headings and magnetic variations become wrong by up "
+        + "to half a degree a year; update SensorHub, or set the clock if it is wrong"
     ]
   }
 
-  /// Warns of ports, buses and pulses that the machine lacks, and of ports that it uses itself.
+  /// Warns of ports, buses and pulses that the machine lacks, and of ports that its serial console uses.
   public static func devices(of board: Board, on machine: MachineFiles) -> [String] {
     board.devices.flatMap { device in
       var found: [String] = []
@@ -94,7 +96,7 @@ public enum BoardWarnings {
     let header = SerialPortName.ofHeader(on: machine)
     if isHeader || isNamedByRules, let uart = machine.resolved(header) {
       if isNamedByRules, rules.contains(where: machine.has) {
-        return "\(missing), as nothing that is known for a receiver is connected; the header's UART is \(uart): "
+        return "\(missing), because no known receiver is connected; the header's UART is \(uart): "
           + "port: \"\(header)\""
       }
       return "\(missing); the header's UART is \(uart) here: port: \"\(header)\""
@@ -104,9 +106,9 @@ public enum BoardWarnings {
         + "sudo raspi-config nonint do_serial_cons 1 && sudo raspi-config nonint do_serial_hw 0 && sudo reboot"
     }
     if isNamedByRules {
-      return "\(missing); plug the receiver in, or name its port: sensorhub probe finds it"
+      return "\(missing); plug the receiver in, or correct its port in the board file: sensorhub probe finds the port"
     }
-    return "\(missing); plug the receiver in, and see that the file names its port: sensorhub probe finds it"
+    return "\(missing); plug the receiver in, and check its port in the board file: sensorhub probe finds the port"
   }
 
   private static func missingBus(_ bus: String, on machine: MachineFiles) -> String {
@@ -116,8 +118,8 @@ public enum BoardWarnings {
       return "\(missing), although the bus is there: echo i2c-dev | sudo tee /etc/modules-load.d/i2c-dev.conf "
         + "&& sudo modprobe i2c-dev"
     }
-    // Bus 1 is on a Raspberry Pi's header. Other numbers belong to overlays, and a udev name is most likely the
-    // header's bus.
+    // Bus 1 is on a Raspberry Pi's header, and overlays create buses with other numbers. A name without a number, such
+    // as one from udev, most likely means the header's bus.
     let isHeader = MachineFiles.number(ofI2CBus: bus).map { $0 == 1 } ?? true
     if isHeader, machine.hasRaspiConfig { return "\(missing): sudo raspi-config nonint do_i2c 0" }
     if isHeader, machine.isRaspberryPi {
@@ -125,15 +127,15 @@ public enum BoardWarnings {
     }
     let present = machine.i2cBuses.joined(separator: ", ")
     return present.isEmpty
-      ? "\(missing), nor any other bus here; for those that the kernel may have: sudo modprobe i2c-dev && ls /dev/i2c-*"
+      ? "\(missing), and no other bus here; to load the kernel's buses: sudo modprobe i2c-dev && ls /dev/i2c-*"
       : "\(missing); here there is \(present): sensorhub probe lists its chips"
   }
 
   private static func pulse(_ pulse: String?, on machine: MachineFiles) -> String? {
     guard let pulse, pulse.hasPrefix("/dev/"), !machine.has(pulse) else { return nil }
-    let missing = "there is no \(pulse), so the time is as good as the serial line is"
+    let missing = "there is no \(pulse), so the time is only as accurate as the serial line"
     return machine.isRaspberryPi
-      ? "\(missing): add dtoverlay=pps-gpio,gpiopin=18, with the GPIO that the pulse is wired to, to "
-        + "/boot/firmware/config.txt and restart" : "\(missing): the kernel needs pps-gpio for the line of the pulse"
+      ? "\(missing): add dtoverlay=pps-gpio,gpiopin=18, with the GPIO of the pulse, to "
+        + "/boot/firmware/config.txt and restart" : "\(missing): the kernel needs pps-gpio for the pulse's line"
   }
 }

@@ -1,11 +1,11 @@
 import Devices
 import HardwareIO
 
-/// The load of reading a board's chips on one of its buses.
+/// The load that a board's chips put on one bus.
 struct BusLoad {
   /// The default bus clock of Raspberry Pis.
   private static let usualHertz = 100_000.0
-  /// A higher share leaves no time for the pauses of controllers and chips between bytes.
+  /// The maximum share. A higher one leaves no time for the pauses of controllers and chips between bytes.
   private static let fullShare = 0.8
 
   /// The bus, for example `/dev/i2c-1`.
@@ -14,7 +14,7 @@ struct BusLoad {
   let shares: [(id: String, share: Double)]
   private let hertz: Double?
 
-  /// - Parameter bus: the path with all links resolved, as for the devices
+  /// - Parameter bus: the bus's path with all symbolic links resolved
   init(_ devices: [DeviceDescription], on bus: String, of machine: MachineFiles) {
     self.bus = bus
     let hertz = machine.hertz(ofI2CBus: bus)
@@ -24,25 +24,25 @@ struct BusLoad {
     }
   }
 
-  /// The expected problem, and the next step; `nil` if there is enough time.
+  /// The expected problem, and the next step; `nil` if the load is below the maximum.
   var warning: String? {
     let total = shares.reduce(0) { $0 + $1.share }
     guard total > BusLoad.fullShare else { return nil }
     let kilohertz = Int(((hertz ?? BusLoad.usualHertz) / 1000).rounded())
     let speed = "\(kilohertz) kHz" + (hertz == nil ? ", the usual speed," : "")
     let parts = shares.map { "\($0.id) \(BusLoad.percent($0.share))" }.joined(separator: ", ")
-    let busy = "would be busy for \(BusLoad.percent(total)) of the time (\(parts)), and samples be lost"
+    let busy = "would be busy for \(BusLoad.percent(total)) of the time (\(parts)), and samples would be lost"
     return "\(bus) at \(speed) \(busy): " + (kilohertz < 400 ? "\(BusLoad.faster); or " : "") + "lower 'rateHz'"
   }
 
   private static let faster =
-    "add dtparam=i2c_arm_baudrate=400000 to /boot/firmware/config.txt and restart, if all its chips can do that"
+    "add dtparam=i2c_arm_baudrate=400000 to /boot/firmware/config.txt and restart, if all chips on the bus support this speed"
 
   private static func percent(_ share: Double) -> String { "\(Int((share * 100).rounded())) %" }
 }
 
 extension DeviceDescription {
-  /// The clocks per second for which the device occupies its bus; `nil` for a device on no bus, or with a kernel
+  /// How many clock cycles of its bus the device needs per second; `nil` for a device on no bus, or with a kernel
   /// driver.
   var busClocksPerSecond: Double? {
     guard let place, place.bus.hasPrefix("/dev/") else { return nil }

@@ -11,9 +11,9 @@ public struct CasterSettings: Equatable, Sendable {
   public var passwordFile: String?
   /// The version of the protocol in the request, 1 or 2. Answers in either version are understood.
   public var version = 2
-  /// How often the caster is sent the receiver's position; `nil` for never.
+  /// The interval at which the hub sends the receiver's position to the caster; `nil` for never.
   public var positionInterval: Duration?
-  /// The casters to try, in order, if this one gives nothing. They have no alternatives themselves.
+  /// The casters to try, in order, if this one sends nothing. They have no alternatives of their own.
   public var alternatives: [CasterSettings] = []
 
   /// This caster and its alternatives, in order.
@@ -72,8 +72,8 @@ extension CasterSettings {
     if text.hasPrefix("ntrips://") || text.hasPrefix("https://") {
       throw section.wrong(
         "caster",
-        expected: "ntrip://…: the hub has no TLS of its own to speak to a caster; one that has nothing else is reached "
-          + "through a tunnel on this machine, such as stunnel")
+        expected: "ntrip://…: the hub does not support TLS for casters; to use a caster with TLS only, run "
+          + "a tunnel on this machine, such as stunnel")
     }
     guard text.hasPrefix(scheme) else { throw section.wrong("caster", expected: CasterSettings.expected) }
     var place = text.dropFirst(scheme.count)
@@ -88,13 +88,13 @@ extension CasterSettings {
     else { throw section.wrong("caster", expected: CasterSettings.expected) }
     if let username, !CasterSettings.isVisible(username) || username.contains(":") {
       throw section.wrong(
-        "caster", expected: "without a password, which many could read here: name its file as 'passwordFile'")
+        "caster", expected: "without a password, which other users could read here: set 'passwordFile' to its file")
     }
     self.init(host: host.host, port: host.port ?? 2101, mountPoint: String(mountPoint))
     self.username = username
   }
 
-  /// Whether a text can stand in a request without escapes.
+  /// Whether a text can stand in a request without escapes: 1 to 128 visible ASCII characters.
   private static func isVisible(_ text: some StringProtocol) -> Bool {
     (1...128).contains(text.utf8.count) && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
   }

@@ -30,7 +30,7 @@ public enum DeviceDescription: Equatable, Sendable {
     }
   }
 
-  /// The chip's place on its bus; `nil` for other devices.
+  /// The chip's bus and address; `nil` for a receiver.
   public var place: I2CAddress? {
     switch self {
     case .receiver: nil
@@ -95,7 +95,7 @@ public enum DeviceDescription: Equatable, Sendable {
     }
   }
 
-  /// The same device, with its calibration.
+  /// The same device with this calibration.
   public func calibrated(_ calibration: ChipCalibration) -> DeviceDescription {
     switch self {
     case .imu(var imu):
@@ -113,7 +113,7 @@ extension DeviceDescription {
   init(_ id: String, _ section: BoardSection) throws(BoardError) {
     var section = section
     guard DeviceDescription.isID(id) else {
-      throw section.wrong(expected: "named with at most 24 letters, digits, '-' or '_', a letter first")
+      throw section.wrong(expected: "named with at most 24 letters, digits, '-' or '_', beginning with a letter")
     }
     let driver = try section.required("driver")
     if let driver = ReceiverDriver(rawValue: driver) {
@@ -132,7 +132,7 @@ extension DeviceDescription {
     } else if let chip = SupplyMonitorChip.all.first(where: { $0.name == driver }) {
       self = .supplyMonitor(
         try SupplyMonitorDescription(id, chip, usualRateHz: 1.9, section) { (section) throws(BoardError) in
-          // Usual modules have a resistor that says `R100`.
+          // Most modules have a resistor that is marked `R100`.
           .init(
             shuntOhms: try section.number("shuntOhms", in: 0.0001...1000) ?? 0.1,
             lowVolts: try section.number("lowVolts", in: 0.1...100))
@@ -144,7 +144,7 @@ extension DeviceDescription {
       throw section.wrong(
         "driver",
         expected:
-          "\(receivers.map { "'\($0)'" }.joined(separator: ", ")) for a receiver, 'iio' for what a kernel driver has, or a chip that 'sensorhub chips' lists\(guess)"
+          "\(receivers.map { "'\($0)'" }.joined(separator: ", ")) for a receiver, 'iio' for a device of a kernel driver, or a chip that 'sensorhub chips' lists\(guess)"
       )
     }
   }

@@ -14,7 +14,7 @@ enum DriverGuess {
     let plain = letters(word)
     guard !plain.isEmpty else { return nil }
     if let same = known.first(where: { letters($0) == plain }) { return same }
-    // Titles name all chips that a driver reads.
+    // An entry's title names all chips that the driver reads.
     if plain.contains(where: \.isNumber),
       let entry = CatalogueEntry.all.first(where: { entry in
         entry.driver != nil

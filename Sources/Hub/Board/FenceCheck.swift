@@ -1,18 +1,18 @@
 import Devices
 import MonotonicTime
 
-/// Expectations about fences before any receiver has been woken, from the usual abilities of receivers.
+/// Checks fences against the usual abilities of receivers, before any receiver has been woken.
 struct FenceCheck {
-  /// The radius that contains 95 of 100 fixes, metres. Data sheets promise 2.5 m for half of the fixes under an open
-  /// sky (u-blox NEO-6 and NEO-M8, Quectel L76), which is 5.2 m for 95 %. With corrections they promise 1 m or less for
-  /// half of them.
+  /// The radius that contains 95 % of fixes, metres. Data sheets state 2.5 m for 50 % of fixes under an open sky
+  /// (u-blox NEO-6 and NEO-M8, Quectel L76), which is 5.2 m for 95 %. With corrections they state 1 m or less for 50
+  /// %.
   private static let radiusMetres = (alone: 5.0, corrected: 2.0)
   /// The smallest sensible radius of a circle, in multiples of the fix radius. A fix within two thirds of the circle's
   /// radius, 4/9 of its area, is then certainly inside. In a smaller circle most fixes are in doubt, which keeps the
   /// receiver on, and noise that lasts for the grace counts as leaving.
   private static let leastRadii = 3.0
-  /// The shortest time from power to the first fix. Data sheets promise a second for a hot start, and the receiver must
-  /// boot.
+  /// The shortest time from power-on to the first fix, seconds. Data sheets state one second for a hot start, and the
+  /// receiver must boot.
   private static let hotStartSeconds = 2.0
   /// The rate of a receiver that is not configured.
   private static let usualHertz = 1.0
@@ -32,7 +32,7 @@ struct FenceCheck {
       }.min() ?? 0
   }
 
-  /// The reason why fixes can hardly show the side of the fence, and the next step; `nil` if they can.
+  /// Why fixes can hardly show on which side of the fence the board is, and the next step; `nil` if they can.
   func doubt(of fence: FenceSettings) -> String? {
     let radius = isCorrected ? FenceCheck.radiusMetres.corrected : FenceCheck.radiusMetres.alone
     let least = FenceCheck.leastRadii * radius
@@ -40,19 +40,20 @@ struct FenceCheck {
     let words: (size: String, remedy: String) =
       switch fence.area.shape {
       case .circle(_, let own):
-        ("\(own.short) m from its middle to its edge are", "make it \(least.short) m or more")
-      case .polygon: ("nowhere is it \((2 * least).short) m wide, which is", "make it wider")
+        ("its \(own.short) m from the middle to the edge are", "make it \(least.short) m or more")
+      case .polygon: ("it is less than \((2 * least).short) m wide everywhere, which is", "make it wider")
       }
     let corrections = isCorrected ? "" : ", or give the receiver corrections ('ntrip')"
-    return "\(words.size) little for fixes that are good to \(radius.short) m as a rule: it would be in doubt for most "
-      + "of the time, and take their noise for leaving; \(words.remedy)\(corrections)"
+    return
+      "\(words.size) too little for fixes with a usual accuracy of \(radius.short) m: the hub would be in doubt most "
+      + "of the time, and mistake noise for leaving; \(words.remedy)\(corrections)"
   }
 
   /// The reason why a start takes longer than the grace, and the next step; `nil` if it does not.
   func haste(of fence: FenceSettings) -> String? {
     let grace = fence.grace.inSeconds
     guard grace < startSeconds else { return nil }
-    return "a grace of \(grace.short) s is less than a receiver takes to start, \(startSeconds.short) s at best: near "
-      + "the edge it could not sleep, and who leaves would be noticed later; raise 'grace'"
+    return "a grace of \(grace.short) s is less than a receiver needs to start, \(startSeconds.short) s at best: near "
+      + "the edge the receiver could not sleep, and leaving would be noticed later; raise 'grace'"
   }
 }

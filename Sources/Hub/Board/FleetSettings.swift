@@ -1,7 +1,7 @@
 /// A board file's settings for the broker that the hub connects to.
 public struct FleetSettings: Equatable, Sendable {
   public var broker: BrokerAddress
-  /// The hub's name at the broker; `nil` for a name derived from this machine's.
+  /// The hub's name at the broker; `nil` to derive one from this machine's ID.
   public var hub: String?
   public var username: String?
   /// The file with the password.
@@ -61,7 +61,7 @@ extension FleetSettings {
     }
     topic = try section.string("topic") ?? topic
     guard FleetSettings.isTopic(topic) else {
-      throw section.wrong("topic", expected: "names of letters, digits and any of -_.@, with slashes between")
+      throw section.wrong("topic", expected: "names of letters, digits and any of -_.@, separated by slashes")
     }
     username = try section.name("username")
     passwordFile = try section.name("passwordFile")

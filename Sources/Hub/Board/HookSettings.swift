@@ -1,8 +1,8 @@
-/// An event that a hook can be for. A hook is told about the beginning and the end of each event.
+/// An event that triggers hooks, both when it begins and when it ends.
 public enum HookEvent: String, CaseIterable, Codable, Sendable {
   /// The board left a fence, or returned.
   case fence
-  /// A fence has no fix that says on which side the board is, or has one again.
+  /// The side of a fence became unknown for lack of a fix, or is known again.
   case blind
   /// A measured supply is low, or is no longer low.
   case supply
@@ -93,8 +93,8 @@ extension HookSettings {
       guard FleetSettings.isTopic(topic), !isTaken else {
         throw section.wrong(
           "mqtt",
-          expected: "a topic below the hub's own, such as \"alarm\": letters, digits and any of -_.@, with slashes "
-            + "between, and none of \(HookSettings.takenTopics.joined(separator: ", "))")
+          expected: "a topic below the hub's own, such as \"alarm\": letters, digits and any of -_.@, separated by "
+            + "slashes, and none of \(HookSettings.takenTopics.joined(separator: ", "))")
       }
       action = .publish(topic: topic)
     }

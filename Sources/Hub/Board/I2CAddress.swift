@@ -1,6 +1,6 @@
 import HardwareIO
 
-/// The place of a chip.
+/// The bus and the address of a chip.
 public struct I2CAddress: Equatable, Sendable {
   /// The bus, for example `/dev/i2c-1`.
   public var bus: String
@@ -41,7 +41,7 @@ extension I2CAddress {
     address = UInt8(try section.integer("address", in: 0x08...0x77) ?? Int(addresses[0]))
     guard addresses.contains(address) else {
       let known = addresses.map { "0x" + String($0, radix: 16) }.joined(separator: " or ")
-      throw section.wrong("address", expected: "\(known), where this chip can be")
+      throw section.wrong("address", expected: "\(known), the addresses of this chip")
     }
   }
 }

@@ -36,10 +36,10 @@ extension IIODeviceName {
     let key = section.has("names") ? "names" : "name"
     var names: [String] = []
     if key == "names" { names = try section.strings(key) ?? [] } else { names = [try section.required(key)] }
-    // The names are used in file names.
+    // File names contain these names, so blanks and slashes are refused.
     let isName = { (name: String) in !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 != 0x2F } }
     guard (1...2).contains(names.count), Set(names).count == names.count, names.allSatisfy(isName) else {
-      throw section.wrong(key, expected: "one or two of what /sys/bus/iio/devices/iio:device*/name say")
+      throw section.wrong(key, expected: "one or two of the names in /sys/bus/iio/devices/iio:device*/name")
     }
     let label = try section.string("label")
     let address = try section.integer("address", in: 0x08...0x77)

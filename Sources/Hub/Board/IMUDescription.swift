@@ -21,7 +21,7 @@ public struct IMUDescription: Equatable, Sendable {
   /// The chip's rate that is nearest to the requested one.
   public var rateHz: Double { chip.rate(nearest: configuration.rateHz) }
 
-  /// Whether both are read in the same way; mounting and calibration may differ.
+  /// Whether both descriptions read the sensor in the same way; mounting and calibration may differ.
   func isRead(like other: IMUDescription) -> Bool {
     (id, place, power.ofReader) == (other.id, other.place, other.power.ofReader)
       && (chip, configuration, burstRateHz, dataReady)
@@ -56,7 +56,9 @@ extension IMUDescription {
     if let requested = try section.boolean("wakeOnMotion") {
       guard !requested || chip.wakeOnMotion != nil && dataReady != nil else {
         let able = InertialChip.all.filter { $0.wakeOnMotion != nil }.map(\.name).joined(separator: " or ")
-        let lack = chip.wakeOnMotion == nil ? "go with \(able)" : "go with 'dataReady', by which the chip tells of it"
+        let lack =
+          chip.wakeOnMotion == nil
+          ? "used with \(able)" : "used with 'dataReady', the line by which the chip signals motion"
         throw section.wrong("wakeOnMotion", expected: "false, or \(lack)")
       }
       wakesOnMotion = requested

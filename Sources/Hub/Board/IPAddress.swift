@@ -7,7 +7,7 @@ public struct IPAddress: Equatable, Sendable {
 
   /// Reads the usual notations; `nil` for anything else, including host names.
   public init?(_ text: String) {
-    // The system's parser would stop at a zero, and take the text before it as the whole.
+    // The system's parser stops at a NUL, and ignores the text after it.
     if text.utf8.contains(0) { return nil }
     for (family, size) in [(AF_INET, 4), (AF_INET6, 16)] {
       var buffer = [UInt8](repeating: 0, count: size)
@@ -19,7 +19,7 @@ public struct IPAddress: Equatable, Sendable {
     return nil
   }
 
-  /// An IPv4 address that arrives through an IPv6 socket becomes the IPv4 address.
+  /// An IPv4-mapped IPv6 address, as an IPv6 socket reports it, becomes the IPv4 address.
   public init(bytes: [UInt8]) {
     let isMapped = bytes.count == 16 && bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xff && bytes[11] == 0xff
     self.bytes = isMapped ? Array(bytes[12...]) : bytes
@@ -33,9 +33,9 @@ public struct IPAddress: Equatable, Sendable {
   /// 127.0.0.1
   public static let loopbackIPv4 = IPAddress(bytes: [127, 0, 0, 1])
 
-  /// The part that usually identifies one machine: an IPv4 address, or the first 64 bits of an IPv6 one, within which a
-  /// machine may choose any number of addresses (RFC 4291, section 2.5.4). Link-local addresses differ only in the
-  /// rest.
+  /// The part that usually identifies one machine: an IPv4 address, or the first 64 bits of an IPv6 address. A machine
+  /// may choose the other 64 bits freely (RFC 4291, section 2.5.4). A link-local address counts as a whole, because
+  /// only these 64 bits distinguish it.
   public var machine: [UInt8] {
     let isLinkLocal = bytes[0] == 0xfe && bytes[1] & 0xc0 == 0x80
     return bytes.count == 4 || isLoopback || isLinkLocal ? bytes : Array(bytes[..<8])

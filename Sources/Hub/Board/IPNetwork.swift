@@ -3,7 +3,7 @@ public struct IPNetwork: Equatable, Sendable {
   public let address: IPAddress
   public let prefixLength: Int
 
-  /// Reads a network; an address without a length is a network of one.
+  /// Reads a network. An address without a length is a network of one address.
   public init?(_ text: String) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let address = IPAddress(String(parts[0])) else { return nil }

@@ -16,7 +16,7 @@ struct JSON5Parser {
 
   static func parse(_ bytes: [UInt8]) throws(Failure) -> JSONValue {
     var parser = JSON5Parser(bytes: bytes)
-    // This is the byte order mark that some editors write and do not show.
+    // Skip the byte order mark, which some editors write but do not show.
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { parser.position = 3 }
     let value = try parser.value()
     try parser.skipSpace()
@@ -103,7 +103,7 @@ struct JSON5Parser {
       guard next == UInt8(ascii: ":") else { throw unexpected("where ':' should follow the key '\(shown(key))'") }
       advance()
       guard keys.insert(key).inserted else {
-        throw Failure(line: start, reason: "the key '\(shown(key))' stands twice")
+        throw Failure(line: start, reason: "the key '\(shown(key))' appears twice")
       }
       try skipSpace()
       let valueStart = position
@@ -157,7 +157,7 @@ struct JSON5Parser {
     case "true": return .boolean(true)
     case "false": return .boolean(false)
     case "null": return .null
-    default: throw failure("'\(shown(word))' is no value; a string needs quotes")
+    default: throw failure("'\(shown(word))' is not a value; a string needs quotes")
     }
   }
 
@@ -167,7 +167,7 @@ struct JSON5Parser {
     let text = String(decoding: bytes[start..<position], as: UTF8.self)
     let isNegative = text.hasPrefix("-")
     let magnitude = isNegative || text.hasPrefix("+") ? text.dropFirst() : text[...]
-    guard let value = JSON5Parser.magnitude(magnitude) else { throw failure("'\(shown(text))' is no number") }
+    guard let value = JSON5Parser.magnitude(magnitude) else { throw failure("'\(shown(text))' is not a number") }
     return isNegative ? -value : value
   }
 
@@ -198,7 +198,7 @@ struct JSON5Parser {
     }
     guard next == quote else { throw Failure(line: start, reason: "a string that never ends") }
     advance()
-    // An invalid character is refused, because a path with a replaced letter would be another path.
+    // Refuse invalid UTF-8: with a replacement character, a path would name another file.
     guard let text = String(validating: result, as: UTF8.self) else {
       throw Failure(line: start, reason: "a string that is not UTF-8")
     }
@@ -269,7 +269,7 @@ struct JSON5Parser {
     }
   }
 
-  /// A text for errors. It cannot end the line or move a terminal's cursor.
+  /// The text as errors show it. Control characters are replaced, so that it cannot end the line or move a cursor.
   private func shown(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "") {
       $0.unicodeScalars.append(BoardSection.isControl($1) ? "\u{FFFD}" : $1)

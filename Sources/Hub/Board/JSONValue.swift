@@ -4,9 +4,9 @@ struct JSONValue: Equatable {
   struct Member: Equatable {
     var key: String
     var value: JSONValue
-    /// The range of its key in the document, including quotes.
+    /// The range of the key in the document, including quotes.
     var keyRange: Range<Int>
-    /// The range of its value.
+    /// The range of the value in the document.
     var valueRange: Range<Int>
     /// The end of the member, including a comma after it.
     var end: Int

@@ -1,4 +1,4 @@
-/// Guesses the known word that was meant by an unknown one.
+/// Guesses which known word an unknown one was meant to be.
 public enum NearestWord {
   /// - Returns: `nil` if no known word is similar enough
   public static func guess(_ word: String, among known: [String]) -> String? {

@@ -7,12 +7,12 @@ public enum OldBoardFile {
     var text: [UInt8]
   }
 
-  /// The file in the present form.
+  /// The file, converted to the present form.
   public static func converted(file: String) throws(BoardError) -> [UInt8] {
     try converted(json5: Board.bytes(of: file), file: file)
   }
 
-  /// The file in the present form, including comments. Parts in the present form stay unchanged.
+  /// The file, converted to the present form with its comments. Parts in the present form stay unchanged.
   public static func converted(json5 bytes: [UInt8], file: String) throws(BoardError) -> [UInt8] {
     let document: JSONValue
     do throws(JSON5Parser.Failure) {
@@ -40,11 +40,11 @@ public enum OldBoardFile {
     } catch {
       throw .wrongValue(
         file: file, line: first.value.line, keyPath: first.key,
-        expected: "moved into 'devices' by hand: it is written oddly")
+        expected: "moved into 'devices' by hand: its form is unusual")
     }
   }
 
-  /// A device with its driver: the receiver's, or for the IMU the former key of its chip.
+  /// The text of a device with the key `driver`: `nmea` for the receiver; for the IMU, the key `chip` is renamed.
   private static func device(_ member: JSONValue.Member, in bytes: [UInt8]) -> [UInt8] {
     var text = Array(bytes[member.range])
     guard case .object(let members) = member.value.content else { return text }
@@ -61,7 +61,7 @@ public enum OldBoardFile {
     return text
   }
 
-  /// Indents each line by two more; the first line follows its indentation.
+  /// Indents each line by two more spaces. The first line also gets the indentation that its text lacks.
   private static func lines(of text: [UInt8], after indentation: [UInt8]) -> [UInt8] {
     let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     let further = Array("  ".utf8)

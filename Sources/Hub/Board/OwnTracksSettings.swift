@@ -25,7 +25,7 @@ extension OwnTracksSettings {
     var section = section
     let topic = try section.string("topic")
     if let topic, !FleetSettings.isTopic(topic) || topic.split(separator: "/").count != 3 {
-      throw section.wrong("topic", expected: "three names with slashes between, such as \"owntracks/ada/boat\"")
+      throw section.wrong("topic", expected: "three names separated by slashes, such as \"owntracks/ada/boat\"")
     }
     let trackerID = try section.string("trackerId")
     if let trackerID, !FleetSettings.isName(trackerID) || trackerID.utf8.count > 2 {

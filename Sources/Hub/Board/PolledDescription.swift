@@ -16,7 +16,7 @@ public struct PolledDescription<Sample: PlacedSample>: Equatable, Sendable {
   /// The chip's rate that is nearest to the requested one.
   public var rateHz: Double { chip.rate(nearest: configuration.rateHz) }
 
-  /// Whether both are read in the same way; mounting and calibration may differ.
+  /// Whether both descriptions read the sensor in the same way; mounting and calibration may differ.
   func isRead(like other: PolledDescription) -> Bool {
     (id, place, power.ofReader, chip, configuration)
       == (other.id, other.place, other.power.ofReader, other.chip, other.configuration)
@@ -73,7 +73,7 @@ extension MagnetometerSample: PlacedSample {
 }
 
 extension BarometerSample: PlacedSample {
-  /// The orientation of this sensor does not matter.
+  /// A barometer has no settings for its placement, because its orientation does not matter.
   public struct Placement: Equatable, Sendable {}
 }
 
@@ -96,7 +96,7 @@ extension SupplySample: PlacedSample {
   public func warning(_ placement: Placement, before: String?) -> String? {
     guard let low = placement.lowVolts, volts < (before == nil ? low : low * SupplySample.recovery) else { return nil }
     let rounded = (volts * 100).rounded() / 100
-    return before ?? "the supply is low, \(rounded) V of at least \(low) V: charge it, or switch loads off"
+    return before ?? "the supply is low, \(rounded) V of at least \(low) V: charge the battery, or switch loads off"
   }
 
   public static func warnsAlike(_ one: Placement, _ other: Placement) -> Bool { one.lowVolts == other.lowVolts }

@@ -1,7 +1,7 @@
 import Devices
 import HardwareIO
 
-/// A GNSS receiver.
+/// A GNSS receiver of a board: its connection, its settings, its power and its antenna.
 public struct ReceiverDescription: Equatable, Sendable {
   /// The device's name in the board file.
   public var id: String
@@ -14,18 +14,18 @@ public struct ReceiverDescription: Equatable, Sendable {
   /// The speed of the line; `nil` to find it.
   public var speed: BaudRate?
   public var power: Board.Power
-  /// The kernel's device of the receiver's pulse at each second, such as `/dev/pps0`.
+  /// The kernel's device for the receiver's pulse per second, such as `/dev/pps0`.
   public var pulse: String?
   /// The antenna's position relative to the IMU: forward, right, down, metres.
   public var leverArmMetres: SIMD3<Double>
-  /// The difference from the stated heading to the heading of the bow, degrees.
+  /// Degrees to add to the heading that the receiver states, to get the heading of the bow.
   public var headingOffsetDegrees = 0.0
-  /// The time from a fix until its first byte arrives.
+  /// The time from a fix until the first byte of its epoch arrives.
   public var fixLatency: Duration
-  /// The source of its corrections; `nil` for none. Another caster does not change how the receiver is read.
+  /// The source of the receiver's corrections; `nil` for none. It does not affect how the receiver is read.
   public var caster: CasterSettings?
 
-  /// Whether both are read in the same way; the mounting may differ.
+  /// Whether both descriptions read the receiver in the same way; the mounting may differ.
   func isRead(like other: ReceiverDescription) -> Bool {
     (id, port, speed, power.ofReader) == (other.id, other.port, other.speed, other.power.ofReader)
       && (driver, settings) == (other.driver, other.settings)
@@ -58,7 +58,7 @@ extension ReceiverDescription {
       try section.number("fixLatencyMilliseconds", in: 0...400).map { .nanoseconds(Int64($0 * 1e6)) } ?? .zero
     caster = try section.section("ntrip").map { (section) throws(BoardError) in try CasterSettings(section) }
     settings.reportsCorrections = caster != nil && settings.messages == .ubx
-    // Without a sleep mode, a receiver continues to work.
+    // A receiver without a sleep mode continues to work, so it has no standby current of its own.
     power = try Board.Power(
       section.section("power"), typicalMilliamperes: 40, standbyMilliamperes: nil, receiver: driver)
     try checkSource(section)

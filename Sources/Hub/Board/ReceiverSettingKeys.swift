@@ -10,7 +10,7 @@ extension ReceiverSettings {
       let able = ReceiverDriver.allCases.filter { !$0.lackingKeys.contains(key) }.map { "'\($0.rawValue)'" }
       throw section.wrong(
         key.rawValue,
-        expected: "left out: driver '\(driver.rawValue)' cannot set that; of others it can be set: "
+        expected: "left out: driver '\(driver.rawValue)' cannot set it; drivers that can: "
           + able.joined(separator: ", "))
     }
     rateHz = try section.number("rateHz", in: 0.2...25)
@@ -22,7 +22,7 @@ extension ReceiverSettings {
     saves = try section.boolean("saves") ?? false
     restores = try section.boolean("restores") ?? false
     if saves, restores {
-      throw section.wrong("restores", expected: "left out where there is 'saves': what is kept is not put back")
+      throw section.wrong("restores", expected: "left out with 'saves': the hub does not restore saved settings")
     }
   }
 }

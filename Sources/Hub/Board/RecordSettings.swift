@@ -2,13 +2,13 @@
 public struct RecordSettings: Equatable, Sendable {
   /// The folder with the segments.
   public var path: String
-  /// Their maximum total size, in millions of bytes.
+  /// The maximum total size of the segments, in millions of bytes.
   public var maximumMegabytes: Int
-  /// Older files are removed; `nil` to keep them while there is room.
+  /// The age at which segments are removed; `nil` to keep them while there is room.
   public var maximumAge: Duration?
   /// The maximum time until recorded data is on the disk.
   public var syncInterval: Duration
-  /// The compression of its files.
+  /// The compression of the segments.
   public var compression: RecordCompression
   /// Whether recording wakes the devices. Otherwise it only records devices that other clients keep awake.
   public var wakes: Bool
@@ -29,7 +29,7 @@ public struct RecordSettings: Equatable, Sendable {
 /// The compression of the recording.
 public enum RecordCompression: String, Equatable, Sendable {
   case none
-  /// Zstandard, with less than half the size. It needs its library.
+  /// Zstandard: files have less than half the size, and the Zstandard library must be installed.
   case zstd
 }
 

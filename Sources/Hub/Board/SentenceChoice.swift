@@ -1,4 +1,4 @@
-/// The kinds of sentences that an output sends, by name: `RMC`, `GSV`, `PASHR`.
+/// The types of sentences that an output sends, by name: `RMC`, `GSV`, `PASHR`.
 public struct SentenceChoice: Equatable, Sendable {
   /// The names; `nil` for all.
   public let names: [String]?
@@ -9,8 +9,8 @@ public struct SentenceChoice: Equatable, Sendable {
 
   public func contains(_ name: String) -> Bool { names?.contains(name) ?? true }
 
-  /// Whether a receiver's sentence is chosen: by the three letters after the talker's two, or by the first letters of a
-  /// proprietary address.
+  /// Whether the output sends a receiver's sentence. A name of three letters is compared with the letters after the
+  /// talker, and a longer name with the beginning of a proprietary address.
   public func contains(sentence: some Collection<UInt8>) -> Bool {
     guard let names else { return true }
     let address = sentence.dropFirst().prefix { $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "*") }
@@ -22,7 +22,7 @@ public struct SentenceChoice: Equatable, Sendable {
 }
 
 extension Board.NMEAFeed.Source {
-  /// All kinds of sentences.
+  /// The sentence types that the board file may name for this source.
   public var sentences: [String] {
     switch self {
     case .receiver:

@@ -1,4 +1,4 @@
-/// An output's address, and its permitted clients.
+/// The addresses and the port of an output, and its permitted clients.
 public struct TCPEndpoint: Equatable, Sendable {
   /// The addresses of this machine, at least one.
   public var addresses: [IPAddress]
@@ -16,7 +16,7 @@ public struct TCPEndpoint: Equatable, Sendable {
 
   public func admits(_ client: IPAddress) -> Bool { client.isLoopback || allow.contains { $0.contains(client) } }
 
-  /// A description of the permitted clients: `this machine`, or the networks too.
+  /// A description of the permitted clients: `this machine`, followed by the permitted networks.
   public var audience: String {
     (["this machine"] + (isLoopback ? [] : allow.map(\.description))).joined(separator: ", ")
   }
@@ -44,11 +44,11 @@ extension TCPEndpoint {
       }
       allow.append(network)
     }
-    // The protocol has no passwords, so opening it to others takes two explicit settings.
+    // The protocol has no passwords, so opening it to other machines takes two settings, `address` and `allow`.
     if let open = addresses.first(where: { !$0.isLoopback }), allow.isEmpty, !hasPasswords {
       throw section.wrong(
         "allow",
-        expected: "the networks that may connect, such as [\"192.168.1.0/24\"]: \(open) is not this machine alone")
+        expected: "the networks that may connect, such as [\"192.168.1.0/24\"]: \(open) is open to other machines")
     }
   }
 
@@ -58,7 +58,7 @@ extension TCPEndpoint {
     for text in texts {
       guard let address = IPAddress(text) else {
         throw section.wrong(
-          "address", expected: "IP addresses of this machine's, such as \"0.0.0.0\" or [\"127.0.0.1\", \"::1\"]")
+          "address", expected: "IP addresses of this machine, such as \"0.0.0.0\" or [\"127.0.0.1\", \"::1\"]")
       }
       if !addresses.contains(address) { addresses.append(address) }
     }

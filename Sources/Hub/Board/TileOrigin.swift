@@ -1,6 +1,7 @@
 import HardwareIO
 
-/// The server of a map's tiles, in the form of a page's policy (CSP 3, host-source): `https://tiles.example:8443`.
+/// The server of a map's tiles, in the form of a content security policy (CSP 3, host-source):
+/// `https://tiles.example:8443`.
 ///
 /// Blanks and semicolons would end the policy, so the text is composed of a host and a number, and never cut out of
 /// configured text.

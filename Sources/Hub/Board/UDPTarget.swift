@@ -36,7 +36,7 @@ extension UDPTarget {
     interface = try section.string("interface")
     keepsAwake = try section.boolean("keepsAwake") ?? false
     if interface != nil, !isMulticast {
-      throw section.wrong("interface", expected: "left out: an address that is no group's says by itself where it is")
+      throw section.wrong("interface", expected: "left out: only a multicast address needs an interface")
     }
   }
 }

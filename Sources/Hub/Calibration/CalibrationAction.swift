@@ -6,9 +6,9 @@ import NMEA
 import Publishing
 
 extension Hub {
-  /// Calibrates an IMU or a magnetometer with its own measurements. There is one calibration at a time, which any
-  /// subscriber can watch. Cancelling it lets the devices sleep. It sends the session after each burst, and finishes
-  /// once that has a result, or a problem.
+  /// Calibrates an IMU or a magnetometer with its own measurements. There is one calibration at a time, and any
+  /// subscriber can watch it. Cancelling it lets the devices sleep. The action sends the session after each burst, and
+  /// finishes once the session has a result or a problem.
   ///
   /// - Parameter id: the device's ID
   public func calibration(of id: String) -> Action<CalibrationKind, CalibrationSession, HardwareError> {

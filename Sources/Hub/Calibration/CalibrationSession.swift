@@ -29,7 +29,7 @@ public struct CalibrationSession: Sendable {
       inner.add(magnetometer)
       calibrator = .mag(inner)
     case .gyro(var inner):
-      // The field shows that the sensor does not turn.
+      // A constant field shows that the sensor does not turn.
       inner.add(magnetometer: magnetometer)
       calibrator = .gyro(inner)
     case .accel, .mount: break
@@ -69,23 +69,23 @@ public struct CalibrationSession: Sendable {
     }
   }
 
-  /// The reason why a live session cannot continue, for people; `nil` while it can. A recording shows its result at its
-  /// end.
+  /// The reason why a live session cannot continue, for people; `nil` while it can. A recording ignores it, and shows
+  /// the result at its end.
   public var problem: String? {
     guard case .gyro(let inner) = calibrator, inner.isTooRestless else { return nil }
-    return "in \(Int(GyroscopeCalibrator.limitSeconds)) s the sensor has not lain still for ten"
+    return "in \(Int(GyroscopeCalibrator.limitSeconds)) s the sensor was never still for ten seconds"
   }
 
   /// What to do next, for people.
   public var instruction: String {
     switch calibrator {
     case .gyro(let inner) where inner.isMoving:
-      return "it moves: put it down where nothing shakes it for ten seconds, with engines and fans off; "
-        + "that is waited for \(Int(GyroscopeCalibrator.limitSeconds)) s"
+      return "the sensor moves: put it down where nothing shakes it for ten seconds, with engines and fans off; the "
+        + "hub waits for this for \(Int(GyroscopeCalibrator.limitSeconds)) s"
     case .gyro(let inner) where inner.needsProof:
-      return "leave the sensor lying still; without a magnetometer nothing shows that it does not turn slowly, "
+      return "leave the sensor still; without a magnetometer the hub cannot detect a slow turn, "
         + "so this takes two minutes"
-    case .gyro: return "leave the sensor lying still"
+    case .gyro: return "leave the sensor still"
     case .accel(let inner) where inner.missing.isEmpty: return "all six positions are measured"
     case .accel(let inner):
       let names = inner.missing.map { "\($0)".prefix(1) + ($0.rawValue % 2 == 0 ? " up" : " down") }

@@ -22,20 +22,19 @@ public struct CalibrationRefusal: Error, Equatable, CustomStringConvertible {
   /// - Parameter holder: the client that started the other one, if known
   public static func busy(with holder: String?) -> CalibrationRefusal {
     CalibrationRefusal(
-      "another calibration is under way\(holder.map { ": \($0) has begun it" } ?? "")", reason: .busy,
-      nextStep: "let it end, or stop it")
+      "another calibration is in progress\(holder.map { ", started by \($0)" } ?? "")", reason: .busy,
+      nextStep: "wait until it ends, or stop it")
   }
 
   public var description: String { message }
 }
 
 extension Board {
-  /// The chip to be calibrated.
+  /// The chip that a calibration is for.
   ///
   /// - Parameters:
   ///   - id: the device's ID; `nil` for the preferred one
-  ///   - isRecorded: whether the data is an IMU's recording, which may contain a magnetometer of the board or inside
-  ///     the IMU
+  ///   - isRecorded: whether the data is an IMU's recording, which may also contain the field of a magnetometer
   public func device(
     for kind: CalibrationKind, named id: String?, isRecorded: Bool = false
   ) throws(CalibrationRefusal) -> DeviceDescription {
@@ -51,13 +50,13 @@ extension Board {
     guard let chip, chip.place != nil, chip.kind == needed || isMagnetometer else {
       let what = needed == .imu ? "IMU" : "magnetometer"
       throw CalibrationRefusal(
-        id.map { "'\($0)' is no \(what)" } ?? "the board '\(name)' has no \(what)",
-        nextStep: "name one in its file, in 'devices'; sensorhub chips lists the chips")
+        id.map { "'\($0)' is not a \(what)" } ?? "the board '\(name)' has no \(what)",
+        nextStep: "add one to 'devices' in the board file; sensorhub chips lists the chips")
     }
     if kind == .mount, !isRecorded, receiver == nil {
       throw CalibrationRefusal(
         "mount needs a receiver, and the board has none",
-        nextStep: "name one in its file, in 'devices': gps: { driver: \"nmea\", port: … }")
+        nextStep: "add one to 'devices' in the board file: gps: { driver: \"nmea\", port: … }")
     }
     return chip
   }

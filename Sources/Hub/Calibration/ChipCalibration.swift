@@ -27,7 +27,7 @@ public struct ChipCalibration: Equatable, Sendable {
 
   public init() {}
 
-  /// Reads a chip's file; without one, nothing is calibrated.
+  /// Reads a chip's file. If there is no file, the chip is not calibrated.
   public init(file: String) throws(BoardError) {
     let bytes: [UInt8]
     do throws(Files.Errno) {
@@ -42,7 +42,7 @@ public struct ChipCalibration: Equatable, Sendable {
     try self.init(json5: bytes, file: file)
   }
 
-  /// - Parameter file: the name for errors
+  /// - Parameter file: the file's name in error messages
   public init(json5 bytes: [UInt8], file: String) throws(BoardError) {
     var root = try BoardSection(json5: bytes, file: file)
     if var gyro = try root.section("gyro") {

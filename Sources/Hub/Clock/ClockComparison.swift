@@ -64,7 +64,7 @@ struct ClockComparison {
     // The epoch of a whole second follows that second's pulse, and comes before the next one.
     guard time % ClockComparison.second == 0, pulse != lastPulse, (0..<ClockComparison.second).contains(system - pulse)
     else {
-      // A pulse that has stopped counts as none.
+      // After ten seconds without a pulse, the arrival of the epoch counts again.
       return system - pulse > 10 * ClockComparison.second ? arrival : nil
     }
     lastPulse = pulse

@@ -15,6 +15,6 @@ public struct ClockOffset: Equatable, Sendable {
   /// The system clock at that instant, nanoseconds since 1970.
   public var systemNanosecondsSince1970: Int64
 
-  /// How far the system clock is behind.
+  /// How far the system clock is behind the receiver's, seconds.
   public var offsetSeconds: Double { Double(receiverNanosecondsSince1970 - systemNanosecondsSince1970) / 1e9 }
 }

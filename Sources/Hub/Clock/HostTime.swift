@@ -5,9 +5,9 @@ import Guarding
 import MonotonicTime
 import NMEA
 
-/// Whether the time is certain enough to be sent to a receiver. That is so if a receiver has confirmed it since the hub
-/// started, or if the system's clock is synchronized. On a board without a real-time clock, an unsynchronized clock may
-/// be hours late.
+/// Decides whether the time is certain enough to be sent to a receiver. It is certain if a receiver has confirmed it
+/// since the hub started, or if the system clock is synchronized. On a board without a real-time clock, an
+/// unsynchronized clock may be hours late.
 final class HostTime: Sendable {
   private struct Confirmation {
     var time: UTCTime
@@ -16,12 +16,12 @@ final class HostTime: Sendable {
     var system: Int64
   }
 
-  /// The smallest sigma, because an epoch arrives up to a second after the instant that it states.
+  /// The smallest sigma. An epoch arrives up to a second after the instant that it states.
   private static let leastSigma = Duration.seconds(1)
   /// The maximum drift of a crystal, a hundred parts per million.
   private static let drift = 1e-4
-  /// The largest plausible difference between the clocks' progress, seconds. Beyond it the system clock was set, or the
-  /// machine was suspended, which the monotonic clock does not count.
+  /// The largest plausible difference between the progress of the two clocks, seconds. A larger one shows that the
+  /// system clock was set, or that the machine was suspended, which the monotonic clock does not count.
   private static let mostDifference = 2.0
 
   private let clock: any MonotonicTimeSource
@@ -43,7 +43,7 @@ final class HostTime: Sendable {
 
   /// Takes a time from a receiver that knows it.
   func confirm(_ time: UTCTime, at: MonotonicInstant) {
-    // This is the system time of then, because the clocks are compared later.
+    // The system time at that instant. `known` compares the clocks later.
     let system = systemTime() - (clock.now - at).inNanoseconds
     last.withLock { $0 = Confirmation(time: time, at: at, system: system) }
   }

@@ -4,7 +4,7 @@ import Guarding
 final class LastTime: Sendable {
   private let last = Guarded<FusionKnowledge.StatedTime?>(nil)
 
-  /// The known time; `nil` if there is none.
+  /// The last time that a receiver stated; `nil` if none has.
   var stated: FusionKnowledge.StatedTime? {
     get { last.withLock { $0 } }
     set { last.withLock { $0 = newValue } }

@@ -5,7 +5,7 @@ import NMEA
 /// The presence and the quality of a receiver's pulse.
 public struct PulseStatus: Equatable, Sendable {
   public enum State: String, CaseIterable, Equatable, Sendable {
-    /// No pulse has come for some seconds.
+    /// No pulse has come for three seconds.
     case missing
     case present
     /// The pulse comes at varying instants.

@@ -12,7 +12,7 @@ enum WeekRollover {
   private static let plausible: Int64 = 183 * 86400 * 1_000_000_000
   private static let day: Int64 = 86400 * 1_000_000_000
 
-  /// By how many times 1024 weeks a receiver's stated time is late.
+  /// The number of eras of 1024 weeks by which a receiver's stated time is late.
   ///
   /// - Parameters:
   ///   - system: the system clock, nanoseconds since 1970

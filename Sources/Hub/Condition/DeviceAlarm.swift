@@ -6,7 +6,7 @@ public enum DeviceAlarm: String, CaseIterable, Sendable {
   case spoofing
 }
 
-/// The alarms of one device, and whether the opposite is known. A resting device gives no new knowledge.
+/// The alarms of one device, and whether a missing alarm means that all is well. A resting device reports nothing new.
 public struct DeviceAlarms: Equatable, Sendable {
   /// The reported alarms, with their texts.
   public var reported: [DeviceAlarm: String]

@@ -4,7 +4,7 @@ import MonotonicTime
 ///
 /// Only `DeviceHealth` and `DeviceMonitor` make conditions. Outputs render it and add no words of their own.
 public struct DeviceCondition: Equatable, Sendable {
-  /// The kind of condition. The raw value is the word for it.
+  /// The kind of condition. Outputs use the raw value as its name.
   public enum Kind: String, CaseIterable, Sendable {
     /// The device could not be read when it was last needed.
     case failed
@@ -42,7 +42,7 @@ public struct DeviceCondition: Equatable, Sendable {
   public var summary: String
   /// The next step; `nil` if the summary contains it, or none is known.
   public var nextStep: String?
-  /// The beginning of the condition. For a repeated failure it is the first one.
+  /// The beginning of the condition. For a repeated failure it is the first failure.
   public var since: MonotonicInstant
 
   public init(

@@ -23,7 +23,7 @@ public final class DeviceHealth: Sendable {
     var isOpen = false
     var failure: Failure?
     var isSimulated = false
-    /// The search for a fix, for a receiver, and the port of its line.
+    /// For a receiver: its search for a fix, and the port of its line.
     var search: (search: FixSearch, port: String)?
   }
 
@@ -31,7 +31,7 @@ public final class DeviceHealth: Sendable {
   private static let chipPatience = Duration.seconds(10)
   /// The time that a receiver may take to its first fix before its owner is told to check it.
   private static let fixPatience = Duration.seconds(60)
-  /// The time without useful data on a line after which the line does not work.
+  /// The time without useful data on a line after which the line counts as broken.
   private static let linePatience = Duration.seconds(10)
 
   private let clock: any MonotonicTimeSource
@@ -39,7 +39,7 @@ public final class DeviceHealth: Sendable {
 
   init(clock: any MonotonicTimeSource) { self.clock = clock }
 
-  // MARK: What happens
+  // MARK: Events
 
   /// Records that the device is a receiver on its own line.
   func listens(on port: String) { state.withLock { $0.search = (FixSearch(), port) } }
@@ -71,10 +71,13 @@ public final class DeviceHealth: Sendable {
     state.withLock { $0.search?.search.read(counters, at: now) }
   }
 
-  /// Takes an epoch without a fix.
+  /// Takes an epoch without a fix. A line that brings epochs works, so an earlier failure of it is over.
   func heard(_ observation: borrowing GNSSObservation) {
     let observation = copy observation
-    state.withLock { $0.search?.search.take(observation) }
+    state.withLock { state in
+      state.failure = nil
+      state.search?.search.take(observation)
+    }
   }
 
   /// Records that the device measures.
@@ -95,7 +98,7 @@ public final class DeviceHealth: Sendable {
     }
   }
 
-  /// Performs a part of a run, and records the failure that it ends with.
+  /// Performs a part of a run, and records its failure, if any.
   func noting<Result>(_ part: () throws(HardwareError) -> Result) throws(HardwareError) -> Result {
     do throws(HardwareError) {
       return try part()
@@ -115,8 +118,8 @@ public final class DeviceHealth: Sendable {
     }
   }
 
-  /// Adjusts the times after the machine was suspended. A failure has lasted longer by that; no client waited for the
-  /// device in the meantime.
+  /// Adds the time of a suspension to the duration of a failure. The time for which clients have waited stays the
+  /// same, because no client waits while the machine is suspended.
   func goBack(by slept: Duration) { state.withLock { $0.failure?.since.moveBack(by: slept) } }
 
   // MARK: Conclusions

@@ -1,8 +1,8 @@
 import Fusion
 import NMEA
 
-/// A part of the earth's surface with an edge: a circle, or a polygon whose edges do not cross. It is small compared
-/// with the earth and far from the poles, so that its surface counts as flat.
+/// A part of the earth's surface with an edge: a circle, or a polygon whose edges do not cross. An area is small
+/// compared with the earth and far from the poles, so that its surface counts as flat.
 public struct FenceArea: Equatable, Sendable {
   public enum Shape: Equatable, Sendable {
     case circle(Coordinate, radiusMetres: Double)
@@ -10,7 +10,7 @@ public struct FenceArea: Equatable, Sendable {
     case polygon([Coordinate])
   }
 
-  /// The reason why this is no valid area, as the end of a sentence that says what it must be.
+  /// Why an area is not valid, as the end of a sentence: "… must be" followed by `expected`.
   public struct Refusal: Error, Equatable {
     public var expected: String
   }
@@ -38,7 +38,7 @@ public struct FenceArea: Equatable, Sendable {
     squareMetres = .pi * radiusMetres * radiusMetres
   }
 
-  /// - Parameter corners: in either direction; the first may be repeated at the end, as in GeoJSON
+  /// - Parameter corners: in either direction; the first corner may be repeated at the end, as in GeoJSON
   /// - Throws: if there are too few or too many corners, if they repeat or are too far apart, or if the polygon has no
   ///   inside
   public init(polygon corners: [Coordinate]) throws(Refusal) {
@@ -53,21 +53,21 @@ public struct FenceArea: Equatable, Sendable {
     }
     let points = corners.map { FenceArea.offset(of: $0, from: corners[0]) }
     guard points.allSatisfy({ FenceArea.length($0) <= FenceArea.mostMetres }) else {
-      throw Refusal(expected: "a polygon with all corners within 100 km of its first; is one of them mistyped?")
+      throw Refusal(expected: "a polygon with all corners within 100 km of the first: check for a mistyped corner")
     }
     let edges = points.indices.map { (points[$0], points[($0 + 1) % points.count]) }
     // Twice the area; its sign shows the direction of the corners.
     let doubled = edges.reduce(0) { $0 + FenceArea.cross($1.0, $1.1) }
-    guard abs(doubled) >= 2 else { throw Refusal(expected: "a polygon with an area: its corners lie on one line") }
+    guard abs(doubled) >= 2 else { throw Refusal(expected: "a polygon with an area: its corners are on one line") }
     if let index = edges.firstIndex(where: { FenceArea.length($0.1 - $0.0) < 0.01 }) {
-      throw Refusal(expected: "a polygon without repeated corners: corner \(index + 1) stands twice")
+      throw Refusal(expected: "a polygon without repeated corners: corner \(index + 1) appears twice")
     }
     for index in edges.indices {
       for other in edges.indices where other > index + 1 && (index > 0 || other < edges.count - 1) {
         guard !FenceArea.meet(edges[index], edges[other]) else {
           throw Refusal(
-            expected: "a polygon whose edges do not cross: those that begin at corners \(index + 1) and \(other + 1) "
-              + "do; give the corners in their order around it")
+            expected: "a polygon whose edges do not cross: the edges that begin at corners \(index + 1) and "
+              + "\(other + 1) cross; give the corners in their order around it")
         }
       }
     }
@@ -86,8 +86,8 @@ public struct FenceArea: Equatable, Sendable {
     }
   }
 
-  /// Whether a place inside is this far from the edge, within a sixteenth. If the search takes too long, the answer is
-  /// yes, because a comb of many long teeth would take minutes.
+  /// Whether a circle of this radius fits inside, within a sixteenth. If the search takes too long, the answer is yes:
+  /// a polygon with many long teeth would take minutes.
   func holdsCircle(ofRadius radius: Double) -> Bool {
     switch shape {
     case .circle(_, let own): return own >= radius
@@ -98,7 +98,7 @@ public struct FenceArea: Equatable, Sendable {
       let (norths, easts) = (points.map(\.x), points.map(\.y))
       let least = SIMD2(norths.min() ?? 0, easts.min() ?? 0)
       let most = SIMD2(norths.max() ?? 0, easts.max() ?? 0)
-      // A square is cut into four as long as it may contain such a place.
+      // A square is cut into four as long as it may contain the centre of such a circle.
       var squares = [(centre: (least + most) / 2, half: (most - least).max() / 2)]
       var squaresLeft = FenceArea.mostDistances / points.count
       while let (centre, half) = squares.popLast() {
@@ -122,8 +122,8 @@ public struct FenceArea: Equatable, Sendable {
     latitudeDegrees.contains(place.latitudeDegrees) && (-180...180).contains(place.longitudeDegrees)
   }
 
-  /// The offset by the radii of curvature in the middle. Its error grows with the third power of the distance: 0.2 m in
-  /// 55 km.
+  /// The offset in metres north and east, by the radii of curvature halfway. Its error grows with the third power of
+  /// the distance: 0.2 m in 55 km.
   private static func offset(of place: Coordinate, from origin: Coordinate) -> SIMD2<Double> {
     let middle = GeodeticPosition(
       latitudeDegrees: (place.latitudeDegrees + origin.latitudeDegrees) / 2,
@@ -144,7 +144,7 @@ public struct FenceArea: Equatable, Sendable {
     for (index, one) in points.enumerated() {
       let other = points[(index + 1) % points.count]
       nearest = min(nearest, distance(toEdgeFrom: one, to: other))
-      // A ray to the east crosses this edge.
+      // Count the edges that a ray to the east crosses.
       if (one.x > 0) != (other.x > 0), one.y - one.x * (other.y - one.y) / (other.x - one.x) > 0 { isWithin.toggle() }
     }
     return isWithin ? -nearest : nearest

@@ -2,15 +2,15 @@ import Guarding
 import MonotonicTime
 import Publishing
 
-/// Watches one fence. It holds a lease of fixes whose interval follows from the last fix, across all hubs that succeed
-/// each other. Between two fixes there is one timer, which fires if the next fix is late.
+/// Watches one fence. It holds a lease of fixes, whose interval follows from the last fix, and stays when one hub
+/// succeeds another. Between two fixes there is one timer, which fires if the next fix is late.
 public final class FenceMonitor: Sendable {
   private struct State {
     var rule: FenceRule
     var lease: Subscription?
     /// The timer for a late fix.
     var timer: ScheduledAction?
-    /// The number of the last timer. It shows that an older timer, which was being set at the same time, is outdated.
+    /// The number of the newest timer. A call that has set an older timer at the same time cancels that timer.
     var timerNumber = 0
     var isOver = false
   }
@@ -76,7 +76,8 @@ public final class FenceMonitor: Sendable {
       let event = state.isOver ? nil : state.rule.receive(FenceFix(fix), at: clock.now)
       return (event, state.rule.schedule, state.rule.status)
     }
-    // This comes before observers are notified, so that no device falls asleep that is needed again at once.
+    // Set the schedule before observers are notified, so that a device that is needed again at once does not fall
+    // asleep.
     schedule.value = next
     setTimer()
     if event != nil { report(status) }
@@ -92,7 +93,7 @@ public final class FenceMonitor: Sendable {
     let (event, status) = state.withLock { state in
       (state.isOver ? nil : state.rule.lookForLate(at: clock.now), state.rule.status)
     }
-    // An older timer may have replaced a newer one, so the timer is set again.
+    // No fix is late yet. A fix or a suspension may have changed `blindAt` since the timer was set, so set it again.
     if event != nil { report(status) } else { setTimer() }
   }
 
@@ -104,8 +105,8 @@ public final class FenceMonitor: Sendable {
     }
     old?.cancel()
     guard let due else { return }
-    // This is outside the lock, because an overdue fix is detected here. A timer that was replaced finds nothing
-    // overdue.
+    // Schedule outside the lock, because `look()`, which takes the lock, may run at once. If another call has set a
+    // newer timer since, this one is cancelled below. Should it fire first, `look()` finds nothing overdue.
     let timer = clock.schedule(at: due) { [weak self] in self?.look() }
     let isTooLate = state.withLock { state in
       if state.isOver || state.timerNumber != number { return true }

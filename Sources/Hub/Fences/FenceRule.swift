@@ -1,12 +1,12 @@
 import Fusion
 import MonotonicTime
 
-/// Decides which side of a fence the board is on, and when it needs the next fix. It only decides: no clock, no lease.
+/// Decides which side of a fence the board is on, and when it needs the next fix. The rule has no clock and no lease.
 ///
 /// It reports a change of side after two consecutive fixes beyond the edge by more than their errors (95 %), or if all
-/// fixes are beyond the edge for the length of the grace. One wrong fix changes nothing. In doubt, fixes follow
-/// closely. Otherwise the next fix is due half of the grace after the board could reach the edge, at the last observed
-/// or the assumed speed. Half of the grace is the permitted delay of an alarm.
+/// fixes are beyond the edge for the length of the grace. One wrong fix changes nothing. While the side is in doubt,
+/// fixes follow closely. Otherwise the next fix is due half of the grace after the board could reach the edge, at the
+/// last observed or the assumed speed. Half of the grace is the permitted delay of an alarm.
 struct FenceRule: Sendable {
   typealias Side = FenceStatus.State
 
@@ -15,7 +15,8 @@ struct FenceRule: Sendable {
   private static let leastInterval = Duration.seconds(1)
   /// The shortest time between two attempts while fixes are useless.
   private static let leastRetry = Duration.seconds(30)
-  /// The permitted delay of a fix, because it may share the wake of another one and takes an epoch or two.
+  /// The shortest delay after which a fix counts as late. A fix may share the wake of another one, and takes an epoch
+  /// or two.
   private static let leastPatience = Duration.seconds(10)
 
   private struct Crossing {
@@ -30,8 +31,8 @@ struct FenceRule: Sendable {
   private(set) var side: Side?
   /// The doubt about the side, while fixes are on the other side.
   private var crossing: Crossing?
-  /// Whether the last fix had the requested accuracy, but still did not show the side, because it is nearer to the edge
-  /// than expected.
+  /// Whether the last fix had the requested accuracy, but still did not show the side, because the board is nearer to
+  /// the edge than expected.
   private var isTooPoor = false
   /// The time at which a fix is or was due.
   private(set) var wantedAt: MonotonicInstant
@@ -48,13 +49,13 @@ struct FenceRule: Sendable {
     interval = FenceRule.leastInterval
   }
 
-  /// The time at which a missing fix makes the side unknown; `nil` if that has been reported.
+  /// The time at which a missing fix makes the side unknown; `nil` once the loss has been reported.
   var blindAt: MonotonicInstant? {
     status.event == .lost ? nil : wantedAt + max(settings.grace, FenceRule.leastPatience)
   }
 
-  /// The request for the next fix: in time, and no more accurate than the decision needs. In doubt it asks for a new
-  /// fix even without motion, because repeating the last fix proves nothing.
+  /// The request for the next fix, no more accurate than the decision needs. While the side is in doubt, it asks for a
+  /// new fix even without motion, because repeating the last fix proves nothing.
   var schedule: Schedule {
     let accuracy = max(settings.accuracyMetres, isTooPoor ? 0 : status.metresBeyond.map { abs($0) / 2 } ?? 0)
     var schedule = Schedule(every: interval, accuracyMetres: min(accuracy, Schedule.accuracyMetres.upperBound))
@@ -87,7 +88,7 @@ struct FenceRule: Sendable {
     return event
   }
 
-  /// Advances the times after the machine was suspended: a fix may be late, and earlier ones are older.
+  /// Moves the times back after the machine was suspended. A fix may then be late, and earlier fixes are older.
   mutating func goBack(by slept: Duration) {
     crossing = nil
     wantedAt.moveBack(by: slept)

@@ -14,14 +14,15 @@ public struct FenceSettings: Equatable, Sendable {
   /// The user's name for the fence, for journals and messages.
   public var name: String
   public var area: FenceArea
-  /// How long fixes must be on the other side before that is reported, and how late a fix may be before the side
-  /// becomes unknown.
+  /// How long fixes must be on the other side before the hub reports the change, and how late a fix may be before the
+  /// side becomes unknown.
   public var grace: Duration
   /// The longest time from one fix to the next.
   public var every: Duration
   /// The assumed speed before any motion has been observed.
   public var speedMetresPerSecond: Double
-  /// The wanted radius that contains 95 % of fixes. A less certain fix counts only if its side is certain.
+  /// The required accuracy: the radius that contains 95 % of fixes, metres. A less accurate fix counts only if its
+  /// side is certain.
   public var accuracyMetres: Double
 
   public init(
@@ -46,7 +47,7 @@ extension FenceSettings {
   init(_ name: String, _ section: BoardSection) throws(BoardError) {
     var section = section
     guard DeviceDescription.isID(name) else {
-      throw section.wrong(expected: "named with at most 24 letters, digits, '-' or '_', a letter first")
+      throw section.wrong(expected: "named with at most 24 letters, digits, '-' or '_', beginning with a letter")
     }
     guard section.has("circle") != section.has("polygon") else {
       throw section.wrong(
@@ -79,6 +80,6 @@ extension FenceSettings {
 }
 
 extension Coordinate {
-  /// A coordinate that stands for a list with the wrong number of numbers.
+  /// An invalid coordinate, for a list of the wrong length.
   fileprivate static var nowhere: Coordinate { Coordinate(latitudeDegrees: .nan, longitudeDegrees: .nan) }
 }

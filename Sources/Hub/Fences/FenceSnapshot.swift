@@ -1,12 +1,12 @@
 import MonotonicTime
 
-/// A fence for its observers: its place, the side of the board, and the time of the next fix.
+/// A fence as observers see it: its area, the side of the board, and the time of the next fix.
 public struct FenceSnapshot: Equatable, Sendable {
   public var area: FenceArea
   public var status: FenceStatus
-  /// The time by which the next useful fix should come; it is late from then on.
+  /// The time by which the next useful fix should come. After this time the fix is late.
   public var dueAt: MonotonicInstant
-  /// The time at which the side becomes unknown without a fix; `nil` if that has been reported.
+  /// The time at which the side becomes unknown without a fix; `nil` once the loss has been reported.
   public var blindAt: MonotonicInstant?
 
   public init(area: FenceArea, status: FenceStatus, dueAt: MonotonicInstant, blindAt: MonotonicInstant?) {

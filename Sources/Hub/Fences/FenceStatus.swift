@@ -27,7 +27,7 @@ public struct FenceFix: Equatable, Sendable {
     self.isStill = isStill
   }
 
-  /// A fix of known accuracy; `nil` for others. A repeated fix keeps its original time.
+  /// `nil` if the fix has no position of known accuracy. A repeated fix keeps its original time.
   init?(_ fix: RequestedFix) {
     let state = fix.state
     guard let at = fix.isStill ? state.fix?.at : state.fixInstant, let position = state.position?.value,
@@ -64,7 +64,7 @@ public struct FenceStatus: Equatable, Sendable {
   public var event: Event?
   /// The last useful fix.
   public var fix: FenceFix?
-  /// The distance of the last fix beyond the edge; negative inside.
+  /// The distance of the last fix beyond the edge, metres; negative inside.
   public var metresBeyond: Double?
 
   public init(name: String, since: MonotonicInstant) {

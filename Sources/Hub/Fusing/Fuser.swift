@@ -3,7 +3,7 @@ import Fusion
 import MonotonicTime
 import NMEA
 
-/// Fuses a log of inputs: the same inputs at the same instants give the same states, byte for byte.
+/// Fuses a log of inputs. The same inputs at the same instants give the same states, byte for byte.
 ///
 ///     var fuser = Fuser(board)
 ///     _ = fuser.apply(.begin(FusionKnowledge()), at: start)
@@ -13,7 +13,8 @@ import NMEA
 public struct Fuser: Sendable {
   /// The facts about a device, from the board file, that the fusion needs.
   private enum Device: Sendable {
-    /// The delay of a fix, the place of the antenna, and the angle from the line between two antennas to the bow.
+    /// The delay of a fix, the antenna's position relative to the IMU (metres forward, right and down), and the
+    /// degrees to add to the heading that a two-antenna receiver states.
     case receiver(latency: Duration, leverArm: SIMD3<Double>, headingOffset: Double)
     case imu(InertialCalibration, MountMatrix, interval: Double)
     case magnetometer(InertialCalibration, MountMatrix)
@@ -22,7 +23,7 @@ public struct Fuser: Sendable {
   }
 
   private static let wrongPressure =
-    "its pressure cannot be that of the air here, and is not fused; an MS5607 read as an MS5611 shows half of it: check "
+    "its pressure is impossible for air, and is not fused; an MS5607 that is read as an MS5611 shows half the pressure: check "
     + "the chip's marking"
 
   private let configuration: NavigationFilter.Configuration
@@ -30,7 +31,8 @@ public struct Fuser: Sendable {
   /// The devices, by place in the board's list; `nil` for a device that is not fused.
   private let devices: [Device?]
   private let preferredIMU: Int?
-  /// A silence that is longer than the time between two bursts of any inertial sensor.
+  /// The silence after which another inertial sensor is used. It is longer than the time between two bursts of any
+  /// sensor.
   private let silence: Duration
 
   private var estimator: StateEstimator
@@ -74,7 +76,7 @@ public struct Fuser: Sendable {
   /// The last time that a receiver stated.
   public var statedTime: FusionKnowledge.StatedTime? { knowledge.time }
 
-  /// The reason in words why a device's measurements are not fused; `nil` if they are.
+  /// Why a device's measurements are not fused, in words; `nil` if they are fused.
   public func finding(of device: Int) -> String? { findings[device] }
 
   /// Whether the last position of a receiver repeated the previous one bit for bit while the inertial sensors moved.
@@ -83,8 +85,8 @@ public struct Fuser: Sendable {
   /// Takes the next input. Inputs outside of a run change nothing.
   ///
   /// - Parameter instant: later than that of the previous input
-  /// - Returns: the state at that instant; `nil` if the input causes none. The end of a run returns the rest of the
-  ///   last state, which does not describe the present
+  /// - Returns: the state at that instant; `nil` if the input causes none. At the end of a run, a state in the mode
+  ///   `asleep` with the last known position only.
   public mutating func apply(_ input: FusionInput, at instant: MonotonicInstant) -> FusedState? {
     switch input {
     case .begin(let knowledge):
@@ -119,7 +121,7 @@ public struct Fuser: Sendable {
 
   private mutating func take(_ epoch: ReceiverEpoch, of place: Int) -> Bool {
     guard case .receiver(let latency, let leverArm, let headingOffset)? = device(place) else { return false }
-    // The first epoch of a run may have been on its way already, and may come again.
+    // `Aggregator` takes the latest epoch of each receiver at the beginning of a run, and may receive it once more.
     if let last = epochs[place], epoch.at <= last { return false }
     epochs[place] = epoch.at
     if let position = epoch.position {
@@ -136,7 +138,7 @@ public struct Fuser: Sendable {
 
   private mutating func take(_ batch: IMUBatch, of place: Int) -> Bool {
     guard case .imu(let calibration, let mount, let interval)? = device(place), batch.count > 0 else { return false }
-    // A standby's measurement is not used, but it advances the time.
+    // A standby IMU is not fused, but its samples still cause a state at the new instant.
     guard imus.take(place, at: batch[batch.count - 1].at) else { return true }
     if imu != place {
       imu = place
@@ -178,7 +180,7 @@ public struct Fuser: Sendable {
     return true
   }
 
-  /// The state at an instant. If its last epoch has no time, it uses the last time that a receiver stated.
+  /// The state at an instant. If the state's last epoch has no time, the last time that a receiver stated is used.
   private mutating func state(at instant: MonotonicInstant) -> FusedState {
     var state = estimator.state(at: instant)
     guard let fix = state.fix else { return state }

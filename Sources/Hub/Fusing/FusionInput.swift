@@ -21,8 +21,8 @@ public enum FusionInput: Sendable {
 
 /// The knowledge that passes from one run of the fusion to the next.
 public struct FusionKnowledge: Sendable {
-  /// A time that a receiver stated. Many receivers state none without satellites; the monotonic clock continues from
-  /// the last one.
+  /// A time that a receiver stated. Many receivers state no time without satellites. The monotonic clock then
+  /// continues from the last stated time.
   public struct StatedTime: Sendable {
     /// The time in nanoseconds since 1970.
     public var utcNanoseconds: Int64

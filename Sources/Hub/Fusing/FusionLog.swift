@@ -3,13 +3,14 @@ import Guarding
 import MonotonicTime
 import Publishing
 
-/// The only owner of the fusion. It gives each input its instant and its place in the order, applies it, and passes it
-/// with its instant to observers of inputs.
+/// The only owner of the fusion. The log gives each input its instant and its place in the order, applies the input,
+/// and passes it with its instant to observers of inputs.
 ///
-/// One lock protects the order. States are staged under it, so that they leave in order. They are delivered, and
-/// observers are called, after it is released.
+/// One lock protects the order. States are staged under the lock, so that they leave in order. After the lock is
+/// released, states are delivered and observers are called.
 public final class FusionLog: Sendable {
-  /// The shortest time between two inputs. It is the precision of stamps for clients, and keeps instants unique.
+  /// The shortest time between two inputs. It equals the precision of timestamps for clients, and keeps instants
+  /// unique.
   private static let leastBetweenInputs = Duration.microseconds(1)
 
   private final class Observer: Sendable {
@@ -24,9 +25,9 @@ public final class FusionLog: Sendable {
     var at: MonotonicInstant
     /// The destination of states.
     var run: ActivationContext<FusedState, Never>?
-    /// The last reported reason of each device, by place in the board's list.
+    /// Why each device is not fused, as last reported to its monitor, by place in the board's list.
     var told: [String?]
-    /// The log of the next board.
+    /// The log of the next board; `nil` while this board is in service.
     var successor: FusionLog?
     /// The last value of each part from before this run.
     var remembered: FusedState?
@@ -56,7 +57,7 @@ public final class FusionLog: Sendable {
 
   /// - Parameters:
   ///   - monitors: the monitors of the board's devices, in the order of its list; told why a device is not fused
-  ///   - lastState: also set to each state
+  ///   - lastState: set to each state
   ///   - fusionRun: set when a run begins or ends
   ///   - lastTime: the receivers' last statement of the time, across runs and boards
   init(
@@ -84,7 +85,7 @@ public final class FusionLog: Sendable {
   /// Whether a run is in progress.
   var isUnderWay: Bool { state.withLock { $0.fuser.isUnderWay } }
 
-  /// The last value of each part from before the present run, however old; its date says when.
+  /// The last value of each part from before the present run, however old. Each part has its date.
   var remembered: FusedState? { state.withLock { $0.remembered } }
 
   /// Sets the log of the next board, which takes over the clients.
@@ -103,8 +104,8 @@ public final class FusionLog: Sendable {
 
   /// Takes the next input.
   ///
-  /// - Parameter instant: when the input was read; the input gets a later instant if another one already has this or a
-  ///   later one
+  /// - Parameter instant: when the input was read; the input gets a later instant if another input already has this or
+  ///   a later instant
   /// - Returns: whether the position of a fused epoch repeats the previous one
   @discardableResult
   func append(_ input: FusionInput, readAt instant: MonotonicInstant) -> Bool? {
@@ -168,9 +169,9 @@ public final class FusionLog: Sendable {
     if let finding = pending.finding { monitors[finding.place].setWarning(about: .finding, finding.text) }
   }
 
-  /// Passes each input with its instant to the observer, on the thread that took it. Inputs may come slightly out of
-  /// order: the instants give the order. If a run is in progress, the observer first gets a new beginning, because it
-  /// does not know the earlier inputs.
+  /// Passes each input with its instant to the observer, on the thread that took the input. Inputs may come slightly
+  /// out of order, and the instants give the order. If a run is in progress, the observer first gets a new beginning,
+  /// because it does not know the earlier inputs.
   func observe(_ receive: @escaping @Sendable (FusionInput, MonotonicInstant) -> Void) -> Subscription {
     let observer = Observer(receive)
     let begin = state.withLock { state -> MonotonicInstant? in

@@ -6,7 +6,7 @@ public struct BudgetReport: Equatable, Sendable {
   /// The number of the board file's steps that apply.
   public var stepCount: Int
   public var steps: Int
-  /// The combined relaxation of requests for fixes.
+  /// The limits of all steps that apply, combined.
   public var degradation: Degradation
 
   /// A warning for the owner; `nil` while there is enough energy.

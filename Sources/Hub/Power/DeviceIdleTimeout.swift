@@ -1,14 +1,14 @@
 import MonotonicTime
 import Publishing
 
-/// The idle timeout of one device after its last visitor, or between two scheduled fixes.
+/// The idle timeout of one device, after its last client or between two scheduled fixes.
 struct DeviceIdleTimeout: Sendable {
   /// The present facts on which the idle timeout depends.
   struct Grounds {
     var policy: PowerPolicy
     var learned: LearnedIdleTimeout
     var costs: LearnedIdleTimeout.Costs
-    /// Since when its reader has required the supply, if it does.
+    /// Since when the device's reader has required the supply, if it does.
     var requiredSince: MonotonicInstant?
 
     /// The learned idle timeout, if it applies.
@@ -20,14 +20,14 @@ struct DeviceIdleTimeout: Sendable {
       return decision
     }
 
-    /// The idle timeout after visitors that come and leave at any time.
+    /// The idle timeout after clients that come and leave at any time.
     fileprivate func usual(_ decision: LearnedIdleTimeout.Decision?) -> IdleTimeout {
       decision.map { IdleTimeout(.nanoseconds(Int64($0.seconds * 1e9)), reason: $0.reason) }
         ?? IdleTimeout(policy.idleTimeout)
     }
 
-    /// The time for which staying on costs less than a restart. The cost of a restart is unknown before the first one.
-    /// A device with a high assumed cost would otherwise stay on for ever, and never show its real cost.
+    /// The time for which staying on costs less than a restart; 0 before the first restart, whose cost is unknown. A
+    /// device with a high assumed cost would otherwise stay on for ever, and never show its real cost.
     fileprivate var breakEvenSeconds: Double {
       guard let restart = learned.restarts[.hot] else { return 0 }
       let decision = learned.decide(costs)
@@ -38,19 +38,19 @@ struct DeviceIdleTimeout: Sendable {
 
   /// The maximum delay of a timer, seconds.
   private static let wakeMargin = 1.0
-  /// The device stays on from wake to wake for as long as this number of restarts would take, and then sleeps once.
+  /// A device that stays on from wake to wake sleeps once after this multiple of the break-even time.
   private static let stayedRestarts = 64.0
 
   /// The next scheduled wake, if known.
   var nextWake: MonotonicInstant?
-  /// Whether the idle timeout has changed since the last visitor left.
+  /// Whether the idle timeout has changed since the last client left.
   var isNews = false
-  /// When the device would have gone off without the next wake that it now waits for.
+  /// When the device would go off if it did not wait for its next wake.
   private var anywayUntil: MonotonicInstant?
-  /// The start of the present or last idle time; `nil` if the last visitor was a schedule.
+  /// The start of the present or last idle time; `nil` if the last client was a schedule.
   private var since: MonotonicInstant?
 
-  /// Advances the times after the machine was suspended.
+  /// Moves the times back after the machine was suspended.
   mutating func goBack(by slept: Duration) {
     nextWake?.moveBack(by: slept)
     anywayUntil?.moveBack(by: slept)
@@ -60,9 +60,9 @@ struct DeviceIdleTimeout: Sendable {
   /// The time until the next scheduled wake, seconds.
   func gap(at now: MonotonicInstant) -> Double? { nextWake.map { max(0, $0.seconds(since: now)) } }
 
-  /// The last visitor leaves the device.
+  /// Records that the last client leaves the device.
   ///
-  /// - Parameter isScheduled: whether the visitor was a schedule
+  /// - Parameter isScheduled: whether the client was a schedule
   mutating func left(
     at now: MonotonicInstant, isScheduled: Bool, by grounds: Grounds, _ usage: inout UsageRecorder
   ) -> IdleTimeout {
@@ -97,8 +97,8 @@ struct DeviceIdleTimeout: Sendable {
     return IdleTimeout(max(.zero, anyway - now), reason: behindFix(at: now).reason)
   }
 
-  /// The idle timeout as if the device had been left under the present policy; `nil` if nothing changes, or if the
-  /// device waits for its next wake.
+  /// The idle timeout that the present policy gives for the idle time since the last client left; `nil` if nothing
+  /// changes, or if the device waits for its next wake.
   private mutating func renewed(
     at now: MonotonicInstant, by grounds: Grounds, _ usage: inout UsageRecorder
   ) -> IdleTimeout? {
@@ -113,7 +113,7 @@ struct DeviceIdleTimeout: Sendable {
     usage.left(at: since, lingering: decision?.seconds)
     return IdleTimeout(
       max(.zero, since + usual.duration - now),
-      reason: usual.reason ?? "the board file sets a linger of \(usual.duration.inSeconds.short) s now")
+      reason: usual.reason ?? "the board file now sets lingerSeconds: \(usual.duration.inSeconds.short)")
   }
 
   /// The idle timeout until the next wake, if that is known and staying on costs less than a restart.
@@ -124,17 +124,17 @@ struct DeviceIdleTimeout: Sendable {
       reason: "its next scheduled fix was \(gap.short) s away, and a restart costs as much as \(breakEven.short) s")
   }
 
-  /// The idle timeout after a scheduled visit, for which only the next wake matters.
+  /// The idle timeout after a scheduled fix, for which only the next wake matters.
   private func behindFix(at now: MonotonicInstant) -> IdleTimeout {
     IdleTimeout(
       .zero,
       reason: gap(at: now).map { "its next scheduled fix was \($0.short) s away" }
-        ?? "no fix on a schedule needs it")
+        ?? "no scheduled fix needs it")
   }
 
-  /// Whether to try a restart. The device has stayed on for long because a restart costs more, but that cost may have
-  /// changed, and a device that is never restarted does not show it. The restart is only tried if there is time before
-  /// the next fix is due.
+  /// Whether to try a restart. The device has stayed on for long because a restart costs more. The cost of a restart
+  /// may have changed, and a device that is never restarted does not show it. The restart is only tried if there is
+  /// time before the next fix is due.
   private func isToBeStartedAnew(at now: MonotonicInstant, by grounds: Grounds) -> Bool {
     guard let since = grounds.requiredSince, let gap = gap(at: now), gap > DeviceIdleTimeout.wakeMargin else {
       return false

@@ -6,12 +6,12 @@ import MonotonicTime
 /// Most devices always rest in the same way. For a receiver whose sleep is `auto`, the mode is chosen each time
 /// (`SleepChoice`). The supply of a sleeping receiver is switched off when a rest becomes too long for its sleep mode.
 struct DeviceSleep: Sendable {
-  /// The longest timer. A year of rest because of an error in these figures does no harm.
+  /// The longest time until the supply is switched off, a year. If the computed time is longer, the supply stays on.
   private static let longestTimer = 365.0 * 86_400
 
   /// The choice for the last rest, if there was one.
   private(set) var choice: SleepChoice?
-  /// The supply voltage of the choice.
+  /// The supply voltage for which `choice` was computed. Its rest power is scaled to the present voltage.
   private var choiceVolts = 0.0
   /// The sleep mode of the present or last rest, if modes are chosen; `nil` before the first.
   private(set) var sleep: ReceiverSleep?

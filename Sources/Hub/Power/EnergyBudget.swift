@@ -19,7 +19,7 @@ public struct EnergyBudget: Equatable, Sendable {
 
   private static let savedDays = 0.25
 
-  /// The limit of savings and debts. One bad day is therefore made up for in the next quarter of a day.
+  /// The limit of savings and of debts, milliwatt-hours. A debt is therefore paid back within a quarter of a day.
   var capacity: Double { EnergyBudget.savedDays * milliwattHoursPerDay }
 
   /// The remaining energy, milliwatt-hours; negative if the budget is exceeded. It is computed from the hourly record
@@ -58,12 +58,12 @@ public struct EnergyBudget: Equatable, Sendable {
     return count
   }
 
-  /// The combined relaxation of the first steps.
+  /// The limits of the first steps, combined.
   func degradation(_ stepCount: Int) -> Degradation { steps.prefix(stepCount).reduce(.none) { $0.and($1) } }
 }
 
 extension EnergyBudget {
-  /// - Parameter section: the section of the device, which has both keys
+  /// - Parameter section: the device's section `power`, with the keys `milliwattHoursPerDay` and `whenShort`
   init?(_ section: inout BoardSection, ofReceiver isReceiver: Bool) throws(BoardError) {
     let perDay = try section.number("milliwattHoursPerDay", in: EnergyBudget.milliwattHours)
     let steps = try section.sections("whenShort")
@@ -72,7 +72,7 @@ extension EnergyBudget {
       return nil
     }
     if !isReceiver, !steps.isEmpty {
-      throw section.wrong("whenShort", expected: "left out: it is about fixes, and this is no receiver")
+      throw section.wrong("whenShort", expected: "left out: it is about fixes, and this device is not a receiver")
     }
     self.init(milliwattHoursPerDay: perDay)
     for step in steps { self.steps.append(try Degradation(step)) }

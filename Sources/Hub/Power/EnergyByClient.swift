@@ -1,15 +1,15 @@
 import Publishing
 
-/// Energy by cause. All energy is charged to some payer, so the sum is the total energy.
+/// The energy per client. All energy is charged to some payer, so the sum is the total energy.
 ///
-/// - A subscriber pays an equal share of the device's energy while it measures.
-/// - The first subscriber pays for settling and acquiring, which it would have paid alone; several subscribers of one
-///   wake share it.
-/// - `idleTimeout` is the energy of the idle time after the last subscriber. `standby` is the energy of a supply that is on
-///   without a request.
+/// - Each subscriber pays an equal share of the device's energy while the device measures.
+/// - The first subscriber pays for settling and acquiring, which it would have paid alone. Several subscribers of one
+///   wake share the cost.
+/// - `idleTimeout` is the energy of the idle time after the last subscriber. `standby` is the energy of a supply that
+///   is on without a request.
 public struct EnergyByClient: Equatable, Sendable {
   public struct ClientEnergy: Equatable, Sendable {
-    /// The payer. Policies are in brackets, with which no subscriber's name begins.
+    /// The payer. Policies are in brackets, and no subscriber's name begins with a bracket.
     public var payer: String
     public var milliwattHours: Double
   }
@@ -18,7 +18,7 @@ public struct EnergyByClient: Equatable, Sendable {
   struct Payers: Equatable, Sendable {
     struct Payer: Equatable, Sendable {
       var name: String
-      /// The part of one payer.
+      /// The share of this payer, from 0 to 1.
       var part: Double
     }
 
@@ -54,7 +54,7 @@ public struct EnergyByClient: Equatable, Sendable {
 
     var isEmpty: Bool { payers.isEmpty }
 
-    /// The payers of a start: the remaining ones of those that caused it, or else the first of the present ones.
+    /// The payers of a start: those that caused it and are still present, or else the first present payer.
     ///
     /// - Parameter before: the previous payers of this start; empty at its beginning
     func starters(after before: Payers?) -> Payers {
@@ -75,7 +75,7 @@ public struct EnergyByClient: Equatable, Sendable {
   /// The maximum number of names, in addition to the policies and `others`.
   static let limit = 12
 
-  /// The bills in the order of the payers' arrival.
+  /// The energy per client, in the order of the clients' arrival.
   public private(set) var clients: [ClientEnergy] = []
 
   public init() {}
@@ -101,7 +101,7 @@ public struct EnergyByClient: Equatable, Sendable {
     for client in other.clients { charge(client.milliwattHours, to: client.payer) }
   }
 
-  /// The name of an account in the bills. It cannot be mistaken for a policy.
+  /// A payer's name in this list. It cannot be mistaken for a policy.
   static func name(of payer: Payer) -> String {
     payer.name.isEmpty || payer.name.utf8.first == 0x28 ? others : payer.name
   }

@@ -1,4 +1,4 @@
-/// A device's energy by cause, hour by hour for a week.
+/// A device's energy per client, hour by hour for a week.
 public struct EnergyLog: Equatable, Sendable {
   public struct Hour: Equatable, Sendable {
     /// The number of the hour since 1970.
@@ -28,7 +28,7 @@ public struct EnergyLog: Equatable, Sendable {
     let end = max(0, end)
     let now = Int((end / 3600).rounded(.down))
     let all = min(max(0, seconds), end)
-    // Energy from before the week is dropped, and does not count for the week either.
+    // Energy from before the week is dropped.
     var from = max(end - all, Double(now - EnergyLog.hourCount + 1) * 3600)
     while true {
       let hour = Int((from / 3600).rounded(.down))
@@ -38,8 +38,8 @@ public struct EnergyLog: Equatable, Sendable {
       guard hour < now, to < end else { break }
       from = to
     }
-    // The clock of a board without a real-time clock may be wrong by years for a while, so the most distant hours are
-    // dropped first.
+    // The clock of a board without a real-time clock may be wrong by years for a while, so the hours farthest from now
+    // are dropped first.
     while hours.count > EnergyLog.hourCount, let first = hours.first, let last = hours.last {
       if now - first.number >= last.number - now { hours.removeFirst() } else { hours.removeLast() }
     }

@@ -2,7 +2,8 @@ import Devices
 import Guarding
 import Publishing
 
-/// Measures the power of some devices with a supply monitor while one of them is in use; otherwise the monitor sleeps.
+/// Measures the power of some devices with a supply monitor while one of them is in use. At other times the monitor
+/// sleeps.
 ///
 /// Several devices may share the measured line. Its current is divided among them in proportion to the currents that
 /// the board file states.
@@ -65,7 +66,7 @@ final class EnergyMeter: Sendable {
     let amperes = description.amperes(sample)
     if amperes < EnergyMeter.backwardsAmperes {
       reader.monitor.setWarning(
-        about: .finding, "the current flows away from the load: is the shunt the other way round?")
+        about: .finding, "the current flows away from the load: check whether the shunt is reversed")
     }
     // A negative power is noise or a reverse current.
     let measured = max(0, 1000 * sample.volts * amperes)

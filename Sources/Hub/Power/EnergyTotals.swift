@@ -2,7 +2,7 @@ import MonotonicTime
 
 /// The totals of one device: its time on, its energy, and the payers.
 ///
-/// Its totals are brought up to date before anything changes that they depend on.
+/// Callers update the totals with `goOn` before anything changes that the totals depend on.
 struct EnergyTotals: Sendable {
   /// The reason why the device has power.
   enum Use: Equatable, Sendable {
@@ -97,10 +97,10 @@ struct EnergyTotals: Sendable {
     waitingPayers = waiting ?? waitingPayers
   }
 
-  /// Closes the account: energy from now on goes to another account.
+  /// Stops counting energy, because another device continues the totals.
   mutating func close() { isClosed = true }
 
-  /// Continues with the totals of its predecessor, which contain the energy until now.
+  /// Continues with the totals of the predecessor. They contain the energy until now.
   mutating func open(with totals: RunTotals, at now: MonotonicInstant) {
     asOf = now
     (onTime, energyByClient) = (totals.onTime, totals.energyByClient)
@@ -109,7 +109,7 @@ struct EnergyTotals: Sendable {
 }
 
 extension DeviceStatus {
-  /// Copies an account as of its last update.
+  /// Copies the totals as of their last update.
   mutating func take(_ energy: EnergyTotals) {
     onTime = energy.onTime
     (energyMilliwattHours, measuredMilliwattHours) = (energy.milliwattHours, energy.measuredMilliwattHours)

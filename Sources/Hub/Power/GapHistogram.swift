@@ -1,6 +1,6 @@
 import Glibc
 
-/// The lengths of the gaps between visits, in bins of a quarter octave. Old gaps have less weight.
+/// The lengths of the gaps between clients, in bins of a quarter octave. Old gaps have less weight.
 public struct GapHistogram: Equatable, Sendable {
   static let binsPerOctave = 4.0
   /// The upper edge of the first bin.
@@ -10,7 +10,7 @@ public struct GapHistogram: Equatable, Sendable {
   /// The effective number of remembered gaps.
   static let memory = 64.0
 
-  /// The weights of the bins.
+  /// The weight of each bin.
   public internal(set) var weights = [Double](repeating: 0, count: GapHistogram.binCount)
 
   public init() {}

@@ -31,29 +31,30 @@ public struct IdleTimeoutReport: Equatable, Sendable {
           ? "lingers for \(usual.inSeconds.short) s: \(decision.reason)" : decision.reason)
     } else {
       lines.append(
-        "lingers for \(usual.inSeconds.short) s, as the board file says; linger: 'learned' would have it learn")
-      if decision.ground != .nothingToSave { lines.append("learnt until now (\(decision.reason))") }
+        "lingers for \(usual.inSeconds.short) s, as the board file sets; to let the hub learn the time, set linger: 'learned'"
+      )
+      if decision.ground != .nothingToSave { lines.append("learned so far (\(decision.reason))") }
     }
     lines += sleep?.explanation ?? []
-    lines.append("staying on takes \((1000 * costs.watts).short) mW more than resting")
+    lines.append("staying on needs \((1000 * costs.watts).short) mW more than resting")
     var hasStarts = false
     for kind in RestartCosts.Kind.allCases {
       guard let estimate = learned.restarts[kind] else { continue }
       hasStarts = true
       let starts = estimate.count == 1 ? "1 start" : "\(estimate.count) starts"
       lines.append(
-        "a \(kind.rawValue) start takes \(estimate.seconds.short) s and \(estimate.joules.energy), by \(starts)")
+        "a \(kind.rawValue) start takes \(estimate.seconds.short) s and \(estimate.joules.energy), from \(starts)")
     }
     lines += acquisitions.explanation
     if !hasStarts {
-      lines.append("no restart has been seen yet; one is assumed to take \(costs.assumedJoules.energy)")
+      lines.append("the hub has measured no restart yet, and assumes that one takes \(costs.assumedJoules.energy)")
     }
     if decision.ground != .nothingToSave {
       lines.append(
-        "a start costs as much as staying on for \(decision.breakEvenSeconds.short) s: never longer than that")
+        "a start costs as much as staying on for \(decision.breakEvenSeconds.short) s, the longest useful time")
     }
     if learned.gapCount > 0 {
-      lines.append("gaps between visits, \(learned.gapCount) so far; of those that count:")
+      lines.append("gaps between clients, \(learned.gapCount) so far; distribution of the recent ones:")
       lines += gapLines
     }
     if learned.changeCount > 0 {
@@ -62,7 +63,7 @@ public struct IdleTimeoutReport: Equatable, Sendable {
     return lines
   }
 
-  /// The gaps in classes for people.
+  /// The lines about the gaps, which fall into a few classes of length.
   private var gapLines: [String] {
     let limits: [(name: String, seconds: Double)] = [
       ("up to 2 s", 2), ("up to 10 s", 10), ("up to 30 s", 30), ("up to 2 min", 120), ("up to 15 min", 900),
@@ -87,14 +88,14 @@ extension LearnedIdleTimeout.Decision {
   public var reason: String {
     switch ground {
     case .nothingToSave: "sleeping would save nothing"
-    case .noHistory: "too few visits yet: for \(seconds.short) s, as long as a restart costs"
-    case .learnt where seconds == 0: "as learnt: waiting for the next visitor costs more than a restart"
+    case .noHistory: "too few clients yet: for \(seconds.short) s, the time that costs as much as a restart"
+    case .learnt where seconds == 0: "as learned: waiting for the next client costs more than a restart"
     case .learnt:
-      "as learnt: \(Int((100 * expectedReturns).rounded())) % of visitors are back within \(seconds.short) s, and a restart "
+      "as learned: \(Int((100 * expectedReturns).rounded())) % of clients come back within \(seconds.short) s, and a restart "
         + "costs as much as \(breakEvenSeconds.short) s"
     case .guarded:
-      "visits are not as learnt: for \(seconds.short) s, nearer to the \(breakEvenSeconds.short) s that a restart costs"
-    case .trial: "every visitor was back while it lingered: a restart is tried, to see what it costs by now"
+      "clients come differently than learned: for \(seconds.short) s, nearer to the \(breakEvenSeconds.short) s that a restart costs"
+    case .trial: "every client came back within the idle timeout: the hub tries a restart, to measure its present cost"
     }
   }
 }

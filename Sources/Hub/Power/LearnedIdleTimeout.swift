@@ -1,10 +1,10 @@
-/// The cheapest idle timeout of a device, learned from its visits and starts.
+/// The cheapest idle timeout of a device, learned from the gaps between clients and the costs of starts.
 ///
-/// This is the ski rental problem. An idle timeout whose cost equals a restart (break-even) never costs more than twice
-/// the optimum with knowledge of the next visit (Karlin and others, Competitive snoopy caching, 1988). If the usual
-/// gaps are known, there is a better one: the timeout with the least expected cost. Because experience may mislead, it
-/// is applied only as long as there are savings compared with twice the optimum; without savings, break-even applies
-/// again.
+/// This is the ski rental problem. An idle timeout whose cost equals a restart (break-even) never costs more than
+/// twice the optimum, which knows when the next client comes (Karlin and others, Competitive snoopy caching, 1988). If
+/// the usual gaps are known, the timeout with the least expected cost is better. Because experience may mislead, this
+/// timeout is applied only as long as it has saved energy compared with twice the optimum. Without savings, break-even
+/// applies again.
 ///
 /// This is a value without a clock. The hub has one for each device, and the benchmark simulates with the same type.
 public struct LearnedIdleTimeout: Equatable, Sendable {
@@ -25,15 +25,15 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
     public enum Ground: Equatable, Sendable {
       /// Sleeping would save nothing.
       case nothingToSave
-      /// Too few visits have been seen, so break-even applies.
+      /// Too few gaps have been seen, so break-even applies.
       case noHistory
       /// The timeout has the least expected cost.
       case learnt
-      /// Visits have differed from experience, so the timeout is near enough to break-even to stay below twice the
+      /// Gaps have differed from experience, so the timeout is near enough to break-even to stay below twice the
       /// optimum.
       case guarded
-      /// All visitors have come during the idle time for so long that the cost of a restart may have changed unnoticed.
-      /// A restart is tried.
+      /// All clients have come during the idle time for a long time, so the cost of a restart may have changed
+      /// unnoticed. A restart is tried.
       case trial
     }
 
@@ -41,7 +41,7 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
     public var ground: Ground
     /// The idle time that costs as much as a restart, seconds.
     public var breakEvenSeconds: Double
-    /// The expected share of visits that come during the idle time.
+    /// The expected share of clients that come during the idle time.
     public var expectedReturns: Double
   }
 
@@ -49,7 +49,8 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
   public internal(set) var gaps = GapHistogram()
   /// The last gaps in seconds, the latest at the end.
   public internal(set) var recentGaps: [Double] = []
-  /// The savings compared with twice the optimum, which may be risked, joules. `nil` before the first decision.
+  /// The energy, in joules, by which timeouts have cost less than twice the optimum. A timeout may risk this energy.
+  /// `nil` before the first decision.
   public internal(set) var savedJoules: Double?
   /// The energy of idle time since the last restart, joules. It is not kept across restarts of the service, which
   /// restart the device.
@@ -73,9 +74,9 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
   /// Savings are measured against slightly more than twice the optimum, so that a mistake does not prevent a new
   /// attempt.
   static let bound = 2.02
-  /// The idle cost, in restarts, after which a restart is tried. If visitors always come during the idle time, no
-  /// restart shows its cost, and one that was expensive by chance would be believed for ever. The trial costs at most 5
-  /// % if the belief was right. It comes sooner if the last restart cost less than half of the believed cost.
+  /// The idle cost, in restarts, after which a restart is tried. If clients always come during the idle time, no
+  /// restart shows its cost, and one that was expensive by chance would be believed for ever. The trial costs at most
+  /// 5 % if the belief was right. It comes sooner if the last restart cost less than half of the believed cost.
   static let trialRestarts = 20.0
   static let doubtedTrialRestarts = 4.0
   /// The longest idle time before a trial, a week. It applies if staying on costs next to nothing, as with a supply
@@ -97,7 +98,8 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
       )
     }
     let best = best(costs)
-    // A visitor just after the end costs a restart in addition to the cost that the optimum pays twice.
+    // If a client comes just after the timeout, the idle time and a restart may cost more than twice the optimum. The
+    // saved energy must cover the difference.
     let safe = min(breakEven, max(0, breakEven - saved(restart) / costs.watts))
     let seconds = max(best, safe)
     if seconds > 0, isTrialDue(restart) {
@@ -108,10 +110,10 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
       expectedReturns: returns(within: seconds))
   }
 
-  /// Learns from the return of a visitor.
+  /// Learns from the gap before a client came.
   ///
   /// - Parameters:
-  ///   - gap: the seconds since the last visitor left
+  ///   - gap: the seconds since the last client left
   ///   - lingered: the idle timeout of this value's last decision, seconds; `nil` without one
   public mutating func visited(after gap: Double, lingered: Double?, _ costs: Costs) {
     guard gap >= 0, gap.isFinite, costs.watts > 0 else { return }
@@ -129,7 +131,7 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
     noticeChange(costs, restart)
   }
 
-  /// Records a restart for any reason, which shows its cost without a trial.
+  /// Records a restart for any reason. The restart shows its cost, so that no trial is needed.
   ///
   /// - Parameters: see `RestartCosts.started`
   mutating func restarted(after off: Double, joules: Double, seconds: Double, isComplete: Bool) {
@@ -137,8 +139,8 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
     bridgedJoules = 0
   }
 
-  /// The expected seconds until the next visitor after some time without one: the mean of the longer gaps; `nil` if
-  /// there were too few.
+  /// The expected seconds until the next client after some time without one: the mean of the longer gaps; `nil` if
+  /// there were too few longer gaps.
   func expectedPause(after seconds: Double) -> Double? {
     guard gapCount >= LearnedIdleTimeout.leastGaps else { return nil }
     var (weight, sum) = (0.0, 0.0)
@@ -151,8 +153,8 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
 
   private func saved(_ restart: Double) -> Double { savedJoules ?? LearnedIdleTimeout.givenRestarts * restart }
 
-  /// Whether to try a restart. This requires savings, because a visitor immediately after the idle time costs a restart
-  /// that the optimum does not pay.
+  /// Whether to switch off early once, to measure what a start costs. The saved energy must cover the trial: if a
+  /// client arrives soon after, it costs a start that the best timeout would have avoided.
   private func isTrialDue(_ restart: Double) -> Bool {
     let isDoubted = (restarts[.hot]?.deviatingCount ?? 0) < 0
     let count = isDoubted ? LearnedIdleTimeout.doubtedTrialRestarts : LearnedIdleTimeout.trialRestarts

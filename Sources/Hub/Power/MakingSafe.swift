@@ -4,9 +4,9 @@ import MonotonicTime
 /// Switches off everything that a previous hub may have left on. It drives every power line first, and then puts chips
 /// and receivers without a switch to sleep.
 ///
-/// All lines are driven at the same time, and so are all chips, because one that hangs must not keep another one on.
-/// This takes at most `limit`, which is less than the systemd unit allows a start (`TimeoutStartSec`) and the actions
-/// after a stop (`TimeoutStopSec`).
+/// All lines are driven at the same time, and then all chips are put to sleep at the same time, because one that hangs
+/// must not keep another one on. This takes at most `limit`, which is less than the systemd unit allows a start
+/// (`TimeoutStartSec`) and the actions after a stop (`TimeoutStopSec`).
 public struct MakingSafe {
   public static let limit = Duration.seconds(4)
   /// The longest wait for lines. A hanging line does not keep chips from being put to sleep.
@@ -28,8 +28,8 @@ public struct MakingSafe {
   private let clock: any MonotonicTimeSource
 
   /// - Parameters:
-  ///   - hubs: the hubs, the one whose rails continue last
-  ///   - isStarting: whether to skip receivers that would take seconds of listening; they sleep after the next visit
+  ///   - hubs: the hubs; the one whose rails continue comes last
+  ///   - isStarting: whether to skip receivers that would take seconds of listening; they sleep after their next use
   public init(_ hubs: [Hub], isStarting: Bool = false, clock: any MonotonicTimeSource = MonotonicClock()) {
     self.hubs = hubs
     self.isStarting = isStarting
@@ -103,7 +103,7 @@ public struct MakingSafe {
         reports[step.hub].problems.append("\(step.id): it cannot be switched off: \(error)")
       case nil:
         reports[step.hub].problems.append(
-          "\(step.id): it cannot be switched off: it has not answered for \(Int(limit.inSeconds)) s")
+          "\(step.id): it cannot be switched off: no answer for \(Int(limit.inSeconds)) s")
       }
     }
   }

@@ -6,11 +6,11 @@ import Publishing
 struct PayerShares: Sendable {
   /// The number of leases of each holder.
   private var ways: [HolderID: Int] = [:]
-  /// The number of holders of each account.
+  /// The number of holders of each payer.
   private var shares: [String: Int] = [:]
-  /// The accounts in the order of their arrival.
+  /// The payers in the order of their arrival.
   private var order: [String] = []
-  /// The number of holders that only stand in for others.
+  /// The number of holders that only stand in for other holders.
   private var standInCount = 0
 
   /// The number of holders.

@@ -1,11 +1,11 @@
 import Publishing
 import MonotonicTime
 
-/// The power settings of a device that may change while it works: they decide when it sleeps, and what its fixes cost.
+/// The power settings of a device that may change while it works. They decide when it sleeps, and what its fixes cost.
 struct PowerPolicy: Equatable, Sendable {
   /// The fixed idle timeout after the last subscriber.
   var idleTimeout: Duration
-  /// Whether the idle timeout is learned from visits and starts, instead of fixed.
+  /// Whether the hub learns the idle timeout from the pauses between clients and the costs of starts.
   var learnsIdleTimeout: Bool
   /// The daily energy budget; `nil` for no limit.
   var budget: EnergyBudget?
@@ -25,8 +25,8 @@ extension Board.Power {
     }
   }
 
-  /// The settings that a reader depends on. The others may change while it works: the source of power measurements, the
-  /// power that the board file states, the minimum times and the policy.
+  /// The settings that a reader depends on. The other settings may change while the reader works: the source of power
+  /// measurements, the power that the board file states, the minimum times and the policy.
   var ofReader: Board.Power {
     var power = self
     power.monitor = nil

@@ -3,8 +3,8 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// A switched supply and the devices on it. It is on from the first device that needs it until the last, or longer if a
-/// sleeping device needs it for its memory.
+/// A switched supply and the devices on it. The supply is on from the first device that needs it until the last one,
+/// or longer if a sleeping device needs the supply for its memory.
 ///
 /// A rail knows nothing of board files and outlives them. `RailMachine` decides. Driving a line may hang, so it happens
 /// outside all locks. The thread that drives the line owns it until it reports the result. The timers' thread drives
@@ -71,8 +71,8 @@ public final class PowerRail: Sendable {
     }
   }
 
-  /// Whether a device that rests without needing the supply keeps it, because the supply has no switch or is on for
-  /// others.
+  /// Whether the supply stays on while a device rests that does not need it, because the supply has no switch or is on
+  /// for other devices.
   var outlastsRests: Bool {
     state.withLock { state in
       let supply = state.machine.supply
@@ -80,7 +80,7 @@ public final class PowerRail: Sendable {
     }
   }
 
-  /// Records that the supply has been off since an instant in the run of a previous hub.
+  /// Records when a previous run of the hub switched the supply off, so that the minimum off time counts from then.
   func wasOff(since instant: MonotonicInstant) { change { $0.machine.wasOff(since: instant) } }
 
   /// The time until which the supply must stay off; `nil` if it is on, or has been off since before the hub began.
@@ -93,10 +93,10 @@ extension PowerRail {
   /// Switches the supply on for a device until `release`.
   ///
   /// - Parameters:
-  ///   - minimumOff: the minimum time off before it is switched on
+  ///   - minimumOff: the minimum time off before the supply is switched on
   ///   - minimumOn: the minimum time on, also after `release`
   ///   - poller: ends the wait early when the reader is told to stop
-  /// - Returns: since when it is on; `nil` if the reader was told to stop before
+  /// - Returns: since when the supply is on; `nil` if the reader was told to stop first
   func require(
     for user: String, after minimumOff: Duration, atLeast minimumOn: Duration = .zero, _ poller: Poller
   ) throws(HardwareError) -> MonotonicInstant? {
@@ -181,18 +181,19 @@ extension PowerRail {
 // MARK: Off
 
 extension PowerRail {
-  /// Ends the requirement of `require`. The end of the last user drives the line low on this thread. If a sleeping
-  /// device needs the supply, or its minimum time on has not passed, that happens later. Does nothing for a device that
-  /// is no user.
+  /// Ends a device's use of the supply, which `require` began. If this was the last user, the line is driven low on
+  /// this thread. This happens later if a sleeping device needs the supply, or if the minimum time on has not passed.
+  /// Does nothing for a device that is no user.
   func release(for user: String) { perform(change { $0.machine.release(for: user, clock.now) }) }
 
-  /// Takes the supply from a device, whatever its reader is doing and however short it was on. Returns at once.
+  /// Takes the supply from a device, whatever its reader is doing, even before the minimum time on has passed. Returns
+  /// at once.
   func cut(for user: String) { performElsewhere(change { $0.machine.cut(for: user, clock.now) }) }
 
   /// The time in which a supply's capacitors discharge.
   private static let leastOff = Duration.milliseconds(200)
 
-  /// Switches the supply off and on again for one of its users, unless it is on for others as well.
+  /// Switches the supply off and on again for one of its users, unless it is on for other users as well.
   ///
   /// - Parameters:
   ///   - minimumOff: the minimum time off
@@ -219,7 +220,7 @@ extension PowerRail {
   /// Tries again to drive a line low after a failure. Returns at once.
   func retry() { performElsewhere(change { $0.machine.look(clock.now) }) }
 
-  /// Drives the line low once, whatever a previous hub left. Does nothing if the supply is in use.
+  /// Drives the line low once, however a previous hub left it. Does nothing if the supply is in use.
   func makeSafe() throws(HardwareError) {
     if let problem = perform(change { $0.machine.makeSafe() }) { throw problem }
   }

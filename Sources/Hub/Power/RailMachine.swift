@@ -4,9 +4,9 @@ import Publishing
 
 /// Decides when the line of a supply is driven, and to which level.
 ///
-/// It only decides: its methods take an event and return the actions. The line, the lock, the clock and the threads
-/// belong to `PowerRail`. One thread at a time drives the line, from an effect or answer that says `drive` to the call
-/// that reports the result; in between, every other thread must wait.
+/// The methods take an event and return the actions. The line, the lock, the clock and the threads belong to
+/// `PowerRail`. One thread at a time drives the line, from an effect or answer that says `drive` to the call that
+/// reports the result. In between, every other thread must wait.
 struct RailMachine: Sendable {
   typealias Supply = PowerRail.Supply
 
@@ -61,7 +61,7 @@ struct RailMachine: Sendable {
     supply = Supply(isOn: !isSwitched, users: [], since: isSwitched ? nil : now)
   }
 
-  /// Records that the supply has been off since an instant in the run of a previous hub.
+  /// Records when a previous run of the hub switched the supply off, so that the minimum off time counts from then.
   mutating func wasOff(since instant: MonotonicInstant) {
     if isSwitched, !supply.isOn, supply.since == nil, !supply.isBeingSwitched { supply.since = instant }
   }
@@ -121,7 +121,7 @@ struct RailMachine: Sendable {
 
   // MARK: Off
 
-  /// Ends the requirement of `require`.
+  /// Ends a device's use of the supply, which `require` began.
   ///
   /// - Parameter early: whether to ignore the minimum time on
   mutating func release(for user: String, early: Bool = false, _ now: MonotonicInstant) -> Effect {
@@ -145,7 +145,7 @@ struct RailMachine: Sendable {
     supply.sleepers.append(user)
   }
 
-  /// Ends the need of `rest`.
+  /// Ends the need of a sleeper for the supply.
   mutating func endRest(of sleeper: String, _ now: MonotonicInstant) -> Effect {
     guard supply.sleepers.contains(sleeper) else { return .nothing }
     supply.sleepers.removeAll { $0 == sleeper }
@@ -170,7 +170,7 @@ struct RailMachine: Sendable {
     return .driveLow
   }
 
-  /// Switches off whatever a previous hub left; does nothing if the supply is in use.
+  /// Drives the line low, however a previous hub left it. Does nothing if the supply is in use.
   mutating func makeSafe() -> Effect {
     guard isSwitched, isUnused, !supply.isBeingSwitched, !supply.isOn || supply.problem != nil else { return .nothing }
     supply.isBeingSwitched = true
@@ -193,7 +193,7 @@ struct RailMachine: Sendable {
   private mutating func couldNotBeDriven(_ problem: HardwareError, _ now: MonotonicInstant) -> Effect {
     failures += 1
     supply.problem = problem
-    // A line that has never existed is off as far as known; any other one may be on.
+    // A line that has never existed counts as off. Any other line may be on.
     let isMissing = if case .notFound = problem { !hasBeenDriven } else { false }
     if !supply.isOn, !isMissing { (supply.isOn, supply.since) = (true, now) }
     return .lookAgain(at: now + delay)

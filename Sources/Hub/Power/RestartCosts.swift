@@ -38,8 +38,8 @@ public struct RestartCosts: Equatable, Sendable {
       self.count = count
     }
 
-    /// After this number of consecutive starts at less than half or more than twice the cost, the estimate is replaced:
-    /// the receiver or the place of its antenna has changed.
+    /// After this number of consecutive starts at less than half or more than twice the cost, the estimate is
+    /// replaced, because the receiver or the place of its antenna has changed.
     private static let change = 3
 
     fileprivate mutating func take(joules: Double, seconds: Double) {
@@ -63,9 +63,9 @@ public struct RestartCosts: Equatable, Sendable {
 
   /// A start without a measurement counts at most as this multiple of the known cost.
   private static let mostOfIncomplete = 2.0
-  /// After this number of consecutive starts without a measurement, further ones teach nothing: a night without sky
-  /// does not make a receiver more expensive to start. Otherwise the receiver would never be switched off, and never
-  /// show its real cost.
+  /// After this number of consecutive starts without a measurement, further ones teach nothing, because a night
+  /// without sky does not make a receiver more expensive to start. Otherwise the receiver would never be switched off,
+  /// and never show its real cost.
   private static let mostUnfinished = 3
 
   private var hot: Estimate?

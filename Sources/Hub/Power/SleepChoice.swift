@@ -10,7 +10,7 @@ public struct SleepChoice: Equatable, Sendable {
   /// A sleep mode and its cost.
   public struct Way: Equatable, Sendable {
     public var sleep: ReceiverSleep
-    /// The power at rest.
+    /// The power at rest, watts.
     public var restWatts: Double
     /// The assumed energy of a start after at most two hours, before the first one, joules.
     public var assumedJoules: Double
@@ -34,7 +34,7 @@ public struct SleepChoice: Equatable, Sendable {
     }
   }
 
-  /// The length of the pause.
+  /// How long the receiver is expected to rest until a client needs it again.
   public enum Pause: Equatable, Sendable {
     /// Unknown; the pause may be long.
     case unknown
@@ -66,10 +66,10 @@ public struct SleepChoice: Equatable, Sendable {
     }
   }
 
-  /// The time after which the supply should be switched off after all: when the rest has cost as much as the more
-  /// expensive start would add. The total is then never more than twice the cost with knowledge of the pause. It is
-  /// never before the next scheduled fix, whose time is known. `nil` if the supply cannot be switched off, or need not
-  /// be.
+  /// The duration of a rest, in seconds, after which the supply should be switched off. The rest has then cost as much
+  /// as the more expensive start would add, so that the total is never more than twice the cost of the best choice.
+  /// The supply is never switched off before the next scheduled fix, whose time is known. `nil` if the supply cannot
+  /// be switched off, or need not be.
   public var secondsUntilOff: Double? {
     guard let chosen, chosen.sleep != .off, chosen.restWatts > 0, let off = ways.first(where: { $0.sleep == .off }),
       chosen.restWatts > off.restWatts
@@ -88,8 +88,8 @@ public struct SleepChoice: Equatable, Sendable {
 extension SleepChoice.Pause {
   /// - Parameters:
   ///   - gap: the seconds until the next scheduled fix
-  ///   - learned: the experience from visits
-  ///   - away: the seconds since the last visitor; `nil` while there is one, or if visits are scheduled
+  ///   - learned: the learned gaps between clients
+  ///   - away: the seconds since the last client left; `nil` while there is one, or if the last client was a schedule
   init(untilFix gap: Double?, _ learned: LearnedIdleTimeout, after away: Double?) {
     self =
       gap.map { .scheduled($0) } ?? away.flatMap { learned.expectedPause(after: $0) }.map { .learnt($0) } ?? .unknown
@@ -122,26 +122,27 @@ extension SleepChoice {
 extension SleepChoice {
   /// The explanation in sentences without a full stop.
   var explanation: [String] {
-    guard let chosen else { return ["it has no way to rest: it works on"] }
+    guard let chosen else { return ["it cannot rest: it stays on"] }
     let name = "'\(chosen.sleep.rawValue)'"
     var lines: [String] = []
     switch pause {
-    case .unknown: lines.append("rested by \(name), which draws least: the length of the pause was not known")
+    case .unknown: lines.append("rested by \(name), which draws the least power: the length of the pause was unknown")
     case .learnt(let seconds):
-      lines.append("rested by \(name), which takes least over a pause of \(seconds.short) s, as pauses were")
+      lines.append("rested by \(name), which uses the least energy over the usual pause of \(seconds.short) s")
     case .scheduled(let seconds):
-      lines.append("rested by \(name), which takes least over the \(seconds.short) s until the next fix on a schedule")
+      lines.append(
+        "rested by \(name), which uses the least energy over the \(seconds.short) s until the next scheduled fix")
     }
     let seconds = pause.seconds ?? 0
     for way in ways {
       let start = way.startJoules(after: seconds)
-      let ground = way.startCount == 0 ? "by data sheets" : "by \(way.startCount) of its starts"
+      let ground = way.startCount == 0 ? "from data sheets" : "from \(way.startCount) of its starts"
       let sum = pause.seconds.map { ", \(way.joules(of: $0).energy) in all" } ?? ""
       lines.append(
         "  \(way.sleep.rawValue): \((1000 * way.restWatts).short) mW, \(start.energy) for the start (\(ground))\(sum)")
     }
     if let seconds = secondsUntilOff {
-      lines.append("a pause of more than \(seconds.short) s has its supply switched off all the same")
+      lines.append("for a pause of more than \(seconds.short) s the hub switches the supply off")
     }
     return lines
   }

@@ -1,24 +1,25 @@
 import Guarding
 
-/// The power books of all devices, by ID. They outlive reloads of the board file, and are stored in a file between two
-/// runs of the hub.
+/// The usage histories of all devices, by ID. They outlive reloads of the board file, and are stored in a file between
+/// two runs of the hub.
 public final class UsageHistories: Sendable {
   struct Entry: Sendable {
     var id: String
     var usageHistory: UsageHistory
   }
 
-  /// The maximum number of books. Devices that have left the board file keep theirs, because they may come back.
+  /// The maximum number of histories. Devices that have left the board file keep theirs, because they may come back.
   static let limit = 64
 
   private let systemTime: @Sendable () -> Int64
-  /// The books, the last opened one at the end.
+  /// The histories, the last opened one at the end.
   private let entries = Guarded<[Entry]>([])
 
   /// - Parameter systemTime: nanoseconds since 1970
   public init(systemTime: @escaping @Sendable () -> Int64) { self.systemTime = systemTime }
 
-  /// The book of a device. If another device had the name, the book is new and continues the energy recorded under it.
+  /// The usage history of a device. If another device had the name, the history is new and continues the name's energy
+  /// log.
   func usageHistory(of id: String, _ identity: String) -> UsageHistory {
     entries.withLock { entries in
       let known = entries.firstIndex { $0.id == id }.map { entries.remove(at: $0) }
@@ -34,7 +35,7 @@ public final class UsageHistories: Sendable {
 
   var snapshot: [Entry] { entries.withLock { $0 } }
 
-  /// Restores the knowledge of a previous hub.
+  /// Restores the usage histories of a previous run of the hub.
   ///
   /// - Parameter file: the contents of the file
   /// - Returns: the errors of skipped entries

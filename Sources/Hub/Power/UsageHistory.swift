@@ -1,10 +1,10 @@
 import Devices
 import Guarding
 
-/// The hub's lasting knowledge about the power of one device: the experience from its visits and starts, and its energy
-/// hour by hour.
+/// The usage history of one device: the experience from its clients and starts, and its energy hour by hour.
 ///
-/// It outlives readers and reloads, and is stored in a file between two runs of the hub (`UsageHistories`).
+/// It outlives readers and reloads of the board file, and is stored in a file between two runs of the hub
+/// (`UsageHistories`).
 public final class UsageHistory: Sendable {
   struct Content: Equatable, Sendable {
     var learned = LearnedIdleTimeout()
@@ -16,12 +16,12 @@ public final class UsageHistory: Sendable {
     var energyLog = EnergyLog()
   }
 
-  /// The energy of all devices of one name: a new book for the name continues the same ledger.
+  /// The energy log of all devices that have had one name. A new history for the name continues the same log.
   private final class SharedEnergyLog: Sendable {
     let energyLog = Guarded(EnergyLog())
   }
 
-  /// The driver and the place. Another device under the same name must learn everything again.
+  /// The driver and the connection. Another device under the same name must learn everything again.
   let identity: String
   private let timeouts = Guarded(LearnedIdleTimeout())
   private let times = Guarded(AcquisitionTimes())
@@ -31,7 +31,7 @@ public final class UsageHistory: Sendable {
   private let systemTime: @Sendable () -> Int64
 
   /// - Parameters:
-  ///   - predecessor: the book of the previous device under the same name
+  ///   - predecessor: the usage history of the previous device under the same name
   ///   - systemTime: nanoseconds since 1970
   init(of identity: String, succeeding predecessor: UsageHistory? = nil, systemTime: @escaping @Sendable () -> Int64) {
     self.identity = identity
@@ -58,8 +58,8 @@ public final class UsageHistory: Sendable {
   /// The unique number of the receiver that the starts belong to, if it states one.
   public var uniqueID: String? { owner.withLock { $0 } }
 
-  /// Takes the unique number of the receiver in this place. Experience from the starts of another receiver is
-  /// discarded; the times of visits do not depend on the receiver.
+  /// Sets the unique number of the receiver. If it is another receiver than before, experience from starts is
+  /// discarded. The gaps between clients do not depend on the receiver.
   func isOf(_ uniqueID: String) {
     let before = owner.withLock { owner in
       defer { owner = uniqueID }
@@ -94,7 +94,10 @@ public final class UsageHistory: Sendable {
       energyLog: shared.energyLog.withLock { $0 })
   }
 
-  /// - Parameter identity: the identity of the receiver that the content was learned from
+  /// Restores stored content. What was learned is dropped if another device now has the name. The energy log belongs
+  /// to the name, and is always restored.
+  ///
+  /// - Parameter identity: the identity of the device that the content was learned from
   func restore(_ content: Content, of identity: String) {
     if identity == self.identity {
       timeouts.withLock { $0 = content.learned }

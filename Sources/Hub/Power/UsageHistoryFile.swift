@@ -128,7 +128,7 @@ enum UsageHistoryFile {
     var content = UsageHistory.Content()
     let identity = try section.required("device")
     content.learned.restarts = try restarts(&section, "restarts")
-    // Files of older releases lack this.
+    // Files of older releases lack this key.
     if var starts = try section.section("startsBehindSleep") {
       for key in starts.keys {
         guard let sleep = ReceiverSleep(rawValue: key) else {

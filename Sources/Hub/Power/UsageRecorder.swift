@@ -1,14 +1,14 @@
 import Devices
 import MonotonicTime
 
-/// Learns from a device's life: the costs of its starts, and when its visitors return.
+/// Records what a device's usage history learns: the costs of its starts, and the gaps between its clients.
 struct UsageRecorder: Sendable {
   private struct Start {
     var at: MonotonicInstant
     var milliwattHours: Double
     /// The seconds that the device had been off; `nil` if unknown.
     var off: Double?
-    /// The kind of rest before, if modes are chosen.
+    /// The sleep mode before the start, if modes are chosen.
     var sleep: ReceiverSleep?
   }
 
@@ -22,14 +22,14 @@ struct UsageRecorder: Sendable {
   private(set) var offSince: MonotonicInstant?
   /// The start in progress, until the device measures.
   private var start: Start?
-  /// The gap in progress, while there is no visitor.
+  /// The gap in progress, while there is no client.
   private var gap: Gap?
 
-  /// The time since the last visitor; `nil` while there is one, or if visits are scheduled.
+  /// When the last client left; `nil` while there is one, or if the last client was a schedule.
   var awaySince: MonotonicInstant? { gap?.since }
 
-  /// Advances the times after the machine was suspended; the device continued to rest. A start in progress teaches
-  /// nothing.
+  /// Moves the times back after the machine was suspended, because the device continued to rest. A start in progress
+  /// teaches nothing.
   mutating func goBack(by slept: Duration) {
     offSince?.moveBack(by: slept)
     gap?.since.moveBack(by: slept)
@@ -38,7 +38,7 @@ struct UsageRecorder: Sendable {
 
   /// - Parameters:
   ///   - milliwattHours: the device's energy so far
-  ///   - sleep: the kind of rest before, if modes are chosen
+  ///   - sleep: the sleep mode before the start, if modes are chosen
   mutating func required(at now: MonotonicInstant, _ milliwattHours: Double, after sleep: ReceiverSleep? = nil) {
     start = Start(
       at: now, milliwattHours: milliwattHours, off: offSince.map { now.seconds(since: $0) }, sleep: sleep)
@@ -55,7 +55,7 @@ struct UsageRecorder: Sendable {
   mutating func released(
     at now: MonotonicInstant, _ milliwattHours: Double, restWatts: Double, _ usageHistory: UsageHistory
   ) {
-    // A visit without a fix still shows a lower bound.
+    // A start without a fix still shows a lower bound of its cost.
     end(at: now, milliwattHours, restWatts, isComplete: false, usageHistory)
     offSince = now
   }
@@ -82,7 +82,7 @@ struct UsageRecorder: Sendable {
     usageHistory.learn { $0.visited(after: now.seconds(since: gap.since), lingered: gap.idleTimeoutSeconds, costs) }
   }
 
-  /// Forgets the present gap, because a scheduled visit teaches nothing about other visits.
+  /// Forgets the present gap, because a scheduled fix teaches nothing about other clients.
   mutating func forgetGap() { gap = nil }
 
   /// - Parameter seconds: the learned idle timeout; `nil` if the board file's applies

@@ -13,19 +13,19 @@ final class ChipArbiter: Sendable {
   }
 
   private let state = Guarded(State())
-  /// For the watcher: raised when the user changes, and when there is a question.
+  /// Raised for the watcher when the reader requests or returns the chip, and when there is a question.
   let news = WakeSignal()
   /// Sends when the reader returns the chip, before the watcher gets it.
   let returned = Subject<Void, Never>()
-  /// For the reader: raised when the watcher has released the chip, and when the reader has waited too long.
+  /// Raised for the reader when the watcher has released the chip, and when the reader has waited too long.
   private let release = WakeSignal()
-  /// The watcher releases the chip within this time, or counts as hanging.
+  /// The time within which the watcher must release the chip. After it, the watcher counts as hanging.
   private static let patience = Duration.seconds(2)
 
-  /// Waits until the reader has the chip, until `giveBack`.
+  /// Waits until the reader has the chip. The reader keeps the chip until `giveBack`.
   ///
   /// - Parameter clock: limits the wait, because the watcher may hang in the kernel
-  /// - Returns: `false` if the reader was told to stop before
+  /// - Returns: `false` if the reader was told to stop first
   func take(_ poller: Poller, clock: any MonotonicTimeSource) throws(HardwareError) -> Bool {
     let deadline = clock.now + ChipArbiter.patience
     state.withLock { $0.isWanted = true }
@@ -41,7 +41,7 @@ final class ChipArbiter: Sendable {
       release.clear()
       if clock.now >= deadline, state.withLock({ $0.isWatched }) {
         wantNoLonger()
-        throw .stuck("what waits for motion at the same chip")
+        throw .stuck("the motion monitor of the same chip")
       }
     }
     return true
@@ -79,7 +79,7 @@ final class ChipArbiter: Sendable {
     release.raise()
   }
 
-  /// Takes the watcher's next actions.
+  /// Returns what the watcher must do next.
   func takeNews() -> (mustEnd: Bool, isQuestioned: Bool) {
     news.clear()
     return state.withLock { state in

@@ -2,23 +2,23 @@ import Devices
 import HardwareIO
 import Publishing
 
-/// A reader of any kind, for code that needs its power and not its measurements.
+/// A reader of any kind, for code that needs the device's power and not its measurements.
 public protocol Device: AnyObject, Sendable {
-  /// The monitor of its power.
+  /// The monitor of the device's power.
   var monitor: DeviceMonitor { get }
-  /// Whether it has subscribers, also between two attempts of its reader.
+  /// Whether the device has subscribers, also between two attempts of its reader.
   var isHeld: Bool { get }
   /// Keeps the device awake without sending values.
   var powerLease: Deferred<Void, Never> { get }
-  /// Keeps a running device on without a subscriber, as the idle timeout does, in the same learned state.
+  /// Keeps a running device on without a subscriber, as the idle timeout does.
   func keepRunning(as holder: Holder) -> Subscription
-  /// Applies a new board file's power settings from now on. Its supply is not interrupted.
+  /// Applies a new board file's power settings from now on. The supply is not interrupted.
   ///
   /// - Parameter power: equal to the previous settings in everything that a run depends on
   func follow(_ power: Board.Power)
   /// Detects motion without subscribers; `nil` if the device cannot.
   var stillness: LazyPublisher<MotionState, Never>? { get }
-  /// The switch of its supply.
+  /// The switch of the device's supply.
   var rail: PowerRail { get }
   /// Puts the device to sleep, whatever a previous hub left, if its supply cannot be switched and it is not working.
   ///

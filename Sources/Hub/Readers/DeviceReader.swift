@@ -4,7 +4,7 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// A device as a lazy publisher: it is supplied, started and read only while it has subscribers.
+/// A device as a lazy publisher. The device is supplied, started and read only while it has subscribers.
 ///
 /// The scope is the same for all devices: supply on, settle, start, read, stop, supply off (or asleep with the supply
 /// on). The body differs.
@@ -59,7 +59,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
         let progress = ReaderProgress()
         let poller = Poller(stop: context.stop.fileDescriptor, progress: progress)
         let watch = supervisor.watch(progress, patience: patience) {
-          // The supply is cut first, because that may free the reader.
+          // Cut the supply first, because the cut may free the reader.
           cuts.add()
           rail.cut(for: id)
           monitor.health.failed(.stuck("the reader of \(id)"))
@@ -76,7 +76,8 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
           return try rail.require(for: id, after: timing.minimumOff, atLeast: timing.minimumOn, poller)
         }
         guard let suppliedSince = supplied else {
-          // The supply was cut before the reader was told. This counts as a failure, so it is tried again.
+          // The supply was cut before the reader was told to stop. This counts as a failure, so the reader tries
+          // again.
           if !context.stop.isSet { throw .stuck("the power line of \(id)") }
           return
         }
@@ -134,7 +135,8 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
     self.sleepRenewal = sleepRenewal
     let hint = machine.retryHint.signal(for: source.name)
     let name = "\(source.name) readings"
-    // The count survives a visit, so that a missing device with scheduled wakes is eventually tried once for each fix.
+    // The count outlasts a subscription, so that a missing device with scheduled wakes is eventually tried once for
+    // each fix.
     let failures = FailureCount()
     readings = LazyPublisher(
       deriving: name, replaysLatest: replaysLatest, clock: clock, holderObserver: monitor
@@ -185,7 +187,7 @@ extension DeviceReader {
 }
 
 extension DeviceReader {
-  /// Applies a new board file's power settings from now on. Its supply is not interrupted.
+  /// Applies a new board file's power settings from now on. The supply is not interrupted.
   ///
   /// - Parameter power: equal to the previous settings in everything that a run depends on
   public func follow(_ power: Board.Power) {
@@ -320,16 +322,16 @@ struct DeviceScope<Sample: Sendable> {
 
   /// Waits until the device has settled.
   ///
-  /// - Returns: `false` if the reader was told to stop before
+  /// - Returns: `false` if the reader was told to stop first
   fileprivate func settle(since suppliedSince: MonotonicInstant) -> Bool {
     let unsettled = power.settleTime - (clock.now - suppliedSince)
     return unsettled <= .zero || poller.wait(for: nil, atMost: unsettled) != .stopped
   }
 
-  /// Whether its supply is on for this device alone.
+  /// Whether the supply is on for this device alone.
   var isSuppliedAlone: Bool { rail.isOn(forAlone: monitor.id) }
 
-  /// Switches the supply off and on again, if it is on for this device alone.
+  /// Switches the supply off and on again, if the supply is on for this device alone.
   ///
   /// - Returns: since when the supply is on; `nil` if the reader was told to stop
   func cycleSupply() throws(HardwareError) -> MonotonicInstant? {

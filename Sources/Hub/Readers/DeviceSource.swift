@@ -8,7 +8,8 @@ protocol DeviceSource: Sendable {
   func device(_ description: DeviceDescription, on machine: Machine) -> BoardDevice
   /// The origin of a device: real, simulated or recorded.
   func origin(of description: DeviceDescription, on machine: Machine) -> DeviceStatus.Origin
-  /// Fills the log of a hub, for the lifetime of the returned publisher of its states.
+  /// Passes the devices' measurements to the log of a hub while the returned publisher exists. The publisher sends
+  /// states.
   func fill(
     _ log: FusionLog, from devices: [BoardDevice], _ receivers: ReceiverSelection, on machine: Machine
   ) -> LazyPublisher<FusedState, Never>

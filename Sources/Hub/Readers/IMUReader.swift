@@ -14,12 +14,12 @@ extension DeviceReader where Sample == IMUBatch {
     // The limit is the time of two samples, longer than the time between two edges.
     let edgeLimit = Duration.nanoseconds(Int64(2e9 / description.rateHz))
     // The limit is a number of bursts without samples and not a time, because a hub that was stopped for a while has
-    // missed none. A burst that waits for a missing edge takes as long as the limit of that wait. The total is less
-    // than half a second: another sensor may be standing by, and the fused attitude bridges such a pause.
+    // missed no burst. A burst that waits for a missing edge takes as long as `edgeLimit`. The total is less than half
+    // a second, because another sensor may be standing by, and the fused attitude bridges a pause of this length.
     let burstSeconds = max(1 / description.burstRateHz, description.dataReady == nil ? 0 : edgeLimit.inSeconds)
     let patience = max(5, Int(0.4 / burstSeconds))
     let counted = Guarded(InertialCounters())
-    // This survives a run, because a chip that is still stuck after a restart shows nothing else.
+    // The detector outlasts a run, because a chip that is still stuck after a restart shows no other symptom.
     let repetition = Guarded(RepetitionDetector())
     let (hardware, clock) = (machine.hardware, machine.clock)
     let arbiter = ChipArbiter()
@@ -54,7 +54,7 @@ extension DeviceReader where Sample == IMUBatch {
       scope.acquiring()
       try driver.start()
       let before = counted.withLock { $0 }
-      // This is the kernel's timer, which uses the kernel's clock, whatever clock was injected.
+      // The kernel's timer uses the kernel's clock, whatever clock was injected.
       let timer = try IntervalTimer(
         every: .nanoseconds(Int64(1e9 / description.burstRateHz)), from: MonotonicClock().now)
       var batch = IMUBatch()
@@ -62,7 +62,8 @@ extension DeviceReader where Sample == IMUBatch {
       while try scope.poller.wait(for: timer) {
         _ = timer.takeExpirations()
         if let edges {
-          // Edges that have waited are old. A chip whose line is silent is still read, by the clock.
+          // Discard edges that have waited, because they are old. If the line is silent, the chip is still read after
+          // the limit.
           _ = try edges.takeEdges()
           if scope.poller.wait(for: edges.fileDescriptor, atMost: edgeLimit) == .stopped { return }
         }
@@ -74,8 +75,8 @@ extension DeviceReader where Sample == IMUBatch {
           emptyBursts += 1
           if emptyBursts < patience { continue }
           // A chip that was reset sleeps, and a hung bus reads all zeros or ones. Both answer for ever.
-          let symptom = isStuck ? "repeats one sample bit for bit" : "measures nothing any more"
-          throw .unexpectedDevice("the IMU at \(place) answers, but \(symptom); it is started again")
+          let symptom = isStuck ? "repeats one identical sample" : "no longer measures"
+          throw .unexpectedDevice("the IMU at \(place) answers, but \(symptom); restarting it")
         }
         emptyBursts = 0
         scope.tracking()

@@ -36,7 +36,7 @@ final class LeavingDevices: Sendable {
     }
   }
 
-  /// Makes a new device wait for all devices in its way.
+  /// Makes a new device wait for all leaving devices that use the same hardware.
   func holdBack(_ entry: BoardDevice) {
     let monitor = entry.reader.monitor
     state.withLock { state in
@@ -88,7 +88,7 @@ extension DeviceDescription {
     return !lines.filter(other.lines.contains).isEmpty
   }
 
-  /// Its GPIO lines.
+  /// The GPIO lines of the device's switch and of its data-ready signal.
   private var lines: [GPIOLineName] {
     var lines: [GPIOLineName] = []
     if case .gpio(let line, _) = power.switch { lines.append(line) }

@@ -50,10 +50,10 @@ struct MotionDetector: Sendable {
     return isStill ? .still(since: at) : .moved(at: at)
   }
 
-  /// The results of the readings while they come for other subscribers. Wakes nothing.
+  /// The motion that an inertial sensor's readings show while other subscribers keep the sensor awake. Wakes nothing.
   ///
-  /// - Parameter ends: sends when the readings end. Until the chip waits for motion, nothing detects it then; that may
-  ///   be long if the chip fails
+  /// - Parameter ends: sends when the readings end. Motion is then unknown until the chip itself waits for motion,
+  ///   which may take long if the chip fails
   static func changes(
     in readings: LazyPublisher<IMUBatch, Never>, endingAt ends: Subject<Void, Never>, as holders: Holders,
     _ tell: @escaping @Sendable (MotionState) -> Void

@@ -11,7 +11,7 @@ extension GNSSObservation {
     ReceiverEpoch(at: at, quality: quality, position: position, motion: motion, heading: heading)
   }
 
-  /// The assumed sigma of a heading without a stated one: two antennas half a metre apart measure a degree.
+  /// The assumed sigma of a heading without a stated one. Two antennas half a metre apart measure to about a degree.
   private static let headingSigmaDegrees = 2.0
 
   private var heading: StatedHeading? {

@@ -11,7 +11,7 @@ final class OutputSubject<Value: Sendable>: Sendable {
 
   private let listeners = Guarded<[Listener]>([])
 
-  /// A function that passes values to the present subscribers; `nil` without any.
+  /// A function that passes values to the present subscribers; `nil` if there are none.
   func forward() -> ((Value) -> Void)? {
     let present = listeners.withLock { $0 }
     if present.isEmpty { return nil }

@@ -18,7 +18,8 @@ extension DeviceReader where Sample: PlacedSample {
     let (hardware, clock, place) = (machine.hardware, machine.clock, description.place)
     let samples = Guarded(0)
     let looks = description.chip.looksPerSample
-    // This is the tolerated number of consecutive missing samples; at fast rates it is half a second.
+    // The tolerated number of consecutive looks without a sample: those for 20 samples, or for half a second at fast
+    // rates.
     let patience = looks * max(20, Int(0.5 * description.rateHz))
     self.init(
       description.id, kind, title: "\(title.prefix(1).uppercased())\(title.dropFirst()) at \(place)",
@@ -39,7 +40,7 @@ extension DeviceReader where Sample: PlacedSample {
       defer { driver.stop() }
       scope.acquiring()
       try driver.start()
-      // This is the kernel's timer, which uses the kernel's clock, whatever clock was injected.
+      // The kernel's timer uses the kernel's clock, whatever clock was injected.
       let timer = try IntervalTimer(
         every: .nanoseconds(Int64(1e9 / (description.rateHz * Double(looks)))), from: MonotonicClock().now)
       var emptyLooks = 0
@@ -51,7 +52,7 @@ extension DeviceReader where Sample: PlacedSample {
           emptyLooks += 1
           if emptyLooks < patience { continue }
           throw .unexpectedDevice(
-            "the \(title) at \(place) answers, but measures nothing any more; it is started again")
+            "the \(title) at \(place) answers, but no longer measures; restarting it")
         }
         emptyLooks = 0
         samples.withLock { $0 += 1 }

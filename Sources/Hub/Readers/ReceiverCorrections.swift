@@ -46,7 +46,7 @@ public final class ReceiverCorrections: Sendable {
 
   func begin(_ monitor: DeviceMonitor) {
     state.withLock { $0.monitor = monitor }
-    // These corrections were still queued when the receiver was last read.
+    // Discard corrections that were still queued when the receiver was last read.
     queue.clear()
     reading.value = true
   }

@@ -2,7 +2,7 @@ import Devices
 import Guarding
 import Publishing
 
-/// The data of receivers without a backup supply from when they were last switched off, by ID. It outlives reloads,
+/// The data that receivers without a backup supply had when they were last switched off, by ID. It outlives reloads,
 /// and, if saved, the hub. Beyond the maximum number of receivers, the oldest data is dropped.
 public final class ReceiverKnowledgeStore: Sendable {
   static let mostReceivers = 16

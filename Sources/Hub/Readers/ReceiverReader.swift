@@ -8,13 +8,13 @@ import Publishing
 /// A receiver as a lazy publisher, with the sentences that it sends.
 public final class ReceiverReader: Sendable {
   public let device: DeviceReader<GNSSObservation>
-  /// The speed of its line, from the board file or found by listening; `nil` before that.
+  /// The speed of the receiver's line, from the board file or found by listening; `nil` before the speed is found.
   public let speed: Property<BaudRate?>
   /// The receiver's identity; `nil` if it has sent only sentences and has not answered a question.
   public let identity: Property<ReceiverIdentity?>
   /// The corrections for the receiver.
   public let corrections: ReceiverCorrections
-  /// The fusion's doubt about the receiver.
+  /// Whether the fusion has found that the receiver repeats one position while the inertial sensors move.
   let receiverHealth = ReceiverHealth()
   private let outputSubject: OutputSubject<ReceivedBytes>
 

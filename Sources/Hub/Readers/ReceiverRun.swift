@@ -21,14 +21,15 @@ struct ReceiverRun: Sendable {
   private var interference = Interference()
   private var receiverFusion: FusionMode?
   private var isFrozen = false
-  /// The impossible values that it has stated, and the time of the last one.
+  /// The impossible values that the receiver has stated, and the time of the last one.
   private var allRefused = RefusedValues()
   private var refused: (quantities: StatedQuantities, at: MonotonicInstant)?
 
   /// - Parameters:
-  ///   - suppliedAt: the start of its supply, or of listening if the supply's start is unknown
-  ///   - remembers: whether its supply was switched on then, so that a quick start shows that it has kept its memory.
-  ///     Without a battery, a quick start shows that the hub restored its data, which lacks the number of leap seconds
+  ///   - suppliedAt: the start of the receiver's supply, or of listening if the supply's start is unknown
+  ///   - remembers: whether the supply was switched on then, so that a quick start shows that the receiver has kept
+  ///     its memory. Without a battery, a quick start shows that the hub restored its data, which lacks the number of
+  ///     leap seconds
   ///   - allowsOldTimes: whether the system's clock may be right although it shows a time years ago
   init(
     suppliedAt: MonotonicInstant, remembers: Bool, on machine: Machine, _ monitor: DeviceMonitor,
@@ -40,7 +41,7 @@ struct ReceiverRun: Sendable {
     lastFixAt = suppliedAt
     isSimulated = monitor.health.isSimulated
     confirmation = TimeConfirmation(switchedOnAt: remembers ? suppliedAt : nil)
-    // Findings of the previous run must be established again.
+    // Warnings of the previous run do not apply until this run confirms them.
     monitor.setWarning(about: .hangUp, nil)
     monitor.setWarning(about: .reception, nil)
     monitor.setWarning(about: .values, nil)
@@ -58,10 +59,10 @@ struct ReceiverRun: Sendable {
     if observation.isFrozen != isFrozen {
       isFrozen = observation.isFrozen
       monitor.setWarning(
-        about: .hangUp, isFrozen ? "it repeats one position although it moves: its fixes are not used" : nil)
+        about: .hangUp, isFrozen ? "it repeats one position although the board moves: its fixes are not used" : nil)
     }
     var observation = copy observation
-    // The protocol has no word for a simulated fix, and the hub's outputs have one each.
+    // The receiver's protocol cannot mark a fix as simulated, but the hub's outputs can.
     if isSimulated, isFix, observation.fix.status == .unknown || observation.fix.status == .gnss {
       observation.fix.status = .simulated
     }
@@ -69,7 +70,7 @@ struct ReceiverRun: Sendable {
     let eras = observation.carryWeeksForward(system: system, allowsOldTimes: allowsOldTimes)
     if eras > 0, isFix {
       monitor.setWarning(
-        about: .finding, "its count of weeks has run over: dates are carried \(1024 * eras) weeks forward")
+        about: .finding, "its week counter has overflowed: the hub adds \(1024 * eras) weeks to its dates")
     }
     observation.isTimeConfirmed = confirmation.take(
       observation.fix.time, isFix: isFix, at: observation.at, system: system)
@@ -88,8 +89,7 @@ struct ReceiverRun: Sendable {
     if hasFix, machine.clock.now - lastFixAt > ReceiverRun.fixLifetime { note(isFix: false) }
   }
 
-  /// Reports when the receiver states another kind of impossible value, and when that is over. The number of values is
-  /// counted.
+  /// Warns when the receiver states another kind of impossible value, and ends the warning after a time without any.
   private mutating func note(_ present: RefusedValues) {
     let now = machine.clock.now
     guard present != allRefused else {
@@ -102,7 +102,7 @@ struct ReceiverRun: Sendable {
     let isNews = refused?.quantities != quantities
     refused = (quantities, now)
     guard isNews else { return }
-    monitor.setWarning(about: .values, "it states \(quantities.names) that cannot be true: they are left out")
+    monitor.setWarning(about: .values, "it reports impossible values, which are left out: \(quantities.names)")
   }
 
   /// Reports each change of the interference once.
@@ -115,9 +115,9 @@ struct ReceiverRun: Sendable {
       switch present.jamming {
       case .unknown, .none: nil
       case .warning: "it reports jamming, and still has a fix"
-      case .critical: "it reports jamming, and has no fix for it"
+      case .critical: "it reports jamming, and has no fix because of it"
       }
-    let spoofing = present.isSpoofed ? "it reports that its signals are feigned" : nil
+    let spoofing = present.isSpoofed ? "it reports spoofed signals" : nil
     monitor.alarm(.jamming, jamming)
     monitor.alarm(.spoofing, spoofing)
     var words = [jamming, spoofing].compactMap { $0 }
@@ -125,7 +125,7 @@ struct ReceiverRun: Sendable {
     case nil, .initializing, .fusing: break
     case .suspended: words.append("it does not use its own inertial sensors at present")
     case .disabled:
-      words.append("it does not use its own inertial sensors any more: is it mounted firmly, and as it is set to be?")
+      words.append("it no longer uses its own inertial sensors: check that it is mounted firmly and as configured")
     }
     monitor.setWarning(about: .reception, words.isEmpty ? nil : words.joined(separator: ", "))
   }
@@ -141,7 +141,7 @@ struct ReceiverRun: Sendable {
 extension GNSSObservation {
   /// Corrects the times if the receiver's week number has rolled over.
   ///
-  /// - Returns: how often it has
+  /// - Returns: the number of eras of 1024 weeks by which the times were late
   fileprivate mutating func carryWeeksForward(system: Int64, allowsOldTimes: Bool) -> Int64 {
     guard let time = fix.time,
       case let eras = WeekRollover.eras(behind: time, system: system, allowsOldTimes: allowsOldTimes),

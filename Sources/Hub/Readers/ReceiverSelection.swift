@@ -4,7 +4,7 @@ import Guarding
 import Publishing
 
 /// The fused receivers of a board, and the selected one. The state and all clients that read the receiver itself use
-/// the same selection, so that its satellites, sentences and time match the position.
+/// the same selection, so that satellites, sentences and time match the position.
 public final class ReceiverSelection: Sendable {
   public final class Candidate: Sendable {
     public let description: ReceiverDescription
@@ -75,7 +75,7 @@ public final class ReceiverSelection: Sendable {
   /// The output of the selected receiver while other clients keep it awake. Wakes nothing.
   func outputs(_ receive: @escaping @Sendable (ReceiverOutput) -> Void) -> Subscription {
     let lifetime = Lifetime()
-    // This also makes the selection known to other callers.
+    // This subscription also updates the selection, which `taken` uses.
     epochs(as: Holders("sentences"), wakes: false) { epoch, _ in receive(.epoch(epoch)) }.store(in: lifetime)
     for candidate in candidates {
       candidate.reader.forwardBytes { [self] bytes in

@@ -3,10 +3,10 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// Puts a device to sleep again whose sleep mode ends by itself. The device runs for a moment, and sleeps again at the
+/// Puts a device whose sleep mode ends by itself to sleep again. The device runs for a moment, and sleeps again at the
 /// end of the run.
 final class SleepRenewal: Sendable {
-  /// The longest duration of such a run.
+  /// The longest duration of a run that renews the sleep.
   private static let longestVisit = Duration.seconds(30)
   /// The delay before another attempt if the device did not work.
   private static let retry = Duration.seconds(3600)
@@ -37,7 +37,7 @@ final class SleepRenewal: Sendable {
   }
 
   /// Runs a source until it sends its first value. The times of these runs are known in advance, so they teach nothing
-  /// about visitors.
+  /// about clients.
   func visit<Sample: Sendable>(_ source: LazyPublisher<Sample, HardwareError>, _ monitor: DeviceMonitor) {
     let lease = source.subscribe(
       as: Holder.standIn("sleep").labelled("putting it to sleep again", purpose: .schedule),

@@ -2,7 +2,7 @@ import Guarding
 import MonotonicTime
 import Publishing
 
-/// Keeps the first of some devices awake, and the next one as well while the first fails; the others sleep.
+/// Keeps the first of some devices awake. While the first one fails, the next one is awake as well. The others sleep.
 final class StandbyLease: Sendable {
   private struct State {
     /// The lease on the remaining devices.

@@ -13,10 +13,10 @@ final class StartGate: Sendable {
 
   private let state = Guarded(State())
 
-  /// Whether a device is still in the way.
+  /// Whether a device of the previous board still uses the hardware.
   var isClosed: Bool { state.withLock { $0.holdCount > 0 } }
 
-  /// Closes the gate for one more device in the way.
+  /// Closes the gate for one more device that still uses the hardware.
   func close() { state.withLock { $0.holdCount += 1 } }
 
   /// Records that one of the devices has stopped. The last one opens the gate.
@@ -30,7 +30,7 @@ final class StartGate: Sendable {
     for waiting in woken { waiting.raise() }
   }
 
-  /// Waits until no device is in the way, on the reader's thread.
+  /// Waits on the reader's thread until no other device uses the hardware.
   ///
   /// - Parameters:
   ///   - poller: ends the wait early when the reader is told to stop

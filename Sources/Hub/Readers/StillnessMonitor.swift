@@ -35,7 +35,7 @@ final class StillnessMonitor: Sendable {
         let poller = Poller(stop: context.stop.fileDescriptor, progress: progress)
         let watch = machine.supervisor.watch(progress, patience: .seconds(2)) {
           rail.cut(for: name)
-          context.hangs(.stuck("what waits for the motion of \(description.id)"))
+          context.hangs(.stuck("the motion monitor of \(description.id)"))
         }
         defer { watch.cancel() }
         let resuming = clock.onResume { _ in context.interrupts(.suspended) }
@@ -66,7 +66,7 @@ final class StillnessMonitor: Sendable {
               }
               if end == .stopped { return }
             } catch {
-              monitor.setWarning(about: .motion, "it does not wait for motion, so fixes come as scheduled: \(error)")
+              monitor.setWarning(about: .motion, "it cannot wait for motion, so fixes come as scheduled: \(error)")
               throw error
             }
           } else if poller.wait(for: arbiter.news.fileDescriptor) == .stopped {
@@ -92,8 +92,8 @@ final class StillnessMonitor: Sendable {
     }
   }
 
-  /// Requests a reading of the chip, after which it reports the next motion. Observers call this after `moved`, and to
-  /// make sure that the chip still waits. It does not wait.
+  /// Requests a reading of the chip, after which the chip reports the next motion. Observers call this after `moved`,
+  /// and to make sure that the chip still waits. Returns at once.
   func look() { arbiter.question() }
 
   /// Applies new minimum times of the supply from now on.

@@ -5,7 +5,7 @@ import Publishing
 
 /// Notices hanging readers, from a separate thread. `SupervisorMachine` decides by the stamps of the readers' pollers.
 ///
-/// It checks once a second while a device is awake, and otherwise not at all: an idle hub has no timer.
+/// It checks once a second while a device is awake, and otherwise not at all, so that an idle hub has no timer.
 public final class Supervisor: Sendable {
   private struct Watch {
     let progress: ReaderProgress
@@ -76,7 +76,7 @@ public final class Supervisor: Sendable {
 
   private func stopLooking() {
     alarm.cancel()
-    // The next reader may have begun before that.
+    // The next reader may have begun before the alarm was cancelled.
     if state.withLock({ $0.isLooking }) { lookLater() }
   }
 

@@ -4,7 +4,7 @@ import Guarding
 import MonotonicTime
 import Publishing
 
-/// Stands in for a board's devices: the player of a recording puts their recorded messages here.
+/// Stands in for a board's devices. The player of a recording puts the devices' recorded messages here.
 ///
 /// All messages come from one thread, in the order of their times, with the machine's clock set to each of them.
 public final class ReplayFeed: Sendable {
@@ -20,15 +20,14 @@ public final class ReplayFeed: Sendable {
   /// devices.
   private let hasInputs: Bool
   private let ports = Guarded(Ports())
-  /// The log and the board of the hub that is played to.
   private let present = Guarded<FusionLog?>(nil)
 
   public init(hasInputs: Bool = false) { self.hasInputs = hasInputs }
 
-  /// The log of the hub that is played to.
+  /// The fusion log of the hub that receives the replay; `nil` before its board is set up.
   public var log: FusionLog? { present.withLock { $0 } }
 
-  /// Begins another recorded hub, which knows nothing of the previous one.
+  /// Begins the recording of another hub, whose fusion knows nothing of the previous one.
   public func begin() { log?.forget() }
 
   // The ports, by device ID. The player and the device's reader share a port.

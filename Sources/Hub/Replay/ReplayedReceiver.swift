@@ -6,8 +6,8 @@ import Publishing
 
 /// Decodes a receiver's recorded output.
 final class ReplayedReceiver: ReplayRun {
-  /// The time that is added to the silence that ends an epoch. The recording hub may have read late, and a log has all
-  /// of an epoch at one instant.
+  /// The time that is added to the silence that ends an epoch. The recording hub may have read late, and a log of
+  /// sentences has a whole epoch at one instant.
   private static let patience = Duration.milliseconds(300)
 
   private struct State: ~Copyable, Sendable {

@@ -1,8 +1,8 @@
 import HardwareIO
 import Publishing
 
-/// Passes on recorded samples unchanged: each one had a subscriber, even if the next record says that the last one
-/// left.
+/// Passes on recorded samples unchanged. Each sample had a subscriber when it was recorded, even if the next record
+/// says that the last subscriber left.
 final class ReplayedSamples<Sample: Sendable>: ReplayRun {
   private let monitor: DeviceMonitor
   private let run: ActivationContext<Sample, HardwareError>

@@ -26,7 +26,7 @@ extension Hub {
 
 /// The error-bounded positions of one subscriber.
 ///
-/// Decisions are made and staged under the lock. The leases that they need are taken and ended outside it.
+/// Decisions are made and staged under the lock. The leases that they need are taken and ended outside the lock.
 private final class BoundedFixes: Sendable {
   private struct State {
     var bound: ErrorBound
@@ -80,7 +80,7 @@ private final class BoundedFixes: Sendable {
       _ = state.filter.takes(fix.state.position?.value)
       return schedule.stage(state.bound.schedule)
     }
-    // This comes before the delivery, so that no device falls asleep that is needed again at once.
+    // Deliver the schedule before the fix, so that a device that is needed again at once does not fall asleep.
     if mustDeliver { schedule.deliver() }
     // A board that stands still needs no dead reckoning, because its motion sensor reports when it moves.
     reckon(!fix.isStill)

@@ -8,7 +8,7 @@ public struct CurrentValue: Equatable, Sendable {
   public var maxAge: Duration
   /// The radius that must contain 95 % of such positions, metres; `nil` if any position is enough.
   public var accuracyMetres: Double?
-  /// How long devices may be awake for it.
+  /// How long devices may be awake for the state.
   public var within: Duration
 
   public init(
@@ -93,8 +93,8 @@ extension Hub {
     knownState(at: now).remembering(log.remembered)
   }
 
-  /// One state. A subscription wakes devices only if the known state is older than the request allows. When the time is
-  /// over, it delivers the present state, whose ages say how old it is.
+  /// One state. A subscription wakes devices only if the known state is older than the request allows. When the time
+  /// is over, the publisher sends the known state, and each part has its age.
   public func current(_ request: CurrentValue) -> Deferred<FusedState, Never> {
     Deferred { [self] holders in
       let clock = machine.clock

@@ -1,26 +1,26 @@
 import Fusion
 import MonotonicTime
 
-/// Decides when the next fix is needed, so that the position stays within a bound of the truth. It only decides: no
-/// clock, no lease.
+/// Decides when the next fix is needed, so that the position stays within a bound of the truth. The type has no clock
+/// and no lease.
 ///
 /// The bound has the meaning of `accuracy`: the radius that contains 95 % of such positions. The sigma along one axis
 /// must therefore stay below the bound divided by `Confidence.radial`.
 ///
-/// `FixPlanner` wakes the receiver earlier, by the time that its starts have taken. The time until the next fix
-/// depends on the knowledge in the meantime: a motion sensor without motion, dead reckoning, or only the last speed.
+/// `FixPlanner` wakes the receiver earlier, by its usual start time. The time until the next fix depends on the
+/// knowledge in the meantime: a motion sensor without motion, dead reckoning, or only the last speed.
 struct ErrorBound: Sendable {
   /// The assumed acceleration, that of a car in a city, m/s².
   static let usualAcceleration = 1.5
-  /// The lowest assumed speed, that of a person who walks: someone may carry a board away that has never moved.
+  /// The lowest assumed speed, that of a walking person, m/s. A person may carry away a board that has never moved.
   static let leastSpeed = 2.0
   /// A board may again reach a speed that it had within this time.
   static let memory = Duration.seconds(15 * 60)
-  /// The longest time from one check to the next, seconds.
+  /// The longest time until the next fix, seconds.
   static let longest = 6 * 3600.0
   /// The share of the bound that a fix itself may use; the rest is for the time after it.
   static let shareOfFix = 0.5
-  /// The sigma that the sensor's remaining bias adds to the integrated velocity, m/s².
+  /// The smallest sigma of the acceleration in dead reckoning, from the sensor's remaining bias, m/s².
   static let leastReckonedAcceleration = 0.02
   private static let leastInterval = Duration.seconds(1)
   /// The prediction of dead reckoning changes with each state. The schedule follows if it differs by this share.
@@ -33,7 +33,7 @@ struct ErrorBound: Sendable {
     /// Dead reckoning, with the sigma of its velocity along one axis and the sigma of roll and pitch, which turns
     /// gravity into acceleration.
     case reckoning(sigmaMetresPerSecond: Double, inclinationSigmaRadians: Double)
-    /// Nothing: the known position stays where it was, and the board may move.
+    /// The known position stays where it was, and the board may move.
     case nothing
   }
 
@@ -116,10 +116,10 @@ struct ErrorBound: Sendable {
     return max(ErrorBound.leastInterval, .nanoseconds(Int64((seconds - passed) * 1e9)))
   }
 
-  /// Records a speed, and keeps those that will be the highest once earlier ones are too old.
+  /// Records a speed, and drops earlier speeds that are not higher or are too old.
   private mutating func note(_ speed: Double, at now: MonotonicInstant) {
     speeds.removeAll { $0.metresPerSecond <= speed || now - $0.at > ErrorBound.memory }
-    // The list descends to this speed, the lowest of all that count.
+    // All remaining speeds are higher, so the list stays in descending order.
     speeds.append((speed, now))
   }
 }
@@ -127,7 +127,7 @@ struct ErrorBound: Sendable {
 extension ErrorBound.Estimate {
   /// The estimate of a state; `nil` without a position of known certainty.
   ///
-  /// - Parameter isStill: a motion sensor has detected nothing since the position was measured
+  /// - Parameter isStill: whether a motion sensor has detected nothing since the position was measured
   init?(_ state: FusedState, isStill: Bool) {
     guard let position = state.position, let sigma = position.value.horizontalSigmaMetres else { return nil }
     let motion = state.motion?.value

@@ -9,7 +9,7 @@ struct MovedFilter: Sendable {
 
   init(metres: Double) { self.metres = metres }
 
-  /// Whether to deliver a value. It delivers the first position, and nothing without a position.
+  /// Whether to deliver a value. The first position is delivered, and a value without a position never is.
   mutating func takes(_ position: FusedState.Position?) -> Bool {
     guard let position else { return false }
     let place = GeodeticPosition(

@@ -2,10 +2,10 @@ import MonotonicTime
 
 /// A request for fixes in the board file, so that no client has to run for them.
 public struct StandingRequest: Equatable, Sendable {
-  /// The maximum number in a board file.
+  /// The maximum number of requests in a board file.
   static let most = 32
 
-  /// The user's name for the request, for lists of holders, energy accounts and messages.
+  /// The user's name for the request, for lists of holders, the energy per client, and messages.
   public var name: String
   /// The request for fixes, or for a bounded error.
   public var request: ViewRequest
@@ -21,7 +21,7 @@ extension StandingRequest {
     var section = section
     let name = try section.required("name")
     guard DeviceDescription.isID(name) else {
-      throw section.wrong("name", expected: "at most 24 letters, digits, '-' or '_', a letter first")
+      throw section.wrong("name", expected: "at most 24 letters, digits, '-' or '_', beginning with a letter")
     }
     var values = ViewRequest.Values()
     for key in ViewRequest.Key.allCases where key != .parts {
@@ -47,7 +47,7 @@ extension StandingRequest {
     for section in try root.sections("requests") {
       let request = try StandingRequest(section)
       guard !requests.contains(where: { $0.name == request.name }) else {
-        throw section.wrong("name", expected: "another name than that of the request before it")
+        throw section.wrong("name", expected: "another name than the previous request")
       }
       requests.append(request)
     }
@@ -60,7 +60,7 @@ extension BoardSection {
   /// An error about a request, at its key.
   fileprivate func wrong(_ mistake: ViewRequest.Mistake) -> BoardError {
     switch mistake {
-    case .excludes(let key, let other): wrong(other.rawValue, expected: "left out where there is '\(key.rawValue)'")
+    case .excludes(let key, let other): wrong(other.rawValue, expected: "left out with '\(key.rawValue)'")
     case .needs(let key, _): wrong(key.rawValue, expected: "left out: it \(mistake.reason)")
     case .outOfRange, .parts, .distanceWithoutPosition: wrong(mistake.key.rawValue, expected: mistake.reason)
     }

@@ -42,7 +42,7 @@ public struct ViewRequest: Equatable, Sendable {
     case rateHz, parts, every, accuracy, within, distance, maxAge, batch, error
   }
 
-  /// A request in a client's own words.
+  /// The keys and values of a request, before they are checked.
   public struct Values: Sendable {
     public var numbers: [Key: Double] = [:]
     public var parts: [String]?
@@ -94,11 +94,11 @@ public struct ViewRequest: Equatable, Sendable {
 
   private static func unknown(_ names: [String]) -> String? { names.first { StatePart(rawValue: $0) == nil } }
 
-  /// Whether the request is empty.
+  /// Whether the request has no keys.
   public var isEmpty: Bool { self == ViewRequest() }
 
   /// Changes the request by a further line of the same client. Any key except the rate and the parts makes it a new
-  /// request. Rate and parts that the line does not name stay.
+  /// request. The rate and the parts stay if the line does not name them.
   public mutating func change(to line: ViewRequest) {
     guard !line.isEmpty else { return }
     let old = self
@@ -121,8 +121,8 @@ extension ViewRequest {
   static let maxAgeSeconds = 0.0...31_622_400
   static let batchSeconds = 0.1...86_400.0
   static let errorMetres = 0.5...100_000.0
-  /// The maximum number of collected values; then they are delivered early. A client of a stream may not fall behind by
-  /// more.
+  /// The maximum number of collected values. When it is reached, they are delivered early. A client of a stream may
+  /// not fall behind by more values.
   public static let mostInBatch = 64
 
   /// The form of the delivered values.
@@ -202,7 +202,7 @@ extension ViewRequest {
     case excludes(Key, Key)
     case distanceWithoutPosition
 
-    /// The wrong key.
+    /// The key that the mistake is about.
     public var key: Key {
       switch self {
       case .outOfRange(let key, _), .needs(let key, _), .excludes(let key, _): key
@@ -220,15 +220,15 @@ extension ViewRequest {
         let guess = unknown.flatMap { NearestWord.guess($0, among: names) }.map { "; did you mean '\($0)'?" }
         return "must be \(Key.parts.expectation())\(guess ?? "")"
       case .needs(_, let others):
-        return "goes with \(others.map { "'\($0.rawValue)'" }.joined(separator: " or "))"
+        return "needs \(others.map { "'\($0.rawValue)'" }.joined(separator: " or "))"
       case .excludes(let key, let other):
         let what =
           switch key {
-          case .every: "asks for fixes"
-          case .error: "asks for fixes as they are needed"
-          default: "without 'every' asks for one value"
+          case .every: "requests fixes"
+          case .error: "requests fixes as necessary"
+          default: "without 'every' requests one value"
           }
-        return "\(what), and goes without '\(other.rawValue)'"
+        return "\(what), and cannot be combined with '\(other.rawValue)'"
       case .distanceWithoutPosition: return "needs the part 'position'"
       }
     }

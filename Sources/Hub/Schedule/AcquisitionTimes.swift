@@ -1,17 +1,18 @@
 /// The time from a device's wake to a good enough fix, by the kind of start and the required accuracy. It says how
 /// early the device must be woken.
 ///
-/// This is a value without a clock. Only the last ten starts count, so that a wrong lesson is forgotten after ten more.
+/// This is a value without a clock. Only the last ten starts count, so that an unusual start is forgotten after ten
+/// more.
 public struct AcquisitionTimes: Equatable, Sendable {
-  /// The distinguished radii (95 %), metres. A request for 12 m is served as one for 10 m. The grade after the last
-  /// radius is any fix.
+  /// The radii (95 %) that are told apart, metres. A request for 12 m is served as one for 10 m. The grade after the
+  /// last radius is any fix.
   static let radiiMetres = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
   static let memory = 10
   /// The minimum number of starts to learn from.
   static let leastStarts = 3
   /// The assumption before the first start: a receiver without any data takes half a minute.
   static let assumedSeconds = 35.0
-  /// A margin, because fixes come in epochs that are usually a second apart.
+  /// A margin in seconds. Fixes come in epochs that are usually a second apart.
   private static let marginSeconds = 0.25
 
   /// A grade of accuracy: one of the radii, or any fix.
@@ -104,7 +105,7 @@ extension AcquisitionTimes {
         parts.append("\(least.short)\(most.short == least.short ? "" : " to \(most.short)") s \(aim)")
       }
       return parts.isEmpty
-        ? nil : "for fixes on a schedule \(kind.rawValue) starts have taken \(parts.joined(separator: ", "))"
+        ? nil : "for scheduled fixes \(kind.rawValue) starts took \(parts.joined(separator: ", "))"
     }
   }
 }

@@ -14,7 +14,7 @@ public struct Degradation: Equatable, Sendable {
 
   public static let none = Degradation()
 
-  /// The combination: the stricter of each limit.
+  /// The combination: the longer interval, and the larger radius.
   func and(_ other: Degradation) -> Degradation {
     func larger<Value: Comparable>(_ one: Value?, _ other: Value?) -> Value? {
       guard let one, let other else { return one ?? other }
@@ -33,10 +33,10 @@ public struct Degradation: Equatable, Sendable {
     return degraded
   }
 
-  /// A description such as `fixes come at most every 300 s, and 25 m will do`; `nil` if nothing is degraded.
+  /// A description such as `fixes come at most every 300 s, with an accuracy of 25 m`; `nil` if nothing is degraded.
   var text: String? {
-    guard let every else { return accuracyMetres.map { "fixes of \($0.short) m will do" } }
+    guard let every else { return accuracyMetres.map { "fixes with an accuracy of \($0.short) m are enough" } }
     return "fixes come at most every \(every.inSeconds.short) s"
-      + (accuracyMetres.map { ", and \($0.short) m will do" } ?? "")
+      + (accuracyMetres.map { ", with an accuracy of \($0.short) m" } ?? "")
   }
 }

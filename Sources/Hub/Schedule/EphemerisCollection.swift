@@ -11,7 +11,7 @@ struct EphemerisCollection: Sendable {
   static let time = Duration.seconds(36)
   /// The time between two collections: half of the validity.
   static let renewal = Duration.seconds(2 * 3600)
-  /// The validity. A receiver that wakes later starts without ephemerides anyway.
+  /// The validity of ephemerides. A receiver that wakes later starts without ephemerides anyway.
   static let validity = Duration.seconds(4 * 3600)
 
   /// A receiver with starts this long receives the ephemerides in each start, because it keeps none.
@@ -27,7 +27,7 @@ struct EphemerisCollection: Sendable {
     if trackingSince == nil { trackingSince = now }
   }
 
-  /// Advances the times after the machine was suspended.
+  /// Moves the times back after the machine was suspended.
   mutating func goBack(by slept: Duration) {
     collectedAt?.moveBack(by: slept)
     trackingSince = nil
@@ -39,7 +39,7 @@ struct EphemerisCollection: Sendable {
     trackingSince = nil
   }
 
-  /// The end of its time on without a need for a fix; `nil` if it may sleep.
+  /// Until when the receiver stays on although no fix is needed; `nil` if it may sleep.
   ///
   /// - Parameters:
   ///   - nextWake: the next scheduled wake; `nil` if there is no further fix

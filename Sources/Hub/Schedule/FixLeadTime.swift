@@ -26,14 +26,14 @@ struct FixLeadTime: Sendable {
   func reason(_ schedule: Schedule, _ due: MonotonicInstant) -> String {
     let start = start(schedule, due)
     let (kind, grade, lead) = (start.kind, start.grade, lead(start))
-    let early = "woken \(min(lead, schedule.within).inSeconds.short) s before"
+    let early = "woken \(min(lead, schedule.within).inSeconds.short) s before the fix is due"
     let aim = grade.radiusMetres.map { "to \($0.short) m" } ?? "to a fix"
     let known = times.last(to: grade, after: kind)
     guard known.count >= AcquisitionTimes.leastStarts, let least = known.min(), let most = known.max() else {
-      return "\(early), as too few \(kind.rawValue) starts are known yet"
+      return "\(early), because the hub knows too few \(kind.rawValue) starts"
     }
-    let limit = lead > schedule.within ? ", and no earlier than it may be awake" : ""
-    return "\(early), as the last \(known.count) \(kind.rawValue) starts have taken \(least.short) to \(most.short) s "
+    let limit = lead > schedule.within ? ", limited by 'within'" : ""
+    return "\(early), because the last \(known.count) \(kind.rawValue) starts took \(least.short) to \(most.short) s "
       + "\(aim)\(limit)"
   }
 }

@@ -5,9 +5,9 @@ import Publishing
 
 /// Keeps receivers awake for scheduled fixes, and asleep in between.
 ///
-/// It outlives board files: a reload moves it to the hub in service, and does not change the time of any fix. Between
-/// two wakes there is one timer. One lease on the receivers covers all clients of a wake and names them, so a wake for
-/// many costs each client no more than a wake for few.
+/// The planner outlives board files. A reload moves it to the hub in service, and does not change the time of any fix.
+/// Between two wakes there is one timer. One lease on the receivers covers all clients of a wake and names them, so
+/// that a wake for many clients costs each of them no more than a wake for few.
 ///
 /// The plan decides under the lock. One thread at a time carries out the decisions, outside the lock. If other threads
 /// change the plan in the meantime, this thread checks again before it ends.
@@ -17,7 +17,7 @@ final class FixPlanner: Sendable {
   private struct Member {
     let holders: Holders
     let run: ActivationContext<RequestedFix, Never>
-    /// The client's request; the plan has the form that the receivers' budgets permit.
+    /// The client's own request. The plan has the form that the receivers' energy budgets permit.
     var schedule: Schedule
     /// The fix that the client gets unless a better one comes.
     var kept: FusedState?
@@ -25,7 +25,7 @@ final class FixPlanner: Sendable {
     var last: ReusedFix?
     /// A known fix that is fresh enough for the client's next one, whichever client it was for.
     var known: FusedState?
-    /// The number of the subscription to a motion detector, and its results.
+    /// The number of the subscription to a motion detector, the subscription, and the detector's last result.
     var watch: Int?
     var motion: Subscription?
     var stillness = MotionState.unknown
@@ -48,7 +48,7 @@ final class FixPlanner: Sendable {
   private struct Timing: Equatable {
     /// The time of the plan's next action, for which the timer is set.
     var next: MonotonicInstant?
-    /// The next wake of sleeping devices, which was reported to them.
+    /// The next wake of sleeping devices, as reported to them.
     var wake: MonotonicInstant?
   }
 
@@ -86,7 +86,7 @@ final class FixPlanner: Sendable {
     /// Whether a thread is carrying out decisions.
     var isWorking = false
     var isOver = false
-    /// The limits on requests.
+    /// The limits that the energy budgets set on requests.
     var degradation = Degradation.none
   }
 
@@ -124,7 +124,8 @@ final class FixPlanner: Sendable {
 
   // MARK: Clients
 
-  /// The fixes of one subscriber. A subscription wakes receivers, at once for the first fix and then for each.
+  /// The fixes of one subscriber. A subscription wakes receivers at once for the first fix, and later for each further
+  /// fix.
   ///
   /// - Parameter schedule: the schedule; after each change the next fix is due one interval later
   func fixes(on schedule: Property<Schedule>) -> Deferred<RequestedFix, Never> {
@@ -161,7 +162,7 @@ final class FixPlanner: Sendable {
       degrade(&state)
       state.members[id]?.schedule = schedule
       state.plan.change(id, to: state.degradation.applied(to: schedule), at: clock.now)
-      // The kept fix is from a wake that no longer belongs to the client.
+      // The kept fix is from a wake that is over for the client.
       if state.plan.phase(of: id) == .asleep { state.members[id]?.kept = nil }
       advance(&state)
     }
@@ -188,7 +189,7 @@ final class FixPlanner: Sendable {
     work()
   }
 
-  /// Takes note that a hub releases its devices.
+  /// Records that a hub releases its devices.
   ///
   /// - Parameter isSucceeded: whether another hub takes its place, so that no client's fixes end
   func leave(_ hub: Hub, isSucceeded: Bool) {
@@ -207,7 +208,7 @@ final class FixPlanner: Sendable {
     work()
   }
 
-  // MARK: What happens
+  // MARK: Events
 
   private func receive(_ present: FusedState) {
     guard let fix = present.fixInstant else { return }
@@ -226,7 +227,7 @@ final class FixPlanner: Sendable {
         hub.fixHistory?.learnAcquisitions { trace.receive(fix: fix, radiusMetres: radius, at: now, &$0) }
         state.trace = trace
       }
-      // This observes motion from now on, so that the next fix may be a repetition.
+      // Observe motion from now on, so that the next fix may repeat this one.
       if state.members.values.contains(where: \.hasMoved) { hub.motion?.look() }
       let effects = state.plan.receive(fix: fix, radiusMetres: radius, isHeldByOthers: isHeldByOthers, at: now)
       perform(effects, keeping: present, at: now, &state)
@@ -241,7 +242,7 @@ final class FixPlanner: Sendable {
       guard state.timerNumber == number else { return }
       state.timer = nil
       state.timing.next = nil
-      // A new fix then costs nothing, with or without motion.
+      // If a receiver is awake, a new fix costs nothing, with or without motion.
       state.isReceiverAwake = isAwake
       advance(&state)
       state.isReceiverAwake = false
@@ -250,7 +251,7 @@ final class FixPlanner: Sendable {
     work()
   }
 
-  /// Advances the times after the machine was suspended.
+  /// Moves the times back after the machine was suspended.
   private func resume(after slept: Duration) {
     state.withLock { state in
       let now = clock.now
@@ -281,7 +282,7 @@ final class FixPlanner: Sendable {
     work()
   }
 
-  /// Marks the clients that need no new fix without motion, by the present knowledge.
+  /// Marks the clients that need no new fix unless the board moves.
   private func stand(_ state: inout State) {
     for (id, member) in state.members {
       guard let schedule = state.plan.schedule(of: id) else { continue }
@@ -299,7 +300,7 @@ final class FixPlanner: Sendable {
     }
   }
 
-  /// The last known fix, if it is good enough for a client that accepts a known one, and until when it is fresh enough.
+  /// The last known fix, if it is good enough for a client that accepts a known one, and until when it is fresh.
   private func freshKnown(
     _ schedule: Schedule, _ state: State
   ) -> (state: FusedState, at: MonotonicInstant, until: MonotonicInstant)? {
@@ -377,7 +378,7 @@ final class FixPlanner: Sendable {
   /// The time between the wake of receivers and the due time.
   private func lead(_ hub: Hub?, at now: MonotonicInstant) -> SchedulePlan.Lead {
     guard let leadTime = hub?.leadTime(at: now) else { return { _, _ in .zero } }
-    // Many clients want the same.
+    // Many clients need the same kind of start.
     var known: [AcquisitionTimes.Start: Duration] = [:]
     return { schedule, due in
       let start = leadTime.start(schedule, due)
@@ -388,7 +389,7 @@ final class FixPlanner: Sendable {
     }
   }
 
-  // MARK: Bringing it about
+  // MARK: Carrying out the decisions
 
   private func work() {
     let isOthers = state.withLock { state in
@@ -421,14 +422,14 @@ final class FixPlanner: Sendable {
     let now = clock.now
     let lead = lead(state.hub, at: now)
     let awake = state.plan.awake
-    // This time serves the clients that had their fix last.
+    // The clients that had their fix last pay for the collection of ephemerides.
     let collectionEnd =
       awake.isEmpty && state.lease != nil
       ? state.ephemerides.end(
         at: now, nextWake: state.plan.nextWake(at: now, lead: lead),
         hotStart: state.hub?.fixHistory?.learned.restarts[.hot].map { .seconds($0.seconds) }) : nil
     state.isCollecting = collectionEnd != nil
-    // The clients are named before receivers wake, because all of them pay for that.
+    // The clients are named before receivers wake, because all of them pay for the wake.
     if awake != state.awake, collectionEnd == nil {
       let (before, now) = (Set(state.awake), Set(awake))
       state.awake = awake
@@ -558,18 +559,18 @@ final class FixPlanner: Sendable {
         switch phase {
         case .asleep where state.isCollecting && state.awake.contains(id),
           .holding where state.isCollecting && state.awake.contains(id):
-          reason = "awake, to hear where the satellites will be, for the next starts"
+          reason = "awake, to receive the satellites' orbits for the next starts"
         case .asleep where state.plan.stands(id) && member.known != nil:
           reason = "the last known position is fresh enough"
         case .asleep where state.plan.stands(id):
-          reason = "nothing has moved since the last one, which is given again"
+          reason = "the board has not moved since the last fix, which is repeated"
         case .asleep: reason = leadTime.reason(schedule, due)
         case .awake:
           reason =
             member.kept?.radiusMetres.map { "awake, at \($0.short) m so far" }
             ?? "awake, without a fix so far"
         case .holding(let isMet):
-          reason = isMet ? "its fix is there before it is due" : "time ran out before it is due"
+          reason = isMet ? "its fix was found before it is due" : "time ran out before it is due"
         }
         return ScheduleReport(
           holder: member.holders.label, schedule: member.schedule, degraded: state.plan.degraded(id, member.schedule),

@@ -8,7 +8,7 @@ extension Hub {
     fixes(on: MutableProperty(schedule).readOnly)
   }
 
-  /// Fixes on a schedule that its owner can change. After a change, the next fix is due one interval later.
+  /// Fixes on a schedule that the client can change. After a change, the next fix is due one interval later.
   public func fixes(on schedule: Property<Schedule>) -> Deferred<RequestedFix, Never> {
     fixPlanner.fixes(on: schedule)
   }
@@ -32,14 +32,14 @@ extension Hub {
 
   /// Takes or ends leases of scheduled fixes.
   ///
-  /// - Parameter nextWake: the next wake of the receivers, if this releases them and there is a further fix
+  /// - Parameter nextWake: the next wake of the receivers, if the change releases them and there is a further fix
   func changeScheduledLeases<Result>(nextWake: MonotonicInstant?, _ change: () -> Result) -> Result {
     for monitor in fixMonitors { monitor.expectWake(at: nextWake) }
     return change()
   }
 
-  /// Reports the time of the next scheduled wake to holders that release the receivers, and to receivers that are on
-  /// for schedules.
+  /// Reports the time of the next scheduled wake to the receivers' monitors. A receiver in its idle timeout then
+  /// decides again how long to stay on.
   func expectWake(at instant: MonotonicInstant?) {
     for receiver in receivers.candidates.map(\.reader) where receiver.monitor.expectWake(at: instant) {
       receiver.device.source.reconsiderIdleTimeout()

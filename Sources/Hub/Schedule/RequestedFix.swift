@@ -3,8 +3,8 @@ import MonotonicTime
 
 /// A scheduled fix, as its client gets it.
 public struct RequestedFix: Sendable {
-  /// The state at the time of delivery. Its values were measured in this wake, unless it `isStill`. Without a fix it
-  /// has no position.
+  /// The state at the time of delivery. Its values were measured in this wake, unless `isStill`, `isKnown` or
+  /// `isReckoned` is `true`. Without a fix, the state has no position.
   public var state: FusedState
   public var schedule: Schedule
   /// The degraded form of the request; `nil` if it is not degraded.

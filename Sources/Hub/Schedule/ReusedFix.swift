@@ -4,9 +4,10 @@ import MonotonicTime
 /// A fix that is repeated while nothing moves. It keeps its position and time, and becomes slightly less certain with
 /// each hour.
 struct ReusedFix: Sendable {
-  /// The assumed unnoticed creep of a standing board, one standard deviation. It is not measured: a motion detector
-  /// does not notice a mooring that stretches, a slope that slides or a float that sinks. It is so small that a night
-  /// costs no fix of the usual accuracies, and so large that a fix from weeks ago does not count as exact.
+  /// The assumed unnoticed creep of a standing board, one standard deviation. The creep is not measured: a motion
+  /// detector does not notice a mooring that stretches, a slope that slides or a float that sinks. The value is so
+  /// small that a night needs no new fix at the usual accuracies, and so large that a fix from weeks ago does not
+  /// count as exact.
   static let creepMetresPerHour = 0.1
 
   private let fix: FusedState
@@ -40,7 +41,7 @@ struct ReusedFix: Sendable {
     return (sigma * sigma + crept * crept).squareRoot()
   }
 
-  /// The time until which it is as good as a schedule requires.
+  /// Until when the fix is as good as a schedule requires.
   func isGoodUntil(_ schedule: Schedule) -> MonotonicInstant {
     guard let accuracy = schedule.accuracyMetres else { return MonotonicInstant(nanoseconds: .max) }
     guard let sigma = fix.position?.value.horizontalSigmaMetres else { return at }

@@ -41,7 +41,7 @@ public struct Schedule: Equatable, Sendable {
   /// A fix that is due this soon after another one shares its wake, and may be this much older when it is delivered.
   var slack: Duration { min(every / 10, .seconds(5)) }
 
-  /// A fix that is due this soon after another one also shares its wake, because that saves a start. It is delivered
+  /// A fix that is due this soon after another one also shares its wake, which saves a start. The fix is delivered
   /// early.
   var advance: Duration { min(every / 10, .seconds(30)) }
 }

@@ -1,7 +1,7 @@
 import MonotonicTime
 
-/// Decides when devices are woken for clients with scheduled fixes. It only decides: each method takes an event and
-/// returns actions. The lock, the clock and the leases belong to the caller.
+/// Decides when devices are woken for clients with scheduled fixes. Each method takes an event and returns actions.
+/// The lock, the clock and the leases belong to the caller.
 ///
 /// A client has its first fix at once, and then one at every multiple of its interval since the clock's beginning.
 /// Clients with the same interval, or a multiple of it, are therefore due at the same time and share a wake.
@@ -21,7 +21,7 @@ struct SchedulePlan: Sendable {
     case keep(ID)
     /// Deliver the fix that was kept last. It is as good as requested, or time ran out.
     case deliver(ID, due: MonotonicInstant, isMet: Bool)
-    /// The client has a good enough fix, or none came in time. The time that this took can be learned from.
+    /// The client has a good enough fix, or none came in time. The caller can learn from the time that this took.
     case settled(ID)
     /// Deliver the client's last fix again.
     case again(ID, due: MonotonicInstant)
@@ -45,13 +45,13 @@ struct SchedulePlan: Sendable {
     var fixCount = 0
     /// Whether a good enough fix is kept.
     var isGood = false
-    /// Whether the client is awake only because others are; its fix must not become old before it is due.
+    /// Whether the client is awake only because other clients are. Its fix must not become old before it is due.
     var comesAlong = false
 
     /// The time until which the client's last fix is as good as a new one.
     var standsUntil: MonotonicInstant?
 
-    /// Whether the client's next fix will be the last one again, so that it needs no device.
+    /// Whether the client's next fix will repeat its previous one, because the board has not moved.
     var stands: Bool { phase == .asleep && standsUntil.map { due <= $0 } ?? false }
 
     var isAwake: Bool { if case .awake = phase { true } else { false } }
@@ -96,7 +96,7 @@ struct SchedulePlan: Sendable {
     return nil
   }
 
-  /// - Parameter id: greater than all earlier ones
+  /// - Parameter id: greater than all earlier IDs
   mutating func add(_ id: ID, _ schedule: Schedule, at now: MonotonicInstant) {
     members.append(Member(id: id, schedule: schedule, due: now))
   }
@@ -107,7 +107,8 @@ struct SchedulePlan: Sendable {
     (members[index].schedule, members[index].due, members[index].phase) = (schedule, now + schedule.every, .asleep)
   }
 
-  /// Relaxes a client's schedule. It applies from the next fix on; the present wake may already end at that accuracy.
+  /// Changes a client's schedule to a degraded one. The interval applies from the next fix on, and the accuracy at
+  /// once.
   mutating func degrade(_ id: ID, to schedule: Schedule) {
     if let index = index(of: id) { members[index].schedule = schedule }
   }
@@ -125,17 +126,18 @@ struct SchedulePlan: Sendable {
     if let index = index(of: id) { members[index].standsUntil = instant }
   }
 
-  /// Whether a client's next fix will be the last one again.
+  /// Whether the client's next fix will repeat its previous one, because the board has not moved.
   func stands(_ id: ID) -> Bool { index(of: id).map { members[$0].stands } ?? false }
 
-  /// Records that the board has moved: a client that would have got the last fix again gets a new one at once.
+  /// Records that the board has moved. A client whose next fix would have repeated the last one gets a new fix at
+  /// once.
   mutating func move(_ id: ID, at now: MonotonicInstant) {
     guard let index = index(of: id), members[index].stands else { return }
     members[index].due = min(now, members[index].due)
     members[index].standsUntil = nil
   }
 
-  /// Advances the times after the machine was suspended. A fix that became due in the meantime is due now, and kept
+  /// Moves the times back after the machine was suspended. A fix that became due in the meantime is due now, and kept
   /// fixes are outdated.
   mutating func resume(after slept: Duration, at now: MonotonicInstant) {
     for index in members.indices {
@@ -256,7 +258,7 @@ struct SchedulePlan: Sendable {
     due.advanced(by: .zero - max(.zero, min(lead(schedule, due), schedule.within)))
   }
 
-  /// The first multiple of the interval in the future, and not almost now.
+  /// The first multiple of the interval that is further in the future than the slack.
   private static func next(after now: MonotonicInstant, of schedule: Schedule) -> MonotonicInstant {
     let every = max(1, schedule.every.inNanoseconds)
     let from = (now + schedule.slack).nanoseconds

@@ -17,7 +17,7 @@ struct Announcement: Equatable, Sendable {
       if !all.contains(new) { all.append(new) }
     }
     add("_gpsd._tcp", board.gpsdEndpoint)
-    // GeoClue reads the accuracy of the positions from this member.
+    // GeoClue reads the accuracy of the positions from this TXT member.
     for port in board.nmea { add("_nmea-0183._tcp", port.endpoint, "accuracy=exact") }
     add("_http._tcp", board.http?.endpoint, "path=/")
     let vessel = SignalKVessel.context(mmsi: board.signalK?.mmsi)

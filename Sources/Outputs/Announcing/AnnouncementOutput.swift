@@ -5,12 +5,12 @@ import Hub
 import Publishing
 import ServiceLifecycle
 
-/// Announces the ports that other machines may connect to, through Avahi, so that they find them by mDNS.
+/// Announces the ports that other machines may connect to, through Avahi, so that these machines find them by mDNS.
 ///
-/// Without such a port there is no thread and no connection to the bus. Otherwise a thread sleeps until Avahi reports
-/// that it has stopped or started, or that another machine has the name.
+/// Without such a port there is no thread and no connection to D-Bus. Otherwise a thread sleeps until Avahi reports
+/// that it has stopped or started, or that another machine has the same name.
 public final class AnnouncementOutput: Service {
-  /// The current announcement.
+  /// The announcement in progress: what is announced, and the thread that does it.
   private struct Present {
     var services: [Announcement] = []
     var name = ""
@@ -33,8 +33,9 @@ public final class AnnouncementOutput: Service {
       case Int(CSYSTEMD_ANNOUNCEMENT_MADE):
         sink.write(.notice, "announced to the network as '\(words)': \(types)")
       case Int(CSYSTEMD_ANNOUNCEMENT_ABSENT):
-        sink.write(.notice, "not announced to the network: avahi-daemon does not run; other machines need the address")
-      default: sink.write(.warning, "not announced to the network: Avahi refuses it: \(words)")
+        sink.write(
+          .notice, "not announced to the network: avahi-daemon is not running; other machines need the hub's address")
+      default: sink.write(.warning, "not announced to the network: Avahi refused it: \(words)")
       }
     }
   }
@@ -106,7 +107,7 @@ public final class AnnouncementOutput: Service {
       csystemd_announcement_run(
         announcement, stop.fileDescriptor,
         { context, event, words in
-          // The context is the reporter. The thread holds it as long as this function can be called.
+          // The context is the reporter. The thread keeps the reporter alive as long as this function can be called.
           guard let context, let words else { return }
           Unmanaged<Reporter>.fromOpaque(context).takeUnretainedValue().report(event, String(cString: words))
         }, Unmanaged.passUnretained(reporter).toOpaque())
@@ -114,7 +115,8 @@ public final class AnnouncementOutput: Service {
     if result < 0 {
       let reason = String(cString: strerror(-result))
       sink.write(
-        .notice, "not announced to the network: there is no system bus (\(reason)); other machines need the address")
+        .notice,
+        "not announced to the network: there is no system bus (\(reason)); other machines need the hub's address")
     }
   }
 }

@@ -5,8 +5,8 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// Refines the stored offsets of magnetometers while other subscribers keep these awake. It stores better offsets as
-/// `calibrate mag` does, and wakes nothing.
+/// Refines the stored offsets of magnetometers while other clients keep these awake. It stores better offsets as
+/// `calibrate mag` does, and wakes no device.
 public final class BackgroundCalibration: Sendable {
   private struct Refining {
     var calibration: InertialCalibration
@@ -31,7 +31,7 @@ public final class BackgroundCalibration: Sendable {
     self.sink = sink
   }
 
-  /// Subscribes to the hub's magnetometers from now on.
+  /// Subscribes to the magnetometers of the hub, and of each hub that replaces it.
   public func begin() {
     guard host.calibrations != nil else { return }
     host.hub.subscribe(as: "calibration", receiveValue: { [weak self] in self?.follow($0) }).store(in: hubs)
@@ -55,9 +55,9 @@ public final class BackgroundCalibration: Sendable {
     }.end()
   }
 
-  /// Begins to refine a chip's offset. Samples from before another calibration do not count.
+  /// Begins to refine a chip's offset. Samples from before a newer calibration are discarded.
   ///
-  /// - Returns: whether there is an offset to refine
+  /// - Returns: whether the chip has a stored offset to refine
   private func begin(_ chip: MagnetometerDescription) -> Bool {
     let calibration = chip.calibration.values
     guard let refiner = MagneticOffsetRefiner(calibration) else { return false }
@@ -75,14 +75,14 @@ public final class BackgroundCalibration: Sendable {
         let result = state.refining[id]?.refiner.add(
           SIMD3<Double>(sample.field), time: Double(sample.at.nanoseconds) / 1e9)
       else { return nil }
-      // The next result refines this calibration.
+      // The next result refines the calibration that this one stores.
       var calibration = result.replaced
       calibration.magnetometerOffset = result.offset
       if let refiner = MagneticOffsetRefiner(calibration) { state.refining[id]?.refiner = refiner }
       return result
     }
     guard let result else { return }
-    // The reader must not wait for a disk. Without a thread, the next result is stored.
+    // The reader must not wait for a disk. If no thread can be started, only the next result is stored.
     _ = DetachedThread.start("calibration") { [weak self] in self?.store(result, of: id) }
   }
 
@@ -93,7 +93,7 @@ public final class BackgroundCalibration: Sendable {
     do throws(CalibrationRefusal) {
       _ = try store.store(result, of: chip)
       state.withLock { $0.problems[id] = nil }
-      sink.write(.notice, "\(id): \(BackgroundCalibration.text(result)); used from the next start or reload on")
+      sink.write(.notice, "\(id): \(BackgroundCalibration.text(result)); the hub uses it from the next start or reload")
     } catch {
       let isNews = state.withLock { state in
         defer { state.problems[id] = error.message }

@@ -2,7 +2,8 @@ import Guarding
 import Hub
 import Publishing
 
-/// A calibration that a client of `hub.sock` has requested. It holds the lease, and ends with the client's connection.
+/// A calibration that a client of `hub.sock` has requested. It holds the power lease of the magnetometer, and ends
+/// with the client's connection.
 ///
 /// Lines of JSON report its progress, and the last line reports the stored result or the reason of the failure.
 final class HubCalibration: Sendable {
@@ -22,7 +23,7 @@ final class HubCalibration: Sendable {
 
   /// Starts a calibration.
   ///
-  /// - Returns: `nil` if that is impossible; the client has then received the reason
+  /// - Returns: `nil` if the calibration cannot start; the client has then received the reason
   static func begin(
     _ kind: CalibrationKind, of id: String?, as holder: Holder, for connection: StreamConnection, by host: HubHost
   ) -> HubCalibration? {
@@ -31,7 +32,7 @@ final class HubCalibration: Sendable {
         throw CalibrationRefusal(
           "a replay has no chips", nextStep: "end it, and start a hub on the board: sensorhub run --board …")
       }
-      // The result applies to all clients, and to the next run.
+      // The result affects all clients, and later runs, so the client needs the right to change it.
       guard LocalRights.mayChange(connection.descriptor) else {
         throw CalibrationRefusal(
           "you may not calibrate the hub's sensors: \(LocalRights.lack)", reason: .noPermission,
@@ -73,7 +74,7 @@ final class HubCalibration: Sendable {
       as: holder, receiveValue: { [weak self] in self?.receive($0) },
       receiveCompletion: { [weak self] completion in
         if case .failed(let error) = completion {
-          self?.fail(CalibrationRefusal("\(error)", nextStep: "sensorhub devices says how the device is"))
+          self?.fail(CalibrationRefusal("\(error)", nextStep: "sensorhub devices shows the state of the device"))
         } else {
           self?.complete()
         }
@@ -129,14 +130,14 @@ final class HubCalibration: Sendable {
     if finish() != nil { free() }
   }
 
-  /// Lets the next calibration start. This precedes the client's notice of the end, because a request after the notice
-  /// must not be refused.
+  /// Lets the next calibration start. Call this before the client learns of the end, because its next request must
+  /// not be refused.
   private func free() {
     host.rehearsal?.end()
     host.calibrator.withLock { $0 = nil }
   }
 
-  /// Ends the lease.
+  /// Ends the power lease.
   ///
   /// - Returns: the measurements; `nil` on later calls
   private func finish() -> CalibrationSession? {

@@ -7,7 +7,7 @@ import ServiceLifecycle
 
 /// Gives chronyd the receiver's time, through the socket of its `refclock SOCK` that the board file names.
 ///
-/// This is a subscription, so the receiver stays awake for it.
+/// The output subscribes to the receiver, so the receiver stays awake.
 public final class ChronyOutput: Service {
   private let host: HubHost
   private let sink: JournalSink
@@ -44,15 +44,15 @@ public final class ChronyOutput: Service {
       defer { last = result }
       return last
     }
-    // Report each change once, not once a second.
+    // Report each change once, not every second.
     guard result != before else { return }
-    if result == 0 { return sink.write(.notice, "chronyd takes the time on \(path)") }
+    if result == 0 { return sink.write(.notice, "chronyd accepts the time on \(path)") }
     let next =
       switch -result {
-      case ENOENT, ECONNREFUSED: "chronyd makes it where its configuration says 'refclock SOCK \(path)'"
-      case EACCES: "let the hub's user write to it: chgrp sensorhub and chmod g+w after chronyd has started"
-      default: "see chronyd's log"
+      case ENOENT, ECONNREFUSED: "chronyd creates the socket if its configuration has 'refclock SOCK \(path)'"
+      case EACCES: "give the hub's user write access after chronyd has started: chgrp sensorhub and chmod g+w"
+      default: "read chronyd's log"
       }
-    sink.write(.warning, "chronyd takes no time on \(path): \(String(cString: strerror(-result))); \(next)")
+    sink.write(.warning, "chronyd does not accept the time on \(path): \(String(cString: strerror(-result))); \(next)")
   }
 }

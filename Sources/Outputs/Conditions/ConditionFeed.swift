@@ -6,7 +6,7 @@ import Publishing
 /// Reports the problems of devices. It also notices problems that develop without an event, such as a silent line.
 ///
 /// It checks when a device changes, and every two seconds while a subscribed device has a problem. If every device
-/// works or rests, there is no timer. It runs on the timer's thread, never on a reader's.
+/// works or rests, there is no timer. The checks run on the timer's thread, never on a reader's.
 public final class ConditionFeed: Sendable {
   /// A device with a problem.
   struct Entry: Equatable, Sendable {
@@ -17,27 +17,28 @@ public final class ConditionFeed: Sendable {
   }
 
   static let interval = Duration.seconds(2)
-  /// The delay after a change, because changes come in groups.
+  /// The delay from a change to the check. Changes come in groups, and one check serves the group.
   static let delay = Duration.milliseconds(50)
 
   private let clock: any MonotonicTimeSource
   private let latest = MutableProperty<[Entry]>([])
   private let present = Guarded<Lifetime?>(nil)
-  /// The problem of the last board file; `nil` if it is in service.
+  /// The problem of the board file as last read; `nil` if that file is in service.
   private let board = Guarded<DeviceCondition?>(nil)
 
   init(clock: any MonotonicTimeSource) { self.clock = clock }
 
-  /// The problems of the devices. It changes with each check that finds any, and once more when there are none.
+  /// The problems of the devices. It changes with each check that finds a problem, and once more when no problem is
+  /// left.
   var changes: Property<[Entry]> { latest.readOnly }
 
-  /// The board file's name in lists of devices.
+  /// The subject of the board file's own problems, next to the names of devices.
   static let boardName = "board file"
 
   /// The problems of the hub itself.
   public var ofBoard: [DeviceCondition] { board.withLock { [$0].compactMap { $0 } } }
 
-  /// Records that the board file was read again.
+  /// Notes that the board file was read again.
   ///
   /// - Parameter error: why the file is not in service; `nil` if it is
   public func boardWasRead(_ error: (summary: String, nextStep: String?)?) {
@@ -45,7 +46,7 @@ public final class ConditionFeed: Sendable {
     board.withLock { board in
       board = error.map { error in
         DeviceCondition(
-          .failed, .warning, "the hub goes on with the old one: \(error.summary)", nextStep: error.nextStep,
+          .failed, .warning, "the hub keeps the old one: \(error.summary)", nextStep: error.nextStep,
           since: board?.since ?? now)
       }
     }
@@ -56,7 +57,7 @@ public final class ConditionFeed: Sendable {
     ofBoard.map { Entry(device: ConditionFeed.boardName, condition: $0, isWanted: false) }
   }
 
-  /// Checks the devices of this hub, and of no other from now on.
+  /// Checks the devices of this hub from now on, instead of those of the previous one.
   func follow(_ hub: Hub) {
     let lifetime = Lifetime()
     let alarm = Alarm(clock: clock)
@@ -94,6 +95,6 @@ public final class ConditionFeed: Sendable {
 }
 
 extension DeviceCondition.Kind {
-  /// Whether the description changes with time alone.
+  /// Whether the description changes as time passes, without an event.
   fileprivate var changesByItself: Bool { self == .failed || self == .acquiring }
 }

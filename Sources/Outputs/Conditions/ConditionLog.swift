@@ -25,13 +25,13 @@ final class ConditionLog: Sendable {
 
   func receive(_ entries: [ConditionFeed.Entry]) {
     let now = clock.now
-    // The worst problem of each device, which comes first in the list.
+    // The worst problem of each device; it comes first in the device's list.
     var worst: [String: ConditionFeed.Entry] = [:]
     for entry in entries where entry.isWanted && entry.condition.kind.isRepeated {
       if worst[entry.device] == nil { worst[entry.device] = entry }
     }
     let due = troubles.withLock { troubles in
-      // A problem that comes and goes is logged only once within the minute.
+      // A problem that comes and goes is logged at most once a minute.
       troubles = troubles.filter { device, trouble in
         worst[device] != nil || trouble.writtenAt.map { now - $0 < ConditionLog.interval } ?? false
       }
@@ -39,7 +39,7 @@ final class ConditionLog: Sendable {
         guard worst[entry.device] == entry else { return false }
         var trouble = troubles[entry.device] ?? Trouble(since: now)
         defer { troubles[entry.device] = trouble }
-        // A failure was logged when it began.
+        // `DeviceLog` logged the failure when it began.
         let isSaid = entry.condition.kind == .failed || entry.condition.severity == .waiting
         let isDue = now - (trouble.writtenAt ?? trouble.since) >= ConditionLog.interval
         guard isDue || trouble.writtenAt == nil && !isSaid else { return false }
@@ -60,6 +60,6 @@ final class ConditionLog: Sendable {
 }
 
 extension DeviceCondition.Kind {
-  /// Whether the problem is logged repeatedly; others are logged once, when they begin.
+  /// Whether the problem is logged every minute; other problems are logged once, when they begin.
   fileprivate var isRepeated: Bool { self == .failed || self == .acquiring }
 }

@@ -2,7 +2,7 @@ import Hub
 import Publishing
 import ServiceLifecycle
 
-/// Watches the conditions of the devices, and writes to the journal those that need a person's attention.
+/// Writes the conditions that need a person's attention to the journal.
 public final class ConditionOutput: Service {
   private let host: HubHost
   private let sink: JournalSink

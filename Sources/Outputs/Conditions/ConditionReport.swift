@@ -1,7 +1,7 @@
 import Hub
 import MonotonicTime
 
-/// A device's problem, as JSON and as one line for people.
+/// A device's problem, as JSON and as one line to show.
 public struct ConditionReport: Decodable, Equatable, Sendable {
   public var kind: String
   public var severity: String
@@ -35,10 +35,10 @@ public struct ConditionReport: Decodable, Equatable, Sendable {
     json.endArray()
   }
 
-  /// Identifies the problem. It stays the same while only the time grows.
+  /// Identifies the problem. It does not change while only the problem's duration grows.
   public var identity: String { "\(kind) \(severity) \(nextStep ?? summary)" }
 
-  /// Whether a person must act, and not only wait.
+  /// Whether a person must act. Otherwise it is enough to wait.
   public var isLoud: Bool { severity != DeviceCondition.Severity.waiting.rawValue }
 
   /// The problem with its duration: `failed for 3 min 20 s: there is no serial port /dev/ttyUSB0`

@@ -3,13 +3,13 @@ import NMEA
 /// The position of the base station's antenna, from RTCM 3's messages 1005 and 1006 (RTCM 10403.3, tables 3.5-6 and
 /// 3.5-7).
 enum BaseStation {
-  /// The position in earth-centred axes, metres; `nil` for another message, or one that is too short.
+  /// The position in earth-centred axes, metres; `nil` for a message of another type, or one that is too short.
   ///
   /// - Parameter frame: the whole message, with its header of three bytes
   static func place(_ number: UInt16, _ frame: [UInt8]) -> SIMD3<Double>? {
     guard number == 1005 || number == 1006, frame.count >= 3 + 19 else { return nil }
     func coordinate(_ bit: Int) -> Double {
-      // The value has 38 bits with a sign, in tenths of a millimetre.
+      // The value is a signed number of 38 bits, in tenths of a millimetre.
       var value: Int64 = 0
       for index in bit..<bit + 38 {
         value = value << 1 | Int64(frame[3 + index / 8] >> UInt8(7 - index % 8) & 1)

@@ -17,7 +17,7 @@ struct CasterAnswer {
   private var chunks: ChunkedBody?
   /// The remaining length of the body, if it is known.
   private var leftCount: Int?
-  /// Whether the head is that of HTTP; then everything after it is the body.
+  /// Whether the head is that of HTTP. Everything after such a head is the body.
   private(set) var isHTTP = false
 
   /// Whether the body has reached the end that its head or its last chunk states.
@@ -71,7 +71,7 @@ struct CasterAnswer {
   private mutating func takeFirst(_ text: String) throws(CasterError) {
     let words = text.split(separator: " ", maxSplits: 2)
     switch words.first {
-    // Some casters add header lines here. They are not RTCM, so the decoder skips them.
+    // Some casters add header lines here. These are not RTCM, so the decoder skips them.
     case "ICY" where words.dropFirst().first == "200": stage = .body
     case "SOURCETABLE":
       isTable = true
@@ -92,7 +92,7 @@ struct CasterAnswer {
   }
 
   private mutating func takeHeader(_ text: String) {
-    // Some casters use the words of both versions of the protocol.
+    // Some casters mix the words of both versions of the protocol.
     if text.hasPrefix("SOURCETABLE ") { isTable = true }
     guard let colon = text.firstIndex(of: ":") else { return }
     let value = text[text.index(after: colon)...].drop { $0 == " " }
@@ -115,6 +115,6 @@ struct CasterAnswer {
     }
   }
 
-  /// A shortened part of the caster's words, which are not trusted.
+  /// Part of the caster's text, shortened and made printable, because the caster is not trusted.
   private static func shown(_ text: String) -> String { Text.printable(String(text.prefix(80))) }
 }

@@ -3,8 +3,8 @@ import Glibc
 import HardwareIO
 import Hub
 
-/// A connection to a caster, for use on one thread. A stop request ends every wait except the look-up of the host's
-/// address.
+/// A connection to a caster, for use on one thread. A stop request ends every wait except the resolution of the
+/// host's name.
 struct CasterConnection: ~Copyable {
   /// The maximum number of bytes in one read.
   private static let mostBytes = 4096
@@ -12,7 +12,7 @@ struct CasterConnection: ~Copyable {
   private let descriptor: Int32
   private let poller: Poller
 
-  /// - Parameter limit: the time for each of the host's addresses
+  /// - Parameter limit: the maximum time to connect to each of the host's addresses
   init(to caster: CasterSettings, _ poller: Poller, within limit: Duration) throws(CasterError) {
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -61,7 +61,7 @@ struct CasterConnection: ~Copyable {
     return .failed(error)
   }
 
-  /// - Parameter limit: the time in which the caster must accept the bytes
+  /// - Parameter limit: the time within which the caster must accept the bytes
   borrowing func send(_ bytes: [UInt8], within limit: Duration) throws(CasterError) {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -76,7 +76,7 @@ struct CasterConnection: ~Copyable {
     }
   }
 
-  /// - Returns: the received bytes; empty if the time is over, or nearly over
+  /// - Returns: the received bytes; empty if the limit has passed, or nearly
   borrowing func receive(atMost limit: Duration) throws(CasterError) -> [UInt8] {
     switch poller.wait(for: descriptor, atMost: limit) {
     case .stopped: throw .stopped

@@ -2,17 +2,18 @@ import Hub
 
 /// The reason why a caster gives no corrections.
 enum CasterError: Error, Equatable {
-  /// The receiver is no longer read.
+  /// The connection was stopped, because the receiver is no longer read.
   case stopped
   case unreadablePassword(file: String, reason: String)
   case unknownHost(reason: String)
   case unreachable(reason: String)
   case silent
   case closed
-  /// The chunks of the answer are malformed.
+  /// The sizes of the answer's chunks are malformed.
   case broken
   case unauthorised
-  /// The caster does not have the mount point. `nearest` has the likeliest of its mount points first.
+  /// The caster has no such mount point. `nearest` holds its names that are spelled most alike, the best first;
+  /// `count` is the number of its mount points.
   case noSuchMountPoint(nearest: [String], count: Int)
   case moved(to: String)
   case refused(String)
@@ -20,7 +21,8 @@ enum CasterError: Error, Equatable {
   case usesTLS
   case noCorrections
 
-  /// Whether only the owner of the board or of the caster can solve this. A prompt retry would be a nuisance.
+  /// Whether only the owner of the board or of the caster can solve this. Prompt retries would only burden the
+  /// caster.
   var isRefusal: Bool {
     switch self {
     case .stopped, .unknownHost, .unreachable, .silent, .closed, .broken: false
@@ -36,29 +38,29 @@ enum CasterError: Error, Equatable {
 
   private func reason(of caster: CasterSettings) -> String {
     switch self {
-    case .stopped: "the receiver is not wanted"
+    case .stopped: "no client needs the receiver"
     case .unreadablePassword(let file, let reason): "'ntrip.passwordFile' cannot be read from \(file): \(reason)"
-    case .unknownHost(let reason): "\(caster.host) is not known: \(reason)"
-    case .unreachable(let reason): "it cannot be connected to: \(reason)"
-    case .silent: "it says nothing"
-    case .closed: "it has closed the connection"
-    case .broken: "its data is damaged"
+    case .unknownHost(let reason): "the host \(caster.host) is unknown: \(reason)"
+    case .unreachable(let reason): "cannot connect: \(reason)"
+    case .silent: "the caster does not answer"
+    case .closed: "the caster closed the connection"
+    case .broken: "the caster's data is damaged"
     case .unauthorised:
       caster.username.map {
-        "it does not let in \($0): is the password right, and may the account have this mount point?"
+        "the caster refused \($0): check the password, and whether the account may use this mount point"
       }
-        ?? "it wants a user and a password: ntrip://user@… and 'ntrip.passwordFile'"
+        ?? "the caster needs a user and a password: set the user in 'ntrip.caster' (ntrip://user@…) and the password in 'ntrip.passwordFile'"
     case .noSuchMountPoint(let nearest, let count):
-      "it has no mount point \(caster.mountPoint)"
+      "the caster has no mount point \(caster.mountPoint)"
         + (nearest.isEmpty
-          ? count == 0 ? "" : ", and of its \(count) none that is called so nearly"
+          ? count == 0 ? "" : ", and none of its \(count) mount points has a similar name"
           : ": did you mean \(nearest.joined(separator: ", "))?")
-    case .moved(let place): "it has moved to \(place): name that as 'ntrip.caster'"
-    case .refused(let text): "it answers '\(text)'"
+    case .moved(let place): "the caster has moved to \(place): set 'ntrip.caster' to this address"
+    case .refused(let text): "the caster answered '\(text)'"
     case .noCaster(let text):
-      "what listens there is no NTRIP caster\(text.isEmpty ? "" : ": it says '\(text)'"); 2101 is the usual port"
-    case .usesTLS: "it speaks TLS there, which the hub does not: casters have another port without, 2101 as a rule"
-    case .noCorrections: "the data is no RTCM 3: choose a mount point whose format is RTCM 3"
+      "the server there is not an NTRIP caster\(text.isEmpty ? "" : ": it answered '\(text)'"); 2101 is the usual port"
+    case .usesTLS: "this port uses TLS, which the hub does not support: use the caster's port without TLS, usually 2101"
+    case .noCorrections: "the data is not RTCM 3: choose a mount point whose format is RTCM 3"
     }
   }
 }

@@ -14,7 +14,7 @@ enum CasterRequest {
     var lines = ["GET /\(mountPoint) HTTP/1.\(caster.version == 1 ? 0 : 1)"]
     lines.append("Host: \(caster.authority)")
     if caster.version == 2 { lines.append("Ntrip-Version: Ntrip/2.0") }
-    // The value must begin with the protocol's name, because some casters take other clients for browsers.
+    // The value must begin with the protocol's name: without it, some casters treat a client as a browser.
     lines.append("User-Agent: NTRIP sensorhub/\(version)")
     if let username = caster.username {
       lines.append("Authorization: Basic \(Data("\(username):\(password)".utf8).base64EncodedString())")

@@ -3,16 +3,16 @@ import Hub
 import MonotonicTime
 import UBX
 
-/// A connection to a caster: it requests a mount point, and takes corrections until told to stop.
+/// A connection to a caster. It requests a mount point, and takes corrections until a stop request.
 struct CasterVisit {
   /// The time limits of a visit.
   struct Patience {
-    /// The limit for each of the host's addresses.
+    /// The limit for connecting to each of the host's addresses.
     var connection = Duration.seconds(10)
     var answer = Duration.seconds(15)
-    /// The limit without corrections. Stations report every second, the slowest every ten.
+    /// The limit without corrections. Most stations report every second, and the slowest ones every ten.
     var silence = Duration.seconds(30)
-    /// The interval at which an unknown position is asked for again.
+    /// The interval between two checks for an unknown position.
     var position = Duration.seconds(1)
   }
 
@@ -24,22 +24,23 @@ struct CasterVisit {
     case message(UInt16, [UInt8])
   }
 
-  /// The bytes of one read. The raw bytes reveal a caster that sends many bytes without content, such as sizes of
-  /// chunks.
+  /// The bytes of one read. The count of raw bytes reveals a caster that sends many bytes without content, such as
+  /// sizes of chunks.
   private struct Piece {
     var body: [UInt8] = []
-    /// The number of raw bytes.
+    /// The number of raw bytes in this read.
     var count = 0
   }
 
   /// The first byte of an RTCM 3 message.
   private static let preamble: UInt8 = 0xD3
-  /// The maximum number of bytes without a complete message, sizes of chunks included. More bytes count as noise.
+  /// The maximum number of bytes without a complete message, sizes of chunks included. If more arrive, the visit
+  /// fails.
   private static let mostNoise = 16 * 1024
-  /// The maximum rate, ten times that of the fullest corrections. From a faster caster, the visit reads nothing more until the next
-  /// second.
+  /// The maximum rate in bytes a second, ten times that of the fullest corrections. If a caster sends faster, the
+  /// visit reads nothing more until the next second.
   private static let mostBytesASecond = 32 * 1024
-  /// The longest table, enough for five thousand mount points.
+  /// The longest table in bytes, enough for five thousand mount points.
   private static let longestTable = 2 * 1024 * 1024
 
   let caster: CasterSettings
@@ -60,7 +61,7 @@ struct CasterVisit {
       try stay(receive)
     } catch {
       guard error == .noSuchMountPoint(nearest: [], count: 0) else { return error }
-      // The table of mount points is a separate request.
+      // Request the table of mount points, which takes a second connection.
       return (try? askForTable())?.lack(of: caster.mountPoint) ?? error
     }
   }
@@ -112,12 +113,12 @@ struct CasterVisit {
     receive(.connected)
     var framer = BinaryFramer()
     var noise = 0
-    // The first is the beginning of the body while it may be a table's; the second is whether the bytes so far may be
-    // part of a message.
+    // `opening` is the beginning of the body while the body may be a table. `mayBeCorrections` says whether the
+    // received bytes may be part of a message.
     var (opening, mayBeCorrections) = ([UInt8](), false)
     var heardAt = clock.now
     var (second, bytesOfSecond) = (heardAt, 0)
-    // A caster that makes corrections for one place sends nothing before it knows the position.
+    // A caster that computes corrections for one place sends nothing before it knows the position.
     var (isPlaced, nextPosition) = (caster.positionInterval == nil, heardAt)
     while true {
       if piece.count > 0 {
@@ -179,7 +180,7 @@ struct CasterVisit {
     return try readTable(connection, &answer, body)
   }
 
-  /// Reads the table, or as much as arrives of it.
+  /// Reads the table, or the part of it that arrives.
   private func readTable(
     _ connection: borrowing CasterConnection, _ answer: inout CasterAnswer, _ begun: [UInt8]
   ) throws(CasterError) -> SourceTable {

@@ -3,14 +3,14 @@ struct ChunkedBody {
   private enum Stage {
     case size
     case data(Int)
-    /// The line end after a chunk; nothing else is allowed there.
+    /// The line end after a chunk. No other byte is allowed there.
     case end(hasReturn: Bool)
     /// The empty last chunk has been read.
     case over
   }
 
   private static let largestSize = 1 << 30
-  /// The longest line with a chunk's size, extensions included. Casters send none, or one word.
+  /// The longest line with a chunk's size, extensions included. Casters send no extension, or one word.
   private static let longestLine = 256
 
   private var stage = Stage.size

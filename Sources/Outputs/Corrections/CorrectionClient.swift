@@ -7,7 +7,7 @@ import NMEA
 
 /// Fetches the corrections of one receiver while the receiver is read. The client has a thread only during that time.
 final class CorrectionClient: Sendable {
-  /// If corrections came for at least this long, the next pause is a short one again.
+  /// If corrections came for at least this long, the next pause before a retry is short again.
   private static let lasting = Duration.seconds(10)
 
   private struct State {
@@ -17,7 +17,7 @@ final class CorrectionClient: Sendable {
     /// Whether this client has been replaced or removed.
     var isOver = false
     var backoff = ReconnectBackoff()
-    /// The earliest time of the next request. Without it, each subscriber that comes and goes would cause one.
+    /// The earliest time of the next request. Without it, each subscriber that comes and goes would cause a request.
     var nextTry: MonotonicInstant?
     /// The index of the caster to try.
     var index = 0
@@ -31,7 +31,7 @@ final class CorrectionClient: Sendable {
   private let patience: CasterVisit.Patience
   private let clock: any MonotonicTimeSource
   private let state: Guarded<State>
-  /// Makes the thread check what it should do.
+  /// Wakes the thread, which then checks what to do.
   private let wake = WakeSignal()
 
   /// - Parameters:
@@ -53,7 +53,7 @@ final class CorrectionClient: Sendable {
     corrections.note(status)
   }
 
-  /// Starts or stops fetching. Never waits.
+  /// Starts or stops fetching. Returns at once.
   func want(_ isWanted: Bool) {
     let isFirst = state.withLock { state in
       guard !state.isOver, state.isWanted != isWanted else { return false }
@@ -66,10 +66,10 @@ final class CorrectionClient: Sendable {
     let error = DetachedThread.start("corrections") { [self] in run() }
     guard error != 0 else { return }
     state.withLock { $0.isRunning = false }
-    corrections.setWarning("no corrections from \(caster): the system has no thread to give")
+    corrections.setWarning("no corrections from \(caster): the system has no thread for the connection")
   }
 
-  /// Stops permanently. Work in progress reports nothing more.
+  /// Stops permanently. Work that is still in progress reports nothing more.
   func end() {
     state.withLock { state in
       state.isWanted = false
@@ -121,7 +121,7 @@ final class CorrectionClient: Sendable {
     state.withLock { state in
       if lasted { state.backoff.reset() }
       if !lasted, state.index + 1 < casters.count {
-        // The next caster may be better, and has not been tried yet.
+        // Try the next caster at once: it may be better, and has not been tried yet.
         state.index += 1
         state.nextTry = nil
         return

@@ -3,8 +3,8 @@ import Hub
 import Publishing
 import ServiceLifecycle
 
-/// Gives receivers the corrections of the casters that the board file names. A receiver gets them while it has
-/// subscribers. This output keeps nothing awake.
+/// Gives receivers the corrections of the casters that the board file names. A receiver gets corrections while it has
+/// subscribers. This output keeps no device awake.
 public final class CorrectionsOutput: Service {
   private final class Supply: Sendable {
     let client: CorrectionClient
@@ -53,7 +53,7 @@ public final class CorrectionsOutput: Service {
     let old = supplies.withLock { $0 }
     replace(
       by: hub.correctedReceivers.map { id, caster, corrections in
-        // An unchanged receiver keeps its corrections.
+        // An unchanged receiver keeps its client.
         if let same = old.first(where: { $0.client.corrections === corrections && $0.client.caster == caster }) {
           return same
         }
@@ -69,7 +69,7 @@ public final class CorrectionsOutput: Service {
     }
     for supply in old where !new.contains(where: { $0 === supply }) {
       supply.end()
-      // The supply is removed, unless another client has replaced this one.
+      // Unless another client now serves this receiver, remove what this one has reported.
       if !new.contains(where: { $0.client.corrections === supply.client.corrections }) {
         supply.client.corrections.note(nil)
         supply.client.corrections.setWarning(nil)

@@ -1,8 +1,8 @@
 import NMEA
 
-/// A receiver's position in the form that casters need to make corrections for one place.
+/// A receiver's position as the sentence with which casters compute corrections for one place.
 enum PositionSentence {
-  /// A GGA; `nil` while the position is unknown.
+  /// A GGA sentence; `nil` while the position is unknown.
   static func make(of fix: GNSSFix) -> String? {
     guard fix.mode >= .twoDimensional, let place = fix.position, let time = fix.time else { return nil }
     let satellites = fix.satellitesUsed.map { SentenceField.padded(Int($0), 2) } ?? ""

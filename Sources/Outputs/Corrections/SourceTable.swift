@@ -13,7 +13,7 @@ struct SourceTable {
   /// The number of bytes that show whether a body is a table.
   static let openingCount = 16
 
-  /// Whether a body that begins like this is a table, whatever its head says.
+  /// Whether a body that begins like this is a table, even if its head says otherwise.
   static func begins(_ bytes: [UInt8]) -> Bool {
     let text = bytes.drop { $0 <= 0x20 }
     return ["SOURCETABLE ", "ENDSOURCETABLE", "STR;", "CAS;", "NET;"].contains { text.starts(with: $0.utf8) }
@@ -39,7 +39,7 @@ struct SourceTable {
     mountPoints.append(Text.printable(String(decoding: fields[1].prefix(100), as: UTF8.self)))
   }
 
-  /// The error for a missing mount point.
+  /// The error for a mount point that is not in this table, with similar names.
   func lack(of mountPoint: String) -> CasterError {
     .noSuchMountPoint(
       nearest: NearestWord.guesses(mountPoint, among: mountPoints, atMost: 3), count: mountPoints.count)

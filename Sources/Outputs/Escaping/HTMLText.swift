@@ -1,9 +1,8 @@
-/// Escapes text for pages.
+/// Text in HTML pages.
 public enum HTMLText {
-  /// Escapes text for the place between tags or between the quotes of an attribute, of either kind.
+  /// Escapes text for the place between tags or between the quotes of an attribute, single or double.
   ///
-  /// It works on scalars: a `<` with a combining mark, or after a prepended one, is a separate character for Swift, but
-  /// a `<` for a browser.
+  /// It works on scalars: Swift joins a `<` and a combining mark into one character, but a browser sees a `<`.
   public static func escaped(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "") { escaped, scalar in
       switch scalar {

@@ -1,4 +1,4 @@
-/// Text for terminals and logs. Only this file decides which characters may reach them.
+/// Text for terminals and logs. Only this file decides which characters may be written to them.
 extension Text {
   /// Text without hidden characters. A character that controls a terminal, ends a line, changes the direction of
   /// writing or is invisible is escaped, as `\n` or `\u{1b}`.
@@ -17,15 +17,15 @@ extension Text {
     }
   }
 
-  /// One or more lines for a terminal. Line ends and tabs come from the writer and stay; all other hidden characters
-  /// are escaped.
+  /// One or more lines for a terminal. Line ends and tabs stay, because the program itself wrote them; all other
+  /// hidden characters are escaped.
   public static func printableLines(_ text: String) -> String {
     if text.utf8.allSatisfy({ 0x20..<0x7f ~= $0 || $0 == 0x0a || $0 == 0x09 }) { return text }
     return text.unicodeScalars.reduce(into: "") { $0 += $1 == "\n" || $1 == "\t" ? String($1) : printable($1) }
   }
 
   /// JSON for a terminal. It is the same JSON, with JSON's own escapes for invisible characters. Non-ASCII characters
-  /// appear only in strings, where an escape means the same.
+  /// appear only in strings, where an escape means the same as the character.
   public static func printableJSON(_ text: String) -> String {
     if text.utf8.allSatisfy({ 0x20..<0x7f ~= $0 || $0 == 0x0a || $0 == 0x09 }) { return text }
     return text.unicodeScalars.reduce(into: "") { json, scalar in
@@ -45,8 +45,8 @@ extension Text {
     }
   }
 
-  /// One line of a log. A line end in it does not start a line that looks like another entry, and nothing in it moves a
-  /// terminal's cursor.
+  /// One entry of a log. Continuation lines are indented, so that a line end in the text cannot fake another entry,
+  /// and no character moves a terminal's cursor.
   static func indented(_ text: String) -> String {
     text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { printable(String($0)) }
       .joined(separator: "\n  ")

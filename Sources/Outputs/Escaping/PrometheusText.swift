@@ -2,8 +2,7 @@
 public enum PrometheusText {
   /// The value of a label between quotes. Any text is possible; three characters are escaped.
   ///
-  /// It works on scalars: a quote before a combining mark is a separate character for Swift, but a quote for
-  /// Prometheus.
+  /// It works on scalars: Swift joins a quote and a combining mark into one character, but Prometheus sees a quote.
   public static func label(_ value: String) -> String {
     value.unicodeScalars.reduce(into: "") { escaped, scalar in
       switch scalar {
@@ -15,7 +14,7 @@ public enum PrometheusText {
     }
   }
 
-  /// The text of a metric, with two characters escaped.
+  /// A metric's help text, with two characters escaped.
   public static func help(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "") { escaped, scalar in
       switch scalar {

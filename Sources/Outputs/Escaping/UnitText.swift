@@ -3,8 +3,8 @@ public enum UnitText {
   /// One word of a list, such as a path. It is quoted, so that a blank does not start a second word, and `%` is
   /// doubled, so that it starts no specifier.
   ///
-  /// - Returns: `nil` if the text has control characters, which systemd cannot express; a line end would start a
-  ///   directive
+  /// - Returns: `nil` if the text has control characters, which systemd cannot express; a line end would start
+  ///   another directive
   public static func word(_ text: String) -> String? {
     var word = "\""
     for scalar in text.unicodeScalars {

@@ -1,6 +1,7 @@
 /// Escapes text for XML formats.
 public enum XMLText {
-  /// Text between tags. It escapes characters with a meaning in XML, and omits characters that XML does not permit.
+  /// Text between tags. Characters with a meaning in XML are escaped, and characters that XML does not permit are
+  /// omitted.
   public static func escaped(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "") { escaped, scalar in
       switch scalar {
@@ -9,7 +10,7 @@ public enum XMLText {
       case ">": escaped += "&gt;"
       case "\t", "\n", "\r": escaped += " "
       case "\u{0}"..<" ", "\u{FFFE}", "\u{FFFF}": break
-      // The reference means the same to a parser, and is harmless on a terminal.
+      // A parser reads the reference as the character, and a terminal shows it harmlessly.
       case _ where Text.isHidden(scalar): escaped += "&#x\(String(scalar.value, radix: 16));"
       default: escaped.unicodeScalars.append(scalar)
       }

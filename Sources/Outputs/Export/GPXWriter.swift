@@ -2,8 +2,8 @@ import Recording
 
 /// A track as GPX 1.1 (<https://www.topografix.com/GPX/1/1/>).
 ///
-/// GPX has no word for dead reckoning without satellites: `fix` is `none`, and the extensions contain `deadReckoning`
-/// and its accuracy.
+/// GPX has no value for dead reckoning without satellites: `fix` is `none`, and the extensions contain
+/// `deadReckoning` and its accuracy.
 public struct GPXWriter<Output: TrackOutput>: TrackWriter, ~Copyable {
   private let output: Output
   private let name: String
@@ -33,7 +33,8 @@ public struct GPXWriter<Output: TrackOutput>: TrackWriter, ~Copyable {
     text.fragment("<trkpt lat=\"")
     text.fragment(point.latitudeDegrees, decimals: 9)
     text.fragment("\" lon=\"")
-    // The schema excludes 180 degrees east; -180 is the same place. Values that would round to 180 count as 180.
+    // The schema excludes 180 degrees east; -180 is the same place. Values that would round to 180 are written as
+    // -180 too.
     text.fragment(point.longitudeDegrees > 179.999_999_999 ? -180 : point.longitudeDegrees, decimals: 9)
     text.fragment("\">")
     if let altitude = point.altitudeMSLMetres {
@@ -87,7 +88,7 @@ public struct GPXWriter<Output: TrackOutput>: TrackWriter, ~Copyable {
     text.fragment("</extensions>")
   }
 
-  /// The fix in GPX's words; `pps` there means a military receiver.
+  /// The fix in GPX's terms. GPX's `pps` is the military signal, not a pulse per second.
   private static func fix(of point: TrackPoint) -> String? {
     if point.isReckoned { return "none" }
     guard let mode = point.fixMode, mode >= 2 else { return nil }

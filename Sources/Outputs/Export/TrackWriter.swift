@@ -4,7 +4,7 @@ import Recording
 public protocol TrackWriter: ~Copyable {
   associatedtype Failure: Error
 
-  /// Adds the next point.
+  /// Adds the next point. The writer begins a new segment with it if `beginsSegment` is set.
   mutating func add(_ point: TrackPoint, beginsSegment: Bool) throws(Failure)
   /// Writes the end of the file.
   mutating func finish() throws(Failure)

@@ -7,13 +7,13 @@ import NMEA
 struct AddedFence: Codable, Equatable, Sendable {
   var name: String
   var latitude, longitude, radiusMetres: Double
-  /// The keys of the board file; `nil` for the default.
+  /// The optional keys of a fence in the board file; `nil` for the default.
   var grace, every, speed, accuracy: Double?
 
   /// - Throws: the setting that is out of range
   func settings() throws(FenceRefusal) -> FenceSettings {
     guard DeviceDescription.isID(name) else {
-      throw .wrong("'name' must be at most 24 letters, digits, '-' or '_', a letter first")
+      throw .wrong("'name' must be at most 24 letters, digits, '-' or '_', and begin with a letter")
     }
     let area: FenceArea
     do throws(FenceArea.Refusal) {
@@ -38,8 +38,8 @@ struct AddedFence: Codable, Equatable, Sendable {
   }
 }
 
-/// A client's request to add a fence: `{"name": "anchor", "radiusMetres": 40}` is about the board's position, and
-/// `latitude` and `longitude` name another place.
+/// A client's request to add a fence. `{"name": "anchor", "radiusMetres": 40}` has its centre at the board's
+/// position; `latitude` and `longitude` name another centre.
 struct FenceOrder: Decodable, Equatable, Sendable {
   var name: String
   var latitude, longitude: Double?
@@ -70,15 +70,15 @@ struct FenceOrder: Decodable, Equatable, Sendable {
       throw .wrong("\(unknown)")
     } catch {
       throw .wrong(
-        #"a fence is {"name": "anchor", "radiusMetres": 40}, about where the board is, or with "latitude" and "longitude""#
+        #"a fence is {"name": "anchor", "radiusMetres": 40}, around the board's position, or with "latitude" and "longitude""#
       )
     }
   }
 
-  /// Whether the fence is about the board's position.
+  /// Whether the centre of the fence is the board's position.
   func isHere() throws(FenceRefusal) -> Bool {
     guard (latitude == nil) == (longitude == nil) else {
-      throw .wrong("'latitude' and 'longitude' go together; without both the fence is about where the board is")
+      throw .wrong("'latitude' and 'longitude' need each other; without both the fence is around the board's position")
     }
     return latitude == nil
   }
@@ -90,7 +90,7 @@ struct FenceOrder: Decodable, Equatable, Sendable {
       radiusMetres: radiusMetres, grace: grace, every: every, speed: speed, accuracy: accuracy)
   }
 
-  /// A position that is accurate enough for the centre of a fence.
+  /// The request for a position that is accurate enough for the centre of a fence.
   var position: CurrentValue {
     let accuracy = min(20, max(2, radiusMetres / 2))
     return CurrentValue(parts: [.position], maxAge: .seconds(10), accuracyMetres: accuracy)
@@ -99,7 +99,7 @@ struct FenceOrder: Decodable, Equatable, Sendable {
 
 /// The reason why a fence is not added or removed.
 enum FenceRefusal: Error, Equatable, CustomStringConvertible {
-  /// The request makes no sense.
+  /// The request is invalid; the text says why.
   case wrong(String)
   /// The fence belongs to the board file.
   case ofBoardFile(name: String)
@@ -113,14 +113,14 @@ enum FenceRefusal: Error, Equatable, CustomStringConvertible {
     switch self {
     case .wrong(let what): return what
     case .ofBoardFile(let name):
-      return "the fence '\(Text.printable(name))' stands in the board file, and is changed there"
+      return "the fence '\(Text.printable(name))' is set in the board file: change it there"
     case .unknown(let name, let known):
       let all = known.isEmpty ? "none was added" : "added were \(known.joined(separator: ", "))"
       return "no fence '\(Text.printable(String(name.prefix(40))))' was added while the hub ran; \(all)"
-    case .full(let limit): return "there are \(limit) added fences, as many as there may be: remove one"
-    case .noReceiver: return "this board has no receiver that says where it is: name one under 'devices'"
+    case .full(let limit): return "there are \(limit) added fences, the maximum: remove one"
+    case .noReceiver: return "this board has no receiver for its position: add one to 'devices'"
     case .noPosition:
-      return "no position that is good enough came in time: try again under an open sky, or give latitude and longitude"
+      return "no position was accurate enough in time: try again under an open sky, or give latitude and longitude"
     }
   }
 }

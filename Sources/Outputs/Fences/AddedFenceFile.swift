@@ -11,10 +11,10 @@ public final class AddedFenceFile: Sendable {
     file = StateFile(path: path, mostBytes: 1 << 20, nothing: [], makeFolder: makeFolder)
   }
 
-  /// Reads the disk.
+  /// The saved fences. Each access reads the disk.
   var fences: [AddedFence] { file.content.compactMap(\.value) }
 
-  /// Saves the fences. It waits for the disk, because a client that adds a fence is told whether the fence is saved.
+  /// Saves the fences. It waits for the disk, so that the answer to the client can say whether the fence is saved.
   ///
   /// - Returns: whether the fences are saved
   func keep(_ fences: [AddedFence]) -> Bool {

@@ -1,13 +1,13 @@
 import Hub
 
-/// The fences of the board file and the added ones. It only decides which fences exist.
+/// The fences of the board file and the added ones. The list decides which fences exist, and watches none.
 struct FenceList: Sendable {
-  /// The maximum number of added fences, because each one wakes receivers.
+  /// The maximum number of added fences. Each one wakes receivers.
   static let limit = 32
 
   /// The fences of the board file, in its order.
   var ofBoard: [FenceSettings] = []
-  /// The added fences in the order of their addition, each with its original request.
+  /// The added fences, the oldest first, each with its original request.
   private(set) var added: [(fence: AddedFence, settings: FenceSettings)] = []
 
   /// All watched fences. A fence of the board file hides an added one of the same name.

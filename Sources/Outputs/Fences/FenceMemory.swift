@@ -1,10 +1,11 @@
 import Guarding
 import Hub
 
-/// The board's side of each fence in the hub's last run. It shows that a fence was left while no hub ran.
+/// The board's side of each fence in the hub's last run. With it, the hub notices that the board left a fence while
+/// no hub ran.
 public final class FenceMemory: Sendable {
   private struct Side: Codable, Equatable {
-    /// The area of the fence. A fence that was moved has no past.
+    /// The area of the fence. If the fence was moved since, its side is unknown.
     var area: String
     var isInside: Bool
   }
@@ -18,7 +19,7 @@ public final class FenceMemory: Sendable {
     file = StateFile(path: path, mostBytes: 1 << 20, nothing: [:], makeFolder: makeFolder)
   }
 
-  /// Reads the disk. The known sides, by the names of the fences.
+  /// The known sides, by the names of the fences. Reads the disk.
   func sides(of fences: [FenceSettings]) -> [String: FenceStatus.State] {
     if fences.isEmpty { return [:] }
     let known = file.content
@@ -28,14 +29,15 @@ public final class FenceMemory: Sendable {
     }
   }
 
-  /// Saves the known sides of the fences. It never waits: the disk has a thread of its own.
+  /// Saves the known sides of the fences. It returns at once: a separate thread writes to the disk.
   func keep(_ fences: @escaping @Sendable () -> [(settings: FenceSettings, status: FenceStatus)]) {
-    // Without a thread, the next change saves it.
+    // If no thread can be started, the next change is saved instead.
     _ = DetachedThread.start("fences") { [file] in
-      // The file keeps the last known side, so that a fence that is blind now and then does not wear out the disk.
+      // For a fence without a known side the file keeps the last one, so that a fence that is blind now and then does
+      // not wear out the disk.
       file.change { sides in
         let present = fences()
-        // The fences are gone because the hub ends.
+        // There are no fences because the hub is ending.
         if present.isEmpty { return }
         let old = sides
         sides = present.reduce(into: [:]) { sides, fence in

@@ -13,8 +13,8 @@ struct AddedFenceOutcome: Sendable {
 }
 
 extension HubHost {
-  /// Adds a fence for a client. If the fence is about the board's position, this is taken from the known state, or a
-  /// receiver is woken for it.
+  /// Adds a fence for a client. If the centre is the board's position, that position comes from the known state, or
+  /// else a receiver is woken for it.
   ///
   /// - Parameter answer: called once, on a thread that may wait
   /// - Returns: a lease; if you drop it, a fence whose position is still unknown is not added
@@ -26,7 +26,7 @@ extension HubHost {
       guard try order.isHere() else {
         return add(order.fence(about: Coordinate(latitudeDegrees: 0, longitudeDegrees: 0)), answer)
       }
-      // A wrong request must wake no receiver.
+      // An invalid request must wake no receiver.
       _ = try order.fence(about: Coordinate(latitudeDegrees: 0, longitudeDegrees: 0)).settings()
       if lackOfFixes != nil { throw .noReceiver }
     } catch {
@@ -39,11 +39,11 @@ extension HubHost {
       receiveValue: { [self] state in
         isAnswered.withLock { $0 = true }
         let place = order.place(in: state)
-        // This thread must not read a device, because it waits for the disk.
+        // Adding the fence waits for the disk, so it must not run on this thread, which may read a device.
         let error = DetachedThread.start("fence") { [self] in
           if let place { _ = add(order.fence(about: place), answer) } else { answer(nil, .noPosition) }
         }
-        // Without a thread no answer would come, and the client would wait for ever.
+        // Without a thread there would be no answer, and the client would wait for ever.
         if error != 0 { answer(nil, .noPosition) }
       }, receiveCompletion: { _ in if !isAnswered.withLock({ $0 }) { answer(nil, .noPosition) } })
   }
@@ -62,10 +62,10 @@ extension HubHost {
 }
 
 extension FenceOrder {
-  /// If no new position arrives in time, the known one may be older than the state by this much.
+  /// If no new position arrives in time, a known position is used if it is at most this much older than the state.
   private static let oldest = Duration.seconds(15)
 
-  /// The board's position, if it is known well enough.
+  /// The board's position, if it is recent and accurate enough.
   fileprivate func place(in state: FusedState) -> Coordinate? {
     guard let position = state.position, state.at - position.at <= FenceOrder.oldest,
       let sigma = position.value.horizontalSigmaMetres, let limit = self.position.accuracyMetres,
@@ -80,8 +80,8 @@ extension FenceReport {
   /// Writes the answer about a fence that was added or removed.
   ///
   /// - Parameters:
-  ///   - isKept: the change survives a restart of the hub
-  ///   - isRemoved: the fence was removed
+  ///   - isKept: whether the change survives a restart of the hub
+  ///   - isRemoved: whether the fence was removed
   static func write(name: String, isRemoved: Bool, isKept: Bool, _ fence: AddedFence?, to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: "FENCE")

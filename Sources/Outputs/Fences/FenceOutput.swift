@@ -51,7 +51,7 @@ public final class FenceOutput: Service {
     sink.write(FenceOutput.priority(of: event), FenceOutput.text(event, status), fields: fields)
   }
 
-  /// A board that drifts away and a watch without fixes are the most important events of a fence.
+  /// The most important events are that the board has left a fence, and that a fence gets no fixes.
   static func priority(of event: FenceStatus.Event) -> JournalSink.Priority {
     switch event {
     case .lost: .error
@@ -66,7 +66,7 @@ public final class FenceOutput: Service {
       case .enter: "entered"
       case .leave: "left"
       case .found: "the board is \(status.state.rawValue)"
-      case .lost: "no fix that tells on which side the board is"
+      case .lost: "no fix that shows on which side of the edge the board is"
       }
     guard let fix = status.fix, let beyond = status.metresBeyond else { return "fence \(status.name): \(what)" }
     return "fence \(status.name): \(what)\(event == .lost ? "; the last one was" : ",") "

@@ -2,7 +2,7 @@ import Hub
 import MonotonicTime
 import NMEA
 
-/// The board's side of each fence as JSON: degrees, metres, and seconds before now.
+/// The board's side of each fence as JSON. Units: degrees and metres; times are seconds before now.
 enum FenceReport {
   /// Writes all fences, by name.
   static func write(_ statuses: [FenceStatus], at now: MonotonicInstant, to json: inout JSONWriter) {
@@ -16,7 +16,7 @@ enum FenceReport {
     end(&json)
   }
 
-  /// Writes all fences with their shapes and the time of the next fix, for a client that looks now.
+  /// Writes all fences with their shapes and the time of the next fix, for one answer.
   ///
   /// - Parameter added: the names of the fences that were added while the hub ran
   static func write(
@@ -36,7 +36,6 @@ enum FenceReport {
     end(&json)
   }
 
-  /// Writes one fence.
   static func write(_ status: FenceStatus, at now: MonotonicInstant, to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: "FENCE")
@@ -80,7 +79,7 @@ enum FenceReport {
     }
   }
 
-  /// Writes a place as two elements of an array.
+  /// Writes a position as two elements of an array: latitude and longitude, in degrees.
   private static func writePlace(_ place: Coordinate, to json: inout JSONWriter) {
     json.number(place.latitudeDegrees, decimals: 7)
     json.number(place.longitudeDegrees, decimals: 7)

@@ -3,10 +3,10 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// The fences of the board file and those that were added while the hub runs. Each is a subscription; reading their
-/// status wakes nothing.
+/// The fences of the board file and those that were added while the hub runs. Each fence is a subscription; reading
+/// their status wakes no device.
 ///
-/// The lock protects the list of fences. Watches begin and end outside the lock, because fixes wait for it.
+/// The lock protects the list of fences. Watches begin and end outside the lock, because fixes wait for the lock.
 public final class Fences: Sendable {
   /// The objects that the service of the fences provides.
   private final class Service: Sendable {
@@ -35,7 +35,7 @@ public final class Fences: Sendable {
 
   init(clock: any MonotonicTimeSource) { self.clock = clock }
 
-  /// The status of all fences. It changes only with a fence's state: the fixes between two changes tell nothing new.
+  /// The status of all fences. It changes only with a fence's state, not with each fix.
   var changes: Property<[FenceStatus]> { latest.readOnly }
 
   /// The status of all fences, with the last fix and the time of the next fix.
@@ -44,7 +44,7 @@ public final class Fences: Sendable {
   /// The names of the fences that were added, in this run or an earlier one.
   var addedNames: [String] { state.withLock { $0.list.addedNames } }
 
-  /// Watches exactly the fences of a board and the added ones from now on. Unchanged fences continue.
+  /// From now on, watches exactly the fences of a board and the added ones. Unchanged fences stay watched.
   ///
   /// - Parameters:
   ///   - memory: the board's sides in earlier runs
@@ -87,7 +87,7 @@ public final class Fences: Sendable {
       return state.service
     }
     watch()
-    // It saves the current list: of two changes at once the later one counts.
+    // This saves the current list, so after two concurrent changes the file has both.
     return disk.withLock { _ in
       let fences = state.withLock { $0.list.added.map(\.fence) }
       return service?.file?.keep(fences) ?? false
@@ -97,7 +97,7 @@ public final class Fences: Sendable {
   /// Starts and ends watches so that they match the list.
   private func watch() {
     let (settings, memory) = state.withLock { ($0.list.all, $0.service?.memory) }
-    // This is outside the lock, because fixes wait for it.
+    // Start and end watches outside the lock, because fixes wait for it.
     let sides = memory?.sides(of: settings) ?? [:]
     let (gone, new, hub) = state.withLock { state -> ([FenceMonitor], [FenceMonitor], Hub?) in
       guard let service = state.service else { return ([], [], nil) }
@@ -135,7 +135,7 @@ public final class Fences: Sendable {
   }
 
   private func tell() {
-    // This is under the lock, so that of two reports at once the later one is delivered last.
+    // This is under the lock, so that after two concurrent reports the later one is delivered last.
     let mustDeliver = state.withLock { latest.stage($0.fenceMonitors.map(\.status)) }
     if mustDeliver { latest.deliver() }
   }

@@ -2,10 +2,10 @@ import Guarding
 import Hub
 import MonotonicTime
 
-/// The present hubs at a broker. Reading them wakes no hub.
+/// The present hubs at a broker. Reading the directory wakes no hub.
 ///
-/// Each change has a number, and a repeated request names the last one that it knows, so a thousand sleeping hubs are
-/// not sent twice.
+/// Each change has a number. A client that asks again names the last number that it knows and gets only later
+/// changes, so a thousand unchanged hubs are not sent twice.
 final class FleetDirectory: Sendable {
   /// After a broker restarts, every present hub publishes its lost messages again within this time.
   static let patience = Duration.seconds(120)
@@ -15,11 +15,11 @@ final class FleetDirectory: Sendable {
     /// The number of the latest change of each hub.
     var numbers: [String: Int] = [:]
     var number = 0
-    /// When the broker was reached; `nil` while it is not.
+    /// When the broker was reached; `nil` while it cannot be reached.
     var reachedAt: MonotonicInstant?
-    /// The hubs that have sent no message since then.
+    /// The hubs that have sent no message since the broker was reached.
     var unheard: Set<String> = []
-    /// The reason why the broker is not reached; `nil` if it is.
+    /// Why the broker is not connected; `nil` if it is.
     var problem: String? = "not reached yet"
 
     mutating func isNews(of hub: String) {
@@ -27,7 +27,8 @@ final class FleetDirectory: Sendable {
       numbers[hub] = number
     }
 
-    /// Removes the hubs that sent nothing after the reconnection: their messages were removed during the disconnection.
+    /// Removes the hubs that have sent nothing since the reconnection: their retained messages were removed during
+    /// the interruption.
     mutating func forgetUnheard(at now: MonotonicInstant) {
       guard let reachedAt, now - reachedAt >= FleetDirectory.patience else { return }
       for hub in unheard {
@@ -38,7 +39,7 @@ final class FleetDirectory: Sendable {
     }
   }
 
-  /// Identifies this run, because the numbers of another run mean nothing here.
+  /// Identifies this run. The numbers of another run have no meaning here.
   private let run = String(UInt32.random(in: .min ... .max), radix: 36)
   private let broker: BrokerAddress
   private let connection: MQTTConnection
@@ -47,7 +48,7 @@ final class FleetDirectory: Sendable {
   private let state: Guarded<State>
 
   /// - Parameters:
-  ///   - options: the way to the broker; its subscriptions are replaced
+  ///   - options: how to connect to the broker; the subscriptions are replaced
   ///   - hub: the name of the only hub to list; `nil` for all
   init(
     _ options: MQTTOptions, topic: String, hub: String?, sink: JournalSink,
@@ -78,7 +79,7 @@ final class FleetDirectory: Sendable {
     case .disconnected(let reason):
       state.withLock { $0.reachedAt = nil }
       isReached(reason)
-    case .refused(let reason): isReached("it does not let you listen: \(reason)")
+    case .refused(let reason): isReached("the broker does not let you subscribe: \(reason)")
     case .received(let topic, let payload, _, _):
       state.withLock { state in
         if let hub = state.listing.parts(of: topic)?.hub { state.unheard.remove(hub) }
@@ -97,9 +98,9 @@ final class FleetDirectory: Sendable {
     }
     guard isNew else { return }
     if let problem {
-      sink.write(.warning, "the broker \(broker) is not reached, and tried again: \(problem)")
+      sink.write(.warning, "the broker \(broker) cannot be reached, trying again: \(problem)")
     } else {
-      sink.write(.notice, "the broker \(broker) is reached")
+      sink.write(.notice, "connected to the broker \(broker)")
     }
   }
 

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Fusion
 import Hub
 
-/// A hub's retained messages at its broker, if they are valid: every client that the broker admits can write there.
+/// A hub's retained messages at its broker, as far as they are valid: any client of the broker may have written them.
 public struct FleetHub: Sendable {
   public struct Health: Decodable, Sendable {
     public var version: String?
@@ -10,7 +10,7 @@ public struct FleetHub: Sendable {
     public var viewers: [String]?
     public var lostValues: Int?
     public var refusedValues: Int?
-    /// The address of its dashboard, as the hub states it.
+    /// The address of the hub's dashboard, as the hub reports it.
     public var page: String?
 
     /// - Parameter payload: the retained health of a hub
@@ -24,7 +24,7 @@ public struct FleetHub: Sendable {
   public struct Fence: Decodable, Sendable {
     public var state: String
     public var event: String?
-    /// The age of the fence's state when the hub reported it.
+    /// The age of the fence's state when the hub reported it, in seconds.
     public var seconds: Double?
     public var beyond: Double?
 
@@ -32,7 +32,7 @@ public struct FleetHub: Sendable {
     public var alarm: String? {
       switch (state, event) {
       case ("outside", "leave"): "left" + (beyond.map { ", \(Text.fixed(max(0, $0), 0)) m beyond the edge" } ?? "")
-      case (_, "lost"): "no fix that tells on which side it is"
+      case (_, "lost"): "no fix that shows on which side of the edge the hub is"
       default: nil
       }
     }
@@ -54,7 +54,7 @@ public struct FleetHub: Sendable {
   public enum Report: String, CaseIterable, Sendable {
     case health, devices, fences, last
 
-    /// Whether the payload can come from a hub and can be passed on unchanged.
+    /// Whether a hub can have sent the payload, so that it can be passed on unchanged.
     public func isSound(_ payload: [UInt8]) -> Bool {
       guard StrictJSON.isObject(payload) else { return false }
       switch self {
@@ -66,10 +66,10 @@ public struct FleetHub: Sendable {
     }
   }
 
-  /// The longest accepted report. No hub sends a longer one.
+  /// The longest accepted report, in bytes. No hub sends a longer one.
   static let mostReportBytes = 1 << 18
 
-  /// The size of its reports.
+  /// The size of the stored reports, in bytes.
   var byteCount: Int { reports.values.reduce(0) { $0 + $1.count } }
 
   /// The names of the topics that hold no report.
@@ -89,7 +89,7 @@ public struct FleetHub: Sendable {
     let report = reports[.fences].flatMap { try? JSONDecoder().decode(Fences.self, from: Data($0)) }
     return (report?.fences ?? [:]).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
-  /// The address of its dashboard, if a browser may follow it.
+  /// The address of the hub's dashboard, if it is safe to show as a link.
   public var page: String? { health?.page.flatMap { TileOrigin(of: $0) == nil ? nil : $0 } }
   public var last: FusedState? { reports[.last].flatMap { StateReport.read($0) } }
 
@@ -105,7 +105,7 @@ public struct FleetHub: Sendable {
     guard let report = Report(rawValue: String(kind)), payload.count <= FleetHub.mostReportBytes,
       payload.isEmpty || report.isSound(payload)
     else { return false }
-    // The text is valid JSON. A line break in it would end this report's line.
+    // The text is valid JSON. A line break in it would end this report's line, so control characters are removed.
     let text = payload.isEmpty ? nil : payload.filter { $0 >= 0x20 }
     defer { reports[report] = text }
     return text != reports[report]

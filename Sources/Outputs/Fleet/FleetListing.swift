@@ -2,9 +2,9 @@ import Hub
 
 /// The hubs at a broker, built from their retained messages.
 public struct FleetListing: Sendable {
-  /// More than any real fleet; a client that may publish there could invent any number.
+  /// The maximum number of hubs. It exceeds any real fleet; a client that may publish there could invent any number.
   private static let limit = 100_000
-  /// The maximum size of all reports, a few hundred times that of a thousand hubs.
+  /// The maximum size of all reports in bytes, a few hundred times what a thousand hubs send.
   private static let usualBytes = 64 << 20
 
   public private(set) var hubs: [String: FleetHub] = [:]
@@ -15,7 +15,7 @@ public struct FleetListing: Sendable {
   /// - Parameter topic: the first part of the topics of all hubs
   public init(topic: String) { self.init(topic: topic, mostBytes: FleetListing.usualBytes) }
 
-  /// - Parameter mostBytes: the maximum size of all reports; the listing ignores further ones
+  /// - Parameter mostBytes: the maximum size of all reports; reports beyond it are ignored
   init(topic: String, mostBytes: Int) {
     self.topic = topic
     self.mostBytes = mostBytes

@@ -3,8 +3,8 @@ import MonotonicTime
 import NIOPosix
 import ServiceLifecycle
 
-/// A page of all hubs at a broker. Each hub sleeps until a viewer opens it on the page. The broker removes the requests
-/// as soon as this process ends, however it ends.
+/// A page of all hubs at a broker. Each hub sleeps until a viewer opens it on the page. When this process ends, even
+/// by a crash, the broker removes the requests.
 public final class FleetPage: Service {
   /// The reason why the page cannot be served.
   public enum Failure: Error, Equatable {
@@ -24,9 +24,9 @@ public final class FleetPage: Service {
   private let budget: DescriptorBudget
 
   /// - Parameters:
-  ///   - options: the way to the broker; the will, the subscriptions and the identifier are replaced
+  ///   - options: how to connect to the broker; the will, the subscriptions and the identifier are replaced
   ///   - topic: the first part of the topics of all hubs
-  ///   - user: the user at the broker that makes the requests; `nil` without one
+  ///   - user: the user at the broker in whose name requests are made; `nil` without a user
   ///   - hub: the name of the only hub to show; `nil` for all
   public init(
     at port: Board.HTTPPort, _ options: MQTTOptions, topic: String, user: String?, hub: String?, sink: JournalSink,

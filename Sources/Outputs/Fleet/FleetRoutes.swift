@@ -12,7 +12,7 @@ struct FleetRoutes {
 
   let directory: FleetDirectory
   let views: FleetViews
-  /// The broker's address, for people.
+  /// The broker's address, to show.
   let broker: String
   let streams: EventStreams
 
@@ -33,7 +33,7 @@ struct FleetRoutes {
       },
       HTTPRoute(.get, "events", asking: ["hubs"]) { request, context in
         let hubs = try hubs(of: request)
-        // Each hub may have one value that waits and one that arrives.
+        // Each hub may have one value that waits and one that is being added.
         return try streams.response(to: request, context, valueLimit: 2 * FleetRoutes.mostOpen) { holder, queue in
           let lifetime = Lifetime()
           for hub in hubs {
@@ -50,7 +50,7 @@ struct FleetRoutes {
   private func hubs(of request: Request) throws -> [String] {
     let names = (try HTTPQuery.text("hubs", of: request) ?? "").split(separator: ",").map(String.init)
     guard (1...FleetRoutes.mostOpen).contains(names.count), Set(names).count == names.count else {
-      throw HTTPError(.badRequest, message: "'hubs' must be one to \(FleetRoutes.mostOpen) names, with commas between")
+      throw HTTPError(.badRequest, message: "'hubs' must be 1 to \(FleetRoutes.mostOpen) names, separated by commas")
     }
     if let unknown = names.first(where: { !directory.knows($0) }) {
       throw HTTPError(.notFound, message: "no hub '\(unknown.prefix(64))' at the broker; /fleet lists them")
@@ -66,7 +66,7 @@ struct FleetRoutes {
     case .state(let text, let at):
       json.key("state")
       json.value(text)
-      // A later viewer first gets the last state, which may be old.
+      // A viewer that connects later first gets the last state, which may be old.
       json.member("age", (MonotonicClock().now - at).inSeconds, decimals: 3)
     case .error(let reason): json.member("obstacle", Text.printable(reason))
     }

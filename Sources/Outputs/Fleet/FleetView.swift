@@ -1,8 +1,8 @@
 import MonotonicTime
 import Publishing
 
-/// A viewer's request to one hub at a broker, and the hub's messages for it. Each request has its own connection,
-/// because the broker removes the request when that connection ends, however it ends.
+/// A viewer's request to one hub at a broker, and the hub's messages for it. Each request has its own connection:
+/// when that connection ends for any reason, the broker removes the request.
 final class FleetView: Sendable {
   enum News: Sendable {
     /// A state as the hub sent it, in one line of JSON, and the time of its arrival.
@@ -11,7 +11,7 @@ final class FleetView: Sendable {
     case error(String)
   }
 
-  /// The parts that a map needs, so that the hub wakes no other devices.
+  /// The parts that a map needs. The hub wakes no devices for other parts.
   private static let interest = #"{"rateHz":1,"parts":["position","motion"],"name":"fleet"}"#
   /// How long the broker keeps the request if the viewer does not renew it.
   private static let expiry = Duration.seconds(120)
@@ -21,7 +21,7 @@ final class FleetView: Sendable {
   private let connection: MQTTConnection
 
   /// - Parameters:
-  ///   - options: the way to the broker; the will, the subscriptions and the identifier are replaced
+  ///   - options: how to connect to the broker; the will, the subscriptions and the identifier are replaced
   ///   - viewer: the viewer's name at the hub, different for each viewer
   init(_ options: MQTTOptions, _ topics: HubTopics, viewer: String) {
     var options = options
@@ -39,12 +39,12 @@ final class FleetView: Sendable {
       try connection.start { [topics] event in
         switch event {
         case .received(topics.states, let payload, _, _):
-          // Other clients may publish on this topic, and other viewers' fixes are not for this one.
+          // Any client may publish on this topic, and the fixes that other viewers requested are not for this viewer.
           guard FleetHub.Report.last.isSound(payload), RequestedFixReport.outcome(payload) == nil else { return }
           receive(.state(payload.filter { $0 >= 0x20 }, MonotonicClock().now))
-        case .disconnected(let reason): receive(.error("the broker is not reached: \(reason)"))
-        case .refused(let reason): receive(.error("the broker does not let you listen: \(reason)"))
-        case .notTaken(let refusal): receive(.error("the broker does not take \(refusal)"))
+        case .disconnected(let reason): receive(.error("the broker cannot be reached: \(reason)"))
+        case .refused(let reason): receive(.error("the broker does not let you subscribe: \(reason)"))
+        case .notTaken(let refusal): receive(.error("the broker does not accept \(refusal)"))
         case .connected, .received, .answered, .leftOut, .ended: break
         }
       }

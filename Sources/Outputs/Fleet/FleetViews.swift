@@ -3,7 +3,7 @@ import Publishing
 
 /// The hubs that have viewers in this program. A hub is awake as long as it has at least one viewer.
 final class FleetViews: Sendable {
-  /// The maximum number of hubs, because each takes a connection to the broker.
+  /// The maximum number of hubs. Each one takes a connection to the broker.
   static let limit = 64
 
   private struct State {
@@ -17,9 +17,9 @@ final class FleetViews: Sendable {
   private let state = Guarded(State())
 
   /// - Parameters:
-  ///   - options: the way to the broker, for each connection
+  ///   - options: how each connection reaches the broker
   ///   - topic: the first part of the topics of all hubs
-  ///   - user: the user at the broker that makes the requests; `nil` without one
+  ///   - user: the user at the broker in whose name requests are made; `nil` without a user
   init(_ options: MQTTOptions, topic: String, user: String?) {
     self.options = options
     self.topic = topic
@@ -28,7 +28,7 @@ final class FleetViews: Sendable {
 
   /// A hub's states. A subscription wakes the hub.
   ///
-  /// - Parameter hub: a known hub; this limits the number of publishers
+  /// - Parameter hub: the name of a known hub; unknown names could create any number of publishers
   func news(of hub: String) -> LazyPublisher<FleetView.News, Never> {
     state.withLock { state in
       if let publisher = state.publishers[hub] { return publisher }
@@ -46,7 +46,7 @@ final class FleetViews: Sendable {
       return state.openCount < FleetViews.limit
     }
     guard isRoom else {
-      receive(.error("\(FleetViews.limit) hubs are open, as many as there may be"))
+      receive(.error("\(FleetViews.limit) hubs are open already, the maximum"))
       return Subscription {}
     }
     let name = "fleet-" + String(UInt32.random(in: .min ... .max), radix: 36)

@@ -21,7 +21,7 @@ struct GDL90Message: Equatable {
     return frame + [flag]
   }
 
-  /// CRC-CCITT as in section 2.2.3: the data is combined after the table look-up.
+  /// CRC-CCITT as in section 2.2.3, which combines the data after the table look-up.
   static func checksum(_ bytes: [UInt8]) -> UInt16 {
     var sum: UInt16 = 0
     for byte in bytes {
@@ -35,8 +35,8 @@ struct GDL90Message: Equatable {
   private init(_ bytes: [UInt8]) { self.bytes = bytes }
 
   /// - Parameters:
-  ///   - hasPosition: the position is known now
-  ///   - second: the second of the UTC day; `nil` before the receiver has stated a time
+  ///   - hasPosition: whether the position is known now
+  ///   - second: the second of the UTC day; `nil` before the receiver has reported a time
   static func heartbeat(hasPosition: Bool, second: Int?, counts: (UInt8, UInt8) = (0, 0)) -> GDL90Message {
     let time = second ?? 0
     let status: UInt8 = hasPosition ? 0x81 : 0x01
@@ -51,7 +51,7 @@ struct GDL90Message: Equatable {
     var longitudeDegrees = 0.0
     /// The pressure altitude in the standard atmosphere; `nil` without a barometer.
     var pressureAltitudeFeet: Double?
-    /// The radius of a circle that contains 95 of 100 positions.
+    /// The radius of a circle that contains 95 % of the positions.
     var radiusMetres: Double?
     var knots: Double?
     var feetPerMinute: Double?
@@ -92,7 +92,7 @@ struct GDL90Message: Equatable {
     return GDL90Message(bytes)
   }
 
-  /// ForeFlight's extension: roll, pitch and heading in tenths of degrees.
+  /// ForeFlight's extension with roll, pitch and heading, in tenths of degrees. An unknown heading is 0xFFFF.
   static func attitude(rollDegrees: Double, pitchDegrees: Double, headingDegrees: Double?) -> GDL90Message {
     func tenths(_ degrees: Double) -> UInt32 {
       UInt32(UInt16(bitPattern: Int16(clamping: Int((degrees * 10).rounded()))))
@@ -105,7 +105,7 @@ struct GDL90Message: Equatable {
     return GDL90Message(bytes)
   }
 
-  /// NIC and NACp (section 3.5.1.7). The integrity, which only a certified receiver can vouch for, is unknown.
+  /// NIC and NACp (section 3.5.1.7). NIC is unknown, because only a certified receiver can vouch for the integrity.
   private static func accuracy(_ radius: Double?) -> UInt8 {
     guard let radius else { return 0 }
     let limits = [3, 10, 30, 92.6, 185.2, 555.6, 926, 1852]
@@ -117,7 +117,7 @@ struct GDL90Message: Equatable {
     UInt32(min(max(value, range.lowerBound), range.upperBound).rounded())
   }
 
-  /// The lowest bytes of a number, the most significant first.
+  /// The lowest `count` bytes of a number, the most significant first.
   private static func big(_ value: UInt32, _ count: Int) -> [UInt8] {
     (0..<count).reversed().map { UInt8(truncatingIfNeeded: value >> UInt32(8 * $0)) }
   }

@@ -7,15 +7,15 @@ import ServiceLifecycle
 
 /// GDL 90 in datagrams, for tablets in cockpits.
 ///
-/// The hub cannot know whether a tablet listens, so datagrams are no reason to power a device. They are sent while
-/// other clients keep the devices awake, unless the board file says `keepsAwake`.
+/// The hub cannot know whether a tablet listens, so by default this output powers no device: it sends datagrams while
+/// other clients keep the devices awake. With `keepsAwake` in the board file, it keeps the devices awake itself.
 public final class GDL90Output: Service {
   private struct SendTimes {
     var nextPosition: MonotonicInstant?
     var nextAttitude: MonotonicInstant?
   }
 
-  /// The rate of states; tablets draw the horizon with each.
+  /// The rate of states. Tablets redraw the horizon for each state.
   private static let rateHz = 5.0
 
   private let host: HubHost
@@ -49,7 +49,7 @@ public final class GDL90Output: Service {
       to: target, traffic: host.traffic.nmea, sink: sink, title: "GDL 90", things: "messages")
     let times = Guarded(SendTimes())
     let send = { @Sendable (state: FusedState) in
-      // After the devices have gone to sleep, the last position is not the present one.
+      // The devices have gone to sleep, so the last position is no longer the present one.
       guard state.mode != .asleep else { return }
       let bytes = times.withLock { GDL90Output.due(state, &$0) }.flatMap(\.frame)
       if !bytes.isEmpty { bytes.withUnsafeBufferPointer(datagrams.sendTogether) }
@@ -67,7 +67,7 @@ public final class GDL90Output: Service {
   private static func due(_ state: FusedState, _ times: inout SendTimes) -> [GDL90Message] {
     var messages: [GDL90Message] = []
     if times.nextPosition.map({ state.at >= $0 }) ?? true {
-      // A state that comes slightly early is sent too.
+      // The interval is slightly shorter than a second, so that a state that comes slightly early is sent too.
       times.nextPosition = state.at + .milliseconds(950)
       messages += GDL90Report.position(of: state)
     }

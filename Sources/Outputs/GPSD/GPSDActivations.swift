@@ -5,8 +5,8 @@ import MonotonicTime
 import NMEA
 import Publishing
 
-/// The time since which each device of the hub in service has been active, and the identities of the receivers. It only
-/// observes, and wakes nothing.
+/// For each device of the hub in service: since when it has been active, and the identity if it is a receiver. This
+/// type only observes, and wakes no device.
 final class GPSDActivations: Sendable {
   struct Activity: Sendable {
     /// The number of hubs that have been in service. A new hub has new devices, even if their names are the same.
@@ -19,7 +19,6 @@ final class GPSDActivations: Sendable {
 
   private struct Following {
     var lifetime: Lifetime?
-    /// The monitors, by device ID.
     var monitors: [String: DeviceMonitor] = [:]
   }
 
@@ -33,7 +32,7 @@ final class GPSDActivations: Sendable {
     host.hub.subscribe(as: "gpsd devices", receiveValue: { [weak self] in self?.follow($0) }).store(in: lifetime)
   }
 
-  /// The active devices, now and later.
+  /// The active devices, now and after each change.
   var changes: Property<Activity> { property.readOnly }
 
   private func follow(_ hub: Hub) {
@@ -44,7 +43,7 @@ final class GPSDActivations: Sendable {
       return present
     }
     old.lifetime?.end()
-    // Devices that are the same on both boards continue, and so does their time.
+    // Devices that are the same on both boards stay open, so they keep their times.
     change { activity in
       activity.hub += 1
       func goesOn(_ id: String) -> Bool { old.monitors[id].map { $0 === monitors[id] } ?? false }
@@ -68,7 +67,7 @@ final class GPSDActivations: Sendable {
     let isActive = status.power.isActive
     change { activity in
       if isActive == (activity.since[status.id] != nil) { return }
-      // The report may arrive late.
+      // The report may arrive late, so subtract its age.
       let age = max((machine.clock.now - status.since).inNanoseconds, 0)
       activity.since[status.id] = isActive ? UTCTime(nanosecondsSince1970: machine.systemTime() - age) : nil
     }
@@ -90,7 +89,7 @@ final class GPSDActivations: Sendable {
 }
 
 extension DeviceStatus.Power {
-  /// Whether the device is open and being read. A device that cannot be opened is not active between the attempts.
+  /// Whether the device is open and being read. Between attempts to open a device, it is not active.
   var isActive: Bool {
     switch self {
     case .acquiring, .tracking, .lingering: true

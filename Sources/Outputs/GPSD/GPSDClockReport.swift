@@ -1,6 +1,6 @@
 import Hub
 
-/// Clock comparisons in the gpsd protocol's objects.
+/// The difference between the system's clock and the receiver's, in the gpsd protocol's objects.
 extension GPSDReport {
   /// Writes a `PPS` if the offset comes from a pulse, and a `TOFF` if it comes from the arrival of an epoch.
   static func write(_ offset: ClockOffset, device: String, to json: inout JSONWriter) {

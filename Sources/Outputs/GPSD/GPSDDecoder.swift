@@ -29,12 +29,12 @@ public struct GPSDDecoder: ~Copyable {
     }
   }
 
-  /// Reports the last epoch, which no further epoch ends.
+  /// Reports the last epoch, which no later epoch has ended.
   public mutating func finish() {
     assembler.finish { GPSDReport.write($0, to: &output) }
   }
 
-  /// Passes the lines written so far to `receive` and discards them.
+  /// Passes the written lines to `receive` and discards them.
   public mutating func takeOutput<Failure: Error>(
     _ receive: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Void
   ) throws(Failure) {
@@ -42,7 +42,7 @@ public struct GPSDDecoder: ~Copyable {
     output.removeAll()
   }
 
-  /// Whether the bytes so far gave no object.
+  /// Whether the decoder has found no epoch and no attitude.
   public var isEmpty: Bool { assembler.epochCount == 0 && attitudeCount == 0 }
 
   /// The counts: `sentences=… messages=… bad_checksum=… unknown=… epochs=… implausible=…`. The counts of messages and

@@ -12,16 +12,15 @@ struct GPSDDevice {
   var path: String
   /// Whether the device is a receiver; otherwise it is the IMU.
   var isReceiver: Bool
-  /// The speed of the receiver's line, if the board file states it or the hub has found it.
+  /// The baud rate of the receiver's line, if the board file names it or the hub has found it.
   var speed: BaudRate?
-  /// The identity of the receiver, if known.
   var identity: ReceiverIdentity?
 
-  /// Whether the receiver reports in its maker's messages.
+  /// Whether the receiver reports in its maker's own protocol.
   var isNative: Bool { identity?.reportsInMessages == true }
 
-  /// The receivers that are fused, or one if none is, and the preferred IMU: the protocol has no place for the
-  /// measurements of the others.
+  /// The fused receivers, or one receiver if none is fused, and the preferred IMU. The protocol has no place for the
+  /// measurements of further devices.
   static func all(of hub: Hub) -> [GPSDDevice] {
     hub.receivers.candidates.map {
       GPSDDevice(
@@ -32,13 +31,13 @@ struct GPSDDevice {
 }
 
 extension Hub {
-  /// The gpsd protocol's name for the device of the fused state.
+  /// The path, in the gpsd protocol, of the fused state's main device.
   var gpsdDevice: String { GPSDLimits.path(mainDevice) }
 }
 
 /// The devices in the gpsd protocol.
 extension GPSDReport {
-  /// Writes a `DEVICES` with all devices, including sleeping ones, because some clients give up on an empty list.
+  /// Writes a `DEVICES` with all devices. Sleeping ones are included, because some clients give up on an empty list.
   static func writeDevices(_ hub: Hub, _ activity: GPSDActivity, to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: "DEVICES")
@@ -50,8 +49,8 @@ extension GPSDReport {
     json.endLine()
   }
 
-  /// Writes a `DEVICE`. Unknown values are left out: the subtype of a receiver that was not asked, and the minimum
-  /// cycle, which cannot be set.
+  /// Writes a `DEVICE`. Unknown values are left out: the subtype of a receiver that the hub has not asked for its
+  /// identity, and the minimum cycle, which cannot be set.
   static func writeDeviceObject(_ device: GPSDDevice, _ activity: GPSDActivity, to json: inout JSONWriter) {
     let since = activity.since[device.id]
     json.beginObject()
@@ -68,7 +67,7 @@ extension GPSDReport {
     }
     json.member("activated", time: since.map(JSONTime.init))
     if device.isReceiver {
-      // The flag says that the device has produced positions.
+      // The flag means that the device has sent positions.
       if since != nil { json.member("flags", 1) }
       json.member("native", device.isNative ? 1 : 0)
       json.member("bps", device.speed.map { Int($0.rawValue) })
@@ -79,8 +78,8 @@ extension GPSDReport {
     json.endObject()
   }
 
-  /// The settings of a `?DEVICE` that cannot be changed, because the board file decides: all that differ from the
-  /// present ones.
+  /// The settings of a `?DEVICE` that differ from the present ones. The hub refuses them, because the board file
+  /// decides about devices.
   static func refusedSettings(_ members: GPSDMembers, _ device: GPSDDevice) throws(GPSDMembers.Refusal) -> [String] {
     var refused: [String] = []
     func check(_ name: String, _ isAsIs: Bool?) { if isAsIs == false { refused.append(name) } }
@@ -94,7 +93,7 @@ extension GPSDReport {
   }
 }
 
-/// The known facts about the devices in addition to the board file.
+/// Known facts about the devices that are not in the board file.
 struct GPSDActivity {
   /// When each active device became active, by device ID.
   var since: [String: UTCTime]
@@ -103,7 +102,7 @@ struct GPSDActivity {
 }
 
 extension ReceiverIdentity {
-  /// The name of gpsd's own driver for such a receiver (`type_name` in the drivers of gpsd 3.25; for CASIC since 3.26).
+  /// The name of gpsd's own driver for such a receiver (`type_name` in the drivers of gpsd 3.25; CASIC since 3.26).
   /// gpsd has no driver for Airoha.
   fileprivate var gpsdDriver: StaticString {
     switch driver {

@@ -14,8 +14,8 @@ extension GPSDReport {
 
   /// Writes a `TPV` with the fused mode, position and motion, and their UTC time.
   ///
-  /// Errors are 95 % values: `epx`, `epy` and `epv` along an axis, `eph` in the plane, `sep` in space, `eps` of the
-  /// speed, `epc` of the climb, `epd` of the course.
+  /// Errors are 95 % values: `epx`, `epy` and `epv` are those along an axis, `eph` in the plane, `sep` in space,
+  /// `eps` of the speed, `epc` of the climb, and `epd` of the course.
   ///
   /// - Parameter reception: the receiver's last epoch, for values that are not fused
   static func writePositionObject(
@@ -47,7 +47,7 @@ extension GPSDReport {
     json.member("altHAE", position.altitudeHAEMetres, decimals: 4)
     json.member("altMSL", position.altitudeMSLMetres, decimals: 4)
     json.member("alt", position.altitudeMSLMetres ?? position.altitudeHAEMetres, decimals: 4)
-    // The error to the east equals the error to the north.
+    // The error along the east axis equals that along the north axis.
     let axis = position.horizontalSigmaMetres.map { $0 * Confidence.axis }
     json.member("epx", axis, decimals: 3)
     json.member("epy", axis, decimals: 3)
@@ -118,7 +118,7 @@ extension GPSDReport {
 
   /// Writes an `ATT` and an `IMU`, if there are values for them, with their UTC time.
   ///
-  /// Both name the IMU, and use the vehicle's axes: x forward, y right, z down.
+  /// Both objects name the IMU, and use the vehicle's axes: x forward, y right, z down.
   static func writeAttitude(_ state: FusedState, device: String, to json: inout JSONWriter) {
     if let attitude = state.attitude {
       let quaternion = attitude.value.quaternion
@@ -137,7 +137,7 @@ extension GPSDReport {
       }
       json.member("pitch", quaternion.pitch * degrees, decimals: 3)
       json.member("roll", quaternion.roll * degrees, decimals: 3)
-      // The rate of turn is about the vertical, even if the board is tilted.
+      // The rate of turn is the rate about the vertical, even if the board is tilted.
       json.member("rot", state.rates.map { quaternion.rotate($0.value).z * degrees * 60 }, decimals: 3)
       writeVectors(state, to: &json)
       json.endObject()
@@ -182,6 +182,6 @@ extension GPSDReport {
 }
 
 extension FusedState {
-  /// The UTC time of a `TPV`: that of the position, or of the epoch if there is no position.
+  /// The UTC time of a `TPV`: the position's, or the epoch's if there is no position.
   var positionTime: UTCTime? { (position?.at ?? fix?.at).flatMap { utc(at: $0) } }
 }

@@ -1,8 +1,8 @@
 import Devices
 import NMEA
 
-/// The limits of libgps (`gps.h` and `gps_json.h` of gpsd 3.22). Its clients end the connection at a longer line or
-/// list.
+/// The limits of libgps (`gps.h` and `gps_json.h` of gpsd 3.22). Its clients end the connection if a line or list is
+/// longer.
 enum GPSDLimits {
   /// The longest line, including its end (GPS_JSON_RESPONSE_MAX).
   static let lineBytes = 10_240
@@ -17,7 +17,7 @@ enum GPSDLimits {
   static func shortened(_ text: String) -> String { head(of: text, bytes: textBytes) }
 
   /// The name of a device: its path, shortened in the middle if it is too long for clients. A link below
-  /// /dev/serial/by-id may be longer, and its end distinguishes it from others.
+  /// /dev/serial/by-id may be that long, and its end distinguishes it from similar links.
   static func path(_ path: String) -> String {
     guard path.utf8.count > textBytes else { return path }
     let mark = "..."
@@ -33,7 +33,8 @@ enum GPSDLimits {
     return String(head)
   }
 
-  /// The satellites to list if there is no room for all: first the used ones, then the strongest; `nil` for all.
+  /// The satellites to list if there is no room for all: first the used ones, then the strongest ones; `nil` if there
+  /// is room for all.
   ///
   /// - Parameter room: the bytes that the list may take
   static func listed(_ sky: Sky, room: Int, byteCount: (Int) -> Int) -> [Int]? {

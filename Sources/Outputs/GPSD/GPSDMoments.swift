@@ -9,17 +9,17 @@ import Publishing
 /// The objects of one moment, in one piece and encoded once for all clients: the position first, then the receiver's
 /// errors, the attitude and the satellites.
 ///
-/// Some clients look five times a second and read only the first waiting line, such as Home Assistant's (gps3).
-/// Therefore the other objects of an epoch follow its position. Occasionally, at an interval that differs from those of
-/// such clients, the satellites come first. The errors never come first: that client uses one `lat` for the degrees of
-/// a `TPV` and the metres of a `GST`.
+/// Some clients, such as Home Assistant's (gps3), look five times a second and read only the first waiting line.
+/// Therefore the other objects of an epoch follow its position. Occasionally the satellites come first, at an
+/// interval that is no multiple of such a client's. The errors never come first, because Home Assistant's client has
+/// one variable `lat` for the degrees of a `TPV` and the metres of a `GST`.
 final class GPSDMoments: Sendable {
   private struct State {
     /// The number of clients that receive these objects.
     var listeners = 0
-    /// Decides which states are sent: the same ones for all clients, whenever they connected.
+    /// Decides which states are sent. The choice is the same for all clients, whenever they connected.
     var rate = EpochRate()
-    /// Whether the last written object has a position, or says that there is none.
+    /// Whether the last written object contains a position, or reports that there is none.
     var statesPosition = false
     var positionTime = MonotonicUTCFilter()
     /// The time of the last sent position. An epoch without a position does not repeat it.
@@ -34,9 +34,9 @@ final class GPSDMoments: Sendable {
     var cycle = Cycle()
   }
 
-  /// The receiver's interval, measured by its own times.
+  /// The interval between the receiver's epochs, from the times that they report.
   private struct Cycle {
-    /// The start of the receiver's present run, and its last stated time.
+    /// The start of the receiver's present run, and the last time that it reported.
     private var last: (run: MonotonicInstant, nanoseconds: Int64)?
     private(set) var seconds: Double?
 
@@ -51,8 +51,8 @@ final class GPSDMoments: Sendable {
     }
   }
 
-  /// The interval is a little more than two seconds, so that at all usual rates an epoch falls at a different point of
-  /// the client's interval each time.
+  /// The interval is a little more than two seconds. At all usual rates, the satellites therefore come first at a
+  /// different point of the client's interval each time.
   private static let leadInterval = Duration.milliseconds(2020)
 
   private let host: HubHost
@@ -68,7 +68,7 @@ final class GPSDMoments: Sendable {
   /// The time from one of the receiver's epochs to the next; `nil` before the second epoch.
   var cycleSeconds: Double? { state.withLock { $0.cycle.seconds } }
 
-  /// Adds a client. The first one receives `present` separately, so the next object need not come with an epoch.
+  /// Adds a client. The first client receives `present` separately, so the next object need not wait for an epoch.
   func enter(after present: FusedState?) {
     state.withLock { state in
       if state.listeners == 0 {
@@ -81,7 +81,7 @@ final class GPSDMoments: Sendable {
 
   func leave() { state.withLock { $0.listeners -= 1 } }
 
-  /// Passes the lines of a state to `body`, if the state is due and has anything new.
+  /// Passes the lines of a state to `body`, if the state is due and contains anything new.
   func withBytes(of fused: FusedState, _ body: (UnsafeBufferPointer<UInt8>, _ statesPosition: Bool) -> Void) {
     encoding.withBytes(
       at: fused.at,
@@ -115,7 +115,7 @@ final class GPSDMoments: Sendable {
       state.lastPosition = fused.position?.at
       GPSDReport.writePositionObject(fused, reception: latest, device: device, to: &json)
       json.endLine()
-      // The errors follow a position only, because they must never come first.
+      // The errors are sent only after a position, because they must never come first.
       if let errors = epoch?.errorStatistics, state.errorsTime.take(errors.time) {
         GPSDReport.writeErrorsObject(errors, device: device, to: &json)
         json.endLine()

@@ -2,23 +2,24 @@ import Guarding
 import Hub
 import Publishing
 
-/// The gpsd protocol, version 3: clients of gpsd work with the hub.
+/// The gpsd protocol, version 3, so that clients of gpsd work with the hub.
 ///
-/// `?WATCH` subscribes, and so powers the devices until it is switched off or its client leaves. A connection alone,
-/// `?POLL`, `?DEVICES`, `?DEVICE` and `?VERSION` observe.
+/// `?WATCH` subscribes, and so powers the devices until the watch is switched off or its client leaves. A connection
+/// alone, `?POLL`, `?DEVICES`, `?DEVICE` and `?VERSION` only observe.
 final class GPSDOutput: StreamOutput {
   let host: HubHost
   let activations: GPSDActivations
   /// All objects of one moment, for clients without special requests.
   let moments: GPSDMoments
-  /// The objects without the attitude, for clients that get it at another rate, or that watch only the receiver.
+  /// The objects without the attitude, for clients that receive it at another rate, or that watch only the receiver.
   let momentsOfReceiver: GPSDMoments
   /// Each attitude is encoded once for all clients.
   let attitude = SharedEncoding(lineEnd: "\r\n")
 
-  /// A receiver without a position for this time, and for one and a half of its intervals, is silent.
+  /// A receiver is silent if it has sent no position for this time and for one and a half of its intervals.
   static let silence = Duration.seconds(5)
-  /// After this time a receiver is always silent: its time may jump, and it may have slept since its last epoch.
+  /// After this time without a position a receiver is always silent. Its interval may be wrong, because its time may
+  /// jump and it may have slept since its last epoch.
   static let longestSilence = Duration.seconds(30)
   var silence: Duration {
     max(GPSDOutput.silence, min(.seconds(1.5 * (cycleSeconds ?? 0)), GPSDOutput.longestSilence))

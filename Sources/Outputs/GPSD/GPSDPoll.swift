@@ -7,7 +7,7 @@ import Publishing
 
 /// The answer to `?POLL`: the fused objects of a watch, at the time of the request.
 extension GPSDReport {
-  /// Older values are not sent.
+  /// The greatest age of a value that is sent.
   private static let lifetime = Duration.seconds(5)
 
   /// The values of a device.
@@ -18,11 +18,11 @@ extension GPSDReport {
     var epoch: GNSSObservation?
   }
 
-  /// Writes a `POLL`. It wakes nothing: while all devices sleep, its lists are empty and no device is active.
+  /// Writes a `POLL`. It wakes no device: while all devices sleep, its lists are empty and no device is active.
   ///
-  /// Each of its lists has one entry for each active device, as in gpsd. Clients take the last entry of a list
-  /// (gpsd-py3) or the first, without checking that it exists. The fusion of the IMU and the selected receiver is
-  /// presented as one device's values, the last.
+  /// Each list has one entry for each active device, as in gpsd. Clients take the last entry of a list (gpsd-py3) or
+  /// the first one, without checking that it exists. The fused state of the IMU and the selected receiver is the last
+  /// entry, as if one device had measured it.
   static func writePoll(_ host: HubHost, at now: MonotonicInstant, to json: inout JSONWriter) {
     let hub = host.hub.value
     let entries = entries(of: hub, at: now)
@@ -38,7 +38,7 @@ extension GPSDReport {
       if let state = entry.state {
         writePositionObject(state, reception: entry.epoch, device: entry.path, to: &json)
       } else if let epoch = entry.epoch {
-        // No client uses the fused state: the receiver is awake for its own sentences or its time.
+        // No client uses the fused state: the receiver is awake only for its own sentences or its time.
         writePositionObject(epoch.fix, device: entry.path, to: &json)
       }
     }
@@ -87,7 +87,7 @@ extension GPSDReport {
     return entries
   }
 
-  /// Writes an object without values, because the device has sent none.
+  /// Writes an object without values for a device that has sent none.
   private static func writeEmptyObject(_ name: StaticString, of entry: Entry, to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: name)

@@ -2,7 +2,7 @@ import NMEA
 
 /// Objects of the gpsd protocol (gpsd_json(5), release 3.27), with the same keys, units and numbers of decimals.
 public enum GPSDReport {
-  /// Writes the objects of an epoch: a `TPV`, and a `SKY` and a `GST` if the receiver sent their values.
+  /// Writes the objects of an epoch: a `TPV`, and also a `SKY` and a `GST` if the receiver sent values for them.
   public static func write(_ epoch: borrowing GNSSEpoch, to json: inout JSONWriter) {
     writePosition(epoch.fix, to: &json)
     if !epoch.sky.isEmpty { writeSky(epoch.sky, epoch.fix, to: &json) }
@@ -71,7 +71,7 @@ public enum GPSDReport {
     json.member("hdop", fix.hdop, decimals: 2)
     json.member("pdop", fix.pdop, decimals: 2)
     json.member("vdop", fix.vdop, decimals: 2)
-    // The 64 bytes are for the members after the list, and the counts before it.
+    // 64 bytes are for the counts before the list and the members after it.
     let room = GPSDLimits.lineBytes - (json.count - start) - 64
     let listed = GPSDLimits.listed(sky, room: room) { index in
       var scratch = JSONWriter(capacity: 128)
@@ -89,7 +89,7 @@ public enum GPSDReport {
     json.endObject()
   }
 
-  /// Most of the written bytes are satellites, so a key and its punctuation are written in one piece.
+  /// Most of the written bytes describe satellites, so a key and its punctuation are written in one piece.
   @inline(__always)
   private static func write(_ satellite: Satellite, isFirst: Bool, to json: inout JSONWriter) {
     json.fragment(isFirst ? #"{"PRN":"# : #",{"PRN":"#, then: Int(satellite.number.extended))
@@ -123,7 +123,7 @@ public enum GPSDReport {
     json.endObject()
   }
 
-  /// Writes an `ATT`.
+  /// Writes an `ATT` with the attitude from a receiver's sentence.
   public static func write(_ attitude: NMEAAttitude, to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: "ATT")
@@ -141,9 +141,10 @@ public enum GPSDReport {
   }
 }
 
-/// gpsd's error estimates: the receiver's own, or the product of the dilution of precision and a usual range error.
+/// gpsd's error estimates: those of the receiver, or else a usual range error multiplied by the dilution of
+/// precision.
 extension GNSSFix {
-  /// The range errors by which gpsd turns a dilution of precision into metres at 95 %.
+  /// The range errors with which gpsd converts a dilution of precision to metres at 95 %.
   private enum UserRangeError {
     static let position = 19.0
     static let vertical = 23.0

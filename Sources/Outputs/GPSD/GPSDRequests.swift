@@ -1,6 +1,6 @@
-/// Divides a client's bytes into requests: `?POLL;`, `?WATCH={…}`, with or without semicolon, line end or blanks, in
-/// any division into packets. An object without its closing brace ends at a line end that ends the packet or precedes
-/// another request, because gpsd answers those too.
+/// Divides a client's bytes into requests: `?POLL;`, `?WATCH={…}`, with or without semicolon, line end or blanks,
+/// however the bytes are divided into packets. An object without its closing brace ends at a line end, if the packet
+/// ends there or another request follows, because gpsd answers such requests too.
 struct GPSDRequests {
   struct Request: Equatable {
     /// The name, for example `WATCH`; empty if this is not a request.
@@ -9,7 +9,7 @@ struct GPSDRequests {
     var object: [UInt8]?
   }
 
-  /// The longest request; gpsd has the same limit.
+  /// The longest request in bytes; gpsd has the same limit.
   static let maximumLength = 4096
 
   private var pending: [UInt8] = []
@@ -37,7 +37,7 @@ struct GPSDRequests {
 
   private static let separators = Array("; \t\r\n".utf8)
 
-  /// Takes a request off the front; `nil` if none is complete.
+  /// Takes a request off the front; `nil` if no request is complete.
   ///
   /// - Parameter isLineEnd: whether the bytes end with a line of the client
   private static func next(_ bytes: inout ArraySlice<UInt8>, _ isLineEnd: Bool) -> Request? {
@@ -72,7 +72,7 @@ struct GPSDRequests {
     return Request(name: name, object: Array(object[..<end]))
   }
 
-  /// The object of a request that begins `bytes`, from its brace on.
+  /// The object of the request at the start of `bytes`, from its brace on.
   private static func object(of bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
     guard bytes.first == UInt8(ascii: "?") else { return nil }
     let afterName = bytes.dropFirst().drop { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 & 0xdf }
@@ -91,8 +91,8 @@ struct GPSDRequests {
 
     init(index: Int) { self.index = index }
 
-    /// The index after the closing brace, or of the request on a new line that shows that no brace will come. Braces in
-    /// strings do not count. `nil` if neither is among the bytes; call again with more bytes after them.
+    /// The index after the closing brace. If a request on a new line shows that the brace is missing, the index of
+    /// that request. Braces in strings do not count. `nil` if the bytes contain neither; call again with more bytes.
     mutating func end(in bytes: ArraySlice<UInt8>) -> Int? {
       while index < bytes.endIndex {
         let byte = bytes[index]

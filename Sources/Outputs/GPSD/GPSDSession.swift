@@ -8,9 +8,9 @@ import Publishing
 
 /// A client of the gpsd protocol.
 final class GPSDSession: StreamSession {
-  /// The pace at which the attitude is subscribed.
+  /// The rate at which the session subscribes to the attitude.
   private struct AttitudeRate: Equatable {
-    /// The rate; `nil` for the board's own.
+    /// The requested rate; `nil` for the board's own rate.
     var rateHz: Double?
     var isForIMUAlone: Bool
   }
@@ -18,22 +18,22 @@ final class GPSDSession: StreamSession {
   private struct State {
     var requests = GPSDRequests()
     var watch = GPSDWatch()
-    /// The lease of the devices that the watch needs.
+    /// The lease that keeps awake the devices that the watch needs.
     var devices: Subscription?
     var states: Subscription?
     var attitudes: Subscription?
     var attitudeRate: AttitudeRate?
-    /// The subscription to the one receiver that the client watches, if there are several.
+    /// The subscription to the receiver that the client watches, if the board has several.
     var epochs: Subscription?
     var epochsOf: GPSDDevice?
     var epochTime = MonotonicUTCFilter()
     var sentences: Subscription?
     var feed = ReceiverFeed()
-    /// The receiver of the sentences; empty for the selected one.
+    /// The receiver whose sentences the client receives; empty for the selected receiver.
     var sentencesOf: String?
     var offsets: Subscription?
     var reminder: ScheduledAction?
-    /// The client's view of the state; `nil` if it wants no positions.
+    /// The objects that the client receives; `nil` if it wants no positions.
     var moments: GPSDMoments?
     /// Rejects positions that the client already has.
     var positionTime = MonotonicUTCFilter()
@@ -163,10 +163,10 @@ final class GPSDSession: StreamSession {
 
   // MARK: Watching
 
-  /// Adjusts the leases to the watch. Runs on the server's thread, like `end`.
+  /// Takes and ends leases so that they match the watch. Runs on the server's thread, like `end`.
   private func follow(_ watch: GPSDWatch) {
     let subject = subject(of: watch)
-    // This comes before anything wakes, so that the client is told about it.
+    // This comes before any device wakes, so that the client is told of each wake.
     hold(\.devices, watch.wantsReports) {
       output.activations.changes.subscribe(as: holder, receiveValue: { [weak self] in self?.receive($0) })
     }
@@ -194,7 +194,7 @@ final class GPSDSession: StreamSession {
     if !isSilenceTold { reminder?.cancel() }
   }
 
-  /// Joins the group of clients that receive the same objects, and leaves the previous one.
+  /// Joins the clients that receive the same objects, and leaves the previous group.
   private func followMoments(_ watch: GPSDWatch) {
     var new: GPSDMoments?
     if subject(of: watch).wantsPositions {
@@ -214,10 +214,10 @@ final class GPSDSession: StreamSession {
     output.hub.presentState(at: output.host.now, within: output.silence)
   }
 
-  /// A new client gets the present state at once: the next epoch may be seconds away, and that is no loss of the fix.
-  /// If nothing is known yet, nothing is sent.
+  /// Sends a new client the present state at once. The next epoch may be seconds away, and the client must not take
+  /// the pause for a loss of the fix. If nothing is known yet, nothing is sent.
   private func greet(_ watch: GPSDWatch) {
-    // Objects from before the watch are outdated.
+    // Objects that were sent before the watch are outdated.
     state.withLock { $0.lastReport = nil }
     var json = JSONWriter(capacity: 1024)
     json.lineEnd = "\r\n"
@@ -234,7 +234,7 @@ final class GPSDSession: StreamSession {
       json.endLine()
       greet(json.bytes, \.positionTime, fused.positionTime, of: fused.at)
     } else if let epoch {
-      // Until now the receiver was awake only for its sentences, without the fused state.
+      // Until now the receiver was awake only for its sentences, so there is no fused state.
       GPSDReport.writePositionObject(epoch.fix, device: device, to: &json)
       json.endLine()
       greet(json.bytes, \.positionTime, epoch.fix.time, of: epoch.at)
@@ -246,7 +246,7 @@ final class GPSDSession: StreamSession {
     of instant: MonotonicInstant
   ) {
     state.withLock { state in
-      // This is under the lock, so that a concurrent event goes before or after it, and never twice.
+      // This is under the lock, so that a concurrent event is sent before or after it, and never twice.
       let isNew = state.lastReport == nil && state[keyPath: times].take(time, of: instant)
       state.lastReport = MonotonicClock().now
       if isNew { connection.send(bytes) }
@@ -259,7 +259,8 @@ final class GPSDSession: StreamSession {
     return receiver?.reader.device.source.latest.flatMap { output.host.now - $0.at < output.silence ? $0 : nil }
   }
 
-  /// Sends a client that watches one of several receivers that receiver's values, whichever receiver the state uses.
+  /// If the client watches one of several receivers, sends it the values of that receiver, even if the fused state
+  /// uses another one.
   private func followReceiver(_ watch: GPSDWatch) {
     let receiver = subject(of: watch).oneReceiver
     let present = state.withLock { $0.epochsOf }
@@ -275,9 +276,9 @@ final class GPSDSession: StreamSession {
     old?.cancel()
   }
 
-  /// Sends a client that watches one of several receivers that receiver's sentences.
+  /// If the client watches one of several receivers, sends it the sentences of that receiver.
   private func followSentences(_ watch: GPSDWatch) {
-    // An IMU has no sentences, so a watch of it must not wake the receiver.
+    // An IMU has no sentences, so a watch of the IMU must not wake the receiver.
     let subject = subject(of: watch)
     let source = watch.wantsSentences && !subject.isOfIMU ? subject.namedReceiver?.id ?? "" : nil
     if source == state.withLock({ $0.sentencesOf }) { return }
@@ -292,8 +293,8 @@ final class GPSDSession: StreamSession {
     old?.cancel()
   }
 
-  /// Subscribes to attitudes at their own pace if the client requests one, watches only the IMU, or the board has no
-  /// receiver. Otherwise they come with the receiver's epochs.
+  /// Subscribes to attitudes at a rate of their own in three cases: the client requests a rate, watches only the IMU,
+  /// or the board has no receiver. Otherwise the attitudes come with the receiver's epochs.
   private func followAttitudes(_ watch: GPSDWatch) {
     let isOfIMU = subject(of: watch).isOfIMU
     let isWanted = watch.wantsReports && (watch.device == nil || isOfIMU)
@@ -304,7 +305,7 @@ final class GPSDSession: StreamSession {
       output.host.attitudes(rateHz: rate.rateHz, besideReceiver: rate.rateHz != nil || rate.isForIMUAlone).subscribe(
         as: holder, receiveValue: { [weak self] in self?.sendAttitude($0) })
     }
-    // The new subscription begins before the old one ends: a new pace is no reason for a power cycle.
+    // Begin the new subscription before ending the old one, so that a new rate causes no power cycle.
     let old = state.withLock { state in
       defer { (state.attitudes, state.attitudeRate) = (new, rate) }
       return state.attitudes
@@ -314,7 +315,7 @@ final class GPSDSession: StreamSession {
 
   private func subject(of watch: GPSDWatch) -> GPSDSubject { GPSDSubject(of: watch, on: output.hub, output.board) }
 
-  /// Subscribes or unsubscribes outside the lock, because either may power a device.
+  /// Subscribes or unsubscribes outside the lock, because both may power a device.
   private func hold(
     _ lease: WritableKeyPath<State, Subscription?>, _ isWanted: Bool, _ subscribe: () -> Subscription
   ) {
@@ -364,7 +365,7 @@ final class GPSDSession: StreamSession {
     connection.send(json.bytes)
   }
 
-  /// A receiver's own output, in the form that the client wants.
+  /// Sends a receiver's own output, in the form that the client wants.
   private func send(_ output: ReceiverOutput) {
     let bytes = state.withLock { state in
       state.feed.bytes(of: output, sentences: state.watch.wantsNMEA, raw: state.watch.raw)
@@ -388,24 +389,24 @@ final class GPSDSession: StreamSession {
     connection.send(json.bytes)
   }
 
-  /// Sends a `DEVICE` for each device that woke, fell asleep or reported its identity, and for all devices of a new
-  /// board.
+  /// Sends a `DEVICE` for each device that has woken, fallen asleep or reported its identity, and for all devices of
+  /// a new board.
   private func receive(_ activity: GPSDActivations.Activity) {
     let (told, watch) = state.withLock { state in
       defer { state.activity = activity }
       return (state.activity, state.watch)
     }
-    // The client has just received the first one with its watch.
+    // The client has just received the first activity with its watch.
     guard let told else { return }
     if activity.hub != told.hub, let device = watch.device,
       !GPSDDevice.all(of: output.hub).contains(where: { $0.path == device })
     {
-      // The watched device is gone, so nothing stays awake for the client.
+      // The watched device no longer exists, so the client keeps no device awake.
       state.withLock { $0.watch = GPSDWatch() }
       answerError("The board has no \(device.prefix(80)) any more: the watch has ended")
       return follow(GPSDWatch())
     }
-    // The same path may now belong to another device, or to one of several.
+    // The same path may now belong to another device, or to one of several devices.
     if activity.hub != told.hub { follow(watch) }
     guard watch.wantsReports else { return }
     var json = JSONWriter(capacity: 512)
@@ -423,8 +424,8 @@ final class GPSDSession: StreamSession {
     if json.count > 0 { connection.send(json.bytes) }
   }
 
-  /// Sends a message every second while there is nothing to report, because clients treat a silent connection as dead.
-  /// Receivers without a position report that themselves; this is for receivers that send nothing.
+  /// Sends a message every second while there is nothing to report, because clients treat a silent connection as
+  /// dead. A receiver without a position reports that itself; the message is for receivers that send nothing.
   private func remind() {
     let now = MonotonicClock().now
     let isSilent = state.withLock { $0.lastReport.map { now - $0 >= output.silence } ?? true }
@@ -447,7 +448,7 @@ final class GPSDSession: StreamSession {
       defer { state.reminder = next }
       return (state.reminder, true)
     }
-    // A watch that was switched off and on in the meantime has its own reminder, and one is enough.
+    // If the watch was switched off and on in the meantime, it has another reminder, and one is enough.
     overtaken?.cancel()
     if !isWanted { next.cancel() }
   }

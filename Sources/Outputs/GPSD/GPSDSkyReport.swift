@@ -3,11 +3,11 @@ import NMEA
 
 /// Values that only the receiver knows, in the gpsd protocol's objects.
 extension GPSDReport {
-  /// Writes a `SKY` with all dilutions: the receiver's own, and otherwise values computed from the directions of its
-  /// satellites. Unknown values of a satellite are omitted.
+  /// Writes a `SKY` with all dilutions. A dilution that the receiver does not report is computed from the directions
+  /// of its satellites. Unknown values of a satellite are omitted.
   ///
-  /// - Parameter lineBytes: the maximum length of the line that contains the object, counted from the beginning of the
-  ///   object
+  /// - Parameter lineBytes: the maximum length of the line that contains the object, counted from the beginning of
+  ///   the object
   static func writeSkyObject(
     _ epoch: GNSSObservation, device: String?, lineBytes: Int = GPSDLimits.lineBytes, to json: inout JSONWriter
   ) {
@@ -27,7 +27,7 @@ extension GPSDReport {
       json.member("ydop", computed?.y, decimals: 2)
       json.member("vdop", known(fix.vdop) ?? computed?.vertical, decimals: 2)
       var scratch = JSONWriter(capacity: 128)
-      // The 64 bytes are for the members after the list, and the counts before it.
+      // 64 bytes are for the counts before the list and the members after it.
       let room = lineBytes - (json.count - start) - 64
       let listed = GPSDLimits.listed(sky, room: room) { index in
         scratch.removeAll()
@@ -45,7 +45,7 @@ extension GPSDReport {
     }
   }
 
-  /// A known dilution. Receivers without a fix report 99.99, and some 0.
+  /// The dilution if it is known. Receivers without a fix report 99.99, and some of them 0.
   private static func known(_ dilution: Double?) -> Double? { dilution.flatMap { $0 > 0 && $0 < 99 ? $0 : nil } }
 
   private static func write(_ satellite: Satellite, to json: inout JSONWriter) {

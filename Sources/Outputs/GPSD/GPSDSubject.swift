@@ -10,10 +10,9 @@ struct GPSDSubject {
     (self.watch, self.hub, self.board) = (watch, hub, board)
   }
 
-  /// Whether the client receives the state's positions.
   var wantsPositions: Bool { watch.wantsReports && !isOfIMU && oneReceiver == nil }
 
-  /// Whether the client receives positions, and is therefore told if there are none.
+  /// Whether the client receives positions, and is therefore told when there are none.
   var isPositionTold: Bool { wantsPositions || oneReceiver != nil }
 
   /// The receiver whose positions replace those of the state.
@@ -23,7 +22,7 @@ struct GPSDSubject {
   var namedReceiver: GPSDDevice? {
     guard let path = watch.device else { return nil }
     let receivers = GPSDDevice.all(of: hub).filter(\.isReceiver)
-    // If a single receiver is fused, the state contains more than its values.
+    // If only one receiver is fused, the state contains more than that receiver's values.
     let isState = receivers.count == 1 && receivers.allSatisfy { board.fusedDevices.contains($0.id) }
     return isState ? nil : receivers.first { $0.path == path }
   }

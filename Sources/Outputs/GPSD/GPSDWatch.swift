@@ -1,4 +1,4 @@
-/// The objects that a client of the gpsd protocol requests.
+/// The objects that a client of the gpsd protocol has requested.
 struct GPSDWatch: Equatable {
   var isEnabled = false
   var wantsJSON = false
@@ -9,8 +9,8 @@ struct GPSDWatch: Equatable {
   var wantsPPS = false
   /// The path of the only device to report.
   var device: String?
-  /// The number of `ATT` and `IMU` a second; `nil` for one with each of the receiver's epochs. gpsd has no such member,
-  /// because it has no sensor that is faster than its receivers.
+  /// The number of `ATT` and `IMU` objects a second; `nil` for one with each of the receiver's epochs. This member
+  /// does not exist in gpsd, which has no sensor that is faster than its receivers.
   var attitudeRateHz: Double?
 
   var wantsSentences: Bool { isEnabled && (wantsNMEA || raw > 0) }
@@ -21,8 +21,8 @@ struct GPSDWatch: Equatable {
 
   private static let attitudeRates = 0.1...100.0
 
-  /// Changes the members that the object names. By default, a watch enables, without the pulse and without scaling, and
-  /// applies to all devices.
+  /// Changes the members that the object names. If it does not name them, `enable` becomes true, `scaled` and `pps`
+  /// become false, and the watch applies to all devices.
   mutating func change(by object: [UInt8]) throws(GPSDMembers.Refusal) {
     let members = try GPSDMembers(object)
     var watch = self

@@ -1,11 +1,11 @@
 import Glibc
 import NMEA
 
-/// The dilutions of precision that follow from the directions of the used satellites. They say by how much range errors
-/// grow on their way to a position and a time.
+/// The dilutions of precision that follow from the directions of the used satellites. A dilution is the factor from a
+/// range error to the error of the position or time.
 ///
-/// They are the diagonal of the inverse of HᵀH. H has a row for each satellite: the direction to it (east, north, up)
-/// and 1 for the receiver's clock.
+/// They are computed from the diagonal of the inverse of HᵀH. H has a row for each satellite: the direction to it
+/// (east, north, up) and 1 for the receiver's clock.
 struct SkyDilution: Equatable {
   var x: Double
   var y: Double
@@ -16,10 +16,10 @@ struct SkyDilution: Equatable {
   var position: Double { (x * x + y * y + vertical * vertical).squareRoot() }
   var geometric: Double { (x * x + y * y + vertical * vertical + time * time).squareRoot() }
 
-  /// `nil` if fewer than four used satellites have a direction, or if those do not determine a position.
+  /// `nil` if fewer than four used satellites have a direction, or if these directions do not determine a position.
   init?(_ sky: Sky) {
-    // Each row is a row of the matrix and a row of the identity. The operations that turn the left half into the
-    // identity turn the right half into the inverse.
+    // Each row consists of a row of the matrix and a row of the identity. The operations that turn the left half into
+    // the identity turn the right half into the inverse.
     var rows: InlineArray<4, SIMD8<Double>> = [
       [0, 0, 0, 0, 1, 0, 0, 0], [0, 0, 0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 0, 0, 1, 0], [0, 0, 0, 0, 0, 0, 0, 1],
     ]
@@ -43,7 +43,7 @@ struct SkyDilution: Equatable {
     (x, y, vertical, time) = (sigmas[0], sigmas[1], sigmas[2], sigmas[3])
   }
 
-  /// Whether a used satellite adds a direction. A satellite on two frequencies is one direction.
+  /// Whether a used satellite adds a direction. A satellite on two frequencies adds only one.
   private static func counts(_ index: Int, of sky: Sky) -> Bool {
     func counts(_ satellite: Satellite) -> Bool { satellite.isUsed && satellite.hasDirection }
     guard counts(sky[index]) else { return false }
@@ -53,7 +53,7 @@ struct SkyDilution: Equatable {
 
   /// Turns the left half into the identity (Gauss and Jordan).
   ///
-  /// - Returns: `false` if that is impossible
+  /// - Returns: `false` if the matrix is singular
   private static func solve(_ rows: inout InlineArray<4, SIMD8<Double>>) -> Bool {
     for pivot in 0..<4 {
       var best = pivot
@@ -69,7 +69,7 @@ struct SkyDilution: Equatable {
 }
 
 extension Satellite {
-  /// Whether the direction is known. A receiver that does not know it omits both angles, and they are read as 0. A
-  /// satellite exactly north on the horizon is never received.
+  /// Whether the direction is known. A receiver that does not know it omits both angles, which are then read as 0. No
+  /// receiver receives a satellite exactly in the north on the horizon.
   var hasDirection: Bool { elevationDegrees != 0 || azimuthDegrees != 0 }
 }

@@ -3,8 +3,8 @@ import HTTPTypes
 import Hub
 import Hummingbird
 
-/// Refuses unwanted requests: requests without the token, from other sites' pages in a browser, and under foreign names
-/// that point at this machine (DNS rebinding).
+/// Refuses three kinds of requests: those without the token, those from other sites' pages in a browser, and those
+/// under foreign names that point at this machine (DNS rebinding).
 struct AccessMiddleware: RouterMiddleware {
   typealias Context = HTTPContext
 
@@ -29,12 +29,12 @@ struct AccessMiddleware: RouterMiddleware {
     _ request: Request, context: HTTPContext, next: (Request, HTTPContext) async throws -> Response
   ) async throws -> Response {
     guard let host = request.head.authority else {
-      throw HTTPError(.badRequest, message: "the request names no host")
+      throw HTTPError(.badRequest, message: "the request has no Host header")
     }
-    // The library uses the first Host field as the authority and keeps the others, and a proxy may have checked another
-    // one.
+    // The library takes the first Host field as the authority and keeps any further ones. A proxy may have checked
+    // one of those.
     guard request.headers[AccessMiddleware.host] == nil else {
-      throw HTTPError(.badRequest, message: "the request names more than one host")
+      throw HTTPError(.badRequest, message: "the request has more than one Host header")
     }
     guard isOwn(host) else {
       throw HTTPError(
@@ -45,13 +45,14 @@ struct AccessMiddleware: RouterMiddleware {
     if let origin = request.headers[.origin], origin != "http://\(host)", origin != "https://\(host)" {
       throw HTTPError(
         .forbidden,
-        message: "pages of other sites may not talk to this hub; a proxy before it has to pass the Host header on")
+        message: "pages of other sites may not use this hub; a proxy in front of the hub must forward the Host header")
     }
-    // An image or a link on another site's page sends no origin, and would wake the devices as well. Browsers name the
-    // source of such a request if the connection is encrypted or local. A link to the page itself is allowed.
+    // An image or a link on another site's page sends no origin, and would wake the devices as well. Browsers name
+    // the site that made such a request if the connection is encrypted or local. A link to the dashboard itself is
+    // allowed.
     let site = request.headers[AccessMiddleware.site] ?? "none"
     guard ["none", "same-origin"].contains(site) || request.uri.path == "/" else {
-      throw HTTPError(.forbidden, message: "pages of other sites may not talk to this hub")
+      throw HTTPError(.forbidden, message: "pages of other sites may not use this hub")
     }
     if let token, !token.isBrought(by: request.headers), request.uri.path != "/healthz" {
       if request.headers[.authorization] != nil {
@@ -59,13 +60,12 @@ struct AccessMiddleware: RouterMiddleware {
       }
       throw HTTPError(
         .unauthorized, headers: [.wwwAuthenticate: #"Basic realm="SensorHub", charset="UTF-8""#],
-        message: "the token is needed, as bearer or as password")
+        message: "authentication required: send the token as a bearer token or as the password")
     }
     return try await next(request, context)
   }
 
-  /// Whether an authority is this machine's. Addresses are allowed, because a foreign name cannot have led a client to
-  /// them.
+  /// Whether an authority names this machine. Every IP address is allowed, because DNS rebinding needs a name.
   private func isOwn(_ authority: String) -> Bool {
     if authority.hasPrefix("[") {
       return IPAddress(String(authority.dropFirst().prefix { $0 != "]" })) != nil

@@ -2,8 +2,8 @@ import FoundationEssentials
 import HTTPTypes
 import Hub
 
-/// The password of the programming interface. It is stored in a file, so that no list of processes and no history shows
-/// it.
+/// The password of the programming interface. It is stored in a file, so that no list of processes and no shell
+/// history shows it.
 struct AccessToken: Equatable {
   enum Failure: Error, CustomStringConvertible {
     case missing
@@ -15,9 +15,9 @@ struct AccessToken: Equatable {
     var description: String {
       switch self {
       case .missing:
-        "others than this machine need a token: name its file as http.tokenFile in the board file, or give systemd's "
-          + "credential 'http-token'; 'openssl rand -hex 16' makes one"
-      case .unreadable(let file, let reason): "its token cannot be read from \(file): \(reason)"
+        "clients on other machines need a token: set 'http.tokenFile' in the board file to its file, or give systemd's "
+          + "credential 'http-token'; 'openssl rand -hex 16' creates a token"
+      case .unreadable(let file, let reason): "the token cannot be read from \(file): \(reason)"
       case .tooShort(let file): "the token in \(file) has fewer than \(AccessToken.leastLength) characters"
       }
     }
@@ -28,14 +28,14 @@ struct AccessToken: Equatable {
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// The token that a port needs; `nil` if it needs none. Other machines may not connect without a token.
+  /// The token that a port needs; `nil` if it needs no token. Other machines may connect only with a token.
   static func load(for port: Board.HTTPPort) throws(Failure) -> AccessToken? {
     let token = try load(from: port.tokenFile)
     guard token != nil || port.endpoint.isLoopback else { throw .missing }
     return token
   }
 
-  /// Reads the token from the file, or from systemd's credential without a file; `nil` without either.
+  /// Reads the token from the file, or if no file is named from systemd's credential; `nil` if there is neither.
   static func load(from file: String?) throws(Failure) -> AccessToken? {
     let found: (file: String, secret: [UInt8])?
     do throws(SecretFile.Failure) {
@@ -48,8 +48,8 @@ struct AccessToken: Equatable {
     return AccessToken(found.secret)
   }
 
-  /// Whether a request contains the token, as a bearer token or as the password of any user. Browsers ask people for a
-  /// password, and also send it with their event streams.
+  /// Whether a request contains the token, as a bearer token or as the password of any user. A browser asks its user
+  /// for the password once, and then also sends it with event streams.
   func isBrought(by fields: HTTPFields) -> Bool {
     guard let value = fields[.authorization] else { return false }
     let words = value.split(separator: " ", maxSplits: 1)

@@ -7,16 +7,16 @@ import NIOCore
 /// does not finish one, is closed once it has been silent for long enough.
 struct ConnectionPatience {
   struct Limits: Sendable {
-    /// The limit without a request, or without another piece of an incomplete one.
+    /// The limit without a request, or without another piece of an incomplete request.
     var silence = TimeAmount.seconds(30)
-    /// The limit without a byte taken of an answer.
+    /// The limit for an answer of which the client takes no byte.
     var answer = TimeAmount.seconds(30)
-    /// The limit without a byte taken of an event stream. It has an end because the stream keeps devices awake; its
-    /// client reconnects by itself.
+    /// The limit for an event stream of which the client takes no byte. The stream keeps devices awake, so it must
+    /// end; its client reconnects by itself.
     var stream = TimeAmount.nanoseconds(StreamConnection.patience.inNanoseconds)
   }
 
-  /// The number of waiting bytes, and of bytes that the client has taken so far.
+  /// The number of bytes that wait to be sent, and of bytes that the client has taken.
   struct Outgoing: Equatable {
     var takenCount = 0
     var waitingCount = 0
@@ -25,7 +25,7 @@ struct ConnectionPatience {
   }
 
   enum Verdict: Equatable {
-    /// The connection is fine, and stays so until this time; `nil` while the answer is not complete.
+    /// The connection is fine until this time; `nil` while the hub has not completed the answer.
     case goesOn(until: NIODeadline?)
     /// The client sends no request.
     case isSilent
@@ -39,7 +39,7 @@ struct ConnectionPatience {
   private var isBeingAsked = false
   /// When the last piece of a request arrived, or the last piece of an answer was sent.
   private var quietSince: NIODeadline
-  /// The state of waiting bytes at the last check; `nil` if none waited then.
+  /// As of the last check: the count of taken bytes, and since when it has not grown; `nil` if no bytes waited then.
   private var stuck: (takenCount: Int, since: NIODeadline)?
 
   init(_ limits: Limits, at now: NIODeadline) {
@@ -47,14 +47,14 @@ struct ConnectionPatience {
     quietSince = now
   }
 
-  /// Records a piece of a request.
+  /// Notes that a piece of a request has arrived.
   mutating func heard(isHead: Bool, isEnd: Bool, at now: NIODeadline) {
     if isHead { requestCount += 1 }
     isBeingAsked = !isEnd
     quietSince = now
   }
 
-  /// Records that the last piece of an answer has been written. It may wait for a long time before it is sent.
+  /// Notes that the last piece of an answer has been written. It may still take long until it is sent.
   mutating func answered() { requestCount -= 1 }
 
   /// Decides about the connection. Call this at the time that the previous verdict names, and whenever bytes begin to

@@ -3,13 +3,12 @@ import HTTPTypes
 import Hummingbird
 import Publishing
 
-/// The page for people. The executable contains its document, styles and scripts.
+/// The dashboard. The executable contains its document, styles and scripts.
 struct Dashboard {
   /// The path of the map if the board's map is a file.
   private static let mapPath = "tiles.pmtiles"
 
   let host: HubHost
-  /// The threads that read the map.
   private let threads = ReadingThreads()
 
   init(host: HubHost) { self.host = host }
@@ -26,7 +25,8 @@ struct Dashboard {
     ("anchor.js", PackageResources.anchor_js),
   ]
 
-  /// A digest of the page's documents. A page that stays open for months notices by it that the hub has a new version.
+  /// A digest of the page's documents. A page that stays open for months compares it, and so notices that the hub has
+  /// a new version.
   private static let digest: String = {
     let documents = [PackageResources.dashboard_html] + styles.map(\.bytes) + scripts.map(\.bytes)
     return HTTPDocument.digest(of: documents.joined())
@@ -41,7 +41,7 @@ struct Dashboard {
       .document("grafana.json", "application/json", PackageResources.grafana_json),
       HTTPRoute(.get, RouterPath(Dashboard.mapPath)) { request, _ in
         guard let path = host.hub.value.board.http?.tileFile else {
-          throw HTTPError(.notFound, message: "this board has no map file; 'tiles' in its board file names one")
+          throw HTTPError(.notFound, message: "this board has no map file; set 'tiles' in its board file to one")
         }
         return try await TileFile(path: path).response(to: request, on: threads)
       },

@@ -3,13 +3,13 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// Devices that clients keep awake for a requested time. Each hold belongs to its client: its identifier permits
-/// extending or releasing it, and no other request shortens it.
+/// Devices that clients keep awake for a requested time. Only the client that made a hold knows its identifier, which
+/// is needed to extend or release it; no other request shortens a hold.
 final class DeviceHolds: Sendable {
-  /// The maximum number of holds.
+  /// The maximum number of holds of all clients.
   static let limit = 256
-  /// The longest hold in seconds: a day for root, the hub's own user, the service's group, and clients with the port's
-  /// token; an hour for others. The limit also applies to each extension.
+  /// The longest hold, in seconds, for root, the hub's own user, the service's group, and clients with the port's
+  /// token: a day. For all other users it is an hour. The limit also applies to each extension.
   static let longest = 86_400.0
   static let longestOfOthers = 3600.0
 
@@ -21,7 +21,7 @@ final class DeviceHolds: Sendable {
     var remaining: Duration
   }
 
-  /// The reason why a client gets no hold.
+  /// The reason why a client may not hold a device.
   struct Refusal: Error {
     var reason: String
   }
@@ -55,12 +55,11 @@ final class DeviceHolds: Sendable {
     }.sorted { ($0.remaining, $0.id) < ($1.remaining, $1.id) }
   }
 
-  /// Keeps a device awake, if its user may have another hold.
+  /// Keeps a device awake, if the user may have another hold.
   func hold(
     _ device: String, for duration: Duration, as holder: String, of user: SlotUser
   ) throws(Refusal) -> Hold {
-    // This check comes before the device wakes, and is repeated afterwards, because a refused request must not wake a
-    // device.
+    // A refused request must not wake a device, so check before the device wakes, and again afterwards.
     if let reason = entries.withLock({ DeviceHolds.refusal(of: user, $0) }) { throw Refusal(reason: reason) }
     let id = DeviceHolds.newIdentifier()
     let lease = host.powerLease(of: device).subscribe(as: Holder(holder), receiveValue: { _ in })
@@ -84,7 +83,7 @@ final class DeviceHolds: Sendable {
     user.refusal(to: limit, among: entries.values.lazy.map(\.user))
   }
 
-  /// Extends a hold from now; `nil` if it is over, or belongs to another device.
+  /// Extends a hold from now; `nil` if the hold is over, or is for another device.
   func renew(_ id: String, of device: String, for duration: Duration) -> Hold? {
     let end = clock.now + duration
     let timer = clock.schedule(at: end) { [weak self] in self?.isOver(id) }
@@ -101,7 +100,7 @@ final class DeviceHolds: Sendable {
     return hold
   }
 
-  /// Advances the ends of holds after the machine was suspended.
+  /// Moves the ends of holds earlier by the time that the machine was suspended. See `MonotonicInstant.moveBack`.
   private func resume(after slept: Duration) {
     let ends = entries.withLock { entries in
       for id in entries.keys { entries[id]?.end.moveBack(by: slept) }
@@ -118,13 +117,13 @@ final class DeviceHolds: Sendable {
     }
   }
 
-  /// Ends a hold whose time was over before it was stored, for example because the machine was stopped. Its timer found
-  /// nothing to end.
+  /// Ends a hold whose time was over before the hold was stored, for example because the machine was stopped. Its
+  /// timer found no hold to end.
   private func endIfOver(_ id: String, _ end: MonotonicInstant) { if end <= clock.now { isOver(id) } }
 
   /// Ends a hold.
   ///
-  /// - Returns: whether the device had this hold
+  /// - Returns: whether there was such a hold of the device
   func release(_ id: String, of device: String) -> Bool {
     let entry = entries.withLock { entries in
       entries[id]?.device == device ? entries.removeValue(forKey: id) : nil
@@ -146,7 +145,7 @@ final class DeviceHolds: Sendable {
     entry?.lease.cancel()
   }
 
-  /// A random identifier. It cannot be guessed, because it gives the right to end the hold.
+  /// A random identifier. It must be impossible to guess, because with it a client may end the hold.
   private static func newIdentifier() -> String {
     var random = SystemRandomNumberGenerator()
     return String(UInt64.random(in: .min ... .max, using: &random), radix: 36)

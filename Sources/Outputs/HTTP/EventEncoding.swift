@@ -2,7 +2,7 @@ import Guarding
 import MonotonicTime
 import NIOCore
 
-/// Encodes each value as a server-sent event once, however many clients get it.
+/// Encodes each value as a server-sent event once for all clients.
 final class EventEncoding: Sendable {
   private struct State: ~Copyable {
     var at: MonotonicInstant?
@@ -19,7 +19,7 @@ final class EventEncoding: Sendable {
 
   /// The event for the value of one instant.
   ///
-  /// - Parameter encode: writes the value as one line; not called if this instant's event exists
+  /// - Parameter encode: writes the value as one line; not called if the event for this instant exists
   func event(at instant: MonotonicInstant, encode: (inout JSONWriter) -> Void) -> ByteBuffer {
     state.withLock { state in
       if state.at == instant { return state.event }

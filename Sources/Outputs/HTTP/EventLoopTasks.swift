@@ -3,14 +3,14 @@ import Guarding
 import MonotonicTime
 import NIOCore
 
-/// Runs tasks on the thread of an event loop. Serving a connection then never waits for another thread. It also avoids
-/// Swift's own thread pool, whose housekeeping wakes a process once a second for ever.
+/// Runs tasks on the thread of an event loop. Serving a connection then never waits for another thread. It also
+/// avoids Swift's own thread pool, whose housekeeping wakes a process once a second for ever.
 ///
-/// An event loop looks at its sockets only when it has nothing else to do. Tasks that arrive faster than it completes
-/// them would prevent that for ever: no other client could connect, and the hub would not notice a client that left.
+/// An event loop looks at its sockets only when it has no other work. If tasks arrived faster than the loop completes
+/// them, it would never look: no other client could connect, and the hub would not notice a client that left.
 /// Therefore tasks get the loop only for a slice of time before the sockets get their turn.
 final class EventLoopTasks: TaskExecutor {
-  /// The slice is long compared with the cost of checking the sockets, and short for a client that waits to connect.
+  /// The slice is long compared with the time to check the sockets, and short for a client that waits to connect.
   private static let slice = Duration.milliseconds(5)
   /// The loop checks its sockets only if its next work is in the future, so this short delay is enough.
   private static let pause = TimeAmount.microseconds(50)

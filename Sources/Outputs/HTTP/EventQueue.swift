@@ -1,8 +1,8 @@
 import Guarding
 import NIOCore
 
-/// The waiting events of one client of an event stream. A value is worth less with each newer one, so the newest values
-/// are kept. News, which no later event repeats, come before all values.
+/// The waiting events of one client of an event stream. If values wait for too long, the oldest are dropped, because
+/// newer ones replace them. News, which no later event repeats, come before all values.
 final class EventQueue: Sendable {
   static let usualValueLimit = 8
   private static let newsLimit = 256
@@ -12,7 +12,7 @@ final class EventQueue: Sendable {
 
     /// Adds an event.
     ///
-    /// - Returns: whether the oldest was dropped for it
+    /// - Returns: whether the oldest event was dropped to make room
     mutating func add(_ event: ByteBuffer, atMost limit: Int) -> Bool {
       events.append(event)
       guard events.count > limit else { return false }
@@ -31,13 +31,13 @@ final class EventQueue: Sendable {
   private let valueLimit: Int
   private let traffic: OutputTraffic.Kind
   private let state = Guarded(State())
-  /// Yields once after something was sent, however many events that is.
+  /// Yields once after one or more events were sent.
   let signals: AsyncStream<Void>
   private let signal: AsyncStream<Void>.Continuation
 
   /// - Parameters:
   ///   - valueLimit: the number of values by which a client may fall behind
-  ///   - traffic: counts the events that the client does not get
+  ///   - traffic: counts the events that are dropped
   init(valueLimit: Int, traffic: OutputTraffic.Kind) {
     self.valueLimit = valueLimit
     self.traffic = traffic
@@ -55,7 +55,7 @@ final class EventQueue: Sendable {
     signal.yield()
   }
 
-  /// The next event to write; `nil` if none waits.
+  /// The next event to write; `nil` if no event waits.
   func next() -> ByteBuffer? { state.withLock { $0.news.next() ?? $0.values.next() } }
 
   /// Ends the signals once the sent bytes are written.

@@ -4,7 +4,7 @@ import Hummingbird
 /// A client's choice of events.
 enum EventRequest {
   case values(ViewRequest)
-  /// Only the events of the fences. Wakes nothing.
+  /// Only the events of the fences. This request wakes no device.
   case fences
 
   /// The permitted parameters.
@@ -17,10 +17,10 @@ enum EventRequest {
       return
     }
     guard only == "fence" else {
-      throw HTTPError(.badRequest, message: "'only' takes 'fence', the events that are there without the states")
+      throw HTTPError(.badRequest, message: "'only' must be 'fence', for events without states")
     }
     for other in ViewRequest.Values.names where try HTTPQuery.text(Substring(other), of: request) != nil {
-      throw HTTPError(.badRequest, message: "'only' asks for no states, and goes without '\(other)'")
+      throw HTTPError(.badRequest, message: "'only' requests no states, and cannot be combined with '\(other)'")
     }
     self = .fences
   }

@@ -6,10 +6,10 @@ import Publishing
 
 /// Server-sent events. The open connection is the subscription.
 final class EventStreams: Sendable {
-  /// The interval of comments, because proxies treat a silent connection as dead, and because only writing reveals that
-  /// a client has vanished.
+  /// The interval of comments. Proxies treat a silent connection as dead, and only writing reveals that a client has
+  /// vanished.
   private static let keepAlive = TimeAmount.seconds(15)
-  /// The time after which a refused client may ask again.
+  /// The time in seconds after which a refused client may ask again.
   private static let retrySeconds = "10"
 
   private struct Streams {
@@ -38,7 +38,7 @@ final class EventStreams: Sendable {
     for queue in queues { queue.finish() }
   }
 
-  /// Registers a stream; `nil` if no more are accepted.
+  /// Registers a stream; `nil` if no further streams are accepted.
   private func add(_ queue: EventQueue) -> Int? {
     streams.withLock { streams in
       if streams.isOver { return nil }
@@ -60,7 +60,7 @@ final class EventStreams: Sendable {
     let slot = try slot(for: context)
     return Response(
       status: .ok,
-      // The last header tells nginx not to collect events before it sends them.
+      // The last header tells nginx to pass on each event at once.
       headers: [
         .contentType: "text/event-stream", .cacheControl: "no-store", HTTPField.Name("X-Accel-Buffering")!: "no",
       ],
@@ -79,8 +79,8 @@ final class EventStreams: Sendable {
     }
   }
 
-  /// Answers with one value, and waits for it as long as the client does. While it waits it takes a place, as a stream
-  /// does, because it keeps devices awake too.
+  /// Answers with one value, and waits for it as long as the client does. The wait takes a slot, as a stream does,
+  /// because it keeps devices awake too.
   ///
   /// - Parameters:
   ///   - values: subscribed to in the client's name; its first value, or its end without a value, is the answer

@@ -8,8 +8,8 @@ import Publishing
 
 /// Fences that are added and removed while the hub runs.
 ///
-/// A fence watches until it is removed, and wakes receivers for that. Adding one therefore takes the same rights as a
-/// hold of more than an hour: a trusted account, or the port's token.
+/// A fence watches until it is removed, and wakes receivers to do so. Adding a fence therefore needs the same rights
+/// as a hold of more than an hour: a trusted account, or the port's token.
 enum FenceRoutes {
   private static let longestBody = 4096
 
@@ -50,8 +50,8 @@ enum FenceRoutes {
     guard hasToken || context.user.isTrusted else {
       throw HTTPError(
         .forbidden,
-        message: "fences are for root, the group \(Accounts.service) and those who bring the port's token "
-          + "(http.tokenFile): each has receivers woken until it is removed")
+        message: "to change fences, be root or in the group \(Accounts.service), or send the port's token "
+          + "(http.tokenFile): each fence wakes the receiver until you remove it")
     }
   }
 
@@ -63,7 +63,7 @@ enum FenceRoutes {
     return response
   }
 
-  /// Adds a fence. Waits for the board's position, if the fence is about that.
+  /// Adds a fence. If its centre is the board's position, waits for that position.
   private static func add(
     _ order: FenceOrder, to host: HubHost, as holder: Holder
   ) async throws -> AddedFenceOutcome {

@@ -6,14 +6,15 @@ import NIOHTTPCompression
 
 /// Compresses whole answers for clients that accept gzip.
 enum GZip {
-  /// The smallest answer to compress. A smaller one fits into one packet anyway.
+  /// The smallest answer to compress, in bytes. A smaller one fits into one packet anyway.
   static let leastSize = 1400
 
-  /// The bytes in gzip's format; `nil` if that saves nothing.
+  /// The bytes in gzip's format; `nil` if compression saves nothing.
   static func compressed(_ bytes: ByteBuffer) -> ByteBuffer? {
     guard bytes.readableBytes >= leastSize else { return nil }
-    // The library compresses everything that passes through a connection. Event streams are most of that, do not need
-    // it, and would pay for it with each event. The compression therefore has its own connection, which leads nowhere.
+    // The library can only compress everything that passes through a connection. Most of that would be event streams,
+    // which do not need compression, and each event would take the time for it. The compressor therefore has a
+    // separate connection, which is attached to nothing.
     let channel = EmbeddedChannel()
     defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
     var compressed = ByteBuffer()

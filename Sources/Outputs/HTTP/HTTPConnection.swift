@@ -4,14 +4,15 @@ import Hub
 import NIOCore
 import NIOHTTPTypes
 
-/// Prepares a connection, and closes it if it is not admitted, is idle, or sends more than any client needs to.
+/// Prepares a connection, and closes it if its client is not admitted, is idle, or sends more than any client needs
+/// to.
 final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
   typealias InboundOut = HTTPRequestPart
   typealias OutboundIn = HTTPResponsePart
   typealias OutboundOut = HTTPResponsePart
 
-  /// The longest request body. No route here needs more than a few parameters.
+  /// The longest request body in bytes. No route needs more than a few parameters.
   private static let bodyLimit = 64 * 1024
 
   private let port: Board.HTTPPort
@@ -19,7 +20,7 @@ final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
   private let sent = SentBytes()
   private var patience: ConnectionPatience
   private var bodySize = 0
-  /// The next check of the connection.
+  /// The time and the task of the next check.
   private var nextLook: (at: NIODeadline, task: Scheduled<Void>)?
 
   init(_ port: Board.HTTPPort, connections: HTTPConnections) {
@@ -35,7 +36,7 @@ final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
   }
 
   func handlerAdded(context: ChannelHandlerContext) {
-    // The handler sits between everything that makes bytes of an answer and the socket.
+    // The handler must be next to the socket, after every handler that produces bytes of an answer.
     try? context.pipeline.syncOperations.addHandler(sent, position: .first)
     guard let options = context.channel.syncOptions else { return }
     try? options.setOption(.writeBufferWaterMark, value: .init(low: 4096, high: 16384))
@@ -49,7 +50,7 @@ final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
 
   func channelActive(context: ChannelHandlerContext) {
     let text = context.channel.remoteAddress?.ipAddress ?? ""
-    // A link-local address has its interface appended.
+    // Remove the interface that a link-local address has after a percent sign.
     guard let address = IPAddress(String(text.prefix { $0 != "%" })), port.admits(address) else {
       connections.refused()
       context.close(promise: nil)
@@ -112,7 +113,7 @@ final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
 
   private func lookAgain(at end: NIODeadline?, _ context: ChannelHandlerContext) {
     guard let end else { return stopLooking() }
-    // An early check only schedules the next one.
+    // A check that comes early only schedules the next one.
     if let nextLook, nextLook.at <= end { return }
     stopLooking()
     let task = context.eventLoop.assumeIsolatedUnsafeUnchecked().scheduleTask(deadline: end) { [self] in

@@ -4,17 +4,19 @@ import NIOCore
 
 /// The connections of one server.
 ///
-/// Event streams may last; everything else is short. If there are too many connections, the one whose last request is
-/// the oldest is closed for the next. Connections without requests therefore cannot keep other clients out.
+/// Only event streams may last; every other connection is short. If there are too many connections, the one with the
+/// oldest last request is closed to admit the next one. Connections without requests therefore cannot keep other
+/// clients out.
 final class HTTPConnections: Sendable {
-  /// The number of connections that are reserved for everything but event streams.
+  /// The number of connections that event streams may not use.
   private static let reserve = 64
-  /// The number of connections that counts as a crowd.
+  /// At least this many connections are a crowd: see `returnMemory`.
   private static let crowd = 64
 
   private struct Connection {
     var channel: any Channel
-    /// The number of the connection's last request, counted over all connections: the lowest is the oldest.
+    /// The number of the connection's last request, counted over all connections. The lowest number belongs to the
+    /// oldest request.
     var lastAsked: Int
     var isStream = false
   }
@@ -22,9 +24,9 @@ final class HTTPConnections: Sendable {
   private struct State {
     var open: [ObjectIdentifier: Connection] = [:]
     var asked = 0
-    /// Whether the first closed connection was reported. Reset when there is room again.
+    /// Whether the first closed connection was reported. It is reset when there is room again.
     var isReported = false
-    /// The number of closed connections since memory was last returned.
+    /// The number of connections that closed since memory was last returned to the system.
     var gone = 0
   }
 
@@ -42,8 +44,8 @@ final class HTTPConnections: Sendable {
 
   /// - Parameters:
   ///   - places: the number of connections for which there are descriptors
-  ///   - traffic: counts the present clients, and the refused ones
-  ///   - report: called with the first of many connections that were closed for others
+  ///   - traffic: counts the present and the refused clients
+  ///   - report: called when the first of several connections is closed to admit another one
   ///   - reportStalled: called with each connection that is closed because its client takes nothing of its answer
   init(
     places: Int, patience: ConnectionPatience.Limits, traffic: OutputTraffic.Kind,
@@ -75,10 +77,10 @@ final class HTTPConnections: Sendable {
     idle.close(promise: nil)
   }
 
-  /// A client without permission has tried to connect.
+  /// Counts a client that tried to connect without permission.
   func refused() { traffic.clientRefused() }
 
-  /// Records a request.
+  /// Notes that a request has arrived on a connection.
   func asked(_ channel: any Channel) {
     state.withLock { state in
       state.asked += 1
@@ -86,12 +88,12 @@ final class HTTPConnections: Sendable {
     }
   }
 
-  /// Records whether the answer is an event stream.
+  /// Notes whether a connection's present answer is an event stream.
   func streams(_ channel: any Channel, _ isStream: Bool) {
     state.withLock { $0.open[ObjectIdentifier(channel)]?.isStream = isStream }
   }
 
-  /// Whether the answer is an event stream.
+  /// Whether a connection's present answer is an event stream.
   func isStream(_ channel: any Channel) -> Bool {
     state.withLock { $0.open[ObjectIdentifier(channel)]?.isStream == true }
   }
@@ -115,10 +117,10 @@ final class HTTPConnections: Sendable {
     for connection in state.withLock({ Array($0.open.values) }) { connection.channel.close(promise: nil) }
   }
 
-  /// Returns memory to the system after a crowd has left. The allocator would keep it for the next crowd, but a small
-  /// board needs it for other programs.
+  /// Returns memory to the system after a crowd has left. The allocator would keep the memory for the next crowd, but
+  /// a small board needs it for other programs.
   private func returnMemory(by loop: any EventLoop) {
-    // The connections' memory is free a second later. Waking an idle process once more is worth it.
+    // The connections free their memory within a second. It is worth waking an idle process once more.
     loop.scheduleTask(in: .seconds(1)) { [self] in
       state.withLock { $0.gone = 0 }
       clinux_return_memory()

@@ -2,7 +2,6 @@ import Hub
 import Hummingbird
 import NIOCore
 
-/// The context of a request.
 struct HTTPContext: RequestContext {
   var coreContext: CoreRequestContextStorage
   let channel: any Channel
@@ -12,13 +11,13 @@ struct HTTPContext: RequestContext {
     channel = source.channel
   }
 
-  /// The client's address.
   var address: IPAddress? {
-    // A link-local address has its interface appended.
+    // Remove the interface that a link-local address has after a percent sign.
     channel.remoteAddress?.ipAddress.flatMap { IPAddress(String($0.prefix { $0 != "%" })) }
   }
 
-  /// The user that a place is counted for: an account, if this machine can tell, or another machine.
+  /// The user that a slot is counted for: an account if the client is on this machine and its account is known,
+  /// otherwise the client's machine.
   var user: SlotUser {
     guard let address else { return .machine([]) }
     if let client = HTTPContext.end(channel.remoteAddress), let server = HTTPContext.end(channel.localAddress),

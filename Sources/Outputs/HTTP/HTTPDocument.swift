@@ -2,8 +2,8 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// A whole body of one type, in the form that suits the request: compressed, uncompressed, or omitted if the client
-/// already has it.
+/// A complete body of one type. The answer depends on the request: compressed, uncompressed, or omitted if the client
+/// already has the document.
 struct HTTPDocument: Sendable {
   private let type: String
   private let plain: ByteBuffer
@@ -21,7 +21,7 @@ struct HTTPDocument: Sendable {
     tag = HTTPDocument.digest(of: bytes.readableBytesView)
   }
 
-  /// A short digest of bytes (FNV-1a). It detects mistakes, not malice.
+  /// A short digest of bytes (FNV-1a). It detects accidental changes, not deliberate ones.
   static func digest(of bytes: some Sequence<UInt8>) -> String {
     let digest = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     return String(digest, radix: 36)

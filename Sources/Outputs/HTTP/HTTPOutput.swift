@@ -7,7 +7,8 @@ import ServiceLifecycle
 /// Serves the dashboard and the programming interface to browsers and programs. It uses one thread, which exists only
 /// if the board file has a web port.
 ///
-/// The port is that of the board file in service. If the port cannot be opened, the hub reports it and continues.
+/// The port is the one of the board file in service. If the port cannot be opened, the hub reports this and
+/// continues.
 public final class HTTPOutput: Service {
   /// The settings that require a new server if they change.
   struct Offer: Equatable {
@@ -18,7 +19,8 @@ public final class HTTPOutput: Service {
   private let host: HubHost
   private let sink: JournalSink
   private let budget: DescriptorBudget
-  /// The holds. They outlive a change of the board file as long as there is a web port to end them.
+  /// The holds. They survive a change of the board file as long as the new one has a web port, through which clients
+  /// can end them.
   private let holds: DeviceHolds
 
   public init(host: HubHost, sink: JournalSink, budget: DescriptorBudget) {
@@ -32,19 +34,19 @@ public final class HTTPOutput: Service {
     let (hubs, queue) = AsyncStream.makeStream(of: Hub.self)
     let subscription = host.hub.subscribe(as: "http", receiveValue: { queue.yield($0) })
     await withGracefulShutdownHandler {
-      // The group is made for the first port and kept. Ending an event loop takes Dispatch, which would wake an idle
-      // hub from then on.
+      // The group is made for the first port and kept. Shutting down an event loop starts Dispatch, which would then
+      // wake an idle hub again and again.
       lazy var group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
       var present: HTTPServing?
       for await hub in hubs {
         let offer = offer(of: hub.board)
         if let present, present.offer == offer {
-          // An address that failed before may be free now.
+          // An address that could not be opened before may be free now.
           present.reopen()
           continue
         }
         await present?.end()
-        // This comes last, because a client may have requested a hold while it was being disconnected.
+        // This comes last, because a client may have requested a hold while its connection was being closed.
         if offer == nil { holds.releaseAll() }
         present = offer.map { offer in
           HTTPServing("dashboard", offer, places: budget.http, traffic: host.traffic, sink: sink, on: group) {
@@ -60,7 +62,7 @@ public final class HTTPOutput: Service {
     subscription.cancel()
   }
 
-  /// The board file's settings; `nil` without a port, or if they cannot be used, which is reported.
+  /// The board file's settings; `nil` without a port, or after a report that they cannot be used.
   private func offer(of board: Board) -> Offer? {
     guard let port = board.http else { return nil }
     do throws(AccessToken.Failure) {

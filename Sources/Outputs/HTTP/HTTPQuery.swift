@@ -19,7 +19,7 @@ enum HTTPQuery {
     for key in ViewRequest.Key.allCases where key != .parts {
       values.numbers[key] = try number(Substring(key.rawValue), of: request, in: key.range)
     }
-    // The rate has two names: `rateHz` as on other ports, and the former name on this path.
+    // The rate has two names: `rateHz`, as on other ports, and `rate`, its former name on this path.
     if let rate = try number("rate", of: request, in: ViewRequest.ratesHz) {
       guard values.numbers.updateValue(rate, forKey: .rateHz) == nil else {
         throw HTTPError(.badRequest, message: "'rateHz' and 'rate' are the same: give one of them")
@@ -34,13 +34,14 @@ enum HTTPQuery {
     }
   }
 
-  /// An unknown word is refused: if it were ignored, a stream for the IMU alone might wake everything.
+  /// Refuses an unknown word. If it were ignored, a misspelled request for the IMU alone might wake all devices.
   static func require(_ known: [String], of request: Request) throws {
     for (name, _) in request.uri.queryParameters where !name.isEmpty && !known.contains(String(name)) {
       let guess = NearestWord.guess(String(name), among: known).map { "did you mean '\($0)'?" }
       let all = known.isEmpty ? "this path takes no parameters" : "there are \(known.joined(separator: ", "))"
       throw HTTPError(
-        .badRequest, message: "'\(Text.printable(String(name.prefix(40))))' is nothing to ask here; \(guess ?? all)")
+        .badRequest,
+        message: "'\(Text.printable(String(name.prefix(40))))' is not a parameter of this path; \(guess ?? all)")
     }
   }
 

@@ -28,8 +28,8 @@ struct HTTPRoute: Sendable {
     self.respond = respond
   }
 
-  /// A page or one of its documents. Other sites and caches append their own parameters to the address, so any are
-  /// accepted.
+  /// A page or one of its documents. Other sites and caches append their own parameters to the address, so every
+  /// parameter is accepted.
   static func page(
     _ path: RouterPath, _ respond: @escaping @Sendable (Request, HTTPContext) async throws -> Response
   ) -> HTTPRoute {

@@ -7,11 +7,11 @@ import NIOCore
 import NIOPosix
 import Publishing
 
-/// An open web port, at all its addresses.
+/// A web port, open at all its addresses.
 final class HTTPServing: Sendable {
-  /// The number of connections above the limit, for those that are being closed.
+  /// The number of connections above the limit, for connections that are being closed.
   private static let slack = 12
-  /// The time that a client has to close its connection.
+  /// How long clients have to close their connections.
   private static let farewell = TimeAmount.milliseconds(250)
 
   let offer: HTTPOutput.Offer
@@ -20,13 +20,13 @@ final class HTTPServing: Sendable {
   private let sink: JournalSink
   private let listeners: Guarded<[Listener]>
   private let missing: MissingPorts
-  /// The reported problems with ports that could not be opened.
+  /// The problems with ports that were already reported.
   private let said = Guarded<Set<String>>([])
   private let isEnding = Guarded(false)
   private let connections: HTTPConnections
   private let group: MultiThreadedEventLoopGroup
 
-  /// The last server that was made. Its closed ports are tried again.
+  /// The current server. Addresses at which its port could not be opened are tried again.
   private final class Present: Sendable {
     private let weak = Guarded(WeakServing())
 
@@ -48,8 +48,8 @@ final class HTTPServing: Sendable {
     var phase: MutableProperty<Phase>
   }
 
-  /// Tries again to open the port at the failed addresses, and reports the results. Clients at the other addresses stay
-  /// connected.
+  /// Tries again to open the port at the addresses where this has failed, and reports the results. Clients at the other
+  /// addresses stay connected.
   func reopen() {
     said.withLock { $0 = [] }
     retry()
@@ -81,12 +81,12 @@ final class HTTPServing: Sendable {
     let stalled = HTTPServing.stalledLines(name, to: sink)
     let connections = HTTPConnections(places: places, patience: patience, traffic: traffic.http) { limit in
       sink.write(
-        .warning, "the web port has \(limit) connections, as many as it takes: the idle ones make room")
+        .warning, "the web port has \(limit) connections, the maximum: it closes idle ones")
     } reportStalled: { peer, waitingCount in
       guard stalled.admit() else { return }
       sink.write(
         .warning,
-        "\(name): \(peer) is cut off with \(waitingCount) bytes of its answer left (it has stopped reading); it may ask again"
+        "\(name): \(peer) is cut off with \(waitingCount) bytes of its answer left (it has stopped reading); it may connect again"
       )
     }
     self.connections = connections
@@ -105,7 +105,7 @@ final class HTTPServing: Sendable {
     listeners.withLock { $0 = opened }
   }
 
-  /// Logs at most one line a minute, however many clients stop reading.
+  /// Logs at most one line a minute about clients that stop reading.
   private static func stalledLines(_ name: String, to sink: JournalSink) -> RepeatedLines {
     RepeatedLines(limit: 1, within: .seconds(60), clock: MonotonicClock()) { count in
       sink.write(.warning, "\(name): \(count) more are cut off within 60 s (they had stopped reading)")
@@ -126,7 +126,7 @@ final class HTTPServing: Sendable {
       do {
         try await server.run()
       } catch {
-        self?.say("the \(name) is not served at \(socket) yet: \(HTTPServing.reason(error, socket)); it is tried again")
+        self?.say("the \(name) is not served at \(socket) yet: \(HTTPServing.reason(error, socket)); trying again")
       }
       phase.value = .over
       self?.review()
@@ -134,7 +134,7 @@ final class HTTPServing: Sendable {
     return Listener(socket: socket, server: server, task: task, phase: phase)
   }
 
-  /// Logs a text once, however often the port is tried.
+  /// Logs a text once, although the port is tried several times.
   private func say(_ text: String) {
     if said.withLock({ $0.insert(text).inserted }) { sink.write(.warning, text) }
   }
@@ -145,7 +145,7 @@ final class HTTPServing: Sendable {
     missing.set(isMissing: isMissing && !isEnding)
   }
 
-  /// Whether it is open at any address, once that is known.
+  /// Whether the port is open at any address. Waits until that is known.
   var isOpen: Bool {
     get async {
       var isOpen = false
@@ -160,13 +160,13 @@ final class HTTPServing: Sendable {
   }
 
   /// Closes the port after its clients had time to leave. Cancelling the server would drop connections that it has
-  /// accepted and not yet handled; its library treats that as a mistake and ends the process.
+  /// accepted and not yet handled, which its library treats as a programming error that ends the process.
   func end() async {
     isEnding.withLock { $0 = true }
     missing.set(isMissing: false)
     site.endStreams()
     let listeners = listeners.withLock { $0 }
-    // A server that is stopped while it opens its port would drop it in the same way.
+    // A server that is stopped while it opens its port would drop connections in the same way.
     _ = await isOpen
     let rest = group.next().scheduleTask(in: HTTPServing.farewell) { [connections] in connections.closeAll() }
     for listener in listeners { try? await listener.server.shutdownGracefully() }

@@ -34,7 +34,7 @@ struct HTTPSite {
   ) -> Server<HTTP1Channel> {
     let (port, responder) = (port, responder)
     let logger = Logger(label: "http") { _ in SwiftLogNoOpLogHandler() }
-    // The library's time limit is off, because it counts from the writing of an answer, even if the answer has not been
+    // The library's time limit is off: it starts when an answer is written, although the answer may not have been
     // sent yet.
     var channel = HTTP1Channel.Configuration(
       additionalChannelHandlers: [HTTPConnection(port, connections: connections)])

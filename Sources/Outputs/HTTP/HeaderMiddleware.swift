@@ -5,8 +5,8 @@ import Hub
 import Hummingbird
 import NIOCore
 
-/// Adds to each answer its date, and the permissions for browsers: a page may load nothing from other servers except a
-/// map that the board file names.
+/// Adds to each answer the date, and the content policy for browsers: a page may load nothing from other servers
+/// except a map that the board file names.
 struct HeaderMiddleware: RouterMiddleware {
   typealias Context = HTTPContext
 
@@ -14,7 +14,7 @@ struct HeaderMiddleware: RouterMiddleware {
   private let referrer: String
 
   init(tiles: String?) {
-    // OpenStreetMap's servers refuse requests without a referrer. No other server gets it.
+    // OpenStreetMap's servers refuse requests without a referrer. No other server gets a referrer.
     let origin = tiles.flatMap(TileOrigin.init(of:))
     referrer = origin == nil ? "no-referrer" : "strict-origin-when-cross-origin"
     let map = origin.map { " \($0)" } ?? ""
@@ -64,7 +64,7 @@ struct HeaderMiddleware: RouterMiddleware {
     var parts = tm()
     gmtime_r(&now, &parts)
     return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
-      // The process stays in the C locale, which has the names that HTTP requires.
+      // The process stays in the C locale, which has the names of days and months that HTTP requires.
       strftime(buffer.baseAddress!, buffer.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
       return String(cString: buffer.baseAddress!)
     }

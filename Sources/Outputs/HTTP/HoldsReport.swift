@@ -13,7 +13,7 @@ enum HoldsReport {
     json.endLine()
   }
 
-  /// Writes all holds, for every client, without their identifiers: these belong to the holds' clients.
+  /// Writes all holds for any client, without their identifiers, which only the clients of the holds may know.
   static func write(_ holds: [DeviceHolds.Hold], to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: "HOLDS")

@@ -29,12 +29,12 @@ final class HubEvents: Sendable {
       }
     }
     if view.asksForFixes, let lack = host.lackOfFixes { throw HTTPError(.notFound, message: lack) }
-    // A batch arrives at once, and does not mean that the client stopped reading.
+    // The states of a batch arrive together, so a long queue does not mean that the client has stopped reading.
     let limit = view.batch == nil ? EventQueue.usualValueLimit : 2 * ViewRequest.mostInBatch
     return try streams.response(to: request, context, valueLimit: limit) { [self] holder, queue in
       let lifetime = Lifetime()
       subscribeToFences(as: holder, lifetime, queue)
-      // Each client has its own encoding of fixes, because a fix says how late it is for the client.
+      // Each client has its own encoding of fixes, because a fix contains its delay for that client.
       let fixes = EventEncoding()
       host.subscribe(
         to: view, as: holder,
@@ -50,7 +50,7 @@ final class HubEvents: Sendable {
     }
   }
 
-  /// Answers with one state that is fresh enough: the last one, or else one that devices wake for.
+  /// Answers with one state that is recent enough: the last one, or else a new one for which devices wake.
   func response(to request: Request, _ context: HTTPContext, _ current: CurrentValue) throws -> Response {
     try streams.response(to: request, context, of: host.current(current)) { [host] state in
       var json = JSONWriter()
@@ -59,7 +59,7 @@ final class HubEvents: Sendable {
     }
   }
 
-  /// Sends the present state of each fence, and later each changed one. Wakes nothing.
+  /// Sends the present state of each fence, and later each changed state. Wakes no device.
   private func subscribeToFences(as holder: Holder, _ lifetime: Lifetime, _ queue: EventQueue) {
     let told = Guarded<[FenceStatus]>([])
     host.fences.changes.subscribe(

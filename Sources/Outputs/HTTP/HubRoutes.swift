@@ -6,7 +6,7 @@ import Hummingbird
 import MonotonicTime
 import Publishing
 
-/// The routes of a hub that read, and those that act.
+/// The routes of a hub: those that only read, and those that change something.
 enum HubRoutes {
   /// - Parameter hasToken: whether clients have proved that they know the port's token
   static func all(
@@ -46,17 +46,17 @@ enum HubRoutes {
   /// The permitted parameters for the last state.
   private static let stateWords = [ViewRequest.Key.maxAge, .parts, .accuracy, .within].map(\.rawValue)
 
-  /// The maximum age of the state; `nil` for the last state, however old.
+  /// The requested greatest age of the state; `nil` for the last state of any age.
   private static func current(_ request: Request) throws -> CurrentValue? {
     let view = try HTTPQuery.view(of: request)
     if case .current(let value) = view.form { return value }
     guard view.isEmpty else {
-      throw HTTPError(.badRequest, message: "'parts' goes with 'maxAge': without it this is the last state, whole")
+      throw HTTPError(.badRequest, message: "'parts' needs 'maxAge': without it the answer is the complete last state")
     }
     return nil
   }
 
-  /// The routes for holds, which keep a device awake without listening to it.
+  /// The routes for holds, which keep a device awake without receiving its values.
   private static func holding(_ holds: DeviceHolds, _ host: HubHost, hasToken: Bool) -> [HTTPRoute] {
     [
       HTTPRoute(.get, "holds") { request, _ in HTTPDocument.json(to: request) { HoldsReport.write(holds.all, to: &$0) }
@@ -68,8 +68,9 @@ enum HubRoutes {
         if seconds > DeviceHolds.longestOfOthers, !hasToken, !user.isTrusted {
           throw HTTPError(
             .forbidden,
-            message: "a hold lasts \(Int(DeviceHolds.longestOfOthers)) s at most, but for root, the group "
-              + "\(Accounts.service) and those who bring the port's token (http.tokenFile); its id prolongs it")
+            message: "a hold lasts at most \(Int(DeviceHolds.longestOfOthers)) s, except for root, the group "
+              + "\(Accounts.service) and clients with the port's token (http.tokenFile); to prolong a hold, send its id"
+          )
         }
         let duration = Duration.nanoseconds(Int64(seconds * 1e9))
         if let id = try HTTPQuery.text("hold", of: request) {
@@ -87,7 +88,7 @@ enum HubRoutes {
       },
       HTTPRoute(.post, "devices/:id/release", asking: ["hold"]) { request, context in
         let id = try HTTPQuery.text("hold", of: request)
-        // A hold may outlive its device, which a new board file may have removed.
+        // A hold may outlast its device, which a new board file may have removed.
         let name = PathEncoding.decoded(try context.parameters.require("id"))
         if let id, holds.release(String(id), of: name) {
           return HTTPDocument.json(to: request) { json in
@@ -97,7 +98,7 @@ enum HubRoutes {
         let device = try device(context, host.hub.value)
         guard let id else {
           throw HTTPError(
-            .badRequest, message: "'hold' has to say which: the id that the answer to /devices/\(device)/hold gave")
+            .badRequest, message: "'hold' must be the id from the answer to /devices/\(device)/hold")
         }
         throw unknownHold(id, device)
       },
@@ -105,7 +106,7 @@ enum HubRoutes {
   }
 
   private static func unknownHold(_ id: Substring, _ device: String) -> HTTPError {
-    HTTPError(.notFound, message: "no hold '\(id.prefix(40))' on '\(device)': it is over, or never was")
+    HTTPError(.notFound, message: "no hold '\(id.prefix(40))' on '\(device)': it has ended, or never existed")
   }
 
   private static func device(_ context: HTTPContext, _ hub: Hub) throws -> String {

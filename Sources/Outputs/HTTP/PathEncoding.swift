@@ -1,7 +1,7 @@
 /// Normalizes paths, so that they can be compared.
 enum PathEncoding {
   /// A request's target without unnecessary encoding in its path (RFC 3986, section 6.2.2.2). Necessary encoding stays:
-  /// `%2F` does not separate parts.
+  /// an encoded slash, `%2F`, does not separate parts.
   static func normalized(_ target: String) -> String {
     let end = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
     guard target[..<end].utf8.contains(UInt8(ascii: "%")) else { return target }

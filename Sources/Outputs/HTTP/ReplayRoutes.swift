@@ -4,12 +4,13 @@ import NIOCore
 import NMEA
 import Recording
 
-/// The routes of a replay. They show its state, pause it, step and jump.
+/// The routes of a replay: show its state, pause, step and jump.
 enum ReplayRoutes {
   static func routes(_ session: ReplaySession?) -> [HTTPRoute] {
     @Sendable func replayed() throws -> ReplaySession {
       guard let session else {
-        throw HTTPError(.notFound, message: "this hub has devices and replays nothing: sensorhub replay FILE does")
+        throw HTTPError(
+          .notFound, message: "this hub does not replay a recording: start one with sensorhub replay FILE")
       }
       return session
     }
@@ -39,7 +40,7 @@ enum ReplayRoutes {
       return instant
     }
     guard rate != nil || step != nil || paused != nil || time != nil else {
-      throw HTTPError(.badRequest, message: "say what to do: paused=true, step=1, rate=10 or to=TIME")
+      throw HTTPError(.badRequest, message: "give one of paused=true, step=1, rate=10 or to=TIME")
     }
     session.change(
       rate: rate, to: time, isPaused: paused.map { $0 == "true" }, step: step.map { .nanoseconds(Int64($0 * 1e9)) })

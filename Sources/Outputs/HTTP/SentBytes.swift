@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Counts the bytes that are written to a connection, in their final form.
+/// Counts the bytes that are written to a connection, as they go to the socket.
 final class SentBytes: ChannelOutboundHandler {
   typealias OutboundIn = IOData
   typealias OutboundOut = IOData

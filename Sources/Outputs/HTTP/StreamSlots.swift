@@ -1,13 +1,13 @@
 import Guarding
 import Hub
 
-/// The maximum number of event streams, and their users. Streams may not take all connections, because a request for
-/// the hub's health must always be possible.
+/// The slots of event streams, and the machines that use them. Streams may not take all connections, because a
+/// request for the hub's health must always be possible.
 final class StreamSlots: Sendable {
-  /// The limit if the process may open any number of files.
+  /// The limit if the process may open enough files.
   static let most = 1024
-  /// The limit for one machine; a browser has six streams. This machine may have all places, because a proxy on it
-  /// serves many clients.
+  /// The limit for one other machine; a browser has six streams. Clients on this machine may have all slots, because
+  /// a proxy here serves many clients.
   static let peerLimit = 64
 
   enum Refusal: Error, Equatable, CustomStringConvertible {
@@ -16,8 +16,8 @@ final class StreamSlots: Sendable {
 
     var description: String {
       switch self {
-      case .all(let limit): "there are \(limit) event streams, as many as there may be"
-      case .peer(let address): "\(address) has \(StreamSlots.peerLimit) event streams, as many as one machine may have"
+      case .all(let limit): "there are \(limit) event streams, the maximum"
+      case .peer(let address): "\(address) has \(StreamSlots.peerLimit) event streams, the maximum for one machine"
       }
     }
   }
@@ -25,7 +25,7 @@ final class StreamSlots: Sendable {
   private struct State {
     var count = 0
     var perPeer: [String: Int] = [:]
-    /// The refusals that were reported. Reset when there is room again.
+    /// The refusals that were logged. Cleared when there is room again.
     var reported: Set<String> = []
   }
 
@@ -34,14 +34,14 @@ final class StreamSlots: Sendable {
   private let report: @Sendable (Refusal) -> Void
 
   /// - Parameters:
-  ///   - limit: the maximum number of streams, below the port's limit of connections
-  ///   - report: called with the first refusal of many
+  ///   - limit: the maximum number of streams, less than the port's limit of connections
+  ///   - report: called with the first of several similar refusals
   init(limit: Int, report: @escaping @Sendable (Refusal) -> Void) {
     self.limit = limit
     self.report = report
   }
 
-  /// Takes a place, which lasts as long as the value.
+  /// Takes a slot. It is free again when the returned value is released.
   func take(for address: IPAddress?) throws(Refusal) -> StreamSlot {
     let peer = address.flatMap { $0.isLoopback ? nil : $0 }
     let (refusal, isFirst) = state.withLock { state -> (Refusal?, Bool) in
@@ -65,7 +65,7 @@ final class StreamSlots: Sendable {
   fileprivate func giveBack(_ peer: String?) {
     state.withLock { state in
       state.count -= 1
-      // Streams that come and go at the limit are still the same crowd.
+      // While the number stays near the limit, further refusals are not news.
       if state.count < limit / 2 { state.reported.remove("") }
       guard let peer, let count = state.perPeer[peer] else { return }
       state.perPeer[peer] = count > 1 ? count - 1 : nil
@@ -74,7 +74,6 @@ final class StreamSlots: Sendable {
   }
 }
 
-/// The place of one event stream.
 final class StreamSlot: Sendable {
   private let places: StreamSlots
   private let peer: String?
@@ -84,6 +83,6 @@ final class StreamSlot: Sendable {
     self.peer = peer
   }
 
-  // The handler releases the place however the request ends, before its first byte or after its last.
+  // The response releases the slot when the request ends, even before its first byte.
   deinit { places.giveBack(peer) }
 }

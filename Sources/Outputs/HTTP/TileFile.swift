@@ -6,21 +6,22 @@ import Hummingbird
 import NIOCore
 
 /// A map in one file, in version 3 of PMTiles. The page requests ranges of bytes, and reads the map's directories and
-/// pictures itself.
+/// tiles itself.
 ///
-/// The file is opened for each range, so that a new map takes effect without a restart. It must be a regular file and
-/// no link, like all files that the hub opens in other users' folders, and it must begin as a PMTiles map does. A board
-/// file therefore makes no other file readable over HTTP.
+/// The file is opened for each range, so that a new map takes effect without a restart. Like every file that the hub
+/// opens in other users' folders, it must be a regular file and no link. It must also begin as a PMTiles map does, so
+/// that a board file cannot make any other file readable over HTTP.
 struct TileFile: Sendable {
-  /// The longest range. A picture has some ten thousand bytes, a directory at most a hundred thousand.
+  /// The longest range in bytes. A tile has some ten thousand bytes, a directory at most a hundred thousand.
   static let longestRange: UInt64 = 1 << 20
-  /// The part of a range that is in memory for one client. A slow client must not hold a whole range there.
+  /// The longest part of a range in memory for one client, in bytes. A slow client must not keep a whole range in
+  /// memory.
   static let longestPiece: UInt64 = 32 << 10
   private static let beginning = Array("PMTiles\u{3}".utf8)
 
   let path: String
 
-  /// A piece of the file.
+  /// A part of a range, for one client.
   struct Piece: Sendable {
     /// The first bytes of the range.
     var bytes: [UInt8]
@@ -43,8 +44,8 @@ struct TileFile: Sendable {
     guard isSame, let range = field.flatMap(ByteRange.init) else {
       throw HTTPError(
         .badRequest,
-        message: "a map is served by the range: ask with 'Range: bytes=0-16383', for "
-          + "\(TileFile.longestRange) bytes at most")
+        message: "a map is served by range: send the request with 'Range: bytes=0-16383', for "
+          + "at most \(TileFile.longestRange) bytes")
     }
     let known = request.headers[.ifMatch]
     let read = try await threads.run { [self] () -> Result<Piece, Failure> in
@@ -55,7 +56,7 @@ struct TileFile: Sendable {
     } catch {
       switch error {
       case .unreadable(let reason): throw HTTPError(.notFound, message: "the map file cannot be read: \(reason)")
-      case .changed: throw HTTPError(.preconditionFailed, message: "the map file is another one now")
+      case .changed: throw HTTPError(.preconditionFailed, message: "the map file has changed")
       case .outside(let size):
         throw HTTPError(
           .rangeNotSatisfiable, headers: [.contentRange: "bytes */\(size)"], message: "the map file has \(size) bytes")
@@ -101,7 +102,7 @@ struct TileFile: Sendable {
     return try TileFile.first(of: range, in: file)
   }
 
-  /// Opens the file, if it is a map in the version that the client knows. The caller closes it.
+  /// Opens the file, if it is a map and still has the version that the client knows. The caller closes it.
   private func map(ifMatch known: String?) throws(Failure) -> (file: Int32, size: UInt64, tag: String) {
     let file = try open()
     do throws(Failure) {
@@ -112,7 +113,7 @@ struct TileFile: Sendable {
       let tag = "\"\(status.st_ino)-\(status.st_size)-\(status.st_mtim.tv_sec)-\(status.st_mtim.tv_nsec)\""
       if let known, known != "*", known != tag { throw .changed }
       guard TileFile.read(0..<UInt64(TileFile.beginning.count), of: file) == TileFile.beginning else {
-        throw .unreadable("it is no PMTiles file of version 3")
+        throw .unreadable("it is not a PMTiles file of version 3")
       }
       return (file, UInt64(status.st_size), tag)
     } catch {
@@ -124,7 +125,7 @@ struct TileFile: Sendable {
   private static func first(of range: Range<UInt64>, in file: Int32) throws(Failure) -> [UInt8] {
     let piece = range.lowerBound..<min(range.upperBound, range.lowerBound + longestPiece)
     let bytes = read(piece, of: file)
-    guard bytes.count == piece.count else { throw .unreadable("it ends before byte \(piece.upperBound)") }
+    guard bytes.count == piece.count else { throw .unreadable("the file ends before byte \(piece.upperBound)") }
     return bytes
   }
 
@@ -142,7 +143,7 @@ struct TileFile: Sendable {
     }
   }
 
-  /// Reads as many of the bytes as the file has.
+  /// Reads the bytes of a range, or fewer at the end of the file.
   private static func read(_ range: Range<UInt64>, of file: Int32) -> [UInt8] {
     Array(unsafeUninitializedCapacity: range.count) { buffer, count in
       while count < range.count {

@@ -5,8 +5,8 @@ import NIOCore
 
 /// Delays the answers to requests with a wrong token, so that guessing takes long, and logs them at a limited rate.
 ///
-/// The right token is never delayed, so guesses from the same address lock no client out. A request without a token is
-/// not delayed either: it is no guess, and a browser must be told at once that it needs a token.
+/// The right token is never delayed, so guesses from the same address lock no client out. A request without a token
+/// is not delayed either: it is no guess, and a browser must learn at once that it needs a token.
 final class WrongTokens: Sendable {
   static let pause = TimeAmount.seconds(1)
   private static let window = Duration.seconds(60)
@@ -18,7 +18,7 @@ final class WrongTokens: Sendable {
 
   /// - Parameters:
   ///   - name: the port's name in the log
-  ///   - wait: returns after `pause`
+  ///   - wait: waits for `pause` before it returns
   init(
     _ name: String, sink: JournalSink, clock: any MonotonicTimeSource = MonotonicClock(),
     wait: @escaping @Sendable (any Channel) async throws -> Void = { channel in

@@ -6,14 +6,14 @@ import MonotonicTime
 
 /// Posts JSON with curl(1), in a separate process.
 ///
-/// The hub has no TLS: libmosquitto brings its own, for brokers only. curl supports TLS, the system's certificate
-/// authorities and proxies, and the system keeps it up to date. A server's answer never reaches the hub's memory. curl
-/// reads the address and the token from its standard input, so no list of processes shows them.
+/// The hub itself has no TLS; libmosquitto has it, but only for brokers. curl supports TLS, the system's certificate
+/// authorities and proxies, and the system keeps curl up to date. A server's answer never reaches the hub's memory.
+/// curl reads the address and the token from its standard input, so no list of processes shows them.
 public struct Curl: Sendable {
   private static let paths = ["/usr/bin/curl", "/bin/curl", "/usr/local/bin/curl"]
   private static let seconds = 20
 
-  public static let missing = "there is no curl, which posts for hooks: sudo apt-get install curl"
+  public static let missing = "curl, which sends the requests of hooks, is not installed: sudo apt-get install curl"
 
   /// The path of curl; `nil` if it is not installed.
   public static var path: String? { paths.first { access($0, X_OK) == 0 } }
@@ -44,7 +44,7 @@ public struct Curl: Sendable {
   static func configuration(of webhook: HookSettings.Webhook, token: String?, _ notice: HookNotice) -> String {
     var lines = [
       "url = \(quoted(webhook.url))", "request = \"POST\"", "header = \"Content-Type: application/json\"",
-      // Without this, curl asks first whether the server accepts a body, and some servers never answer.
+      // Without this line, curl first asks whether the server accepts a body, and some servers never answer.
       "header = \"Expect:\"", "user-agent = \"SensorHub\"",
     ]
     // Both ntfy and Gotify accept the token in this header.
@@ -57,7 +57,7 @@ public struct Curl: Sendable {
     return lines.map { "\($0)\n" }.joined()
   }
 
-  /// Quotes a text for curl, so that nothing in it can begin another option.
+  /// Quotes a text for curl, so that no part of it can begin another option.
   private static func quoted(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "\"") { quoted, scalar in
       switch scalar {
@@ -93,10 +93,10 @@ public struct Curl: Sendable {
 
   private static func advice(_ code: Int) -> String {
     switch code {
-    case 300..<400: ": it sends elsewhere; write that address as 'url'"
-    case 401, 403: ": it does not know the hub; is 'tokenFile' right?"
-    case 404, 405: ": is the path in 'url' right?"
-    case 400, 422: ": it does not take this JSON; ntfy needs 'topic', and its bare address as 'url'"
+    case 300..<400: ": the server redirects to another address; set 'url' to that address"
+    case 401, 403: ": the server refused the token; check 'tokenFile'"
+    case 404, 405: ": check the path in 'url'"
+    case 400, 422: ": the server does not accept this JSON; for ntfy set 'topic', and 'url' without a path"
     default: ""
     }
   }

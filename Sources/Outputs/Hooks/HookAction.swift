@@ -9,19 +9,19 @@ enum HookOutcome: Equatable, Sendable {
   case taken
   /// The delivery is tried again.
   ///
-  /// - isRefusal: the receiver answered and refused the notice
+  /// - isRefusal: whether the server or program answered and refused the notice
   case failed(String, isRefusal: Bool)
-  /// The delivery is not tried again, because it would fail the same way or act twice.
+  /// The delivery is not tried again: it would fail in the same way, or the notice would be acted on twice.
   case givenUp(String)
-  /// The hub ends; its next run delivers the notice.
+  /// The hub is ending; its next run delivers the notice.
   case stopped
 }
 
 extension HookSettings.Action {
-  /// The exit status by which a program asks to be run again (EX_TEMPFAIL of sysexits.h).
+  /// The exit status with which a program requests another attempt (EX_TEMPFAIL of sysexits.h).
   private static let tryAgain: Int32 = 75
 
-  /// Delivers a notice. It waits for the program or the server.
+  /// Delivers a notice. Waits for the program or the server.
   func deliver(_ notice: HookNotice, at link: FleetLink?, stop: StopSignal) -> HookOutcome {
     switch self {
     case .run(let words, let limit):
@@ -41,7 +41,7 @@ extension HookSettings.Action {
     let said = result.output.split(separator: "\n").last.map { ": \(Text.printable(String($0)))" } ?? ""
     switch result.end {
     case .exited(0): return .taken
-    case .exited(tryAgain): return .failed("\(program) asks to be run again (status 75)\(said)", isRefusal: false)
+    case .exited(tryAgain): return .failed("\(program) asked for another try (status 75)\(said)", isRefusal: false)
     case .exited(let status): return .givenUp("\(program) ended with status \(status)\(said)")
     case .killed(let signal): return .givenUp("\(program) was killed by signal \(signal)\(said)")
     case .late:
@@ -49,13 +49,13 @@ extension HookSettings.Action {
     case .stopped: return .stopped
     case .notStarted(let error):
       let reason = "\(program) cannot be run: \(String(cString: strerror(error)))"
-      // The system has no process or memory to spare now.
+      // The system has no process or memory to spare at the moment.
       if error == EAGAIN || error == ENOMEM { return .failed(reason, isRefusal: false) }
       let step =
         switch error {
         case EACCES, EPERM: "; make it executable for the hub's user: chmod 755 \(ShellText.word(program))"
         case ENOEXEC: "; begin the script with #!/bin/sh"
-        case ENOENT: "; is its path right, and the interpreter in its first line?"
+        case ENOENT: "; check its path, and the interpreter in its first line"
         default: ""
         }
       return .givenUp(reason + step)

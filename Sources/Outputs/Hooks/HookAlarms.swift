@@ -1,10 +1,11 @@
 import Hub
 import MonotonicTime
 
-/// Decides when people are told that something is wrong, and that it is over: each once, across runs of the hub too.
+/// Decides when to report that trouble has begun, and that it has ended: each once, even if the hub restarts in
+/// between.
 ///
-/// Trouble of devices comes and goes. A failure counts after it has lasted for a while, and the end of any trouble
-/// after it has stayed away for a while. An unknown condition, such as that of a sleeping device, changes nothing.
+/// Trouble of devices comes and goes. Trouble is reported after it has lasted for a while, and its end after it has
+/// stayed away for a while. An unknown condition, such as that of a sleeping device, changes nothing.
 struct HookAlarms: Sendable {
   struct Key: Hashable, Codable, Comparable, Sendable {
     var event: HookEvent
@@ -20,24 +21,24 @@ struct HookAlarms: Sendable {
 
   struct Change: Equatable, Sendable {
     var key: Key
-    /// The trouble; `nil` if it is over.
+    /// The kind of trouble; `nil` if the trouble is over.
     var trouble: Trouble?
   }
 
-  /// The condition of all devices at one instant.
+  /// The known condition of all devices and fences at one instant.
   struct Look: Sendable {
     var troubles: [Key: Trouble] = [:]
     /// The troubles that are known to be over.
     var over: Set<Key> = []
   }
 
-  /// The time that trouble must last, because the next attempt may end it.
+  /// How long trouble must last before it is reported. The next attempt may end it.
   static let patience = Duration.seconds(10)
   static let calm = Duration.seconds(30)
 
-  /// The troubles that were reported, and whose end was not reported yet.
+  /// The troubles whose beginning was reported, but not yet their end.
   private(set) var raised: Set<Key>
-  /// Since when a condition has differed from the last report.
+  /// For each condition that differs from the last report: since when.
   private var otherwiseSince: [Key: MonotonicInstant] = [:]
 
   init(raised: Set<Key> = []) { self.raised = raised }
@@ -47,7 +48,7 @@ struct HookAlarms: Sendable {
   /// - Returns: the changes to report, and when to look again even if nothing changes
   mutating func look(_ look: Look, at now: MonotonicInstant) -> (changes: [Change], next: MonotonicInstant?) {
     let new = look.troubles.keys.filter { !raised.contains($0) }
-    // Once the trouble was seen to be over, a sleeping device does not renew it.
+    // Once a trouble was seen to be over, it stays so while the device sleeps.
     let gone = raised.filter { look.troubles[$0] == nil && (look.over.contains($0) || otherwiseSince[$0] != nil) }
     let otherwise = Set(new).union(gone)
     otherwiseSince = otherwiseSince.filter { otherwise.contains($0.key) }
@@ -75,7 +76,7 @@ struct HookAlarms: Sendable {
   mutating func raise(_ key: Key) -> Bool { raised.insert(key).inserted }
   mutating func clear(_ key: Key) -> Bool { raised.remove(key) != nil }
 
-  /// Forgets the troubles whose subject does not exist any more.
+  /// Forgets the troubles of devices, fences and other subjects that no longer exist.
   mutating func keep(_ isThere: (Key) -> Bool) { raised = raised.filter(isThere) }
 }
 

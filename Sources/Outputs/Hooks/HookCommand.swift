@@ -6,15 +6,15 @@ import MonotonicTime
 
 /// Runs a program once, without a shell, with its own input, and waits for it. Use it on a thread that may wait.
 ///
-/// The program gets a process group and a small environment without the hub's variables: neither its credentials nor
-/// the socket of systemd's notifications. Its memory is limited. When the program ends or reaches the time limit, its
-/// whole group is killed.
+/// The program gets a process group, and a small environment without the hub's variables, credentials and
+/// notification socket of systemd. Its memory is limited. When the program ends or reaches the time limit, its whole
+/// group is killed.
 struct HookCommand: Sendable {
   enum End: Equatable, Sendable {
     case exited(Int32)
     case killed(signal: Int32)
     case late
-    /// The program was killed because the hub ends.
+    /// The program was killed because the hub is ending.
     case stopped
     case notStarted(Int32)
   }
@@ -25,7 +25,7 @@ struct HookCommand: Sendable {
     var output: String
   }
 
-  /// The limit of private writable memory of each of its processes.
+  /// The limit of private writable memory, for each process of the program, in bytes.
   static let memoryByteLimit = UInt64(128 << 20)
   private static let mostOutput = 4096
   private static let environment = ["PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "HOME=/"]
@@ -36,15 +36,15 @@ struct HookCommand: Sendable {
   var input: [UInt8]
   var limit: Duration
 
-  /// - Parameter stop: ends the program early
+  /// - Parameter stop: ends the program early if it is set
   func run(stop: StopSignal) -> Result {
     var (input, output): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
     guard clinux_pipe(&input) == 0 else { return Result(end: .notStarted(errno), output: "") }
     defer { for end in input where end >= 0 { close(end) } }
     guard clinux_pipe(&output) == 0 else { return Result(end: .notStarted(errno), output: "") }
     defer { for end in output where end >= 0 { close(end) } }
-    // The write cannot block: the pipe is empty and takes this much. It cannot fail either, because this process holds
-    // the read end.
+    // The write cannot block, because the pipe is empty and has room for all bytes. It cannot fail either, because
+    // this process holds the read end.
     _ = self.input.withUnsafeBytes { write(input[1], $0.baseAddress, min($0.count, 1 << 16)) }
     close(input[1])
     input[1] = -1
@@ -72,14 +72,14 @@ struct HookCommand: Sendable {
         end = .late
         break
       }
-      // Kernels before 5.3 have no descriptor of a process. There the end of its output stands for the end of the
-      // process.
+      // Kernels before 5.3 have no process descriptors. There the hub takes the end of the program's output as its
+      // end.
       let event = poller.wait(for: process >= 0 ? process : output, or: isOpen ? output : nil, atMost: left)
       if event == .stopped { end = .stopped }
       if isOpen { isOpen = HookCommand.read(output, &text) }
       if process >= 0 ? HookCommand.hasEnded(process) : !isOpen { break }
     }
-    // The group is killed before the wait, while its number cannot belong to another group.
+    // Kill the group before waiting for the process: until then, no other group can have its number.
     kill(-pid, SIGKILL)
     var status: Int32 = 0
     while waitpid(pid, &status, 0) < 0, errno == EINTR {}
@@ -94,8 +94,8 @@ struct HookCommand: Sendable {
     return poll(&descriptor, 1, 0) > 0
   }
 
-  /// Reads the waiting output, up to the capacity of a pipe. A program that writes without a pause must not keep this
-  /// thread from the time limit and from the request to stop.
+  /// Reads the waiting output, up to the capacity of a pipe. The limit is needed because a program that writes
+  /// without a pause would keep this thread from checking the time limit and the stop request.
   ///
   /// - Returns: `false` at the end of the output
   private static func read(_ descriptor: Int32, _ text: inout [UInt8]) -> Bool {

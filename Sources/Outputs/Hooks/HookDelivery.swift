@@ -4,15 +4,15 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// Delivers the notices of one hook, one after the other and in order. It has a thread while it delivers, a timer while
-/// it waits for the next attempt, and otherwise neither.
+/// Delivers the notices of one hook, one after the other and in order. It has a thread while it delivers, and a timer
+/// while it waits for the next attempt; at other times it has neither.
 final class HookDelivery: Sendable {
   private struct State {
     var settings: HookSettings
     var queue: HookQueue
     var isDelivering = false
     var isOver = false
-    /// The last log message about the delivery.
+    /// The last message about the delivery that was logged.
     var said: String?
     var whenIdle: [Callback] = []
   }
@@ -22,7 +22,7 @@ final class HookDelivery: Sendable {
     var sink: JournalSink
     var clock: any MonotonicTimeSource
     var link: @Sendable () -> FleetLink?
-    /// Called when the waiting notices have changed; must not wait.
+    /// Called when the waiting notices have changed. It must not wait.
     var changed: @Sendable () -> Void
   }
 
@@ -54,12 +54,12 @@ final class HookDelivery: Sendable {
       return lost ? state.queue.lostCount : nil
     }
     if let lost, lost % HookQueue.most == 1 {
-      say(.error, "its receiver has been away for so long that \(lost) events are lost; the newest are kept")
+      say(.error, "the target could not be reached for too long: \(lost) events are lost, and the newest are kept")
     }
     go()
   }
 
-  /// Begins the next delivery if it is due.
+  /// Starts the next delivery if it is due.
   func go() {
     let now = surroundings.clock.now
     enum Step {
@@ -85,7 +85,9 @@ final class HookDelivery: Sendable {
         finish(notice, action.deliver(notice, at: surroundings.link(), stop: stop))
       }
       if error != 0 {
-        finish(notice, .failed("there is no thread for it: \(String(cString: strerror(error)))", isRefusal: false))
+        finish(
+          notice,
+          .failed("the system has no thread for the hook: \(String(cString: strerror(error)))", isRefusal: false))
       }
     }
   }
@@ -104,9 +106,10 @@ final class HookDelivery: Sendable {
     surroundings.changed()
     switch outcome {
     case .taken:
-      say(.notice, failures == 0 ? "told of \(notice.title)" : "told of \(notice.title) after \(failures + 1) tries")
-    case .givenUp(let reason): say(.error, "not told of \(notice.title): \(reason)")
-    case .failed(let reason, _): sayOnce("not told of \(notice.title) yet, and tried again: \(reason)", reason)
+      say(
+        .notice, failures == 0 ? "delivered \(notice.title)" : "delivered \(notice.title) after \(failures + 1) tries")
+    case .givenUp(let reason): say(.error, "not delivered: \(notice.title): \(reason)")
+    case .failed(let reason, _): sayOnce("not delivered yet, trying again: \(notice.title): \(reason)", reason)
     case .stopped: break
     }
     if case .failed = outcome {} else { state.withLock { $0.said = nil } }
@@ -132,7 +135,7 @@ final class HookDelivery: Sendable {
       priority, "hook \(key): \(text)", fields: [.init("SENSORHUB_EVENT", "hook"), .init("SENSORHUB_HOOK", key)])
   }
 
-  /// Begins no further delivery. Waiting notices stay.
+  /// Starts no further delivery. Waiting notices are kept.
   func end() {
     state.withLock { $0.isOver = true }
     alarm.end()
@@ -141,7 +144,7 @@ final class HookDelivery: Sendable {
   /// Stops the running delivery.
   func interrupt() { stop.set() }
 
-  /// Calls back once no delivery is running; at once if none is.
+  /// Calls back once no delivery is running; at once if that is so already.
   func whenIdle(_ action: @escaping @Sendable () -> Void) {
     let isIdle = state.withLock { state in
       if state.isDelivering { state.whenIdle.append(Callback(action)) }

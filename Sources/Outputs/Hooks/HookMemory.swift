@@ -1,7 +1,8 @@
 import Guarding
 import Hub
 
-/// The undelivered notices of hooks, and the reported troubles that are not over yet, for the next run of the hub.
+/// Keeps two things for the next run of the hub: the undelivered notices of hooks, and the reported troubles that are
+/// not over yet.
 public final class HookMemory: Sendable {
   struct Content: Codable, Equatable, Sendable {
     /// The undelivered notices, by the hook's key in the board file.
@@ -24,7 +25,8 @@ public final class HookMemory: Sendable {
   /// Saves the content. Waits for the disk.
   func keep(_ present: () -> Content) { file.change { $0 = present() } }
 
-  /// Saves the content on another thread, without waiting. If no thread can be started, the next change saves it.
+  /// Saves the content on another thread, without waiting. If no thread can be started, the next change is saved
+  /// instead.
   func keepSoon(_ present: @escaping @Sendable () -> Content?) {
     _ = DetachedThread.start("hooks") { [file] in
       file.change { content in if let present = present() { content = present } }

@@ -4,7 +4,7 @@ import NMEA
 
 /// An event for hooks. The hub keeps a notice, across restarts too, until each hook has received it.
 struct HookNotice: Codable, Equatable, Sendable {
-  /// The kind of change. The raw value is the word in the notice.
+  /// The kind of change. The raw value is its name in the notice's JSON.
   enum Change: String, Codable, Sendable {
     case left, returned
     case lost, found
@@ -20,23 +20,23 @@ struct HookNotice: Codable, Equatable, Sendable {
     var sigmaMetres: Double
   }
 
-  /// An identifier that is unique across runs. A receiver that gets a notice twice can recognise it.
+  /// An identifier that is unique across runs. A program or server that gets a notice twice can recognise it.
   var id: String
   var event: HookEvent
   var change: Change
   /// The name of the fence or the device.
   var subject: String
-  /// One sentence for a person.
+  /// The event in one sentence.
   var message: String
   var nextStep: String?
   /// The board's name.
   var hub: String
   /// `SIMULATED` or `REPLAY`; `nil` for real devices.
   var mark: String?
-  /// The time by the system's clock.
+  /// The time of the event by the system's clock.
   var nanosecondsSince1970: Int64
   var place: Position?
-  /// The distance beyond the fence's edge; negative inside the fence.
+  /// The distance beyond the fence's edge, in metres; negative inside the fence.
   var metresBeyond: Double?
 
   /// Whether trouble begins; `false` if it ends.
@@ -57,7 +57,7 @@ struct HookNotice: Codable, Equatable, Sendable {
     return "\(mark.map { "\($0): " } ?? "")\(hub): \(what)"
   }
 
-  /// The priority in ntfy's numbers, from 3 (default) to 5 (urgent). Gotify plays a sound from 4 on.
+  /// The priority on ntfy's scale, from 3 (default) to 5 (urgent). Gotify plays a sound from 4 on.
   var priority: Int {
     guard isRaised else { return 3 }
     return switch event {

@@ -7,11 +7,11 @@ import NMEA
 import Publishing
 import ServiceLifecycle
 
-/// Runs the hooks of the board file: it watches fences and devices, and tells each hook once when trouble begins and
+/// Runs the hooks of the board file. It watches fences and devices, and tells each hook once when trouble begins and
 /// once when it ends.
 ///
-/// It looks at devices when one changes, and when trouble has lasted or stayed away long enough. A board without hooks
-/// costs nothing.
+/// It checks the devices when one of them changes, and when trouble has lasted or stayed away long enough. A board
+/// without hooks costs nothing.
 public final class HookOutput: Service {
   private struct State {
     var hooks: [HookDelivery] = []
@@ -25,9 +25,9 @@ public final class HookOutput: Service {
     var isLoaded = false
   }
 
-  /// How long running deliveries may take when the hub ends. The devices must be off in time too.
+  /// How long running deliveries may take when the hub ends. The hub must also switch the devices off in time.
   private static let farewell = Duration.milliseconds(400)
-  /// The delay after a change, because changes come in groups.
+  /// The delay from a change to the check. Changes come in groups, and one check serves the group.
   private static let delay = Duration.milliseconds(50)
 
   private let host: HubHost
@@ -36,7 +36,7 @@ public final class HookOutput: Service {
   private let isRoot: Bool
   private let present = Guarded<Lifetime?>(nil)
   private let state = Guarded(State())
-  /// Identifies this run, because the notices of other runs have other numbers.
+  /// Identifies this run. Notices are numbered from the start in each run.
   private let run = String(UInt64.random(in: .min ... .max), radix: 36)
 
   /// - Parameters:
@@ -102,11 +102,11 @@ public final class HookOutput: Service {
       guard isRoot, let program = hook.program else { return true }
       sink.write(
         .error,
-        "hook \(hook.key): \(program) is not run, because the hub runs as root and a board file must not; run the hub as the "
-          + "service does: sudo systemctl start sensorhub")
+        "hook \(hook.key): \(program) does not run, because the hub runs as root, and a board file must not start programs as root; start the hub as a "
+          + "service: sudo systemctl start sensorhub")
       return false
     }
-    // This is outside the lock, because fixes wait for it.
+    // This is outside the lock, because fixes wait for the lock.
     let isFirst = state.withLock { state in
       defer { state.isLoaded = state.isLoaded || !wanted.isEmpty }
       return !state.isLoaded && !wanted.isEmpty
@@ -166,7 +166,7 @@ public final class HookOutput: Service {
 
   // MARK: What happens
 
-  /// Looks at the devices. Runs on the timer's thread.
+  /// Checks the devices. Runs on the timer's thread.
   private func look(at monitors: [DeviceMonitor], _ alarm: Alarm) {
     let look = HookAlarms.Look(monitors)
     let now = host.now
@@ -205,8 +205,8 @@ public final class HookOutput: Service {
     if event == .enter { tell(.fence, .returned) }
   }
 
-  /// Forgets removed fences: a removed fence is not blind any more, and a later one of the same name is a different
-  /// fence.
+  /// Forgets the troubles of removed fences. A removed fence is not blind any more, and a later fence of the same
+  /// name is a different one.
   private func forgetFences(but present: [FenceStatus]) {
     let names = Set(present.map(\.name))
     let isNews = state.withLock { state in

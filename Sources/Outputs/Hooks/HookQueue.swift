@@ -1,7 +1,7 @@
 import MonotonicTime
 
-/// The undelivered notices of one hook, in order, and the time of the next attempt. After a failure it follows the
-/// reconnection pace of all clients, and it never exceeds the hook's rate.
+/// The undelivered notices of one hook, in order, and the time of the next attempt. After a failure it waits as long
+/// as other clients wait before they reconnect, and it never exceeds the hook's maximum rate.
 struct HookQueue: Sendable {
   enum Next: Equatable {
     case deliver(HookNotice)
@@ -11,13 +11,13 @@ struct HookQueue: Sendable {
 
   /// The maximum number of notices; the oldest are dropped first.
   static let most = 64
-  /// The maximum number of deliveries within the window.
+  /// The maximum number of deliveries in one window.
   static let rate = 20
   static let window = Duration.seconds(600)
 
   private(set) var waiting: [HookNotice]
   private(set) var lostCount = 0
-  /// The number of failed attempts for the first notice.
+  /// The number of failed attempts to deliver the first notice.
   private(set) var failures = 0
   private var backoff = ReconnectBackoff()
   private var retryAt: MonotonicInstant?
@@ -26,7 +26,7 @@ struct HookQueue: Sendable {
 
   init(_ waiting: [HookNotice] = []) { self.waiting = Array(waiting.suffix(HookQueue.most)) }
 
-  /// - Returns: whether an older notice was dropped
+  /// - Returns: whether the oldest notice was dropped to make room
   mutating func add(_ notice: HookNotice) -> Bool {
     waiting.append(notice)
     guard waiting.count > HookQueue.most else { return false }
@@ -45,7 +45,7 @@ struct HookQueue: Sendable {
     return .deliver(first)
   }
 
-  /// Removes a notice that was delivered or is given up.
+  /// Removes a notice that was delivered or given up.
   mutating func done(_ notice: HookNotice, at now: MonotonicInstant) {
     waiting.removeAll { $0.id == notice.id }
     deliveries.append(now)
@@ -53,7 +53,7 @@ struct HookQueue: Sendable {
     (retryAt, failures) = (nil, 0)
   }
 
-  /// - Parameter isRefusal: the receiver answered and refused the notice
+  /// - Parameter isRefusal: whether the server or program answered and refused the notice
   mutating func failed(at now: MonotonicInstant, isRefusal: Bool) {
     failures += 1
     retryAt = now + (isRefusal ? backoff.afterRefusal() : backoff.next())

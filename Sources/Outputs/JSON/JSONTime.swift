@@ -11,7 +11,7 @@ public struct JSONTime: Sendable {
   var millisecond: Int
 
   public init(_ time: UTCTime) {
-    // Receivers state two exact decimals; rounding keeps .25 from becoming .249.
+    // Receivers report times with two decimals; rounding keeps .25 from becoming .249.
     let rounded = UTCTime(nanosecondsSince1970: time.nanosecondsSince1970 &+ 500_000)
     let parts = rounded.components
     year = Int(parts.date.year)

@@ -5,8 +5,8 @@ import NMEA
 /// Numbers have a fixed count of decimals, as in the protocols, or are exact. A value that is not finite is omitted:
 /// JSON cannot express it, and clients do not expect `null`.
 public struct JSONWriter: ~Copyable, @unchecked Sendable {
-  // This is unchecked, and safe: the memory belongs to this value alone, which cannot be copied, so the memory has only
-  // one user.
+  // `@unchecked` is safe here: this value alone owns the memory and cannot be copied, so the memory has only one
+  // user.
   private var base: UnsafeMutablePointer<UInt8>
   private var capacity: Int
   public private(set) var count = 0
@@ -21,9 +21,10 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
 
   deinit { base.deallocate() }
 
-  /// The bytes written so far.
+  /// The bytes that have been written.
   public var bytes: UnsafeBufferPointer<UInt8> {
-    // The lines above keep `count` bytes of `base` initialised; they stay until the next write.
+    // The methods of this type keep the first `count` bytes of `base` initialised; these bytes stay valid until the
+    // next write.
     UnsafeBufferPointer(start: base, count: count)
   }
 
@@ -91,7 +92,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     needsComma = true
   }
 
-  /// This is inlined because, with a known length, a key takes only a few moves.
+  /// This function is inlined: with a known length, copying a key takes only a few moves.
   @inline(__always)
   public mutating func key(_ key: StaticString) {
     let length = key.utf8CodeUnitCount
@@ -109,7 +110,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     needsComma = false
   }
 
-  /// Writes text without changes, with its own commas and brackets, followed by a number.
+  /// Writes text without changes, including its commas and brackets, and then a number.
   @inline(__always)
   public mutating func fragment(_ text: StaticString, then value: Int) {
     fragment(text)
@@ -121,7 +122,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     for byte in text.utf8 { append(byte) }
   }
 
-  /// Writes a value that is JSON already.
+  /// Writes a value that is already JSON.
   public mutating func value(_ json: [UInt8]) {
     separate()
     reserve(json.count)
@@ -131,7 +132,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     count += json.count
   }
 
-  /// Writes a number without anything before it.
+  /// Writes a number without a comma before it.
   public mutating func fragment(_ value: Double, decimals: Int) { appendNumber(value, decimals: decimals) }
 
   @inline(__always)
@@ -243,15 +244,15 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
   private mutating func appendNumber(_ value: Double, decimals: Int) {
     let magnitude = value.magnitude
     guard magnitude < 9e18 else {
-      // The value is far outside of any field's range; the shortest exact form is still valid JSON.
+      // The value is outside the range of every field; the shortest exact form is still valid JSON.
       for byte in value.description.utf8 { append(byte) }
       return
     }
     let scale = JSONWriter.powersOfTen[decimals]
     let scaled = magnitude * Double(scale)
     var whole = Int(magnitude)
-    // The digits are those of the product, so that 1.0005 becomes 1.001 as people expect, although the double is
-    // slightly smaller.
+    // The digits are those of the rounded product. So 1.0005 becomes 1.001, although the double is slightly less than
+    // 1.0005.
     var fraction =
       scaled < 9e15
       ? Int(scaled + 0.5) &- whole &* scale : Int((magnitude - Double(whole)) * Double(scale) + 0.5)
@@ -268,7 +269,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     count &+= JSONWriter.write(fraction, digits: decimals, to: base + count)
   }
 
-  /// The longest number: a sign, a point, and nineteen digits on either side.
+  /// The maximum length of a number: a sign, a point, and nineteen digits on either side.
   private static let longestNumber = 40
 
   /// Writes at least `minimum` digits of a non-negative number.
@@ -337,8 +338,8 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     number(Angle.bearing(degrees, decimals: decimals), decimals: decimals)
   }
 
-  /// Writes the shortest number that reads back as this value. More than fifteen characters take a short-lived
-  /// allocation.
+  /// Writes the shortest number that reads back as this value. A number of more than fifteen characters needs a
+  /// short-lived allocation.
   public mutating func member<Value: FloatingPoint & CustomStringConvertible>(
     _ key: StaticString, exactly value: Value?
   ) {
@@ -377,7 +378,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     self.time(time)
   }
 
-  /// Writes a time as a value.
+  /// Writes a time without a key, as an element of an array.
   public mutating func time(_ time: JSONTime) {
     separate()
     append(UInt8(ascii: "\""))

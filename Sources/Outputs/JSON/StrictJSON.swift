@@ -1,13 +1,14 @@
-/// Whether a text is JSON for every parser (RFC 8259). Foundation's decoder skips parts that it does not look for, and
-/// accepts invalid commas, numbers, escapes and encodings. Text that becomes part of another document must be stricter.
+/// Checks that every parser accepts a text as JSON (RFC 8259). Foundation's decoder is too lenient: it skips parts
+/// that it does not look for, and accepts invalid commas, numbers, escapes and encodings. Text that becomes part of
+/// another document must be valid throughout.
 struct StrictJSON {
   private static let mostDepth = 64
 
   private var rest: ArraySlice<UInt8>
   private var depth = 0
 
-  /// Whether the text is one object in which each key is unique, because readers differ in their choice between two
-  /// equal keys.
+  /// Whether the text is one object without duplicate keys. JSON readers disagree about which of two equal keys
+  /// counts.
   static func isObject(_ text: [UInt8]) -> Bool {
     guard String(validating: text, as: UTF8.self) != nil else { return false }
     var reader = StrictJSON(rest: text[...])
@@ -42,7 +43,7 @@ struct StrictJSON {
   private mutating func takeObject() -> Bool {
     var keys: Set<ArraySlice<UInt8>> = []
     return takeList(until: "}") { reader in
-      // An escaped key may equal another key.
+      // A key with escapes is refused, because it may equal another key.
       guard let key = reader.takeString(), !key.contains(UInt8(ascii: "\\")), keys.insert(key).inserted else {
         return false
       }

@@ -2,18 +2,18 @@ import Guarding
 import Hub
 import MonotonicTime
 
-/// Turns the status changes of one device into log lines. It reports a repeated fault once and then summarises it, and
-/// it sums up a device that switches on and off without end. Faults are always written.
+/// Turns the status changes of one device into log lines. It writes a repeated fault once and then only counts it,
+/// and summarises a device that switches on and off without end. The first line about a fault is always written.
 final class DeviceLog: Sendable {
   private struct State {
     var previous: DeviceStatus?
     var fault: String?
     var repetitions = 0
-    /// The wake in which the device has tracked already.
+    /// The number of the wake in which the device has already tracked satellites.
     var trackedWake: Int?
   }
 
-  /// The latest status, for a summary that may be due after the log has gone.
+  /// The latest status, for a summary that may be due after this log was released.
   private final class LatestStatus: Sendable {
     let value = Guarded<DeviceStatus?>(nil)
   }
@@ -21,7 +21,7 @@ final class DeviceLog: Sendable {
   /// The number of repetitions of one fault after which a line gives their count.
   private static let summaryEvery = 60
 
-  /// The maximum number of lines of one device within `window`, enough for two visits; further lines are summarised.
+  /// The maximum number of lines of one device within `window`, enough for two wakes; further lines are summarised.
   static let lineLimit = 12
   static let window = Duration.seconds(10)
 
@@ -86,7 +86,7 @@ final class DeviceLog: Sendable {
     if let warning = status.warning, warning != previous?.warning {
       return (status.isSupplyStuck ? .error : .warning, "\(status.id): \(warning)", true)
     }
-    if status.warning == nil, let over = previous?.warning { return (.notice, "\(status.id): over: \(over)", true) }
+    if status.warning == nil, let over = previous?.warning { return (.notice, "\(status.id): resolved: \(over)", true) }
     return transition(status, since: previous, &state).map { ($0.0, $0.1, false) }
   }
 
@@ -94,7 +94,7 @@ final class DeviceLog: Sendable {
     _ status: DeviceStatus, since previous: DeviceStatus?, _ state: inout State
   ) -> (JournalSink.Priority, String)? {
     guard let previous, previous.power != status.power else { return nil }
-    // Other devices switch this supply, and have their own log lines.
+    // Other devices switch this supply, and those have their own log lines.
     if previous.power.isRest, status.power.isRest { return nil }
     switch status.power {
     case .failed:
@@ -105,7 +105,7 @@ final class DeviceLog: Sendable {
       }
       state.fault = status.reason
       state.repetitions = 0
-      return (.warning, "\(status.id): failed: \(status.reason); trying again while it has subscribers")
+      return (.warning, "\(status.id): failed: \(status.reason); trying again while the device has subscribers")
     case .off, .asleep, .awake, .settling, .acquiring:
       // While a fault lasts, these changes are only retries.
       if state.fault != nil, !status.power.isRest || !status.holders.isEmpty { return nil }
@@ -116,9 +116,9 @@ final class DeviceLog: Sendable {
       if state.fault != nil { return (.notice, "\(status.id): works again") }
       if previous.power == .lingering {
         let holders = status.holders.isEmpty ? "" : " (for \(status.holders.joined(separator: ", ")))"
-        return (.notice, "\(status.id): tracking on\(holders)")
+        return (.notice, "\(status.id): still tracking\(holders)")
       }
-      // The receiver lost its fix in between.
+      // The receiver has tracked since it woke, and lost its fix in between.
       if state.trackedWake == status.wakes {
         return (
           .notice,

@@ -8,7 +8,7 @@ import ServiceLifecycle
 
 /// Writes every power and device event to the journal, and, if requested, the fused state once a second.
 ///
-/// For events it only observes. The state is a subscription, so it keeps the devices awake.
+/// For the events it only observes. For the state it subscribes, so it keeps the devices awake.
 public final class JournalOutput: Service {
   private let host: HubHost
   private let sink: JournalSink
@@ -27,7 +27,7 @@ public final class JournalOutput: Service {
       as: "journal",
       receiveValue: { [self] hub in
         let perHub = Lifetime()
-        // The end of devices that are being switched off is logged too.
+        // Log also the last events of devices that are being switched off.
         for monitor in hub.leavingMonitors + hub.monitors {
           let log = DeviceLog(sink: sink)
           monitor.changes.subscribe(as: "journal", receiveValue: { log.receive($0) }).store(in: perHub)
@@ -66,7 +66,7 @@ public final class JournalOutput: Service {
       let degrees = 180 / Double.pi
       add("ROLL", attitude.quaternion.roll * degrees, 2)
       add("PITCH", attitude.quaternion.pitch * degrees, 2)
-      // Without a heading the yaw is omitted, because a number would look valid.
+      // Without a heading the yaw is omitted, because any number would look valid.
       if attitude.headingSigmaRadians != nil { add("YAW", attitude.quaternion.yaw * degrees, 2) }
     }
     if let fix = state.fix?.value {

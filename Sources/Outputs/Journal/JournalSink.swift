@@ -2,11 +2,11 @@ import CLinux
 import Glibc
 import Publishing
 
-/// Takes log lines and passes them to a writer: to the journal with their fields if the process runs under it, as
-/// readable lines otherwise.
+/// Takes log lines and passes them to a writer. Under systemd they go to the journal with their fields, otherwise to
+/// standard error as readable lines.
 ///
-/// Callers never wait. Unwritten lines are kept, up to the limits of `LogQueue`. When lines are written again, one of
-/// them reports the number of lost lines.
+/// Callers never wait. Unwritten lines are kept, up to the limits of `LogQueue`. If lines were lost, a line reports
+/// their number once writing works again.
 public struct JournalSink: Sendable {
   public enum Priority: Int32, Sendable {
     case error = 3
@@ -34,7 +34,7 @@ public struct JournalSink: Sendable {
   private let writer: LogWriter
   private let subject = LogSubject()
 
-  /// Uses the journal only if systemd connected standard error to it; a terminal or a file gets lines.
+  /// Uses the journal only if systemd connected standard error to it; a terminal or a file gets readable lines.
   public init() {
     self.init(to: JournalSink.standardErrorIsJournal ? SystemJournal() : LogLines(descriptor: STDERR_FILENO))
   }
@@ -50,7 +50,7 @@ public struct JournalSink: Sendable {
   /// Sends each line to an observer when it is logged, on the thread that logs it.
   func observe(_ receive: @escaping @Sendable (LogEntry) -> Void) -> Subscription { subject.observe(receive) }
 
-  /// Waits until all lines have been written, but no longer than `limit`. Use it before a process ends.
+  /// Waits until all lines have been written, but no longer than `limit`. Call this before a process ends.
   ///
   /// - Returns: whether all lines have been written
   @discardableResult

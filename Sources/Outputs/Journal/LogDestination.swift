@@ -7,7 +7,7 @@ protocol LogDestination: Sendable {
   func write(_ entry: LogEntry)
 }
 
-/// The system's journal, which keeps the fields.
+/// The system's journal, which stores each line with its fields.
 struct SystemJournal: LogDestination {
   func write(_ entry: LogEntry) {
     let texts =
@@ -15,7 +15,7 @@ struct SystemJournal: LogDestination {
         "PRIORITY=\(entry.priority.rawValue)", "MESSAGE=\(Text.indented(entry.message))", "SYSLOG_IDENTIFIER=sensorhub",
       ] + entry.fields.map { "\($0.name)=\($0.value)" }
     let storage = texts.map { Array($0.utf8) }
-    // The vectors point into `storage`'s one flat copy, which outlives the call.
+    // The vectors point into `flat`, which outlives the call.
     let flat = Array(storage.joined())
     flat.withUnsafeBytes { bytes in
       var offset = 0
@@ -29,7 +29,7 @@ struct SystemJournal: LogDestination {
   }
 }
 
-/// A terminal, a pipe or a file, which gets lines for people.
+/// A terminal, a pipe or a file, which gets readable lines.
 struct LogLines: LogDestination {
   let descriptor: Int32
 
@@ -46,7 +46,8 @@ struct LogLines: LogDestination {
       if count >= 0 {
         rest = rest.dropFirst(count)
       } else if errno == EAGAIN {
-        // Blocking the descriptor would affect other users of the terminal, so this thread waits; it has no other work.
+        // Making the descriptor blocking would affect other users of the terminal, so this thread polls until it is
+        // writable. The thread has no other work.
         var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         poll(&wait, 1, -1)
       } else if errno != EINTR {

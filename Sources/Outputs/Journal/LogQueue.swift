@@ -1,5 +1,5 @@
-/// The lines that wait to be written, up to a maximum number. Without room for another line, the oldest are dropped and
-/// counted, faults last.
+/// The lines that wait to be written, up to a maximum number. If there is no room for another line, the oldest lines
+/// are dropped and counted; faults are dropped last.
 struct LogQueue {
   static let lineLimit = 1024
   static let byteLimit = 256 * 1024
@@ -14,7 +14,7 @@ struct LogQueue {
   mutating func append(_ entry: LogEntry) {
     entries.append(entry)
     size += entry.size
-    // The newest line stays, however long it is.
+    // The newest line stays, even if it is longer than the limit.
     while entries.count > 1, entries.count > LogQueue.lineLimit || size > LogQueue.byteLimit { drop() }
   }
 
@@ -25,7 +25,7 @@ struct LogQueue {
     lost += 1
   }
 
-  /// Takes all waiting lines, after a line with the number of lost ones; `nil` if there are none.
+  /// Takes all waiting lines. If lines were lost, the first one reports their number. `nil` if no line waits.
   mutating func take() -> [LogEntry]? {
     guard !entries.isEmpty else { return nil }
     var taken = entries

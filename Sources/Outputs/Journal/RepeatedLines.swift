@@ -1,7 +1,7 @@
 import Guarding
 import MonotonicTime
 
-/// Passes the first lines of a period, counts the others, and summarises them at its end.
+/// Passes on the first lines of a period, and counts the further ones. At the end of the period it summarises these.
 final class RepeatedLines: Sendable {
   private struct State {
     /// When the present period began.
@@ -30,7 +30,7 @@ final class RepeatedLines: Sendable {
     self.sumUp = sumUp
   }
 
-  /// Whether to write a line now; otherwise it is counted.
+  /// Whether to write a line now. If not, the line is counted.
   func admit() -> Bool {
     let now = clock.now
     let (isAdmitted, deadline): (Bool, MonotonicInstant?) = state.withLock { state in

@@ -1,6 +1,6 @@
 import CSystemd
 
-/// Reports the state of the service to systemd, and does nothing without systemd.
+/// Reports the state of the service to systemd. Without systemd it does nothing.
 public enum ServiceManager {
   public static func ready(status: String) { notify("READY=1\nSTATUS=\(status)") }
   public static func reloading() { notify("RELOADING=1") }

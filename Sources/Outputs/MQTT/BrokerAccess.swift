@@ -1,6 +1,6 @@
 import Hub
 
-/// The data that a `BrokerProcess` needs to connect: the options, and the password from the file that they name.
+/// The data that a `BrokerProcess` needs to connect: the options, and the password from the file named in them.
 struct BrokerAccess: Equatable, Sendable {
   var host: String
   var port: UInt16

@@ -10,8 +10,8 @@ public final class BrokerClient {
   private static let patience = Duration.seconds(20)
   /// How long the broker may take to accept the client's DISCONNECT.
   private static let farewell = Duration.milliseconds(250)
-  /// The memory of the process, not counting the executable and the libraries. It starts with 6 MB, and 16 messages may be on
-  /// their way to the broker.
+  /// The limit of the process's memory, not counting the executable and the libraries. The process starts with 6 MB,
+  /// and needs room for 16 unacknowledged messages.
   private static let memoryByteLimit = UInt64(64 << 20)
 
   /// A message that the broker has not acknowledged.
@@ -32,18 +32,18 @@ public final class BrokerClient {
   private var underway: [Underway] = []
   private var lastHeard: MonotonicInstant
   private var lastSaid: MonotonicInstant
-  /// When the unanswered request was sent.
+  /// When the request that is still unanswered was sent.
   private var askedAt: MonotonicInstant
 
-  /// Call this first in `main`. A program that uses `MQTTConnection` starts itself again for each connection; this call recognises
-  /// such a start, holds the connection, and does not return. In any other start it returns at once.
+  /// Call this first in `main`. A program that uses `MQTTConnection` starts itself again for each connection. In such
+  /// a start this call serves the connection and does not return. In any other start it returns at once.
   public static func runIfAsked() {
     guard CommandLine.arguments.dropFirst().first == BrokerProcess.argument else { return }
     clinux_end_with_parent()
-    // A terminal and systemd signal all processes of a hub. The hub disconnects from the broker first, then this
-    // process ends.
+    // A terminal and systemd signal all processes of a hub. This process ignores signals, because the hub first
+    // disconnects from the broker, and then this process ends.
     for number in [SIGHUP, SIGINT, SIGTERM, SIGPIPE] { signal(number, SIG_IGN) }
-    // Without this, Swift's crash report would take longer than a new start.
+    // With Swift's crash report, a crash would take longer than a new start.
     for number in [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGQUIT, SIGSEGV, SIGTRAP] { signal(number, SIG_DFL) }
     clinux_name_thread("sensorhub-mqtt")
     exit(run())
@@ -52,7 +52,7 @@ public final class BrokerClient {
   private static func run() -> Int32 {
     var hub = HubSocket()
     guard hub.isThere else {
-      let message = "sensorhub \(BrokerProcess.argument) is what a hub starts for itself; see sensorhub --help\n"
+      let message = "sensorhub \(BrokerProcess.argument) is an internal command of the hub; see sensorhub --help\n"
       _ = message.withCString { write(STDERR_FILENO, $0, strlen($0)) }
       return 64
     }
@@ -90,7 +90,7 @@ public final class BrokerClient {
     askedAt = clock.now
     while true {
       if isLeaving { return leave(client) }
-      // On some packets the library closes the connection without an error.
+      // On some invalid packets the library closes the connection without reporting an error.
       guard cmosquitto_socket(client) >= 0 else { return "the broker has ended the connection" }
       if cmosquitto_wants_write(client) {
         lastSaid = clock.now
@@ -118,12 +118,12 @@ public final class BrokerClient {
     }
   }
 
-  /// Whether an answer of the broker is outstanding.
+  /// Whether the broker owes an answer.
   private var isAwaiting: Bool { !isConnected || isAsking || !underway.isEmpty }
 
-  /// When the broker must have answered, or a ping is due.
+  /// When an answer of the broker is overdue, or else a ping is due.
   private var deadline: MonotonicInstant {
-    // The library counts whole seconds.
+    // The library counts in whole seconds.
     isAwaiting
       ? max(lastHeard, askedAt) + BrokerClient.patience
       : lastSaid + .seconds(Int64(access.keepAliveSeconds)) + .seconds(1)
@@ -198,7 +198,7 @@ public final class BrokerClient {
 }
 
 extension BrokerClient {
-  /// Returns why the client could not be made, or `nil`.
+  /// Makes the client; returns the reason if that fails, or `nil`.
   private func makeClient() -> String? {
     // The library copies these strings.
     var copies: [UnsafeMutablePointer<CChar>?] = []
@@ -235,7 +235,7 @@ extension BrokerClient {
     }
     events.acknowledged = { context, identifier, reason in BrokerClient.of(context)?.acknowledged(identifier, reason) }
     events.closed = { context, reason in
-      // Smaller codes are the library's own.
+      // Codes below 128 are the library's own.
       if reason >= 128 { BrokerClient.of(context)?.report(.closed(BrokerClient.reason(reason))) }
     }
     var error: Int32 = 0
@@ -262,7 +262,7 @@ extension BrokerClient {
   private func received(
     _ topic: UnsafePointer<CChar>, _ payload: UnsafeRawBufferPointer, isRetained: Bool, _ expiry: Int64
   ) {
-    // The library sends the acknowledgement, so the time of the last message is now.
+    // The library sends the acknowledgement, so the last message to the broker was sent now.
     lastSaid = clock.now
     let byteCount = strlen(topic) + payload.count
     guard byteCount <= access.maximumPacketByteCount else {

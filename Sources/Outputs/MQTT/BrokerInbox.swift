@@ -1,7 +1,7 @@
 import DequeModule
 
-/// Events of a connection that a reader has not taken yet. They take at most a number of bytes: the oldest messages are lost first, and
-/// counted, because a broker may send more than the reader reads.
+/// Events of a connection that a reader has not taken yet. Their memory is limited, because a broker may send more
+/// than the reader reads: the oldest messages are dropped first, and counted.
 public struct BrokerInbox: Sendable {
   private let byteLimit: Int
   private var events: Deque<MQTTConnection.Event> = []
@@ -19,7 +19,7 @@ public struct BrokerInbox: Sendable {
     }
   }
 
-  /// The oldest event, and how many were lost since the last call.
+  /// Takes the oldest event, with the number of events that were dropped since the last call.
   public mutating func next() -> (event: MQTTConnection.Event?, lostCount: Int) {
     defer { lostCount = 0 }
     guard let event = events.popFirst() else { return (nil, lostCount) }
@@ -30,7 +30,7 @@ public struct BrokerInbox: Sendable {
   /// Whether the connection's thread has ended.
   public var hasEnded: Bool { events.contains { if case .ended = $0 { true } else { false } } }
 
-  /// The oldest message, or the oldest event if there are no messages.
+  /// The index of the oldest message, or of the oldest event if there are no messages.
   private var indexOfOldest: Int {
     events.firstIndex { if case .received = $0 { true } else { false } } ?? 0
   }

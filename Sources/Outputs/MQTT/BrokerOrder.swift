@@ -1,13 +1,13 @@
 /// A message from a hub to its `BrokerProcess`.
 enum BrokerOrder: Equatable, Sendable {
-  /// The first order, once.
+  /// Connect. This is the first order, and is sent once.
   case connect(BrokerAccess)
-  /// Publish a message at QoS 1. The report about the message has this number.
+  /// Publish a message at QoS 1. The report about the message has the same number.
   case publish(number: UInt32, Outbox.Message)
   /// Disconnect so that the broker publishes the will, and end.
   case leave
 
-  /// The longest order: the longest message, or the access to a broker.
+  /// The length of the longest order in bytes: the longest message, or the access to a broker.
   static let byteLimit = BrokerProcess.longestMessage + 1 << 18
 
   var bytes: [UInt8] {

@@ -1,19 +1,20 @@
 import CLinux
 import Glibc
 
-/// The hub's end of the process that holds one connection to a broker: this program, started again.
+/// The hub's end of the process that holds one connection to a broker. The process runs this program, started again.
 ///
-/// libmosquitto reads everything that a broker sends. Six bytes from anyone on the line make it abort, and one message
-/// can fill the memory. It therefore runs in a process of its own (`BrokerClient`) with a memory limit. When that
-/// process dies, the hub has lost one connection, and starts the next one after the usual back-off. The two exchange records
-/// over a socket: `BrokerOrder` to the process, `BrokerReport` back. Passwords go over that socket too, never in
-/// arguments or the environment.
+/// libmosquitto reads everything that a broker sends. Any attacker on the line can make it abort with six bytes, and
+/// one message can fill the memory. The library therefore runs in a separate process (`BrokerClient`) with a memory
+/// limit. If that process dies, the hub has lost one connection, and starts the next one after the usual back-off.
+/// The hub and the process exchange records over a socket: `BrokerOrder` to the process, `BrokerReport` back.
+/// Passwords go over that socket too, never in arguments or the environment.
 ///
-/// For one thread, which must outlive this object: the kernel kills the process when the thread that started it ends.
+/// Use this on one thread, which must outlive this object: the kernel kills the process when the thread that started
+/// it ends.
 final class BrokerProcess {
   /// The first argument of the process, in place of a subcommand.
   static let argument = "mqtt-connection"
-  /// Bytes of the longest message, in either direction.
+  /// The length of the longest message in either direction, in bytes.
   static let longestMessage = 1 << 20
   private static let pieceByteCount = 1 << 16
 
@@ -26,34 +27,35 @@ final class BrokerProcess {
   private var reports: BrokerRecords
   private var piece = [UInt8](repeating: 0, count: BrokerProcess.pieceByteCount)
 
-  /// Why the process did not start or cannot be used any more.
+  /// The process did not start, or cannot be used any more, with the reason.
   struct Failure: Error, Equatable {
     var reason: String
   }
 
-  /// - Parameter program: the executable; `/proc/self/exe` works even after a deployment replaced or deleted the file
+  /// - Parameter program: the executable; `/proc/self/exe` is right even after an update has replaced or deleted the
+  ///   file
   init(_ access: BrokerAccess, program: String = "/proc/self/exe") throws(Failure) {
-    // A program that ignores its arguments would start itself for ever.
+    // If the executable ignored its arguments, it would start itself again and again.
     if CommandLine.arguments.dropFirst().first == BrokerProcess.argument {
       throw Failure(reason: "this program does not begin with BrokerClient.runIfAsked()")
     }
     var ends: [Int32] = [-1, -1]
     guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
-      throw Failure(reason: "there is no socket for the broker's process: \(String(cString: strerror(errno)))")
+      throw Failure(reason: "cannot create a socket for the broker's process: \(String(cString: strerror(errno)))")
     }
     defer { close(ends[1]) }
     let error: Int32
     (pid, error) = BrokerProcess.spawn(program, input: ends[1])
     guard error == 0 else {
       close(ends[0])
-      throw Failure(reason: "the broker's process does not start: \(String(cString: strerror(error)))")
+      throw Failure(reason: "cannot start the broker's process: \(String(cString: strerror(error)))")
     }
     socket = ends[0]
     reports = BrokerRecords(byteLimit: access.maximumPacketByteCount + BrokerReport.overheadByteCount)
     order(.connect(access))
   }
 
-  /// Kills the process, even if it is busy.
+  /// Kills the process at once, even if it is busy.
   deinit {
     close(socket)
     end()
@@ -78,7 +80,7 @@ final class BrokerProcess {
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
-    // The library prints a message before it aborts, and that does not belong in a log.
+    // The library prints a message before it aborts, which does not belong in a log.
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
     _ = clinux_spawn_close_from(&actions, STDERR_FILENO + 1)
@@ -98,8 +100,8 @@ final class BrokerProcess {
     return (pid, error)
   }
 
-  /// Sends an order, and keeps the part that the socket does not accept now. The caller limits the number of unanswered
-  /// orders.
+  /// Sends an order. If the socket does not accept it now, the rest is sent later. The caller limits the number of
+  /// unanswered orders.
   func order(_ order: BrokerOrder) {
     orders += order.bytes
     send()
@@ -138,6 +140,6 @@ final class BrokerProcess {
     if signal == 0 { return "the broker's process has ended" }
     if signal == SIGKILL { return "the broker's process was killed" }
     let cause = "the broker, or an attacker on the line, has sent data that crashes libmosquitto"
-    return "\(cause) (signal \(signal)); that has a process of its own"
+    return "\(cause) (signal \(signal)); the library runs in a process of its own"
   }
 }

@@ -1,4 +1,5 @@
-/// Cuts the bytes of a socket into records, in whatever pieces they arrive. It holds at most one record and one piece.
+/// Cuts the bytes of a socket into records; the bytes may arrive in pieces of any size. It holds at most one record
+/// and one piece.
 struct BrokerRecords {
   private static let lengthByteCount = 4
 

@@ -7,8 +7,8 @@ enum BrokerReport: Equatable, Sendable {
     var words: String
   }
 
-  /// The broker's answer to CONNECT; code 0 accepts. `byteLimit` is the longest packet that the broker accepts, 0 if it
-  /// does not say.
+  /// The broker's answer to CONNECT; code 0 accepts. `byteLimit` is the longest packet that the broker accepts, or 0
+  /// if the broker does not state it.
   case answered(Reason, byteLimit: UInt32)
   /// The broker's answer to a subscription; codes from 128 on refuse it.
   case subscribed(Reason)
@@ -24,7 +24,7 @@ enum BrokerReport: Equatable, Sendable {
   /// The connection is over or could not be made. This is the last report.
   case ended(words: String)
 
-  /// The longest report without the payload: a topic, which MQTT limits to 64 kB, or words.
+  /// The longest report without the payload, in bytes: a topic, which MQTT limits to 64 kB, or a text.
   static let overheadByteCount = 3 << 16
 
   var bytes: [UInt8] {

@@ -1,7 +1,8 @@
 import Guarding
 import MonotonicTime
 
-/// An action that runs once, some time after the first request, however many requests come in between.
+/// Combines requests for an action: the action runs once, some time after the first request, and not again for the
+/// requests in between.
 final class Coalesced: Sendable {
   private struct State {
     var timer: ScheduledAction?

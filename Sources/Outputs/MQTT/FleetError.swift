@@ -10,14 +10,14 @@ public enum FleetError: Error, Equatable, CustomStringConvertible {
 
   public var description: String {
     switch self {
-    case .noName: "this machine has no /etc/machine-id to make a name of: name the hub as mqtt.hub"
+    case .noName: "this machine has no /etc/machine-id, so the hub has no name: set 'mqtt.hub' in the board file"
     case .noPassword:
-      "'mqtt.username' has no password: name its file as mqtt.passwordFile, or give systemd's credential 'mqtt-password'"
+      "'mqtt.username' has no password: set 'mqtt.passwordFile' to its file, or give systemd's credential 'mqtt-password'"
     case .unreadable(let key, let file, let reason): "'mqtt.\(key)' cannot be read from \(file): \(reason)"
     }
   }
 
-  /// - Parameter isElsewhere: the file is checked for another machine; credentials exist only in the service
+  /// - Parameter isElsewhere: whether the file is checked for another machine; credentials exist only in the service
   public static func find(for settings: FleetSettings, isElsewhere: Bool = false) -> FleetError? {
     let files = [
       ("caFile", settings.caFile), ("certificateFile", settings.certificateFile), ("keyFile", settings.keyFile),

@@ -1,6 +1,6 @@
 import Hub
 
-/// A hub's earlier names at brokers. Its retained messages under an earlier name are still there.
+/// The hub's earlier names at brokers. The hub's retained messages under an earlier name may still be there.
 public final class FleetMemory: Sendable {
   /// The hub's name at a broker.
   struct Address: Codable, Equatable, Sendable {
@@ -19,7 +19,6 @@ public final class FleetMemory: Sendable {
       homeAssistant = settings.homeAssistant
     }
 
-    /// The topic of the announcement to Home Assistant.
     var discoveryTopic: String { discovery?.topic ?? HomeAssistantDiscovery.topicOfOldVersions(hub: hub) }
 
     var topics: HubTopics { HubTopics(topic: topic, hub: hub) }
@@ -34,7 +33,7 @@ public final class FleetMemory: Sendable {
     var components: [String: String]
   }
 
-  /// The maximum number of places; the oldest are forgotten first.
+  /// The maximum number of addresses; the oldest are forgotten first.
   private static let mostAddresses = 16
 
   private let file: StateFile<[StateEntry<Address>]>
@@ -46,10 +45,10 @@ public final class FleetMemory: Sendable {
     file = StateFile(path: path, mostBytes: 64 << 10, nothing: [], makeFolder: makeFolder)
   }
 
-  /// The stored places. Reads the disk.
+  /// The stored addresses. Reads the disk.
   var addresses: [Address] { file.content.compactMap(\.value) }
 
-  /// Records the hub's present place. Waits for the disk.
+  /// Stores the hub's present address. Waits for the disk.
   func enter(_ address: Address) {
     file.change { addresses in
       addresses.removeAll { $0.value?.isSame(as: address) ?? true }
@@ -58,7 +57,7 @@ public final class FleetMemory: Sendable {
     }
   }
 
-  /// Forgets a place from which all messages of the hub have been removed. Waits for the disk.
+  /// Forgets an address at which all messages of the hub have been removed. Waits for the disk.
   func forget(_ address: Address) {
     file.change { addresses in addresses.removeAll { $0.value?.isSame(as: address) ?? true } }
   }

@@ -4,17 +4,17 @@ import MonotonicTime
 import Publishing
 import ServiceLifecycle
 
-/// The hub at the broker that its board file names. An unreachable broker affects nothing else.
+/// Connects the hub to the broker that its board file names. An unreachable broker affects nothing else.
 public final class FleetOutput: Service {
-  /// The time to disconnect from the broker.
+  /// How long disconnecting from the broker may take.
   private static let farewell = Duration.milliseconds(500)
 
   private struct State {
     /// The session of the board file in service.
     var session: FleetSession?
-    /// Whether the session has begun. Otherwise it waits until earlier sessions at its broker have ended.
+    /// Whether the session has begun. If not, it waits until earlier sessions at its broker have ended.
     var hasBegun = false
-    /// Sessions that are ending. A name look-up or a network without an answer may take minutes.
+    /// Sessions that are ending. This may take minutes if a name server or the network does not answer.
     var leaving: [FleetSession] = []
     var isOver = false
   }
@@ -24,7 +24,7 @@ public final class FleetOutput: Service {
   private let memory: FleetMemory?
   private let state = Guarded(State())
 
-  /// - Parameter memory: the hub's places in earlier runs
+  /// - Parameter memory: the hub's addresses in earlier runs
   public init(host: HubHost, sink: JournalSink, memory: FleetMemory? = nil) {
     self.host = host
     self.memory = memory
@@ -42,7 +42,7 @@ public final class FleetOutput: Service {
     guard let session else { return }
     let isJoined = session.isJoined
     session.end()
-    // A thread that is still connecting ends with the process.
+    // If a thread is still connecting, it ends with the process.
     guard isJoined else { return }
     let (end, signal) = AsyncStream.makeStream(of: Void.self)
     let clock = MonotonicClock()
@@ -66,7 +66,7 @@ public final class FleetOutput: Service {
     }
     guard !isOver else { return }
     old?.end()
-    // A connection that never started does not report its end.
+    // A session whose connection has never started does not report its end.
     if let old, hasLeft {
       old.whenOver { [self] in
         state.withLock { state in state.leaving.removeAll { $0 === old } }
@@ -76,7 +76,7 @@ public final class FleetOutput: Service {
     beginIfAlone()
   }
 
-  /// Begins the session once no other one is left at its broker, because both use the same identity.
+  /// Begins the session once no other session is left at its broker, because both would use the same identity.
   private func beginIfAlone() {
     let next = state.withLock { state -> FleetSession? in
       guard let session = state.session, !state.hasBegun, !state.isOver,
@@ -93,7 +93,7 @@ public final class FleetOutput: Service {
     do throws(FleetError) {
       return try FleetSession(settings, host: host, sink: sink, memory: memory)
     } catch {
-      sink.write(.warning, "the broker \(settings.broker) is not joined: \(error)")
+      sink.write(.warning, "cannot connect to the broker \(settings.broker): \(error)")
       return nil
     }
   }

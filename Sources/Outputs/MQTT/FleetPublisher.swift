@@ -6,23 +6,23 @@ import MonotonicTime
 import NMEA
 import Publishing
 
-/// The hub's connection to its broker, for other outputs that publish there.
+/// The hub's connection to its broker, for other outputs that publish at the broker.
 struct FleetLink: Sendable {
   var connection: MQTTConnection
   var topics: HubTopics
 }
 
-/// Publishes the hub's status at the broker: retained messages, which wake nothing, and the states that viewers have
-/// requested.
+/// Publishes two things at the broker: the hub's status in retained messages, which wakes no device, and the states
+/// that viewers have requested.
 final class FleetPublisher: Sendable {
-  /// The interval of the last state while other clients keep the devices awake.
+  /// The interval at which the last state is published while other clients keep the devices awake.
   private static let interval = Duration.seconds(60)
 
   private struct Encoding: ~Copyable {
     var json = JSONWriter(capacity: 2048)
     /// The number of values in each stream.
     var counts: [ViewerRequest.Stream: Int] = [:]
-    /// The newest time of the states in each stream.
+    /// The time of the newest state in each stream.
     var newest: [ViewerRequest.Stream: MonotonicFilter] = [:]
   }
 
@@ -56,16 +56,16 @@ final class FleetPublisher: Sendable {
     self.clock = clock
   }
 
-  /// Publishes the status of this hub, and of no other from now on.
+  /// Publishes the status of this hub from now on, instead of that of the previous one.
   func follow(_ hub: Hub) {
     let lifetime = Lifetime()
-    // Changes come in groups: a device settles as soon as it is powered.
+    // Changes come in groups: a device changes its state again soon after it is powered.
     let devices = Coalesced(.milliseconds(300), clock: clock) { [weak self] in self?.tellDevices(of: hub) }
     Subscription { devices.end() }.store(in: lifetime)
     for monitor in hub.monitors {
       monitor.changes.subscribe(as: "mqtt", receiveValue: { _ in devices.request() }).store(in: lifetime)
     }
-    // The description leaves out durations, which change with time alone.
+    // The description leaves out durations, which change as time passes.
     let told = Guarded<[String]>([])
     host.conditions.changes.subscribe(
       as: "mqtt",
@@ -116,14 +116,14 @@ final class FleetPublisher: Sendable {
     self.viewers.value = viewers
   }
 
-  /// Publishes a requested state. If the fastest viewer has changed, a state for the previous one may be older than the
-  /// stream's last state; it is not published.
+  /// Publishes a requested state. If the fastest viewer has changed, a late state for the previous one may be older
+  /// than the stream's last state; such a state is not published.
   func send(_ state: FusedState, _ stream: ViewerRequest.Stream) {
     publish(stream, at: state.at) { StateReport.write(state.of(stream), to: &$0) }
   }
 
-  /// Publishes a fix for the viewer that requested it, in addition to the states for others. The message names the
-  /// viewer.
+  /// Publishes a fix for the viewer that requested it, in addition to the states for other viewers. The message names
+  /// the viewer.
   func send(_ fix: RequestedFix, for key: ViewerRequest.Key) {
     var fix = fix
     fix.state = fix.state.of(key.stream)
@@ -156,7 +156,8 @@ final class FleetPublisher: Sendable {
       rateHz > 0 ? Duration.nanoseconds(Int64(1e9 * max(1, 1 / rateHz))) : FleetPublisher.interval
     let isDue = last.withLock { last in
       let isDue = last.at.map { state.at - $0 >= interval } ?? true
-      // The first position is published at once; after the last viewer has left, no other message would carry it.
+      // The first position is published at once: if the last viewer leaves soon, no later message would carry the
+      // position.
       let isFirst = state.position != nil && !last.hasPosition
       guard isDue || isFirst || state.mode == .asleep && last.mode != .asleep else { return false }
       last = Last(at: state.at, mode: state.mode, hasPosition: state.position != nil)
@@ -184,7 +185,7 @@ final class FleetPublisher: Sendable {
     connection.retain(topics.fences, FleetPublisher.object(json.bytes, beginningWith: FleetPublisher.said()))
   }
 
-  /// Publishes the health. Several threads do so, and the lock ensures that the broker keeps the latest one.
+  /// Publishes the health. Several threads call this, and the lock ensures that the broker keeps the latest one.
   func tellHealth() { encoding.withLock { writeHealth(&$0.json) } }
 
   private func writeHealth(_ json: inout JSONWriter) {
@@ -210,7 +211,7 @@ final class FleetPublisher: Sendable {
     connection.retain(topics.health, FleetPublisher.object(json.bytes, beginningWith: FleetPublisher.said()))
   }
 
-  /// The time of publication, by the system's clock: a retained message does not show its age.
+  /// The time of publication, by the system's clock. Without it, the age of a retained message would be unknown.
   private static func said() -> String {
     var json = JSONWriter(capacity: 64)
     json.member("said", time: JSONTime(UTCTime(nanosecondsSince1970: clinux_realtime_ns())))
@@ -230,7 +231,7 @@ final class FleetPublisher: Sendable {
 }
 
 extension FusedState {
-  /// The parts of a state for a stream. The fix is always included, because it dates the others.
+  /// The parts of a state for a stream. The fix is always included, because it gives the time of the other parts.
   fileprivate func of(_ stream: ViewerRequest.Stream) -> FusedState {
     guard case .part(let part) = stream else { return self }
     var state = self

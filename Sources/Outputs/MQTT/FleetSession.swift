@@ -11,9 +11,9 @@ final class FleetSession: Sendable {
   }
 
   private enum FormerName {
-    /// The broker says `online`, since this time. It may not have noticed yet that the hub's last run ended.
+    /// The broker has said `online` since this time. It may not have noticed yet that the hub's last run has ended.
     case online(since: MonotonicInstant)
-    /// The name belongs to another hub, or nothing is left under it.
+    /// The name belongs to another hub, or the broker has no messages under it.
     case givenUp
   }
 
@@ -21,21 +21,22 @@ final class FleetSession: Sendable {
   /// unless another hub uses it now.
   private static let clearing = Duration.seconds(2)
 
-  /// A broker that shuts down publishes the will of each client and closes the connection within this time.
+  /// A broker that shuts down publishes the will of each client and closes all connections within this time.
   private static let lastWord = Duration.seconds(5)
 
-  /// The maximum number of different refusals that are logged, because viewers choose topics.
+  /// The maximum number of different refusals that are logged. The number of topics is unlimited, because viewers
+  /// choose them.
   private static let mostRefusals = 32
 
   private struct State {
-    /// The stored place of the hub.
+    /// The stored address of the hub.
     var known: FleetMemory.Address?
-    /// The last report about the connection.
+    /// The last report about the connection that was logged.
     var said: String?
     var lostCount = 0
-    /// The topics that the broker refuses, if reported.
+    /// The refusals of topics that were logged.
     var refusals: Set<Refusal> = []
-    /// Whether the retained health at the broker is this hub's own.
+    /// Whether the retained health message at the broker is this hub's own.
     var hasHeardItself = false
     var hasSaidTwin = false
     /// Whether the hub will soon publish `online` again.
@@ -45,7 +46,7 @@ final class FleetSession: Sendable {
     var discovery: HomeAssistantDiscovery?
     /// Whether the announcement waits until Home Assistant has removed the entities of an earlier name.
     var holdsDiscovery = false
-    /// Whether the memory contains this place.
+    /// Whether the memory contains this address.
     var hasEntered = false
     /// The state of each earlier name.
     var formerNames: [String: FormerName] = [:]
@@ -63,12 +64,12 @@ final class FleetSession: Sendable {
   private let interests: ViewerLeases
   private let ownTracks: OwnTracksFeed?
   private let watching: Subscription
-  /// The probe for subscribers; `nil` if subscribers must publish their requests.
+  /// The probe for subscribers; `nil` if only viewers that publish a request receive states.
   private let probe: SubscriberProbe?
   private let traffic: OutputTraffic.Kind
   private let memory: FleetMemory?
   private let address: FleetMemory.Address
-  /// The hub's earlier places at this broker.
+  /// The hub's earlier addresses at this broker.
   private let formerAddresses: [FleetMemory.Address]
   private let clock = MonotonicClock()
   private let state: Guarded<State>
@@ -87,7 +88,7 @@ final class FleetSession: Sendable {
     let interests = ViewerLeases(
       host: host, send: { [weak publisher] in publisher?.send($0, $1) },
       sendFix: { [weak publisher] in publisher?.send($0, for: $1) },
-      // The broker's later clients must not find an expired request.
+      // Clear the retained request, so that clients that connect later do not receive an expired one.
       expired: { [weak connection] in connection?.retain(topics.interest($0), []) })
     ownTracks = settings.ownTracks.map { settings in
       OwnTracksFeed(settings, of: options.name, host: host) { [weak connection] in connection?.publish($0, $1) }
@@ -130,9 +131,10 @@ final class FleetSession: Sendable {
     var options = try MQTTOptions(
       settings, identifier: "sensorhub-\(name)", subscriptions: topics.allInterest + [topics.health, topics.status])
     options.will = MQTTOptions.Will(topic: topics.status, text: "offline")
-    // Requests are retained. Messages that a broker queues for an absent hub would only be outdated.
+    // Requests are retained messages, so a session need not survive: messages that the broker queues for an absent
+    // hub would be outdated.
     options.sessionExpiry = .zero
-    // Requests are short.
+    // Requests are short, so longer packets are refused.
     options.maximumPacketByteCount = 8 << 10
     return (name, options)
   }
@@ -144,12 +146,12 @@ final class FleetSession: Sendable {
     do throws(MQTTError) {
       try connection.start { [self] in receive($0) }
     } catch {
-      sink.write(.warning, "the broker \(settings.broker) is not joined: \(error)")
+      sink.write(.warning, "cannot connect to the broker \(settings.broker): \(error)")
       receive(.ended)
     }
   }
 
-  /// Reports this hub from now on.
+  /// Publishes the status of this hub from now on.
   func follow(_ hub: Hub) {
     publisher.follow(hub)
     guard settings.homeAssistant else { return }
@@ -163,8 +165,8 @@ final class FleetSession: Sendable {
     if hasEntered, connection.isConnected { enter() }
   }
 
-  /// Whether Home Assistant knows this hub by an earlier name. The earlier entities must go first, because Home
-  /// Assistant numbers entities of the same name.
+  /// Whether Home Assistant knows this hub by an earlier name. The earlier entities must be removed first, because
+  /// Home Assistant appends a number to a new entity of the same name.
   private func hasToClear(_ discovery: HomeAssistantDiscovery, known: FleetMemory.Address?) -> Bool {
     let topic = HomeAssistantDiscovery.topic(of: name)
     if let known, isOutdated(known, discovery) { return true }
@@ -172,7 +174,7 @@ final class FleetSession: Sendable {
     return addresses.contains { $0.homeAssistant && $0.discoveryTopic != topic }
   }
 
-  /// Whether an old version of the hub named its entities differently at Home Assistant.
+  /// Whether an old version of the hub gave its entities other names at Home Assistant.
   private func isOutdated(_ known: FleetMemory.Address, _ discovery: HomeAssistantDiscovery) -> Bool {
     known.homeAssistant && known.discovery == nil && discovery.differsFromOldVersions
   }
@@ -189,7 +191,7 @@ final class FleetSession: Sendable {
     case .disconnected(let reason):
       interests.disconnected()
       probe?.disconnected()
-      say(.warning, "the broker \(settings.broker) is not reached, and tried again: \(reason)")
+      say(.warning, "the broker \(settings.broker) cannot be reached, trying again: \(reason)")
     case .refused(let reason):
       say(
         .warning,
@@ -201,7 +203,7 @@ final class FleetSession: Sendable {
     case .received(let topic, let payload, let isRetained, let expirySeconds):
       if topic == topics.health { return heard(payload) }
       if topic == topics.status {
-        // A broker that shuts down publishes the will of each of its clients last.
+        // A broker that shuts down publishes its clients' wills last.
         if payload == Array("offline".utf8), !isRetained {
           interests.brokerLeaves()
           correctStatus()
@@ -212,7 +214,7 @@ final class FleetSession: Sendable {
         return hear(of: former, status: payload, isRetained: isRetained)
       }
       guard let key = topics.interest(of: topic) else {
-        // A removed message does no harm.
+        // The empty message that removes a retained one does no harm.
         if !payload.isEmpty { traffic.clientRefused() }
         return
       }
@@ -228,7 +230,7 @@ final class FleetSession: Sendable {
     }
   }
 
-  /// Logs a text once for each change, not once for each attempt.
+  /// Logs a text only if it differs from the last one, so that repeated attempts are logged once.
   private func say(_ priority: JournalSink.Priority, _ text: String) {
     let isNew = state.withLock { state in
       defer { state.said = text }
@@ -237,7 +239,7 @@ final class FleetSession: Sendable {
     if isNew { sink.write(priority, text) }
   }
 
-  /// Records the hub's place and its topics, and removes obsolete topics.
+  /// Stores the hub's address and its topics, and removes obsolete topics.
   private func enter() {
     let topic = HomeAssistantDiscovery.topic(of: name)
     let (known, discovery, isFirst) = state.withLock { state in
@@ -250,7 +252,7 @@ final class FleetSession: Sendable {
     let message = discovery?.message()
     if let message, settings.homeAssistant {
       address.discovery = FleetMemory.Discovery(topic: topic, components: message.components)
-      // Under another first part of the topics, the hub may have announced itself at the same place.
+      // With another first part of the topics, the hub may have announced itself under the same discovery topic.
       let told = ([known] + formerAddresses).compactMap { address in address?.discovery }
       let before = told.first { $0.topic == topic }
       removed = (before?.components ?? [:]).filter { message.components[$0.key] == nil }
@@ -261,7 +263,7 @@ final class FleetSession: Sendable {
       if !settings.homeAssistant || known.discoveryTopic != topic {
         connection.retain(known.discoveryTopic, [])
       } else if isFirst, let discovery, isOutdated(known, discovery) {
-        // The announcement is published again in a moment.
+        // The announcement is published again shortly.
         connection.publish(topic, [])
       }
     }
@@ -278,7 +280,7 @@ final class FleetSession: Sendable {
     if let discovery { connection.retain(HomeAssistantDiscovery.topic(of: name), discovery.message().json) }
   }
 
-  /// Removes the messages of the hub's earlier name, unless another hub has that name now.
+  /// Removes the messages of the hub's earlier name, unless another hub uses that name now.
   private func hear(of former: FleetMemory.Address, status: [UInt8], isRetained: Bool) {
     let now = MonotonicClock().now
     let isOnline = status == Array("online".utf8)
@@ -290,8 +292,8 @@ final class FleetSession: Sendable {
         return (false, false)
       }
       state.formerNames[former.hub] = .givenUp
-      // A hub that appears now, or that leaves long after the broker noticed the end of this hub's last run, is another
-      // hub.
+      // A hub that appears now is another hub. So is one that leaves long after the broker must have noticed the end
+      // of this hub's last run.
       if case .online(let since) = known, now - since > absence { return (true, false) }
       return (isOnline || status.isEmpty, status == Array("offline".utf8))
     }
@@ -299,13 +301,13 @@ final class FleetSession: Sendable {
     if isLeft { clear(former) }
   }
 
-  /// The time for which a broker keeps a silent client (MQTT 5, 3.1.2.10), and a little more.
+  /// The time after which a broker drops a silent client (MQTT 5, 3.1.2.10), and a little more.
   private var absence: Duration { connection.options.keepAlive * 2 }
 
-  /// Removes the messages of an earlier name. Once the status is empty too, the place is forgotten.
+  /// Removes the messages of an earlier name. Once the status is empty too, the address is forgotten.
   private func clear(_ former: FleetMemory.Address) {
-    say(.notice, "what '\(former.hub)', as this hub was called, has left at \(settings.broker) is cleared")
-    // The present place may be under another first part of the topics.
+    say(.notice, "cleared what this hub had published at \(settings.broker) under its former name '\(former.hub)'")
+    // The present address may differ only in the first part of the topics.
     if former.homeAssistant, former.discoveryTopic != HomeAssistantDiscovery.topic(of: name) {
       connection.retain(former.discoveryTopic, [])
     }
@@ -332,11 +334,12 @@ final class FleetSession: Sendable {
     connection.retain(topics.status, Array("online".utf8))
     say(
       .warning,
-      "another client at \(settings.broker) has said that '\(name)' is offline (\(topics.status)): it is corrected")
+      "another client at \(settings.broker) has reported that '\(name)' is offline (\(topics.status)): the hub has corrected this"
+    )
   }
 
-  /// Takes a health message at the hub's own topic. The hub's own message comes back, after the messages of the
-  /// previous run.
+  /// Takes a health message at the hub's own topic. After the messages of the previous run, the broker also sends the
+  /// hub its own message.
   private func heard(_ health: [UInt8]) {
     guard let instance = FleetInstance.read(health) else { return }
     let isTwin = state.withLock { state in
@@ -348,11 +351,11 @@ final class FleetSession: Sendable {
     guard isTwin else { return }
     sink.write(
       .warning,
-      "another hub is called '\(name)' at \(settings.broker) too, and the two are in each other's place there: each needs a name of "
+      "another hub at \(settings.broker) is also called '\(name)', and the two replace each other there: each hub needs a name of "
         + "its own (mqtt.hub)")
   }
 
-  /// Logs a refusal once for each topic and reason, because more refused values follow.
+  /// Logs a refusal once for each topic and reason, because later values on the topic are refused too.
   private func say(_ refusal: MQTTRefusal) {
     traffic.valuesDropped(1)
     let isNew = state.withLock { state in
@@ -360,7 +363,7 @@ final class FleetSession: Sendable {
         && state.refusals.insert(Refusal(topic: refusal.topic, reason: refusal.reason)).inserted
     }
     guard isNew else { return }
-    sink.write(.warning, "the broker \(settings.broker) does not take \(refusal)")
+    sink.write(.warning, "the broker \(settings.broker) does not accept \(refusal)")
     publisher.tellHealth()
   }
 
@@ -374,8 +377,8 @@ final class FleetSession: Sendable {
     sink.write(
       .warning,
       "the broker \(settings.broker) sent a message of \(byteCount) bytes, though a hub accepts at most "
-        + "\(connection.options.maximumPacketByteCount): such messages are dropped and counted as refused clients (mqtt in /metrics); "
-        + "check that it is the right broker")
+        + "\(connection.options.maximumPacketByteCount): the hub drops such messages and counts them as refused clients (mqtt in /metrics); "
+        + "check that this is the right broker")
   }
 
   private func sayLost() {
@@ -387,10 +390,11 @@ final class FleetSession: Sendable {
     guard lost > 0 else { return }
     traffic.valuesDropped(lost)
     publisher.tellHealth()
-    sink.write(.warning, "\(lost) values for \(settings.broker) are lost: there was no room for more while it was away")
+    sink.write(
+      .warning, "\(lost) values for \(settings.broker) are lost: the queue was full while the broker was disconnected")
   }
 
-  /// Whether there is a connection to close.
+  /// Whether there is a connection to end.
   var isJoined: Bool { connection.isConnected }
 
   /// Ends all leases, and disconnects from the broker without waiting.
@@ -402,7 +406,7 @@ final class FleetSession: Sendable {
     connection.end()
   }
 
-  /// Calls back once the connection is closed; at once if it is closed already.
+  /// Calls back once the connection is closed; at once if that is so already.
   func whenOver(_ action: @escaping @Sendable () -> Void) {
     let isOver = state.withLock { state in
       if !state.isOver { state.whenOver.append(Callback(action)) }

@@ -1,16 +1,17 @@
 import Hub
 
-/// The retained description of a hub for Home Assistant: a device with a tracker, its measurements, the state of its
-/// devices, and a switch that keeps the receiver awake.
+/// The retained description of a hub for Home Assistant: a device with a tracker, the measurements, the state of the
+/// hub's devices, and a switch that keeps the receiver awake.
 ///
 /// It follows the device discovery of Home Assistant's MQTT integration, as of 2026. Each component has its own state
-/// topic, because the tracker would inherit a common one and take its text for a place. `default_entity_id` was
+/// topic: the tracker would inherit a common topic and take its text for the name of a place. `default_entity_id` was
 /// formerly `object_id`.
 struct HomeAssistantDiscovery {
-  /// Home Assistant shows a measurement as unavailable after this time without news. It is three times the interval
-  /// that applies while other clients keep the devices awake.
+  /// Home Assistant shows a measurement as unavailable if no value has arrived for this time. It is three times the
+  /// interval at which values come while other clients keep the devices awake.
   private static let expirySeconds = 180
-  /// The switch's name as a viewer. Its request has a duration, so it ends if Home Assistant is gone.
+  /// The name under which the switch makes requests. Its request has a duration, so it ends if Home Assistant is
+  /// gone.
   private static let viewer = "homeassistant"
   private static let lookSeconds = 3600
 
@@ -33,15 +34,15 @@ struct HomeAssistantDiscovery {
     self.version = version
   }
 
-  /// The hub's name in a form that Home Assistant accepts and that a broker's access list can match. A changed name
-  /// gets a number appended, so that `boat.8` differs from `boat_8`.
+  /// The hub's name in a form that Home Assistant accepts and that a broker's access list can match. If the form
+  /// differs from the name, a checksum is appended, so that `boat.8` differs from `boat_8`.
   static func topic(of hub: String) -> String {
     let taken = topicOfOldVersions(hub: hub)
     guard hub.contains(where: { $0 == "." || $0 == "@" }) else { return taken }
     return taken.dropLast("/config".count) + "-\(checksum(of: hub))/config"
   }
 
-  /// The topic that hubs of old versions used; they did not record it in their `FleetMemory`.
+  /// The topic that old versions of the hub used. They did not store it in their `FleetMemory`.
   static func topicOfOldVersions(hub: String) -> String {
     let name = String(hub.map { $0 == "." || $0 == "@" ? "_" : $0 })
     return "homeassistant/device/sensorhub-\(name)/config"
@@ -54,26 +55,26 @@ struct HomeAssistantDiscovery {
     return String(hash, radix: 16)
   }
 
-  /// A unique identifier for a hub or a component. As in other integrations, hyphens become underscores; underscores
+  /// A unique identifier for a hub or a component. Hyphens become underscores, as in other integrations; underscores
   /// become hyphens, so that `home-1` differs from `home_1`.
   static func identifier(_ text: String) -> String {
     String(text.map { $0 == "-" ? "_" : $0 == "_" ? "-" : $0 })
   }
 
-  /// The form of an entity's name that users see. Home Assistant numbers equal ones.
+  /// The form of an entity's name that users see. Home Assistant appends a number to equal names.
   private static func slug(_ text: String) -> String {
     String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }).lowercased()
   }
 
-  /// Whether an old version, which recorded nothing in its `FleetMemory`, used other names.
+  /// Whether an old version, which stored no topic in its `FleetMemory`, used other names.
   var differsFromOldVersions: Bool {
     ([name] + hub.board.fences.map(\.name) + hub.devices.map(\.id)).contains {
       HomeAssistantDiscovery.identifier($0) != HomeAssistantDiscovery.slug($0)
     }
   }
 
-  /// - Parameter removed: former components of the hub, with their platforms. Home Assistant removes a component that
-  ///   has only a platform, and keeps one that is missing
+  /// - Parameter removed: former components of the hub, with their platforms. Home Assistant keeps a component that
+  ///   is missing from the message, and removes one of which the message has only the platform
   func message(removing removed: [String: String] = [:]) -> Message {
     var components: [String: String] = [:]
     let json = write(removing: removed, &components)
@@ -108,7 +109,8 @@ struct HomeAssistantDiscovery {
       writeSwitch(to: &json, &components)
       sensor(
         "last_fix", "Last fix", topics.last,
-        // The states of a sleeping hub have no receiver time. If they have no position, the tracker keeps its last one.
+        // A state of sleeping devices has no receiver time. If it has no position either, the tracker keeps its last
+        // one.
         "{% if value_json.position is defined %}{{ (as_datetime(value_json.time | default(value_json.said)) - "
           + "timedelta(seconds=value_json.position.age)).isoformat() }}"
           + "{% else %}{{ this.state if as_datetime(this.state, none) else none }}{% endif %}",
@@ -185,7 +187,7 @@ struct HomeAssistantDiscovery {
     begin("position", "device_tracker", "Position", to: &json, &components)
     json.member("source_type", literal: "gps")
     json.member("json_attributes_topic", topics.last)
-    // Home Assistant's accuracy is the radius of a circle that contains 95 of 100 positions.
+    // Home Assistant's accuracy is the radius of a circle that contains 95 % of the positions.
     json.member(
       "json_attributes_template",
       "{% if value_json.position is defined %}{{ {'latitude': value_json.position.lat, "
@@ -203,7 +205,7 @@ struct HomeAssistantDiscovery {
     json.member("payload_off", #"{"rateHz":0}"#)
     json.member("retain", true)
     json.member("qos", 1)
-    // This is the hub's own statement, which it may have lost.
+    // The state is the list of viewers that the hub reports, because the hub may have lost the request.
     json.member("state_topic", topics.health)
     json.member("value_template", "{{ 'ON' if '\(HomeAssistantDiscovery.viewer)' in value_json.viewers else 'OFF' }}")
     json.member("state_on", literal: "ON")
@@ -233,7 +235,7 @@ struct HomeAssistantDiscovery {
   }
 
   /// - Parameters:
-  ///   - condition: the member that must be present for a value
+  ///   - condition: the member that the message must contain for a value
   ///   - isMeasured: whether the value expires
   private func sensor(
     _ key: String, _ title: String, _ topic: String, _ template: String, if condition: String? = nil,
@@ -242,8 +244,8 @@ struct HomeAssistantDiscovery {
   ) {
     begin(key, "sensor", title, to: &json, &components)
     json.member("state_topic", topic)
-    // Each message restarts the expiry. A value that is not measured any more therefore becomes unknown while the hub
-    // publishes for others. The last message before all devices sleep leaves the value unchanged until it expires.
+    // Each message restarts the expiry, so the template itself makes a value unknown that is no longer measured. The
+    // last message before all devices sleep leaves the value unchanged until it expires.
     json.member(
       "value_template",
       condition.map {

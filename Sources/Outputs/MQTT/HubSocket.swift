@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// A `BrokerClient`'s end of the socket to its hub. When the hub is gone, the process ends.
+/// The end of the socket to the hub that a `BrokerClient` has. When the hub is gone, the process ends.
 struct HubSocket: ~Copyable {
   let descriptor = STDIN_FILENO
   private var orders = BrokerRecords(byteLimit: BrokerOrder.byteLimit)
@@ -32,7 +32,7 @@ struct HubSocket: ~Copyable {
     do throws(MalformedBrokerRecord) {
       try orders.take(piece[..<count]) { record throws(MalformedBrokerRecord) in take(try BrokerOrder(record)) }
     } catch {
-      // The hub runs another version of this program.
+      // The hub runs another version of this program, so the process ends.
       exit(76)
     }
   }

@@ -10,15 +10,15 @@ public struct HubTopics: Equatable, Sendable {
   ///   - hub: the name of a hub, or `+` for all
   public init(topic: String, hub: String) { root = "\(topic)/\(hub)" }
 
-  /// The topic of the status: `online`, or `offline` after the hub has gone, however it went.
+  /// The topic of the status: `online`, or `offline` after the hub has ended, even by a crash.
   public var status: String { root + "/status" }
-  /// The topic of the version, the board, the viewers and the counts of losses.
+  /// The topic of the hub's health: its version, board, viewers and counts of losses.
   public var health: String { root + "/health" }
-  /// The topic of the devices as of the last change.
+  /// The topic of the devices' status, published at each change.
   public var devices: String { root + "/devices" }
   /// The topic of the last known state.
   public var last: String { root + "/last" }
-  /// The topic of the fences as of the last change.
+  /// The topic of the fences' status, published at each change.
   public var fences: String { root + "/fences" }
   /// The topics of the hub's retained messages, the status last.
   var retained: [String] { [health, devices, last, fences, status] }
@@ -26,18 +26,19 @@ public struct HubTopics: Equatable, Sendable {
   func state(_ stream: ViewerRequest.Stream) -> String { stream == .state ? states : "\(states)/\(stream.name)" }
   /// The topic of the states for viewers of the whole state.
   public var states: String { root + "/state" }
-  /// The filters for the requests of viewers: one for chosen names, and one for names below a user of the broker, which
-  /// are protected.
+  /// The filters for the requests of viewers. One is for names that viewers choose, and one for names below a user of
+  /// the broker, which the broker's access list protects.
   var allInterest: [String] { [root + "/interest/+/+", root + "/interest/+/+/+"] }
   /// The topic of a viewer's requests for the whole state, or for some parts of it.
   ///
   /// - Parameter viewer: the viewer's name, or its user, a slash, and its name
   public func interest(of viewer: String) -> String { "\(root)/interest/\(viewer)/state" }
-  /// The viewer of a request topic; `nil` for a topic of another kind.
+  /// The viewer that a request topic names; `nil` for a topic of another kind.
   public func viewer(ofInterest topic: String) -> String? { interest(of: topic)?.viewer }
   func interest(_ key: ViewerRequest.Key) -> String { "\(root)/interest/\(key.viewer)/\(key.stream.name)" }
 
-  /// The viewer of a request topic; `nil` for a topic of another kind, and for names that a hub does not accept.
+  /// The viewer and stream that a request topic names; `nil` for a topic of another kind, and for names that a hub
+  /// does not accept.
   func interest(of topic: String) -> ViewerRequest.Key? {
     let start = root + "/interest/"
     guard topic.hasPrefix(start) else { return nil }

@@ -2,14 +2,14 @@ import Glibc
 import Guarding
 import MonotonicTime
 
-/// A permanent client of an MQTT 5 broker. It connects again whenever the connection is lost, and keeps its messages in
+/// A permanent client of an MQTT 5 broker. If the connection is lost, it connects again, and keeps its messages in
 /// the meantime.
 ///
-/// Each connection is a process of its own (`BrokerProcess`). There the library resolves names, waits for networks and
+/// Each connection is a separate process (`BrokerProcess`). There the library resolves names, waits for networks and
 /// reads the broker's messages, so a broker that crashes the library or fills the memory harms only that process. A
-/// thread in this process gives it messages and takes its reports; no other thread ever waits for a broker. The thread
-/// wakes when it gets a message while it is connected, when the broker sends something, and to connect again. The
-/// process wakes for the first two, and to ping the broker.
+/// thread in this process gives messages to it and takes its reports; no other thread ever waits for a broker. The
+/// thread wakes when it gets a message while it is connected, when the broker sends something, and to connect again.
+/// The process wakes in the first two cases, and to ping the broker.
 ///
 /// The program must call `BrokerClient.runIfAsked()` first, because it starts itself again for each connection.
 public final class MQTTConnection: Sendable {
@@ -19,11 +19,11 @@ public final class MQTTConnection: Sendable {
     case disconnected(reason: String)
     /// The broker refuses one of the client's subscriptions.
     case refused(reason: String)
-    /// The broker refuses a message, and accepts others.
+    /// The broker refuses one message, although it accepts others.
     case notTaken(MQTTRefusal)
-    /// The broker's answer about subscribers: of a probed topic, or of a topic with a published value.
+    /// Whether a topic has subscribers, from the broker's answer to a probe or to a published value.
     case answered(topic: String, hasSubscribers: Bool)
-    /// A message arrived. `isRetained` is true if the broker had kept it and sends it because of the subscription.
+    /// A message arrived. `isRetained` is true if the broker had stored it and sends it because of the subscription.
     case received(topic: String, payload: [UInt8], isRetained: Bool, expirySeconds: UInt32?)
     /// The broker sent a message that is longer than `maximumPacketByteCount`; it was dropped.
     case leftOut(byteCount: Int)
@@ -36,7 +36,7 @@ public final class MQTTConnection: Sendable {
     var refusedCount = 0
     var isConnected = false
     var isWatched = true
-    /// The number of subscriptions without an answer of the broker.
+    /// The number of subscriptions that the broker has not answered yet.
     var awaitedSubscriptions = 0
     var isEnding = false
   }
@@ -73,8 +73,8 @@ public final class MQTTConnection: Sendable {
     add(Outbox.Message(topic: topic, payload: payload))
   }
 
-  /// Publishes an empty object to learn from the answer whether there are subscribers. Does nothing without a
-  /// connection. Does not wait.
+  /// Publishes an empty object: the broker's answer says whether there are subscribers. Without a connection this
+  /// does nothing. Does not wait.
   func probe(_ topic: String) {
     guard isConnected else { return }
     add(Outbox.Message(topic: topic, payload: Array("{}".utf8), isProbe: true))
@@ -83,7 +83,7 @@ public final class MQTTConnection: Sendable {
   /// Makes the broker keep this message as the latest of a topic, now and after every reconnection. An empty message
   /// clears the topic. Does not wait.
   ///
-  /// - Parameter expirySeconds: the time after which the broker forgets it; 0 for never
+  /// - Parameter expirySeconds: the time after which the broker forgets the message; 0 for never
   public func retain(_ topic: String, _ payload: [UInt8], expirySeconds: UInt32 = 0) {
     add(Outbox.Message(topic: topic, payload: payload, isRetained: true, expirySeconds: expirySeconds))
   }
@@ -94,7 +94,7 @@ public final class MQTTConnection: Sendable {
   /// The number of messages that the broker refused, or that the library did not send.
   public var refusedCount: Int { state.withLock { $0.refusedCount } }
 
-  /// Whether the messages have viewers; `true` until that is known.
+  /// Whether the messages have viewers; `true` while that is unknown.
   var isWatched: Bool {
     get { state.withLock { $0.isWatched } }
     set { state.withLock { $0.isWatched = newValue } }
@@ -105,7 +105,7 @@ public final class MQTTConnection: Sendable {
   /// Whether the broker has answered all subscriptions.
   public var hasSubscribed: Bool { state.withLock { $0.isConnected && $0.awaitedSubscriptions == 0 } }
 
-  /// Whether all messages have been sent. They may still be on their way.
+  /// Whether all messages have been sent. The broker may not have received them yet.
   public var hasSentAll: Bool { state.withLock { $0.outbox.isEmpty && $0.isConnected } }
 
   private func add(_ message: Outbox.Message) {
@@ -113,7 +113,7 @@ public final class MQTTConnection: Sendable {
       state.outbox.add(message)
       return state.isConnected
     }
-    // Without a connection, the thread would wake for nothing.
+    // Without a connection, the thread has no work to do.
     if isConnected { wake.raise() }
   }
 
@@ -121,7 +121,7 @@ public final class MQTTConnection: Sendable {
 
   var isEnding: Bool { state.withLock { $0.isEnding } }
 
-  /// Whether there are viewers or urgent messages. Then the client reconnects sooner.
+  /// Whether there are viewers or urgent messages, so that the client reconnects sooner.
   var isAwaited: Bool { state.withLock { $0.isWatched || !$0.outbox.isEmpty } }
 
   func nextMessage() -> Outbox.Message? { state.withLock { $0.outbox.next() } }

@@ -5,13 +5,13 @@ public enum MQTTError: Error, Equatable, CustomStringConvertible {
   case missingLibrary
   case noThread(reason: String)
 
-  /// Whether libmosquitto is installed.
+  /// Whether libmosquitto is missing.
   public static var isLibraryMissing: Bool { !cmosquitto_is_available() }
 
   public var description: String {
     switch self {
-    case .missingLibrary: "libmosquitto is not installed, which speaks MQTT: sudo apt-get install libmosquitto1"
-    case .noThread(let reason): "there is no thread for it: \(reason)"
+    case .missingLibrary: "libmosquitto, the library for MQTT, is not installed: sudo apt-get install libmosquitto1"
+    case .noThread(let reason): "the system has no thread for the connection: \(reason)"
     }
   }
 }

@@ -4,19 +4,19 @@ import Guarding
 import Hub
 import MonotonicTime
 
-/// The work of a connection's thread: it starts a process that connects, gives it messages to publish, takes its
-/// reports, and after its end waits and starts another one. Use it only on that thread.
+/// The work of a connection's thread. It starts a process that connects, gives messages to it and takes its reports;
+/// when the process ends, it waits and starts another one. Use it only on that thread.
 final class MQTTLoop {
   private struct Underway {
     var number: UInt32
     var message: Outbox.Message
   }
 
-  /// After this duration of a connection the broker counts as working.
+  /// A connection that lasts this long shows that the broker works.
   private static let soundness = Duration.seconds(30)
   /// How long the process may take to disconnect; it gives the broker a quarter of a second.
   private static let farewell = Duration.milliseconds(400)
-  /// How long the process may take to connect: resolving a name or a silent network can take minutes.
+  /// How long the process may take to connect. With a slow name server or a silent network, this can take minutes.
   private static let arrival = Duration.seconds(600)
   /// How long the process may take to report about a message; it gives the broker 20 s.
   private static let patience = Duration.seconds(40)
@@ -24,8 +24,8 @@ final class MQTTLoop {
   private static let noSubscribers: UInt32 = 0x10
   /// The maximum number of unacknowledged messages.
   private static let window = 16
-  /// The delay before a refused message is tried again: some brokers end the connection for it each time (mosquitto 2.0
-  /// with `max_queued_messages 0`).
+  /// The delay before a refused message is sent again. Some brokers end the connection each time they refuse one
+  /// (mosquitto 2.0 with `max_queued_messages 0`).
   private static let forbearance = Duration.seconds(600)
   private static let mostForbidden = 256
 
@@ -35,11 +35,11 @@ final class MQTTLoop {
   private var isConnected = false
   /// Why the broker refused or ended the connection.
   private var refusal: String?
-  /// Another client has the same identifier. The two would end each other's connections again and again.
+  /// Another client has the same identifier, so each client would end the other one's connection again and again.
   private var isTakenOver = false
   /// The broker's maximum message size, if stated.
   private var maximumPacketByteCount: Int?
-  /// The topics on which the broker refuses messages, and the end of the pause for each.
+  /// The topics on which the broker refuses messages, each with the end of the pause.
   private var forbidden: [String: MonotonicInstant] = [:]
   /// The unacknowledged messages, in order.
   private var underway: [Underway] = []
@@ -73,10 +73,10 @@ final class MQTTLoop {
     }
   }
 
-  /// Starts a process that connects, and serves it until the connection is lost or must end. At the end the process is
-  /// gone, and the broker has lost the client.
+  /// Starts a process that connects, and serves it until the connection is lost or must end. When this returns, the
+  /// process has ended, and the broker no longer has the client.
   ///
-  /// - Returns: the reason
+  /// - Returns: the reason for the end
   private func attend() -> String {
     refusal = nil
     isTakenOver = false
@@ -110,13 +110,13 @@ final class MQTTLoop {
     }
   }
 
-  /// The time by which the process must report; `nil` if no report is due.
+  /// The time by which the process must report; `nil` if it owes no report.
   private var deadline: MonotonicInstant? {
     if !isConnected { return lastNews + MQTTLoop.arrival }
     return underway.isEmpty ? nil : lastNews + MQTTLoop.patience
   }
 
-  /// Publishes waiting messages, up to the maximum number of unacknowledged ones.
+  /// Gives the process waiting messages, up to the maximum number of unacknowledged ones.
   private func say(_ process: BrokerProcess) {
     while underway.count < MQTTLoop.window, let message = connection.nextMessage() {
       if let until = forbidden[message.topic] {
@@ -171,7 +171,7 @@ final class MQTTLoop {
 }
 
 extension MQTTLoop {
-  /// Takes a report. Tolerates any report: see `BrokerReport`.
+  /// Takes a report. It must tolerate any report: see `BrokerReport`.
   private func take(_ report: BrokerReport) {
     // The connection is over already.
     guard refusal == nil else { return }
@@ -181,7 +181,7 @@ extension MQTTLoop {
     case .closed(let reason): closed(reason)
     case _ where !isConnected: refusal = "the broker sent something before it accepted the connection"
     case .subscribed(let reason):
-      // A broker that answers again and again must not fill the log.
+      // A broker that repeats its answers must not fill the log.
       if connection.subscribed(), reason.code >= 128 { receive(.refused(reason: MQTTLoop.printable(reason.words))) }
     case .received(let topic, let payload, let isRetained, let expirySeconds):
       receive(.received(topic: topic, payload: payload, isRetained: isRetained, expirySeconds: expirySeconds))
@@ -193,7 +193,7 @@ extension MQTTLoop {
     }
   }
 
-  /// The library's words, shortened for a log.
+  /// The library's text, shortened and made printable for a log.
   private static func printable(_ words: String) -> String { Text.printable(String(words.unicodeScalars.prefix(256))) }
 
   private func answered(_ reason: BrokerReport.Reason, byteLimit: UInt32) {
@@ -202,7 +202,7 @@ extension MQTTLoop {
       return
     }
     guard reason.code == 0 else {
-      refusal = "the broker lets it not in: \(MQTTLoop.printable(reason.words))"
+      refusal = "the broker refused the connection: \(MQTTLoop.printable(reason.words))"
       return
     }
     isConnected = true
@@ -218,7 +218,7 @@ extension MQTTLoop {
 
   private func acknowledged(_ number: UInt32, _ reason: BrokerReport.Reason) {
     guard let message = answered(number) else { return }
-    // Lower codes concern accepted messages.
+    // Lower codes mean that the broker accepted the message.
     if reason.code >= 128 {
       refused(message, MQTTRefusal.Reason(code: reason.code, words: MQTTLoop.printable(reason.words)))
     } else if message.isProbe || reason.code == MQTTLoop.noSubscribers && !message.isRetained {
@@ -236,16 +236,16 @@ extension MQTTLoop {
     receive(.notTaken(MQTTRefusal(topic: message.topic, byteCount: message.payload.count, reason: reason)))
   }
 
-  /// Handles the broker's reason for the end of a connection. Its codes are above those of the library.
+  /// Handles the broker's reason for ending the connection. The broker's codes are above those of the library.
   private func closed(_ reason: BrokerReport.Reason) {
     guard reason.code >= 128 else { return }
     isTakenOver = reason.code == 0x8e
     refusal =
       isTakenOver
-      ? "another client has the name '\(connection.options.identifier)' too, and has replaced it: each hub needs a name of "
+      ? "another client with the name '\(connection.options.identifier)' has replaced this hub: each hub needs a name of "
         + "its own (mqtt.hub)"
-      : "the broker ends it: \(MQTTLoop.printable(reason.words))"
-    // The same message would end the next connection too.
+      : "the broker ended the connection: \(MQTTLoop.printable(reason.words))"
+    // Sent again, the same message would end the next connection too.
     let largest = underway.indices.max { underway[$0].message.payload.count < underway[$1].message.payload.count }
     if MQTTRefusal.Reason(code: reason.code, words: "") == .tooLarge(byteLimit: nil), let largest {
       refused(underway.remove(at: largest).message, .tooLarge(byteLimit: nil))

@@ -17,15 +17,15 @@ public struct MQTTOptions: Equatable, Sendable {
   /// The client's identifier. Two clients with one identifier end each other's connections.
   public var identifier: String
   public var username: String?
-  /// The file with the password; by default, systemd's credential `mqtt-password`. This and the other files are read
-  /// for each attempt to connect, so new contents apply from then on.
+  /// The file with the password; by default, systemd's credential `mqtt-password`. This file and the others are read
+  /// for each attempt to connect, so new contents take effect at the next attempt.
   public var passwordFile: String?
-  /// The file with the certificate authorities for the broker; `nil` for the system's.
+  /// The file with the certificate authorities that may vouch for the broker; `nil` for the system's.
   public var caFile: String?
   public var certificateFile: String?
   public var keyFile: String?
   public var will: Will?
-  /// The subscriptions of each connection.
+  /// The topics that each connection subscribes to.
   public var subscriptions: [String]
   /// The time for which the broker keeps the client's messages while it is not connected; zero for none.
   public var sessionExpiry: Duration = .zero

@@ -21,7 +21,7 @@ public struct MQTTRefusal: Equatable, Sendable {
   }
 
   public var topic: String
-  /// The size of the payload.
+  /// The size of the payload in bytes.
   public var byteCount: Int
   public var reason: Reason
 }
@@ -30,11 +30,11 @@ extension MQTTRefusal: CustomStringConvertible {
   /// The refusal, with the next step.
   public var description: String {
     switch reason {
-    case .notAllowed: "\(topic): its access list must let this user write there"
+    case .notAllowed: "\(topic): the broker's access list must let this user write there"
     case .tooLarge(let limit):
-      "\(topic): \(byteCount) bytes are more than \(limit.map { "the \($0) that it takes in one message" } ?? "it takes"); "
-        + "raise its limit (mosquitto: max_packet_size, message_size_limit)"
-    case .quotaExceeded: "\(topic): its quota is exceeded; raise that, or ask for fewer values a second"
+      "\(topic): \(byteCount) bytes are more than \(limit.map { "the \($0) that the broker accepts in one message" } ?? "the broker accepts"); "
+        + "raise the broker's limit (mosquitto: max_packet_size, message_size_limit)"
+    case .quotaExceeded: "\(topic): the broker's quota is exceeded; raise the quota, or request fewer values per second"
     case .other(let words): "\(topic): \(words)"
     }
   }

@@ -1,23 +1,23 @@
 import DequeModule
 
-/// The messages that wait to be published. It keeps the latest message of each retained topic, and the others in order,
-/// up to a size. The oldest are lost first, and counted.
+/// The messages that wait to be published. It keeps the latest message of each retained topic, and all other messages
+/// in order, up to a total size. The oldest of these are dropped first, and counted.
 struct Outbox {
   struct Message: Equatable, Sendable {
     var topic: String
     var payload: [UInt8]
     var isRetained = false
     var expirySeconds: UInt32 = 0
-    /// Whether only the broker's answer matters.
+    /// Whether the message is sent only for the broker's answer.
     var isProbe = false
 
-    /// Its approximate size in memory.
+    /// The message's approximate size in memory, in bytes.
     var byteCount: Int { payload.count + topic.utf8.count + 64 }
   }
 
   let byteLimit: Int
   private(set) var lostCount = 0
-  /// The messages that the broker should have, even after it has lost them.
+  /// The messages that the broker should store. They are sent again if the broker has lost them.
   private var retained: [String: Message] = [:]
   /// The topics whose latest message the broker does not have yet, in the order of their changes.
   private var changed: Deque<String> = []
@@ -59,8 +59,8 @@ struct Outbox {
     return value
   }
 
-  /// Takes back the unacknowledged messages after a connection was lost, in order. They are published again before the
-  /// others.
+  /// Takes back the unacknowledged messages, in order, after a connection was lost. They are published again before
+  /// all other messages.
   mutating func putBack(_ messages: [Message]) {
     for message in messages.reversed() {
       if message.isProbe { continue }
@@ -68,13 +68,14 @@ struct Outbox {
         values.prepend(message)
         byteCount += message.byteCount
       } else if message.payload.isEmpty, retained[message.topic] == nil {
-        // All other retained messages are published again with each connection.
+        // Sending this message has removed its topic from `retained`. All other retained messages are published again
+        // with each connection.
         keep(message)
       }
     }
     dropOldest()
   }
 
-  /// Marks all retained messages for publication, because the broker of a new connection may have restarted.
+  /// Marks all retained messages for publication: the broker may have restarted before the new connection.
   mutating func restart() { changed = Deque(retained.keys.sorted()) }
 }

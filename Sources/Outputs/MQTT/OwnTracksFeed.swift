@@ -4,26 +4,27 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// Sends the board's positions to programs at the broker that read OwnTracks' format: Home Assistant, OwnTracks
+/// Publishes the board's positions for programs at the broker that read OwnTracks' format: Home Assistant, OwnTracks
 /// Recorder, Node-RED.
 ///
-/// Each position carries the time at which it was measured. Positions that could not be sent wait, up to the limit of
-/// the connection, and arrive later in order. The track of an unreachable board is therefore complete.
+/// Each position has the time at which it was measured. Positions that could not be sent wait, up to the limit of the
+/// connection, and arrive later in order. After an interruption the board's track is therefore complete.
 final class OwnTracksFeed: Sendable {
-  /// The interval of positions while other clients keep the devices awake.
+  /// The interval of positions for devices that other clients keep awake.
   private static let interval = Duration.seconds(10)
-  /// The interval if only moved positions are sent.
+  /// The interval if only positions away from the last one are sent.
   private static let shortInterval = Duration.seconds(1)
 
-  /// If the clock is set back by at least this much, the feed follows it. Otherwise a clock that was wrong by years
-  /// would silence the feed for years.
+  /// If the clock is set back by at least this much, the feed accepts the earlier times. Otherwise a clock that was
+  /// years ahead would silence the feed for years.
   private static let setBackSeconds: Int64 = 60
 
   private struct State: ~Copyable {
     var json = JSONWriter(capacity: 256)
     var lastSeconds: Int64?
     var lastSent: MonotonicInstant?
-    /// The time of the last sent position. It is not sent again once the devices sleep.
+    /// The time of the position that was sent last. The position is not sent again after the devices have gone to
+    /// sleep.
     var lastMeasured: MonotonicInstant?
   }
 
@@ -70,7 +71,7 @@ final class OwnTracksFeed: Sendable {
 
   private func send(_ fix: RequestedFix) { publish(fix.state, isStill: fix.isStill, isScheduled: true) }
 
-  /// Sends the positions of devices that other clients keep awake.
+  /// Publishes the positions of devices that other clients keep awake.
   private func relay(_ fused: FusedState) {
     guard fused.mode != .asleep, let position = fused.position else { return }
     let interval =
@@ -89,7 +90,7 @@ final class OwnTracksFeed: Sendable {
   private func publish(_ fused: FusedState, isStill: Bool, isScheduled: Bool) {
     guard let seconds = OwnTracksReport.seconds(of: fused, isStill: isStill) else { return }
     state.withLock { state in
-      // Each second has at most one position, and time only increases, because programs draw the track in the order of
+      // Send at most one position a second, with increasing times, because programs draw the track in the order of
       // time.
       if let last = state.lastSeconds, seconds <= last, last - seconds < OwnTracksFeed.setBackSeconds { return }
       state.lastSeconds = seconds

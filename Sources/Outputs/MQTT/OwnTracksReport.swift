@@ -9,12 +9,12 @@ import NMEA
 /// `p` in kilopascals, and `tst` is the time of the measurement in seconds since 1970. `acc` is the radius that
 /// contains 95 of 100 positions, as in Home Assistant's tracker of the hub.
 enum OwnTracksReport {
-  /// A system clock that shows an earlier time was never set: 2020-01-01.
+  /// If the system clock shows a time before this one, the clock was never set: 2020-01-01.
   private static let earliest: Int64 = 1_577_836_800
 
-  /// The time of a state's position in seconds since 1970, by the receiver or else by the system's clock.
+  /// The time of a state's position in seconds since 1970, from the receiver or else from the system's clock.
   ///
-  /// - Parameter isStill: nothing has moved since the measurement, so the position is valid now
+  /// - Parameter isStill: whether the board has not moved since the measurement, so that the position is valid now
   static func seconds(
     of state: FusedState, isStill: Bool = false, systemNanoseconds: Int64 = clinux_realtime_ns()
   ) -> Int64? {

@@ -1,10 +1,11 @@
 import MonotonicTime
 
-/// Decides when a broker has sent all its retained messages. Brokers do not announce that. The caller provides the
+/// Decides when a broker has sent all its retained messages, which brokers do not announce. The caller provides the
 /// clock and the connection.
 ///
-/// Retained messages come together with the broker's answer to the subscriptions. All have arrived once the answer has
-/// come and then nothing arrives for a moment. If other messages never pause, a longer time decides.
+/// Retained messages come together with the broker's answer to the subscriptions. All have arrived if the answer has
+/// come and then no message arrives for a moment. If other messages arrive without a pause, the wait ends after a
+/// longer time.
 public struct RetainedWait: Sendable {
   /// The time without a message after the answer.
   static let pause = Duration.milliseconds(500)
@@ -20,15 +21,15 @@ public struct RetainedWait: Sendable {
 
   /// The deadline of the wait for the next message; `nil` once all have come.
   ///
-  /// - Parameter hasSubscribed: whether the broker has answered the subscriptions, checked before the wait. Until then
-  ///   nothing may have arrived, because the network or the broker is slow
+  /// - Parameter hasSubscribed: whether the broker has answered the subscriptions, checked before the wait. Before
+  ///   the answer, silence only means that the network or the broker is slow
   public mutating func deadline(at now: MonotonicInstant, hasSubscribed: Bool) -> MonotonicInstant? {
     guard !isOver, now < end else { return nil }
     self.hasSubscribed = hasSubscribed
     return min(now + RetainedWait.pause, end)
   }
 
-  /// Called when the deadline has passed without a message. A connection that was lost in the meantime must get its
-  /// answer again.
+  /// Call this when the deadline has passed without a message. If the connection was lost in the meantime, the wait
+  /// continues until the broker answers again.
   public mutating func nothingCame(hasSubscribed: Bool) { isOver = self.hasSubscribed && hasSubscribed }
 }

@@ -5,19 +5,20 @@ import MonotonicTime
 /// Keeps the devices awake for subscribers of the hub's states that publish no request.
 ///
 /// An MQTT 5 broker answers a message of QoS 1 with a reason code that says whether the topic has subscribers (0x10:
-/// none). The probe therefore publishes a few bytes on the topic of the states, at the interval of the status message
-/// and in its place. Some brokers always give the same answer. With each connection a random topic is probed first: if
-/// it has a subscriber, that client subscribes to everything, the answers mean nothing, and the probe ends.
+/// none). The probe therefore publishes a few bytes on the topic of the states, once in each keep-alive interval and
+/// instead of a ping. Some brokers always give the same answer, so with each connection a random topic is probed
+/// first. If that topic has a subscriber, either a client subscribes to everything or the answers mean nothing; the
+/// probe then ends.
 final class SubscriberProbe: Sendable {
   /// The interval of probes, the same as the keep-alive of a connection.
   static let interval = Duration.seconds(60)
   /// The name of the viewer. No topic of a request can contain it.
   static let viewer = "(subscribers)"
-  /// The request that is made for these subscribers.
+  /// The request that the hub makes for these subscribers.
   private static let interest = #"{"rateHz":1}"#
 
   private struct State {
-    /// A random topic that no client knows; another one for each connection.
+    /// A random topic that no client knows. Each connection uses another one.
     var canary = ""
     var isTruthful = false
     var isConnected = false
@@ -75,7 +76,7 @@ final class SubscriberProbe: Sendable {
     next?.cancel()
   }
 
-  /// The broker's answer about a topic.
+  /// Takes the broker's answer about a topic.
   func answered(_ topic: String, hasSubscribers: Bool) {
     if topic == topics.states {
       guard hasSubscribers else { return interests.end(key) }
@@ -86,19 +87,19 @@ final class SubscriberProbe: Sendable {
         defer { state.hasSaid = state.hasSaid || hasSubscribers }
         return hasSubscribers && !state.hasSaid
       }
-      if isNews { say("it has a subscriber for everything, or does not tell") }
+      if isNews { say("the broker has a subscriber to all topics, or does not report its subscribers") }
       probe()
     }
   }
 
-  /// Ends the request for unnamed subscribers if another viewer requests the whole state.
+  /// If another viewer requests the whole state, ends the request for unnamed subscribers.
   func reviewed() { if isAskedFor { interests.end(key) } }
 
   private var isAskedFor: Bool { interests.isAskedFor(.state, byOthersThan: SubscriberProbe.viewer) }
 
   private func probe() {
     guard state.withLock({ $0.isConnected && $0.isTruthful }) else { return }
-    // While states are published, their own answers show whether there are subscribers.
+    // While states are published, the broker's answers to them show whether there are subscribers.
     let count = sentCount()
     let isQuiet = state.withLock { state in
       defer { state.sentCount = count }

@@ -4,23 +4,23 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// The requests of viewers through a broker. Each holds a lease.
+/// The requests of viewers through a broker. Each request holds a lease.
 ///
-/// A lease lasts until its viewer ends it, the broker ends it in the viewer's name, or its own time is over. Without a
-/// connection no viewer can end its lease, so after a while all leases end except those with a stated duration. A
-/// broker that shuts down ends the requests of all its clients, as if each had left; the hub treats this as the
-/// broker's absence.
+/// A lease lasts until its viewer ends it, the broker ends it for a viewer that is gone, or its duration is over.
+/// Without a connection no viewer can end its lease, so after a while all leases end except those with a stated
+/// duration. A broker that shuts down ends the requests of all its clients, as if each had left; the hub treats these
+/// as if the connection was lost.
 final class ViewerLeases: Sendable {
-  /// The maximum number of requests; one user of the broker may have half of them.
+  /// The maximum number of requests. One user of the broker may have at most half of them.
   static let limit = 256
-  /// The broker's absence after which all viewers count as gone.
+  /// After the broker has been away for this time, all viewers count as gone.
   static let grace = Duration.seconds(10)
-  /// The time in which a broker must send its retained messages after a connection.
+  /// How long after a connection a broker may take to send its retained messages.
   static let settlement = Duration.seconds(5)
-  /// The time in which a broker that shuts down publishes the wills of all its clients.
+  /// How long a broker that shuts down may take to publish the wills of all its clients.
   static let farewell = Duration.milliseconds(250)
 
-  /// The present viewers.
+  /// The present viewers, and the rate that they need.
   struct Audience: Equatable, Sendable {
     /// The names of the viewers, sorted.
     var viewers: [String] = []
@@ -28,11 +28,11 @@ final class ViewerLeases: Sendable {
     var rateHz = 0.0
   }
 
-  /// A viewer's request, and its end.
+  /// A viewer's request, and when it ends.
   private struct TimedRequest {
     var interest: ViewerRequest
     var payload: [UInt8]
-    /// The time until which the broker keeps it; `nil` if it has no end.
+    /// The time until which the broker stores the request; `nil` if it has no end.
     var expiry: MonotonicInstant?
     var end: MonotonicInstant?
 
@@ -48,7 +48,8 @@ final class ViewerLeases: Sendable {
       end?.moveBack(by: slept)
     }
 
-    /// Whether it was sent again after `other`: the broker counts the rest of an expiry down, in whole seconds.
+    /// Whether the viewer sent this request after `other`. In a repeated message, the broker counts the expiry down
+    /// in whole seconds.
     func isNewer(than other: TimedRequest) -> Bool {
       if payload != other.payload { return true }
       guard let expiry else { return false }
@@ -69,15 +70,15 @@ final class ViewerLeases: Sendable {
     var timer: ScheduledAction?
     /// Whether the request has been confirmed since the last connection, and since the broker announced its end.
     var isConfirmed = true
-    /// Whether the viewer, or the broker that shuts down, has withdrawn the request.
+    /// Whether the request was withdrawn, by the viewer or by a broker that shuts down.
     var isTakenBack = false
   }
 
   private struct State {
     var entries: [ViewerRequest.Key: Entry] = [:]
-    /// The requests whose time is over, until the broker has forgotten them too.
+    /// The requests whose time is over, until the broker no longer stores them.
     var over: [ViewerRequest.Key: TimedRequest] = [:]
-    /// For each stream, the request whose values are published. They serve all viewers.
+    /// For each stream, the request whose values are published for all viewers.
     var fastest: [ViewerRequest.Stream: ViewerRequest.Key] = [:]
     var isConnected = false
     /// When the broker announced its end, since the last connection.
@@ -89,7 +90,7 @@ final class ViewerLeases: Sendable {
 
     mutating func chooseFastest() {
       fastest = [:]
-      // The sorting keeps the order stable.
+      // Sorted, so that of two equal rates always the same one wins.
       for (key, entry) in entries.sorted(by: { $0.key.viewer < $1.key.viewer })
       where entry.timed.interest.kind == .states {
         let present = fastest[key.stream].flatMap { entries[$0]?.timed.interest.rateHz } ?? 0
@@ -126,15 +127,15 @@ final class ViewerLeases: Sendable {
     clock.onResume { [weak self] in self?.resume(after: $0) }.store(in: lifetime)
   }
 
-  /// The present viewers, and each change of them.
+  /// The present viewers, now and after each change.
   var audience: Property<Audience> { latestAudience.readOnly }
 
   /// Takes a viewer's request.
   ///
   /// - Parameters:
-  ///   - expirySeconds: the time after which the broker forgets it
-  ///   - isRepeated: whether the broker repeats it as a retained message after a new connection; a running duration
-  ///     does not start again
+  ///   - expirySeconds: the time after which the broker forgets the request
+  ///   - isRepeated: whether the broker sends the request as a retained message after a new connection; the duration of
+  ///     a running request does not start again then
   func receive(_ payload: [UInt8], expirySeconds: UInt32?, isRepeated: Bool = false, from key: ViewerRequest.Key) {
     let (interest, isValid) = ViewerRequest.read(payload, of: key.stream)
     guard isValid else { return host.traffic.mqtt.clientRefused() }
@@ -158,7 +159,7 @@ final class ViewerLeases: Sendable {
   }
 
   private func take(_ timed: TimedRequest, from key: ViewerRequest.Key, isSaidNow: Bool = false) {
-    // A viewer that repeats a request for one state wants another state.
+    // A viewer that repeats a request for one state wants a new state.
     if !(isSaidNow && timed.interest.kind == .oneState), renew(key, timed) { return }
     guard state.withLock({ !$0.isOver && ($0.entries[key] != nil || ViewerLeases.hasSlot(for: key, in: $0)) }) else {
       return host.traffic.mqtt.clientRefused()
@@ -171,7 +172,7 @@ final class ViewerLeases: Sendable {
       return (old, old == nil)
     }
     if isNew { host.traffic.mqtt.clientCame() }
-    // The new lease begins before the old one ends: a new rate is no reason for a power cycle.
+    // Begin the new lease before ending the old one, so that a new rate causes no power cycle.
     old?.timer?.cancel()
     old?.lease.cancel()
     _ = renew(key, timed)
@@ -208,8 +209,8 @@ final class ViewerLeases: Sendable {
       receiveFix: { [sendFix] fix in sendFix(fix, key) })
   }
 
-  /// The holder of a lease: `mqtt phone 2 Hz`, or `mqtt phone` next to its schedule. The energy of all viewers at a
-  /// broker goes to one account, because viewers choose a name for each visit.
+  /// The holder of a lease: `mqtt phone 2 Hz`, or for a schedule `mqtt phone` and the schedule. The energy of all
+  /// viewers at a broker is counted for one client, because viewers choose a new name at each visit.
   static func holder(_ viewer: String, _ interest: ViewerRequest) -> Holder {
     let (name, payer) = ("mqtt \(viewer)", Payer("mqtt"))
     let id = HolderID(named: name)
@@ -220,7 +221,7 @@ final class ViewerLeases: Sendable {
     return Holder("\(name) \(rate) Hz", id: id, payer: payer)
   }
 
-  /// Extends a lease to the end of a new request, if both requests want the same.
+  /// Extends a lease to the end of a new request, if both requests ask for the same values.
   private func renew(_ key: ViewerRequest.Key, _ timed: TimedRequest) -> Bool {
     let timer = timed.end.map { clock.schedule(at: $0) { [weak self] in self?.isOver(key) } }
     let (isSame, old): (Bool, ScheduledAction?) = state.withLock { state in
@@ -233,12 +234,12 @@ final class ViewerLeases: Sendable {
       return (true, old)
     }
     old?.cancel()
-    // If the request was over before it was stored, its timer found nothing to end.
+    // If the request was over before it was stored, its timer found no request to end.
     if isSame, let end = timed.end, end <= clock.now { isOver(key) }
     return isSame
   }
 
-  /// Advances the times of requests after the machine was suspended.
+  /// Moves the ends of requests earlier by the time that the machine was suspended. See `MonotonicInstant.moveBack`.
   private func resume(after slept: Duration) {
     let ends = state.withLock { state in
       for key in state.entries.keys { state.entries[key]?.timed.goBack(by: slept) }
@@ -291,7 +292,7 @@ final class ViewerLeases: Sendable {
       for key in choose(state) {
         guard let entry = state.entries.removeValue(forKey: key) else { continue }
         ended.append(entry)
-        // A client that fills this has occupied every place for a while.
+        // If the table is full, its entries are old or a client has filled it, so it may be cleared.
         if state.over.count >= ViewerLeases.limit { state.over.removeAll() }
         if let end = entry.timed.end, end <= now { state.over[key] = entry.timed }
       }
@@ -308,8 +309,8 @@ final class ViewerLeases: Sendable {
     return true
   }
 
-  /// The broker now sends its retained messages again. If a request is missing, it was removed while the hub was
-  /// disconnected, or the broker restarted and the viewer must send it again.
+  /// Called after each connection, when the broker sends its retained messages again. A request that is missing then
+  /// was removed while the hub was disconnected, or the broker has restarted and the viewer must send it again.
   func connected() {
     let hasBrokerLeft = state.withLock { state in
       state.isConnected = true
@@ -321,12 +322,12 @@ final class ViewerLeases: Sendable {
     review(in: hasBrokerLeft ? ViewerLeases.grace : ViewerLeases.settlement) { !$0.isConfirmed }
   }
 
-  /// The broker shuts down. Requests that it ends now, or ended just before, stay until their viewers have had time to
-  /// come back, whatever their duration. This counts once per connection.
+  /// Called when the broker shuts down. Requests that it ends now, or ended just before, stay until their viewers
+  /// have had time to come back, whatever their duration. Only the first call for a connection counts.
   func brokerLeaves() {
     let now = clock.now
     let takenBack: [TakenBack]? = state.withLock { state in
-      // A broker shuts down once. Repeated announcements would otherwise keep all viewers for ever.
+      // A broker shuts down only once. Without this check, repeated announcements would keep all viewers for ever.
       guard state.brokerLeftAt == nil else { return nil }
       state.brokerLeftAt = now
       defer { state.takenBack = [] }
@@ -337,11 +338,11 @@ final class ViewerLeases: Sendable {
       take(one.timed, from: one.key)
       state.withLock { $0.entries[one.key]?.isTakenBack = true }
     }
-    // The broker may stay after all.
+    // The broker may continue after all.
     review(in: ViewerLeases.grace) { !$0.isConfirmed }
   }
 
-  /// Ends the connection. Called for each failed attempt to connect, too.
+  /// Called when the connection has ended, and after each failed attempt to connect.
   func disconnected() {
     let wasConnected = state.withLock { state in
       defer { state.isConnected = false }
@@ -365,7 +366,7 @@ final class ViewerLeases: Sendable {
   }
 
   private func tellChange() {
-    // The change is staged under the lock, so that of two threads the later one is delivered last.
+    // The change is staged under the lock, so that after two concurrent changes the later one is delivered last.
     let mustDeliver = state.withLock { state in
       let audience = Audience(
         viewers: Set(state.entries.keys.map(\.viewer)).sorted(),
@@ -389,7 +390,7 @@ final class ViewerLeases: Sendable {
 extension ViewerLeases: SlotOwner {
   var slotKind: String { "interests" }
 
-  /// Ends all requests, and makes the broker forget them too.
+  /// Ends all requests, and removes them from the broker too.
   func releaseAll() -> Int {
     let keys = state.withLock { Array($0.entries.keys) }
     for key in keys {

@@ -2,8 +2,9 @@ import FoundationEssentials
 import Hub
 import MonotonicTime
 
-/// A viewer's request to a hub through a broker: states, `{"rateHz": 2, "parts": ["position"], "for": 60}`, fixes on a
-/// schedule, `{"rateHz": 0, "every": 60, "accuracy": 10, "within": 45}`, or one state, `{"rateHz": 0, "maxAge": 30}`.
+/// A viewer's request to a hub through a broker. It asks for states, `{"rateHz": 2, "parts": ["position"], "for":
+/// 60}`, for fixes on a schedule, `{"rateHz": 0, "every": 60, "accuracy": 10, "within": 45}`, or for one state,
+/// `{"rateHz": 0, "maxAge": 30}`.
 struct ViewerRequest: Equatable, Sendable {
   /// The stream of messages that answers a request.
   enum Stream: Hashable, Sendable {
@@ -31,7 +32,7 @@ struct ViewerRequest: Equatable, Sendable {
 
   /// Identifies a request: each viewer has one per stream.
   struct Key: Hashable, Sendable {
-    /// The viewer's name, after its user and a slash if the topic has a user.
+    /// The viewer's name. If the topic has a user, the user and a slash precede the name.
     var viewer: String
     var stream: Stream
   }
@@ -42,30 +43,29 @@ struct ViewerRequest: Equatable, Sendable {
 
     private enum CodingKeys: String, CodingKey, CaseIterable {
       case `for`
-      /// The viewer's own name, which the topic contains already.
+      /// Accepted and ignored: the topic names the viewer.
       case name
     }
 
     init(from decoder: any Decoder) throws {
-      // A member whose number is null has meant a request. Without the member, the same words would request something
-      // else.
+      // A number that is null is refused. If it were treated as missing, the rest would be a different request.
       values = try ViewRequest.Values(
         from: decoder, besides: CodingKeys.allCases.map(\.rawValue), isNullRefused: true)
       let others = try decoder.container(keyedBy: CodingKeys.self)
       `for` = others.contains(.for) ? try others.decode(Double.self, forKey: .for) : nil
     }
 
-    /// Whether the request is for anything but states.
+    /// Whether the request is for values other than plain states.
     var asksForMore: Bool { values.numbers.keys.contains { ![.rateHz, .distance, .batch].contains($0) } }
 
-    /// The request for a stream; `nil` if it is invalid. `"rateHz": 0` next to other keys lets old hubs, which do not
-    /// know these keys, sleep.
+    /// The request for a stream; `nil` if it is invalid. `"rateHz": 0` next to other keys lets old hubs sleep, which
+    /// do not know these keys.
     func request(of stream: Stream) -> ViewRequest? {
       var values = values
       if values.numbers[.rateHz] == 0 { values.numbers[.rateHz] = nil }
       guard var request = try? ViewRequest(values, rates: ViewerRequest.ratesHz) else { return nil }
       if case .part(let part) = stream {
-        // The topic names the part already.
+        // The topic already names the part, so the request must not.
         guard request.parts == nil else { return nil }
         let isOfPosition = request.asksForFixes || request.distanceMetres != nil
         guard !isOfPosition || part == .position else { return nil }
@@ -79,24 +79,25 @@ struct ViewerRequest: Equatable, Sendable {
     }
   }
 
-  /// How a viewer's values reach the topic, which all viewers share.
+  /// How a viewer's values get onto the topic, which all viewers share.
   enum Kind: Equatable, Sendable {
-    /// States. The fastest viewer's states serve all viewers.
+    /// States. The states for the viewer with the highest rate serve all viewers.
     case states
-    /// States of which some are left out or delayed. They are published only if no viewer needs all states.
+    /// States, some of which are left out or delayed. They are published only if no viewer needs every state.
     case someStates
-    /// One state.
+    /// One state, which is the answer to one request.
     case oneState
     /// Fixes, each with the name of its viewer.
     case fixes
   }
 
-  /// The longest valid request.
+  /// The longest valid request, in bytes.
   static let byteLimit = 1024
   private static let ratesHz = 0.001...100.0
 
   var request: ViewRequest
-  /// The duration of the request, even if the broker cannot be reached; `nil` if the broker ends it.
+  /// The duration of the request, which also counts without a connection to the broker; `nil` if the request has no
+  /// duration of its own.
   var duration: Duration?
 
   init(_ request: ViewRequest, duration: Duration? = nil) {
@@ -104,7 +105,7 @@ struct ViewerRequest: Equatable, Sendable {
     self.duration = duration
   }
 
-  /// The rate of states; 0 if the viewer wants something else.
+  /// The requested rate of states; 0 if the viewer requests other values.
   var rateHz: Double { if case .states(let rateHz, _) = request.form { rateHz ?? 1 } else { 0 } }
 
   var kind: Kind {
@@ -115,7 +116,7 @@ struct ViewerRequest: Equatable, Sendable {
     }
   }
 
-  /// The permitted durations of a request.
+  /// The permitted durations of a request, in seconds.
   private static let seconds = 1.0...31_622_400
 
   /// - Parameter payload: JSON. `"rateHz": 0` alone, or an empty payload, ends the request

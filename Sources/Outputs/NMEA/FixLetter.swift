@@ -1,5 +1,5 @@
-/// The letters and digits by which sentences state the source of a fix. The numbers of `status` are the gpsd
-/// protocol's.
+/// The letters and digits with which sentences state the source of a fix. The values of `status` are those of the
+/// gpsd protocol.
 enum FixLetter {
   /// The quality in GGA.
   static func quality(ofStatus status: Int) -> Int {

@@ -5,22 +5,22 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// The sentences of the fused state when they are due, written once for all clients with the same choice.
+/// The sentences of the fused state, when they are due. They are written once for all clients with the same choice.
 final class FusedFeed: Sendable {
   private struct State {
     var rate = EpochRate()
     /// When the next sentences are due at a fixed rate.
     var due: MonotonicInstant?
     var lastPosition: MonotonicInstant?
-    // A late epoch sets the receiver's time back; neither the position nor the attitude may repeat a time.
+    // A late epoch sets the receiver's time back. Neither the position nor the attitude may repeat a time.
     var positionTime = MonotonicUTCFilter()
     var attitudeTime = MonotonicUTCFilter()
-    /// The fix of the previous state, whose epoch has been handled.
+    /// The fix of the previous state. Its epoch has already been handled.
     var lastFix: MonotonicInstant?
     /// The receiver's last list of satellites, if it is still unsent.
     var sky: GNSSObservation?
     var lastSky: MonotonicInstant?
-    /// Whether the last sentence states the board's position, or that it is unknown.
+    /// Whether the last sentence reports the board's position, or that it is unknown.
     var statesPosition = false
   }
 
@@ -32,7 +32,8 @@ final class FusedFeed: Sendable {
 
   private let host: HubHost
   private let choice: SentenceChoice
-  /// The interval; `nil` sends with each of the receiver's epochs, and once a second without epochs.
+  /// The interval of sentences. `nil`: they come with each of the receiver's epochs, or once a second if there are no
+  /// epochs.
   private let interval: Duration?
   private let encoding = SharedEncoding(lineEnd: "\r\n")
   private let state = Guarded(State())
@@ -74,8 +75,8 @@ final class FusedFeed: Sendable {
     guard let interval else { return state.rate.take(fused) }
     if let due = state.due {
       guard fused.at >= due else { return false }
-      // States do not arrive exactly on time. A late state does not delay those after it, and two late states do not
-      // come in quick succession.
+      // States do not arrive exactly on time. A late state must not delay those after it, nor may two late states
+      // follow each other quickly.
       let next = due + interval > fused.at ? due + interval : fused.at + interval
       state.due = max(next, fused.at + interval / 4)
     } else {

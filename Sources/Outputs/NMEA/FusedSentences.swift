@@ -4,8 +4,8 @@ import Glibc
 import Hub
 import NMEA
 
-/// The fused state as sentences: RMC, GGA, VTG, GST, HDT, HDG, ROT, XDR and PASHR, each if there are values for it. The
-/// receiver's satellites follow as GSA and GSV; they are not fused.
+/// The fused state as sentences: RMC, GGA, VTG, GST, HDT, HDG, ROT, XDR and PASHR; a sentence without values is
+/// omitted. The receiver's satellites follow as GSA and GSV; they are not fused.
 enum FusedSentences {
   private static let degrees = 180 / Double.pi
   /// The gpsd protocol's status for dead reckoning.
@@ -21,23 +21,23 @@ enum FusedSentences {
     }
   }
 
-  /// An RMC that says there is no position.
+  /// An RMC that reports no position.
   static let noPosition = SentenceWriter.make("GPRMC,,V,,,,,,,,,,N")
 
-  /// Writes the fused mode and position. The status is A, and V only without any position; dead reckoning has the mode
-  /// indicator E and the quality 6. The time is that of the position.
+  /// Writes the fused mode and position. The status is A if there is any position, otherwise V; dead reckoning has
+  /// the mode indicator E and the quality 6. The time is that of the position.
   ///
   /// - Parameters:
   ///   - choice: the requested kinds of sentences
   ///   - listing: the receiver's epoch whose satellites are due
-  ///   - repeatsPosition: whether the position, or another one of its time, was sent already, so that it is omitted
-  ///   - repeatsAttitudeTime: the same for the attitude; one of its sentences has a time
+  ///   - repeatsPosition: whether the position, or another one with its time, was sent already; it is then omitted
+  ///   - repeatsAttitudeTime: the same for the attitude, which has a time in one of its sentences
   static func make(
     of state: FusedState, only choice: SentenceChoice = .all, listing epoch: GNSSObservation? = nil,
     repeatsPosition: Bool = false, repeatsAttitudeTime: Bool = false
   ) -> String {
-    // PASHR comes first: gpsd (3.22, for example) takes the last sentence with a time as the end of an epoch, and
-    // reports nothing for this one.
+    // PASHR comes first: gpsd (for example 3.22) takes the last sentence with a time as the end of an epoch, and
+    // would report nothing if that were PASHR.
     var chosen = Chosen(choice: choice)
     if !repeatsAttitudeTime, let attitude = state.attitude { addPASHR(of: state, attitude, to: &chosen) }
     if !repeatsPosition {
@@ -64,7 +64,7 @@ enum FusedSentences {
     let quaternion = attitude.quaternion
     if let heading = attitude.headingDegrees {
       chosen.add("HE", "HDT", "\(SentenceText.bearing(heading, 1)),T")
-      // HDG states the reading of a compass without its deviation.
+      // HDG contains the magnetic heading. Its deviation field is empty, because none is left to correct.
       if let place = state.position?.value {
         let variation = state.magneticVariationDegrees(at: place)
         let magnetic = SentenceText.bearing(heading - variation, 1)
@@ -72,7 +72,7 @@ enum FusedSentences {
       }
     }
     if let rates = state.rates?.value {
-      // The rate of turn is about the vertical, even if the board is tilted.
+      // The rate of turn is the rate about the vertical, even if the board is tilted.
       let turn = quaternion.rotate(rates).z * degrees * 60
       chosen.add("TI", "ROT", "\(SentenceField.fixed(turn, 1)),A")
     }
@@ -81,7 +81,7 @@ enum FusedSentences {
     chosen.add("YX", "XDR", "A,\(pitch),D,PTCH,A,\(roll),D,ROLL")
   }
 
-  /// Adds the air by names that chart plotters know.
+  /// Adds the values of the air, under names that chart plotters know.
   private static func addAir(_ air: FusedState.Air, to chosen: inout Chosen) {
     var fields = ["P,\(SentenceField.fixed(air.pressurePascals / 1e5, 5)),B,Barometer"]
     fields.append("C,\(SentenceField.fixed(air.temperatureCelsius, 1)),C,TempAir")
@@ -89,8 +89,8 @@ enum FusedSentences {
     chosen.add("WI", "XDR", fields.joined(separator: ","))
   }
 
-  /// Adds a PASHR. Its first field distinguishes it from Ashtech's other sentences of that name, so there is none
-  /// without a time.
+  /// Adds a PASHR if its time is known. The time in its first field distinguishes it from Ashtech's other sentences
+  /// of that name.
   private static func addPASHR(
     of state: FusedState, _ part: Dated<FusedState.Attitude>, to chosen: inout Chosen
   ) {
@@ -125,7 +125,7 @@ enum FusedSentences {
     let place = SentenceField.coordinate(position.latitudeDegrees, position.longitudeDegrees)
     let knots = motion.map { SentenceText.knots($0.speedMetresPerSecond) } ?? ""
     let track = motion?.trackDegrees.map { SentenceText.bearing($0, 1) } ?? ""
-    // The status is the receiver's, so that a simulated fix is marked as such, or dead reckoning.
+    // The receiver's status marks a simulated fix, or the receiver's own dead reckoning.
     let status = state.isReckoned ? FusedSentences.deadReckoning : state.fix?.value.status ?? 1
     let indicator = FixLetter.mode(ofStatus: status)
     let variation = state.magneticVariationDegrees(at: position)

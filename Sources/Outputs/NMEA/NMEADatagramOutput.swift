@@ -6,8 +6,9 @@ import ServiceLifecycle
 
 /// NMEA 0183 in datagrams, for programs that listen on UDP.
 ///
-/// The hub cannot know whether any program listens, so datagrams are no reason to power a device. They are sent while
-/// other clients keep the devices awake, unless the board file says `keepsAwake`.
+/// The hub cannot know whether any program listens, so by default this output powers no device: it sends datagrams
+/// while other clients keep the devices awake. With `keepsAwake` in the board file, it keeps the devices awake
+/// itself.
 public final class NMEADatagramOutput: Service {
   private let host: HubHost
   private let sink: JournalSink
@@ -62,7 +63,7 @@ public final class NMEADatagramOutput: Service {
     case .fused:
       let fused = FusedFeed(host: host, feed: feed)
       let send = { @Sendable (state: FusedState) in
-        // The state after the last client has left is not the present position.
+        // The devices are asleep, so the last position is no longer the present one.
         if state.mode != .asleep { fused.withBytes(of: state) { bytes, _ in datagrams.send(bytes) } }
       }
       return target.keepsAwake

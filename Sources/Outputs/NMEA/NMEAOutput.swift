@@ -12,11 +12,11 @@ final class NMEAOutput: StreamOutput {
   /// The sentences to send.
   let feed: Board.NMEAFeed
   let fused: FusedFeed
-  /// A receiver without a position for this time is silent.
+  /// A receiver that sends no position for this time is silent.
   let silence: Duration
 
   private struct Epochs {
-    /// When the receiver's last epoch began, and how long that was after the previous one.
+    /// The beginning of the receiver's last epoch, and the time from the previous one to it.
     var last: MonotonicInstant?
     var interval = Duration.zero
   }
@@ -30,9 +30,10 @@ final class NMEAOutput: StreamOutput {
     silence = max(GPSDOutput.silence, (feed.interval ?? .zero) * 2)
   }
 
-  /// The time after which a quiet receiver is silent. One and a half of its intervals are only a pause.
+  /// The time after which a receiver without a new epoch is silent. It is at least one and a half of the receiver's
+  /// intervals.
   ///
-  /// - Parameter epoch: the beginning of its last epoch, if there is one; called about once a second
+  /// - Parameter epoch: the beginning of the last epoch, if there is one; called about once a second
   func silence(since epoch: MonotonicInstant?) -> Duration {
     epochs.withLock { epochs in
       if let epoch, epoch != epochs.last {
@@ -61,7 +62,7 @@ private final class NMEASession: StreamSession {
     var isOver = false
   }
 
-  /// The interval of sentences that say there is no position, and the delay before the first.
+  /// The interval of sentences that report no position, and the delay before the first one.
   private static let pause = Duration.seconds(1)
 
   private let connection: StreamConnection
@@ -86,11 +87,12 @@ private final class NMEASession: StreamSession {
       .store(in: lifetime)
       greet()
     }
-    // A client whose choice excludes this sentence gets none.
+    // If the client's choice excludes RMC, there is no sentence to send.
     if output.feed.sentences.contains("RMC") { remind(after: NMEASession.pause) }
   }
 
-  /// A new client gets the present state at once: the next epoch may be seconds away, and that is no loss of the fix.
+  /// Sends a new client the present state at once. The next epoch may be seconds away, and the client must not take
+  /// the pause for a loss of the fix.
   private func greet() {
     let silence = output.silence(since: latest?.at)
     guard let fused = output.host.hub.value.presentState(at: output.host.now, within: silence),
@@ -98,7 +100,7 @@ private final class NMEASession: StreamSession {
     else { return }
     let sentences = Array(FusedSentences.make(of: fused, only: output.feed.sentences).utf8)
     state.withLock { state in
-      // This is under the lock, so that a concurrent event goes before or after it, and never twice.
+      // This is under the lock, so that a concurrent event is sent before or after it, and never twice.
       guard state.lastSentence == nil else { return }
       if let position = fused.position {
         state.lastSentence = MonotonicClock().now
@@ -111,12 +113,12 @@ private final class NMEASession: StreamSession {
   /// The receiver's last epoch.
   private var latest: GNSSObservation? { output.host.hub.value.receivers.taken?.reader.device.source.latest }
 
-  /// Whether nothing has arrived for so long that there is no position.
+  /// Whether the receiver is silent, so that the position counts as unknown.
   private func isSilent(_ now: MonotonicInstant) -> Bool {
     let latest = latest
     var heard = state.withLock { $0.lastSentence }
-    // A client that has just joined may have to wait for the next epoch. While the receiver sends its own sentences,
-    // the hub adds none.
+    // A client that has just connected may have to wait for the next epoch. While the receiver sends its own
+    // sentences, the hub adds no others.
     if output.feed.source == .receiver, let latest { heard = max(heard ?? latest.receivedAt, latest.receivedAt) }
     let silence = output.silence(since: latest?.at)
     return heard.map { now - $0 >= silence } ?? true
@@ -136,7 +138,7 @@ private final class NMEASession: StreamSession {
     output.fused.withBytes(of: fused) { bytes, statesPosition in
       state.withLock { state in
         if statesPosition {
-          // A new client may already have this state, or a later one.
+          // The present state may have been sent to a new client already.
           if let position = fused.position,
             !state.positionTime.take(fused.sentenceTime(at: position.at), of: position.at)
           {
@@ -149,7 +151,7 @@ private final class NMEASession: StreamSession {
     }
   }
 
-  /// Sends a sentence a second that says there is no position yet, because plotters treat a silent port as dead.
+  /// Sends a sentence every second that reports no position, because plotters treat a silent port as dead.
   private func remind() {
     let now = MonotonicClock().now
     if isSilent(now) {
@@ -182,7 +184,7 @@ private final class NMEASession: StreamSession {
 }
 
 extension SentenceChoice {
-  /// Filters complete sentences by the choice, line ends included.
+  /// The chosen ones among complete sentences, with their line ends.
   func filter(_ sentences: [UInt8]) -> [UInt8] {
     if names == nil { return sentences }
     var chosen: [UInt8] = []

@@ -3,19 +3,20 @@ import Hub
 import NMEA
 import UBX
 
-/// The output for a client that wants a receiver's own output: sentences as received or, for a receiver that reports in
-/// messages, sentences made from its epochs; and messages in hexadecimal digits or as received.
+/// The data for a client that wants a receiver's own output. It has sentences as received, or sentences made from the
+/// epochs of a receiver that reports in binary messages. It has the binary messages in hexadecimal digits or as
+/// received.
 ///
-/// A receiver may send both. As long as its own sentences state positions, none are made.
+/// A receiver may send sentences and messages. As long as its own sentences contain positions, no sentences are made.
 struct ReceiverFeed {
-  /// After this number of epochs without its own sentence, the receiver counts as sending none.
+  /// After this number of epochs without a sentence of its own, the receiver counts as sending no sentences.
   private static let patience = 3
 
   private var hasMessages = false
   private var epochsWithoutSentence = patience - 1
 
   /// - Parameters:
-  ///   - sentences: whether sentences are wanted
+  ///   - sentences: whether the client wants sentences
   ///   - raw: 1 for sentences, and messages in digits, one per line; 2 for all bytes as received
   mutating func bytes(of output: ReceiverOutput, sentences: Bool = true, raw: Int = 0) -> [UInt8] {
     switch output {
@@ -33,7 +34,7 @@ struct ReceiverFeed {
     }
   }
 
-  /// Whether the complete sentences include a kind that every receiver sends at least once an epoch.
+  /// Whether the complete sentences include one that every receiver sends at least once an epoch.
   private static func statePosition(_ sentences: [UInt8]) -> Bool {
     sentences.split(separator: UInt8(ascii: "\n")).contains { line in
       guard line.count > 6, line.first == UInt8(ascii: "$") else { return false }

@@ -1,10 +1,10 @@
 import Devices
 import NMEA
 
-/// The satellites that the receiver last listed: GSA names the used ones and their dilution of precision, GSV gives the
-/// direction of each.
+/// The satellites that the receiver listed last. GSA names the used ones and their dilution of precision; GSV has the
+/// direction of each satellite.
 enum SatelliteSentences {
-  /// The satellites of one system ID, each once, whatever its signals.
+  /// The satellites of one system ID. A satellite with several signals is included once.
   private struct System {
     var id: Int
     var satellites: [Satellite] = []
@@ -20,11 +20,12 @@ enum SatelliteSentences {
 
   private static let numbersInGSA = 12
   private static let satellitesInGSV = 4
-  /// A list has at most nine sentences, because the count has one digit.
+  /// The maximum number of satellites in a list. A list has at most nine sentences, because their count has one
+  /// digit.
   private static let satellitesInList = 36
 
-  /// One GSA for each system with used satellites, or one without satellites. More than twelve satellites take another
-  /// sentence.
+  /// One GSA for each system with used satellites; a single GSA without satellites if none is used. For more than
+  /// twelve satellites a system gets another sentence.
   ///
   /// - Parameter mode: the mode of the position in the other sentences, from 1 to 3
   static func used(_ epoch: GNSSObservation, mode: Int) -> String {
@@ -53,7 +54,7 @@ enum SatelliteSentences {
     return text.isEmpty ? sentence([], systems.first?.id ?? 1) : text
   }
 
-  /// A list for each system. It covers all signals, so it has no signal ID.
+  /// A list for each system. The list covers all signals, so it has no signal ID.
   static func inView(_ sky: [Satellite]) -> String {
     systems(of: sky).map { system in
       let satellites = system.satellites.prefix(satellitesInList)

@@ -3,8 +3,8 @@ import Glibc
 import Guarding
 import Hub
 
-/// Sends sentences to one target. Each datagram has complete sentences. It never waits: datagrams that the system does
-/// not accept at once are lost, and counted.
+/// Sends sentences to one target. Each datagram contains complete sentences. Sending never waits: datagrams that the
+/// system does not accept at once are lost, and counted.
 final class SentenceDatagrams: Sendable {
   private struct State {
     var descriptor: Int32 = -1
@@ -14,13 +14,13 @@ final class SentenceDatagrams: Sendable {
     var isOver = false
   }
 
-  /// The size that passes every network in one piece, with room for a tunnel's headers.
+  /// The maximum size in bytes. It fits into every network's packets, with room for a tunnel's headers.
   static let size = 1400
 
   private let target: UDPTarget
   private let traffic: OutputTraffic.Kind
   private let sink: JournalSink
-  /// The words for the output and its content in the log.
+  /// The names of the output and of its content in the log.
   private let title, things: String
   private let state = Guarded(State())
 
@@ -45,7 +45,8 @@ final class SentenceDatagrams: Sendable {
     }
   }
 
-  /// Takes as many complete sentences as fit. A sentence that does not fit alone is cut; no real sentence is that long.
+  /// Takes as many complete sentences as fit. A sentence longer than a datagram is cut; no real sentence is that
+  /// long.
   private static func piece(_ sentences: Slice<UnsafeBufferPointer<UInt8>>) -> Slice<UnsafeBufferPointer<UInt8>> {
     if sentences.count <= size { return sentences }
     let most = sentences.prefix(size)
@@ -61,7 +62,7 @@ final class SentenceDatagrams: Sendable {
       guard !state.isOver else { return nil }
       let error = send(bytes, &state)
       if error != 0 { traffic.valueDropped() }
-      // Occasional losses are only counted.
+      // The system has no room now. Such losses are only counted.
       if error == EAGAIN || error == ENOBUFS { return nil }
       defer { state.lastError = error }
       return state.lastError == error ? nil : error
@@ -75,7 +76,7 @@ final class SentenceDatagrams: Sendable {
   private func send(_ bytes: UnsafeBufferPointer<UInt8>, _ state: inout State) -> Int32 {
     let address = target.address.bytes
     if state.descriptor < 0 {
-      // An interface may appear after the hub starts, and may reappear with another index.
+      // An interface may appear after the hub has started, or return with another index.
       state.interface = target.interface.map { if_nametoindex($0) } ?? 0
       if target.interface != nil, state.interface == 0 { return ENODEV }
       state.descriptor = clinux_udp_socket(address.count, state.interface)
@@ -96,11 +97,12 @@ final class SentenceDatagrams: Sendable {
     if error == 0 { return sink.write(.notice, "\(title): \(things) go to UDP \(target)") }
     let next =
       switch error {
-      case ENETUNREACH, EHOSTUNREACH: "no route leads there; for a group name its 'interface' in the board file"
+      case ENETUNREACH, EHOSTUNREACH:
+        "no route to this address; for a multicast group set 'interface' in the board file"
       case EPERM, EACCES:
         "a firewall or the service's sandbox forbids it; deploy.sh lists the targets of the board file"
-      case ENODEV: "there is no such interface now"
-      default: "the next one is tried again"
+      case ENODEV: "this interface does not exist at present"
+      default: "the hub tries again with the next one"
       }
     sink.write(.warning, "\(title): no \(things) go to UDP \(target): \(String(cString: strerror(error))); \(next)")
   }

@@ -5,11 +5,11 @@ import MCAP
 import Publishing
 import Recording
 
-/// A recording for one client. It lasts from the request until the client has the end of the file, or has left.
+/// A recording for one client. It lasts from the request until the client has received the end of the file, or has
+/// left.
 final class ClientRecording: Sendable {
   private struct State {
     var recorder: SegmentRecorder?
-    /// The subscription to the hub in service.
     var hubs: Subscription?
     /// The recording of the present hub.
     var listening: RecordingFeed.Listening?
@@ -25,8 +25,8 @@ final class ClientRecording: Sendable {
   private let state = Guarded(State())
 
   /// - Parameters:
-  ///   - descriptor: the connection; this recording owns it and closes it in the end
-  ///   - whenOver: called once after that
+  ///   - descriptor: the connection, which this recording owns and closes at its end
+  ///   - whenOver: called once after the connection is closed
   init(
     host: HubHost, sink: JournalSink, holder: Holder, descriptor: Int32,
     whenOver: @escaping @Sendable (ClientRecording) -> Void
@@ -39,7 +39,7 @@ final class ClientRecording: Sendable {
   }
 
   func begin(_ request: RecordRequest) {
-    // The recording uses the system clock's present time, because the clock may have been set since the hub's start.
+    // The recording reads the system clock now, because the clock may have been set since the hub's start.
     let time = RecordingTime()
     let feed = RecordingFeed(host: host, sink: sink, time: time, holder: holder, demand: request.demand)
     let recorder = SegmentRecorder(
@@ -53,7 +53,7 @@ final class ClientRecording: Sendable {
     recorder.start()
   }
 
-  /// Records a hub; called for one hub at a time.
+  /// Starts to record a hub. Only one hub is recorded at a time.
   private func listen(to hub: Hub, by feed: RecordingFeed, for inbox: RecordInbox) {
     let before = state.withLock { state in
       defer { state.listening = nil }
@@ -67,7 +67,8 @@ final class ClientRecording: Sendable {
     if isTooLate { listening.end() }
   }
 
-  /// Sends the client the remaining data and the end of the file, at the client's pace. A second call does nothing.
+  /// Sends the client the remaining data and the end of the file, as fast as the client reads. Later calls do
+  /// nothing.
   func end() {
     let last = state.withLock { state in
       let last = state
@@ -75,7 +76,7 @@ final class ClientRecording: Sendable {
       return last
     }
     guard !last.isEnding else { return }
-    // Devices that woke for this recording may sleep now, even if the client is slow.
+    // Devices that woke for this recording may sleep now, even if the client still reads slowly.
     last.hubs?.cancel()
     last.listening?.end()
     guard let recorder = last.recorder else { return isOver() }
@@ -93,18 +94,18 @@ final class ClientRecording: Sendable {
     switch event {
     case .failed(let error):
       if case .system(_, ETIMEDOUT) = error {
-        write(.warning, "it has read nothing for a minute, and gets no more")
+        write(.warning, "stopped, because the client has read nothing for a minute")
       }
       end()
     case .lacksThread(let errno):
-      write(.error, "no thread for it: \(String(cString: strerror(errno)))")
+      write(.error, "the system has no thread for the recording: \(String(cString: strerror(errno)))")
       end()
-    // Nothing needs to be reported about a client that has left.
-    case .losing where !isEnding: write(.warning, "records are lost: it does not read as fast as they come")
+    // The client is leaving, so its losses need not be reported.
+    case .losing where !isEnding: write(.warning, "records are lost: the client reads too slowly")
     case .lost(let count):
       host.traffic.record.valuesDropped(count)
       if !isEnding {
-        write(.warning, "it reads again; \(count) \(count == 1 ? "record is" : "records are") missing")
+        write(.warning, "the client reads again; \(count) \(count == 1 ? "record is" : "records are") missing")
       }
     case .losing, .ended, .began, .recovered, .repaired, .notRepaired, .notCompressed, .removedForRoom: break
     }

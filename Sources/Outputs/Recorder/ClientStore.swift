@@ -7,7 +7,7 @@ import Recording
 
 /// Sends a recording to a client's socket instead of a folder. It accepts one segment, which is the client's file.
 final class ClientStore: SegmentStore {
-  /// How long a client may accept nothing while bytes wait for it.
+  /// How long a client may accept no byte while bytes wait for it.
   static let usualPatience = Duration.seconds(60)
 
   private let descriptor: Int32
@@ -27,7 +27,7 @@ final class ClientStore: SegmentStore {
       defer { hasBegun = true }
       return !hasBegun
     }
-    // A file that a client has partly received cannot start again.
+    // A file that a client has partly received cannot be started again.
     guard isFirst else { throw ClientFile.failure(EPIPE) }
     return ClientFile(descriptor, patience)
   }
@@ -39,12 +39,13 @@ final class ClientStore: SegmentStore {
 
 /// Sends bytes over the socket. Only the recorder's thread waits for the client.
 private final class ClientFile: SegmentFile {
-  /// The interval of attempts to write. A socket reports that it is writable only when it is nearly empty.
+  /// The interval of attempts to write. `poll` is no help: it reports the socket as writable only when it is nearly
+  /// empty.
   private static let pause = Duration.milliseconds(500)
 
   private let descriptor: Int32
   private let patience: Duration
-  /// Whether the client can be sent more. After a partial write nothing can follow.
+  /// Whether the client can receive more. After a partly written piece, nothing more can be sent.
   private(set) var isThere = true
 
   init(_ descriptor: Int32, _ patience: Duration) {
@@ -79,6 +80,6 @@ private final class ClientFile: SegmentFile {
     }
   }
 
-  /// Does nothing: the client is responsible for its disk.
+  /// Does nothing: the client writes the file to its disk.
   func synchronize() {}
 }

@@ -3,12 +3,12 @@ import Guarding
 import HardwareIO
 import MonotonicTime
 
-/// Recordings for clients that request one. The request is a line of JSON, and the answer is a whole MCAP file. The
-/// file ends when the client closes its sending side, or leaves.
+/// Recordings for clients that request one. The request is a line of JSON, and the answer is a complete MCAP file.
+/// The file ends when the client closes its sending side, or leaves.
 final class RecordOutput: StreamOutput {
-  /// The maximum number of recordings. Each has a thread and a megabyte of waiting data.
+  /// The maximum number of recordings. Each one has a thread, and up to a megabyte of waiting data.
   static let places = 4
-  /// The time for which an ending hub waits for clients to take the ends of their files.
+  /// How long an ending hub waits for clients to read the ends of their files.
   private static let lastChance = Duration.seconds(5)
 
   /// The reason why a client gets no recording.
@@ -35,18 +35,19 @@ final class RecordOutput: StreamOutput {
 
   func serve(_ connection: StreamConnection) -> (any StreamSession)? { RecordSession(connection, of: self) }
 
-  /// Begins to record for the client of a connection. The connection stays the server's: the recorder's thread, which
-  /// may wait for the client, has its own descriptor.
+  /// Begins to record for the client of a connection. The server keeps the connection. The recorder's thread, which
+  /// may wait for the client, has a duplicate descriptor.
   fileprivate func begin(_ request: RecordRequest, for connection: StreamConnection) throws(Refusal) -> ClientRecording
   {
     if host.replay != nil {
-      // Recorded data carries the clocks of its own time.
-      throw Refusal(reason: "a replay is not recorded: sensorhub export --format mcap takes a piece of a recording")
+      // Recorded data carries the times at which it was recorded.
+      throw Refusal(
+        reason: "a replay cannot be recorded: to copy a part of a recording, use sensorhub export --format mcap")
     }
     let descriptor = fcntl(connection.descriptor, F_DUPFD_CLOEXEC, 0)
     guard descriptor >= 0 else {
       host.traffic.record.clientRefused()
-      throw Refusal(reason: "the hub can open no more files")
+      throw Refusal(reason: "the hub has reached its limit of open files")
     }
     let recording = ClientRecording(
       host: host, sink: sink,
@@ -72,7 +73,8 @@ final class RecordOutput: StreamOutput {
     change.raise()
   }
 
-  /// Returns once all clients have their files, or their time is over. Call this after all recordings have ended.
+  /// Returns once all clients have their complete files, or the time for that is over. Call this after all recordings
+  /// have ended.
   func waitForEnds() {
     let clock = MonotonicClock()
     let deadline = clock.now + RecordOutput.lastChance
@@ -86,7 +88,7 @@ final class RecordOutput: StreamOutput {
 extension RecordOutput: SlotOwner {
   var slotKind: String { "recordings" }
 
-  /// Ends all recordings; the clients still get whole files.
+  /// Ends all recordings. The clients still receive complete files.
   func releaseAll() -> Int {
     let recordings = recordings.withLock { $0.map(\.recording) }
     for recording in recordings { recording.end() }

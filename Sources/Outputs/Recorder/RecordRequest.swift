@@ -1,21 +1,21 @@
 import FoundationEssentials
 import Hub
 
-/// A request of a client of `record.sock`, a JSON object in one line: `{"name": "record", "wakes": true, "syncSeconds":
-/// 1}`.
+/// A request of a client of `record.sock`, as a JSON object in one line: `{"name": "record", "wakes": true,
+/// "syncSeconds": 1}`.
 struct RecordRequest: Decodable {
-  /// The longest request.
+  /// The longest request, in bytes.
   static let maximumLength = 4096
   /// The text for a client whose request is invalid.
   static let help =
     #"send one line: {"name": "who you are", "wakes": false to observe only, "parts": some of [\#(Set<StatePart>.all.names)] "#
-    + #"to wake no more than they take, "syncSeconds": 0.1 to 60}"#
+    + #"to wake only their devices, "syncSeconds": 0.1 to 60}"#
 
   var name: String?
   /// Whether the recording powers the devices.
   var wakes: Bool?
   var parts: [String]?
-  /// The longest time that data may wait before it is sent.
+  /// The longest time that data may wait before it is sent, in seconds.
   var syncSeconds: Double?
 
   private enum CodingKeys: String, CodingKey, CaseIterable { case name, wakes, parts, syncSeconds }

@@ -6,8 +6,8 @@ import Recording
 
 /// The output of the receivers, byte for byte. Each receiver has its own channel.
 struct RecordedDevices: HubRecorder {
-  /// Bytes are recorded with a time this much before they were read, so that they precede the epoch that they end. In a
-  /// replay, the satellites of an epoch are therefore known when the epoch is fused.
+  /// Bytes are recorded with a time slightly before they were read, so that they precede the epoch that they
+  /// complete. In a replay, the satellites of an epoch are then known when the epoch is fused.
   private static let lead = Duration.microseconds(1)
 
   let inbox: RecordInbox

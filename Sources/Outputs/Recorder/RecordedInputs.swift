@@ -6,10 +6,10 @@ import MonotonicTime
 import Recording
 
 /// The inputs of the fusion. Each device has its own channel, and `/fusion` has the beginnings and ends of runs. The
-/// log time of an input is the exact instant at which it was fused, and no two inputs share one. A replay in this order
-/// gives the same states.
+/// log time of an input is the exact instant at which it was fused, and no two inputs have the same log time. A
+/// replay in this order produces the same states.
 ///
-/// Measurements are exact, because a lost bit could round a value differently in a replay.
+/// Measurements are recorded exactly: if a bit were lost, a replay could round a value differently.
 final class RecordedInputs: Sendable {
   /// The destination of a device's inputs.
   private enum Channel: Sendable {
@@ -22,7 +22,7 @@ final class RecordedInputs: Sendable {
   private let names: DeviceNames
   private let runs: RecordedJSON
   private let devices: [DeviceDescription]
-  /// The channels, by the device's place in the board's list.
+  /// The channels, in the order of the devices in the board's list.
   private let channels: [Channel]
   /// Reused memory for binary messages.
   private let buffer = Guarded<[UInt8]>([])
@@ -83,7 +83,7 @@ final class RecordedInputs: Sendable {
   }
 
   private func append(isUnderWay: Bool, _ knowledge: FusionKnowledge?, at instant: MonotonicInstant) {
-    // A run alone does not start a file: devices that are awake give enough to write.
+    // The beginning of a run does not start a file. The devices that are awake produce data that does.
     runs.append(at: instant, receivedAt: instant, isWritten: false) { json in
       json.beginObject()
       json.member("underWay", isUnderWay)

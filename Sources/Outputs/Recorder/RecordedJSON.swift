@@ -4,9 +4,9 @@ import Recording
 
 /// A channel of JSON objects.
 ///
-/// The objects are encoded on the thread that has them, into reused memory. This costs two microseconds for a state,
-/// ten times a second. Otherwise the writer's thread would need a second queue for the values themselves, and the
-/// values hold reference-counted objects.
+/// An object is encoded on the thread that produces it, into reused memory. This costs two microseconds for each
+/// state, ten times a second. Otherwise the writer's thread would need a second queue for the values, which contain
+/// reference-counted objects.
 final class RecordedJSON: Sendable {
   private let json: Guarded<JSONWriter>
   private let inbox: RecordInbox

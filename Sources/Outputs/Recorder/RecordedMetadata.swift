@@ -2,7 +2,7 @@ import Hub
 import MCAP
 import Recording
 
-/// A recording's metadata about its origin.
+/// The metadata records about a recording's origin: the program, the board file and the calibrations.
 enum RecordedMetadata {
   /// - Parameter boardText: the text of the board file; `nil` without one
   static func records(_ board: Board, boardText: [UInt8]?, version: String, time: RecordingTime) -> [MCAPMetadata] {
@@ -13,7 +13,7 @@ enum RecordedMetadata {
           "version": version,
           RecordingFormat.key: "\(RecordingFormat.current)",
           "started": UTCStamp(nanosecondsSince1970: time.beganNanosecondsSince1970).extended,
-          // The offset from the monotonic clock, which stamps measurements, to log times.
+          // The difference from the monotonic clock, which stamps measurements, to log times.
           "logTimeOffsetNanoseconds": "\(time.offsetNanoseconds)",
         ])
     ]

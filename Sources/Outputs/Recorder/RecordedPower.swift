@@ -4,7 +4,7 @@ import MonotonicTime
 import Publishing
 import Recording
 
-/// Each change of a device's power and holders.
+/// Records each change of a device's power and holders.
 struct RecordedPower {
   private let channel: RecordedJSON
   private let clock: any MonotonicTimeSource

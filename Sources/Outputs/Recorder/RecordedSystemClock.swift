@@ -2,14 +2,14 @@ import Guarding
 import MonotonicTime
 import Recording
 
-/// The offset of the system's clock from the recording's clock, which is never set. A receiver's time is compared with
-/// the system's clock, so a replay needs it.
+/// The difference between the system's clock and the recording's clock, which is never set. The hub compares a
+/// receiver's time with the system's clock, so a replay needs the difference.
 ///
 /// The clock of a board without a real-time clock is hours late at first, and is set once there is a network.
 final class RecordedSystemClock: Sendable {
   /// The smallest change that is recorded, in nanoseconds.
   private static let least: Int64 = 10_000_000
-  /// The interval of repetitions, because a replay may begin anywhere.
+  /// The interval at which the difference is repeated. A replay may begin anywhere.
   private static let interval = Duration.seconds(60)
 
   private struct Said {
@@ -26,7 +26,8 @@ final class RecordedSystemClock: Sendable {
     self.time = time
   }
 
-  /// Records the offset if it has changed. Call this before recording data that was judged by it.
+  /// Records the difference if it has changed. Call this before recording data that the hub compared with the
+  /// system's clock.
   func look(before instant: MonotonicInstant) {
     guard let ahead = time.systemAheadNanoseconds else { return }
     let isNews = said.withLock { said in

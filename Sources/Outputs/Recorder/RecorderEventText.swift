@@ -12,21 +12,21 @@ extension RecorderEvent {
     case .repaired(let segment, let messageCount, let lostByteCount):
       return (
         .notice,
-        "\(folder)/\(segment) was cut off and is whole again: \(messageCount) messages, \(lostByteCount) bytes lost"
+        "\(folder)/\(segment) was cut off and is repaired: \(messageCount) messages, \(lostByteCount) bytes lost"
       )
     case .notRepaired(let segment, let error):
-      return (.warning, "\(folder)/\(segment) cannot be made whole, and is left as it is: \(error)")
+      return (.warning, "\(folder)/\(segment) cannot be repaired, and stays unchanged: \(error)")
     case .notCompressed(let error): return (.warning, "the recording is not compressed: \(error)")
     case .failed(let error):
       return (
         .warning,
-        "nothing is recorded: \(error); it is tried again, and new data waits in memory\(RecorderEvent.next(error))"
+        "recording stopped: \(error); trying again, with new data in memory\(RecorderEvent.next(error))"
       )
     case .recovered: return (.notice, "recording to \(folder) works again")
     case .removedForRoom(let segment):
-      return (.warning, "the disk is full: \(folder)/\(segment) was removed to go on recording")
-    case .losing(.slow): return (.warning, "records are lost: \(folder) does not take them as fast as they come")
-    case .losing(.failing): return (.warning, "records are lost: nothing can be written to \(folder)")
+      return (.warning, "the disk is full: \(folder)/\(segment) was deleted to continue the recording")
+    case .losing(.slow): return (.warning, "records are lost: the disk of \(folder) is too slow")
+    case .losing(.failing): return (.warning, "records are lost: cannot write to \(folder)")
     case .ended(let count):
       return (
         .warning,
@@ -34,21 +34,21 @@ extension RecorderEvent {
           + "\(count == 1 ? "is" : "are") lost"
       )
     case .lost(let count):
-      return (.warning, "all is recorded again; \(count) \(count == 1 ? "record is" : "records are") missing")
+      return (.warning, "recording works again; \(count) \(count == 1 ? "record is" : "records are") missing")
     case .lacksThread(let errno):
-      return (.error, "nothing is recorded: no thread for it: \(String(cString: strerror(errno)))")
+      return (.error, "recording failed: no thread: \(String(cString: strerror(errno)))")
     }
   }
 
   private static func next(_ error: MCAPError) -> String {
     guard case .system(let action, let number) = error else { return "" }
     return switch number {
-    case ENOSPC, EDQUOT: "; make room on that disk, or record less: 'record.maximumMegabytes'"
-    case EACCES, EPERM: "; let the hub's user write there: chown, and ReadWritePaths= in its unit"
-    case EROFS: "; the disk is read-only, for the hub at least: mount, and ReadWritePaths= in its unit"
-    // After a segment was removed, the recorder begins the next one and makes its folder.
+    case ENOSPC, EDQUOT: "; free some space on the disk, or reduce 'record.maximumMegabytes'"
+    case EACCES, EPERM: "; give the hub's user write access to the folder: chown, and ReadWritePaths= in the hub's unit"
+    case EROFS: "; the disk is read-only, at least for the hub: check mount, and ReadWritePaths= in the hub's unit"
+    // A removed folder needs no next step: the recorder makes it again for the next segment.
     case ENOENT where !action.hasPrefix("making the folder"): ""
-    case ENOENT, ENOTDIR: "; only the last folder of 'record.path' is made, those above it have to be there"
+    case ENOENT, ENOTDIR: "; the hub creates only the last folder of 'record.path': create the folders above it"
     default: ""
     }
   }

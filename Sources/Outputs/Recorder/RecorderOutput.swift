@@ -5,9 +5,10 @@ import Publishing
 import Recording
 import ServiceLifecycle
 
-/// Records the hub's activity, if the board file has `record`.
+/// Records the data of the hub, if the board file has `record`.
 ///
-/// It only observes devices that other clients keep awake, unless the board file says `wakes`.
+/// By default it only observes devices that other clients keep awake. With `wakes` in the board file, it keeps
+/// devices awake itself.
 public final class RecorderOutput: Service {
   /// The present recording.
   private struct Present {
@@ -17,7 +18,7 @@ public final class RecorderOutput: Service {
     var listening: RecordingFeed.Listening
   }
 
-  /// A recorder that still writes its remaining data.
+  /// A recorder that is still writing its remaining data.
   private struct Leaving {
     var path: String
     var recorder: SegmentRecorder
@@ -27,16 +28,16 @@ public final class RecorderOutput: Service {
     var hubs: Subscription?
     var present: Present?
     var leaving: [Leaving] = []
-    /// Whether the output has ended. Anything that begins later would never end.
+    /// Whether the output has ended. A recording that begins later would never end.
     var isOver = false
   }
 
-  /// The time for which an ending hub waits for a disk. Unwritten data is lost after it.
+  /// How long an ending hub waits for a disk. Data that is unwritten after this time is lost.
   private static let lastChance = Duration.seconds(5)
 
   private let host: HubHost
   private let sink: JournalSink
-  /// The clock of all recordings of this process, so that their times follow each other.
+  /// The clock of all recordings of this process, so that their times are in one order.
   private let time = RecordingTime()
   private let state = Guarded(State())
 
@@ -45,8 +46,8 @@ public final class RecorderOutput: Service {
     self.sink = sink
   }
 
-  /// Records from now on. Call this before other services wake devices: a replay would lack earlier inputs of the
-  /// fusion.
+  /// Starts recording. Call this before other services wake devices; otherwise a replay would lack the first inputs
+  /// of the fusion.
   public func begin() {
     let hubs = host.hub.subscribe(as: "recorder", receiveValue: { [self] in serve($0) })
     state.withLock { $0.hubs = hubs }
@@ -74,7 +75,7 @@ public final class RecorderOutput: Service {
     for recorder in recorders { recorder.giveUp() }
   }
 
-  /// Records a hub; called for one hub at a time.
+  /// Starts to record a hub. Only one hub is recorded at a time.
   private func serve(_ hub: Hub) {
     let before = state.withLock { $0.present }
     let next = hub.board.record.map { settings in
@@ -89,7 +90,7 @@ public final class RecorderOutput: Service {
     }
     if next == nil { before?.listening.end() }
     let isInTime = state.withLock { state in
-      // `end` has handled everything before, and would not handle this.
+      // `end` has already ended all recordings, and would not end this one.
       guard !state.isOver else { return false }
       state.present = next
       if let before, before.recorder !== next?.recorder {
@@ -102,7 +103,7 @@ public final class RecorderOutput: Service {
       return
     }
     guard before?.recorder !== next?.recorder else { return }
-    // The next recorder must be waiting for the previous one before that one is told to end.
+    // The next recorder must be waiting for the previous one before the previous one is told to end.
     if let next { start(next) }
     if let before { end(before.recorder) }
   }
@@ -111,8 +112,8 @@ public final class RecorderOutput: Service {
     recorder.end { [self] in state.withLock { $0.leaving.removeAll { $0.recorder === recorder } } }
   }
 
-  /// Starts the recorder at once, unless an older one still uses the same folder. A slow disk elsewhere does not
-  /// matter.
+  /// Starts the recorder at once, unless an earlier one still uses the same folder. A recorder that still writes to
+  /// another disk does not matter.
   private func start(_ next: Present) {
     let before = state.withLock { $0.leaving.last { $0.path == next.settings.path }?.recorder }
     if let before { next.recorder.start(after: before) } else { next.recorder.start() }
@@ -129,7 +130,7 @@ public final class RecorderOutput: Service {
   }
 }
 
-/// Makes a task wait until all recorders have ended, or the time is over.
+/// Makes a task wait until all recorders have ended, or the time for that is over.
 private final class LastWait: Sendable {
   private struct State {
     var count: Int

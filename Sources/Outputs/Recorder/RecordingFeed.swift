@@ -4,23 +4,23 @@ import MonotonicTime
 import Publishing
 import Recording
 
-/// The data that a recording contains: its origin, the log, the power of each device, the fused state, and the devices'
-/// measurements.
+/// The data that a recording contains: information about its origin, the log, the power of each device, the fused
+/// state, and the devices' measurements.
 struct RecordingFeed: Sendable {
-  /// The devices that a recording powers.
+  /// Which devices a recording powers.
   enum Demand: Equatable, Sendable {
-    /// None: devices that other clients keep awake are recorded.
+    /// Powers no device. The recording contains only devices that other clients keep awake.
     case nothing
-    /// The devices that measure these parts of the state; other awake devices are included.
+    /// Powers the devices that measure these parts of the state. Other devices are recorded while they are awake.
     case parts(Set<StatePart>)
-    /// All devices, fused or not.
+    /// Powers all devices, fused or not.
     case everything
   }
 
   let host: HubHost
   let sink: JournalSink
   let time: RecordingTime
-  /// The holder that the recording uses for devices.
+  /// The holder in whose name the recording keeps devices awake.
   let holder: Holder
   let demand: Demand
 
@@ -35,10 +35,11 @@ struct RecordingFeed: Sendable {
     }
   }
 
-  /// Puts a hub's data into an inbox. An inbox gets one hub at a time: with two, it would get shared devices twice.
+  /// Puts a hub's data into an inbox. An inbox gets the data of one hub at a time: from two hubs it would get shared
+  /// devices twice.
   ///
-  /// - Parameter before: the previous hub's feed for the same inbox, which this ends; the output of shared receivers
-  ///   continues without a gap
+  /// - Parameter before: the feed of the previous hub for the same inbox, which this call ends; the output of shared
+  ///   receivers continues without a gap
   func listen(to hub: Hub, for inbox: RecordInbox, continuing before: Listening? = nil) -> Listening {
     before?.lifetime.end()
     before?.devices.endButSentences()
@@ -59,7 +60,7 @@ struct RecordingFeed: Sendable {
   private func followState(of hub: Hub, for inbox: RecordInbox) -> Subscription {
     let states = RecordedStates(in: inbox, time: time)
     let receive = { @Sendable (state: FusedState) in
-      // After the last client has left, the state does not describe the present.
+      // After the last client has left, the state no longer describes the present.
       if state.mode != .asleep { states.append(state) }
     }
     let rateHz = hub.board.stateRateHz

@@ -3,9 +3,11 @@ import Hub
 import Publishing
 import ServiceLifecycle
 
-/// The standing requests of the board file in service. Each is a subscription; reading their results wakes nothing.
+/// The standing requests of the board file in service. Each one is a subscription; reading their results wakes no
+/// device.
 ///
-/// The recorder records their measurements like those of any client. Outputs that pass on fixes subscribe to `values`.
+/// The recorder records their measurements like those of any client. Outputs that pass on the fixes subscribe to
+/// `values`.
 public final class StandingRequests: Sendable {
   /// A fix and its request.
   public struct Value: Sendable {
@@ -23,7 +25,7 @@ public final class StandingRequests: Sendable {
 
   public init() {}
 
-  /// Makes exactly the requests of a board from now on. Unchanged requests continue.
+  /// Makes the requests of a board from now on, and ends all others. Unchanged requests continue.
   func follow(_ board: Board, on host: HubHost) {
     let isPossible = host.lackOfFixes == nil
     let wanted = isPossible ? board.requests : []
@@ -31,7 +33,7 @@ public final class StandingRequests: Sendable {
       defer { leases.removeAll { !wanted.contains($0.request) } }
       return (leases.map(\.request), leases.filter { !wanted.contains($0.request) })
     }
-    // New requests begin before old ones end: a change is no reason for a power cycle.
+    // Begin new requests before ending old ones, so that a change causes no power cycle.
     for request in wanted where !kept.contains(request) { begin(request, on: host) }
     for lease in gone { lease.subscription.cancel() }
   }

@@ -3,7 +3,7 @@ import Fusion
 import MonotonicTime
 import NMEA
 
-/// Signal K's messages: the hello, and deltas with values and with meta (Signal K specification 1.7, delta format).
+/// Signal K's messages: the hello, and deltas with values or meta (Signal K specification 1.7, delta format).
 enum SignalKDelta {
   /// The version of the specification that defines these paths and units.
   private static let specification: StaticString = "1.7.0"
@@ -50,8 +50,8 @@ enum SignalKDelta {
 
   /// Writes an update for each instant and source.
   ///
-  /// - Parameter systemNanoseconds: the system's time since 1970, which dates values from before the receiver's first
-  ///   time
+  /// - Parameter systemNanoseconds: the system's time since 1970, which dates values that were measured before the
+  ///   receiver reported a time
   static func write(
     _ values: [(path: SignalKPath, value: SignalKValue)], of state: FusedState, context: String,
     systemNanoseconds: Int64 = clinux_realtime_ns(), to json: inout JSONWriter

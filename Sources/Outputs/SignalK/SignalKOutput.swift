@@ -3,8 +3,8 @@ import Guarding
 import Hub
 import Publishing
 
-/// Signal K's deltas over TCP. The hub greets a client with a hello. A connection wakes nothing. A subscription powers
-/// the devices that its paths need, until it is ended or the client leaves.
+/// Signal K's deltas over TCP. The hub greets a client with a hello. A connection wakes no device. A subscription
+/// powers the devices that its paths need, until the client ends it or leaves.
 struct SignalKOutput: StreamOutput {
   let host: HubHost
 
@@ -17,7 +17,6 @@ struct SignalKOutput: StreamOutput {
   }
 }
 
-/// A client of Signal K.
 private final class SignalKSession: StreamSession {
   private struct State {
     var subscriptions = SignalKSubscriptions()
@@ -25,7 +24,7 @@ private final class SignalKSession: StreamSession {
     var isOver = false
   }
 
-  /// The needs that the lease covers.
+  /// The parts and the rate that the lease must provide.
   private struct Need: Equatable {
     var parts: Set<StatePart>
     var rateHz: Double?
@@ -73,12 +72,12 @@ private final class SignalKSession: StreamSession {
     renew()
   }
 
-  /// Whether a message is about the board's own vessel, the only one that the hub knows.
+  /// Whether a message is about the board's own vessel. The hub knows no other vessel.
   private func isOwn(_ wanted: String) -> Bool {
     ["vessels.self", "self", "vessels.*", "*", context].contains(wanted)
   }
 
-  /// Takes the lease that the subscriptions need now.
+  /// Replaces the lease with one for the present subscriptions.
   private func renew() {
     let wanted = state.withLock { state in
       state.subscriptions.isEmpty
@@ -90,7 +89,7 @@ private final class SignalKSession: StreamSession {
     }
     guard isNews else { return }
     let new = wanted.map { wanted in
-      // Without a rate, each state is compared with the last one, and changes are sent.
+      // Without a rate, the session takes every state and sends changed values.
       let states =
         wanted.rateHz.map { host.state(rateHz: $0, parts: wanted.parts) } ?? host.states(parts: wanted.parts)
       return states.subscribe(
@@ -101,7 +100,7 @@ private final class SignalKSession: StreamSession {
       defer { state.lease = new }
       return state.lease
     }
-    // The new lease begins before the old one ends: a new period is no reason for a power cycle.
+    // Begin the new lease before ending the old one, so that a new period causes no power cycle.
     old?.cancel()
   }
 

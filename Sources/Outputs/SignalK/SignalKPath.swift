@@ -25,7 +25,7 @@ enum SignalKPath: String, CaseIterable, Sendable {
   case temperature = "environment.inside.temperature"
   case humidity = "environment.inside.relativeHumidity"
 
-  /// The parts of the state that it needs.
+  /// The parts of the state from which the value is made.
   var parts: Set<StatePart> {
     switch self {
     case .position, .magneticVariation: [.position]
@@ -84,7 +84,7 @@ enum SignalKPath: String, CaseIterable, Sendable {
   func matches(_ pattern: String) -> Bool { SignalKPath.matches(Array(rawValue.utf8)[...], Array(pattern.utf8)[...]) }
 
   private static func matches(_ path: ArraySlice<UInt8>, _ pattern: ArraySlice<UInt8>) -> Bool {
-    // The search goes back only to the last star, so that a pattern with many stars takes no longer.
+    // On a mismatch the search returns only to the last star, so that a pattern with many stars takes no longer.
     var (path, pattern) = (path, pattern)
     var retry: (path: ArraySlice<UInt8>, pattern: ArraySlice<UInt8>)?
     while let byte = path.first {
@@ -173,7 +173,7 @@ extension SignalKPath {
       guard let heading, let place = state.position?.value else { return nil }
       return SignalKValue(bearing: heading - state.magneticVariationDegrees(at: place), of: attitude)
     case .rateOfTurn:
-      // The rate of turn is about the vertical, even if the board is tilted.
+      // The rate of turn is the rate about the vertical, even if the board is tilted.
       return state.rates.flatMap { SignalKValue(quaternion.rotate($0.value).z, 5, of: $0) }
     default:
       let yaw = heading == nil ? nil : quaternion.yaw
@@ -191,7 +191,7 @@ extension SignalKPath {
     }
   }
 
-  /// The method of the fix in the specification's words for the qualities of GGA.
+  /// The method of the fix, as the specification names the qualities of GGA.
   private static func method(_ state: FusedState) -> StaticString {
     guard state.position != nil else { return "no GPS" }
     if state.isReckoned { return "Estimated (DR) mode" }

@@ -28,7 +28,7 @@ struct SignalKRequests {
     case refused(String)
   }
 
-  /// The longest message, which has room for many paths.
+  /// The longest message in bytes. It has room for many paths.
   static let maximumLength = 16 << 10
 
   private var pending: [UInt8] = []
@@ -58,7 +58,7 @@ struct SignalKRequests {
           + "instant, ideal or fixed")
     }
     if let format = message.subscribe?.lazy.compactMap(\.format).first(where: { $0 != "delta" }) {
-      return .refused("the format '\(Text.printable(String(format.prefix(20))))' is not served: only delta is")
+      return .refused("the format '\(Text.printable(String(format.prefix(20))))' is not served: use delta")
     }
     return .message(message)
   }

@@ -2,7 +2,7 @@ import Fusion
 import Hub
 import MonotonicTime
 
-/// The subscriptions of one client. It decides which values are due, and keeps nothing awake.
+/// The subscriptions of one client. This type decides which values are due, and keeps no device awake.
 struct SignalKSubscriptions {
   private struct Entry {
     var pattern: String
@@ -17,7 +17,7 @@ struct SignalKSubscriptions {
 
   /// The maximum number of a client's subscriptions.
   static let limit = 64
-  /// The accepted range of periods, in milliseconds. Values outside are clamped.
+  /// The accepted range of periods, in milliseconds. Values outside the range are set to its nearest end.
   private static let periods = 10.0...100_000.0
   private static let usualPeriod = 1000.0
 
@@ -72,7 +72,7 @@ struct SignalKSubscriptions {
       if entry.isInstant, value.at == entry.sent[index] { continue }
       entry.sent[index] = value.at
       if entry.period > .zero {
-        // States do not arrive exactly on time. A late state does not delay those after it.
+        // States do not arrive exactly on time. A late state must not delay those after it.
         let grid = (entry.due[index] ?? state.at) + entry.period
         let next = grid > state.at ? grid : state.at + entry.period
         entry.due[index] = max(next, state.at + entry.period / 4)

@@ -7,8 +7,8 @@ enum SignalKVessel {
     "vessels." + (mmsi.map { "urn:mrn:imo:mmsi:\($0)" } ?? "urn:mrn:signalk:uuid:\(uuid)")
   }
 
-  /// The UUID. It is constant for the lifetime of the machine's system, or, if the machine has no ID, while the hub
-  /// runs.
+  /// The UUID. It is constant until the system is installed again. If the machine has no ID, it is constant while the
+  /// hub runs.
   private static let uuid: String = {
     var bytes = [UInt8](repeating: 0, count: 16)
     if csystemd_hub_identity(&bytes) != 0 { bytes = bytes.map { _ in UInt8.random(in: .min ... .max) } }

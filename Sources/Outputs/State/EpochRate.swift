@@ -1,10 +1,10 @@
 import Fusion
 import MonotonicTime
 
-/// Selects the states that receiver protocols report: one with each of the receiver's epochs, and one a second while
-/// the receiver is silent and the state continues without it.
+/// Selects the states for protocols that report epochs: one state with each of the receiver's epochs. If the receiver
+/// is silent and the state continues without it, one state a second.
 struct EpochRate {
-  /// A receiver without data for this time has missed an epoch.
+  /// A receiver that has sent no data for this time has missed an epoch.
   private static let silence = Duration.milliseconds(1500)
 
   private var lastFix: MonotonicInstant?

@@ -2,7 +2,7 @@ import Fusion
 import NMEA
 
 extension FusedState {
-  /// Magnetic variation at a place and the receiver's date, degrees, positive east.
+  /// Magnetic variation at a position on the receiver's date, in degrees, positive east.
   func magneticVariationDegrees(at place: FusedState.Position) -> Double {
     let year = fix?.value.utcNanoseconds.map { EarthModel.year(nanosecondsSince1970: $0) }
     return EarthModel.magneticVariationDegrees(

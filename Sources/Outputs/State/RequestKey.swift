@@ -1,20 +1,21 @@
 import Hub
 
-/// A key of a client's request, known or unknown.
+/// A key in a client's request, known or unknown.
 struct RequestKey: CodingKey {
-  /// An unknown key, which is refused. If it were ignored, a client that wanted only the IMU might wake everything.
+  /// The request has an unknown key, and is refused. If the key were ignored, a client that wants only the IMU might
+  /// wake all devices.
   struct Unknown: Error, CustomStringConvertible {
     var key: String
     var known: [String]
 
     var description: String {
       let guess = NearestWord.guess(key, among: known).map { "did you mean '\($0)'?" }
-      return "'\(Text.printable(String(key.prefix(40))))' is nothing to ask here; "
+      return "'\(Text.printable(String(key.prefix(40))))' is not a key of this request; "
         + (guess ?? "there are \(known.joined(separator: ", "))")
     }
   }
 
-  /// A request used both names of one key.
+  /// The request has both names of one key.
   struct Ambiguous: Error {}
 
   var stringValue: String
@@ -30,7 +31,7 @@ struct RequestKey: CodingKey {
     if let unknown { throw Unknown(key: unknown, known: known) }
   }
 
-  /// The value of a key with two names: `rateHz`, and `rate` for people who type it.
+  /// The value of a key that has two names: `rateHz`, and the shorter `rate`.
   static func either<Value>(_ one: Value?, _ other: Value?) throws -> Value? {
     if one != nil, other != nil { throw Ambiguous() }
     return one ?? other

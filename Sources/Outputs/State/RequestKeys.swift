@@ -5,7 +5,7 @@ import MonotonicTime
 extension ViewRequest.Values {
   /// Reads the keys of a view request from a JSON object; `rate` is another name of `rateHz`.
   ///
-  /// - Parameter isNullRefused: whether a number that is null is an error, instead of a missing number
+  /// - Parameter isNullRefused: whether a number that is null is an error; otherwise it counts as missing
   /// - Throws: `RequestKey.Unknown` for a key that is neither one of these nor among `others`
   init(from decoder: any Decoder, besides others: [String], isNullRefused: Bool = false) throws {
     self.init()
@@ -13,7 +13,7 @@ extension ViewRequest.Values {
     let values = try decoder.container(keyedBy: RequestKey.self)
     func number(_ name: String) throws -> Double? {
       let key = RequestKey(stringValue: name)
-      // Without the key, the same words would request something else.
+      // If the null were treated as missing, the rest would be a different request.
       if isNullRefused { return values.contains(key) ? try values.decode(Double.self, forKey: key) : nil }
       return try values.decodeIfPresent(Double.self, forKey: key)
     }
@@ -22,7 +22,7 @@ extension ViewRequest.Values {
     parts = try values.decodeIfPresent([String].self, forKey: RequestKey(stringValue: "parts"))
   }
 
-  /// All keys; the other name of the rate follows its own.
+  /// All keys. The other name of the rate follows `rateHz`.
   static let names = ViewRequest.Key.allCases.flatMap { $0 == .rateHz ? ["rateHz", "rate"] : [$0.rawValue] }
 }
 

@@ -3,31 +3,32 @@ import Fusion
 import Hub
 import MonotonicTime
 
-/// A scheduled fix as one JSON object: a state whose member `schedule` has the outcome of the request.
+/// A scheduled fix as one JSON object: a state whose member `schedule` reports the outcome of the request.
 public enum RequestedFixReport {
   /// The outcome of a request for a fix.
   public struct Outcome: Decodable, Sendable {
-    /// Whether the fix is as good as requested; `false` if time ran out.
+    /// Whether the fix is as accurate as requested; `false` if the time ran out first.
     public var met: Bool
-    /// The radius that contains 95 % of such positions, metres; `nil` without a position, or if unknown.
+    /// The radius that contains 95 % of such positions, in metres; `nil` without a position, or if the accuracy is
+    /// unknown.
     public var radius: Double?
-    /// The delay after the due time, seconds.
+    /// The delay after the time at which the fix was due, in seconds.
     public var late: Double
-    /// The viewer that requested the fix, if others hear the same message.
+    /// The viewer that requested the fix, if other viewers receive the same message.
     public var viewer: String?
-    /// Whether nothing has moved since the position was measured, so that the last fix is repeated.
+    /// Whether the last fix is repeated, because the board has not moved since it was measured.
     public var still: Bool
-    /// The request after the receivers' budgets relaxed it; `nil` if they did not.
+    /// The request as the receivers' energy budgets have relaxed it; `nil` if they have not.
     public var relaxed: Terms?
   }
 
-  /// A request's time and accuracy, in seconds and metres.
+  /// The interval or accuracy of a request, in seconds and metres.
   public struct Terms: Decodable, Sendable {
     public var every: Double
     public var accuracy: Double?
   }
 
-  /// - Parameter viewer: the viewer that requested the fix, if others hear the same message
+  /// - Parameter viewer: the viewer that requested the fix, if other viewers receive the same message
   public static func write(_ fix: RequestedFix, for viewer: String? = nil, to json: inout JSONWriter) {
     StateReport.write(fix.state, to: &json) { json in
       json.key("schedule")

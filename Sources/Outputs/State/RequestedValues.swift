@@ -28,7 +28,7 @@ extension HubHost {
     }
   }
 
-  /// One state that is fresh enough, from the hub in service at the time of the subscription.
+  /// One state that is recent enough, from the hub that is in service at the time of the subscription.
   func current(_ request: CurrentValue) -> Deferred<FusedState, Never> {
     Deferred { [hub] _ in hub.value.current(request) }
   }

@@ -1,12 +1,12 @@
 import Fusion
 import MonotonicTime
 
-/// The fused state in one line for people.
+/// The fused state in one line of text.
 public enum StateLine {
-  /// `fused     52.516312 N 13.377745 E ±0.8 m  11.2 m/s 045°  roll +1.2° pitch -0.4° ±1.1° heading 046° ±0.4°  8
-  /// satellites`
+  /// For example `fused     52.516312 N 13.377745 E ±0.8 m  11.2 m/s 045°  roll +1.2° pitch -0.4° ±1.1° heading 046°
+  /// ±0.4°  8 satellites`
   ///
-  /// The number after a `±` is one standard deviation of the value before it.
+  /// The number after `±` is one standard deviation of the value before it.
   public static func text(_ state: FusedState) -> String {
     var parts = [Text.padded(word(state.mode), 8)]
     if let since = state.deadReckoningSince { parts.append("for \(Text.fixed((state.at - since).inSeconds, 0)) s") }
@@ -43,7 +43,7 @@ public enum StateLine {
     return parts.joined(separator: "  ")
   }
 
-  /// The mode in a word or two.
+  /// The name of a mode, in one or two words.
   public static func word(_ mode: FusedState.Mode) -> String {
     mode == .deadReckoning ? "dead reckoning" : mode.rawValue
   }

@@ -4,14 +4,14 @@ import MonotonicTime
 import NMEA
 
 extension StateReport {
-  /// Reads the output of `write`; `nil` for anything else.
+  /// Reads what `write` has written; `nil` for any other text.
   public static func read(_ line: [UInt8]) -> FusedState? {
     guard let message = try? JSONDecoder().decode(StateMessage.self, from: Data(line)) else { return nil }
     return message.isPlausible ? message.state : nil
   }
 }
 
-/// The report from a client's point of view.
+/// The report, as a client reads it.
 private struct StateMessage: Decodable {
   struct Position: Decodable {
     var lat, lon: Double
@@ -78,7 +78,7 @@ private struct StateMessage: Decodable {
   var fix: Fix?
   var refusal: Refusal?
 
-  /// The accepted range of seconds. Beyond it nanoseconds are lost, and no clock has counted that far.
+  /// The accepted range of seconds. Larger values lose nanoseconds, and no clock has counted that far.
   private static let seconds = -1e9...1e9
 
   var isPlausible: Bool {
@@ -141,7 +141,7 @@ private struct StateMessage: Decodable {
     let utc = time.flatMap(StateMessage.utc)
     state.fix = fix.map {
       let at = before($0.age)
-      // The message has the time of the state, and the fix has that of its own instant.
+      // The message contains the time of the state, but the fix needs the time of its own instant.
       let utcNanoseconds = utc.map { $0.nanosecondsSince1970 - (state.at.nanoseconds - at.nanoseconds) }
       var quality = FusedState.FixQuality(
         mode: $0.mode, status: $0.status, satellitesUsed: $0.satellites, hdop: $0.hdop, utcNanoseconds: utcNanoseconds)

@@ -4,8 +4,8 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// The fused state, one JSON object per line. A connection is a subscription, so it powers the devices: all of them,
-/// unless the client's first request names parts.
+/// The fused state, one JSON object per line. A connection is a subscription, so it powers the devices. If the
+/// client's first request names parts, only the devices for these parts are powered.
 struct StateOutput: StreamOutput {
   let host: HubHost
   private let encoding = SharedEncoding()
@@ -21,8 +21,8 @@ struct StateOutput: StreamOutput {
 
 /// A client of the state. It may request a rate and parts, and state its name.
 private final class StateSession: StreamSession {
-  /// The time to wait for a request. A client with a request sends it at once, and a client without one should not wait
-  /// long.
+  /// The time to wait for a request. A client with a request sends it at once, and a client without a request should
+  /// not wait long.
   private static let requestTime = Duration.milliseconds(25)
 
   private struct State {
@@ -30,25 +30,25 @@ private final class StateSession: StreamSession {
     var timer: ScheduledAction?
     var hasRequested = false
     var isOver = false
-    // The last request. A new request leaves unchanged the members that it does not name.
+    // The last request. Members that a new request does not name stay unchanged.
     var client: ClientPeer?
     var request = ViewRequest()
     /// The calibration, for a client that requested one instead of states.
     var calibration: HubCalibration?
-    /// The search for the board's position, for a client that adds a fence there.
+    /// The search for the board's position, for a client that adds a fence with its centre there.
     var search: Subscription?
   }
 
   private let connection: StreamConnection
   private let host: HubHost
   private let encoding: SharedEncoding
-  /// The time to wait for a request before everything wakes. On a busy machine, other processes run between a client's
-  /// connection and its first bytes. A client that has named its end of the connection announces a request that way,
-  /// and gets more time.
+  /// The time to wait for a request before all devices wake. On a busy machine, other processes may run between a
+  /// client's connection and its first bytes. A client that has bound its end of the connection to a name announces a
+  /// request in this way, and gets more time.
   private let patience: Duration
   private let state = Guarded(State())
   private let requests = Guarded(StateRequests())
-  /// The newest sent state.
+  /// The time of the newest state that was sent.
   private let sent = Guarded(MonotonicFilter())
 
   init(_ connection: StreamConnection, host: HubHost, encoding: SharedEncoding) {
@@ -85,7 +85,7 @@ private final class StateSession: StreamSession {
   }
 
   /// Sends a state. After a request for another rate there are two streams for a moment, and the old one may still
-  /// deliver older or equal states.
+  /// deliver states that are older than, or equal to, the last one.
   private func send(_ state: FusedState) {
     encoding.withBytes(at: state.at, encode: { StateReport.write(state, to: &$0) }) { bytes in
       sent.withLock { if $0.take(state.at) { connection.send(bytes) } }
@@ -98,7 +98,7 @@ private final class StateSession: StreamSession {
       defer { state.subscription = new }
       return state.subscription
     }
-    // The new subscription begins before the old one ends: a new rate is no reason for a power cycle.
+    // Begin the new subscription before ending the old one, so that a new rate causes no power cycle.
     old?.cancel()
   }
 
@@ -107,7 +107,7 @@ private final class StateSession: StreamSession {
   }
 
   private func serve(_ line: StateRequests.Line) {
-    // A client that has sent anything does not silently want everything.
+    // Once a client has sent anything, the timer must not subscribe it to the whole state.
     let timer = state.withLock { state in
       state.hasRequested = true
       return state.timer
@@ -145,7 +145,7 @@ private final class StateSession: StreamSession {
     subscribe(as: wanted.holder, to: wanted.request)
   }
 
-  /// Ends the places of other users, for privileged users.
+  /// Ends the slots of other users, if the client has the right to do so.
   private func releaseAll() {
     var json = JSONWriter(capacity: 512)
     json.beginObject()
@@ -167,7 +167,7 @@ private final class StateSession: StreamSession {
     connection.hangUp()
   }
 
-  /// Lists fences, or adds or removes one for a client with that right.
+  /// Lists the fences for any client. Adds or removes one only for a client that may change fences.
   private func serveFences(_ request: StateRequests.Request) {
     func send(_ write: (inout JSONWriter) -> Void) {
       var json = JSONWriter(capacity: 512)
@@ -231,7 +231,7 @@ private final class StateSession: StreamSession {
   }
 
   private func calibrate(_ kind: CalibrationKind, _ request: StateRequests.Request) {
-    // A client runs one calibration at a time, and gets no states.
+    // A client runs one calibration at a time, and receives no states while it runs.
     let (isFirst, subscription) = state.withLock { state in
       defer { state.subscription = nil }
       return (state.calibration == nil, state.subscription)

@@ -2,16 +2,18 @@ import Fusion
 import MonotonicTime
 import NMEA
 
-/// The fused state as one JSON object. Angles are in degrees, ages and the monotonic stamp in seconds, temperatures in
-/// degrees Celsius, the magnetic field in microtesla and the humidity in percent. Everything else is in SI units.
+/// The fused state as one JSON object. Angles are in degrees, ages and the monotonic stamp in seconds, temperatures
+/// in degrees Celsius, the magnetic field in microtesla and the humidity in percent. All other values are in SI
+/// units.
 ///
-/// `time` is the UTC of `monotonic`, the time of the state. A part with an age was measured that long before.
-/// `sigmaHorizontal` is one standard deviation along one axis, `sigmaVertical` along the vertical. 95 of 100 positions
-/// are within 2.45 times the first in the plane, and within 1.96 times the second in height.
+/// `time` is the UTC of `monotonic`, the time of the state. The age of a part is the time from its measurement to the
+/// state. `sigmaHorizontal` is one standard deviation along one horizontal axis, `sigmaVertical` along the vertical.
+/// 95 % of the positions are within 2.45 times `sigmaHorizontal` in the plane, and 95 % within 1.96 times
+/// `sigmaVertical` in height.
 public enum StateReport {
   /// Writes a state.
   ///
-  /// - Parameter extra: writes members in addition to those of the state
+  /// - Parameter extra: writes further members
   public static func write(
     _ state: FusedState, to json: inout JSONWriter, extra: (inout JSONWriter) -> Void = { _ in }
   ) {
@@ -77,7 +79,7 @@ public enum StateReport {
     json.endLine()
   }
 
-  /// Writes the receiver's values, without unknown ones.
+  /// Writes the receiver's values, and omits unknown ones.
   private static func writeReception(_ reception: Reception, to json: inout JSONWriter) {
     if reception.jamming != .unknown {
       json.key("jamming")
@@ -124,7 +126,7 @@ public enum StateReport {
       json.beginObject()
       json.member("roll", quaternion.roll * degrees, decimals: 3)
       json.member("pitch", quaternion.pitch * degrees, decimals: 3)
-      // Without a heading the yaw is omitted, because a number would look valid.
+      // Without a heading the yaw is omitted, because any number would look valid.
       if let sigma = attitude.value.headingSigmaRadians {
         json.member("yaw", bearing: quaternion.yaw * degrees, decimals: 3)
         json.member("sigmaYaw", sigma * degrees, decimals: 3)

@@ -1,23 +1,22 @@
 import FoundationEssentials
 import Hub
 
-/// Divides the bytes of a client of the state into requests, a JSON object per line: `{"rateHz": 5, "parts":
-/// ["attitude"], "name": "watch"}`.
+/// Divides the bytes of a client of the state into requests. Each request is a JSON object in one line: `{"rateHz":
+/// 5, "parts": ["attitude"], "name": "watch"}`.
 struct StateRequests {
   struct Request: Decodable {
-    /// The requested view of the state; empty if the line says nothing about it.
+    /// The requested view of the state; empty if the request does not name one.
     var view = ViewRequest()
     var name: String?
-    /// The calibration to run instead of sending states, and its device.
+    /// The kind of calibration to run instead of sending states, and the device to calibrate.
     var calibrate: String?
     var device: String?
-    /// `all` ends all places that other users keep in the hub.
+    /// The value `all` ends all slots that other users have in the hub.
     var release: String?
     /// The fence to add.
     var fence: FenceOrder?
-    /// The name of the fence to remove.
     var removeFence: String?
-    /// `list` requests all fences as of now.
+    /// The value `list` requests all fences in their present state.
     var fences: String?
 
     var asksForFences: Bool { fence != nil || removeFence != nil || fences != nil }
@@ -40,7 +39,7 @@ struct StateRequests {
     }
   }
 
-  /// The longest request.
+  /// The longest request, in bytes.
   static let maximumLength = 4096
 
   private var pending: [UInt8] = []

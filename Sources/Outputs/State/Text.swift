@@ -1,6 +1,6 @@
 import Fusion
 
-/// Numbers and words in a form for people.
+/// Numbers and words in readable form.
 public enum Text {
   public static func fixed(_ value: Double, _ decimals: Int) -> String {
     var json = JSONWriter(capacity: 32)
@@ -8,7 +8,7 @@ public enum Text {
     return String(decoding: json.bytes, as: UTF8.self)
   }
 
-  /// One standard deviation, with enough decimals not to look like zero: `±1.3`, `±0.02`.
+  /// One standard deviation, with enough decimals that it does not look like zero: `±1.3`, `±0.02`.
   public static func deviation(_ value: Double) -> String { "±\(fixed(value, value < 0.095 ? 2 : 1))" }
 
   /// A position, for example `52.516312 N 13.377745 E`.
@@ -25,8 +25,8 @@ public enum Text {
     return String(repeating: "0", count: 3 - "\(whole)".count) + "\(whole)°"
   }
 
-  /// A duration, for example `1 h 02 min`, `3 min 20 s` or `4.2 s`. It accepts any number, because other programs send
-  /// numbers too.
+  /// A duration, for example `1 h 02 min`, `3 min 20 s` or `4.2 s`. Any number is accepted, because the value may
+  /// come from another program.
   public static func duration(seconds: Double) -> String {
     guard seconds.isFinite else { return "unknown" }
     if seconds < 60 { return "\(fixed(max(seconds, -longest), 1)) s" }
@@ -40,7 +40,7 @@ public enum Text {
     text + String(repeating: " ", count: max(0, width - text.count))
   }
 
-  /// The longest duration that is printed, thirty million years. It fits into an integer.
+  /// The longest duration that is printed, in seconds: thirty million years. It fits into an integer.
   private static let longest = 1e15
 
   private static func two(_ value: Int) -> String { (value < 10 ? "0" : "") + "\(value)" }

@@ -1,9 +1,10 @@
 import Hub
 
-/// Decides which clients are admitted. An output has a number of places, and each machine has a share of them.
+/// Decides which clients are admitted. An output has slots for a number of clients, and each machine may have a share
+/// of them.
 enum Admission: Equatable {
   case welcome
-  /// Admitted in place of the client at this index, which has never sent a request.
+  /// Admitted. To make room, the client at this index, which has never sent a request, is disconnected.
   case inPlace(of: Int)
   /// Refused, with the reason as the rest of a sentence after "is refused: ".
   case refused(String)
@@ -15,10 +16,11 @@ enum Admission: Equatable {
     var isBare: Bool
   }
 
-  /// The share of one machine: half of the places for the board's own programs, a quarter for another machine.
+  /// The maximum number of slots for one machine: half of them for programs on this machine, a quarter for another
+  /// machine.
   static func share(of address: IPAddress, among places: Int) -> Int { max(1, places / (address.isLoopback ? 2 : 4)) }
 
-  /// Decides about a newcomer. Clients that have never sent a request make room, the oldest of them first.
+  /// Decides about a newcomer. If there is no room, the oldest client that has never sent a request is disconnected.
   ///
   /// - Parameters:
   ///   - guests: the clients of the same output, in the order of their arrival
@@ -29,10 +31,11 @@ enum Admission: Equatable {
     let own = guests.count { $0.machine == machine }
     if own >= share {
       let bare = guests.firstIndex { $0.isBare && $0.machine == machine }
-      self = bare.map { .inPlace(of: $0) } ?? .refused("\(own) of its machine are connected, which is its share")
+      self =
+        bare.map { .inPlace(of: $0) } ?? .refused("its machine has \(own) connections, the maximum for one machine")
     } else if guests.count >= places {
       let bare = guests.firstIndex(where: \.isBare)
-      self = bare.map { .inPlace(of: $0) } ?? .refused("\(guests.count) are connected, which is all there is room for")
+      self = bare.map { .inPlace(of: $0) } ?? .refused("there are \(guests.count) connections, the maximum")
     } else {
       self = .welcome
     }

@@ -1,10 +1,12 @@
-/// A client's name, stated by itself or taken from its process, in a form that cannot be mistaken for another one.
+/// A client's name, chosen by the client or taken from its process, in a form that cannot be mistaken for another
+/// client's.
 ///
 /// The hub's own names for holders contain a blank (`gpsd 127.0.0.1:40022`, `held for 127.0.0.1`) or have no number
-/// after them (`journal`). A client's name is followed by the number of its process. It is in quotes if it is more than
-/// a word or equals one of the hub's own names, because energy accounts omit the numbers.
+/// after them (`journal`). A client's name is followed by the number of its process. The name is in quotes if it has
+/// more than one word or equals one of the hub's own names, because the numbers are left out where the energy per
+/// client is counted.
 enum ClientName {
-  /// The maximum length of a shown name, including quotes.
+  /// The maximum length of a name in bytes as it is shown, including quotes.
   static let byteLimit = 40
 
   /// The names under which the hub itself holds devices.
@@ -12,8 +14,8 @@ enum ClientName {
     "chrony", "clock", "epochs", "fixes", "journal", "mqtt", "recorder", "reload", "replay", "sentences", "state",
   ]
 
-  /// The shown form of a name: at most `byteLimit` bytes, cut between characters, with escaped control and invisible
-  /// characters; `nil` if nothing remains.
+  /// The form of a name that is shown: at most `byteLimit` bytes, cut between characters, with control and invisible
+  /// characters escaped; `nil` if nothing remains.
   static func shown(_ name: String) -> String? {
     let isWord = name.unicodeScalars.allSatisfy(isPlain) && !own.contains(name)
     var room = byteLimit - (isWord ? 0 : 2)

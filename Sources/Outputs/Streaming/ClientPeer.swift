@@ -5,18 +5,18 @@ import Publishing
 struct ClientPeer: Sendable {
   /// Identifies this connection.
   let id: HolderID
-  /// The name that is the same for each visit: `gpspipe`, `127.0.0.1`.
+  /// The part of the description that is the same at each visit: `gpspipe`, `127.0.0.1`.
   let name: String
-  /// The part that distinguishes this visit from others: `[812]`, `:40022`.
+  /// The part of the description that distinguishes this visit: `[812]`, `:40022`.
   let visit: String
-  /// The part of the visit that stays after a change of the name.
+  /// The part of `visit` that stays if the client changes its name.
   private let process: String
 
   private init(_ name: String, visit: String = "", process: String = "", id: HolderID = HolderID()) {
     (self.id, self.name, self.visit, self.process) = (id, name, visit, process)
   }
 
-  /// - Parameter name: the name in its shown form
+  /// - Parameter name: the name as it is shown
   init(process number: Int32, called name: String) { self.init(name, visit: "[\(number)]", process: "[\(number)]") }
 
   /// - Parameter host: the host, in brackets if it is an IPv6 address
@@ -24,16 +24,16 @@ struct ClientPeer: Sendable {
 
   init(_ address: TCPAddress) { self.init(host: address.host, port: Int(address.port)) }
 
-  /// A client of which only the output is known, for example `http`.
+  /// A client whose address is unknown, named after its output, for example `http`.
   init(by way: String) { self.init(way) }
 
-  /// The client under its chosen name, followed by its process; `nil` if nothing remains of the name.
+  /// The client under the name that it has chosen, followed by its process; `nil` if nothing remains of the name.
   func called(_ name: String) -> ClientPeer? {
     ClientName.shown(name).map { ClientPeer($0, visit: process, process: process, id: id) }
   }
 
-  /// The client as a holder, for example `gpsd 127.0.0.1:40022`. The account of its energy is `gpsd 127.0.0.1`,
-  /// whatever the port.
+  /// The client as a holder, for example `gpsd 127.0.0.1:40022`. Its energy is counted for `gpsd 127.0.0.1`, whatever
+  /// the port.
   ///
   /// - Parameter service: the word before the name
   func holder(_ service: String? = nil) -> Holder {

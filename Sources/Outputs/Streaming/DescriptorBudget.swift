@@ -1,12 +1,14 @@
 import Glibc
 
-/// Divides the file descriptors of the process among its outputs, so that no output takes those of another.
+/// Divides the file descriptors of the process among its outputs, so that no output uses up those of another.
 ///
-/// Each client needs a descriptor. The usual limit of a process is 1024, for old programs, and can be raised.
+/// Each client needs a descriptor. By default a process may open 1024 files, which suits old programs; the process
+/// may raise this limit.
 public struct DescriptorBudget: Equatable, Sendable {
-  /// The wanted number, enough for every port at its usual limit.
+  /// The number of descriptors to ask for, enough for every port at its usual limit.
   private static let wanted = 4096
-  /// The descriptors of the hub itself: devices, timers, ports, and one more connection of each kind than permitted.
+  /// The descriptors that the hub itself needs: for devices, timers and ports, and to accept one connection of each
+  /// kind above the limit.
   private static let own = 96
 
   /// The number of descriptors that the process may open.
@@ -16,7 +18,7 @@ public struct DescriptorBudget: Equatable, Sendable {
 
   /// Raises the limit of the process as far as it is useful.
   ///
-  /// - Returns: the new budget
+  /// - Returns: the budget with the new limit
   public static func raised() -> DescriptorBudget {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
@@ -28,10 +30,11 @@ public struct DescriptorBudget: Equatable, Sendable {
     return DescriptorBudget(total: Int(clamping: isRaised ? limit.rlim_cur : present))
   }
 
-  /// The number for the clients of the Unix sockets, which does not depend on the ports.
+  /// The number for the clients of the Unix sockets. It does not depend on the number of ports.
   var unixSockets: Int { min(256, max(8, total / 8)) }
 
-  /// The number for the clients of one stream port. Half of the rest is for HTTP, which has the most streams.
+  /// The number for the clients of one stream port, a quarter of the rest. Half of the rest is for HTTP, which has
+  /// the most streams.
   var streamPort: Int { max(4, left / 4) }
 
   /// The number for the connections of the web port, event streams included.

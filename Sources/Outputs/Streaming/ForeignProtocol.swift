@@ -1,16 +1,17 @@
-/// Recognises by its first line a protocol that does not belong on a port: an HTTP request, TLS, or a binary protocol
-/// such as STUN.
+/// Recognises, by its first line, a protocol that does not belong on a port: an HTTP request, TLS, or a binary
+/// protocol such as STUN.
 ///
-/// A web page can make its browser send an HTTP request or TLS to any port of this machine or network. The request's
-/// later lines are the page's choice, and so is its method if the browser considers the port part of the page's own
-/// site. By WebRTC, a page can make the browser ask any port for a relay (TURN over TCP, RFC 8656). That begins with
-/// STUN's header, a byte below 4 (RFC 8489, section 5). No page can make a browser begin with anything else.
+/// A web page can make its browser send an HTTP request or TLS to any port of this machine or network. The page
+/// chooses the request's later lines. It also chooses the method, if the browser considers the port part of the
+/// page's own site. With WebRTC, a page can make the browser request a relay from any port (TURN over TCP, RFC 8656).
+/// Such a request begins with STUN's header, whose first byte is below 4 (RFC 8489, section 5). No page can make a
+/// browser begin with other bytes.
 enum ForeignProtocol {
   enum Verdict: Equatable {
     /// More bytes are needed.
     case undecided
     case foreign
-    /// The bytes are not foreign.
+    /// The bytes belong to no foreign protocol.
     case other
   }
 
@@ -23,11 +24,11 @@ enum ForeignProtocol {
 
   /// - Parameter letters: the permitted first bytes of text after blanks; `nil` for any printable byte
   static func verdict(on bytes: some Collection<UInt8>, textBeginsWith letters: [UInt8]? = nil) -> Verdict {
-    // Servers tolerate empty lines before a request, and some tolerate blanks.
+    // Servers tolerate empty lines before a request, and some of them tolerate blanks.
     let bytes = bytes.drop { blanks.contains($0) }
     guard let first = bytes.first else { return .undecided }
     if let letters { return letters.contains(first) ? .other : .foreign }
-    // TLS begins with 22, and STUN with less than 4. No port here uses a binary protocol.
+    // TLS begins with the byte 22, and STUN with one below 4. No port here uses a binary protocol.
     guard 0x21...0x7E ~= first else { return .foreign }
     if beginnings.contains(where: { bytes.starts(with: $0) }) { return .foreign }
     guard let afterMethod = bytes.firstIndex(where: { !isOfToken($0) }) else { return .undecided }

@@ -2,7 +2,7 @@ import Glibc
 import HardwareIO
 
 /// The users that may make lasting changes, such as a calibration: root, the hub's own user, and the members of the
-/// service's group. All others only read.
+/// service's group. All other users can only read.
 enum LocalRights {
   private static let overflow: UInt32 = 65534
 
@@ -21,13 +21,13 @@ enum LocalRights {
     return mayChange(user: user, groups: UnixSocket.groups(descriptor), group: Accounts.serviceGroup)
   }
 
-  /// The missing right in words.
+  /// The missing right, in words.
   static var lack: String {
-    let own = geteuid() == 0 ? "" : ", the account that the hub runs as (\(Accounts.title(ofUser: geteuid())))"
-    return "it takes root\(own) or the group \(Accounts.service)"
+    let own = geteuid() == 0 ? "" : ", the hub's account (\(Accounts.title(ofUser: geteuid())))"
+    return "this needs root\(own) or the group \(Accounts.service)"
   }
 
-  /// The way to get the right.
+  /// How a user can get the right.
   ///
   /// - Parameter command: the refused command
   static func nextStep(for command: String) -> String {
@@ -37,11 +37,11 @@ enum LocalRights {
     return "sudo \(command)\(group)"
   }
 
-  /// The title of a client for others, for example `calibrate[812] of mallory`. In the service's sandbox only root's
-  /// name and the hub's own are known.
+  /// How a client is named to other clients, for example `calibrate[812] of mallory`. In the service's sandbox only
+  /// the names of root and the hub's own user are known.
   static func title(_ holder: String, _ descriptor: Int32) -> String {
     let user = UnixSocket.guest(descriptor).user
-    // A sandbox shows unknown users under this number, so it does not identify that account.
+    // A sandbox shows all unknown users as this number, so the number does not identify an account.
     return user == overflow ? holder : Accounts.name(ofUser: user).map { "\(holder) of \($0)" } ?? holder
   }
 }

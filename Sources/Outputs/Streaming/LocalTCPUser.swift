@@ -1,19 +1,19 @@
 import HardwareIO
 import Hub
 
-/// Finds the user at the other end of a TCP connection, if it is on this machine. The kernel's table of sockets names
-/// the account.
+/// Finds the account at the other end of a TCP connection, if the client is on this machine. The kernel's table of
+/// sockets contains the account.
 enum LocalTCPUser {
-  /// The longest table that is read, enough for every connection that a board can have.
+  /// The longest table that is read, in bytes. It is enough for every connection that a board can have.
   private static let mostBytes = 32 << 20
 
   /// - Parameters:
-  ///   - client: the other end
-  ///   - server: this end
-  /// - Returns: `nil` for another machine, or if the table does not say
+  ///   - client: the address of the other end
+  ///   - server: the address of this end
+  /// - Returns: `nil` for another machine, or if the table does not contain the connection
   static func find(of client: TCPAddress, to server: TCPAddress) -> UInt32? {
-    // The kernel shows a closing socket as root's. The answer therefore counts only if it is the same twice while the
-    // connection is open.
+    // The kernel shows a closing socket as root's. The answer therefore counts only if two look-ups give the same
+    // while the connection is open.
     guard let first = look(client, server), look(client, server) == first else { return nil }
     return first
   }
@@ -21,7 +21,7 @@ enum LocalTCPUser {
   private static func look(_ client: TCPAddress, _ server: TCPAddress) -> UInt32? {
     var users: Set<UInt32> = []
     for name in ["tcp", "tcp6"] {
-      // The path is this process's own, because /proc has nothing else in the service's sandbox.
+      // The path is this process's own, because the service's sandbox shows nothing else in /proc.
       guard let table = try? Files.bytes(of: "/proc/self/net/\(name)", limit: mostBytes) else { continue }
       users.formUnion(LocalTCPUser.users(in: table, of: client, to: server, isIPv6: name == "tcp6"))
     }
@@ -34,7 +34,7 @@ enum LocalTCPUser {
   static func users(in table: [UInt8], of client: TCPAddress, to server: TCPAddress, isIPv6: Bool) -> [UInt32] {
     let ends = [client, server].map { text($0, isIPv6: isIPv6) }
     guard let from = ends[0], let to = ends[1] else { return [] }
-    // `01` is ESTABLISHED. In other states a socket may have lost its process, and would count as root's.
+    // `01` is ESTABLISHED. In another state a socket may have lost its process, and would be shown as root's.
     let wanted = Array("\(from) \(to) 01 ".utf8)
     return table.split(separator: UInt8(ascii: "\n")).compactMap { line in
       guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
@@ -45,11 +45,11 @@ enum LocalTCPUser {
     }
   }
 
-  /// An address in the table's form, in which each 32 bits are a number in the processor's byte order; `nil` for an
-  /// address of the other table.
+  /// An address in the table's form, in which each group of 32 bits is a number in the processor's byte order; `nil`
+  /// if the address belongs in the other table.
   private static func text(_ end: TCPAddress, isIPv6: Bool) -> String? {
     var bytes = end.address.bytes
-    // A socket for both families shows an IPv4 address in this form.
+    // A socket for IPv4 and IPv6 shows an IPv4 address in this form.
     if isIPv6, bytes.count == 4 { bytes = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF] + bytes }
     guard bytes.count == (isIPv6 ? 16 : 4) else { return nil }
     var text = ""

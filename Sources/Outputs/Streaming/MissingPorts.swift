@@ -3,10 +3,10 @@ import Glibc
 import Guarding
 import MonotonicTime
 
-/// Opens missing ports later: when this machine gets an address, and, for ports that another program uses, at growing
-/// intervals.
+/// Opens missing ports later. It tries when this machine gets an address, and, if another program uses a port, at
+/// growing intervals.
 ///
-/// It has a thread while a port is missing, and costs nothing otherwise.
+/// It has a thread only while a port is missing.
 final class MissingPorts: Sendable {
   private let retry: Callback
   private let watching = Guarded<StopSignal?>(nil)
@@ -14,7 +14,7 @@ final class MissingPorts: Sendable {
   /// - Parameter retry: tries to open the missing ports; called on the thread
   init(retry: @escaping @Sendable () -> Void) { self.retry = Callback(retry) }
 
-  /// Whether any port is missing.
+  /// Sets whether any port is missing.
   func set(isMissing: Bool) {
     let (old, new) = watching.withLock { watching -> (StopSignal?, StopSignal?) in
       guard isMissing != (watching != nil) else { return (nil, nil) }
@@ -24,7 +24,7 @@ final class MissingPorts: Sendable {
     }
     old?.set()
     guard let new else { return }
-    // Without a thread, the ports stay closed until the next reload.
+    // If no thread can be started, the ports stay closed until the next reload.
     _ = DetachedThread.start("ports") { [retry] in MissingPorts.watch(until: new, retry) }
   }
 

@@ -1,6 +1,6 @@
 import MonotonicTime
 
-/// The rate at which one client may change its leases: a burst of changes at once, and then a steady rate (a token
+/// Limits how often one client may change its leases: a burst of changes at once, and then a steady rate (a token
 /// bucket).
 struct RequestRate {
   /// The number of changes that are allowed at once.
@@ -13,7 +13,7 @@ struct RequestRate {
 
   init(from start: MonotonicInstant) { at = start }
 
-  /// Takes the right to one change; `false` if the client must wait.
+  /// Takes one change from the permitted number; `false` if the client must wait.
   mutating func take(at now: MonotonicInstant) -> Bool {
     left = min(RequestRate.burst, left + max(0, now.seconds(since: at)) * RequestRate.perSecond)
     at = max(at, now)
@@ -22,6 +22,6 @@ struct RequestRate {
     return true
   }
 
-  /// When the next change is allowed, after one that had to wait.
+  /// When the next change is allowed, if the last one was not.
   var next: MonotonicInstant { at + .nanoseconds(Int64((1 - left) / RequestRate.perSecond * 1e9) + 1) }
 }

@@ -1,7 +1,7 @@
 import Guarding
 import MonotonicTime
 
-/// Encodes each value once, however many clients get it.
+/// Encodes each value once for all clients.
 final class SharedEncoding: Sendable {
   private struct State: ~Copyable {
     var at: MonotonicInstant?
@@ -19,7 +19,7 @@ final class SharedEncoding: Sendable {
 
   /// Passes the bytes of the value of one instant to `body`.
   ///
-  /// - Parameter encode: writes the value; not called if this instant's value is already written
+  /// - Parameter encode: writes the value; not called if the value of this instant is already written
   func withBytes(
     at instant: MonotonicInstant, encode: (inout JSONWriter) -> Void, _ body: (UnsafeBufferPointer<UInt8>) -> Void
   ) {

@@ -2,16 +2,16 @@ import Glibc
 import HardwareIO
 import Hub
 
-/// The user of a place, for services whose places are few and outlive a request: holds, recordings, downloads, requests
-/// of viewers at a broker. One user gets at most half of them.
+/// The user of a slot, for services that have few slots, which outlast a request: holds, recordings, downloads,
+/// requests of viewers at a broker. One user gets at most half of the slots.
 enum SlotUser: Hashable, Sendable {
-  /// Root, or the user that the hub runs as.
+  /// Root, or the user as which the hub runs.
   case keeper
   /// Another account of this machine.
   case account(UInt32)
   /// A machine on the network: `IPAddress.machine`.
   case machine([UInt8])
-  /// A user of the broker. Viewers that the broker does not distinguish are one user.
+  /// A user of the broker. All viewers without a user of their own are one user.
   case broker(String)
 
   init(account: UInt32, own: UInt32 = geteuid()) {
@@ -24,11 +24,11 @@ enum SlotUser: Hashable, Sendable {
       viewer.split(separator: "/", maxSplits: 1).first.map { viewer.contains("/") ? String($0) : "" } ?? "")
   }
 
-  /// The reason why there is no slot for this user, as the rest of a sentence after "…: "; `nil` if there is one.
+  /// The reason why this user gets no slot, as the rest of a sentence after "…: "; `nil` if the user gets one.
   ///
   /// - Parameters:
-  ///   - places: the maximum number of places
-  ///   - users: the users of the occupied places
+  ///   - places: the number of slots
+  ///   - users: the users of the occupied slots
   func refusal(to places: Int, among users: some Sequence<SlotUser>) -> String? {
     var (all, ofOthers, own) = (0, 0, 0)
     for user in users {
@@ -38,13 +38,13 @@ enum SlotUser: Hashable, Sendable {
     }
     if self != .keeper {
       let share = max(1, places / 2)
-      if own >= share { return "\(title) has \(own) of \(places), which is the share of one" }
-      // Some places are reserved for root and the hub's own user; a broker has neither.
+      if own >= share { return "\(title) has \(own) of \(places), the most that one user may have" }
+      // Some slots are reserved for root and the hub's own user; a broker has no such users.
       if !isOfBroker, ofOthers >= places - max(1, places / 4) {
-        return "other users have \(ofOthers) of \(places), which is their share"
+        return "other users have \(ofOthers) of \(places), the most that they may have together"
       }
     }
-    return all >= places ? "there are \(all), as many as there may be" : nil
+    return all >= places ? "there are \(all) already, the maximum" : nil
   }
 
   private var isOfBroker: Bool { if case .broker = self { true } else { false } }
@@ -54,12 +54,13 @@ enum SlotUser: Hashable, Sendable {
     case .keeper: "the hub's own user"
     case .account(let number): Accounts.title(ofUser: number)
     case .machine: "your machine"
-    case .broker(""): "the viewers without a user of the broker's"
+    case .broker(""): "the viewers without a user name at the broker"
     case .broker(let name): "the broker's user \(name)"
     }
   }
 
-  /// Whether the user may have long-lasting places: root, the hub's own user, and members of the service's group may.
+  /// Whether the user may have slots for a long time: root, the hub's own user, and members of the service's group
+  /// may.
   var isTrusted: Bool {
     switch self {
     case .keeper: true

@@ -17,18 +17,18 @@ public enum SocketError: Error, Equatable, Sendable {
 extension SocketError: CustomStringConvertible {
   public var description: String {
     switch self {
-    case .inUse(let path): "another hub is running: it answers on \(path)"
+    case .inUse(let path): "another hub is running and answers on \(path)"
     case .portInUse(let address):
       "another program listens on \(address) (ss -ltnp shows which); stop it, or choose another port in the board file"
     case .notRunning(let path): "no hub is running: nothing answers on \(path)"
     case .noPermission(let path): "no permission for \(path)"
     case .untrusted(let error): "\(error)"
     case .system(let path, let doing, EAFNOSUPPORT):
-      // The kernel fixes a process's limits at its start.
-      "\(doing) \(path): this machine has no such network, or the service had no port when it started and lets none be "
-        + "opened; then: sudo systemctl restart sensorhub"
+      // The kernel sets a process's limits when it starts.
+      "\(doing) \(path): this machine has no such network, or the service started without ports and its sandbox forbids "
+        + "them; for the service: sudo systemctl restart sensorhub"
     case .system(let path, "listening on", EADDRNOTAVAIL):
-      "listening on \(path): this machine does not have that address (ip address lists those that it has)"
+      "listening on \(path): this machine does not have this address (ip address lists its addresses)"
     case .system(let path, let doing, let errno): "\(doing) \(path): \(String(cString: strerror(errno)))"
     }
   }

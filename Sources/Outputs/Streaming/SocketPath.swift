@@ -1,11 +1,11 @@
 import Glibc
 import HardwareIO
 
-/// The places of the hub's sockets.
+/// The paths of the hub's sockets.
 ///
-/// There are three in one folder. Connecting to `hub.sock` subscribes to the fused state, and so powers the devices.
-/// Connecting to `devices.sock` returns the known status, and wakes nothing. A request on `record.sock` returns a
-/// recording.
+/// There are three sockets in one folder. Connecting to `hub.sock` subscribes to the fused state, and so powers the
+/// devices. Connecting to `devices.sock` returns the known status, and wakes no device. A request on `record.sock`
+/// returns a recording.
 public struct SocketPath: Equatable, Sendable {
   /// The socket that streams the fused state.
   public var state: String
@@ -26,19 +26,19 @@ public struct SocketPath: Equatable, Sendable {
     return slash == state.startIndex ? "/" : String(state[..<slash])
   }
 
-  /// The name of a path's file in the folder.
+  /// The file name of a socket, given its path.
   static func name(of path: String) -> String {
     path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
   }
 
-  /// The mode of a new folder: a user's own folder is private, and the umask decides about others.
+  /// The mode of a new folder: a user's own folder is private; for any other folder the umask decides.
   private var mode: UInt32 {
     let runtime = SocketPath.environment("XDG_RUNTIME_DIR").map { "\($0)/sensorhub" }
     return folder == runtime || folder == SocketPath.ownTemporary ? 0o700 : 0o755
   }
 
-  /// Opens the folder for a hub. It is made if it is missing. It must belong to this user or root, and no other user
-  /// may write to it.
+  /// Opens the folder for a hub, and makes it if it is missing. The folder must belong to this user or root, and no
+  /// other user may write to it.
   func openOwnFolder() throws(SocketError) -> Folder {
     do throws(FolderError) {
       return try Folder(folder, of: .own, makingWith: mode)
@@ -47,8 +47,8 @@ public struct SocketPath: Equatable, Sendable {
     }
   }
 
-  /// Opens the folder for a client. It must belong to this user, root or the service, and no other user may write to
-  /// it.
+  /// Opens the folder for a client. The folder must belong to this user, root or the service, and no other user may
+  /// write to it.
   public func openTrustedFolder() throws(SocketError) -> Folder {
     do throws(FolderError) {
       return try Folder(folder, of: .trusted)
@@ -65,10 +65,11 @@ public struct SocketPath: Equatable, Sendable {
     return SocketPath("\(ownTemporary)/hub.sock")
   }
 
-  /// The path for a user without a runtime folder. Another user may have made it first, so its owner is always checked.
+  /// The path for a user without a runtime folder. Another user may have made that folder first, so its owner is
+  /// always checked.
   private static var ownTemporary: String { "/tmp/sensorhub-\(getuid())" }
 
-  /// The paths that a client tries: the user's own hub first, then the system's.
+  /// The paths that a client tries, in this order: those of the user's own hub, then those of the system's hub.
   public static var candidates: [SocketPath] {
     [standard, SocketPath("/run/sensorhub/hub.sock")]
   }

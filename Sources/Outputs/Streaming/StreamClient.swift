@@ -3,31 +3,31 @@ import MonotonicTime
 
 /// The server's view of a client. It decides when the session gets the received bytes. Use it on one thread.
 ///
-/// An HTTP request reaches no session. A client that changes its leases repeatedly is served at a steady rate. A client
-/// that does not read its answers is served only after it has read them. Until then the server does not read its
-/// requests, and no other client waits for it.
+/// No HTTP request reaches a session. A client that changes its leases repeatedly is served at a steady rate. If a
+/// client does not read its answers, the server does not read the client's requests until it has. No other client
+/// waits for it.
 final class StreamClient {
-  /// How long the server waits for the first line of a client that need not send one, before it serves everything. A
-  /// browser sends at once, and must wake nothing.
+  /// How long the server waits for the first line of a client that need not send one, before it serves the client. A
+  /// browser sends its first line within this time, and must wake no device.
   static let hearing = Duration.milliseconds(250)
-  /// The maximum stay of a client that never sends a request.
+  /// How long a client may stay without ever sending a request.
   static let silence = Duration.seconds(300)
 
-  /// The longest first line, including blanks before it. A browser's line may contain a long address.
+  /// The longest first line in bytes, including blanks before it. A browser's line may contain a long address.
   private static let beginning = 4096
 
   let connection: StreamConnection
   let kind: StreamKind
   /// The client's address; `nil` on a Unix socket.
   let address: IPAddress?
-  /// The port where it connected, or its successor after a reload; `nil` on a Unix socket.
+  /// The port where the client connected, or the port that replaced it after a reload; `nil` on a Unix socket.
   var port: StreamPort?
   /// The client of a Unix socket; `nil` at a port.
   var guest: LocalAdmission.Guest?
   private let output: any StreamOutput
   private let since: MonotonicInstant
   private var session: (any StreamSession)?
-  /// Whether the client is known not to be a browser, or no browser can reach the socket.
+  /// Whether the client cannot be a browser, because of its first line or because no browser can reach the socket.
   private var isRecognised: Bool
   private(set) var hasSpoken = false
   /// The bytes that the session has not received yet.
@@ -47,13 +47,13 @@ final class StreamClient {
     rate = RequestRate(from: now)
   }
 
-  /// Whether the client has never requested anything.
+  /// Whether the client must send a request and has not. Such a client is disconnected first if there is no room.
   var isBare: Bool { !kind.servesWhoeverConnects && !hasSpoken }
 
-  /// Whether to read from the client.
+  /// Whether the server should read from the client now.
   var isHeard: Bool { !isRecognised || pending.isEmpty && !connection.isCongested }
 
-  /// When the client must be checked again if nothing happens before.
+  /// When the client must be checked again, if no event occurs before.
   var deadline: MonotonicInstant? {
     var earliest = connection.deadline
     func consider(_ deadline: MonotonicInstant) { earliest = min(earliest ?? deadline, deadline) }
@@ -63,7 +63,7 @@ final class StreamClient {
     return earliest
   }
 
-  /// Takes the client's bytes, which `proceed` passes on.
+  /// Takes the client's bytes. `proceed` passes them on.
   ///
   /// - Returns: whether the client may stay
   func receive(_ bytes: some Collection<UInt8>, now: MonotonicInstant) -> Bool {
@@ -80,7 +80,7 @@ final class StreamClient {
     return true
   }
 
-  /// Performs due actions.
+  /// Does what is due for the client.
   ///
   /// - Returns: whether the client is still served
   func proceed(now: MonotonicInstant) -> Bool {
@@ -94,7 +94,7 @@ final class StreamClient {
     return true
   }
 
-  /// Passes the permitted bytes to the session, one request at a time if a request changes leases.
+  /// Passes bytes that may be served now to the session. If a request changes leases, it passes only this request.
   private func handOver(now: MonotonicInstant) {
     guard let session else { return }
     while !pending.isEmpty {

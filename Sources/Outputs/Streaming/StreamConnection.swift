@@ -5,13 +5,13 @@ import MonotonicTime
 
 /// One client's end of a stream socket. It never waits.
 ///
-/// The thread that brings a value writes it, without waiting. Values that do not fit are queued; the newest
-/// `valueLimit` are kept. A client that does not read therefore loses values and delays no other client. Answers to
-/// requests are never dropped; a client that sends requests without reading is closed.
+/// The thread that delivers a value writes it, without waiting. Values that do not fit are queued; only the newest
+/// `valueLimit` are kept. A client that does not read therefore loses values, and delays no other client. Answers to
+/// requests are never dropped; a client that sends requests without reading answers is disconnected.
 final class StreamConnection: Sendable {
   private static let valueLimit = 8
   private static let answerLimit = 64
-  /// How long a client may read nothing while bytes wait for it.
+  /// How long a client may read no byte while bytes wait for it.
   static let patience = Duration.seconds(180)
 
   private struct Waiting {
@@ -20,16 +20,15 @@ final class StreamConnection: Sendable {
   }
 
   private struct State {
-    /// The rest of a partly written value. It must follow, whatever is dropped.
+    /// The rest of a partly written value. It is never dropped, because the client has its beginning.
     var partial: [UInt8] = []
     var queue: [Waiting] = []
-    /// When the client last read after it fell behind.
+    /// Since when the client has read nothing while bytes wait for it; `nil` if no bytes wait.
     var behindSince: MonotonicInstant?
     var isClosed = false
   }
 
   let descriptor: Int32
-  /// The client's identity.
   let peer: ClientPeer
   private let traffic: OutputTraffic.Kind
   private let wantsToWrite: @Sendable () -> Void
@@ -49,7 +48,7 @@ final class StreamConnection: Sendable {
   /// The time by which the client must have read; `nil` while it keeps up.
   var deadline: MonotonicInstant? { state.withLock { $0.behindSince.map { $0 + StreamConnection.patience } } }
 
-  /// With this number of waiting answers no further requests are accepted until the client has read some.
+  /// Whether too many answers wait. Further requests are then accepted only after the client has read some of them.
   var isCongested: Bool {
     state.withLock { state in
       state.queue.count { $0.isAnswer } >= StreamConnection.answerLimit / 2
@@ -64,10 +63,10 @@ final class StreamConnection: Sendable {
     }
   }
 
-  /// Sends a value, or drops an older waiting one.
+  /// Sends a value. If too many values wait, the oldest is dropped.
   func send(_ bytes: UnsafeBufferPointer<UInt8>) { write(bytes, isAnswer: false) }
 
-  /// Sends an answer to a request.
+  /// Sends an answer to a request. An answer is never dropped.
   func answer(_ bytes: UnsafeBufferPointer<UInt8>) { write(bytes, isAnswer: true) }
 
   private func write(_ bytes: UnsafeBufferPointer<UInt8>, isAnswer: Bool) {
@@ -110,7 +109,7 @@ final class StreamConnection: Sendable {
           state.partial = state.queue.removeFirst().bytes
         }
         let count = state.partial.withUnsafeBytes { clinux_send_now(descriptor, $0.baseAddress, $0.count) }
-        // Only this shows that a client has shut down its reading end.
+        // Only this failed write shows that a client has shut down its reading end.
         if count < 0 { return errno == EAGAIN || errno == EINTR }
         state.behindSince = MonotonicClock().now
         state.partial.removeFirst(count)
@@ -119,10 +118,10 @@ final class StreamConnection: Sendable {
     }
   }
 
-  /// Signals the end to the other end; the server's thread then removes the client.
+  /// Shuts the connection down; the server's thread then removes the client.
   func hangUp() { state.withLock { if !$0.isClosed { shutdown(descriptor, Int32(SHUT_RDWR)) } } }
 
-  /// Closes the socket. Nothing is sent after that.
+  /// Closes the socket. Nothing can be sent afterwards.
   func close() {
     state.withLock { state in
       guard !state.isClosed else { return }

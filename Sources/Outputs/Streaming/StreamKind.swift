@@ -25,10 +25,10 @@ enum StreamKind: CaseIterable {
     }
   }
 
-  /// Whether a connection is a request by itself, so that a silent client is served.
+  /// Whether a connection is a request by itself, so that a client that sends nothing is served.
   var servesWhoeverConnects: Bool { self != .gpsd && self != .record && self != .signalK }
 
-  /// The permitted first bytes of clients; `nil` for any letter.
+  /// The permitted first bytes of clients; `nil` if any letter is permitted.
   var firstLetters: [UInt8]? {
     switch self {
     // Clients send sentences of receivers or of AIS, possibly with a tag block before them (NMEA 0183, section 5.3).
@@ -38,7 +38,8 @@ enum StreamKind: CaseIterable {
     }
   }
 
-  /// The index after a possible request, or after all bytes. No piece contains two requests.
+  /// The index after the first possible request, or the end of the bytes. A piece up to this index contains at most
+  /// one request.
   func endOfRequest(in bytes: ArraySlice<UInt8>) -> Int {
     let end =
       switch self {
@@ -56,13 +57,13 @@ enum StreamKind: CaseIterable {
     return end.map { $0 + 1 } ?? bytes.endIndex
   }
 
-  /// Whether a request may change its client's leases; other requests only ask.
+  /// Whether a request may change its client's leases; other requests only read.
   func mayChangeLeases(_ request: ArraySlice<UInt8>) -> Bool {
     switch self {
-    // `?WATCH={…}` sets, `?WATCH;` asks.
+    // `?WATCH={…}` changes the watch; `?WATCH;` only reads it.
     case .gpsd: request.contains(UInt8(ascii: "="))
     case .state, .signalK: request.contains(UInt8(ascii: "\n"))
-    // A client asks only once.
+    // A client sends at most one request.
     case .devices, .record, .nmea: false
     }
   }

@@ -2,11 +2,11 @@
 protocol StreamOutput: Sendable {
   /// Begins to serve a client.
   ///
-  /// - Returns: `nil` if everything has been sent already
+  /// - Returns: `nil` if the client has already received everything
   func serve(_ connection: StreamConnection) -> (any StreamSession)?
 }
 
-/// The service for one client, for the lifetime of its connection.
+/// Serves one client for the lifetime of its connection.
 protocol StreamSession: AnyObject, Sendable {
   /// Takes a client's bytes.
   func receive(_ bytes: UnsafeBufferPointer<UInt8>)

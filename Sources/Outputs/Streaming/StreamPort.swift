@@ -1,11 +1,11 @@
 import Hub
 
-/// An address of an output that clients connect to.
+/// An address at which clients connect to an output.
 struct StreamPort {
   var socket: TCPAddress
   var endpoint: TCPEndpoint
-  /// The particular service, if there are several ports of a kind.
+  /// The service of this port, if there are several ports of its kind.
   var nmea: NMEAOutput?
-  /// The parts of the state that a gpsd watch wakes devices for.
+  /// The parts of the state for which a gpsd watch wakes devices.
   var parts = Set<StatePart>.all
 }

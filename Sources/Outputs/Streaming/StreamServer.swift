@@ -7,21 +7,21 @@ import MonotonicTime
 import Publishing
 import ServiceLifecycle
 
-/// Accepts the clients of all stream sockets and moves their bytes, on one thread that sleeps until a client connects,
-/// sends or leaves.
+/// Accepts the clients of all stream sockets and moves their bytes, on one thread that sleeps until a client
+/// connects, sends or leaves.
 ///
 /// The Unix sockets are permanent. The TCP ports are those of the board file in service. If a port cannot be opened,
-/// the server reports it, continues with everything else, and opens the port once its address or number is available.
-/// Each port has its share of the possible connections, and each machine has its share of a port's. No port or machine
-/// can take all of them, and the Unix sockets always answer.
+/// the server reports it, continues with all other sockets, and opens the port once its address or number is
+/// available. Each port may have a share of the possible connections, and each machine a share of a port's
+/// connections. No port or machine can use all of them, and the Unix sockets always answer.
 public final class StreamServer: Service {
   private struct Listener {
     var descriptor: Int32
     var kind: StreamKind
-    /// Whether the same socket can serve this port. The permission is checked again for each client.
+    /// The port in the board file in service; `nil` for a Unix socket.
     var port: StreamPort?
 
-    /// The same socket serves this too; the permission is checked anew for each client.
+    /// Whether the same socket can serve this port. The permission is checked again for each client.
     func suits(_ kind: StreamKind, _ socket: TCPAddress) -> Bool { self.kind == kind && port?.socket == socket }
   }
 
@@ -35,10 +35,11 @@ public final class StreamServer: Service {
     var isIncomplete = false
   }
 
-  /// `POLLRDHUP`, which the overlay lacks. It shows that a client has left even if the server does not read from it.
+  /// `POLLRDHUP`, which Swift's Glibc module lacks. It shows that a client has left even if the server does not read
+  /// from it.
   private static let hasLeft: Int32 = 0x2000
-  private static let noFiles = "the process may open no more files"
-  /// The interval of lines about refused clients.
+  private static let noFiles = "the process has reached its limit of open files"
+  /// Refused clients are logged at most once in this time.
   private static let refusalWindow = Duration.seconds(60)
 
   private let host: HubHost
@@ -88,7 +89,7 @@ public final class StreamServer: Service {
     do throws(SocketError) {
       return try path.openOwnFolder()
     } catch {
-      // The service's folder does not belong to this user. If the service runs there, that is the better reason.
+      // The service's folder does not belong to this user. If the service runs, that is the more helpful reason.
       if let trusted = try? path.openTrustedFolder(), let other = try? UnixSocket.connect(path.devices, in: trusted) {
         close(other)
         throw .inUse(path: path.state)
@@ -100,7 +101,7 @@ public final class StreamServer: Service {
   /// Opens all Unix sockets, or none.
   private static func listen(_ path: SocketPath, in folder: Folder) throws(SocketError) -> [Listener] {
     var listeners: [Listener] = []
-    // The state's socket comes last, so that everything is ready when it exists.
+    // The state's socket comes last: when a client sees it, all other sockets exist.
     let wanted: [(kind: StreamKind, path: String)] = [
       (.devices, path.devices), (.record, path.record), (.state, path.state),
     ]
@@ -128,7 +129,7 @@ public final class StreamServer: Service {
     try? await gracefulShutdown()
     ports.cancel()
     stop.set()
-    // This is a separate task, because the sockets must be closed and removed even if this one is cancelled.
+    // This is a separate task, because the sockets must be closed and removed even if the current task is cancelled.
     await Task { [hasEnded] in for await ended in hasEnded.readOnly.values(as: "clients") where ended { break } }.value
   }
 
@@ -152,7 +153,7 @@ public final class StreamServer: Service {
         ports = StreamServer.openPorts(of: hub, host, replacing: ports.listeners)
         report(ports)
         missing.set(isMissing: ports.isIncomplete)
-        // A client that may not connect any more may not stay either.
+        // A client that may no longer connect may not stay either.
         let (admitted, refused) = StreamServer.divide(clients, by: ports.listeners)
         for client in refused { client.end() }
         clients = admitted
@@ -211,18 +212,20 @@ public final class StreamServer: Service {
       if count == 0 { return false }
       if count < 0 { return errno == EAGAIN || errno == EINTR }
       if client.receive(buffer.bindMemory(to: UInt8.self)[..<count], now: now) { return true }
-      refuse(client.kind, client.connection.peer, "it speaks HTTP, TLS or another protocol that has no place here")
+      refuse(
+        client.kind, client.connection.peer,
+        "the client speaks HTTP, TLS or another protocol that this port does not serve")
       return false
     }
   }
 
-  /// - Parameter said: the reports of the previous attempt
+  /// - Parameter said: the reports of the previous attempt, which are not repeated
   private func report(_ ports: Ports, unless said: Set<String> = []) {
     for report in ports.reports where !said.contains(report.text) { sink.write(report.priority, report.text) }
   }
 
-  /// Opens the ports of a board file. Unchanged ports stay open. The others are closed first, because one may occupy
-  /// the address of a new one.
+  /// Opens the ports of a board file. Unchanged ports stay open. The other present ports are closed first, because a
+  /// new port may need the address of one of them.
   private static func openPorts(of hub: Hub, _ host: HubHost, replacing present: [Listener]) -> Ports {
     var ports = Ports(hub: hub, listeners: [])
     let wanted = StreamServer.ports(of: hub.board, host, replacing: present.compactMap(\.port))
@@ -245,13 +248,13 @@ public final class StreamServer: Service {
         ports.reports.append((.notice, "\(kind.title) on \(port.socket), open to \(port.endpoint.audience)"))
       } catch {
         ports.isIncomplete = true
-        ports.reports.append((.warning, "\(kind.title) is not served yet: \(error); it is tried again"))
+        ports.reports.append((.warning, "\(kind.title) is not served yet: \(error); trying again"))
       }
     }
     return ports
   }
 
-  /// The ports of a board. The clients of an unchanged port keep their service.
+  /// The ports of a board. The clients of an unchanged port keep their session.
   private static func ports(
     of board: Board, _ host: HubHost, replacing present: [StreamPort]
   ) -> [(kind: StreamKind, port: StreamPort)] {
@@ -283,7 +286,7 @@ public final class StreamServer: Service {
         result.admitted.append(client)
         continue
       }
-      // This is the port where the client connected, or the port that now has its service.
+      // The port where the client connected, or the port that serves the same now.
       let open = ports.filter { $0.kind == client.kind }.compactMap(\.port).filter {
         $0.nmea === present.nmea && $0.parts == present.parts && $0.endpoint.admits(address)
       }
@@ -319,7 +322,7 @@ public final class StreamServer: Service {
       address = nil
       let newcomer = UnixSocket.guest(descriptor)
       guest = newcomer
-      // A request for the devices is answered and closed, so there is always room for it.
+      // A request for the devices is answered at once and closed, so there is always room for it.
       if listener.kind != .devices,
         let reason = isLast
           ? StreamServer.noFiles
@@ -351,7 +354,7 @@ public final class StreamServer: Service {
     for address: IPAddress, at port: StreamPort, _ kind: StreamKind, _ clients: inout [StreamClient]
   ) -> String? {
     guard port.endpoint.admits(address) else {
-      return "its address is in none of the networks that the board file allows"
+      return "its address is not in a network that the board file allows"
     }
     let ports = kind == .nmea ? max(host.hub.value.board.nmea.count { $0.endpoint != nil }, 1) : 1
     let places = min(port.endpoint.clients ?? .max, max(budget.streamPort / ports, 1))
@@ -365,7 +368,7 @@ public final class StreamServer: Service {
     case .inPlace(let index):
       let client = clients.remove(at: guests[index])
       client.end()
-      refuse(kind, client.connection.peer, "it has never asked for anything, and others need its place")
+      refuse(kind, client.connection.peer, "it has never sent a request, and other clients need its connection")
       return nil
     }
   }
@@ -398,8 +401,8 @@ public final class StreamServer: Service {
       })
   }
 
-  /// Accepts a connection, and reports whether it has taken the last descriptor. That one is reserved for this, because
-  /// a waiting connection would keep the thread awake.
+  /// Accepts a connection, and reports whether it has taken the last descriptor. The last descriptor is kept free to
+  /// accept and close connections, because a waiting connection would keep the thread awake.
   private func accept(_ listener: Int32) -> (descriptor: Int32, isLast: Bool)? {
     let descriptor = clinux_accept(listener)
     if descriptor >= 0 { return (descriptor, false) }

@@ -4,26 +4,26 @@ import HardwareIO
 
 /// The calls for Unix stream sockets.
 public enum UnixSocket {
-  /// Listens on a path. A socket that a dead hub left is replaced; a socket of a running hub is not.
+  /// Listens on a path. A socket that a dead hub has left is replaced; the socket of a running hub is not.
   ///
-  /// - Parameter folder: the folder of the path, checked by the hub; no other user can change its contents
+  /// - Parameter folder: the folder of the path, checked by the hub, so that no other user can change its contents
   static func listen(_ path: String, in folder: Folder) throws(SocketError) -> Int32 {
     let name = SocketPath.name(of: path)
     if let other = try? connect(path, in: folder) {
       close(other)
       throw .inUse(path: path)
     }
-    // The socket has another name until a hub listens, so that a client that sees the socket can connect to it.
+    // Until a hub listens, the socket has another name, so that a client that sees the socket can connect to it.
     let unfinished = name + "~"
     folder.remove(unfinished)
     let descriptor = try open(path)
     let result = withAddress(folder.path(to: unfinished)) { bind(descriptor, $0, $1) }
-    // A client that leaves between the report and the accept must not delay the others.
+    // A client that leaves between the report and the accept must not delay other clients.
     _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
     var number = result == 0 && Glibc.listen(descriptor, 64) == 0 ? 0 : errno
     if number == 0 {
       do throws(Files.Errno) {
-        // Every user who can reach the folder may connect, because users of one board need not hide positions from each
+        // Every user who can reach the folder may connect: users of one board need not hide positions from each
         // other.
         try folder.openToAll(socket: unfinished)
         try folder.rename(unfinished, to: name)
@@ -69,16 +69,17 @@ public enum UnixSocket {
     return descriptor
   }
 
-  /// Gives a client's end a name before it connects, chosen by the kernel (unix(7), "autobind"). The name arrives with
-  /// the connection, so the hub knows at once that a request will follow, even if this machine is slow to send it.
+  /// Binds a client's end to a name that the kernel chooses, before the client connects (unix(7), "autobind"). The
+  /// name arrives with the connection, so the hub knows at once that a request will follow, even if this machine is
+  /// slow to send it.
   private static func nameEnd(of descriptor: Int32) {
     var family = sockaddr()
     family.sa_family = sa_family_t(AF_UNIX)
-    // If that fails, the client only has less time for its request.
+    // If this fails, the client only has less time for its request.
     _ = bind(descriptor, &family, socklen_t(MemoryLayout<sa_family_t>.size))
   }
 
-  /// Whether the client has named its end.
+  /// Whether the client has bound its end to a name.
   static func isNamed(_ descriptor: Int32) -> Bool {
     var address = sockaddr_un()
     var size = socklen_t(MemoryLayout<sockaddr_un>.size)
@@ -96,14 +97,14 @@ public enum UnixSocket {
     }
   }
 
-  /// The user at the other end; `nil` if the kernel does not know.
+  /// The process and user at the other end, as far as the kernel knows them.
   static func guest(_ descriptor: Int32) -> LocalAdmission.Guest {
     var peer = clinux_peer()
     guard clinux_socket_peer(descriptor, &peer) == 0 else { return LocalAdmission.Guest(process: 0, user: .max) }
     return LocalAdmission.Guest(process: peer.pid, user: peer.uid)
   }
 
-  /// The groups of the user at the other end, its own first; none if the kernel does not know.
+  /// The groups of the user at the other end, the primary group first; empty if the kernel does not know them.
   static func groups(_ descriptor: Int32) -> [UInt32] {
     var peer = clinux_peer()
     guard clinux_socket_peer(descriptor, &peer) == 0 else { return [] }

@@ -1,20 +1,20 @@
 import NMEA
 
-/// The point where the line between two points of a track crosses 180 degrees of longitude. It ends one line on this
-/// side and starts another on the other side.
+/// The point where the line between two points of a track crosses 180 degrees of longitude. The track is cut there: one
+/// line ends on this side, and another begins on the other side.
 public struct AntimeridianCrossing: Equatable, Sendable {
-  /// The crossing at 180 degrees on the side that the track comes from.
+  /// The crossing, with the longitude (180 or -180) of the side from which the track comes.
   public let end: TrackPoint
-  /// The same place and time on the other side.
+  /// The same place and time, with the longitude of the other side.
   public let start: TrackPoint
 
-  /// `nil` if the short way between the points does not cross 180 degrees.
+  /// `nil` if the shorter way between the points does not cross 180 degrees.
   public init?(from: TrackPoint, to: TrackPoint) {
     let turn = to.longitudeDegrees - from.longitudeDegrees
     guard abs(turn) > 180 else { return nil }
     let side: Double = turn < 0 ? 180 : -180
     let whole = turn < 0 ? turn + 360 : turn - 360
-    // Both points may be at 180 degrees, on different sides.
+    // Both points may be at 180 degrees, one on each side.
     let share = whole == 0 ? 0 : (side - from.longitudeDegrees) / whole
     func between(_ one: Double, _ other: Double) -> Double { one + share * (other - one) }
     func between(_ one: Double?, _ other: Double?) -> Double? {

@@ -1,6 +1,6 @@
 import NMEA
 
-/// A time of a recording in a person's words: an instant, a day, or a time of the recording's first day.
+/// A time of a recording as a person types it: an instant, a day, or a time of the recording's first day.
 public enum ExportTime: Equatable, Sendable {
   case instant(UTCTime)
   case day(CalendarDate)
@@ -22,7 +22,7 @@ public enum ExportTime: Equatable, Sendable {
     self = parsed
   }
 
-  /// The time as a beginning.
+  /// The time as the beginning of a period.
   ///
   /// - Parameter start: an instant of the recording's first day
   public func start(inRecordingFrom start: UTCTime) -> UTCTime {
@@ -33,7 +33,7 @@ public enum ExportTime: Equatable, Sendable {
     }
   }
 
-  /// The time as an end; a day includes all of it.
+  /// The time as the end of a period. A day ends at the following midnight.
   ///
   /// - Parameter start: an instant of the recording's first day
   public func end(inRecordingFrom start: UTCTime) -> UTCTime {

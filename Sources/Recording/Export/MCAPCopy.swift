@@ -1,7 +1,7 @@
 import MCAP
 
-/// Copies messages of several files into one new, complete one. Channels and schemas get new numbers, and equal ones
-/// from several files are merged.
+/// Copies messages of several files into one new, complete file. Channels and schemas get new numbers. If several files
+/// have equal ones, these are merged.
 public struct MCAPCopy<Sink: MCAPSink & ~Copyable>: ~Copyable {
   private struct SchemaKey: Hashable {
     var name: String
@@ -20,22 +20,22 @@ public struct MCAPCopy<Sink: MCAPSink & ~Copyable>: ~Copyable {
   private var schemas: [SchemaKey: UInt16] = [:]
   private var channels: [ChannelKey: UInt16] = [:]
   private var metadata: [MCAPMetadata] = []
-  /// The new numbers of the present file's channels.
+  /// The new number of each channel of the present source file.
   private var numbers: [UInt16: UInt16] = [:]
   private var summary = MCAPSummary()
 
   public var messageCount: UInt64 { writer.messageCount }
 
-  /// - Parameter writer: the writer of the new file, which has only been begun
+  /// - Parameter writer: the writer of the new file, to which nothing has been added yet
   public init(_ writer: consuming MCAPWriter<Sink>) { self.writer = writer }
 
-  /// Begins the messages of a file with this summary.
+  /// Starts copying from another source file. Its summary gives the channels and schemas of the messages that follow.
   public mutating func beginFile(_ summary: MCAPSummary) {
     self.summary = summary
     numbers = [:]
   }
 
-  /// Adds facts about a recording, unless another of its files had the same.
+  /// Adds facts about a recording, unless the same facts were added already.
   public mutating func add(_ metadata: MCAPMetadata) throws(MCAPError) {
     if self.metadata.contains(metadata) { return }
     try writer.add(metadata)

@@ -1,6 +1,6 @@
-/// The regularity of a channel's messages, in one file or in several.
+/// How regularly a channel's messages come, in one file or in several.
 public struct MessageIntervals: Sendable {
-  /// The shortest pause. Shorter intervals are no pauses, however frequent messages usually are.
+  /// The shortest pause. A shorter interval is no pause, even if messages usually come much faster.
   public static let shortestPauseNanoseconds: UInt64 = 2_000_000_000
   /// A pause is longer than this number of usual intervals.
   public static let pauseFactor = 10.0
@@ -9,18 +9,18 @@ public struct MessageIntervals: Sendable {
   public private(set) var firstNanoseconds: UInt64?
   public private(set) var lastNanoseconds: UInt64?
   private var longestNanoseconds: UInt64 = 0
-  /// The total time from the first to the last message of the previous files, and the number of intervals in it.
+  /// For the previous files: the total time from the first to the last message of each, and the number of intervals.
   private var before = (nanoseconds: UInt64(0), intervalCount: UInt64(0))
   /// The first message, the last message and the count of the present file.
   private var present: (first: UInt64, last: UInt64, count: UInt64)?
-  /// The intervals that may be pauses. There are no more than seconds in the recording.
+  /// The intervals that may be pauses. Each is longer than the shortest pause, so their number stays small.
   private var long: [UInt64] = []
-  /// A histogram of intervals with eight steps per power of two, which is enough to find the usual one.
+  /// A histogram of intervals, with eight steps per power of two. This is precise enough to find the usual interval.
   private var histogram = [UInt32](repeating: 0, count: 64 * 8)
 
   public init() {}
 
-  /// Begins the messages of another file, which may cover the same time or another.
+  /// Starts with the messages of another file. Its period may overlap the previous one.
   public mutating func beginFile() {
     before = covered
     present = nil
@@ -43,7 +43,7 @@ public struct MessageIntervals: Sendable {
   /// The minimum number of intervals for a rate.
   private static let leastIntervalCount = 4
 
-  /// The messages per second in the period of the files; `nil` if there are too few.
+  /// The messages per second during the files' own periods; `nil` if there are too few messages.
   public var meanRateHz: Double? {
     let covered = covered
     guard covered.nanoseconds > 0, covered.intervalCount >= Self.leastIntervalCount else { return nil }
@@ -57,7 +57,7 @@ public struct MessageIntervals: Sendable {
 
   public var longestPauseSeconds: Double { Double(longestNanoseconds) / 1e9 }
 
-  /// The number of intervals longer than two seconds and than ten usual intervals.
+  /// The number of pauses: intervals that are longer than two seconds and longer than ten usual intervals.
   public var pauseCount: Int {
     let limit = usualNanoseconds * Self.pauseFactor
     return long.count { Double($0) > limit }
@@ -76,7 +76,7 @@ public struct MessageIntervals: Sendable {
 
   private static func step(_ interval: UInt64) -> Int {
     let exponent = 63 - interval.leadingZeroBitCount
-    // These are the three bits after the first one.
+    // These are the three bits after the highest one.
     let fraction = exponent >= 3 ? Int(interval >> UInt64(exponent - 3)) & 7 : 0
     return exponent * 8 + fraction
   }

@@ -1,10 +1,10 @@
 import NMEA
 
-/// A point of a track.
+/// A point of a track: where the board was at a time, and how accurately this is known.
 public struct TrackPoint: Equatable, Sendable {
   /// When the board was there.
   public var time: UTCTime
-  /// The latitude in WGS 84, -90 to 90; the longitude is from -180 to 180.
+  /// The latitude in WGS 84, from -90 to 90. The longitude is from -180 to 180.
   public var latitudeDegrees: Double
   public var longitudeDegrees: Double
   /// The height above mean sea level.
@@ -15,7 +15,7 @@ public struct TrackPoint: Equatable, Sendable {
   public var horizontalSigmaMetres: Double?
   /// Whether the position is dead-reckoned.
   public var isReckoned = false
-  /// The dimensions of its fix, 2 or 3; `nil` without a fix.
+  /// The dimensions of the fix, 2 or 3; `nil` without a fix.
   public var fixMode: Int?
   /// The status in the gpsd protocol: 1 autonomous, 2 differential, 3 RTK fixed, 4 RTK float.
   public var fixStatus: Int?

@@ -3,17 +3,16 @@ import Fusion
 /// Removes points of a track that are near the line between the remaining ones (Ramer, 1972; Douglas and Peucker,
 /// 1973).
 public enum TrackSimplification {
-  /// The number of points in a piece. The time of this method grows with the square of the points if the track is a
-  /// ball of noise, so long tracks are divided into pieces, whose ends remain.
+  /// The number of points in a piece. In a track that is a ball of noise, the time of this method grows with the square
+  /// of the number of points. Long tracks are therefore divided into pieces, whose ends remain.
   private static let pieceCount = 8192
 
-  /// The remaining points. A removed point is within the tolerance of the line between the two that enclose it, on the
-  /// plane that touches the earth there; heights do not count.
+  /// The remaining points. A removed point is within the tolerance of the line between the two remaining points around
+  /// it. Distances are in the plane that touches the earth there; heights do not count.
   public static func simplified(_ points: [TrackPoint], toleranceMetres: Double) -> [TrackPoint] {
     guard points.count > 2 else { return points }
     var stays = [Bool](repeating: false, count: points.count)
-    // These are the ranges that remain to be examined. There is no recursion, because a track of a day has a million
-    // points.
+    // The ranges that remain to be examined. This is no recursion, because a track of a day has a million points.
     var open: [(first: Int, last: Int)] = []
     var first = 0
     while first < points.count - 1 {
@@ -41,7 +40,7 @@ public enum TrackSimplification {
     var found = (index: first + 1, squared: -1.0)
     for index in first + 1..<last {
       let point = position(points[index]).offset(from: origin)
-      // The distance is to the segment and not to the infinite line, because tracks turn back.
+      // The distance is to the segment, not to the infinite line, because tracks may turn back.
       let along = lengthSquared > 0 ? max(0, min(1, (point.x * end.x + point.y * end.y) / lengthSquared)) : 0
       let north = point.x - along * end.x
       let east = point.y - along * end.y

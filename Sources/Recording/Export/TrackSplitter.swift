@@ -1,11 +1,12 @@
 import NMEA
 
-/// Decides where a track is interrupted. The way between two points that are far apart in time is unknown, so no line
-/// should be drawn there.
+/// Decides where a track is interrupted. Between two points that are far apart in time the way is unknown, so no line
+/// should be drawn.
 public struct TrackSplitter: Sendable {
-  /// The longest time without a position that is not a pause.
+  /// Positions that are further apart than this have a pause between them.
   public static let longestPauseNanoseconds: Int64 = 10_000_000_000
-  /// The longest pause after a receiver was switched off, because another receiver may continue the track.
+  /// The same limit after a receiver was switched off. It is shorter than the usual one, because another receiver may
+  /// continue the track.
   static let longestPauseAtRestNanoseconds: Int64 = 2_000_000_000
 
   /// The expected interval between two points.
@@ -13,10 +14,10 @@ public struct TrackSplitter: Sendable {
   private var last: UTCTime?
   private var hasRested = false
 
-  /// - Parameter everySeconds: the intended interval of points, if some are left out
+  /// - Parameter everySeconds: the intended interval of points, if only some of them are used
   public init(everySeconds: Double = 0) { intervalNanoseconds = Int64(everySeconds * 1e9) }
 
-  /// Records that a receiver has had no power since the last point, or that the hub was asleep.
+  /// Notes that, since the last point, a receiver had no power or the hub was asleep.
   public mutating func noteRest() { hasRested = true }
 
   /// Takes the next point's time.
@@ -29,7 +30,7 @@ public struct TrackSplitter: Sendable {
     }
     guard let last else { return true }
     let (pause, overflows) = time.nanosecondsSince1970.subtractingReportingOverflow(last.nanosecondsSince1970)
-    // A time that goes back belongs to another recording.
+    // If the time goes back, the point belongs to another recording.
     guard !overflows, pause >= 0 else { return true }
     let longest = hasRested ? Self.longestPauseAtRestNanoseconds : Self.longestPauseNanoseconds
     return pause > longest + intervalNanoseconds

@@ -11,8 +11,8 @@ public enum UTCText {
     return "\(date)T\(clock).\(padded(parts.nanosecond / 1_000_000, 3))Z"
   }
 
-  /// Reads `2026-11-22T10:00Z` and `2026-11-22T10:00:00Z`, also with a fraction of a second, or with an offset such as
-  /// `+01:00` instead of the Z; `nil` for anything else.
+  /// Reads `2026-11-22T10:00Z` and `2026-11-22T10:00:00Z`, also with a fraction of a second, and with an offset such as
+  /// `+01:00` in place of `Z`; `nil` for anything else.
   public static func read(_ text: UnsafeBufferPointer<UInt8>) -> UTCTime? {
     var fields = Fields(text)
     guard let date = fields.date(), fields.take("T"), let time = fields.timeOfDay(),
@@ -75,11 +75,11 @@ public enum UTCText {
       guard let year = digits(4), take("-"), let month = digits(2), take("-"), let day = digits(2),
         let date = CalendarDate(year: year, month: month, day: day)
       else { return nil }
-      // A day that the month does not have would become a day of the next month.
+      // Refuse a day that the month does not have: it would become a day of the next month.
       return UTCTime(date: date, time: TimeOfDay(second: 0, nanosecond: 0)).components.date == date ? date : nil
     }
 
-    /// The offset from UTC, positive to the east.
+    /// The offset from UTC in seconds, positive to the east.
     mutating func offsetSeconds() -> Int64? {
       if take("Z") { return 0 }
       let isAhead = take("+")

@@ -3,16 +3,17 @@ import NMEA
 
 /// The error of a recording's clock.
 ///
-/// Log times follow the system clock at the beginning of the recording. On a board without a real-time clock, that may
-/// be wrong by hours. If a receiver has stated the time, log times are corrected by it, so that the times in options
-/// and output are right.
+/// Log times follow the system clock at the beginning of the recording. On a board without a real-time clock, that
+/// clock may be wrong by hours. If a receiver has reported the time, log times are corrected by it, so that the times
+/// in options and output are right.
 public enum ClockCorrection {
-  /// The smallest correction. A smaller difference is the delay of a state between the receiver and the recording.
+  /// The smallest correction. A smaller difference is only the delay between the receiver and the recording.
   private static let leastNanoseconds: UInt64 = 1_000_000_000
-  /// The number of states at the beginning of a file among which a time from a receiver is searched: half a minute.
+  /// A time from a receiver is searched among this number of states at the beginning of a file, which cover half a
+  /// minute.
   private static let stateCountOfLook = 300
 
-  /// The difference between a receiver's time and the log times; `nil` if no receiver has stated the time.
+  /// The difference between a receiver's time and the log times; `nil` if no receiver has reported the time.
   public static func nanoseconds(
     of reader: MCAPReader<MCAPFileSource>, path: String
   ) throws(RecordingError) -> Int64? {
@@ -29,8 +30,8 @@ public enum ClockCorrection {
     }
   }
 
-  /// The difference, found from only the beginning and the end of a file. Without a time from a receiver, reading the
-  /// whole file would be useless.
+  /// The difference, found from only the beginning and the end of a file. Reading the whole of it would take long, and
+  /// would not help if no receiver has reported the time.
   static func glimpsed(in reader: MCAPReader<MCAPFileSource>) -> Int64? {
     let channels = reader.summary.channelIDs(ofTopics: ["/state"])
     guard !channels.isEmpty else { return nil }

@@ -1,4 +1,4 @@
-/// Reads numbers in CSV and JSON without making a string, because a recording of a day has many millions.
+/// Reads numbers in CSV and JSON without making strings. A recording of a day has many millions of numbers.
 public enum DecimalNumber {
   /// Reads a decimal number, correctly rounded, and ignores blanks around it.
   public static func read(_ text: UnsafeBufferPointer<UInt8>) -> Double? {

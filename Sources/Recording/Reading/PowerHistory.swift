@@ -1,10 +1,10 @@
 import MCAP
 import NMEA
 
-/// A change of a device's power, as it was recorded.
+/// A recorded change of a device's power.
 public struct PowerChange: Equatable, Sendable {
   public var id: String
-  /// The power in the words of a device's status; `unknown` after the end of a recording, if the device was on.
+  /// The power, in the words of a device's status. It is `unknown` after the end of a recording if the device was on.
   public var power: String
   public var time: UTCTime
   public var reason: String?
@@ -13,20 +13,20 @@ public struct PowerChange: Equatable, Sendable {
 
 /// The power of devices in a period.
 public struct PowerPage: Equatable, Sendable {
-  /// The changes. The first ones may be older: they give the state at the beginning of the period, as last reported.
+  /// The changes. The first ones may be older than the period: they give the last known state before it.
   public var changes: [PowerChange] = []
   /// The time of the next page; `nil` if there is none.
   public var next: UTCTime?
 }
 
 extension SegmentCatalogue {
-  /// The maximum number of chunks to search for the earlier state.
+  /// The maximum number of chunks in which the state before the period is searched.
   private static let chunkCountBefore = 32
 
   /// The changes in a period.
   ///
   /// - Parameters:
-  ///   - ids: the devices whose state before the period is searched
+  ///   - ids: the devices whose state before the period is needed
   ///   - isStopped: called repeatedly; the page ends when it returns true
   public func power(
     of ids: Set<String>, in times: Range<UTCTime>, limit: Int, isStopped: () -> Bool = { false }
@@ -50,7 +50,7 @@ extension SegmentCatalogue {
       while let message = try? messages.next() {
         guard let change = RecordedPowerState(message.data)?.change(at: messages.time(of: message)) else { continue }
         if present[change.id] == change.power { continue }
-        // Events of one instant stay together, because the next page begins at an instant.
+        // All events of one instant must be on the same page, because the next page begins at an instant.
         if change.time > lastTime, page.changes.count >= limit || isStopped() {
           page.next = change.time
           return page
@@ -64,7 +64,8 @@ extension SegmentCatalogue {
     return page
   }
 
-  /// Records that a recording has ended, so that the later state of its devices is unknown.
+  /// Marks devices that were on at the end of a recording as `unknown`. Devices that were off, asleep or failed are
+  /// left as they were.
   private func note(
     endOf segment: Segment, in times: Range<UTCTime>, _ present: inout [String: String], _ page: inout PowerPage
   ) {
@@ -75,7 +76,7 @@ extension SegmentCatalogue {
     }
   }
 
-  /// The state at an instant, as far as the recording in progress then shows it.
+  /// The state of the devices at an instant, from the recording that was in progress then.
   private func standing(of ids: Set<String>, at instant: UTCTime, _ segments: [Segment]) -> [PowerChange] {
     let earlier = segments.filter { ($0.times?.lowerBound).map { $0 < instant } ?? false }
     guard let started = earlier.last?.started else { return [] }

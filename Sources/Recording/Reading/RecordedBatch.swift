@@ -1,10 +1,10 @@
 import Devices
 import MonotonicTime
 
-/// A batch of inertial samples in a recording, `sensorhub.IMUBatch`, little-endian. It has a UInt32 count, a UInt8 that
-/// says whether it follows a gap, 3 zero bytes and a Float32 temperature in degrees Celsius (NaN for none). For each
-/// sample follow an Int64 CLOCK_MONOTONIC in nanoseconds, 3 Float32 gyroscope in rad/s and 3 Float32 accelerometer in
-/// m/s².
+/// A batch of inertial samples in a recording, `sensorhub.IMUBatch`, little-endian. It begins with a UInt32 count, a
+/// UInt8 that says whether the batch follows a gap, 3 zero bytes and a Float32 temperature in degrees Celsius (NaN if
+/// unknown). Each sample then has an Int64 CLOCK_MONOTONIC in nanoseconds, 3 Float32 gyroscope in rad/s and 3 Float32
+/// accelerometer in m/s².
 public enum RecordedBatch {
   private static let headByteCount = 12
   private static let sampleByteCount = 32
@@ -26,7 +26,7 @@ public enum RecordedBatch {
     }
   }
 
-  /// Reads a batch; `nil` if the data is invalid. The message has the time at which the batch was read.
+  /// Reads a batch; `nil` if the data is invalid. The message's time is the time at which the batch was read.
   public static func read(_ data: ArraySlice<UInt8>) -> IMUBatch? {
     data.withUnsafeBytes { bytes in
       guard bytes.count >= headByteCount else { return nil }

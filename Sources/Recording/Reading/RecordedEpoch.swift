@@ -152,7 +152,7 @@ public enum RecordedEpoch {
   }
 }
 
-// Recordings use these numbers.
+// Recordings contain these numbers, so they must not change.
 
 extension Reception.Jamming {
   fileprivate var number: UInt8 {

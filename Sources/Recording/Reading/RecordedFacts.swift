@@ -1,17 +1,17 @@
 import MCAP
 
-/// A recording's statements about its origin, with the time from which they apply, because the board file may change
-/// during a recording. The format's metadata records have no time; here each of them has it among its entries.
+/// A recording's facts about its origin, with the time from which they apply, because the board file may change during
+/// a recording. MCAP's metadata records have no time, so each record contains it as an entry.
 public struct RecordedFacts: Equatable, Sendable {
   private static let since = "sinceLogTimeNanoseconds"
 
-  /// The log time; `nil` for recordings without it, in which the last statement always applies.
+  /// The log time from which the facts apply; `nil` for recordings without it, of which the last facts always apply.
   public var sinceNanoseconds: UInt64?
   private var entries: [String: [String: String]] = [:]
 
   public init() {}
 
-  /// The entries of a metadata record; none without the record.
+  /// The entries of a metadata record; empty if there is no such record.
   public subscript(name: String) -> [String: String] { entries[name] ?? [:] }
 
   /// The facts of a file, in the order of their times.
@@ -20,7 +20,7 @@ public struct RecordedFacts: Equatable, Sendable {
     for index in reader.summary.metadata {
       guard var record = try? reader.metadata(index) else { continue }
       let time = record.entries.removeValue(forKey: since).flatMap { UInt64($0) }
-      // Statements of one time belong together. A statement that is not repeated no longer applies.
+      // Records with the same time belong together. A fact that is not repeated at a later time no longer applies.
       if all.last.map({ $0.sinceNanoseconds != time }) ?? true {
         all.append(RecordedFacts())
         all[all.count - 1].sinceNanoseconds = time
@@ -41,7 +41,7 @@ public struct RecordedFacts: Equatable, Sendable {
 }
 
 extension [RecordedFacts] {
-  /// The facts at a log time, or the first ones if none apply yet, and the log time of the next ones.
+  /// The facts at a log time, or the first ones if none apply yet, and the log time from which the next ones apply.
   public func holding(atNanoseconds logTime: UInt64) -> (facts: RecordedFacts, until: UInt64) {
     let holding = lastIndex { $0.sinceNanoseconds.map { $0 <= logTime } ?? true } ?? 0
     let next = dropFirst(holding + 1).first?.sinceNanoseconds

@@ -1,28 +1,28 @@
 import MCAP
 import NMEA
 
-/// The messages of some topics in a period, file after file, in corrected times (`ClockCorrection`).
+/// The messages of some topics in a period, file after file, with corrected times (`ClockCorrection`).
 public struct RecordedMessages: Sendable {
   private let files: [RecordingFiles.File]
   private let isWanted: @Sendable (String) -> Bool
   private let times: Range<UTCTime>?
-  /// The end of the messages that have been read before.
+  /// The end of the messages that were read earlier.
   private let cursor: RecordingCursor?
-  /// Whether to continue with the other files if one cannot be read.
+  /// Whether to continue with the next file if one cannot be read.
   private let isLenient: Bool
   private let progress: (any ReadingProgress)?
   private var nextFile = 0
   private var messages: MCAPMessages<MCAPFileSource>?
 
-  /// The reader of the last message's file.
+  /// The reader of the file that contains the last message.
   public private(set) var reader: MCAPReader<MCAPFileSource>?
   /// The name of the last message's file, without the folder.
   private(set) var fileName = ""
-  /// The offset from that file's log times to UTC.
+  /// The offset from the log times of that file to UTC.
   public private(set) var correctionNanoseconds: Int64 = 0
-  /// When that file's recording began, as the file states it. Files of one recording get the same correction.
+  /// When that file's recording began, according to the file. Files of one recording get the same correction.
   private var started: String?
-  /// The number of files so far.
+  /// The number of files that have been opened.
   public private(set) var fileCount = 0
   /// The number of unreadable chunks.
   public private(set) var badChunkCount = 0
@@ -30,7 +30,7 @@ public struct RecordedMessages: Sendable {
 
   /// - Parameters:
   ///   - from, to: the period; the end is excluded
-  ///   - progress: told about each message
+  ///   - progress: informed about each message
   ///   - isWanted: whether a topic's messages are included
   public init(
     _ recordings: RecordingFiles, from: ExportTime?, to: ExportTime?, progress: (any ReadingProgress)?,
@@ -61,9 +61,9 @@ public struct RecordedMessages: Sendable {
     return nil
   }
 
-  /// The messages of a ring of segments, some of which may be removed during the reading.
+  /// The messages of a ring of segments, some of which may be removed while they are read.
   ///
-  /// - Parameter cursor: the end of the messages that have been read before, in the first of the files
+  /// - Parameter cursor: the end of the messages that were read earlier, in the first of the files
   init(
     _ files: [RecordingFiles.File], in times: Range<UTCTime>, after cursor: RecordingCursor? = nil,
     isWanted: @escaping @Sendable (String) -> Bool
@@ -76,12 +76,12 @@ public struct RecordedMessages: Sendable {
     progress = nil
   }
 
-  /// The next message; `nil` after the last one. Damaged chunks are counted and left out.
+  /// The next message; `nil` after the last one. Damaged chunks are skipped and counted.
   public mutating func next() throws(RecordingError) -> MCAPMessage? {
     while true {
       if messages == nil, try !openNext() {
         progress?.finish(vanishedFileCount: vanishedFileCount)
-        // The number is reported once.
+        // Report the number only once.
         vanishedFileCount = 0
         return nil
       }
@@ -94,7 +94,7 @@ public struct RecordedMessages: Sendable {
         messages = nil
       } catch {
         badChunkCount += 1
-        // A disk error would repeat, so it ends the reading.
+        // A disk error would occur again in the next chunk, so it ends the reading.
         guard case .system = error else { continue }
         if !isLenient { throw .unreadable(path: files[nextFile - 1].path, error) }
         messages = nil
@@ -102,8 +102,8 @@ public struct RecordedMessages: Sendable {
     }
   }
 
-  /// Skips states before a log time: chunks of the present file that contain nothing else are not read. Some of these
-  /// states may still be returned.
+  /// Skips states before a log time: chunks of the present file that contain only such states are not read. Some of
+  /// these states may still be returned.
   mutating func skipStates(beforeNanoseconds logTime: UInt64) {
     guard let reader else { return }
     messages?.skip(reader.summary.channelIDs(ofTopics: ["/state"]), beforeNanoseconds: logTime)
@@ -157,7 +157,7 @@ public struct RecordedMessages: Sendable {
     return try ClockCorrection.nanoseconds(of: reader, path: file.path)
   }
 
-  /// The entries of the last metadata record of this name; empty without a readable one.
+  /// The entries of the last metadata record with this name; empty if there is none, or if it cannot be read.
   public static func facts(named name: String, of reader: MCAPReader<MCAPFileSource>) -> [String: String] {
     guard let index = reader.summary.metadata.last(where: { $0.name == name }) else { return [:] }
     return (try? reader.metadata(index))?.entries ?? [:]
@@ -165,7 +165,7 @@ public struct RecordedMessages: Sendable {
 
   private func logTimes(_ times: Range<UTCTime>) -> Range<UInt64> {
     func logTime(_ time: UTCTime) -> UInt64 {
-      // The limits of time are not instants, so they are not corrected.
+      // The limits of the type stand for no limit, so they are not corrected.
       if time.nanosecondsSince1970 == .max { return .max }
       return UInt64(clamping: time.nanosecondsSince1970.clampedSum(-correctionNanoseconds))
     }

@@ -1,9 +1,9 @@
 import FoundationEssentials
 import NMEA
 
-/// The used part of a message on the topic `/power`.
+/// The parts of a message on the topic `/power` that are used.
 struct RecordedPowerState: Decodable {
-  /// The power states that cost nothing, or nearly so.
+  /// The power states in which a device is not known to be on.
   static let rests: Set<String> = ["off", "asleep", "failed", "unknown"]
 
   var id: String

@@ -1,10 +1,10 @@
 import Fusion
 import NMEA
 
-/// The values of a state that an export and the history need. They are read from the state's report; an unknown number
-/// is NaN.
+/// The values of a state that exports and the history need. They are read from the recorded report of the state; an
+/// unknown number is NaN.
 ///
-/// It has its own scanner, because a `JSONDecoder` decodes all of the state, and a recording of a day has a million
+/// It has its own scanner, because a `JSONDecoder` would decode the whole state, and a recording of a day has a million
 /// states.
 public struct RecordedState: Sendable {
   /// The numbers, in the units of the report.
@@ -19,11 +19,11 @@ public struct RecordedState: Sendable {
   }
 
   public private(set) var mode = FusedState.Mode.none
-  /// The time of the state by the receiver.
+  /// The UTC time of the state, as the receiver reported it; `nil` if it reported none.
   public private(set) var time: UTCTime?
-  /// Whether the receiver has shown that it knows the date.
+  /// Whether the receiver had confirmed that it knows the date.
   public private(set) var isTimeConfirmed = false
-  /// The range of the time in the text, from the text's first byte.
+  /// The range of the time's text in the data, counted from the first byte.
   private(set) var timeRange: Range<Int>?
   private var numbers = [Double](repeating: .nan, count: Field.allCases.count)
 
@@ -33,7 +33,7 @@ public struct RecordedState: Sendable {
       var cursor = JSONCursor(bytes)
       return readObject(RecordedState.parts[0], &cursor) && cursor.isAtEnd
     }
-    // No clock has counted beyond these values.
+    // No clock has counted beyond these seconds.
     guard isRead, hasMode, (-1e9...1e9).contains(self[.monotonic]) else { return nil }
     if hasPosition {
       guard (-90...90).contains(self[.latitude]), (-180...180).contains(self[.longitude]),
@@ -88,7 +88,7 @@ public struct RecordedState: Sendable {
       fields: [("mode", .fixMode), ("status", .fixStatus), ("satellites", .satellites), ("hdop", .hdop)]),
   ]
 
-  /// Reads one level of an object. Deeper values and lists are not needed.
+  /// Reads one level of an object. Objects in deeper levels, and lists, are skipped.
   private mutating func readObject(_ part: Part, _ cursor: inout JSONCursor) -> Bool {
     guard cursor.take("{") else { return false }
     if cursor.take("}") { return true }
@@ -130,7 +130,7 @@ public struct RecordedState: Sendable {
   }
 }
 
-/// Scans JSON from left to right. Its results are views of the given bytes.
+/// Scans JSON from left to right. Its results are views of the given bytes, and must not outlive them.
 private struct JSONCursor {
   private let bytes: UnsafeBufferPointer<UInt8>
   private(set) var position = 0
@@ -153,7 +153,7 @@ private struct JSONCursor {
     return true
   }
 
-  /// The text between quotes, without resolving escapes: none of the needed keys and values has any.
+  /// The text between quotes, with unresolved escapes: the needed keys and values have none.
   mutating func string() -> UnsafeBufferPointer<UInt8>? {
     guard take("\"") else { return nil }
     let start = position

@@ -1,6 +1,6 @@
 import MCAP
 
-/// The end of a page of states in a ring of segments. The next page begins after it, even if more has been recorded or
+/// The end of a page of states in a ring of segments. The next page begins after it, even if segments were added or
 /// removed in the meantime.
 public struct RecordingCursor: Equatable, Sendable {
   /// The segment's name.
@@ -8,11 +8,11 @@ public struct RecordingCursor: Equatable, Sendable {
   /// The log time of the last examined state.
   var logTimeNanoseconds: UInt64
   var sequence: UInt32
-  /// The log time before which no other state is wanted.
+  /// The log time at which the next state is due.
   var dueNanoseconds: UInt64
-  /// The log time before which no other state without a point is wanted.
+  /// The log time at which the next state without a point is due.
   var givenNanoseconds: UInt64
-  /// When the last point was measured, by the recording's monotonic clock.
+  /// When the last point was measured, in seconds of the recording's monotonic clock.
   var stampSeconds: Double?
 
   init(
@@ -45,7 +45,7 @@ public struct RecordingCursor: Equatable, Sendable {
     return "\(file)~\(logTimeNanoseconds)~\(sequence)~\(dueNanoseconds)~\(givenNanoseconds)~\(stamp)"
   }
 
-  /// Whether a message of that segment has been examined already.
+  /// Whether a message of the cursor's segment has been examined already.
   func covers(_ message: MCAPMessage) -> Bool {
     (message.logTimeNanoseconds, message.sequence) <= (logTimeNanoseconds, sequence)
   }

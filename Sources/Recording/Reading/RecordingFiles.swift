@@ -3,23 +3,24 @@ import Glibc
 import HardwareIO
 import MCAP
 
-/// The files of recordings, in the order of their times. None stays open, because there may be thousands.
+/// The files of recordings, in the order of their times. No file stays open, because there may be thousands.
 public struct RecordingFiles: Sendable {
   public struct File: Sendable {
     public var path: String
     public var byteCount: UInt64
-    /// The first and last log times; both are 0 without messages.
+    /// The first and last log times; both are 0 if the file has no messages.
     public var startNanoseconds: UInt64
     public var endNanoseconds: UInt64
     public var messageCount: UInt64
     public var topics: Set<String>
-    /// The damage; `nil` for an intact file.
+    /// The damage of the file; `nil` for an intact file.
     public var damage: MCAPError?
-    /// The offset from its log times to UTC; `nil` until it is determined.
+    /// The offset from the file's log times to UTC; `nil` until it is determined.
     var correctionNanoseconds: Int64?
-    /// The scan of a file without an end.
+    /// The scan of the file, if it has no end.
     var scan: MCAPScan?
-    /// The number of damaged bytes before more data. In a file with an end, it is known only after all of it is read.
+    /// The number of damaged bytes that are followed by more data. If the file has an end, this is known only after the
+    /// whole file was read.
     public var leftOutByteCount: UInt64 = 0
     /// Whether the file was found in a folder. The oldest files of a ring may be removed at any time.
     var isListed = false
@@ -34,7 +35,7 @@ public struct RecordingFiles: Sendable {
   }
 
   public private(set) var files: [File] = []
-  /// The files of a folder without a complete message, such as one that is being recorded.
+  /// The files of a folder that have no complete message, such as a file whose recording has just begun.
   public private(set) var emptyPaths: [String] = []
 
   /// - Parameters:
@@ -54,7 +55,7 @@ public struct RecordingFiles: Sendable {
           guard isFolder else { throw .unreadable(path: path, error) }
           switch error {
           case .cut: emptyPaths.append(path)
-          // The oldest file may be removed during the search.
+          // The oldest file of a ring may be removed during the search.
           case .system(_, ENOENT): break
           default: leftOut(.unreadable(path: path, error))
           }
@@ -62,7 +63,7 @@ public struct RecordingFiles: Sendable {
       }
     }
     guard !files.isEmpty else { throw .nothingWhole(paths: emptyPaths) }
-    // Segments have their time in their names, which decides if there are no messages.
+    // If files have no messages, the times in the names of segments decide their order.
     files.sort { ($0.startNanoseconds, $0.path) < ($1.startNanoseconds, $1.path) }
   }
 
@@ -81,7 +82,7 @@ public struct RecordingFiles: Sendable {
 }
 
 extension RecordingFiles.File {
-  /// - Throws: if its chunks are compressed and the library is missing
+  /// - Throws: if the file's chunks are compressed and the library is missing
   init(path: String, _ reader: MCAPReader<MCAPFileSource>) throws(MCAPError) {
     if let error = reader.missingDecompression { throw error }
     let statistics = reader.summary.statistics

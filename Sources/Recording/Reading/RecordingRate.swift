@@ -1,6 +1,6 @@
 /// The rate at which a recording grows, measured from its files.
 public struct RecordingRate: Sendable {
-  /// The minimum duration. In a shorter recording, the file's head is larger than the rest.
+  /// The minimum duration. In a shorter recording, most bytes belong to the beginning of the file.
   static let leastSeconds = 30.0
 
   public let bytesPerSecond: Double
@@ -11,7 +11,7 @@ public struct RecordingRate: Sendable {
     bytesPerSecond = Double(bytes) / seconds
   }
 
-  /// Measures the files. The time between two files does not count, because nothing was recorded in it.
+  /// The mean rate over files. The time between two files does not count, because nothing was recorded then.
   public init?(of files: [RecordingFiles.File]) {
     let seconds = files.reduce(0) { sum, file in
       sum + Double(file.endNanoseconds - min(file.startNanoseconds, file.endNanoseconds)) / 1e9

@@ -8,23 +8,23 @@ import NMEA
 /// The contents of a folder of segments, for repeated requests. An unchanged segment is not read again, and only the
 /// new part of a growing segment is read.
 ///
-/// It waits for the disk, so it must not run on an event loop. No file stays open.
+/// Reading waits for the disk, so it must not run on an event loop. No file stays open.
 public final class SegmentCatalogue: Sendable {
-  /// A segment and its present state.
+  /// A segment in its present state.
   public struct Segment: Sendable {
     public var name: String
     public var byteCount: UInt64
-    /// Whether a hub is writing it.
+    /// Whether a hub is writing to it.
     public var isBeingWritten: Bool
-    /// The times of the first and the last message; `nil` without a complete one.
+    /// The times of the first and the last message; `nil` if there is no complete message.
     public var times: ClosedRange<UTCTime>?
-    /// The file's description; `nil` without a complete message.
+    /// The description of the file; `nil` if there is no complete message.
     var file: RecordingFiles.File?
-    /// When its recording began, as the file states it.
+    /// When the segment's recording began, according to the file.
     var started: String?
   }
 
-  /// The identity of a file and its content.
+  /// Identifies a file and its content.
   private struct Identity: Equatable {
     var device: UInt64
     var number: UInt64
@@ -47,7 +47,7 @@ public final class SegmentCatalogue: Sendable {
     var identity: Identity
     var file: RecordingFiles.File?
     var started: String?
-    /// The correction by the file's own states; `nil` if no receiver has stated the time in it.
+    /// The correction from the file's own states; `nil` if no receiver has reported the time in this file.
     var correction: Int64?
   }
 
@@ -74,7 +74,7 @@ public final class SegmentCatalogue: Sendable {
     return segments
   }
 
-  /// The segment of a requested name; `nil` if the folder has no such segment.
+  /// The segment with a requested name; `nil` if the folder has no such segment.
   public func content(of name: String) throws(MCAPError) -> SegmentContent? {
     guard SegmentName.isOne(name), Identity("\(path)/\(name)") != nil else { return nil }
     do throws(MCAPError) {
@@ -85,7 +85,7 @@ public final class SegmentCatalogue: Sendable {
     }
   }
 
-  /// The files that may contain messages of a period, ready to be read.
+  /// The files that may contain messages of a period.
   func files(in times: Range<UTCTime>, after cursor: RecordingCursor? = nil) -> [RecordingFiles.File] {
     segments.compactMap { segment in
       guard let file = segment.file, file.messageCount > 0, let recorded = segment.times,
@@ -118,7 +118,7 @@ public final class SegmentCatalogue: Sendable {
   private func describe(_ name: String, _ known: Known, after before: Segment?) -> Segment {
     var segment = Segment(
       name: name, byteCount: known.identity.byteCount, isBeingWritten: false, file: known.file, started: known.started)
-    // An empty file is left alone, because the hub that makes it may not have locked it yet.
+    // An empty file is not repaired: the hub that is making it may not have locked it yet.
     if known.file?.damage != nil || known.file == nil, known.identity.byteCount > 0 {
       segment.isBeingWritten = folder.isHeld(name)
     }

@@ -1,7 +1,7 @@
 import MCAP
 
-/// A segment for clients. It is complete, even while it is being written. It stays open, so that it can be read to its
-/// end even if it is removed in the meantime.
+/// The bytes of a segment, for clients. They form a complete file even while the segment is being written. The segment
+/// stays open, so that it can be read to its end even if it is removed in the meantime.
 public final class SegmentContent: Sendable {
   private let source: RepairedSource<MCAPFileSource>
 
@@ -12,7 +12,7 @@ public final class SegmentContent: Sendable {
 
   public var byteCount: UInt64 { source.byteCount }
 
-  /// Reads some bytes; empty after the end.
+  /// Reads bytes at an offset; empty after the end.
   public func bytes(at offset: UInt64, limit: Int) throws(MCAPError) -> [UInt8] {
     guard offset < byteCount else { return [] }
     var bytes = [UInt8](repeating: 0, count: Int(min(UInt64(limit), byteCount - offset)))

@@ -4,7 +4,7 @@ import NMEA
 public struct StatePage: Sendable {
   /// The reports of the states, as JSON with their times.
   public var reports: [[UInt8]] = []
-  /// The beginning of the next page; `nil` if there is none.
+  /// The end of this page, from which the next one continues; `nil` if there is no next page.
   public var next: RecordingCursor?
 }
 
@@ -12,8 +12,8 @@ extension SegmentCatalogue {
   /// The states of a period, up to the limit of a page.
   ///
   /// - Parameters:
-  ///   - everySeconds: the interval that contains at most one state, the first with a new position if there is one; 0
-  ///     for all states
+  ///   - everySeconds: the page has at most one state of each such interval: the first one with a new position, or else
+  ///     the first one; 0 for all states
   ///   - cursor: the end of the previous page
   ///   - isStopped: called repeatedly; the page ends when it returns true
   public func states(
@@ -23,7 +23,7 @@ extension SegmentCatalogue {
     let messages = RecordedMessages(files(in: times, after: cursor), in: times, after: cursor) { $0 == "/state" }
     var states = StatesOfRecording(messages, wanted: .states, everySeconds: everySeconds, after: cursor)
     var page = StatePage()
-    // A ring is read leniently, so nothing is thrown.
+    // Files of a ring that cannot be read are skipped, so no error is thrown.
     while let entry = try? states.next(isStopped: isStopped) {
       if page.reports.count == limit { return page }
       page.reports.append(entry.report)

@@ -3,13 +3,13 @@ import Fusion
 import MCAP
 import NMEA
 
-/// The states of a recording, and the points of a track among them.
+/// The states of a recording, and those of them that are points of a track.
 public struct StatesOfRecording: Sendable {
   public struct Entry: Sendable {
     public var state: RecordedState
     /// The time of the state.
     public var time: UTCTime
-    /// The point; `nil` unless the position differs from all earlier entries.
+    /// The point; `nil` if an earlier entry has the same position, or there is none.
     public var point: TrackPoint?
     /// Whether a receiver was off, or the hub asleep, since the previous entry.
     public var hasRested: Bool
@@ -17,11 +17,11 @@ public struct StatesOfRecording: Sendable {
     var data: ArraySlice<UInt8>
   }
 
-  /// The wanted states, one in each interval.
+  /// The requested states, one in each interval.
   public enum Wanted: Sendable {
     /// States with a point.
     case points
-    /// States: in each interval the first with a point, or else the first.
+    /// All states. In each interval the first one with a point is taken, or else the first one.
     case states
   }
 
@@ -30,33 +30,33 @@ public struct StatesOfRecording: Sendable {
     var power: String
   }
 
-  /// The largest difference between stamps of the same position, from rounding.
+  /// The stamps of one position may differ by this much because of rounding.
   private static let leastBetweenStampsSeconds = 1e-5
 
   private var messages: RecordedMessages
   private let wanted: Wanted
   private let everyNanoseconds: UInt64
   private var dueNanoseconds: UInt64 = 0
-  /// A state without a point, and the end of its interval. It is returned unless a state with a point follows in that
+  /// A state without a point, and the end of its interval. It is returned unless a state with a point follows in the
   /// interval.
   private var held: (entry: Entry, endNanoseconds: UInt64)?
   /// The log time up to which a state without a point has been returned.
   private var givenNanoseconds: UInt64 = 0
-  /// The message that ended the interval of a held state. It has not been examined yet.
+  /// The message that ended the interval of a held state, and is yet to be examined.
   private var waiting: MCAPMessage?
   private var lastLogTimeNanoseconds: UInt64 = 0
   private var lastStampSeconds: Double?
   private var hasRested = false
   private var badMessageCount = 0
-  /// The file of the last examined state; empty before the first.
+  /// The file of the last examined state; empty before the first state.
   private var lastFileName = ""
   private var lastSequence: UInt32 = 0
-  /// Whether the last `next` ended before the recording did.
+  /// Whether the last call of `next` ended because it was stopped, before the end of the recording.
   private(set) var isPaused = false
 
   /// - Parameters:
-  ///   - wanted: the kind of states, of which one is taken in each interval; for points, all other states are left out
-  ///   - everySeconds: the interval; 0 for all states
+  ///   - wanted: the kind of states; for `points`, all other states are left out
+  ///   - everySeconds: the interval, from which one state is taken; 0 for all states
   ///   - cursor: the end of the previous reading
   public init(
     _ messages: RecordedMessages, wanted: Wanted, everySeconds: Double, after cursor: RecordingCursor? = nil
@@ -71,7 +71,7 @@ public struct StatesOfRecording: Sendable {
     lastStampSeconds = cursor.stampSeconds
   }
 
-  /// The place after the last examined state; `nil` before the first.
+  /// The position after the last examined state; `nil` before the first state.
   var cursor: RecordingCursor? {
     guard !lastFileName.isEmpty else { return nil }
     return RecordingCursor(
@@ -79,7 +79,7 @@ public struct StatesOfRecording: Sendable {
       dueNanoseconds: dueNanoseconds, givenNanoseconds: givenNanoseconds, stampSeconds: lastStampSeconds)
   }
 
-  /// Whether a topic is needed for states.
+  /// Whether the messages of a topic are needed.
   public static func isWanted(_ topic: String) -> Bool { topic == "/state" || topic == "/power" }
 
   /// The numbers of unreadable messages and chunks.
@@ -88,9 +88,10 @@ public struct StatesOfRecording: Sendable {
   /// The reader of the last state's file.
   public var reader: MCAPReader<MCAPFileSource>? { messages.reader }
 
-  /// The next state; `nil` after the last one, or when told to stop.
+  /// The next state; `nil` after the last one, or if stopped.
   ///
-  /// - Parameter isStopped: called between states that are left out, so that the search for the next one can be ended
+  /// - Parameter isStopped: called for each state that is left out; the search for the next one ends when it returns
+  ///   true
   public mutating func next(isStopped: () -> Bool = { false }) throws(RecordingError) -> Entry? {
     isPaused = false
     while let message = try nextMessage() {
@@ -126,14 +127,14 @@ public struct StatesOfRecording: Sendable {
   private mutating func giveHeld() -> Entry? {
     guard let held else { return nil }
     self.held = nil
-    // A point may still follow in the interval, on the next page.
+    // A state with a point may still follow in the interval, on the next page.
     givenNanoseconds = held.endNanoseconds
     return held.entry
   }
 
   private mutating func take(_ message: MCAPMessage) -> Entry? {
     let logTime = message.logTimeNanoseconds
-    // This is another recording, or its clock was wrong.
+    // Another recording has begun, or its clock was wrong.
     if logTime < lastLogTimeNanoseconds {
       dueNanoseconds = 0
       givenNanoseconds = 0
@@ -163,8 +164,8 @@ public struct StatesOfRecording: Sendable {
     return entry
   }
 
-  /// The end of the interval around a log time. Intervals form a grid that begins with the first state, so that early
-  /// or late states do not change their number.
+  /// The end of the interval that contains a log time. The intervals form a grid that begins at the first state, so
+  /// that the number of states does not change if states come early or late.
   private mutating func intervalEnd(around logTime: UInt64) -> UInt64 {
     guard everyNanoseconds > 0 else { return logTime }
     if dueNanoseconds == 0 { dueNanoseconds = logTime }
@@ -174,7 +175,7 @@ public struct StatesOfRecording: Sendable {
     return overflows || isBeyond ? .max : end
   }
 
-  /// When the position of a state was measured.
+  /// When the position of a state was measured, in seconds of the monotonic clock.
   private func stamp(of state: RecordedState) -> Double { state[.monotonic] - (state.known(.positionAge) ?? 0) }
 
   private mutating func entry(_ state: RecordedState, _ message: MCAPMessage) -> Entry {
@@ -183,7 +184,7 @@ public struct StatesOfRecording: Sendable {
       state: state, time: state.isTimeConfirmed ? state.time ?? logTime : logTime, hasRested: false,
       data: message.data)
     if state.mode == .asleep {
-      // Its position is the last known one, without a later observation.
+      // The position of this state is the last known one, and not a new measurement.
       hasRested = true
     } else if state.hasPosition {
       let stamp = stamp(of: state)
@@ -223,7 +224,7 @@ public struct StatesOfRecording: Sendable {
 }
 
 extension StatesOfRecording.Entry {
-  /// The state's report as JSON with its time. If the receiver had not confirmed one, the time is that of the
+  /// The report of the state, as JSON with its time. If the receiver had not confirmed a time, the time is that of the
   /// recording.
   var report: [UInt8] {
     if state.isTimeConfirmed, state.time != nil { return Array(data) }

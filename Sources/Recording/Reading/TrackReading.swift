@@ -8,8 +8,8 @@ public struct TrackReading: Sendable {
     /// Whether this is the last piece.
     public var isLast = false
 
-    /// The piece without points near the line; see `TrackSimplification`. Both ends of the piece and dead-reckoned
-    /// points remain.
+    /// The piece without the points near its line; see `TrackSimplification`. Both ends of the piece and the
+    /// dead-reckoned points remain.
     public func simplified(toleranceMetres: Double) -> Piece {
       guard toleranceMetres > 0 else { return self }
       var piece = Piece(isLast: isLast)
@@ -37,7 +37,7 @@ public struct TrackReading: Sendable {
   private var states: StatesOfRecording
   private var splitter: TrackSplitter
 
-  /// - Parameter everySeconds: the interval that contains at most one point; 0 for all points
+  /// - Parameter everySeconds: the interval from which at most one point is taken; 0 for all points
   public init(_ catalogue: SegmentCatalogue, in times: Range<UTCTime>, everySeconds: Double) {
     let messages = RecordedMessages(
       catalogue.files(in: times), in: times, isWanted: StatesOfRecording.isWanted)
@@ -51,7 +51,7 @@ public struct TrackReading: Sendable {
   public mutating func next(limit: Int, isStopped: () -> Bool = { false }) -> Piece {
     var piece = Piece()
     while piece.points.count < limit {
-      // A ring is read leniently, so nothing is thrown.
+      // Files of a ring that cannot be read are skipped, so no error is thrown.
       guard let entry = try? states.next(isStopped: isStopped) else {
         piece.isLast = !states.isPaused
         return piece

@@ -1,8 +1,8 @@
 import MonotonicTime
 
-/// The part of the recording that may be played by now, by real time.
+/// How much of the recording may be played by now.
 struct PlaybackRate {
-  /// The maximum backlog, so that a machine that was stopped for a while does not catch up more.
+  /// The maximum backlog. After a machine was stopped for a while, the replay catches up no more than this.
   private static let mostOwed = Duration.seconds(1)
 
   private var last: MonotonicInstant
@@ -16,7 +16,7 @@ struct PlaybackRate {
     last = now
   }
 
-  /// The part of a duration that may be played now.
+  /// The part of a duration that may be played now. It is taken from the backlog.
   mutating func take(_ duration: Duration) -> Duration {
     let taken = max(.zero, min(owed, duration))
     owed -= taken

@@ -4,18 +4,19 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// Plays recorded messages to a hub as if they happened now. It sets the hub's clocks to each message's time and
-/// delivers the message. The inputs of the fusion go to the hub's `FusionLog` with their original instants.
+/// Plays recorded messages to a hub as if they happened now. For each message it sets the hub's clocks to the message's
+/// time and delivers the message. The inputs of the fusion go to the hub's `FusionLog` with their original instants.
 ///
-/// Everything runs on the caller's thread, including the clock's scheduled actions, so the same messages give the same
-/// states, byte for byte.
+/// Everything runs on the caller's thread, including the clock's scheduled actions, so the same messages produce the
+/// same states, byte for byte.
 public struct ReplayPlayer {
   private struct Device {
     var kind: DeviceStatus.Kind
     var isSupplied: Bool
     var isHeld: Bool
 
-    /// A client may hold a supply monitor only to measure the energy of other devices.
+    /// Whether a client needs the fusion for this device. A supply monitor may be held only to measure the energy of
+    /// other devices.
     var isReasonToFuse: Bool { isHeld && kind != .supplyMonitor }
   }
 
@@ -23,20 +24,21 @@ public struct ReplayPlayer {
   private enum Run {
     case none
     case recorded
-    /// A run for measurements that no client wanted fused at the time. A replay fuses and shows them anyway.
+    /// A run for measurements that no client wanted fused when they were recorded. A replay fuses and shows them
+    /// anyway.
     case own
   }
 
-  /// A measurement this long after a run does not belong to it.
+  /// A measurement that comes this long after the end of a run does not belong to the run.
   private static let pause = Duration.seconds(1)
 
   private let stage: ReplayStage
-  /// The offset from message times to the hub's clock. That clock only goes forward, but the times of recordings do
-  /// not: each start of a board has its own, and the time between two starts is unknown.
+  /// The offset from message times to the hub's clock. The hub's clock never goes back, but the times of recordings do:
+  /// each start of a board has its own times, and the time between two starts is unknown.
   private var shiftNanoseconds: Int64 = 0
   /// The offset from message times to the system clock.
   private var systemAheadNanoseconds: Int64 = 0
-  /// The devices so far, by ID.
+  /// The devices that have appeared in played messages, by ID.
   private var devices: [String: Device] = [:]
   private var run = Run.none
   private var lastRunEndedAt: MonotonicInstant?
@@ -46,10 +48,10 @@ public struct ReplayPlayer {
   private var clock: ManualClock { stage.clock }
   private var feed: ReplayFeed { stage.feed }
 
-  /// The time until a message by the hub's clock.
+  /// The time until a message is due, by the hub's clock.
   public func time(until message: ReplayedMessage) -> Duration { instant(of: message) - clock.now }
 
-  /// Lets time pass without messages, up to a message's time.
+  /// Advances the hub's clock without a message, at most to the message's time.
   public func pass(_ duration: Duration, before message: ReplayedMessage) {
     clock.run(until: min(clock.now + duration, instant(of: message)))
   }
@@ -73,8 +75,8 @@ public struct ReplayPlayer {
     case .clock: break
     case .begin, .end: fuse(message, content)
     default:
-      // A device that was on before the recording began has no message until it changes. The message that a device is
-      // supplied may also follow its first measurement.
+      // A device that was on before the recording began has no message until its power changes. Its power message may
+      // also come after its first measurement.
       if devices[message.device]?.isSupplied != true, let kind = message.content.kind {
         note(Device(kind: kind, isSupplied: true, isHeld: true), message.device)
       }
@@ -113,7 +115,7 @@ public struct ReplayPlayer {
     feed.log?.apply(input, at: instant)
   }
 
-  /// The input in a message; `nil` for a message that is no input, or for a device that the board does not have.
+  /// The input of the fusion in a message; `nil` if the message has none, or the board does not have the device.
   private func input(of message: ReplayedMessage, _ content: ReplayedMessage.Content) -> FusionInput? {
     let board = stage.board.value
     let place = board.devices.firstIndex { $0.id == message.device }
@@ -145,9 +147,9 @@ public struct ReplayPlayer {
     }
   }
 
-  /// Ends the replay: all devices are off.
+  /// Ends the replay. All devices are then off.
   public mutating func end() {
-    // A subscriber that collects values until the end of an interval still gets them.
+    // A subscriber that collects the values of an interval still receives them.
     clock.run(until: clock.now + .seconds(1))
     switchOff()
   }
@@ -160,9 +162,9 @@ public struct ReplayPlayer {
     func isOffset(_ other: Int64) -> Bool { (offset &- other).magnitude < 1_000_000_000 }
     let before = stage.systemTimeOffsetNanoseconds
     let isSame = isOffset(before &- systemAheadNanoseconds)
-    // A restarted hub begins with the clock as it was set then.
+    // After a restart of the hub, the offset of the system clock at that time applies.
     if !isSame { systemAheadNanoseconds = 0 }
-    // This is the same or a later message of the same recording; the clock has advanced in the meantime.
+    // The message is from the same recording and not earlier, so the clock may just advance to it.
     if instant >= clock.now, isSame || isOffset(before) {
       clock.run(until: instant)
     } else {

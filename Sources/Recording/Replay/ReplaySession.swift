@@ -2,9 +2,9 @@ import CLinux
 import Guarding
 import MonotonicTime
 
-/// A replay for people: it can be paused, played step by step, and moved to another time.
+/// A replay that a person controls: it can be paused, played step by step, and moved to another time.
 ///
-/// A separate thread plays to the hub, and lets the hub's clock run in between.
+/// A separate thread plays messages to the hub, and advances the hub's clock between them.
 public final class ReplaySession: Sendable {
   public enum Event: Sendable {
     /// A period without recorded data, which is skipped.
@@ -18,17 +18,17 @@ public final class ReplaySession: Sendable {
   public struct Status: Equatable, Sendable {
     /// The UTC of the last played message, nanoseconds since 1970.
     public var nanosecondsSince1970: Int64
-    /// The times that can be played.
+    /// The period that can be played.
     public var times: ClosedRange<Int64>
     public var rate: Double
     public var isPaused: Bool
-    /// Whether the replay has reached the end, and waits there.
+    /// Whether the replay waits at its end.
     public var isOver: Bool
   }
 
   private struct State {
     var status: Status
-    /// The time up to which a paused replay is played.
+    /// The time up to which a paused replay plays.
     var stepsUntil: Int64?
     var seeksTo: Int64?
     var isEnding = false
@@ -48,7 +48,7 @@ public final class ReplaySession: Sendable {
 
   private struct Report: Sendable { let send: @Sendable (Event) -> Void }
 
-  /// The longest silence that is played; longer ones are shortened.
+  /// The longest silence that is played in full; a longer one is skipped.
   private static let longestSilence = Duration.seconds(5)
   private static let restOfSilence = Duration.seconds(1)
   /// The interval at which the hub's clock advances while there are no messages.
@@ -64,8 +64,8 @@ public final class ReplaySession: Sendable {
 
   /// - Parameters:
   ///   - times: the recorded period, nanoseconds since 1970
-  ///   - staysAtEnd: whether it waits at the end for a jump to another time
-  ///   - open: opens the recording from a time on, or from its beginning
+  ///   - staysAtEnd: whether the replay waits at its end for a jump to another time
+  ///   - open: opens the recording at a time, or at its beginning
   ///   - report: called on the thread that plays
   public init(
     on stage: ReplayStage, times: ClosedRange<Int64>, rate: Double, staysAtEnd: Bool,
@@ -95,8 +95,8 @@ public final class ReplaySession: Sendable {
   /// - Parameters:
   ///   - rate: recorded seconds per second
   ///   - time: the time to jump to, nanoseconds since 1970; the hub starts again there
-  ///   - isPaused: whether the replay pauses
-  ///   - step: plays this much further, and pauses
+  ///   - isPaused: whether to pause the replay
+  ///   - step: plays for this duration, and then pauses
   public func change(rate: Double? = nil, to time: Int64? = nil, isPaused: Bool? = nil, step: Duration? = nil) {
     change { state in
       if let rate { state.status.rate = rate }
@@ -112,7 +112,7 @@ public final class ReplaySession: Sendable {
     }
   }
 
-  /// Stops permanently.
+  /// Ends the replay permanently.
   public func end() { change { $0.isEnding = true } }
 
   private func change(_ change: (inout State) -> Void) {
@@ -133,7 +133,7 @@ public final class ReplaySession: Sendable {
     player.end()
   }
 
-  /// Plays until a jump.
+  /// Plays until a jump is requested.
   ///
   /// - Returns: the time of the jump; `nil` at the end
   private func play(from start: Int64?, _ player: inout ReplayPlayer) -> Int64? {
@@ -166,9 +166,9 @@ public final class ReplaySession: Sendable {
     return staysAtEnd ? waitForSeek() : nil
   }
 
-  /// Checks for a new request while reading up to a time, which may take long.
+  /// Checks for a new request. Reading up to a time may take long, and must be interrupted then.
   ///
-  /// - Returns: a value if there is one
+  /// - Returns: a value if there is a request
   private func interruption() -> Int64?? {
     state.withLock { state in
       if state.isEnding { return .some(nil) }
@@ -206,13 +206,13 @@ public final class ReplaySession: Sendable {
     if state.status.isPaused {
       guard let until = state.stepsUntil else { return .wait(.seconds(3600)) }
       guard message.utcNanosecondsSince1970 <= until else {
-        // The next step continues from here, even if there are no messages for long.
+        // The next step continues from here, even if no message follows for a long time.
         state.status.nanosecondsSince1970 = max(state.status.nanosecondsSince1970, until)
         state.stepsUntil = nil
         return .wait(.seconds(3600))
       }
     }
-    // A distant time is not waited for.
+    // Do not wait for a distant message: the silence before it is skipped.
     if left <= .zero || left > ReplaySession.longestSilence { return .play }
     return .wait(min(left / state.status.rate, ReplaySession.tick))
   }
@@ -231,7 +231,7 @@ public final class ReplaySession: Sendable {
 
   private func wait(atMost duration: Duration) {
     var wait = pollfd(fd: wake.fileDescriptor, events: Int16(POLLIN), revents: 0)
-    // The wait is rounded up, because a wait of zero would be a busy loop.
+    // Round the wait up, because a wait of zero would make a busy loop.
     if poll(&wait, 1, Int32(clamping: Int64(duration.inSeconds * 1000) + 1)) > 0 { wake.clear() }
   }
 }

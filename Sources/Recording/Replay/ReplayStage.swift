@@ -3,7 +3,7 @@ import MonotonicTime
 import Publishing
 import Synchronization
 
-/// The environment of a hub that recordings are played to: it has their clocks, and no devices.
+/// The environment of a hub that plays recordings: it has the recordings' clocks, and no devices.
 public final class ReplayStage: Sendable {
   /// The hub's machine, whose clocks show the time of the played message.
   public let machine: Machine
@@ -13,7 +13,7 @@ public final class ReplayStage: Sendable {
   private let system: SystemTime
 
   private final class SystemTime: Sendable {
-    /// The offset from the hub's clock to the system time.
+    /// The offset from the hub's clock to the system time, in nanoseconds.
     let offsetNanoseconds = Atomic<Int64>(0)
   }
 
@@ -34,7 +34,7 @@ public final class ReplayStage: Sendable {
       systemTime: { clock.now.nanoseconds &+ system.offsetNanoseconds.load(ordering: .relaxed) })
   }
 
-  /// The board at the played time. The hub must have it before anything else is played.
+  /// The board at the played time. A new board must be in service at the hub before anything else is played.
   public var boards: Property<Board> { board.readOnly }
 
   var systemTimeOffsetNanoseconds: Int64 { system.offsetNanoseconds.load(ordering: .relaxed) }

@@ -7,26 +7,27 @@ import MonotonicTime
 public struct ReplayedMessage: Sendable {
   public enum Content: Sendable {
     case sentences(ReceivedBytes)
-    /// A batch, stored indirectly because it has four kilobytes.
+    /// A batch. It is stored indirectly, because it takes four kilobytes.
     indirect case batch(IMUBatch)
     case magneticField(MagnetometerSample)
     case air(BarometerSample)
     case supply(SupplySample)
     /// - Parameters:
-    ///   - isSupplied: whether the device was at work
-    ///   - isHeld: whether a client needed it
+    ///   - isSupplied: whether the device was on and working
+    ///   - isHeld: whether a client needed the device
     case power(DeviceStatus.Kind, isSupplied: Bool, isHeld: Bool)
-    /// An epoch, stored indirectly because it is large.
+    /// An epoch. It is stored indirectly, because it is large.
     indirect case epoch(ReceiverEpoch)
-    /// The beginning of a fusion run; it belongs to no device.
+    /// The beginning of a fusion run. It belongs to no device.
     ///
-    /// - Parameter positionSource: the IDs of the devices behind the known position, in the form of `DeviceNames`
+    /// - Parameter positionSource: the IDs of the devices that measured the known position, in the form of
+    ///   `DeviceNames`
     indirect case begin(FusionKnowledge, positionSource: String)
-    /// The end of a fusion run; it belongs to no device.
+    /// The end of a fusion run. It belongs to no device.
     case end
-    /// The offset of the system clock from the recording's clock from here on; it belongs to no device.
+    /// The offset of the system clock from the recording's clock, from this time on. It belongs to no device.
     case clock(aheadNanoseconds: Int64)
-    /// The board in service from here on; it belongs to no device. It is stored indirectly because it is large.
+    /// The board in service from this time on. It belongs to no device, and is stored indirectly because it is large.
     indirect case board(Board)
 
     var kind: DeviceStatus.Kind? {
@@ -47,14 +48,14 @@ public struct ReplayedMessage: Sendable {
   public var at: MonotonicInstant
   /// The time by the system clock, nanoseconds since 1970.
   public var systemNanosecondsSince1970: Int64
-  /// The true time, if a receiver has stated it.
+  /// The true time if a receiver has reported it, otherwise the time by the system clock, nanoseconds since 1970.
   public var utcNanosecondsSince1970: Int64
   public var device: String
   public var content: Content
   /// Whether a new recording begins, with another monotonic clock and with devices that are off.
   public var beginsRecording: Bool
 
-  /// - Parameter clockCorrectionNanoseconds: how far the system clock was behind
+  /// - Parameter clockCorrectionNanoseconds: how far the system clock was behind the true time
   public init(
     at: MonotonicInstant, systemNanosecondsSince1970: Int64, clockCorrectionNanoseconds: Int64 = 0, device: String,
     content: Content, beginsRecording: Bool = false

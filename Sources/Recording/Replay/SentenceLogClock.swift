@@ -1,11 +1,11 @@
 import NMEA
 
-/// The time of a log of sentences and messages, from the times that they state.
+/// The clock for a log of sentences and messages, from the times that they contain.
 public struct SentenceLogClock {
   private static let day: Int64 = 86_400_000_000_000
   private static let longestDisorder: Int64 = 10_000_000_000
 
-  /// The midnight before the log, nanoseconds since 1970; 0 if no sentence states the date.
+  /// The midnight before the log, nanoseconds since 1970; 0 if no sentence contains a date.
   public let midnightNanosecondsSince1970: Int64
   private var days: Int64 = 0
   private var last: TimeOfDay?
@@ -17,8 +17,8 @@ public struct SentenceLogClock {
       date.map { UTCTime(date: $0, time: TimeOfDay(second: 0)).nanosecondsSince1970 } ?? 0
   }
 
-  /// The time of a sentence or message, nanoseconds since that midnight: its own, or that of the previous one. It goes
-  /// back only if another drive follows; `nil` before the first stated time.
+  /// The time of a sentence or message, in nanoseconds since that midnight. If it has no time of its own, it gets the
+  /// time of the previous one; `nil` before the first time in the log. The time goes back only if another drive begins.
   public mutating func time(ofWhatStates stated: StatedTime?) -> Int64? {
     if let stated {
       let (time, date) = (stated.time, stated.date)
@@ -30,7 +30,7 @@ public struct SentenceLogClock {
       last = time
       let nanoseconds = days * SentenceLogClock.day + Int64(time.second) * 1_000_000_000 + Int64(time.nanosecond)
       let before = lastNanoseconds ?? nanoseconds
-      // Sentences of an epoch in another order are not another drive.
+      // A small step back only means that the sentences of an epoch are in another order.
       lastNanoseconds = before - nanoseconds > SentenceLogClock.longestDisorder ? nanoseconds : max(nanoseconds, before)
     }
     return lastNanoseconds

@@ -5,7 +5,7 @@ import MonotonicTime
 import Outputs
 import Glibc
 
-/// A command's connection to a broker, whose messages are taken one by one.
+/// A command's connection to a broker. The command takes its messages one by one.
 final class BrokerConnection {
   struct Message: Sendable {
     var topic: String
@@ -19,7 +19,7 @@ final class BrokerConnection {
     case late
   }
 
-  /// A new unique name.
+  /// A unique client name, so that two runs do not end each other's connections.
   static func newName() -> String { "watch-" + String(UInt32.random(in: .min ... .max), radix: 36) }
 
   private final class Inbox: Sendable {
@@ -52,15 +52,16 @@ final class BrokerConnection {
     connection.retain(topic, Array(text.utf8), expirySeconds: expirySeconds)
   }
 
-  /// The next event. A broker that is missing at first is an error; if it is lost later, this is reported, and the
-  /// command waits.
+  /// The next event. If the broker cannot be reached at first, this throws. If the connection is lost later, this
+  /// reports the loss, and waits.
   ///
   /// - Parameter deadline: the end of the wait; `nil` for no limit
   func next(by deadline: MonotonicInstant?) throws -> Event {
     while true {
       let (event, lostCount) = inbox.state.withLock { $0.next() }
       if lostCount > 0 {
-        Terminal.standardError("\(lostCount) messages of \(broker) are lost: they came faster than they are read")
+        Terminal.standardError(
+          "\(lostCount) messages of \(broker) are lost: they arrived faster than this program reads them")
       }
       guard let event else {
         guard wait(until: deadline) else { return .late }
@@ -74,14 +75,15 @@ final class BrokerConnection {
       case .disconnected(let reason):
         guard hasConnected else {
           throw CommandError(
-            .unavailable, "\(broker) is not reached: \(reason)", nextStep: "is a broker there, and does it let you in?")
+            .unavailable, "cannot reach \(broker): \(reason)",
+            nextStep: "check that a broker runs there, and that it accepts your connection")
         }
-        Terminal.standardError("\(broker) is gone, and tried again: \(reason)")
+        Terminal.standardError("lost the connection to \(broker), trying again: \(reason)")
       case .refused(let reason):
         throw CommandError(
-          .noPermission, "\(broker) does not permit this: \(reason)", nextStep: "see its access list")
+          .noPermission, "\(broker) does not permit this: \(reason)", nextStep: "check the broker's access list")
       case .answered, .leftOut: break
-      case .notTaken(let refusal): throw CommandError(.noPermission, "\(broker) does not take \(refusal)")
+      case .notTaken(let refusal): throw CommandError(.noPermission, "\(broker) does not accept \(refusal)")
       case .ended: throw CommandError(.unavailable, "the connection is closed")
       }
     }
@@ -89,7 +91,7 @@ final class BrokerConnection {
 
   /// Waits for an event.
   ///
-  /// - Returns: `false` if none arrived in time
+  /// - Returns: `false` if no event arrived in time
   private func wait(until deadline: MonotonicInstant?) -> Bool {
     guard let deadline else {
       inbox.wake.wait()
@@ -102,10 +104,10 @@ final class BrokerConnection {
     return true
   }
 
-  /// Takes the broker's retained messages, after the connection.
+  /// Takes the broker's retained messages, after the connection is made.
   func takeRetained(_ take: (Message) -> Void) throws {
     let clock = MonotonicClock()
-    // An unreachable broker reports an error here.
+    // If the broker cannot be reached, this throws.
     while case .message(let message) = try next(by: nil) { take(message) }
     var retained = RetainedWait(from: clock.now)
     while let deadline = retained.deadline(at: clock.now, hasSubscribed: connection.hasSubscribed) {

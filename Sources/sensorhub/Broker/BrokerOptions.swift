@@ -2,7 +2,6 @@ import ArgumentParser
 import Hub
 import Outputs
 
-/// The options for a command's connection to a broker.
 struct BrokerOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The first part of the topics of all hubs.", valueName: "topic"))
   var topic = "sensorhub"
@@ -21,16 +20,16 @@ struct BrokerOptions: ParsableArguments {
   var keyFile: String?
 
   func validate() throws {
-    if !FleetSettings.isTopic(topic) { throw ValidationError("--topic must be names with slashes between") }
+    if !FleetSettings.isTopic(topic) { throw ValidationError("--topic must be names separated by slashes") }
     if (certificateFile == nil) != (keyFile == nil) {
-      throw ValidationError("--certificate-file and --key-file go together")
+      throw ValidationError("--certificate-file and --key-file need each other")
     }
   }
 
   /// - Parameter identifier: the client's identifier, different for each run
   func options(_ place: BrokerURL, identifier: String, subscriptions: [String]) throws -> MQTTOptions {
     var settings = FleetSettings(broker: place.broker, topic: topic)
-    // With a certificate, the broker knows the user already.
+    // With a certificate, the broker already knows the user.
     settings.username = certificateFile != nil && passwordFile == nil ? nil : place.username
     settings.passwordFile = passwordFile
     settings.caFile = caFile
@@ -44,7 +43,7 @@ struct BrokerOptions: ParsableArguments {
     } catch {
       switch error {
       case .noPassword:
-        throw CommandError(.noInput, "the user needs a password", nextStep: "--password-file names its file")
+        throw CommandError(.noInput, "the user needs a password", nextStep: "name its file with --password-file")
       case .unreadable(_, let file, let reason): throw CommandError(.noInput, "\(file) cannot be read: \(reason)")
       case .noName: throw CommandError(.noInput, error.description)
       }

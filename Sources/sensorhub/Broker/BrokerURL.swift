@@ -1,11 +1,11 @@
 import ArgumentParser
 import Hub
 
-/// A broker, or a hub at one, in the form of the command line: `mqtts://user@broker.example:8883/boat-7`.
+/// A broker, or a hub at a broker, as typed on the command line: `mqtts://user@broker.example:8883/boat-7`.
 struct BrokerURL: ExpressibleByArgument {
   var broker: BrokerAddress
   var username: String?
-  /// The hub; `nil` for the broker alone.
+  /// The name of the hub; `nil` for the broker alone.
   var hub: String?
 
   init?(argument: String) {
@@ -29,9 +29,10 @@ struct BrokerURL: ExpressibleByArgument {
     self.broker = broker
   }
 
-  /// The name of this program as a viewer, below its user's name if the broker protects that.
+  /// The name of this program as a viewer. With a user name, it begins with that name and a slash, so that the broker
+  /// can protect it.
   func viewer(_ name: String) -> String { userName.map { "\($0)/\(name)" } ?? name }
 
-  /// The user, if its name can be part of a topic.
+  /// The user's name, if it can be part of a topic.
   var userName: String? { username.flatMap { FleetSettings.isName($0) ? $0 : nil } }
 }

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import Outputs
 
-/// The text about a hub at a broker, for people.
+/// The text that describes a hub at a broker.
 extension FleetHub {
   private struct Said: Decodable {
     var said: String
@@ -11,7 +11,7 @@ extension FleetHub {
 
   func text(_ name: String) -> String {
     let devices = reports[.devices].flatMap { try? DevicesOfHub.read($0) } ?? []
-    // The devices of a hub that has gone may have changed since.
+    // If the hub is offline, its devices may have changed since its last message.
     let awake = isOnline ? devices.filter { $0.power != "off" && $0.power != "asleep" } : []
     let health = health
     var lines = ["\(name): \(status)"]
@@ -31,7 +31,7 @@ extension FleetHub {
       }
     }
     let fences = fences
-    // The last message of an absent hub is the only information, so its alarm remains.
+    // The last message of an absent hub is all that is known, so its alarm remains.
     lines += fences.compactMap { name, fence in
       fence.alarm.map { "  trouble  fence \(Text.printable(name)): \($0)" }
     }
@@ -46,7 +46,9 @@ extension FleetHub {
       lines.append("  so far   \(Text.fixed(energy, 3)) mWh")
     }
     if isOnline, let page { lines.append("  page     \(page)") }
-    if let lost = health?.lostValues, lost > 0 { lines.append("  lost     \(lost) values while the broker was away") }
+    if let lost = health?.lostValues, lost > 0 {
+      lines.append("  lost     \(lost) values while the broker was disconnected")
+    }
     if let refused = health?.refusedValues, refused > 0 {
       lines.append("  refused  \(refused) values by the broker; the hub's log says why")
     }

@@ -3,13 +3,13 @@ import Hub
 import MonotonicTime
 import Outputs
 
-/// A hub whose states are shown, on this machine or elsewhere.
+/// A hub whose states are shown, on this machine or at a broker.
 protocol WatchedHub: AnyObject {
   /// The next state, as JSON.
   func nextLine(by deadline: MonotonicInstant?) throws -> HubConnection.Line
-  /// The present activity of its devices.
+  /// The present activity of the hub's devices.
   func devices() throws -> [DevicesOfHub.Device]
-  /// The report about its devices, if it is known without a wait; otherwise `nil`.
+  /// The report about the hub's devices; `nil` if it is not known yet. This does not wait.
   func knownReport() -> DevicesOfHub.Report?
 }
 
@@ -23,7 +23,7 @@ final class LocalHub: WatchedHub {
     var `class`, message: String
   }
 
-  /// - Parameter request: the request in the socket's form
+  /// - Parameter request: the request in the form of the hub's socket
   init(_ socket: String?, request: String) throws {
     self.socket = socket
     connection = try HubConnection.open(socket) { $0.state }
@@ -32,13 +32,14 @@ final class LocalHub: WatchedHub {
 
   func nextLine(by deadline: MonotonicInstant?) throws -> HubConnection.Line {
     let line = connection.nextLine(by: deadline)
-    // The refusal arrives instead of the first state, for example because there are too many clients.
+    // If the hub refuses the request, for example because there are too many clients, the refusal arrives in place of
+    // the first state.
     if isNew, case .text(let bytes) = line {
       isNew = false
       if let refusal = try? JSONDecoder().decode(Refusal.self, from: Data(bytes)), refusal.class == "ERROR" {
         throw CommandError(
-          .unavailable, "the hub refuses this: \(Text.printable(refusal.message))",
-          nextStep: "sensorhub devices says who holds what")
+          .unavailable, "the hub refused the request: \(Text.printable(refusal.message))",
+          nextStep: "sensorhub devices shows the holders of each device")
       }
     }
     return line
@@ -46,13 +47,13 @@ final class LocalHub: WatchedHub {
 
   func devices() throws -> [DevicesOfHub.Device] { try DevicesOfHub.read(socket) }
 
-  /// If the hub has ended, the source of the states reports that.
+  /// If the hub has ended, `nextLine` reports it, so an error is ignored here.
   func knownReport() -> DevicesOfHub.Report? { try? DevicesOfHub.report(socket) }
 }
 
-/// A hub at a broker. The broker removes the request when this program ends, however it ends.
+/// A hub at a broker. When this program ends, even by a crash, the broker removes the request.
 final class RemoteHub: WatchedHub {
-  /// How long the broker keeps the request if it is not renewed, seconds.
+  /// How long the broker keeps the request if it is not renewed, in seconds.
   private static let expiry = 120
   /// The maximum wait for the hub's retained messages at the broker.
   private static let patience = Duration.seconds(5)
@@ -76,16 +77,16 @@ final class RemoteHub: WatchedHub {
   private let options: BrokerOptions
   /// Whether the hub has any message at the broker.
   private var isKnown = false
-  /// When a missing hub is reported; `nil` before the connection, and after the report.
+  /// When to report that the hub is missing; `nil` before the connection, and after the report.
   private var doubt: MonotonicInstant?
   private var hasDoubted = false
-  /// When it is reported that the hub ignores the schedule; `nil` without a schedule, once the hub has accepted it, and
-  /// after the report.
+  /// When to report that the hub ignores the schedule; `nil` if there is no schedule, the hub has accepted it, or it
+  /// was reported already.
   private var refusal: MonotonicInstant?
 
   /// - Parameters:
   ///   - interest: the request in the hub's form; empty for a request that needs no device
-  ///   - isOnSchedule: whether it is for scheduled fixes
+  ///   - isOnSchedule: whether the request is for scheduled fixes
   init(
     _ place: BrokerURL, hub: String, _ options: BrokerOptions, interest: String, isOnSchedule: Bool = false
   ) throws {
@@ -131,13 +132,13 @@ final class RemoteHub: WatchedHub {
           take(message)
           continue
         }
-        // Other clients may publish on this topic, and only a state may reach the terminal.
+        // Other clients may publish on this topic, and no other message than a state may reach the terminal.
         if isMine(message.payload), FleetHub.Report.last.isSound(message.payload) { return .text(message.payload) }
       }
     }
   }
 
-  /// Whether a state answers this request; states for other viewers arrive too.
+  /// Whether a state answers this request. States for other viewers arrive too.
   private func isMine(_ state: [UInt8]) -> Bool {
     let fix = RequestedFixReport.outcome(state)
     return isOnSchedule ? fix?.viewer == viewer : fix == nil
@@ -149,14 +150,14 @@ final class RemoteHub: WatchedHub {
     Terminal.standardError("\(hub) has not accepted the request for scheduled fixes: its version may be too old")
   }
 
-  /// Reports that the hub is unknown. It may still appear, so the wait continues.
+  /// Prints that the broker has no messages of the hub. The hub may still appear, so the wait continues.
   private func sayUnknown() {
     doubt = nil
     hasDoubted = true
-    Terminal.standardError("no hub '\(hub)' is known at \(broker.broker), and waited for; \(others())")
+    Terminal.standardError("no hub '\(hub)' is known at \(broker.broker); waiting for it; \(others())")
   }
 
-  /// The hubs that exist instead.
+  /// The names of the hubs that are at the broker.
   private func others() -> String {
     var fleet = FleetListing(topic: options.topic)
     do {
@@ -170,9 +171,9 @@ final class RemoteHub: WatchedHub {
       return "the other hubs cannot be listed: \(error)"
     }
     let names = fleet.hubs.keys.sorted()
-    if names.isEmpty { return "no other is known there under '\(options.topic)'" }
+    if names.isEmpty { return "no other hub is known there under '\(options.topic)'" }
     let more = names.count - RemoteHub.mostNames
-    return "known are \(names.prefix(RemoteHub.mostNames).joined(separator: ", "))"
+    return "known hubs: \(names.prefix(RemoteHub.mostNames).joined(separator: ", "))"
       + (more > 0 ? " and \(more) more" : "")
   }
 
@@ -183,7 +184,9 @@ final class RemoteHub: WatchedHub {
     }
     guard message.topic == topics.status else { return }
     let isOffline = message.payload != Array("online".utf8)
-    if isOffline, !self.isOffline { Terminal.standardError("\(hub) is offline; its states come once it is back") }
+    if isOffline, !self.isOffline {
+      Terminal.standardError("\(hub) is offline; its states arrive once it is online again")
+    }
     self.isOffline = isOffline
   }
 
@@ -198,7 +201,7 @@ final class RemoteHub: WatchedHub {
         take(message)
       case .late:
         throw CommandError(
-          .unavailable, "there is no '\(hub)' at \(broker.broker)",
+          .unavailable, "there is no hub '\(hub)' at \(broker.broker)",
           nextStep: "\(others()); sensorhub fleet lists them")
       }
     }

@@ -10,23 +10,24 @@ import Outputs
 import Publishing
 import Simulation
 
-/// Calibrates the IMU or the magnetometer of a board, with its own measurements or with a recording.
+/// Calibrates the IMU or the magnetometer of a board, from new measurements or from a recording.
 struct Calibrate: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Calibrate the IMU or the magnetometer: gyro, accel, mag or mount.",
     discussion: """
-      gyro    its bias: leave the sensor lying still, within a minute
-      accel   offsets and scales: hold it still in six positions, each axis up and down
-      mag     iron near the magnetometer: turn it through all directions
-      mount   how it sits in the vehicle: stand still, then speed up and brake on a straight road
+      gyro    the gyroscope's bias: leave the sensor still for up to a minute
+      accel   the accelerometer's offsets and scales: hold the sensor still in six positions, each axis up and down
+      mag     the effect of iron near the magnetometer: turn the sensor through all directions
+      mount   the sensor's orientation in the vehicle: stand still, then speed up and brake on a straight road
 
-      A running hub does it, with its own board: it has the sensor. As the result is everybody's, that takes root, the account \
-      that the hub runs as, or the group sensorhub. Otherwise this program does, with the board of \
-      --board. The result is stored for this chip and used by "fuse --board", and by the hub from its next start or \
-      reload on. A recording does not say of which chip it is: --device has to.
+      If a hub is running, it does the calibration with its own board, because it has the sensor. The result affects all \
+      clients, so run the command as root, as the hub's account, or as a member of the group sensorhub. If no hub is \
+      running, this program does the calibration with the board file of --board. The result is stored for this chip. \
+      "fuse --board" uses it at once, and the hub from its next start or reload. A recording does not name its chip, so \
+      name the device with --device.
 
       Example: sensorhub calibrate gyro --board my-board.json5
-      Another than the preferred one: sensorhub calibrate gyro --board my-board.json5 --device spare
+      Another device than the preferred one: sensorhub calibrate gyro --board my-board.json5 --device spare
       """)
 
   @Argument(help: "gyro, accel, mag or mount.")
@@ -34,7 +35,7 @@ struct Calibrate: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The board with the sensor, if no hub runs. Default: the simulated board.", valueName: "file.json5"))
+      "The board file to use if no hub is running. Default: the simulated board.", valueName: "file.json5"))
   var board: String?
 
   @Option(help: ArgumentHelp("The device to calibrate. Default: the preferred one.", valueName: "id"))
@@ -42,7 +43,7 @@ struct Calibrate: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Take a recording instead: of the hub's, or a table in the chip's own axes.", valueName: "file"))
+      "Use a recording instead: a hub's recording, or a table in the chip's own axes.", valueName: "file"))
   var imu: String?
 
   @Option(help: ArgumentHelp("The recorded fixes that mount needs.", valueName: "file"))
@@ -51,24 +52,25 @@ struct Calibrate: ParsableCommand {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "Give up after this time. Default: 900 for mount, which takes a drive, otherwise 300.", valueName: "seconds"))
+      "Stop without a result after this time. Default: 900 for mount, which needs a drive, otherwise 300.",
+      valueName: "seconds"))
   var timeout: Double?
 
-  @Option(help: ArgumentHelp("The socket on which a running hub is looked for.", valueName: "path"))
+  @Option(help: ArgumentHelp("The state socket of the running hub.", valueName: "path"))
   var socket: String?
 
   func validate() throws {
-    if gnss != nil, imu == nil { throw ValidationError("--gnss goes with --imu") }
+    if gnss != nil, imu == nil { throw ValidationError("--gnss needs --imu") }
     if imu != nil, device == nil {
-      throw ValidationError("a recording does not name its chip: name the board's with --device")
+      throw ValidationError("a recording does not name its chip: name the device of the board with --device")
     }
-    if kind == .mount, imu != nil, gnss == nil { throw ValidationError("mount needs the speeds of --gnss") }
+    if kind == .mount, imu != nil, gnss == nil { throw ValidationError("mount needs the speeds in the file of --gnss") }
     if let timeout, !(1...86_400).contains(timeout) { throw ValidationError("--timeout must be from 1 to 86400") }
   }
 
   private var patience: Duration { .milliseconds(Int64((timeout ?? (kind == .mount ? 900 : 300)) * 1000)) }
 
-  /// The work of `run`, which also waits until the power is off.
+  /// Does the work of `run`, and waits until the devices are off.
   func calibrate() async throws {
     do {
       let signals = imu == nil ? clinux_hear_signals() : 0
@@ -76,7 +78,7 @@ struct Calibrate: ParsableCommand {
         throw CommandError(.inputOutput, "cannot receive signals: \(String(cString: strerror(-signals)))")
       }
       if imu == nil, let stored = try calibrateByHub(signals) {
-        return report(stored, used: "a hub that runs uses it after a reload: sudo systemctl reload sensorhub")
+        return report(stored, used: "a running hub uses it after a reload: sudo systemctl reload sensorhub")
       }
       let isPractice = self.board == nil && imu == nil
       if isPractice, let refusal = InstalledService().refusalOfSimulation {
@@ -86,7 +88,8 @@ struct Calibrate: ParsableCommand {
       }
       let board = try BoardSource(file: board).load()
       if isPractice {
-        Terminal.standardError("SIMULATED: no hub runs and no board is named, so this is practice on simulated sensors")
+        Terminal.standardError(
+          "SIMULATED: no hub is running and --board is missing, so this is practice on simulated sensors")
       }
       let chip = try board.device(for: kind, named: device, isRecorded: imu != nil)
       let lock = try CalibrationFolder.lock(waits: false)
@@ -98,7 +101,7 @@ struct Calibrate: ParsableCommand {
     }
   }
 
-  /// The result of a running hub; `nil` if no hub runs.
+  /// The result of a calibration by the running hub; `nil` if no hub runs.
   private func calibrateByHub(_ signals: Int32) throws -> StoredCalibration? {
     let connection: HubConnection
     do {
@@ -106,9 +109,11 @@ struct Calibrate: ParsableCommand {
     } catch {
       return nil
     }
-    if board != nil { Terminal.standardError("a hub is running and has the sensor: its own board counts") }
+    if board != nil {
+      Terminal.standardError("a hub is running and has the sensor, so its own board file is used instead of --board")
+    }
     if let mark = (try? DevicesOfHub.read(socket)).flatMap(DevicesOfHub.mark) {
-      let help = kind.practice == nil ? "" : "; a simulated board does by itself what is asked"
+      let help = kind.practice == nil ? "" : "; the simulated board makes the requested movements itself"
       Terminal.standardError("\(mark): the hub's sensors are simulated, so this is practice\(help)")
     }
     return try CalibrationByHub(kind: kind, device: device)
@@ -122,9 +127,9 @@ struct Calibrate: ParsableCommand {
 
   private func describe(_ quality: Double) -> String {
     switch kind {
-    case .gyro: "±\(Text.fixed(quality * 180 / .pi, 4)) °/s of bias are left"
-    case .accel: "±\(Text.fixed(quality, 4)) m/s² are left"
-    case .mag: "±\(Text.fixed(quality * 100, 1)) % of the field are left"
+    case .gyro: "±\(Text.fixed(quality * 180 / .pi, 4)) °/s of bias remain"
+    case .accel: "±\(Text.fixed(quality, 4)) m/s² remain"
+    case .mag: "±\(Text.fixed(quality * 100, 1)) % of the field remain"
     case .mount: "\(Text.fixed(quality * 100, 0)) % of each push was forward"
     }
   }
@@ -180,10 +185,10 @@ struct Calibrate: ParsableCommand {
         if case .failed(let error) = completion { failure.withLock { $0 = "\(error)" } }
         end.set()
       })
-    Terminal.standardError("0 %: \(latest.withLock { $0.instruction }); Ctrl-C gives up")
+    Terminal.standardError("0 %: \(latest.withLock { $0.instruction }); Ctrl-C cancels")
     let event = Poller(stop: end.fileDescriptor).wait(for: signals, atMost: patience)
     subscription.cancel()
-    // The process must not end before the power is off.
+    // The process must not end before the devices are off.
     hub.shutDown()
     await hub.isOff()
     if let failure = failure.withLock({ $0 }) {

@@ -14,21 +14,21 @@ struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Check a board file without starting anything.",
     discussion: """
-      Finds what a hub would refuse too: ports, lines and sockets that cannot be, and a web port beyond this machine \
-      whose token is missing. Devices are not looked for, so that a file can be checked where it is written; what is \
-      read of them is held against the speed of their bus, where this machine tells it, and else against the usual 100 \
-      kHz, and fences against what receivers are capable of as a rule. What would keep this machine from recording is \
-      said, and is no mistake of the file. Neither is a password, token or certificate that is missing on a machine that \
-      has none of the board's devices; on the board, and with --device, it is.
+      Reports everything for which a hub would refuse the file: impossible ports, lines and sockets, and a web port that \
+      other machines can reach without a token. The command does not look for devices, so you can check a file on any \
+      machine. It compares the data rate of the chips with the speed of their bus (as this machine reports it, otherwise \
+      100 kHz), and the size of fences with the usual accuracy of receivers. It also reports what prevents recording on \
+      this machine; that is not an error of the file. A missing password, token or certificate is an error only if this \
+      machine has one of the board's devices, or with --device.
 
-      With --device it looks at this machine as well: for ports, buses and pulses that are missing, and for ports on \
-      which the kernel prints or somebody may log in. Nothing is opened. Each warning ends with what to do.
+      With --device the command also checks this machine: whether the ports, buses and pulses exist, and whether the \
+      kernel's console or a login uses one of the ports. It opens no device. Each warning ends with the next step.
 
-      It ends with what the service's sandbox is opened for, as it is written for systemd. With --device-policy it \
-      prints that alone, as a drop-in for the systemd unit: the kinds of \
-      devices that the service may open, and no others.
+      The last lines of the output are the permissions that the service needs, as written for systemd. With \
+      --device-policy the command prints only a drop-in for the systemd unit, which lists the kinds of devices that the \
+      service may open.
 
-      With --convert it prints the file as it is written now, comments and all, where it was written for an older hub.
+      With --convert the command prints a file that was written for an older hub in its present form, with its comments.
 
       Example: sensorhub check boards/raspberry-pi-5.json5
       """)
@@ -36,10 +36,10 @@ struct Check: ParsableCommand {
   @Argument(help: "The board file.")
   var board: String
 
-  @Flag(help: "Print the file in its present form: 'gps' and 'imu' are in 'devices' now.")
+  @Flag(help: "Print the file in its present form, with 'gps' and 'imu' in 'devices'.")
   var convert = false
 
-  @Flag(help: "Look at this machine too: whether the devices' ports, buses and pulses are there, and free.")
+  @Flag(help: "Also check this machine: whether the devices' ports, buses and pulses exist and are free.")
   var device = false
 
   @Flag(help: "Print a drop-in for the systemd unit that lists the devices the board needs.")
@@ -49,21 +49,21 @@ struct Check: ParsableCommand {
     do {
       try check()
     } catch let error as CommandError where error.nextStep == CommandError.mendsBoardFile {
-      // This command need not tell its user to run it.
+      // The next step would be to run this command, so leave it out.
       let all = mistakes
       throw CommandError(
         error.code, all.isEmpty ? error.message : all.joined(separator: "\n"),
-        nextStep: "mend the file, and check it again")
+        nextStep: "correct the file, and check it again")
     }
   }
 
-  /// All mistakes in the file, each in a line with file, line and key.
+  /// All mistakes in the file, one per line, with file, line and key.
   private var mistakes: [String] {
     guard let mistakes = try? BoardMistakes(file: board) else { return [] }
     return mistakes.all.map { "\($0)" } + (mistakes.rest.map(problems) ?? [])
   }
 
-  /// The problems of a board whose single values are right.
+  /// The problems of a board whose values are each valid.
   private func problems(_ board: Board) -> [String] {
     let isElsewhere = !device && !isAt(board, MachineFiles())
     let problems = SimulatedNames.problems(in: board) + BoardProblems.find(in: board, isElsewhere: isElsewhere)
@@ -86,7 +86,7 @@ struct Check: ParsableCommand {
     guard problems.isEmpty else {
       throw CommandError(
         .data, problems.joined(separator: "\n"),
-        nextStep: "mend the file; a hub would start and leave that out")
+        nextStep: "correct the file; a hub would start, and ignore this")
     }
     var warnings = BoardWarnings.rates(of: board, on: machine)
     warnings += BoardWarnings.fences(of: board)
@@ -96,15 +96,15 @@ struct Check: ParsableCommand {
     if device { warnings += BoardWarnings.devices(of: board, on: machine) }
     if isElsewhere {
       for file in BoardProblems.missingFiles(of: board) {
-        Terminal.standardError("not on this machine, and needed on the board: \(file)")
+        Terminal.standardError("missing on this machine, and needed on the board: \(file)")
       }
     }
     for warning in warnings { Terminal.standardError("warning: \(warning)") }
-    Terminal.standardOutput("\(self.board): right; this is '\(board.name)'")
+    Terminal.standardOutput("\(self.board): valid; the board is '\(board.name)'")
     for device in board.devices {
       Terminal.standardOutput("  \(device.id)  \(describe(device)), \(describe(device.power))")
     }
-    if board.devices.isEmpty { Terminal.standardOutput("  no devices: name some in 'devices'") }
+    if board.devices.isEmpty { Terminal.standardOutput("  no devices: add them to 'devices'") }
     for fence in board.fences { Terminal.standardOutput("  \(describe(fence))") }
     for request in board.requests { Terminal.standardOutput("  request \(request)") }
     if let endpoint = board.gpsdEndpoint {
@@ -117,7 +117,7 @@ struct Check: ParsableCommand {
       case .clients(let endpoint):
         Terminal.standardOutput("  NMEA 0183 on \(endpoint), open to \(endpoint.audience): \(port.feed)")
       case .datagrams(let target):
-        let power = target.keepsAwake ? "keeping the devices awake" : "while the devices are awake for others"
+        let power = target.keepsAwake ? "keeping the devices awake" : "while other clients keep the devices awake"
         Terminal.standardOutput("  NMEA 0183 to UDP \(target), \(power): \(port.feed)")
       }
     }
@@ -125,7 +125,7 @@ struct Check: ParsableCommand {
       Terminal.standardOutput("  Signal K on \(signalK.endpoint), open to \(signalK.endpoint.audience)")
     }
     if let target = board.gdl90 {
-      let power = target.keepsAwake ? "keeping the devices awake" : "while the devices are awake for others"
+      let power = target.keepsAwake ? "keeping the devices awake" : "while other clients keep the devices awake"
       Terminal.standardOutput("  GDL 90 to UDP \(target), \(power)")
     }
     if let http = board.http {
@@ -145,15 +145,17 @@ struct Check: ParsableCommand {
       Terminal.standardOutput("  \(describe(record))")
       for line in RecorderOutlook.lines(record) { Terminal.standardOutput("    \(line)") }
       if record.compression == .zstd, !MCAPCompression.zstd().isAvailable {
-        Terminal.standardError("here \(MCAPError.missingLibrary("zstd")); until then it is recorded uncompressed")
+        Terminal.standardError(
+          "here \(MCAPError.missingLibrary("zstd")); without the library, the hub records uncompressed")
       }
       if let error = RecordingSetupError.find(for: record) { Terminal.standardError("here \(error)") }
     }
-    Terminal.standardOutput("  the service's permissions for it, from its drop-in for systemd:")
+    Terminal.standardOutput("  the service's permissions for this board, from the drop-in for systemd:")
     for line in DevicePolicy(board).lines { Terminal.standardOutput("    \(line)") }
   }
 
-  /// Whether this machine is the board: the file is the service's, one of its devices is here, or none is real.
+  /// Whether this machine is the board: the file is the service's, one of its devices is here, or all its devices are
+  /// simulated.
   private func isAt(_ board: Board, _ machine: MachineFiles) -> Bool {
     let paths = board.devices.map(\.path).filter { $0.hasPrefix("/dev/") }
     return paths.isEmpty || paths.contains { machine.has($0) }
@@ -198,13 +200,13 @@ struct Check: ParsableCommand {
           + Text.fixed(centre.longitudeDegrees, 6)
       case .polygon(let corners): "\(corners.count) corners, \(Text.fixed(fence.area.squareMetres, 0)) m²"
       }
-    return "fence \(fence.name): \(area); a fix every \(Text.duration(seconds: fence.every.inSeconds)) at least, and "
+    return "fence \(fence.name): \(area); at least one fix every \(Text.duration(seconds: fence.every.inSeconds)), and "
       + "more near the edge; \(Text.duration(seconds: fence.grace.inSeconds)) of grace"
   }
 
   private func describe(_ caster: CasterSettings) -> String {
     let told =
-      caster.positionInterval.map { ", which is sent the position every \(Text.fixed($0.inSeconds, 0)) s" } ?? ""
+      caster.positionInterval.map { ", which gets the position every \(Text.fixed($0.inSeconds, 0)) s" } ?? ""
     let others = caster.alternatives.map { ", else from \($0)" }.joined()
     return "corrections from \(caster)\(others)\(told)"
   }
@@ -223,10 +225,10 @@ struct Check: ParsableCommand {
     let request = ownTracks.request
     if let every = request.every { return "for OwnTracks every \(Text.duration(seconds: every.inSeconds))" }
     return "for OwnTracks "
-      + (request.errorMetres == nil ? "while the devices are awake for others" : "as often as the error requires")
+      + (request.errorMetres == nil ? "while other clients keep the devices awake" : "as often as the error requires")
   }
 
-  /// A description without the rest of an address, which may contain a secret.
+  /// A description of a hook with only the beginning of its address, because the rest may contain a secret.
   private func describe(_ hook: HookSettings) -> String {
     let what =
       switch hook.action {
@@ -245,13 +247,14 @@ struct Check: ParsableCommand {
   private func describe(_ record: RecordSettings) -> String {
     let age = record.maximumAge.map { " of the last \(Text.duration(seconds: $0.inSeconds))" } ?? ""
     let compression = record.compression == .none ? "" : ", compressed with \(record.compression.rawValue)"
-    let power = record.wakes ? "keeping the devices awake" : "while the devices are awake for others"
+    let power = record.wakes ? "keeping the devices awake" : "while other clients keep the devices awake"
     return "recording to \(record.path), at most \(record.maximumMegabytes) MB\(age)\(compression), on the disk within "
       + "\(Text.duration(seconds: record.syncInterval.inSeconds)), \(power)"
   }
 
   private func describe(_ power: Board.Power) -> String {
     switch power.switch {
+    case .none where power.choosesSleep || power.sleep != nil: "always powered, and asleep while no client needs it"
     case .none: "always powered"
     case .gpio(let line, let activeLow): "powered by \(line)\(activeLow ? ", active low" : "")"
     }

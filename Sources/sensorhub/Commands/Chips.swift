@@ -8,16 +8,17 @@ struct Chips: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "List the chips that the hub can read: their names in a board file, and how they are recognized.",
     discussion: """
-      Each has a twin, a chip made of software. Linux's own driver, where it says so, has read the same of that as the \
-      hub's does; the others use the registers as the programs named do.
+      Each chip has a simulated twin. The column "proven against" names Linux's driver if that driver has read the same \
+      values from the twin as the hub's driver. Otherwise it names the programs whose use of the registers was compared \
+      with that of the hub's driver.
 
-      In a terminal that is too narrow for all of it the last columns are left out. Receivers of NMEA 0183, UBX and \
-      CASIC, and what a driver of the kernel's has ("iio"), are no chips of this list, and can be read all the same.
+      If the terminal is too narrow, the last columns are left out. The list does not contain receivers (NMEA 0183, UBX \
+      and CASIC) and devices of kernel drivers ("iio"); the hub reads these too.
 
       Example: sensorhub chips --json
       """)
 
-  @Flag(help: "Print one JSON object a chip, one a line.")
+  @Flag(help: "Print one JSON object per chip, one per line.")
   var json = false
 
   func run() {
@@ -42,13 +43,14 @@ struct Chips: ParsableCommand {
     }
     let leftOut = lines[0].dropFirst(columnCount)
     if !leftOut.isEmpty {
-      Terminal.standardError("no room for \(leftOut.joined(separator: ", ")); --json has all")
+      Terminal.standardError(
+        "the terminal is too narrow for \(leftOut.joined(separator: ", ")); --json prints all columns")
     }
   }
 
   private static let gap = "  "
 
-  /// The number of columns that fit; the first two are always shown.
+  /// The number of columns that fit into a line. The first two are always shown.
   private static func columnCount(of widths: [Int], within limit: Int) -> Int {
     var count = widths.count
     while count > 2, widths[..<count].reduce(0, +) + (count - 1) * gap.count > limit { count -= 1 }

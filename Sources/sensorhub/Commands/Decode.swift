@@ -9,13 +9,13 @@ struct Decode: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Decode a receiver's NMEA 0183, UBX or CASIC into JSON objects as gpsd prints them.",
     discussion: """
-      Prints one TPV an epoch, a SKY and a GST where the receiver sent them, and ATT as it comes. The last line, on \
-      standard error, counts what was read. A file in which there is nothing of that is an error.
+      Prints one TPV per epoch, SKY and GST if the receiver sent them, and ATT as it arrives. The last line, on standard \
+      error, counts what was read. A file without a position or an attitude is an error.
 
       Example: sensorhub decode /var/log/gps.nmea | jq 'select(.class == "TPV") | .lat, .lon'
       """)
 
-  @Argument(help: "A recording of a receiver, or - for standard input.")
+  @Argument(help: "A receiver's log, or - for standard input.")
   var file: String
 
   func run() throws {
@@ -37,14 +37,14 @@ struct Decode: ParsableCommand {
       decoder.finish()
       try flush(&decoder)
     } catch Errno.brokenPipe {
-      // The reader has closed the output.
+      // The program that reads the output has ended.
       return
     } catch Errno.isDirectory {
       throw CommandError(
         .noInput, "'\(file)' is a folder", nextStep: "give a file with a receiver's output, or - for standard input")
     } catch let error as Errno {
       throw CommandError(
-        .inputOutput, "cannot read '\(file)': \(error)", nextStep: "is its disk still there?")
+        .inputOutput, "cannot read '\(file)': \(error)", nextStep: "check that its disk is still connected")
     }
     guard byteCount > 0 else {
       throw CommandError(
@@ -53,19 +53,19 @@ struct Decode: ParsableCommand {
     }
     guard !decoder.isEmpty else {
       throw CommandError(
-        .data, "nothing in '\(file)' gives a position or an attitude: \(decoder.summary)",
+        .data, "'\(file)' contains no position and no attitude: \(decoder.summary)",
         nextStep: "is it NMEA 0183, with lines such as $GPRMC,… or $GNGGA,…, UBX or CASIC?")
     }
     Terminal.standardError(decoder.summary)
   }
 
-  /// The format's magic bytes: https://mcap.dev/spec#magic
+  /// The first bytes of an MCAP file: https://mcap.dev/spec#magic
   private static let beginningOfMCAP: [UInt8] = [0x89] + Array("MCAP".utf8)
 
   private var isRecordingOfHub: CommandError {
     let name = file == "-" ? "FILE" : "'\(file)'"
     return CommandError(
-      .data, "\(file == "-" ? "standard input" : name) is a recording of a hub's (MCAP), not a receiver's words",
+      .data, "\(file == "-" ? "standard input" : name) is a hub's recording (MCAP), not a receiver's log",
       nextStep: "sensorhub export \(name) --format nmea | sensorhub decode -")
   }
 

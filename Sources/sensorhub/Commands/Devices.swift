@@ -6,11 +6,11 @@ struct Devices: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show each device's activity, holders and energy. Wakes nothing.",
     discussion: """
-      A bill says who caused what a device drew: who held it while it measured, in equal shares; who came first, what \
-      it took to get there; (linger), what ran on after the last; (standby), what a supply costs that nobody asked \
-      for.
+      The energy of a device is divided among the clients that caused it. The client that woke the device pays for the \
+      start. While the device measures, its holders pay equal shares. (linger) is the energy of the idle timeout after \
+      the last holder, and (standby) is the energy of a supply that is on for no client.
 
-      A device that does not work, or measures nothing yet, has the reason and the next step below the table.
+      If a device has failed, or has no measurement yet, the reason and the next step are below the table.
 
       Example: sensorhub devices --json | jq '.devices[] | {id, power, energyMilliwattHours}'
       """)
@@ -24,7 +24,7 @@ struct Devices: ParsableCommand {
   @Flag(help: "Print the status as JSON.")
   var json = false
 
-  @Flag(help: "Print all that the hub knows of each device: title, energy account, schedules, budget and corrections.")
+  @Flag(help: "Print everything about each device: title, energy, schedules, budget and corrections.")
   var verbose = false
 
   @Flag(help: "Show who caused the energy use of each device since the hub started.")
@@ -36,7 +36,7 @@ struct Devices: ParsableCommand {
       valueName: "day|week"))
   var since: Span?
 
-  @Flag(help: "Show the experience from each device's starts and visits, and its linger.")
+  @Flag(help: "Show what the hub has learned from each device's starts and clients, and its idle timeout.")
   var explain = false
 
   @Option(help: ArgumentHelp("The hub's state socket; devices.sock is next to it.", valueName: "path"))
@@ -49,7 +49,7 @@ struct Devices: ParsableCommand {
     }
     let report = try DevicesOfHub.report(socket)
     let devices = report.devices
-    if let mark = DevicesOfHub.mark(of: devices) { say("\(mark): no device has measured this just now") }
+    if let mark = DevicesOfHub.mark(of: devices) { say("\(mark): these are not live measurements") }
     if !verbose, !bills, since == nil, !explain {
       for line in DeviceTable(report).lines { say(line) }
       return
@@ -84,10 +84,10 @@ struct Devices: ParsableCommand {
     if devices.isEmpty { say("the board file names no devices") }
   }
 
-  /// Prints one line; a line end in the hub's text is escaped.
+  /// Prints one line. A line end in the hub's text is escaped.
   private func say(_ line: String) { Terminal.standardOutput(Text.printable(line)) }
 
-  /// The remaining idle time.
+  /// The rest of the idle timeout, as text.
   private func rest(_ device: DevicesOfHub.Device) -> String {
     device.lingersForSeconds.map { ", \(Text.duration(seconds: max(0, $0))) more" } ?? ""
   }
@@ -98,7 +98,9 @@ struct Devices: ParsableCommand {
       "every \(Text.duration(seconds: seconds))"
         + (metres.map { ", to \(Text.fixed($0, $0 < 10 ? 1 : 0)) m" } ?? "")
     }
-    let left = schedule.relaxed.map { " (as its energy is short: \(terms($0.everySeconds, $0.accuracyMetres)))" }
+    let left = schedule.relaxed.map {
+      " (reduced, as the energy budget is short: \(terms($0.everySeconds, $0.accuracyMetres)))"
+    }
     let due =
       schedule.dueInSeconds > 0 ? "in \(Text.duration(seconds: schedule.dueInSeconds))" : "now"
     say(
@@ -108,7 +110,7 @@ struct Devices: ParsableCommand {
 
   private func write(_ budget: DevicesOfHub.Budget) {
     let steps =
-      budget.steps == 0 ? "" : ", \(budget.stepsTaken) of \(budget.steps) steps taken to make it last"
+      budget.steps == 0 ? "" : ", \(budget.stepsTaken) of \(budget.steps) steps of 'whenShort' taken"
     say(
       "  budget   \(Text.fixed(budget.leftMilliwattHours, 3)) mWh left, "
         + "of \(Text.fixed(budget.milliwattHoursPerDay, 3)) a day\(steps)")
@@ -125,7 +127,7 @@ struct Devices: ParsableCommand {
     if let metres = corrections.baseDistanceMetres {
       text += ", from a base \(Text.fixed(metres / 1000, 1)) km away"
     }
-    if corrections.lost > 0 { text += ", \(corrections.lost) lost as its line is too slow" }
+    if corrections.lost > 0 { text += ", \(corrections.lost) lost because the receiver's line is too slow" }
     if let receiver = corrections.receiver {
       let counts = [
         ("used", receiver.used), ("not used", receiver.unused), ("read", receiver.unknown),
@@ -141,7 +143,7 @@ struct Devices: ParsableCommand {
     for line in table.lines { say("  \(line)") }
   }
 
-  /// The measured share of the energy; the rest follows from the currents in the board file.
+  /// The share of the energy that was measured. The rest is computed from the currents in the board file.
   private func measured(_ device: DevicesOfHub.Device) -> String {
     guard device.energyMilliwattHours > 0, device.measuredMilliwattHours > 0 else { return "" }
     let percent = 100 * device.measuredMilliwattHours / device.energyMilliwattHours

@@ -11,10 +11,10 @@ struct Export: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Turn recordings into GPX, GeoJSON, KML, CSV, NMEA or one MCAP file.",
     discussion: """
-      A track has the positions of the fused state, each once. It is interrupted where there was none for more than \
-      ten seconds, and where the receiver was off. GPX, KML and CSV have heights above mean sea level, GeoJSON above \
-      the ellipsoid. CSV has a row for each state, NMEA what the receiver sent, MCAP everything. imu-csv and gnss-csv have the \
-      measurements as "fuse" and "calibrate" read them, exactly.
+      A track contains each position of the fused state once. A new segment begins after ten seconds without a position \
+      and after the receiver was off. GPX, KML and CSV contain heights above mean sea level, GeoJSON contains heights \
+      above the ellipsoid. CSV has one row for each state. NMEA contains what the receiver sent, and MCAP all messages. \
+      imu-csv and gnss-csv contain the exact measurements, in the form that "fuse" and "calibrate" read.
 
       \(TimeOption.help)
 
@@ -39,7 +39,7 @@ struct Export: ParsableCommand {
     help: ArgumentHelp("The format to write. Default: by the file extension of --output.", valueName: "format"))
   var namedFormat: Format?
 
-  /// The format, which always exists after validation.
+  /// The format. Without a valid one, `validate` has already thrown.
   private var format: Format { namedFormat ?? Export.format(ofFile: output) ?? .mcap }
 
   private static func format(ofFile path: String?) -> Format? {
@@ -57,14 +57,15 @@ struct Export: ParsableCommand {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "No more than one position in this time; of csv one row, with a position where there is one.",
+      "Keep at most one position per this many seconds (csv: one row, with the position if it is known).",
       valueName: "seconds"))
   var every: Double?
 
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "Leave out points of a track that lie nearer than this to the line between the others.", valueName: "metres"))
+      "Leave out points of a track that are nearer than this to the line between the remaining points.",
+      valueName: "metres"))
   var simplify: Double?
 
   @Option(help: ArgumentHelp("The device to export, if there are several of a kind.", valueName: "id"))
@@ -82,13 +83,13 @@ struct Export: ParsableCommand {
   @Option(help: ArgumentHelp("Write to this file rather than to standard output.", valueName: "file"))
   var output: String?
 
-  @Flag(help: "Replace an existing file; the file being read only by a complete mcap file.")
+  @Flag(help: "Replace an existing file. The recording itself can be replaced only by a complete mcap export.")
   var force = false
 
   func validate() throws {
     if namedFormat == nil, Export.format(ofFile: output) == nil {
       let known = Format.allCases.map(\.rawValue).filter { !$0.contains("-") }.joined(separator: ", ")
-      throw ValidationError("say what to write: --format, or a file for --output that ends in one of \(known)")
+      throw ValidationError("give the format with --format, or name a file with --output that ends in one of \(known)")
     }
     if files.isEmpty { throw ValidationError("name a recording, or a folder of them") }
     if let every, !(0.001...86_400).contains(every) { throw ValidationError("--every must be from 0.001 to 86400") }
@@ -104,13 +105,13 @@ struct Export: ParsableCommand {
   }
 
   func run() throws {
-    // This check precedes the creation of a file.
+    // Check this before a file is created.
     if let compress, !compress.forWriter.isAvailable {
       let error = MCAPError.missingLibrary(compress.rawValue)
       throw CommandError(.unavailable, error.summary, nextStep: error.nextStep)
     }
     let recordings = try RecordingFiles(files)
-    // A full copy contains the files that it replaces, so only other outputs are checked.
+    // A full copy contains the files that it replaces. Any other output must not replace them.
     if let output, output != "-", format != .mcap || from != nil || to != nil {
       try InputFiles.protect(recordings.files.map(\.path), from: output)
     }
@@ -126,15 +127,15 @@ struct Export: ParsableCommand {
       }
       try output.finish()
     } catch Errno.brokenPipe {
-      // The reader has closed the output.
+      // The program that reads the output has ended.
       return
     } catch MCAPError.system(_, EPIPE) {
       return
     } catch let error as Errno {
       throw CommandError(
-        .inputOutput, "\(output.name) cannot be written: \(error)", nextStep: "is there space where it goes?")
+        .inputOutput, "\(output.name) cannot be written: \(error)", nextStep: "check the free space of its disk")
     } catch let error as MCAPError {
-      throw CommandError(.inputOutput, error.summary, nextStep: error.nextStep ?? "is there space where it goes?")
+      throw CommandError(.inputOutput, error.summary, nextStep: error.nextStep ?? "check the free space of its disk")
     }
     for file in recordings.files {
       guard file.damage != nil else { continue }
@@ -153,7 +154,7 @@ struct Export: ParsableCommand {
   private func writeTrack(of recordings: RecordingFiles, to output: ExportOutput) throws {
     var states = StatesOfRecording(
       try messages(recordings, StatesOfRecording.isWanted), wanted: .points, everySeconds: every ?? 0)
-    // The first state names the track.
+    // The name of the track comes from the first state's recording, so read it first.
     guard let first = try states.next() else { throw nothing("position", states.badCount) }
     let name = states.reader.flatMap(BoardOfRecording.name) ?? "SensorHub"
     switch format {
@@ -174,7 +175,7 @@ struct Export: ParsableCommand {
     _ first: StatesOfRecording.Entry, _ states: inout StatesOfRecording, to writer: inout some TrackWriter & ~Copyable
   ) throws {
     var splitter = TrackSplitter(everySeconds: every ?? 0)
-    // With --simplify, this is the segment so far.
+    // With `--simplify`, the points of the present segment are collected here.
     var segment: [TrackPoint] = []
     var lonePoints = LonePoints()
     var entry: StatesOfRecording.Entry? = first
@@ -197,9 +198,9 @@ struct Export: ParsableCommand {
     lonePoints.finish()
     guard lonePoints.count > 0 else { return }
     Terminal.standardError(
-      "\(lonePoints.count) of \(lonePoints.totalCount) points stand alone between pauses, and no line is drawn through them"
-        + (format == .geojson ? ": they are left out" : "")
-        + "; fixes on a schedule are joined by --every with the seconds between two")
+      "\(lonePoints.count) of \(lonePoints.totalCount) points are alone between pauses, and no line connects them"
+        + (format == .geojson ? "; the file leaves them out" : "")
+        + "; to join scheduled fixes, give their interval in seconds with --every")
   }
 
   private func write(_ segment: inout [TrackPoint], to writer: inout some TrackWriter & ~Copyable) throws {
@@ -268,22 +269,23 @@ struct Export: ParsableCommand {
       guard ids.count <= 1 else {
         throw CommandError(
           .data, "the recording has several receivers: \(ids.map(Text.printable).joined(separator: ", "))",
-          nextStep: "choose one, for instance --device \(Text.printable(ids[0]))")
+          nextStep: "choose one, for example --device \(Text.printable(ids[0]))")
       }
       guard let id = ids.first else { throw nothing("sentence of a receiver", (0, 0)) }
       return id
     }
     guard ids.contains(device) else {
       throw CommandError(
-        .data, "the recording has nothing of a receiver '\(device)'",
+        .data, "the recording has no sentences of a receiver '\(device)'",
         nextStep: ids.isEmpty
-          ? "sensorhub info says what there is" : "it has \(ids.map(Text.printable).joined(separator: ", "))")
+          ? "sensorhub info lists what the recording contains"
+          : "it has \(ids.map(Text.printable).joined(separator: ", "))")
     }
     return device
   }
 
   private func copy(_ recordings: RecordingFiles, to output: ExportOutput) throws {
-    if output.isTerminal { throw ValidationError("an MCAP file is nothing for a terminal: give --output") }
+    if output.isTerminal { throw ValidationError("an MCAP file is binary: name a file with --output") }
     var messages = try messages(recordings) { _ in true }
     guard let first = try messages.next() else { throw nothing("message", (0, messages.badChunkCount)) }
     var copy = try MCAPCopy(
@@ -305,9 +307,9 @@ struct Export: ParsableCommand {
     report((badRecordCount, messages.badChunkCount))
   }
 
-  /// Takes a file's contents other than messages.
+  /// Takes the contents of a file, except its messages.
   ///
-  /// - Returns: the number of unreadable ones
+  /// - Returns: the number of attachments and metadata records that cannot be read
   private func begin(
     _ reader: MCAPReader<MCAPFileSource>, _ copy: inout MCAPCopy<ExportSink>
   ) throws(MCAPError) -> Int {
@@ -334,9 +336,10 @@ struct Export: ParsableCommand {
 
   private func nothing(_ what: String, _ bad: (messages: Int, chunks: Int)) -> CommandError {
     report(bad)
-    let place = from == nil && to == nil ? "" : " in this time"
+    let place = from == nil && to == nil ? "" : " between --from and --to"
     return CommandError(
-      .data, "there is no \(what) in the recording\(place)", nextStep: "sensorhub info says what there is, and of when")
+      .data, "there is no \(what) in the recording\(place)",
+      nextStep: "sensorhub info lists what the recording contains, with times")
   }
 
   private func report(_ bad: (messages: Int, chunks: Int)) {

@@ -7,10 +7,10 @@ struct FenceCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "fence", abstract: "List, add and remove the fences of a running hub.",
     discussion: """
-      A fence watches whether the board stays inside an area; leaving it, and not knowing, are events in the journal, over \
-      HTTP and at a broker. Fences stand in the board file, or are added while the hub runs, as when an anchor is down: \
-      these are kept over restarts, until they are removed. Adding and removing takes root, the account that the hub runs \
-      as, or the group sensorhub.
+      A fence watches whether the board stays inside an area. If the board leaves the area, or its position is unknown, the \
+      hub reports an event in the journal, over HTTP and at a broker. Fences are set in the board file, or added while the \
+      hub runs, for example when you drop an anchor. Added fences survive restarts until you remove them. To add or remove \
+      a fence, run the command as root, as the hub's account, or as a member of the group sensorhub.
 
       Example: sensorhub fence add anchor --here 40
       """,
@@ -37,7 +37,9 @@ private struct FenceAnswer: Decodable {
     connection.send(request)
     guard let line = connection.nextLine() else { throw CommandError.hubClosed }
     guard let answer = try? JSONDecoder().decode(FenceAnswer.self, from: Data(line)) else {
-      throw CommandError(.inputOutput, "the hub's answer makes no sense", nextStep: "are both of the same version?")
+      throw CommandError(
+        .inputOutput, "the hub's answer cannot be understood",
+        nextStep: "do sensorhub and the hub have the same version?")
     }
     if let message = answer.message {
       throw CommandError(
@@ -47,16 +49,17 @@ private struct FenceAnswer: Decodable {
     return answer
   }
 
-  /// A text such as `40 m about 54.372100, 10.157300`.
+  /// A text such as `40 m around 54.372100, 10.157300`.
   static func text(circle: [Double]) -> String {
     guard circle.count == 3 else { return "a circle" }
-    return "\(Text.fixed(circle[2], 0)) m about \(Text.fixed(circle[0], 6)), \(Text.fixed(circle[1], 6))"
+    return "\(Text.fixed(circle[2], 0)) m around \(Text.fixed(circle[0], 6)), \(Text.fixed(circle[1], 6))"
   }
 
-  /// Warns if a change is for this run only.
+  /// Prints a warning if a change lasts only until the hub ends.
   func warn() {
     if kept == false {
-      Terminal.standardError("this counts until the hub is started again: it keeps nothing here, or could not write it")
+      Terminal.standardError(
+        "the change lasts until the hub restarts: the hub has no state folder here, or could not write to it")
     }
   }
 }
@@ -76,7 +79,7 @@ struct FenceListCommand: ParsableCommand {
     for (name, fence) in fences {
       let area = fence.circle.map(FenceAnswer.text) ?? "\(fence.polygon?.count ?? 0) corners"
       let edge = fence.beyond.map { ", \(Text.fixed(abs($0), 0)) m \($0 > 0 ? "beyond" : "within") the edge" } ?? ""
-      let origin = fence.added == true ? "added" : "of the board file"
+      let origin = fence.added == true ? "added" : "set in the board file"
       Terminal.standardOutput("\(Text.printable(name)): \(Text.printable(fence.state))\(edge); \(area); \(origin)")
     }
   }
@@ -84,29 +87,29 @@ struct FenceListCommand: ParsableCommand {
 
 struct FenceAdd: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "add", abstract: "Add a fence about where the board is, or about another place.",
+    commandName: "add", abstract: "Add a fence around the board's position, or around another place.",
     discussion: """
-      With --here it is about where the board is: the receiver is woken if that was not known just now. A fence that was \
-      added under the same name is moved.
+      With --here the board's position is the centre of the fence; if the hub does not know the position, it wakes the \
+      receiver. If you have added a fence with the same name, the new one replaces it.
 
       Example: sensorhub fence add anchor --here 40
-      Elsewhere: sensorhub fence add yard --at 54.3721,10.1573 --radius 80
+      At another place: sensorhub fence add yard --at 54.3721,10.1573 --radius 80
       """)
 
   @Argument(help: "A name of your own.") var name: String
 
-  @Option(help: ArgumentHelp("About where the board is, with this radius.", valueName: "metres"))
+  @Option(help: ArgumentHelp("A circle around the board's position, with this radius.", valueName: "metres"))
   var here: Double?
 
-  @Option(help: ArgumentHelp("About this place.", valueName: "latitude,longitude"))
+  @Option(help: ArgumentHelp("The centre of the circle.", valueName: "latitude,longitude"))
   var at: String?
 
-  @Option(help: ArgumentHelp("With --at: its radius.", valueName: "metres"))
+  @Option(help: ArgumentHelp("With --at: the radius of the circle.", valueName: "metres"))
   var radius: Double?
 
   @Option(
     help: ArgumentHelp(
-      "How long fixes must lie outside to count, and how late a fix may be. Default: 20.",
+      "How long fixes must be outside before the hub reports it, and how late a fix may be. Default: 20.",
       valueName: "seconds"))
   var grace: Double?
 
@@ -120,14 +123,16 @@ struct FenceAdd: ParsableCommand {
 
   func validate() throws {
     guard name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x22 && $0 != 0x5C && $0 < 0x7F }) else {
-      throw ValidationError("the name must be letters, digits, '-' or '_', a letter first")
+      throw ValidationError("the name must have only letters, digits, '-' and '_', and begin with a letter")
     }
-    guard (here == nil) != (at == nil) else { throw ValidationError("say --here METRES, or --at with --radius") }
+    guard (here == nil) != (at == nil) else {
+      throw ValidationError("give either --here METRES, or --at with --radius")
+    }
     if at != nil, place == nil {
       throw ValidationError("--at must be a latitude and a longitude: --at 54.3721,10.1573")
     }
-    if at != nil, radius == nil { throw ValidationError("--at goes with --radius, in metres") }
-    if here != nil, radius != nil { throw ValidationError("--here has the radius already: leave out --radius") }
+    if at != nil, radius == nil { throw ValidationError("--at needs --radius, in metres") }
+    if here != nil, radius != nil { throw ValidationError("--here contains the radius: leave out --radius") }
   }
 
   func run() throws {
@@ -144,7 +149,7 @@ struct FenceAdd: ParsableCommand {
 struct FenceRemove: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove", abstract: "Remove a fence that was added.",
-    discussion: "A fence of the board file is removed there.")
+    discussion: "To remove a fence that the board file sets, edit the board file.")
 
   @Argument(help: "The name of the fence.") var name: String
 

@@ -11,7 +11,7 @@ struct Fleet: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the hubs at an MQTT broker, or keep one of them awake.",
     discussion: """
-      Listing them wakes none: it shows what they have left at the broker.
+      A list wakes no hub: it shows what the hubs have last published at the broker.
 
       Example: sensorhub fleet mqtts://broker.example
       Example: sensorhub fleet hold mqtts://broker.example/boat-7 --for 60
@@ -20,13 +20,13 @@ struct Fleet: ParsableCommand {
     subcommands: [FleetList.self, FleetHold.self], defaultSubcommand: FleetList.self)
 }
 
-/// Lists the hubs, their activity and holders, and the ages of their reports.
+/// Lists the hubs with their activity and holders, and how old their reports are.
 struct FleetList: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "Show who is there, awake, for whom, and what it has cost. Wakes nothing.",
+    commandName: "list", abstract: "Show the hubs, their awake devices and holders, and their energy. Wakes nothing.",
     discussion: """
-      With --http it is a page with a map, on which each hub sleeps until it is opened: opening it wakes its receiver, \
-      closing it or the page lets that sleep. Others than this machine need a token.
+      With --http the command serves a page with a map. Opening a hub on the page wakes the hub's receiver; closing the \
+      hub or the page lets the receiver sleep. Clients on other machines need a token.
 
       Example: sensorhub fleet --http 8080 mqtts://broker.example
       Example: sensorhub fleet --http 0.0.0.0:8080 --token-file token mqtts://broker.example
@@ -42,7 +42,8 @@ struct FleetList: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Serve a page in place of a list, on this machine alone where no address is given.", valueName: "[address:]port"))
+      "Serve a page instead of printing a list. Without an address, only this machine can open the page.",
+      valueName: "[address:]port"))
   var http: HTTPAddress?
 
   @Option(help: ArgumentHelp("With --http: the file with the token that clients need.", valueName: "file"))
@@ -50,17 +51,17 @@ struct FleetList: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "With --http: a name besides this machine's own under which browsers know it, once for each.", valueName: "name"))
+      "With --http: another name under which browsers reach this machine; may be given again.", valueName: "name"))
   var host: [String] = []
 
   func validate() throws {
-    if http != nil, json { throw ValidationError("--json prints a list, and --http serves a page") }
+    if http != nil, json { throw ValidationError("--json cannot be combined with --http") }
     if http == nil, tokenFile != nil || !host.isEmpty {
-      throw ValidationError("--token-file and --host go with --http")
+      throw ValidationError("--token-file and --host need --http")
     }
   }
 
-  /// Serves the page until it is told to end.
+  /// Serves the page until a signal ends it.
   func serve() async throws {
     guard let http else { return }
     let sink = JournalSink()
@@ -94,11 +95,11 @@ struct FleetList: ParsableCommand {
     switch failure {
     case .noToken:
       CommandError(
-        .noPermission, "others than this machine need a token",
-        nextStep: "--token-file names its file; 'openssl rand -hex 16' makes one")
+        .noPermission, "clients on other machines need a token",
+        nextStep: "name its file with --token-file; 'openssl rand -hex 16' creates a token")
     case .unreadableToken(let reason): CommandError(.noInput, reason)
     case .noClient(let error): CommandError(.unavailable, error.description)
-    case .notServed: CommandError(.unavailable, "there is no page on http://\(place.socket)")
+    case .notServed: CommandError(.unavailable, "cannot serve the page on http://\(place.socket)")
     }
   }
 
@@ -121,10 +122,10 @@ struct FleetList: ParsableCommand {
 struct FleetHold: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "hold",
-    abstract: "Keep a hub's devices awake for some time, whether or not anybody watches.",
+    abstract: "Keep a hub's devices awake for some time, even if no client watches.",
     discussion: """
-      The broker keeps it for a hub that is offline, for as long as it would last. The command ends as soon as the hub \
-      has taken notice, and the hold goes on; Ctrl-C before that takes nothing back either. --release does.
+      If the hub is offline, the broker keeps the request until its time has passed. The command ends as soon as the hub \
+      confirms the request, and the hold continues. Ctrl-C does not cancel the request; --release does.
 
       Example: sensorhub fleet hold mqtts://broker.example/boat-7 --for 60 --parts position
       Example: sensorhub fleet hold mqtts://broker.example/boat-7 --release
@@ -137,18 +138,18 @@ struct FleetHold: ParsableCommand {
 
   @Option(
     name: .customLong("for"), parsing: .unconditional,
-    help: ArgumentHelp("How long: 90, 10m, 1.5h; without it a minute.", valueName: "time"))
+    help: ArgumentHelp("How long to hold: 90, 10m, 1.5h. Default: one minute.", valueName: "time"))
   var time: DurationOption?
 
   @Option(
     help: ArgumentHelp(
-      "Wake only what measures these parts of the state: some of \(Set<StatePart>.all.names), with commas between.",
+      "Wake only the devices that measure these parts of the state. A list of \(Set<StatePart>.all.names), separated by commas.",
       valueName: "names"))
   var parts: String?
 
   @Option(
     name: [.customLong("rate-hz"), .long], parsing: .unconditional,
-    help: ArgumentHelp("States a second.", valueName: "hz"))
+    help: ArgumentHelp("States per second.", valueName: "hz"))
   var rate = 1.0
 
   @Flag(help: "Cancel all holds of the hub, or only one user's if the broker's address names a user.")
@@ -161,10 +162,12 @@ struct FleetHold: ParsableCommand {
   func validate() throws {
     if place.hub == nil { throw ValidationError("name the hub too: \(place.broker)/boat-7") }
     if parts != nil, chosen == nil {
-      throw ValidationError("--parts must be some of \(Set<StatePart>.all.names), with commas between")
+      throw ValidationError("--parts must be a list of \(Set<StatePart>.all.names), separated by commas")
     }
     if !(0.001...100).contains(rate) { throw ValidationError("--rate must be from 0.001 to 100") }
-    if release, time != nil || parts != nil { throw ValidationError("--release takes neither --for nor --parts") }
+    if release, time != nil || parts != nil {
+      throw ValidationError("--release cannot be combined with --for or --parts")
+    }
     if seconds < 1 { throw ValidationError("--for must be at least a second") }
   }
 
@@ -173,7 +176,7 @@ struct FleetHold: ParsableCommand {
   /// The first word of a holder's name at the hub.
   private static let kind = "hold"
 
-  /// How long a hub may take to react.
+  /// How long a hub may take to confirm a request.
   private static let patience = Duration.seconds(5)
 
   func run() throws {
@@ -201,21 +204,23 @@ struct FleetHold: ParsableCommand {
       case .late:
         connection.end()
         throw CommandError(
-          .unavailable, "\(hub) has not taken notice within \(Text.duration(seconds: FleetHold.patience.inSeconds))",
-          nextStep: "sensorhub fleet says whether it is there; the broker keeps the wish for as long as it would last")
+          .unavailable,
+          "\(hub) has not confirmed the request within \(Text.duration(seconds: FleetHold.patience.inSeconds))",
+          nextStep:
+            "sensorhub fleet shows whether the hub is online; the broker keeps the request until its time has passed")
       }
     }
   }
 
   private func takeBack(_ hub: String, _ topics: HubTopics, _ identifier: String) throws {
-    // Without a user's name, the holders of all users count too.
+    // If the user is unknown, count the holders of all users.
     let whose = place.userName == nil ? ["+", "+/+"] : [place.viewer("+")]
     let connection = try BrokerConnection(
       try broker.options(
         place, identifier: "sensorhub-\(identifier)",
         subscriptions: whose.map(topics.interest(of:)) + [topics.health]))
     var held: Set<String> = []
-    /// All holders that the hub names, including others.
+    /// All holders that the hub names, including those of other clients.
     var known: Set<String> = []
     func isHold(_ viewer: String) -> Bool {
       viewer.split(separator: "/").last?.hasPrefix("\(FleetHold.kind)-") == true
@@ -230,7 +235,7 @@ struct FleetHold: ParsableCommand {
     try connection.takeRetained(take)
     let released = held
     for viewer in held { connection.retain(topics.interest(of: viewer), "", expirySeconds: 0) }
-    // The broker sends the removal of a message back like any other message.
+    // The broker also sends this client the message that removes a request.
     let deadline = MonotonicClock().now + FleetHold.patience
     while !held.isDisjoint(with: released) {
       switch try connection.next(by: deadline) {
@@ -238,7 +243,7 @@ struct FleetHold: ParsableCommand {
       case .connected: break
       case .late:
         connection.end()
-        throw CommandError(.unavailable, "\(place.broker) has not taken \(hub)'s holds back", nextStep: "try it again")
+        throw CommandError(.unavailable, "\(place.broker) has not removed \(hub)'s holds", nextStep: "try again")
       }
     }
     connection.end()
@@ -246,8 +251,8 @@ struct FleetHold: ParsableCommand {
     let user = place.userName.map { " by \($0)" } ?? ""
     let others = Set(known.filter { name in place.userName.map { !name.hasPrefix("\($0)/") } ?? false })
     let outcome =
-      released.isEmpty ? "is not held\(user)" : "is held no more\(user): \(names(released)) taken back"
-    let rest = others.isEmpty ? "" : "; \(names(others)) stay\(others.count == 1 ? "s" : "")"
+      released.isEmpty ? "is not held\(user)" : "is no longer held\(user): \(names(released)) released"
+    let rest = others.isEmpty ? "" : "; \(names(others)) remain\(others.count == 1 ? "s" : "")"
     Terminal.standardOutput("\(hub) \(outcome)\(rest)")
   }
 }

@@ -8,16 +8,16 @@ struct Fuse: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Fuse recorded measurements with the hub's own filters.",
     discussion: """
-      Reads recordings of the hub's, or CSV files with a heading line, as "export --format imu-csv" and gnss-csv write \
-      them; columns that it does not know are ignored. Inertial: t,gx,gy,gz,ax,ay,az \
-      and optionally mx,my,mz, in s, rad/s, m/s² and µT. Fixes: t,lat,lon,alt and optionally their sigmas sn,se,sd, \
-      the velocity vn,ve,vd and its sigmas svn,sve,svd, a heading that is measured with two antennas and its sigma \
-      heading,sheading, in s, degrees, m and m/s.
+      Reads a hub's recordings, or CSV files with a heading line, as written by "export --format imu-csv" and "export \
+      --format gnss-csv". Unknown columns are ignored. Columns of inertial measurements: t,gx,gy,gz,ax,ay,az and \
+      optionally mx,my,mz, in s, rad/s, m/s² and µT. Columns of fixes: t,lat,lon,alt and optionally the position's sigmas \
+      sn,se,sd, the velocity vn,ve,vd, its sigmas svn,sve,svd, and the heading of a receiver with two antennas and its \
+      sigma, heading,sheading, in s, degrees, m and m/s.
 
-      Writes CSV, a row per inertial sample: t and the quaternion qw,qx,qy,qz from the sensor to the earth frame; with \
-      fixes also lat,lon,alt,vn,ve,vd,sn,se,sd,svn,sve,svd,mode.
+      Writes CSV with one row per inertial sample: t and the quaternion qw,qx,qy,qz from the sensor to the earth frame; \
+      with fixes also lat,lon,alt,vn,ve,vd,sn,se,sd,svn,sve,svd,mode.
 
-      Rows are put in the order of their times. Where the clock starts again, everything does.
+      Rows are sorted by time. If the clock restarts, the filters restart too.
 
       Example: sensorhub fuse --imu imu.csv --gnss gnss.csv --vehicle > fused.csv
       A recording: sensorhub fuse --imu drive.mcap --gnss drive.mcap --board my-board.json5 > fused.csv
@@ -33,10 +33,11 @@ struct Fuse: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("The antenna as seen from the IMU: forward, right, down, metres.", valueName: "x,y,z"))
+    help: ArgumentHelp(
+      "The antenna's position relative to the IMU: forward, right, down, in metres.", valueName: "x,y,z"))
   var leverArm: LeverArm?
 
-  @Flag(help: "The sensor moves on wheels, nose first.")
+  @Flag(help: "The sensor is in a vehicle on wheels, which moves forward.")
   var vehicle = false
 
   @Option(help: "The earth frame of the quaternion: north-east-down or east-north-up.")
@@ -45,7 +46,7 @@ struct Fuse: ParsableCommand {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "For how long the receiver's errors stay the same. The hub assumes 10, a differential receiver needs none.",
+      "The correlation time of the receiver's errors. The hub assumes 10; give 0 for a differential receiver.",
       valueName: "seconds"))
   var correlationTime = 0.0
 
@@ -57,7 +58,7 @@ struct Fuse: ParsableCommand {
   @Option(help: ArgumentHelp("Also draw track, attitude and sigmas.", valueName: "file.svg"))
   var plot: String?
 
-  @Flag(help: "Let the drawing replace a file that is there already.")
+  @Flag(help: "Replace an existing drawing.")
   var force = false
 
   func validate() throws {
@@ -68,7 +69,7 @@ struct Fuse: ParsableCommand {
 
   func run() throws {
     if let plot { try InputFiles.protect([imu, gnss, self.board].compactMap { $0 }, from: plot) }
-    // Problems with the output are found before the computation.
+    // Open the output before the computation, so that an error appears at once.
     let picture = try plot.map { try ExportOutput(path: $0, replaces: force) }
     let board = try board.map { try BoardSource(file: $0).load() }
     let chip = board?.imu
@@ -101,7 +102,7 @@ struct Fuse: ParsableCommand {
     var section = 0
     while output.isTaken || picture != nil, let sample = samples.next() {
       if sample.section != section {
-        // The clock has restarted, so the fusion restarts too.
+        // The recording's clock has restarted, so the fusion restarts too.
         section = sample.section
         filter = OrientationFilter(interval: samples.interval)
         last = nil
@@ -137,7 +138,7 @@ struct Fuse: ParsableCommand {
         filter = NavigationFilter(configuration)
       }
       while let stale = fix, stale.section < section {
-        // The fix is later than the last sample of its section.
+        // The fix is later than the last sample of its section, so it is not used.
         refused += 1
         fix = fixes.next()
       }
@@ -158,7 +159,7 @@ struct Fuse: ParsableCommand {
     if let fault { Terminal.standardError("imu: \(fault)") }
   }
 
-  /// Reports rows that were left out, if any.
+  /// Reports how many rows were left out, if any were.
   private func summarize(bad: Int, refused: Int = 0) {
     if bad > 0 || refused > 0 { Terminal.standardError("bad_rows=\(bad) refused_fixes=\(refused)") }
   }

@@ -10,9 +10,10 @@ struct Info: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the contents of recordings: times, amounts, and gaps.",
     discussion: """
-      Reads all of each file. Rates are of the time that the files cover; what comes when something happens has none. \
-      A pause is counted where nothing came for more than two seconds and for more than ten times what is usual. Times \
-      are in UTC, with this machine's own time behind them; where the board's clock was wrong they are corrected by the receiver's.
+      Reads every file completely. Rates are averages over the time that the files cover; messages that are written \
+      only when something happens have no rate. A gap counts as a pause if it is longer than two seconds and longer than \
+      ten times the usual interval. Times are in UTC, followed by this machine's local time. If the board's clock was \
+      wrong, the receiver's time corrects them.
 
       Example: sensorhub info --json /var/lib/sensorhub/recordings | jq '.files[] | select(.whole | not) | .path'
       """)
@@ -36,7 +37,7 @@ struct Info: ParsableCommand {
     var all = RecordingContents()
     let progress = RecordingProgress(total: recordings.messageCount)
     var before: (started: String?, correction: Int64) = (nil, 0)
-    // The settings are those of the last board file in service.
+    // The settings in the last board file of the recordings.
     var settings: RecordSettings?
     var vanishedFileCount = 0
     for file in recordings.files {
@@ -61,7 +62,7 @@ struct Info: ParsableCommand {
     }
     writer.endArray()
     progress.finish(vanishedFileCount: vanishedFileCount)
-    for path in recordings.emptyPaths { Terminal.standardError("nothing in '\(path)' is whole yet") }
+    for path in recordings.emptyPaths { Terminal.standardError("'\(path)' has no complete chunk yet") }
     let rate = RecordingRate(of: recordings.files)
     if json {
       writer.key("all")
@@ -84,7 +85,7 @@ struct Info: ParsableCommand {
     }
     if !json, let settings, let rate {
       let time = RecordingRate.text(seconds: rate.seconds(for: settings.maximumMegabytes))
-      Terminal.standardOutput("budget: \(settings.maximumMegabytes) MB last \(time) of recording at this rate")
+      Terminal.standardOutput("budget: \(settings.maximumMegabytes) MB hold \(time) of recording at this rate")
       if !settings.wakes { Terminal.standardOutput("budget: \(RecorderOutlook.withoutWakes)") }
     }
   }
@@ -139,14 +140,14 @@ struct Info: ParsableCommand {
       }
       if isOlder {
         Terminal.standardOutput(
-          "  format    older: it lacks the inputs of the fusion. export reads it; to replay it, use the program that "
+          "  format    older, without the inputs of the fusion: export reads it; to replay it, use the version that "
             + "recorded it")
       }
       if let board { Terminal.standardOutput("  board     \(Text.printable(board))") }
       if correction != 0 {
         let off = Text.duration(seconds: Double(correction.magnitude) / 1e9)
         Terminal.standardOutput(
-          "  clock     the board's was \(off) \(correction > 0 ? "slow" : "fast"); the times here are right")
+          "  clock     the board's clock was \(off) \(correction > 0 ? "slow" : "fast"); the times shown are corrected")
       }
       for line in contents.lines { Terminal.standardOutput(line) }
     }

@@ -13,21 +13,22 @@ struct Probe: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Look for receivers and I2C chips, and say what to write into a board file.",
     discussion: """
-      Listens on each serial port at the usual speeds, up to fifteen seconds a port, and asks every address of the I2C \
-      buses who is there. Devices have to be powered. Nothing is written except the register numbers that are asked \
-      for.
+      Listens on each serial port at the usual speeds, for up to fifteen seconds per port, and reads the identity of the \
+      chip at every address of the I2C buses. Power the devices first. The command writes nothing to them except the \
+      numbers of the registers that it reads.
 
-      Of a port on which the kernel prints, or somebody may log in, it says how to end that.
+      If the kernel's console or a login uses a port, the command says how to disable it.
 
-      With --write it makes a board file of what it has found, and says in it what to wire or enable for the rest.
+      With --write the command writes a board file with the devices it has found. Comments in the file say how to wire or \
+      enable the others.
 
       Example: sensorhub probe --write my-board.json5
       """)
 
-  @Option(help: ArgumentHelp("Look at this serial port only; may be given again.", valueName: "path"))
+  @Option(help: ArgumentHelp("Probe only this serial port; may be given again.", valueName: "path"))
   var port: [String] = []
 
-  @Option(help: ArgumentHelp("Look at this I2C bus only; may be given again.", valueName: "path"))
+  @Option(help: ArgumentHelp("Probe only this I2C bus; may be given again.", valueName: "path"))
   var bus: [String] = []
 
   @Option(
@@ -39,7 +40,7 @@ struct Probe: ParsableCommand {
     if let write, access(write, F_OK) == 0 {
       throw CommandError(.noInput, "there is a file \(write) already", nextStep: "move it away, or name another one")
     }
-    // The user should not wait a minute to learn this.
+    // Check this first, so that the user does not wait a minute for the error.
     if let write, access(Probe.folder(of: write), W_OK) != 0 {
       throw Probe.isNotWritten(write, Errno(rawValue: errno))
     }
@@ -66,17 +67,17 @@ struct Probe: ParsableCommand {
       try Probe.write(board.text, to: write)
       Terminal.standardOutput("written to \(write); next: sensorhub check \(ShellText.word(write))")
     } else if !isEmpty {
-      Terminal.standardOutput("\nfor a board file (--write makes a whole one):\n  \(board.snippet)")
+      Terminal.standardOutput("\nfor a board file (--write writes a complete one):\n  \(board.snippet)")
     }
     if isEmpty, refusedCount > 0, refusedCount == ports.count + buses.count {
-      // The wiring is unknown on this machine.
+      // No port or bus could be examined, so the wiring may be right.
       throw CommandError(
-        .unavailable, "nothing could be looked at", nextStep: "see above")
+        .unavailable, "no port and no bus could be probed", nextStep: "see above")
     }
     if isEmpty {
       throw CommandError(
         .unavailable, "no device found",
-        nextStep: "check power and wiring; sensorhub probe --help says how to look at one port or bus")
+        nextStep: "check power and wiring; sensorhub probe --help explains how to probe one port or bus")
     }
   }
 
@@ -88,7 +89,7 @@ struct Probe: ParsableCommand {
       do {
         try file.closeAfter { _ = try file.writeAll(text.utf8) }
       } catch {
-        // Half a board file is worse than none.
+        // Remove the file: half a board file is worse than none.
         unlink(path)
         throw error
       }
@@ -97,7 +98,7 @@ struct Probe: ParsableCommand {
     }
   }
 
-  /// The folder of a file; `.` for a bare name.
+  /// The folder of a file; `.` if the path has no folder.
   private static func folder(of path: String) -> String {
     let folder = FilePath(path).removingLastComponent().string
     return folder.isEmpty ? "." : folder
@@ -108,16 +109,16 @@ struct Probe: ParsableCommand {
       .inputOutput, "\(path) cannot be written: \(error)", nextStep: "--write to another folder, or without it")
   }
 
-  /// Explains why a device could not be used. There is no board file yet that could be wrong.
+  /// Explains why a device could not be used. The usual text may blame a board file, but there is none yet.
   private func explain(_ path: String, _ error: HardwareError, seeing pattern: String) {
-    let nextStep = if case .notFound = error { "see what there is: ls \(pattern)" } else { error.nextStep }
+    let nextStep = if case .notFound = error { "list what exists: ls \(pattern)" } else { error.nextStep }
     Terminal.standardOutput("\(path): \(error.summary)\(nextStep.map { "; next: \($0)" } ?? "")")
   }
 
   private func probe(port path: String, _ refusedCount: inout Int) -> ProbedBoard.Receiver? {
     Terminal.standardError("listening on \(path) …")
     let machine = MachineFiles()
-    // The kernel's messages and a login's echo garble the receiver's output, and the receiver's output disturbs them.
+    // The kernel's messages and a login's echo mix with the receiver's output, which in turn disturbs the login.
     if let console = SerialConsole(port: path, on: machine) {
       Terminal.standardOutput("\(path): \(console); next: \(console.nextStep)")
     }
@@ -132,7 +133,7 @@ struct Probe: ParsableCommand {
       return ProbedBoard.Receiver(port: SerialPortName.lasting(for: path, on: machine), speed: speed)
     } catch {
       explain(path, error, seeing: "/dev/tty* /dev/serial/by-id")
-      // A port without any sentence was examined too.
+      // A port on which no sentence arrived counts as examined too.
       if !isOpen { refusedCount += 1 }
       return nil
     }
@@ -151,11 +152,11 @@ struct Probe: ParsableCommand {
             ProbedBoard.Chip(kind: $0.kind, driver: $0.name, title: chip.title, bus: path, address: address)
           }
         case .unknown(let address):
-          Terminal.standardOutput("\(path): 0x\(String(address, radix: 16)) answers, and is none of the known chips")
+          Terminal.standardOutput("\(path): 0x\(String(address, radix: 16)) answers, but is not a known chip")
         case .taken(let address, let driver):
           Terminal.standardOutput(
-            "\(path): 0x\(String(address, radix: 16)) belongs to the kernel's driver\(driver.map { " '\($0)'" } ?? ""); "
-              + "driver: \"iio\" may read it through that, if it is a sensor")
+            "\(path): 0x\(String(address, radix: 16)) is used by the kernel's driver\(driver.map { " '\($0)'" } ?? ""); "
+              + "if it is a sensor, driver: \"iio\" may be able to read it")
         }
         return nil
       }

@@ -7,43 +7,43 @@ import Outputs
 import Recording
 import SystemPackage
 
-/// Records the hub's activity into one file.
+/// Records a hub's data into one file.
 struct Record: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Record the running hub into an MCAP file. Recording wakes the devices.",
     discussion: """
-      The file has what the receivers and the sensors said, the fused state, what each device's power did and why, and \
-      the log. It ends after the time that --for names, with Ctrl-C or with SIGTERM, and is whole then; a second \
-      Ctrl-C does not wait for that. What has come is in the file within a second.
+      The file contains all messages of receivers and sensors, the fused state, each power change with its reason, and \
+      the log. Data is in the file within one second of its arrival. The recording ends after --for, or with Ctrl-C or \
+      SIGTERM, and the file is then complete. A second Ctrl-C ends at once and leaves the file without an end.
 
-      With --output - it goes to standard output, if that is no terminal. If nobody reads that any more, Ctrl-C and \
-      SIGTERM do not wait for it.
+      With --output - the recording goes to standard output, which must not be a terminal. If the reader of standard \
+      output has stopped reading, Ctrl-C and SIGTERM do not wait for it.
 
       Example: sensorhub record --for 10m --output drive.mcap
-      What others have woken, and nothing else: sensorhub record --observe
+      To record without waking devices: sensorhub record --observe
       """)
 
   @Option(
     name: .customLong("for"), parsing: .unconditional,
-    help: ArgumentHelp("How long: 90 or 90s, 10m, 1h. Without it until Ctrl-C.", valueName: "time"))
+    help: ArgumentHelp("How long to record: 90 or 90s, 10m, 1h. Default: until Ctrl-C.", valueName: "time"))
   var duration: DurationOption?
 
   @Option(
     help: ArgumentHelp(
-      "The file; without it sensorhub-TIME.mcap in the present folder, with the time of now in UTC.", valueName: "file")
+      "The file. Default: sensorhub-TIME.mcap in the current folder, named by the current UTC time.", valueName: "file")
   )
   var output: String?
 
-  @Flag(help: "Replace a file that is there already.")
+  @Flag(help: "Replace an existing file.")
   var force = false
 
-  @Flag(help: "Wake nothing: record devices that others have woken.")
+  @Flag(help: "Wake no device: record only devices that other clients keep awake.")
   var observe = false
 
   @Option(
     help: ArgumentHelp(
-      "Wake only devices for these parts of the state, and record others that are awake anyway: some of "
-        + "\(Set<StatePart>.all.names), with commas between.", valueName: "names"))
+      "Wake only the devices for these parts of the state; other devices are recorded while other clients keep them awake. A list of "
+        + "\(Set<StatePart>.all.names), separated by commas.", valueName: "names"))
   var parts: String?
 
   @Option(help: ArgumentHelp("The hub's state socket; record.sock is next to it.", valueName: "path"))
@@ -52,21 +52,23 @@ struct Record: ParsableCommand {
   func validate() throws {
     if output == "" { throw ValidationError("--output needs a path") }
     if force, output == nil || output == "-" { throw ValidationError("--force needs --output with a file") }
-    if observe, parts != nil { throw ValidationError("--parts says what to wake, and --observe wakes nothing") }
+    if observe, parts != nil {
+      throw ValidationError("--parts cannot be combined with --observe, which wakes no device")
+    }
     if let parts, Record.parts(parts) == nil {
-      throw ValidationError("--parts must be some of \(Set<StatePart>.all.names), with commas between")
+      throw ValidationError("--parts must be a list of \(Set<StatePart>.all.names), separated by commas")
     }
   }
 
   func run() throws {
     if output == "-", isatty(STDOUT_FILENO) == 1 {
-      throw ValidationError("an MCAP file is nothing for a terminal: name a file with --output")
+      throw ValidationError("an MCAP file is binary: name a file with --output")
     }
     let connection = try connect()
     let stamp = UTCStamp(nanosecondsSince1970: clinux_realtime_ns()).basic
     let target = try RecordTarget(
       path: output == "-" ? nil : output ?? "sensorhub-\(stamp).mcap", replaces: force)
-    // An error before the first bytes leaves no empty file.
+    // If an error occurs before the first bytes arrive, remove the empty file.
     defer { target.discard() }
     let signals = try EndSignals()
     connection.send(request)
@@ -90,21 +92,21 @@ struct Record: ParsableCommand {
     do {
       return try HubConnection.open(socket) { $0.record }
     } catch let error as CommandError where error.code == .unavailable {
-      // A request for the devices wakes nothing.
+      // A request for the status of the devices wakes no device.
       guard (try? HubConnection.open(socket) { $0.devices }) != nil else { throw error }
       throw CommandError(
-        .unavailable, "the hub that is running has no record.sock: it is older than this program",
-        nextStep: "start it again with this version: sensorhub \(SensorHub.version)")
+        .unavailable, "the running hub has no record.sock, because its version is older than this program's",
+        nextStep: "restart the hub with this version: sensorhub \(SensorHub.version)")
     }
   }
 
   // MARK: The end
 
   private func finish(_ target: RecordTarget, _ ending: RecordReceiver.Ending, seconds: Double) throws {
-    // The reader has closed the output.
+    // The program that reads the output has ended.
     if case .failed(.brokenPipe) = ending { return }
     if case .interrupted = ending {
-      Terminal.standardError("\(target.name) is left as it is, without an end; sensorhub info reads its messages")
+      Terminal.standardError("\(target.name) has no end record; sensorhub info can still read its messages")
       throw ExitCode(128 + SIGINT)
     }
     let (isWhole, state) = try mend(target, after: ending)
@@ -112,21 +114,21 @@ struct Record: ParsableCommand {
     case .asked where isWhole: break
     case .asked, .closed:
       throw CommandError(
-        .unavailable, "the hub has ended the recording after \(Text.duration(seconds: seconds)); \(state)",
-        nextStep: "see the hub's log, and start it again")
+        .unavailable, "the hub ended the recording after \(Text.duration(seconds: seconds)); \(state)",
+        nextStep: "read the hub's log, and restart the hub")
     case .silent:
       throw CommandError(
-        .unavailable, "the hub does not answer any more; \(state)", nextStep: "see the hub's log, and start it again")
+        .unavailable, "the hub no longer answers; \(state)", nextStep: "read the hub's log, and restart the hub")
     case .stalled(let count):
       throw CommandError(
         .inputOutput,
-        "\(target.name) takes nothing any more: \(RecordingContents.size(UInt64(count))) that had come, and what followed, "
-          + "could not be written; \(state)",
-        nextStep: "see whether its reader still runs, or name a file with --output")
+        "cannot write to \(target.name) any more: \(RecordingContents.size(UInt64(count))) that had arrived, and all later data, "
+          + "are lost; \(state)",
+        nextStep: "check that the program that reads it still runs, or name a file with --output")
     case .failed(let error):
       throw CommandError(
         .inputOutput, "\(target.name) cannot be written: \(error); \(state)",
-        nextStep: "is there space where it goes? Name another place with --output")
+        nextStep: "check the free space of its disk, or choose another path with --output")
     case .interrupted: return
     }
     do throws(Errno) {
@@ -140,23 +142,23 @@ struct Record: ParsableCommand {
     if target.isFile { Terminal.standardOutput("  next: sensorhub info \(ShellText.word(path))") }
   }
 
-  /// Repairs a file without an end.
+  /// Repairs a file that has no end.
   ///
-  /// - Returns: whether it had an end, and its present state in words
+  /// - Returns: whether the file had an end, and its present state in words
   private func mend(
     _ target: RecordTarget, after ending: RecordReceiver.Ending
   ) throws(CommandError) -> (isWhole: Bool, state: String) {
     guard target.isFile else {
-      let state = "the written file has \(target.hasEnd ? "its" : "no") end"
+      let state = "the written file has \(target.hasEnd ? "an" : "no") end record"
       return (target.hasEnd, "\(state): \(RecordingContents.size(target.byteCount))")
     }
     do throws(MCAPError) {
       let repair = try target.repair()
       let count = "\(repair.messageCount) \(repair.messageCount == 1 ? "message" : "messages")"
-      guard repair.isNeeded else { return (true, "\(target.name) is whole: \(count)") }
-      return (false, "\(target.name) was cut off and is whole again: \(count)")
+      guard repair.isNeeded else { return (true, "\(target.name) is complete: \(count)") }
+      return (false, "\(target.name) was cut off and is repaired: \(count)")
     } catch {
-      return (false, "\(target.name) was cut off, and cannot be made whole: \(error.summary)")
+      return (false, "\(target.name) was cut off, and cannot be repaired: \(error.summary)")
     }
   }
 }

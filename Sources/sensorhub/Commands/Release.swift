@@ -2,16 +2,15 @@ import ArgumentParser
 import FoundationEssentials
 import Outputs
 
-/// Ends the places of other users in a running hub, for root: holds, recordings, downloads, and requests of viewers at
-/// a broker.
+/// Ends the slots of other users in a running hub, for root. These are holds, recordings, downloads, and requests of
+/// viewers at a broker.
 struct Release: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "End every hold, recording, download and interest that others keep in a hub. Takes root.",
+    abstract: "End the holds, recordings, downloads and MQTT requests of all users of a hub. Needs root.",
     discussion: """
-      A hold of the web port, and what a viewer asks for over a broker, outlive their connections, and there are only so many \
-      places for them. One user has half of them at most; root, the account that the hub runs as and the members of the \
-      group sensorhub end all of them with this command. Programs that are connected otherwise, such as sensorhub watch, \
-      stay.
+      Holds of the web port and requests of viewers at a broker outlast their connections, and their number is limited. \
+      One user can have at most half of them. Root, the hub's account and the members of the group sensorhub can end all \
+      of them with this command. Programs with another kind of connection, such as sensorhub watch, stay connected.
 
       Example: sudo sensorhub release
       """)
@@ -29,7 +28,9 @@ struct Release: ParsableCommand {
     connection.send(#"{"release": "all", "name": "release"}"#)
     guard let line = connection.nextLine() else { throw CommandError.hubClosed }
     guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(line)) else {
-      throw CommandError(.inputOutput, "the hub's answer makes no sense", nextStep: "are both of the same version?")
+      throw CommandError(
+        .inputOutput, "the hub's answer cannot be understood",
+        nextStep: "do sensorhub and the hub have the same version?")
     }
     if let message = answer.message {
       throw CommandError(
@@ -37,11 +38,11 @@ struct Release: ParsableCommand {
     }
     let counts = [
       ("hold", answer.holds), ("recording", answer.recordings), ("download", answer.downloads),
-      ("interest", answer.interests),
+      ("request", answer.interests),
     ]
     let ended = counts.compactMap { name, count in
       count.flatMap { $0 > 0 ? "\($0) \(name)\($0 == 1 ? "" : "s")" : nil }
     }
-    Terminal.standardOutput(ended.isEmpty ? "there is nothing to end" : "ended: \(ended.joined(separator: ", "))")
+    Terminal.standardOutput(ended.isEmpty ? "nothing to end" : "ended: \(ended.joined(separator: ", "))")
   }
 }

@@ -14,21 +14,20 @@ struct Replay: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Run the hub on a recording, or on a receiver's log.",
     discussion: """
-      What the receivers and sensors measured goes through the filters again: in the order in which it did, with \
-      the clock of the recording, on the board that it was made on or on that of --board. Nothing is powered, and the \
-      system's clock is left alone. The log of a receiver goes through its decoder first.
+      The hub's filters process the recorded measurements again, in the recorded order and with the recorded clock, on \
+      the board of the recording or on the board of --board. No device is powered, and the system's clock is not changed. \
+      A receiver's log is decoded first.
 
-      Whoever listens to a hub can listen to this: the sockets, and the ports that the board file opens (gpsd \
-      protocol, NMEA 0183, the dashboard, which halts, steps and seeks). What nothing was recorded of for long is left \
-      out.
+      Clients connect as to a hub: to the sockets and to the ports that the board file opens (gpsd protocol, NMEA 0183, \
+      and the dashboard, where you can pause, step and seek). Long times without recorded data are skipped.
 
-      With --rate max the fused states go to standard output, a JSON object to a line as hub.sock sends them, as fast \
-      as they can be computed. The same recording and the same version give the same bytes.
+      With --rate max the fused states go to standard output as fast as they can be computed, one JSON object per line in \
+      the format of hub.sock. The same recording and the same version give the same bytes.
 
       \(TimeOption.help)
 
-      Example: sensorhub replay --rate 10 drive.mcap, and beside it: sensorhub watch
-      As fast as it can be computed: sensorhub replay /var/lib/sensorhub/recordings --from 10:00 --to 11:30 --rate max > states.jsonl
+      Example: sensorhub replay --rate 10 drive.mcap, and in another terminal: sensorhub watch
+      As fast as possible: sensorhub replay /var/lib/sensorhub/recordings --from 10:00 --to 11:30 --rate max > states.jsonl
       """)
 
   @Argument(
@@ -36,7 +35,9 @@ struct Replay: ParsableCommand {
       "Recordings, folders of them, or a receiver's log of NMEA 0183, UBX or CASIC.", valueName: "file"))
   var files: [String]
 
-  @Option(parsing: .unconditional, help: ArgumentHelp("How many times as fast as it was, or max.", valueName: "factor"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Speed as a multiple of the recorded speed, or max.", valueName: "factor"))
   var rate = ReplayRate.times(1)
 
   @Option(help: ArgumentHelp("Leave out everything before this.", valueName: "time"), transform: TimeOption.read)
@@ -46,24 +47,26 @@ struct Replay: ParsableCommand {
   var to: ExportTime?
 
   @Option(
-    help: ArgumentHelp("The board file, in place of those that were recorded.", valueName: "file.json5"))
+    help: ArgumentHelp("The board file to use instead of the recorded one.", valueName: "file.json5"))
   var board: String?
 
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "States a second of the recording's time, or all; the board file's unless given.", valueName: "hz"))
+      "States per second of recorded time, or all. Default: the rate in the board file.", valueName: "hz"))
   var stateRate: StateRateOption?
 
-  @Flag(help: "At the end wait to be put to another time, until Ctrl-C.")
+  @Flag(help: "At the end of the recording, wait for a client that seeks, until Ctrl-C.")
   var stay = false
 
   @Option(help: ArgumentHelp("The socket that streams the state; the others are next to it.", valueName: "path"))
   var socket: String?
 
   func validate() throws {
-    if !isServed, stay || socket != nil { throw ValidationError("--stay and --socket are for a replay at a pace") }
-    if isServed, stateRate != nil { throw ValidationError("--state-rate is for --rate max") }
+    if !isServed, stay || socket != nil {
+      throw ValidationError("--stay and --socket cannot be combined with --rate max")
+    }
+    if isServed, stateRate != nil { throw ValidationError("--state-rate needs --rate max") }
     if socket?.isEmpty == true { throw ValidationError("--socket needs a path, such as /tmp/sensorhub/hub.sock") }
     if files.isEmpty { throw ValidationError("name a recording, a folder of them, or a log") }
   }
@@ -73,10 +76,10 @@ struct Replay: ParsableCommand {
     try print(first, input, board)
   }
 
-  /// Whether clients can watch the replay.
+  /// Whether the replay serves clients.
   var isServed: Bool { if case .max = rate { false } else { true } }
 
-  /// Plays to clients at the requested rate.
+  /// Plays the recording for clients, at the requested rate.
   func serve() async throws {
     guard case .times(let factor) = rate else { return }
     let (input, first, board) = try opened()
@@ -86,7 +89,7 @@ struct Replay: ParsableCommand {
       board, on: ReplayStage(first: first, board: board, isLog: input.isLog),
       times: input.times(from: first), rate: factor, staysAtEnd: stay, socket: socket,
       open: { start in
-        // A log is always read from its beginning.
+        // A receiver's log is always read from its beginning.
         let from = isOfHub ? start.map { ExportTime.instant(UTCTime(nanosecondsSince1970: $0)) } ?? from : nil
         return try ReplayInput(files, from: from, to: to, board: boardFile)
       })
@@ -94,13 +97,13 @@ struct Replay: ParsableCommand {
   }
 
   private func opened() throws -> (ReplayInput, first: ReplayedMessage, Board) {
-    // On a terminal the states themselves show the progress.
+    // On a terminal, the printed states themselves show the progress.
     let input = try ReplayInput(
       files, from: from, to: to, board: board, showsProgress: !isServed && isatty(STDOUT_FILENO) == 0)
     guard let first = try input.next() else {
       throw CommandError(
-        .data, "there is nothing of a device in the recording",
-        nextStep: "sensorhub info says what there is, and of when")
+        .data, "the recording contains no data of a device",
+        nextStep: "sensorhub info lists what the recording contains, with times")
     }
     let board = try input.board(self.board)
     Replay.report(input.devices.subtracting(board.devices.map(\.id)))
@@ -110,18 +113,19 @@ struct Replay: ParsableCommand {
   private static func report(_ unknown: Set<String>) {
     guard !unknown.isEmpty else { return }
     Terminal.standardError(
-      "left out: \(unknown.sorted().map(Text.printable).joined(separator: ", ")), which the board does not have; another one: --board FILE"
+      "left out: \(unknown.sorted().map(Text.printable).joined(separator: ", ")), because the board has no such device; to use another board file: --board FILE"
     )
   }
 
-  /// Prints the states as fast as possible.
+  /// Prints the states as fast as they can be computed.
   private func print(_ first: ReplayedMessage, _ input: ReplayInput, _ board: Board) throws {
     let output = try ExportOutput(path: nil, replaces: false)
     let stage = ReplayStage(first: first, board: board, isLog: input.isLog)
     var player = ReplayPlayer(on: stage)
     let host = HubHost(Hub(board: board, on: stage.machine), version: SensorHub.version)
     let lines = StateLines()
-    // A recording has the inputs of the fusion. A log has only the sentences of its receiver.
+    // A recording contains the inputs of the fusion. A log contains only the sentences of its receiver, so subscribing
+    // must start the fusion.
     let parts: Set<StatePart> = input.isLog ? .all : []
     let states = (stateRate?.states(of: host, parts: parts) ?? host.state(rateHz: nil, parts: parts))
       .subscribe(as: "replay", receiveValue: { lines.append($0) })
@@ -137,11 +141,11 @@ struct Replay: ParsableCommand {
       player.end()
       try lines.flush(beyond: 0, to: output)
     } catch Errno.brokenPipe {
-      // The reader has closed the output.
+      // The program that reads the output has ended.
       return
     } catch let error as Errno {
       throw CommandError(
-        .inputOutput, "\(output.name) cannot be written: \(error)", nextStep: "is there space where it goes?")
+        .inputOutput, "\(output.name) cannot be written: \(error)", nextStep: "check the free space of its disk")
     }
     let bad = input.badCount
     if bad.messages > 0 || bad.chunks > 0 {

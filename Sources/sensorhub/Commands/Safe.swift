@@ -5,23 +5,24 @@ import Hub
 import Outputs
 import Simulation
 
-/// Drives every power line of a board low, for a hub that could not do so itself.
+/// Drives every power line of a board low, in place of a hub that could not do so itself.
 struct Safe: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Drive every power line of a board to its safe level, and put chips without one to sleep.",
+    abstract: "Drive every power line of a board to its safe level, and put chips without a power line to sleep.",
     discussion: """
-      A hub does so whenever it stops. Killed or crashed it cannot, and some kernels keep a line's last level: the \
-      systemd unit runs this command after every stop. What that hub had in use is known from a copy of its board file \
-      beside its socket; the one that is named here comes in addition. What a running hub uses is left to it, and that is \
-      an error; a hub that uses other lines, ports and chips is no obstacle.
+      A hub does this whenever it stops. If it is killed or crashes it cannot, and some kernels keep a line's last level, \
+      so the systemd unit runs this command after every stop. The command reads the devices of that hub from the copy of \
+      its board file next to its socket; if you name a board file, the command also drives the lines of that file. If a \
+      running hub uses one of these lines, ports and chips, the command changes nothing and fails; a hub that uses others \
+      does not matter.
 
       Example: sensorhub safe /etc/sensorhub/board.json5
       """)
 
-  @Argument(help: "The board file; by default the one of a hub that was killed.")
+  @Argument(help: "The board file. Default: the copy that a killed hub has left.")
   var board: String?
 
-  @Option(help: ArgumentHelp("The hub's socket.", valueName: "path"))
+  @Option(help: ArgumentHelp("The hub's state socket.", valueName: "path"))
   var socket: String?
 
   func run() throws {
@@ -32,16 +33,16 @@ struct Safe: ParsableCommand {
     do {
       named = try board.map { try BoardSource(file: $0).load() }
     } catch {
-      // An invalid board file does not keep a previous hub's devices from being switched off.
+      // Even if the board file is invalid, the devices of an earlier hub must be switched off.
       if !isRunning { _ = try? boardInUse(path)?.makeSafe(SimulatedHardware()) }
       throw error
     }
-    if isRunning, named == nil { throw Safe.refusal(path, "keeps what it uses") }
+    if isRunning, named == nil { throw Safe.refusal(path, "controls its own devices") }
     if let named {
       for hub in running {
         let shared = hub.board.map { BoardConnections.shared(named, $0) } ?? []
         if !shared.isEmpty {
-          throw Safe.refusal(hub.path, "uses what this board names: \(shared.joined(separator: ", "))")
+          throw Safe.refusal(hub.path, "uses devices of this board: \(shared.joined(separator: ", "))")
         }
       }
     }
@@ -50,19 +51,21 @@ struct Safe: ParsableCommand {
     guard report.problems.isEmpty else {
       throw CommandError(
         .unavailable, report.problems.joined(separator: "\n"),
-        nextStep: report.isHeld ? "a line that is in use belongs to a hub that runs: sensorhub devices shows it" : nil)
+        nextStep: report.isHeld
+          ? "a line that is in use belongs to a running hub: sensorhub devices shows the hub's devices" : nil)
     }
     let lines = report.hasPowerLines ? "all power lines are at their safe levels" : "there are no power lines"
-    let absent = report.absent.isEmpty ? "" : "; not there to be put to sleep: \(report.absent.joined(separator: ", "))"
+    let absent = report.absent.isEmpty ? "" : "; missing, so not put to sleep: \(report.absent.joined(separator: ", "))"
     Terminal.standardOutput("\(board ?? left?.path ?? path.folder): \(lines)\(absent)")
   }
 
   private static func refusal(_ path: SocketPath, _ reason: String) -> CommandError {
     CommandError(
-      .unavailable, "a hub is running on \(path.state), and \(reason)", nextStep: "stop it: it leaves all off")
+      .unavailable, "a hub is running on \(path.state), and \(reason)",
+      nextStep: "stop the hub: it switches everything off")
   }
 
-  /// The copy that a killed hub left; `nil` if there is none, which is an error without a board file.
+  /// The copy that a killed hub left; `nil` if there is no copy. Throws if there is no board file either.
   private func boardInUse(_ path: SocketPath) throws -> BoardInUse? {
     let inUse: BoardInUse
     do throws(SocketError) {
@@ -75,7 +78,7 @@ struct Safe: ParsableCommand {
           nextStep: "name a board file, or the hub's --socket")
       }
       guard board != nil else { throw CommandError(error) }
-      Terminal.standardError("continuing without the left-over of a previous hub: \(error)")
+      Terminal.standardError("continuing without the devices of a previous hub: \(error)")
       return nil
     }
     if board == nil, inUse.isHidden {
@@ -100,12 +103,12 @@ struct Safe: ParsableCommand {
 /// A hub that answers, and its board.
 private struct RunningHub {
   let path: SocketPath
-  /// The board; `nil` for the built-in one, and if it may not be read. Then the kernel's locks on lines, ports and
-  /// chips decide.
+  /// The board. `nil` for the built-in board, or if this user may not read the board; the kernel's locks on lines,
+  /// ports and chips then decide.
   let board: Board?
 
   init?(_ path: SocketPath) {
-    // A socket that another user has planted does not count.
+    // A socket that another user has made does not count as a hub.
     guard let folder = try? path.openTrustedFolder(),
       let descriptor = try? UnixSocket.connect(path.devices, in: folder)
     else { return nil }

@@ -9,21 +9,22 @@ struct Verify: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Verify each device of a running hub: identity, measurements, errors, power cycles.",
     discussion: """
-      Each device is woken alone, as by a client: the time to its first measurement, then rate, mean and noise, checked \
-      against what a board that lies still must measure (gravity, the Earth's field, the air's pressure). Then it is let \
-      go until the hub has switched it off, and woken again, as often as --cycles says. A receiver should see the sky.
+      The command wakes each device alone, as a client does, and measures the time to its first measurement. It checks \
+      the rate, the mean and the noise against what a board at rest must measure (gravity, the Earth's field, the air \
+      pressure). Then it releases the device, waits until the hub has switched it off, and wakes it again, --cycles \
+      times in all. Give a receiver a view of the sky.
 
-      The report has the chips, the kernel and the machine's model, and not where the board is. Devices that other \
-      clients hold are measured, and not power-cycled.
+      The report contains the chips, the kernel and the machine's model, but not the board's position. Devices that other \
+      clients hold are measured, but not switched off and on.
 
       Example: sensorhub verify --cycles 20 --report report.json
       """)
 
   @Option(
-    help: ArgumentHelp("Verify this device only, by its name in the board file; may be given again.", valueName: "id"))
+    help: ArgumentHelp("Verify only the device with this name in the board file; may be given again.", valueName: "id"))
   var device: [String] = []
 
-  @Option(help: ArgumentHelp("How often to power each device, 1 to 100.", valueName: "number"))
+  @Option(help: ArgumentHelp("How many times to power each device, 1 to 100.", valueName: "number"))
   var cycles = 3
 
   @Option(help: ArgumentHelp("How long to measure in the first cycle, 1 to 3600.", valueName: "seconds"))
@@ -37,7 +38,7 @@ struct Verify: ParsableCommand {
   @Flag(help: "Print the report as JSON.")
   var json = false
 
-  @Option(help: ArgumentHelp("Write the report as JSON to this file, too.", valueName: "file"))
+  @Option(help: ArgumentHelp("Also write the report as JSON to this file.", valueName: "file"))
   var report: String?
 
   @Option(help: ArgumentHelp("The hub's state socket; devices.sock is next to it.", valueName: "path"))
@@ -49,7 +50,7 @@ struct Verify: ParsableCommand {
     if !(1...3600).contains(within) { throw ValidationError("--within must be from 1 to 3600") }
   }
 
-  /// The needed part of the hub's report about a device.
+  /// The parts of the hub's report about a device that are used here.
   private struct Device: Decodable {
     var id, kind, title, power: String
     var holders: [String]
@@ -63,7 +64,9 @@ struct Verify: ParsableCommand {
   private func devices() throws -> [Device] {
     let line = try DevicesOfHub.line(socket)
     guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(line)) else {
-      throw CommandError(.inputOutput, "the hub's answer makes no sense", nextStep: "are both of the same version?")
+      throw CommandError(
+        .inputOutput, "the hub's answer cannot be understood",
+        nextStep: "do sensorhub and the hub have the same version?")
     }
     return answer.devices
   }
@@ -75,7 +78,7 @@ struct Verify: ParsableCommand {
         .noInput, "the hub has no device '\(unknown)'",
         nextStep: "name one of \(all.map(\.id).joined(separator: ", "))")
     }
-    // The file is made before the devices wake, so that an error appears at once.
+    // Make the file before the devices wake, so that an error appears at once.
     let file = try report.map { try ExportOutput(path: $0, replaces: false) }
     var results: [DeviceVerification] = []
     for one in all where device.isEmpty || device.contains(one.id) {
@@ -98,7 +101,7 @@ struct Verify: ParsableCommand {
     let count = results.map(\.checks.count).reduce(0, +)
     guard failed == 0 else {
       throw CommandError(
-        .unavailable, "\(failed) of \(count) checks failed", nextStep: "sensorhub devices says what is the matter")
+        .unavailable, "\(failed) of \(count) checks failed", nextStep: "sensorhub devices shows the reason")
     }
     if !json { Terminal.standardOutput("all \(count) checks passed") }
   }
@@ -112,7 +115,7 @@ struct Verify: ParsableCommand {
         result.checks.append(
           .init(
             name: "measures", passed: false,
-            words: "nothing within \(Text.duration(seconds: within)) in cycle \(cycle)" + (reason ?? "")))
+            words: "no measurement within \(Text.duration(seconds: within)) in cycle \(cycle)" + (reason ?? "")))
         break
       }
       result.firstValueSeconds.append(first)
@@ -140,10 +143,10 @@ struct Verify: ParsableCommand {
 
   private func current(_ id: String) throws -> Device? { try devices().first { $0.id == id } }
 
-  /// Wakes the devices for some parts of the state, and releases them.
+  /// Wakes the devices for some parts of the state, measures, and releases the devices.
   ///
   /// - Parameter time: how long to measure after the first value
-  /// - Returns: the time until the first value; `nil` if there is none
+  /// - Returns: the time until the first value; `nil` if no value arrived
   private func measure(
     _ parts: [String], for time: Double, _ result: inout DeviceVerification
   ) throws -> Double? {
@@ -157,7 +160,7 @@ struct Verify: ParsableCommand {
     var deadline = start + .milliseconds(Int64(within * 1000))
     while case .text(let line) = connection.nextLine(by: deadline) {
       guard let state = try? JSONDecoder().decode(VerifiedState.self, from: Data(line)) else { continue }
-      // Older values were measured for other clients.
+      // Values that are older than this request were measured for other clients.
       guard result.has(state, since: Double(start.nanoseconds) / 1e9) else { continue }
       if time > 0 { result.take(state) }
       guard first == nil else { continue }
@@ -168,7 +171,7 @@ struct Verify: ParsableCommand {
     return first
   }
 
-  /// Waits until a device is off or asleep; `nil` if other clients hold it.
+  /// Waits until a device is at rest, and returns whether it is in time; `nil` if other clients keep it awake.
   private func rests(_ id: String) throws -> Bool? {
     let clock = MonotonicClock()
     let deadline = clock.now + .milliseconds(Int64(within * 1000))
@@ -176,7 +179,7 @@ struct Verify: ParsableCommand {
       guard let device = try current(id) else { return false }
       if device.holders.contains(where: { !$0.hasPrefix("verify") }) { return nil }
       if ["off", "asleep", "awake"].contains(device.power) { return true }
-      // The device stays on during its idle timeout.
+      // The device still stays on for its idle timeout.
       usleep(100_000)
     }
     return false

@@ -10,27 +10,27 @@ struct Watch: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the fused state as it changes. Watching wakes the devices.",
     discussion: """
-      On a terminal the view is updated in place; otherwise, and on one that knows no cursor (TERM=dumb), each state is \
-      a line. A device that has failed, or measures nothing yet, has a line of its own with the reason and the next step, \
-      also before the first state; with --json these go to standard error. SIMULATED and REPLAY mark what no device has \
-      measured just now.
+      On a terminal the view is updated in place. If the output is no terminal, or the terminal has no cursor control \
+      (TERM=dumb), each state is one line. A device that has failed, or has no measurement yet, has a line of its own with \
+      the reason and the next step; with --json these lines go to standard error. SIMULATED and REPLAY mark values that \
+      are not live measurements.
 
-      With --once it waits until what is wanted is known: the position, if there is a receiver, which takes a cold one \
-      a minute, or the parts that are named.
+      With --once the command waits for the position if the board has a receiver, or for the parts that --parts names. A \
+      cold receiver needs about a minute.
 
       Example: sensorhub watch --json | jq .position
       Without waking the receiver: sensorhub watch --parts attitude
-      A fix a minute, good to 10 m, from a receiver that sleeps between: sensorhub watch --every 60 --accuracy 10
-      Only where it has moved 50 m: sensorhub watch --parts position --distance 50
-      Where it is, if that was known within the last minute, else from a receiver that is woken: sensorhub watch --max-age 60
-      Positions that stay within 25 m, with as few wakes as that takes: sensorhub watch --error 25
-      A hub elsewhere: sensorhub watch mqtts://broker.example/boat-7
-      A fix a minute from there: sensorhub watch mqtts://broker.example/boat-7 --every 60 --accuracy 10 --within 45
+      One fix a minute, accurate to 10 m; the receiver sleeps in between: sensorhub watch --every 60 --accuracy 10
+      Only positions at least 50 m from the last one: sensorhub watch --parts position --distance 50
+      The last position if it is at most a minute old, otherwise a new one: sensorhub watch --max-age 60
+      A position with an error of at most 25 m, with as few wakes as possible: sensorhub watch --error 25
+      A hub at a broker: sensorhub watch mqtts://broker.example/boat-7
+      One fix a minute from this hub: sensorhub watch mqtts://broker.example/boat-7 --every 60 --accuracy 10 --within 45
       """)
 
   @Argument(
     help: ArgumentHelp(
-      "A hub at an MQTT broker, mqtt[s]://[user@]host[:port]/hub; without it the one on this machine.", valueName: "hub"
+      "A hub at an MQTT broker, mqtt[s]://[user@]host[:port]/hub. Default: the hub on this machine.", valueName: "hub"
     ))
   var place: BrokerURL?
 
@@ -38,18 +38,18 @@ struct Watch: ParsableCommand {
 
   @Option(
     name: [.customLong("rate-hz"), .long], parsing: .unconditional,
-    help: ArgumentHelp("States a second at most.", valueName: "hz"))
+    help: ArgumentHelp("The maximum number of states per second.", valueName: "hz"))
   var rate: Double?
 
   @Option(
     help: ArgumentHelp(
-      "Wake only devices for these parts of the state, and show others that are awake anyway: some of "
-        + "\(Set<StatePart>.all.names), with commas between.", valueName: "names"))
+      "Wake only the devices for these parts of the state; other parts are shown while other clients keep their devices awake. A list of "
+        + "\(Set<StatePart>.all.names), separated by commas.", valueName: "names"))
   var parts: String?
 
   @Option(
     help: ArgumentHelp(
-      "A fix at this interval in seconds in place of states; the receiver is woken in time for each, and sleeps in between.",
+      "Show fixes at this interval, in seconds, instead of states. The receiver wakes in time for each fix and sleeps in between.",
       valueName: "seconds"))
   var every: Double?
 
@@ -65,8 +65,8 @@ struct Watch: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Print one state and exit: the last known one if it is at most this old, which wakes nothing, else a new one. With "
-        + "--every: a fix that is at most this old will do.", valueName: "seconds"))
+      "Print one state and exit: the last known state if it is at most this old, without waking a device, otherwise a new "
+        + "one. With --every: accept a fix that is at most this old.", valueName: "seconds"))
   var maxAge: Double?
 
   @Option(
@@ -75,7 +75,7 @@ struct Watch: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Fixes as often as it takes to keep the position within this; between two the receiver sleeps.",
+      "Take fixes as often as necessary to keep the position's error below this; the receiver sleeps in between.",
       valueName: "metres"))
   var error: Double?
 
@@ -85,24 +85,25 @@ struct Watch: ParsableCommand {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "With --once: how long to wait for what is wanted, before a state without it is printed and the exit code is 69. 0 "
-        + "takes the first state as it is. With --every: how long the receiver may be awake for one fix, before it is given as "
-        + "good as it is. 120 with --once, 60 with --every.", valueName: "seconds"))
+      "With --once: how long to wait for the position or the parts. After that the command prints the state without them, and "
+        + "exits with code 69; 0 prints the first state. With --every: how long the receiver may be awake for one fix. After "
+        + "that the command shows the best fix so far. Default: 120 with --once, 60 with --every.", valueName: "seconds"
+    ))
   var within: Double?
 
-  /// The time limit of --once.
+  /// The time limit of `--once`, in seconds.
   private var patience: Double { within ?? 120 }
 
-  @Flag(help: "Print the states as JSON, one a line.")
+  @Flag(help: "Print the states as JSON, one per line.")
   var json = false
 
-  @Option(help: ArgumentHelp("The hub's socket.", valueName: "path"))
+  @Option(help: ArgumentHelp("The hub's state socket.", valueName: "path"))
   var socket: String?
 
   func validate() throws {
     if let rate, !(0.01...1000).contains(rate) { throw ValidationError("--rate must be from 0.01 to 1000") }
     if let parts, Watch.parts(parts) == nil {
-      throw ValidationError("--parts must be some of \(Set<StatePart>.all.names), with commas between")
+      throw ValidationError("--parts must be a list of \(Set<StatePart>.all.names), separated by commas")
     }
     if let place, place.hub == nil { throw ValidationError("name the hub too: \(place.broker)/boat-7") }
     if place != nil, socket != nil { throw ValidationError("--socket is for a hub on this machine") }
@@ -117,7 +118,7 @@ struct Watch: ParsableCommand {
       throw ValidationError("\(Watch.option(error.key)) \(error.reason)")
     }
     if once, distance != nil || batch != nil || error != nil {
-      throw ValidationError("--once shows one state, and goes without --distance, --batch and --error")
+      throw ValidationError("--once shows one state, and cannot be combined with --distance, --batch and --error")
     }
   }
 
@@ -132,7 +133,7 @@ struct Watch: ParsableCommand {
   /// The request to the hub.
   private func request() throws(ViewRequest.Mistake) -> ViewRequest {
     var values = ViewRequest.Values()
-    // A user who wants one state wants it at once.
+    // Without a rate, the first state is sent as soon as there is one.
     values.numbers[.rateHz] = once ? nil : rate
     (values.numbers[.every], values.numbers[.accuracy]) = (every, accuracy)
     (values.numbers[.distance], values.numbers[.maxAge]) = (distance, maxAge)
@@ -142,21 +143,21 @@ struct Watch: ParsableCommand {
     return try ViewRequest(values)
   }
 
-  /// Whether `--within` limits the hub's time, instead of this program's wait.
+  /// Whether `--within` is part of the request to the hub; otherwise it limits how long this program waits.
   private var isWithinTheHubs: Bool { every != nil || maxAge != nil || error != nil }
 
   private func validateSchedule() throws {
     guard let every else {
       if accuracy != nil, maxAge == nil {
-        throw ValidationError("--accuracy goes with --every, the seconds between two fixes, or with --max-age")
+        throw ValidationError("--accuracy needs --every, the seconds between two fixes, or --max-age")
       }
       if within != nil, !once, !isWithinTheHubs {
-        throw ValidationError("--within goes with --once or --every, --max-age or --error")
+        throw ValidationError("--within needs --once, --every, --max-age or --error")
       }
       return
     }
     if rate != nil || parts != nil || once {
-      throw ValidationError("--every asks for fixes, and goes without --rate, --parts and --once")
+      throw ValidationError("--every requests fixes, and cannot be combined with --rate, --parts and --once")
     }
     let (intervals, accuracies, times) = (Schedule.everySeconds, Schedule.accuracyMetres, Schedule.withinSeconds)
     if !intervals.contains(every) { throw ValidationError("--every must be from 1 to 604800") }
@@ -182,7 +183,7 @@ struct Watch: ParsableCommand {
   /// The interval at which the devices' problems are checked.
   private static let look = Duration.seconds(1)
 
-  /// Shows states as they arrive, and the devices' problems even without a state.
+  /// Shows states as they arrive. Shows the devices' problems even if no state arrives.
   ///
   /// - Parameter panel: the panel to draw; `nil` to print lines
   private func show(_ hub: any WatchedHub, on panel: StatePanel?) throws {
@@ -193,7 +194,7 @@ struct Watch: ParsableCommand {
     while true {
       if clock.now >= nextLook {
         let report = hub.knownReport()
-        // This is set after the report, so that a slow report leaves time for states.
+        // Set this after the report: even if reports take long, states are shown in between.
         nextLook = clock.now + Watch.look
         if let report {
           mark = DevicesOfHub.mark(of: report.devices)
@@ -218,7 +219,7 @@ struct Watch: ParsableCommand {
     }
   }
 
-  /// Reports the problems, unless the output is JSON.
+  /// Prints a line about a problem, unless the output is JSON.
   ///
   /// - Returns: whether the output is still read
   private func say(_ line: String, _ mark: String?) -> Bool {
@@ -228,7 +229,8 @@ struct Watch: ParsableCommand {
   }
 
   private func printFixes(_ request: ViewRequest) throws {
-    // An old hub elsewhere may not know schedules. It takes this as an empty request, and sleeps on.
+    // A hub at a broker may be of an old version that does not know schedules. With this member, it takes the request
+    // for an empty one, and wakes no device.
     let states = place == nil ? "" : "\"rateHz\": 0, "
     let hub = try watchedHub("{\(states)\(request.members)\"name\": \"watch\"}")
     if Watch.awaited([.position], of: try hub.devices()).isEmpty {
@@ -238,10 +240,10 @@ struct Watch: ParsableCommand {
     try show(hub, on: nil)
   }
 
-  /// How much longer than the hub this program waits for an answer.
+  /// How much longer this program waits for an answer than the hub may take.
   private static let answerTime = Duration.seconds(10)
 
-  /// Prints the one state that the hub sends: the last one if it is fresh enough, or a new one.
+  /// Prints the one state that the hub sends: the last one if it is recent enough, or a new one.
   private func printCurrent(_ request: ViewRequest) throws {
     let start = MonotonicClock().now
     let states = place == nil ? "" : "\"rateHz\": 0, "
@@ -253,11 +255,10 @@ struct Watch: ParsableCommand {
     case .late:
       throw CommandError(
         .unavailable, "no state within \(Text.duration(seconds: time.inSeconds))",
-        nextStep: "sensorhub devices says what each device does; --within waits longer")
+        nextStep: "sensorhub devices shows what each device does; --within sets a longer wait")
     }
   }
 
-  /// - Parameter request: the request to the hub
   private func watchedHub(_ request: String) throws -> any WatchedHub {
     guard let place, let name = place.hub else { return try LocalHub(socket, request: request) }
     return try RemoteHub(place, hub: name, broker, interest: request, isOnSchedule: every != nil || error != nil)
@@ -271,7 +272,7 @@ struct Watch: ParsableCommand {
     text.split(separator: ",", omittingEmptySubsequences: false).map { String($0.filter { $0 != " " }) }
   }
 
-  /// The time after which the program says what it waits for.
+  /// After this time without a state, the program prints what it waits for.
   private static let silence = Duration.seconds(5)
 
   private func printOne(from hub: any WatchedHub) throws {
@@ -308,13 +309,13 @@ struct Watch: ParsableCommand {
     if let last { print(last, mark()) }
     throw CommandError(
       .unavailable, "no \(what) within \(Text.duration(seconds: patience))",
-      nextStep: "sensorhub devices says what each device does; --within waits longer")
+      nextStep: "sensorhub devices shows what each device does; --within sets a longer wait")
   }
 
-  /// The expected contents of a state: the requested parts for which there are devices.
+  /// The expected contents of a state: those requested parts that a device measures.
   private static func awaited(_ parts: Set<StatePart>?, of devices: [DevicesOfHub.Device]) -> [StatePart] {
     let kinds = Set(devices.map(\.kind))
-    // A receiver's other values arrive with its position, and those of an inertial sensor with its attitude.
+    // A receiver's other values arrive with its position. An inertial sensor's other values arrive with its attitude.
     let wanted = (parts ?? [.position]).map { part -> (StatePart, String) in
       switch part {
       case .position, .altitude, .motion, .time, .satellites: (.position, "receiver")
@@ -332,21 +333,21 @@ struct Watch: ParsableCommand {
     guard every != nil || error != nil, let outcome = RequestedFixReport.outcome(line) else { return "" }
     let radius = outcome.radius.map { "95 % within \(Text.fixed($0, 1)) m" }
     let found = outcome.still ? "still" + (radius.map { ", \($0)" } ?? "") : radius ?? "a fix"
-    // A fix that meets the budget's relaxed accuracy did not come too late.
+    // If the fix is as accurate as the energy budget allows, it is not reported as too late.
     let isLess = outcome.relaxed?.accuracy.map { (outcome.radius ?? .infinity) <= $0 } ?? false
     let verdict = outcome.met || isLess ? found : "time ran out" + (radius.map { ": \($0)" } ?? "")
     return "  " + verdict + (outcome.relaxed.map(shortage) ?? "")
   }
 
-  /// The relaxed part of the request; unchanged parts are omitted.
+  /// The parts of the request that the energy budget has relaxed; unchanged parts are omitted.
   private func shortage(_ left: RequestedFixReport.Terms) -> String {
     var parts: [String] = []
-    // Both values are rounded in a message.
+    // Values in a message are rounded, so small differences do not count.
     if let every, left.every > every + 0.001 { parts.append("every \(Text.duration(seconds: left.every))") }
     if let accuracy, let metres = left.accuracy, metres > accuracy + 0.01 {
-      parts.append("\(Text.fixed(metres, metres < 10 ? 1 : 0)) m will do")
+      parts.append("\(Text.fixed(metres, metres < 10 ? 1 : 0)) m accuracy")
     }
-    return parts.isEmpty ? "" : ", \(parts.joined(separator: ", ")) as energy is short"
+    return parts.isEmpty ? "" : ", \(parts.joined(separator: ", ")) (energy budget is short)"
   }
 
   /// Prints a state.
@@ -361,7 +362,7 @@ struct Watch: ParsableCommand {
 }
 
 extension StatePart {
-  /// Whether a state contains this part, and not from before a sleep.
+  /// Whether a state contains this part. A position from before the devices went to sleep does not count.
   fileprivate func isIn(_ state: FusedState) -> Bool {
     switch self {
     case .magneticField: state.magneticField != nil

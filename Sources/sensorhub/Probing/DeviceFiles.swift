@@ -1,9 +1,9 @@
 import HardwareIO
 
-/// The device files in which receivers may be found.
+/// The device files at which receivers may be found.
 enum DeviceFiles {
   static var serialPorts: [String] {
-    // Any PC has about sixteen ttyS entries without hardware, so only those with a driver count.
+    // A PC has about sixteen ttyS entries without hardware, so only entries with a driver count.
     files(withPrefixes: ["ttyAMA", "ttyUSB", "ttyACM", "gnss"])
       + files(withPrefixes: ["ttyS"]).filter { isRealPort($0) }
   }
@@ -12,7 +12,7 @@ enum DeviceFiles {
     Files.names(in: "/dev").filter { name in prefixes.contains { name.hasPrefix($0) } }.map { "/dev/\($0)" }
   }
 
-  /// Whether a port has hardware; its type is 0 otherwise.
+  /// Whether a port has hardware. Without hardware, its type is 0.
   private static func isRealPort(_ path: String) -> Bool {
     let name = path.split(separator: "/").last ?? ""
     guard let type = try? Files.bytes(of: "/sys/class/tty/\(name)/type").first else { return false }

@@ -2,10 +2,10 @@ import Devices
 import Glibc
 import HardwareIO
 
-/// The board file that `probe` makes from its findings.
+/// The board file that `probe` makes from the devices it has found.
 struct ProbedBoard {
   struct Receiver {
-    /// The port under its stable name.
+    /// The port, under a name that does not change.
     var port: String
     var speed: BaudRate
   }
@@ -21,7 +21,7 @@ struct ProbedBoard {
   var receivers: [Receiver] = []
   var chips: [Chip] = []
 
-  /// Only the devices, for an existing board file.
+  /// Only the devices, to be added to an existing board file.
   var snippet: String {
     "devices: {\n" + devices.map { "    \($0.line),\n" }.joined() + "  },"
   }
@@ -35,9 +35,9 @@ struct ProbedBoard {
       devices: {
     \(deviceLines.joined(separator: "\n"))
       },
-      motion: "free", // "vehicle": on wheels and nose first, which carries the position much further without fixes
+      motion: "free", // "vehicle": on wheels and nose first; the position then stays accurate much longer without fixes
       state: { rateHz: 10 },
-      gpsd: {}, // on 127.0.0.1:2947, for gpspipe, cgps and everything else that talks to gpsd
+      gpsd: {}, // on 127.0.0.1:2947, for gpspipe, cgps and all other clients of gpsd
       http: {}, // on 127.0.0.1:8080: the dashboard, /events, /metrics and more
       nmea: {}, // on 127.0.0.1:10110, for chart plotters
     }
@@ -49,7 +49,7 @@ struct ProbedBoard {
     var lines: [String] = []
     if receivers.isEmpty {
       lines += [
-        "    // No receiver was found. Wire one to the header's UART and enable that (raspi-config: the serial port's hardware",
+        "    // No receiver was found. Wire one to the header's UART and enable the UART (raspi-config: the serial port's hardware",
         "    // on, its login shell off), or plug one into a USB port; then:",
         "    // gps: { driver: \"nmea\", port: \"\(SerialPortName.ofHeader(on: MachineFiles()))\" },",
       ]
@@ -57,13 +57,13 @@ struct ProbedBoard {
     if !chips.contains(where: { $0.kind == .imu }) {
       lines += [
         "    // No inertial sensor was found. Wire one to the header's pins 3 and 5 and enable I2C (raspi-config); sensorhub chips",
-        "    // lists what can be read. Then:",
+        "    // lists the chips that the hub can read. Then:",
         "    // imu: { driver: \"mpu-6050\", bus: \"/dev/i2c-1\" },",
       ]
     }
     for device in devices { lines.append("    \(device.line), // \(device.comment)") }
     lines += [
-      "    // Where a load switch gives a device its power, name the switch's GPIO line in it:",
+      "    // If a load switch supplies a device, name the switch's GPIO line in the device:",
       "    //   power: { switch: \"gpio\", chip: \"pinctrl-rp1\", line: \"GPIO17\", settleMilliseconds: 100 }",
     ]
     return lines
@@ -74,7 +74,7 @@ struct ProbedBoard {
       (
         line:
           "\(ProbedBoard.id("gps", index)): { driver: \"nmea\", port: \"\(receiver.port)\", speed: \(receiver.speed.rawValue) }",
-        comment: "a receiver of NMEA 0183"
+        comment: "an NMEA 0183 receiver"
       )
     }
     let chips = self.chips.enumerated().map { index, chip in
@@ -88,7 +88,7 @@ struct ProbedBoard {
     return receivers + chips
   }
 
-  /// An ID such as `gps`, then `gps2`.
+  /// An ID: `gps` for the first device of a kind, then `gps2`.
   private static func id(_ kind: String, _ index: Int) -> String { index == 0 ? kind : "\(kind)\(index + 1)" }
 
   private static var hostName: String {
@@ -101,7 +101,7 @@ struct ProbedBoard {
 }
 
 extension ChipKind {
-  /// The usual ID of such a device.
+  /// The usual ID of a device of this kind.
   fileprivate var usualID: String {
     switch self {
     case .imu: "imu"

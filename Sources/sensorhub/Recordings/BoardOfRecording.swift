@@ -2,18 +2,18 @@ import Hub
 import MCAP
 import Recording
 
-/// The board that a recording was made on.
+/// Finds the board with which a recording was made.
 enum BoardOfRecording {
-  /// The board's name in its board file; `nil` if the recording lacks it, or this program cannot read the file.
+  /// The board's name in the recorded board file; `nil` if the recording has none, or this program cannot read it.
   static func name(_ reader: MCAPReader<MCAPFileSource>) -> String? { board(reader)?.name }
 
-  /// The board as its board file describes it.
+  /// The board as the recorded board file describes it.
   static func board(_ reader: MCAPReader<MCAPFileSource>) -> Board? {
     guard let text = RecordedMessages.facts(named: "board", of: reader)["file"] else { return nil }
     return try? Board(json5: Array(text.utf8), file: "board")
   }
 
-  /// The board of these facts, or of another file, with the calibrations of its chips at that time.
+  /// The board that these facts or another file describe, with the calibrations that its chips had at that time.
   static func board(_ facts: RecordedFacts, file: String?) throws(CommandError) -> Board {
     if let file {
       do throws(BoardError) {
@@ -24,14 +24,16 @@ enum BoardOfRecording {
     }
     guard let text = facts["board"]["file"] else {
       throw CommandError(
-        .data, "the recording does not tell on which board it was made", nextStep: "name the board's file: --board FILE"
+        .data, "the recording does not contain its board file", nextStep: "name the board's file: --board FILE"
       )
     }
     do throws(BoardError) {
       return try calibrated(Board(json5: Array(text.utf8), file: "the recording's board file"), by: facts)
     } catch {
       throw CommandError(
-        .data, "\(error)", nextStep: "this version may know other keys than the one that recorded: --board FILE")
+        .data, "\(error)",
+        nextStep: "this version may have other keys than the version that recorded: give a board file with --board FILE"
+      )
     }
   }
 

@@ -2,20 +2,21 @@ import Glibc
 import HardwareIO
 import Recording
 
-/// Reads the wanted columns of a table of numbers with a heading line, in any order.
+/// Reads some columns of a table of numbers, which has a heading line. The columns may be in any order.
 struct CSVReader {
-  /// The largest file, a recording of days. The limit refuses an endless source, such as a device.
+  /// The maximum size of a file in bytes, enough for a recording of days. An endless source, such as a device, is
+  /// refused.
   private static let limit = 1 << 31
 
   private let bytes: [UInt8]
   private let firstRow: Int
   private var position = 0
-  /// For each column of the file, its place among the wanted columns.
+  /// For each column of the file, its index among the requested columns; `nil` if it was not requested.
   private var places: [Int?] = []
   private let requiredCount: Int
   /// The values of the last row, in the requested order; NaN if an optional value is missing or empty.
   private(set) var row: [Double]
-  /// The number of rows that were left out because a required value was missing or no number.
+  /// The number of rows that were left out because a required value was missing or was no number.
   private(set) var badCount = 0
 
   /// - Parameters:
@@ -51,7 +52,7 @@ struct CSVReader {
 
   /// Reads the next valid row.
   ///
-  /// - Returns: whether there was one
+  /// - Returns: whether there was another row
   mutating func next() -> Bool {
     while position < bytes.count {
       for index in row.indices { row[index] = .nan }

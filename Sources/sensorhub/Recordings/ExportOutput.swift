@@ -8,10 +8,10 @@ import SystemPackage
 final class ExportOutput: TrackOutput {
   /// The path of the file; `nil` for standard output.
   private let path: String?
-  /// The temporary file that becomes the result at the end; `nil` if the result is written in place.
+  /// The temporary file, which is renamed at the end; `nil` if the output is written in place.
   private let temporaryPath: String?
   private let file: FileDescriptor
-  /// Whether to remove the written part if the export does not complete.
+  /// Whether to remove an incomplete file if the export fails.
   private let isRemovedOnFailure: Bool
   private let replaces: Bool
   private var isFinished = false
@@ -30,7 +30,7 @@ final class ExportOutput: TrackOutput {
     var status = stat()
     let isThere = stat(path, &status) == 0
     let isFile = status.st_mode & S_IFMT == S_IFREG
-    // With --force, a pipe or a device is written to directly.
+    // With `--force`, a pipe or a device is written to directly. A temporary file is only used for files.
     let isBeside = !isThere || isFile
     let inPlace = isBeside || !replaces ? 0 : try OutputLink.flag(for: path)
     temporaryPath = isBeside ? "\(path).part-\(getpid())" : nil
@@ -41,13 +41,14 @@ final class ExportOutput: TrackOutput {
     let descriptor = isRefused ? -1 : open(temporaryPath ?? path, flags | O_CLOEXEC, 0o644)
     let number = isRefused ? EEXIST : errno
     guard descriptor >= 0 else {
-      // An existing file stays.
+      // There is nothing to remove: an existing file must stay.
       isFinished = true
       file = .standardOutput
       isTerminal = false
       if number == EEXIST, !replaces {
         throw CommandError(
-          .noInput, "there is a file '\(path)' already", nextStep: "name another one, or replace it with --force")
+          .noInput, "there is a file '\(path)' already", nextStep: "name another file, or replace this one with --force"
+        )
       }
       throw CommandError(
         number == EACCES ? .noPermission : .inputOutput, "cannot write '\(path)': \(String(cString: strerror(number)))")
@@ -70,7 +71,7 @@ final class ExportOutput: TrackOutput {
   func write(_ bytes: UnsafeRawBufferPointer) throws(Errno) {
     do {
       if isTerminal {
-        // A receiver's output may contain any bytes.
+        // A receiver's output may contain any bytes, so make them printable.
         let text = String(decoding: bytes.filter { $0 != UInt8(ascii: "\r") }, as: UTF8.self)
         _ = try file.writeAll(Text.printableLines(text).utf8)
       } else {
@@ -91,13 +92,13 @@ final class ExportOutput: TrackOutput {
       throw CommandError(.inputOutput, "cannot write '\(path)': \(error)")
     }
     guard let temporaryPath else { return }
-    // Another file may have appeared in the meantime.
+    // In the meantime another program may have made the file.
     if !replaces {
       if link(temporaryPath, path) == 0 {
         unlink(temporaryPath)
         return
       }
-      // Some file systems have no links, for example that of a memory stick.
+      // Some file systems have no links, such as those of memory sticks.
       guard errno == EPERM || errno == EOPNOTSUPP, access(path, F_OK) != 0 else { return try fail(errno, path) }
     }
     if rename(temporaryPath, path) != 0 { try fail(errno, path) }
@@ -109,7 +110,7 @@ final class ExportOutput: TrackOutput {
   }
 }
 
-/// An export's output for an MCAP writer.
+/// Passes an MCAP writer's bytes to an export's output.
 struct ExportSink: MCAPSink {
   let output: ExportOutput
 

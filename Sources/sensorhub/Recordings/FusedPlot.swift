@@ -12,7 +12,7 @@ struct FusedPlot {
     var mode: FusedState.Mode
   }
 
-  /// The maximum number of points, which no screen exceeds. Beyond it, every other point is removed.
+  /// The maximum number of points; no screen shows more. When it is reached, every other point is removed.
   private static let limit = 4000
   private static let width = 900.0
   private static let panelHeight = 260.0
@@ -47,7 +47,7 @@ struct FusedPlot {
       try Array(svg.utf8).withUnsafeBytes { try output.write($0) }
     } catch let error as Errno {
       throw CommandError(
-        .inputOutput, "\(output.name) cannot be written: \(error)", nextStep: "is there space where it goes?")
+        .inputOutput, "\(output.name) cannot be written: \(error)", nextStep: "check the free space of its disk")
     }
     try output.finish()
   }
@@ -86,7 +86,7 @@ struct FusedPlot {
       """
   }
 
-  /// The track: east to the right, north up, one scale for both; dead reckoning has another colour.
+  /// The track, with east to the right, north up, and one scale for both. Dead-reckoned parts have another colour.
   private func trackPanel(_ path: [(x: Double, y: Double, isCoasting: Bool)]) -> String {
     let (left, right) = range(path.map(\.x))
     let (bottom, top) = range(path.map(\.y))

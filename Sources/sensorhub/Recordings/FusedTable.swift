@@ -6,10 +6,10 @@ import SystemPackage
 struct FusedTable: ~Copyable {
   private let frame: Fuse.Frame
   private var text = JSONWriter(capacity: 1 << 17)
-  /// Whether the output still has a reader: `head` stops after a few rows.
+  /// Whether the output is still read. A reader such as `head` stops after a few rows.
   private(set) var isTaken = true
 
-  /// - Parameter hasPosition: whether rows have more columns after the quaternion
+  /// - Parameter hasPosition: whether rows have columns for the position after the quaternion
   init(frame: Fuse.Frame, hasPosition: Bool) {
     self.frame = frame
     text.fragment(

@@ -8,7 +8,7 @@ struct GNSSRecording {
 
   /// - Parameters:
   ///   - path: the path of a table, or of a recording
-  ///   - headingOffsetDegrees: the offset that is added to stated headings
+  ///   - headingOffsetDegrees: the offset to add to stated headings
   init(path: String, headingOffsetDegrees: Double = 0) throws(CommandError) {
     table = try .fixes(path)
     self.headingOffsetDegrees = headingOffsetDegrees
@@ -17,13 +17,14 @@ struct GNSSRecording {
   /// The number of rows that were left out, including those whose time does not advance.
   var badCount: Int { table.badCount + order.droppedCount }
 
-  /// The next fix in the order of time, and the number of clock restarts before it; rows of quality 0 contain no fix.
+  /// The next fix in the order of time, and the number of times that the clock restarted before it. Rows of quality 0
+  /// contain no fix, and are skipped.
   mutating func next() -> (section: Int, fix: GNSSMeasurement)? {
     while let (section, row) = order.next(of: &table) {
       if row[15] == 0 { continue }
       func vector(_ first: Int, orElse missing: Double) -> SIMD3<Double> {
         let values = SIMD3(row[first], row[first + 1], row[first + 2])
-        // NaN differs from itself, so this finds missing values.
+        // NaN is the only value that differs from itself, so this mask finds missing values.
         return values.replacing(with: missing, where: values .!= values)
       }
       let velocity = SIMD3(row[7], row[8], row[9])

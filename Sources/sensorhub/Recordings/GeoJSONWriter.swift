@@ -3,15 +3,16 @@ import Recording
 import SystemPackage
 
 /// A track as GeoJSON (RFC 7946): one feature with a line for each segment. Lines are cut at the antimeridian (section
-/// 3.1.9). Heights are above the ellipsoid, as the RFC requires. A segment of one point is no line, and is left out.
+/// 3.1.9). Heights are above the ellipsoid, as the RFC requires. A segment with only one point is left out, because it
+/// is no line.
 ///
-/// The times and the sigmas are in lists like the coordinates. They follow after all coordinates, so they are kept
-/// until the end.
+/// The times and the sigmas are in lists parallel to the coordinates. They come after all coordinates in the file, so
+/// they are kept in memory until the end.
 struct GeoJSONWriter: TrackWriter, ~Copyable {
   private let output: ExportOutput
   private let name: String
   private var text = JSONWriter(capacity: 1 << 17)
-  /// The open segment. Its second point shows that it is a line.
+  /// The coordinates of the present segment. They are written once a second point makes the segment a line.
   private var coordinates = JSONWriter()
   private var lineTimes = JSONWriter()
   private var lineSigmas = JSONWriter()

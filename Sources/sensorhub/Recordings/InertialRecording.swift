@@ -4,7 +4,7 @@ import Hub
 /// Recorded measurements of an IMU, in the body's axes.
 struct InertialRecording {
   struct Sample {
-    /// The number of clock restarts before the sample.
+    /// The number of times that the clock restarted before this sample.
     var section: Int
     /// The time in seconds.
     var time: Double
@@ -19,14 +19,14 @@ struct InertialRecording {
   private var table: MeasurementFile
   private let mount: MountMatrix
   private let calibration: InertialCalibration
-  /// The usual time between samples, seconds.
+  /// The usual time between samples, in seconds.
   let interval: Double
   private var order = TimeOrder()
 
   /// - Parameters:
   ///   - path: the path of a table, or of a recording
-  ///   - device: the ID of the wanted device, if a recording has several
-  ///   - mount, calibration: the chip's, if the recording is in the chip's axes
+  ///   - device: the ID of the requested device, if a recording has several
+  ///   - mount, calibration: those of the chip, if the recording is in the chip's axes
   init(
     path: String, device: String? = nil, mount: MountMatrix = .identity, calibration: InertialCalibration = .init()
   ) throws(CommandError) {

@@ -2,10 +2,11 @@ import Outputs
 import Recording
 import SystemPackage
 
-/// A track as KML 2.2 with Google's extensions: a `gx:Track` for each segment, which Google Earth plays and GDAL reads
+/// A track as KML 2.2 with Google's extensions. Each segment is a `gx:Track`, which Google Earth plays and GDAL reads
 /// as a line.
 ///
-/// In a `gx:Track` all times come first, then all places, then the other values, so a segment is kept until it ends.
+/// In a `gx:Track` all times come first, then all positions, then the other values, so a segment is kept in memory
+/// until it ends.
 struct KMLWriter: TrackWriter, ~Copyable {
   private let output: ExportOutput
   private let name: String
@@ -65,7 +66,7 @@ struct KMLWriter: TrackWriter, ~Copyable {
     guard count > 0 else { return }
     segmentCount += 1
     text.text("<Placemark><name>\(segmentCount): \(firstTime)</name><styleUrl>#track</styleUrl>\n<gx:Track>\n")
-    // Heights are above mean sea level. If they are unknown, the track is on the ground, and not at zero.
+    // Heights are above mean sea level. If they are unknown, the track is drawn on the ground, not at height zero.
     text.text("<altitudeMode>\(hasHeights ? "absolute" : "clampToGround")</altitudeMode>\n")
     try flush()
     try output.write(UnsafeRawBufferPointer(times.bytes))

@@ -1,4 +1,4 @@
-/// Counts the points of a track without a line, because each is a segment by itself.
+/// Counts the points that are alone in their segment, so that they are on no line.
 struct LonePoints {
   private(set) var count = 0
   private(set) var totalCount = 0

@@ -1,12 +1,13 @@
-/// Rows of numbers from any file, with the wanted columns in a fixed order. The first column is the time in seconds.
+/// Rows of numbers from a file of any kind, with the requested columns in a fixed order. The first column is the time
+/// in seconds.
 protocol MeasurementTable {
-  /// The last row; NaN for unknown values.
+  /// The row that was read last; unknown values are NaN.
   var row: [Double] { get }
   /// The number of rows that were left out.
   var badCount: Int { get }
   /// Reads the next valid row.
   ///
-  /// - Returns: whether there was one
+  /// - Returns: whether there was another row
   mutating func next() -> Bool
   /// Returns to the first row.
   mutating func rewind()
@@ -21,7 +22,7 @@ enum MeasurementFile: MeasurementTable {
 
   /// An inertial sensor's measurements: t,gx,gy,gz,ax,ay,az,mx,my,mz.
   ///
-  /// - Parameter device: the ID of the wanted device, if a recording has several
+  /// - Parameter device: the ID of the requested device, if a recording has several
   static func inertial(_ path: String, device: String? = nil) throws(CommandError) -> MeasurementFile {
     if RecordedRows.isRecording(path) { return .recording(try RecordedRows(inertial: [path], device: device)) }
     let columns = RecordedRows.inertialColumns
@@ -29,7 +30,7 @@ enum MeasurementFile: MeasurementTable {
       try CSVReader(path: path, required: Array(columns.prefix(7)), optional: Array(columns.dropFirst(7))))
   }
 
-  /// A receiver's fixes: t,lat,lon,alt, the sigmas, the velocity and its sigmas, quality.
+  /// A receiver's fixes: t,lat,lon,alt, then the sigmas of the position, the velocity, its sigmas, and the quality.
   static func fixes(_ path: String, device: String? = nil) throws(CommandError) -> MeasurementFile {
     if RecordedRows.isRecording(path) { return .recording(try RecordedRows(fixes: [path], device: device)) }
     let columns = RecordedRows.fixColumns
@@ -55,7 +56,7 @@ enum MeasurementFile: MeasurementTable {
   mutating func next() -> Bool {
     switch self {
     case .table(var table):
-      // The value is taken out during the change, because it would be copied otherwise.
+      // Take the value out of `self` during the change, because a second reference would cause a copy.
       self = .recording(RecordedRows())
       defer { self = .table(table) }
       return table.next()

@@ -2,7 +2,8 @@ import CLinux
 import Glibc
 import SystemPackage
 
-/// A line on standard error that is redrawn in place, if that is a terminal. It never waits for a stopped terminal.
+/// A line on standard error that is redrawn in place, if standard error is a terminal. Drawing never waits for a
+/// stopped terminal.
 struct ProgressLine {
   /// Whether standard error is a terminal.
   let isShown = isatty(STDERR_FILENO) == 1
@@ -14,7 +15,7 @@ struct ProgressLine {
     ProgressLine.write("\r\(text)\u{1b}[K")
   }
 
-  /// Removes the line before anything else is printed.
+  /// Removes the line. Call this before anything else is printed.
   mutating func finish() {
     if hasShown { ProgressLine.write("\r\u{1b}[K") }
     hasShown = false

@@ -9,15 +9,16 @@ import SystemPackage
 struct RecordReceiver: ~Copyable {
   /// How a recording ended.
   enum Ending {
-    /// As requested: the time is over, or the user pressed Ctrl-C. The hub has ended the file.
+    /// As the user requested: the time of `--for` is over, or the user pressed Ctrl-C. The hub has ended the file.
     case asked
-    /// The hub has closed the connection by itself.
+    /// The hub has closed the connection without a request to end.
     case closed
-    /// The hub was asked to end, and does not answer.
+    /// The hub was asked to end the file, and does not answer.
     case silent
-    /// The user does not want to wait for the end.
+    /// The user does not want to wait for the hub to end the file.
     case interrupted
-    /// The reader of the output has stopped reading, and the user asked to end. This number of received bytes is lost.
+    /// The user asked to end, but the program that reads the output no longer reads. This number of received bytes is
+    /// lost.
     case stalled(byteCount: Int)
     /// The output accepts no more bytes.
     case failed(Errno)
@@ -25,9 +26,9 @@ struct RecordReceiver: ~Copyable {
 
   /// How long the hub may be silent after it was asked to end.
   private static let patience = Duration.seconds(30)
-  /// How long a reader may accept nothing after the user asked to end.
+  /// How long the program that reads the output may accept no byte after the user asked to end.
   private static let readerPatience = Duration.seconds(1)
-  /// A second Ctrl-C within this time counts as the same one, because `timeout` signals twice.
+  /// A second signal within this time counts as the same Ctrl-C, because `timeout` signals twice.
   private static let shortestReaction = Duration.milliseconds(300)
 
   private let connection: HubConnection
@@ -35,17 +36,17 @@ struct RecordReceiver: ~Copyable {
   private let signals: EndSignals
   private let clock = MonotonicClock()
   private let start: MonotonicInstant
-  /// When to ask the hub to end; `nil` to wait for the user.
+  /// When to ask the hub to end the file; `nil` to wait for the user.
   private let endsAt: MonotonicInstant?
   private var askedAt: MonotonicInstant?
   /// When the user first asked to end.
   private var signalledAt: MonotonicInstant?
-  /// When the hub last sent something after it was asked.
+  /// When the hub last sent bytes after it was asked to end the file.
   private var heardAt: MonotonicInstant?
   private var progress = ProgressLine()
   private var progressAt: MonotonicInstant
   private var buffer = [UInt8](repeating: 0, count: 1 << 16)
-  /// The hub's refusal, which replaces a recording.
+  /// The hub's refusal, which the hub sends in place of a recording.
   private var refusal: [UInt8] = []
 
   init(_ connection: consuming HubConnection, to target: RecordTarget, for duration: Duration?, signals: EndSignals) {
@@ -57,7 +58,7 @@ struct RecordReceiver: ~Copyable {
     progressAt = start
   }
 
-  /// The duration of the recording so far.
+  /// The duration of the recording until now.
   var seconds: Double { ((askedAt ?? clock.now) - start).inSeconds }
 
   /// - Throws: if the hub refuses to record for this client
@@ -83,9 +84,9 @@ struct RecordReceiver: ~Copyable {
     return askedAt == nil ? .closed : .asked
   }
 
-  /// Takes a received signal.
+  /// Takes a signal.
   ///
-  /// - Returns: whether the user does not want to wait for the end
+  /// - Returns: whether the user does not want to wait for the hub to end the file
   private mutating func hear() -> Bool {
     guard let number = signals.next() else { return false }
     if number == SIGINT, let askedAt, clock.now >= askedAt + RecordReceiver.shortestReaction { return true }
@@ -94,7 +95,7 @@ struct RecordReceiver: ~Copyable {
     return false
   }
 
-  /// Asks the hub to end the file, once.
+  /// Asks the hub to end the file. Later calls do nothing.
   private mutating func ask() {
     guard askedAt == nil else { return }
     connection.endSending()
@@ -109,7 +110,7 @@ struct RecordReceiver: ~Copyable {
     progress.show(
       askedAt == nil
         ? "\(Text.duration(seconds: seconds)), \(size); Ctrl-C ends it"
-        : "\(size); waiting for the hub to end it; Ctrl-C leaves it as it is")
+        : "\(size); waiting for the hub to end the recording; Ctrl-C stops at once, without an end record")
   }
 
   private func wait(from now: MonotonicInstant) -> (hasCome: Bool, isSignalled: Bool) {
@@ -124,7 +125,7 @@ struct RecordReceiver: ~Copyable {
     return (descriptors[0].revents != 0, descriptors[1].revents != 0)
   }
 
-  /// The time until the deadline, at most a day, and not shorter than the remaining time.
+  /// The time until the deadline, at most a day, and rounded up.
   private static func milliseconds(from now: MonotonicInstant, to deadline: MonotonicInstant?) -> Int32 {
     deadline.map { Int32(min(max(($0 - now).inSeconds, 0), 86_400) * 1000) + 1 } ?? -1
   }
@@ -135,15 +136,15 @@ struct RecordReceiver: ~Copyable {
   private mutating func receive() -> Int {
     let count = buffer.withUnsafeMutableBytes { connection.receive(into: $0) }
     if count > 0, heardAt != nil { heardAt = clock.now }
-    // No MCAP file begins with this.
+    // An MCAP file never begins with this character.
     guard count > 0, target.byteCount == 0, !refusal.isEmpty || buffer[0] == UInt8(ascii: "{") else { return count }
     refusal += buffer[..<count]
     return refusal.count < 1 << 16 ? count : 0
   }
 
-  /// Writes received bytes.
+  /// Writes received bytes to the output.
   ///
-  /// - Returns: the ending, if the recording is over
+  /// - Returns: how the recording ended; `nil` if it continues
   private mutating func passOn(_ count: Int) throws(Errno) -> Ending? {
     if !refusal.isEmpty { return nil }
     if target.isFile {
@@ -168,7 +169,7 @@ struct RecordReceiver: ~Copyable {
       written += try write(written..<count) { (bytes) throws(Errno) in try target.writeSome(bytes) }
       takenAt = clock.now
     }
-    // The hub was not read in the meantime.
+    // While this program waited to write, it did not read from the hub, so that time does not count.
     if heardAt != nil { heardAt = takenAt }
     return nil
   }
@@ -188,7 +189,7 @@ struct RecordReceiver: ~Copyable {
   private func refused() -> CommandError {
     guard let refusal = try? JSONDecoder().decode(Refusal.self, from: Data(refusal)) else { return .hubClosed }
     return CommandError(
-      .unavailable, "the hub does not record for this: \(Text.printable(refusal.message))",
-      nextStep: "sensorhub devices says who holds what")
+      .unavailable, "the hub refused to record: \(Text.printable(refusal.message))",
+      nextStep: "sensorhub devices shows the holders of each device")
   }
 }

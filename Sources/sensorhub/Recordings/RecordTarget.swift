@@ -3,14 +3,14 @@ import Glibc
 import MCAP
 import SystemPackage
 
-/// The destination of a requested recording: a pipe, a device, or a file. A file is written in place, so that received
-/// data always stays.
+/// The destination of a recording: a pipe, a device, or a file. A file is written in place, so that received data is
+/// kept whatever happens.
 final class RecordTarget {
   /// The path; `nil` for standard output.
   let path: String?
   private(set) var byteCount: UInt64 = 0
   private let file: FileDescriptor
-  /// Whether the destination is a file, which can be repaired.
+  /// Whether the destination is a file. Only a file can be repaired.
   let isFile: Bool
   private let isNew: Bool
   /// The first bytes of the file, and the last ones.
@@ -19,7 +19,7 @@ final class RecordTarget {
 
   /// - Parameters:
   ///   - path: the path; `nil` for standard output
-  ///   - replaces: whether an existing file may be replaced, which happens with the first bytes
+  ///   - replaces: whether an existing file may be replaced; this happens when the first bytes arrive
   init(path: String?, replaces: Bool) throws(CommandError) {
     self.path = path
     guard let path else {
@@ -35,11 +35,12 @@ final class RecordTarget {
       let number = errno
       if number == EEXIST {
         throw CommandError(
-          .noInput, "there is a file '\(path)' already", nextStep: "name another one, or replace it with --force")
+          .noInput, "there is a file '\(path)' already", nextStep: "name another file, or replace this one with --force"
+        )
       }
       throw CommandError(
         number == EACCES ? .noPermission : .inputOutput, "cannot write '\(path)': \(String(cString: strerror(number)))",
-        nextStep: "name another place with --output")
+        nextStep: "name another path with --output")
     }
     file = FileDescriptor(rawValue: descriptor)
     var status = stat()
@@ -53,7 +54,7 @@ final class RecordTarget {
   /// Whether the output is a terminal.
   var isTerminal: Bool { isatty(file.rawValue) == 1 }
 
-  /// The descriptor to wait for if this is no file; `writeSome` then never blocks.
+  /// The descriptor to wait on if the destination is not a file; `writeSome` then never blocks.
   var descriptor: Int32 { file.rawValue }
 
   func write(_ bytes: UnsafeRawBufferPointer) throws(Errno) {
@@ -66,7 +67,7 @@ final class RecordTarget {
     }
   }
 
-  /// Writes as many bytes as a pipe accepts at once, if it has any room.
+  /// Writes as many bytes as a pipe accepts at once. Call this when the pipe has room.
   ///
   /// - Returns: the number of written bytes
   func writeSome(_ bytes: UnsafeRawBufferPointer) throws(Errno) -> Int {
@@ -88,12 +89,12 @@ final class RecordTarget {
 
   private static let magicByteCount = 8
 
-  /// Removes the file that was made, because nothing was received.
+  /// Removes the file that was made if no bytes have arrived.
   func discard() {
     if let path, isNew, byteCount == 0 { unlink(path) }
   }
 
-  /// Whether the end of the file has arrived, which equals its beginning.
+  /// Whether the end of the file has arrived. An MCAP file ends with the bytes with which it begins.
   var hasEnd: Bool { byteCount > 2 * RecordTarget.magicByteCount && first == last }
 
   /// Returns once everything is on the disk.
@@ -101,7 +102,7 @@ final class RecordTarget {
     if isFile, fsync(file.rawValue) != 0 { throw Errno(rawValue: errno) }
   }
 
-  /// Repairs the file if necessary. On a full disk, its last messages make room for its end.
+  /// Repairs the file if necessary. If the disk is full, the last messages are removed to make room for the file's end.
   ///
   /// - Precondition: `isFile`
   func repair() throws(MCAPError) -> MCAPRepair {

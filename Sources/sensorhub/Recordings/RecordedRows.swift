@@ -8,15 +8,16 @@ import MonotonicTime
 import Outputs
 import Recording
 
-/// The inputs of the fusion in a recording as rows of a table, in the chips' own axes, without calibration and mount.
+/// The inputs of the fusion in a recording, as rows of a table. Values are in the chips' own axes, without calibration
+/// and mount.
 ///
-/// They are all in memory: an hour of an inertial sensor at 100 Hz takes 29 MB.
+/// All rows are in memory: an hour of an inertial sensor at 100 Hz takes 29 MB.
 struct RecordedRows: MeasurementTable {
   static let inertialColumns = ["t", "gx", "gy", "gz", "ax", "ay", "az", "mx", "my", "mz"]
   static let fixColumns = [
     "t", "lat", "lon", "alt", "sn", "se", "sd", "vn", "ve", "vd", "svn", "sve", "svd", "heading", "sheading",
   ]
-  /// The sigma of an unknown height, metres, as in the hub.
+  /// The sigma of an unknown height, in metres, as in the hub.
   private static let unknownHeightSigma = 5000.0
 
   private let columnCount: Int
@@ -47,10 +48,10 @@ struct RecordedRows: MeasurementTable {
     }
   }
 
-  /// Reads the samples of an inertial sensor. Each newest magnetic field is added to one of them.
+  /// Reads the samples of an inertial sensor. Each new magnetic field is added to one of them.
   ///
-  /// - Parameter device: the ID of the wanted inertial sensor or magnetometer; for the other, the board's preferred one
-  ///   is used
+  /// - Parameter device: the ID of the requested inertial sensor or magnetometer; for the other one, the board's
+  ///   preferred one is used
   init(
     inertial paths: [String], device: String?, from: ExportTime? = nil, to: ExportTime? = nil
   ) throws(CommandError) {
@@ -88,7 +89,7 @@ struct RecordedRows: MeasurementTable {
     var last: MonotonicInstant?
     try read(source, [receiver.topic], from, to) { rows, content in
       guard case .epoch(let epoch) = content else { return }
-      // The first epoch of a run is there twice. An earlier epoch belongs to another start of the board.
+      // The first epoch of a run is recorded twice. An earlier epoch belongs to another start of the board.
       if epoch.at == last { return }
       last = epoch.at
       rows.append(epoch, latency)
@@ -127,7 +128,7 @@ struct RecordedRows: MeasurementTable {
     values.append(epoch.motion?.verticalSigmaMetresPerSecond ?? .nan)
     values.append(epoch.heading?.degrees ?? .nan)
     values.append(epoch.heading?.sigmaDegrees ?? .nan)
-    // This is the quality; 0 would mean that there is no fix.
+    // The quality is unknown; 0 would mean that there is no fix.
     values.append(.nan)
   }
 
@@ -166,7 +167,7 @@ extension RecordedRows {
   fileprivate struct Source {
     let files: RecordingFiles
     private let topics: Set<String>
-    /// The board of the first file; `nil` if the file does not state it.
+    /// The board of the first file; `nil` if the file does not contain it.
     private let board: Board?
 
     init(_ paths: [String]) throws(CommandError) {
@@ -181,7 +182,7 @@ extension RecordedRows {
       }
     }
 
-    /// The wanted device of a kind, with its topic.
+    /// The requested device if it is of this kind, otherwise the board's preferred one; with its topic.
     func preferred(_ prefix: String, _ suffix: String, _ wanted: String?) -> (id: String, topic: String)? {
       let own = topics.filter { $0.hasPrefix(prefix) && $0.hasSuffix(suffix) }
       let ids = own.map { String($0.dropFirst(prefix.count).dropLast(suffix.count)) }.sorted()
@@ -198,8 +199,8 @@ extension RecordedRows {
 
     func lack(_ what: String) -> CommandError {
       CommandError(
-        .data, "the recording has nothing of \(what == "inertial sensor" ? "an" : "a") \(what)",
-        nextStep: "sensorhub info says what there is, and of when")
+        .data, "the recording contains no data of \(what == "inertial sensor" ? "an" : "a") \(what)",
+        nextStep: "sensorhub info lists what the recording contains, with times")
     }
   }
 }

@@ -2,21 +2,21 @@ import Hub
 import Outputs
 import Recording
 
-/// How long a recorder's budget lasts, and which data it does not record.
+/// How long a recorder's budget lasts, and what the recorder leaves out.
 enum RecorderOutlook {
-  /// The lines for people, without line ends. The rate comes from the files in the recorder's folder on this machine.
+  /// The lines to print, without line ends. The rate is that of the files in the recorder's folder on this machine.
   static func lines(_ record: RecordSettings) -> [String] {
     let files = (try? RecordingFiles([record.path], leftOut: { _ in }))?.files ?? []
     let lasting =
       if let rate = RecordingRate(of: files) {
-        "\(record.maximumMegabytes) MB last \(RecordingRate.text(seconds: rate.seconds(for: record.maximumMegabytes))) of "
+        "\(record.maximumMegabytes) MB hold \(RecordingRate.text(seconds: rate.seconds(for: record.maximumMegabytes))) of "
           + "recording, at the \(RecordingContents.size(UInt64(rate.bytesPerSecond * 3600))) an hour measured so far"
       } else {
-        "how long \(record.maximumMegabytes) MB last is known once half a minute was recorded here"
+        "the hub knows how long \(record.maximumMegabytes) MB last after it has recorded for half a minute"
       }
     return [lasting] + (record.wakes ? [] : [withoutWakes])
   }
 
   static let withoutWakes =
-    "a trip that no client watches is not recorded: that takes 'wakes: true' in 'record'"
+    "a trip that no client watches is not recorded: to record it, set 'wakes: true' in 'record'"
 }

@@ -11,7 +11,7 @@ struct RecordingContents {
 
   }
 
-  /// Whether a topic's messages are events, which have no rate and no pauses.
+  /// Whether a topic's messages are written only when something happens, so that they have no rate and no pauses.
   private static func isOfEvents(_ topic: String) -> Bool {
     ["/power", "/log", "/fusion", "/clock"].contains(topic)
   }
@@ -19,11 +19,11 @@ struct RecordingContents {
   var byteCount: UInt64 = 0
   var channels: [String: Channel] = [:]
   private(set) var messageCount: UInt64 = 0
-  /// The start in UTC, corrected by the receiver's time if there was one.
+  /// The start in UTC, corrected by a receiver's time if the recording has one.
   private(set) var start: UTCTime?
   private(set) var end: UTCTime?
 
-  /// Begins the messages of another file.
+  /// Starts with the messages of another file.
   mutating func beginFile() {
     for topic in channels.keys { channels[topic]?.intervals.beginFile() }
   }
@@ -41,7 +41,7 @@ struct RecordingContents {
 
   var durationSeconds: Double {
     guard let start, let end else { return 0 }
-    // These values are not integers, because a damaged file may contain differences beyond their range.
+    // Computed with `Double`, because a damaged file may contain differences beyond the range of integers.
     return (Double(end.nanosecondsSince1970) - Double(start.nanosecondsSince1970)) / 1e9
   }
 
@@ -63,7 +63,7 @@ struct RecordingContents {
     return lines
   }
 
-  /// A time in UTC, which names and options use, with the local time.
+  /// A time in UTC, as in names and options, followed by the local time.
   private static func text(_ time: UTCTime?) -> String {
     guard let time else { return "" }
     return UTCText.make(time) + (LocalTime.text(time).map { " (here \($0))" } ?? "")

@@ -2,7 +2,8 @@ import Guarding
 import MonotonicTime
 import Recording
 
-/// Shows the progress of reading a recording on standard error, if that is a terminal and the reading takes long.
+/// Shows the progress of reading a recording on standard error. It is shown only on a terminal, and only if the reading
+/// takes long.
 final class RecordingProgress: ReadingProgress {
   private static let firstAfter = Duration.seconds(2)
   private static let interval = Duration.milliseconds(500)
@@ -20,7 +21,7 @@ final class RecordingProgress: ReadingProgress {
 
   /// - Parameters:
   ///   - total: the number of messages
-  ///   - isShown: `false` if the messages themselves are shown
+  ///   - isShown: `false` if the messages themselves are printed
   init(total: UInt64, isShown: Bool = true) {
     self.total = total
     self.isShown = isShown
@@ -30,20 +31,21 @@ final class RecordingProgress: ReadingProgress {
   func advance() {
     state.withLock { state in
       state.count += 1
-      // Reading the clock takes longer than reading a message.
+      // Read the clock only now and then, because this takes longer than reading a message.
       guard isShown, state.line.isShown, state.count & 1023 == 0, clock.now >= state.next else { return }
       state.next = clock.now + RecordingProgress.interval
       state.line.show("\(min(100, state.count * 100 / max(1, total))) % of \(total) messages")
     }
   }
 
-  /// Removes the line before anything else is printed.
+  /// Removes the line. Call this before anything else is printed.
   func finish() { state.withLock { $0.line.finish() } }
 
   func finish(vanishedFileCount: Int) {
     finish()
     guard vanishedFileCount > 0 else { return }
     let files = vanishedFileCount == 1 ? "1 recording that was" : "\(vanishedFileCount) recordings that were"
-    Terminal.standardError("left out: \(files) removed before being read, as the oldest of a ring are")
+    Terminal.standardError(
+      "left out: \(files) deleted before they were read, because the hub deletes its oldest recordings")
   }
 }

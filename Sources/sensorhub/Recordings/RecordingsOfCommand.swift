@@ -18,7 +18,7 @@ extension CommandError {
 }
 
 extension RecordingFiles {
-  /// The recordings of a command's arguments. Files that are left out are reported.
+  /// The recordings that a command's arguments name. Files that are left out are reported.
   init(_ paths: [String]) throws(RecordingError) {
     try self.init(paths) { Terminal.standardError("left out: \(CommandError($0))") }
   }
@@ -34,15 +34,15 @@ extension RecordingFiles {
       let maker = RecordedMessages.facts(named: "sensorhub", of: reader)["version"].map { "sensorhub \($0)" }
       throw CommandError(
         .data,
-        "'\(Text.printable(file.path))' has an older format: it lacks the inputs of the fusion, which a replay needs",
-        nextStep: "replay it with the program that recorded it"
+        "'\(Text.printable(file.path))' has an older format without the inputs of the fusion, which a replay needs",
+        nextStep: "replay it with the version that recorded it"
           + "\(maker.map { ", \(Text.printable($0))" } ?? ""); info and export read it")
     }
   }
 }
 
 extension RecordedMessages {
-  /// The requested recordings, with progress for a waiting user.
+  /// The messages of the recordings, with the progress shown to the user who waits.
   init(
     _ recordings: RecordingFiles, from: ExportTime?, to: ExportTime?, showsProgress: Bool = true,
     isWanted: @escaping @Sendable (String) -> Bool

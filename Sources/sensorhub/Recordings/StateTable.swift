@@ -4,9 +4,10 @@ import Outputs
 import Recording
 import SystemPackage
 
-/// States as a table (RFC 4180), one per row; unknown values are empty.
+/// States as a table (RFC 4180), one in each row; unknown values are empty.
 ///
-/// A position is in the row of the first state that has it. Its time is the row's time minus `position_age`.
+/// A position is in the row of the first state that contains it. It was measured at the row's time minus
+/// `position_age`.
 struct StateTable: ~Copyable {
   private static let columns: [(field: RecordedState.Field, decimals: Int)] = [
     (.speed, 3), (.track, 2), (.climb, 3), (.roll, 3), (.pitch, 3), (.yaw, 3), (.sigmaYaw, 3), (.pressure, 2),

@@ -1,6 +1,6 @@
 /// Sorts recorded rows by time, and detects restarts of their clock.
 ///
-/// Rows of one recorder arrive slightly out of order, so some of them wait to be sorted. If two consecutive rows are
+/// Rows of one recorder arrive slightly out of order, so some rows wait here to be sorted. If two consecutive rows are
 /// well before the newest one, the clock has restarted, and a new section begins.
 struct TimeOrder {
   private struct Entry {
@@ -9,14 +9,14 @@ struct TimeOrder {
     var row: [Double]
   }
 
-  /// The number of rows that wait.
+  /// The number of rows that wait to be sorted.
   private static let depth = 16
-  /// A row that is this many seconds before the newest belongs to another section, or is wrong.
+  /// A row that is more than this number of seconds before the newest one belongs to another section, or is wrong.
   private static let longestDisorder = 1.5
 
   /// The waiting rows, the oldest first.
   private var waiting: [Entry] = []
-  /// A row far before the newest one. It begins a new section if another such row follows.
+  /// A row far before the newest one. If another such row follows, the two begin a new section.
   private var stray: (time: Double, row: [Double])?
   private var newest = -Double.infinity
   private var section = 0
@@ -24,10 +24,11 @@ struct TimeOrder {
   private var last = -Double.infinity
   private var lastSection = 0
   private var hasEnded = false
-  /// The number of rows that were left out, because their time was already returned or fits nowhere.
+  /// The number of rows that were left out, because a row of their time or later was already returned, or because they
+  /// fit into no section.
   private(set) var droppedCount = 0
 
-  /// The next row in order, and the number of its section.
+  /// The next row in the order of time, and the number of its section.
   ///
   /// - Parameter table: the table, whose first column is the time in seconds
   mutating func next(of table: inout some MeasurementTable) -> (section: Int, row: [Double])? {

@@ -6,23 +6,23 @@ import Recording
 import SystemPackage
 import UBX
 
-/// A receiver's log during its replay. Each sentence or message is played at the time that it states, and those without
-/// a time with the previous one.
+/// The replay of a receiver's log. A sentence or message is played at the time that it contains. If it contains none,
+/// it is played with the previous one.
 final class ReceiverLogReplay {
   /// The receiver's ID.
   static let device = "gps"
-  /// The maximum number of sentences before the first one with a date.
+  /// The maximum number of sentences that are read in search of a date.
   private static let mostUndated = 10_000
 
-  /// The maximum size of a message.
+  /// The maximum size of a message, in bytes.
   private static let mostBytes = 1 << 16
 
-  /// The sentences and messages that state the same time.
+  /// The sentences and messages of one time.
   private struct Group {
     var nanoseconds: Int64
     var bytes: [UInt8]
 
-    /// Whether a client that expects sentences could not use it.
+    /// Whether the bytes contain binary messages, which a client that expects sentences cannot use.
     var isBinary: Bool { bytes.contains { $0 >= 0x80 } }
   }
 
@@ -33,9 +33,9 @@ final class ReceiverLogReplay {
   private var clock = SentenceLogClock(date: nil)
   /// The time of the last sentence.
   private(set) var endNanosecondsSince1970: Int64 = 0
-  /// The groups, the next one first. The last one may be incomplete.
+  /// The groups that have been read; the next one to play is first. The last one may be incomplete.
   private var groups: [Group] = []
-  /// The sentences before the first stated time; they are played with it.
+  /// The sentences before the first one with a time; they are played with it.
   private var undated: [UInt8] = []
   private var lastNanoseconds: Int64?
   private var isAtEnd = false
@@ -51,7 +51,7 @@ final class ReceiverLogReplay {
     }
     let date = try firstDate()
     clock = SentenceLogClock(date: date)
-    // The log is read once to find its end.
+    // Read the log once to find its end.
     var end: Int64?
     while try read({ stated, _ in end = clock.time(ofWhatStates: stated) ?? end }) {}
     endNanosecondsSince1970 = clock.midnightNanosecondsSince1970 + (end ?? 0)
@@ -64,7 +64,7 @@ final class ReceiverLogReplay {
     chunk.deallocate()
   }
 
-  /// The date of the first sentences that state one.
+  /// The date of the first sentences that contain one.
   private func firstDate() throws(CommandError) -> CalendarDate? {
     var date: CalendarDate?
     var hasTime = false
@@ -78,8 +78,8 @@ final class ReceiverLogReplay {
     }
     guard hasTime else {
       throw CommandError(
-        .data, "nothing in '\(path)' states a time, by which it could be replayed",
-        nextStep: "is it a recording of a hub's (.mcap), NMEA 0183 with lines such as $GPRMC,… or $GNGGA,…, or UBX?")
+        .data, "'\(path)' contains no time, so it cannot be replayed",
+        nextStep: "is it a hub's recording (.mcap), NMEA 0183 with lines such as $GPRMC,… or $GNGGA,…, or UBX?")
     }
     try rewind()
     return date
@@ -90,13 +90,13 @@ final class ReceiverLogReplay {
     do {
       try file.seek(offset: 0, from: .start)
     } catch {
-      throw CommandError(.inputOutput, "'\(path)' is read more than once, which it does not allow: \(error)")
+      throw CommandError(.inputOutput, "'\(path)' cannot be read more than once (a pipe?): \(error)")
     }
   }
 
   /// Reads more of the log.
   ///
-  /// - Returns: whether there was more
+  /// - Returns: whether there was more to read
   private func read(_ receive: (StatedTime?, [UInt8]) -> Void) throws(CommandError) -> Bool {
     let count: Int
     do {
@@ -115,14 +115,14 @@ final class ReceiverLogReplay {
   }
 
   func next() throws(CommandError) -> ReplayedMessage? {
-    // The last group may continue with bytes that have not been read.
+    // The last group may continue in bytes that have not been read yet.
     while groups.count < 2, !isAtEnd {
       let isMore = try read { stated, bytes in
         guard let nanoseconds = clock.time(ofWhatStates: stated) else {
           undated += bytes
           return
         }
-        // A receiver without a fix may state the same time for hours.
+        // A receiver without a fix may repeat the same time for hours, so the size of a group is limited.
         if groups.last.map({ $0.nanoseconds != nanoseconds || $0.bytes.count > ReceiverLogReplay.mostBytes }) ?? true {
           groups.append(Group(nanoseconds: nanoseconds, bytes: undated))
           undated = []

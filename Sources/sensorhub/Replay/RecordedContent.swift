@@ -52,7 +52,7 @@ enum RecordedContent {
         let position = FusedState.Position(
           latitudeDegrees: lat, longitudeDegrees: lon, altitudeHAEMetres: altHAE, altitudeMSLMetres: altMSL,
           horizontalSigmaMetres: sigmaH, verticalSigmaMetres: sigmaV)
-        // These are the devices that the board knows.
+        // Only the board knows the numbers of the devices; `positionSource` has their IDs.
         knowledge.position = Dated(position, at: MonotonicInstant(nanoseconds: positionNanoseconds), source: [])
       }
       if let utcNanoseconds, let utcAtNanoseconds {
@@ -71,7 +71,7 @@ enum RecordedContent {
   ///
   /// - Returns: the device's ID and its output; `nil` if the message cannot be read
   static func read(_ message: MCAPMessage, topic: String) -> (String, ReplayedMessage.Content)? {
-    // This is the time of the sample, or of the first byte.
+    // For this topic, the publish time is the time of the sample, or of the first byte.
     let at = MonotonicInstant(nanoseconds: Int64(clamping: message.publishTimeNanoseconds))
     let parts = topic.split(separator: "/")
     switch (parts.first, parts.count) {
@@ -120,7 +120,7 @@ enum RecordedContent {
       let power = DeviceStatus.Power(rawValue: message.power)
     else { return nil }
     let isWorking = !power.isRest && power != .failed
-    // A failed device does not report that a holder leaves.
+    // A failed device does not report that a holder has left, so it counts as not held.
     return (message.id, .power(kind, isSupplied: isWorking, isHeld: isWorking && !message.holders.isEmpty))
   }
 

@@ -6,7 +6,7 @@ import MonotonicTime
 import NMEA
 import Recording
 
-/// The recorded data of the devices during its replay. It is a class, because its reader would be costly to copy.
+/// The replay of a hub's recordings. It is a class, because its reader would be costly to copy.
 final class RecordingReplay {
   private var messages: RecordedMessages
   /// The number of the file that is being read.
@@ -17,16 +17,16 @@ final class RecordingReplay {
   private let boardFile: String?
   /// The facts of the file that is being read.
   private var facts: [RecordedFacts] = []
-  /// The facts and the board at the time of the last message.
+  /// The facts that apply to the last message.
   private var present = RecordedFacts()
   private(set) var board: Board?
   /// The log time until which these facts apply.
   private var presentUntil: UInt64 = 0
-  /// The message that follows its board.
+  /// The message that is returned after its board.
   private var waiting: ReplayedMessage?
   private var lastAt: MonotonicInstant?
 
-  /// The clock of a recording's times.
+  /// Identifies the clock of a recording's times.
   private struct RecordingClock: Equatable {
     /// When the hub began to record.
     var started: String?
@@ -36,7 +36,7 @@ final class RecordingReplay {
 
   /// - Parameters:
   ///   - topics: the topics of the recorded messages
-  ///   - boardFile: replaces the recorded board files. The recorded calibrations stay.
+  ///   - boardFile: a board file in place of the recorded ones; the recorded calibrations are still used
   init(_ messages: RecordedMessages, topics: Set<String>, boardFile: String?) {
     self.messages = messages
     self.boardFile = boardFile
@@ -46,7 +46,7 @@ final class RecordingReplay {
       })
   }
 
-  /// The topics that belong to no single device.
+  /// The topics that belong to no particular device.
   private static let common: Set<String> = ["/power", "/fusion", "/clock"]
 
   static func isWanted(_ topic: String) -> Bool {
@@ -57,7 +57,7 @@ final class RecordingReplay {
   /// The IDs of the recorded devices.
   let devices: Set<String>
 
-  /// How far the present file's clock was behind.
+  /// How far the clock of the present file was behind the true time.
   var correctionNanoseconds: Int64 { messages.correctionNanoseconds }
   var badChunkCount: Int { messages.badChunkCount }
 
@@ -74,19 +74,19 @@ final class RecordingReplay {
     waiting?.beginsRecording = false
     var change = message
     change.content = .board(board)
-    // The board may have been put into service long before any device woke.
+    // The board may have been put into service long before any device woke, so it gets that earlier time.
     if let lastAt, !message.beginsRecording { change.move(to: min(max(since ?? lastAt, lastAt), message.at)) }
     return change
   }
 
-  /// The board that changes before a message, and the time since which it was in service.
+  /// The board that comes into service before a message, and since when; `nil` if the board has not changed.
   private func newBoard(before message: ReplayedMessage) throws(CommandError) -> (Board, since: MonotonicInstant?)? {
     let logTime = UInt64(clamping: message.systemNanosecondsSince1970)
     guard logTime >= presentUntil else { return nil }
     let (facts, until) = self.facts.holding(atNanoseconds: logTime)
     presentUntil = until
     var said = facts
-    // The same board continues in the next file.
+    // The board of the previous file continues in this one.
     said.sinceNanoseconds = present.sinceNanoseconds
     guard board == nil || said != present else { return nil }
     present = facts
@@ -105,7 +105,7 @@ final class RecordingReplay {
       if board == nil { throw error }
       let time = UTCTime(nanosecondsSince1970: message.utcNanosecondsSince1970)
       Terminal.standardError(
-        "the recording from \(UTCText.make(time)) on is replayed on the previous board: \(error)")
+        "from \(UTCText.make(time)) the recording is replayed on the previous board: \(error)")
       return nil
     }
   }
@@ -143,8 +143,7 @@ final class RecordingReplay {
     let hub = RecordedMessages.facts(named: "sensorhub", of: reader)
     var new = RecordingClock(
       started: hub["started"], offsetNanoseconds: hub["logTimeOffsetNanoseconds"].flatMap { Int64($0) })
-    // The hub of this recording did not state the offset. Its first message was recorded at about the time of its
-    // stamp.
+    // This recording does not contain the offset. Its first message was recorded at about the time of its stamp.
     if new.offsetNanoseconds == nil {
       new.offsetNanoseconds =
         new.started != nil && new.started == clock.started
@@ -157,11 +156,11 @@ final class RecordingReplay {
 }
 
 extension ReplayedMessage.Content {
-  /// The content with the message's time as its reading time.
+  /// The content, read at the message's time.
   fileprivate func read(at instant: MonotonicInstant) -> Self {
     switch self {
     case .sentences(var sentences):
-      // Sentences are recorded slightly before they were read.
+      // Sentences are recorded with a time slightly before they were read.
       sentences.readAt = max(instant, sentences.beganAt)
       return .sentences(sentences)
     case .batch(var batch):

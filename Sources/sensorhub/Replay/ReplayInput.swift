@@ -5,15 +5,15 @@ import Hub
 import MCAP
 import Recording
 
-/// The input of a replay: recordings of a hub, or a log of a receiver.
+/// The input of a replay: recordings of a hub, or a receiver's log.
 enum ReplayInput: ReplaySource {
   case recording(RecordingReplay, until: Int64)
   case log(ReceiverLogReplay)
 
   /// - Parameters:
   ///   - from, to: the period, for recordings
-  ///   - board: a board file that replaces the recorded ones
-  ///   - showsProgress: whether a user waits for the whole input
+  ///   - board: a board file in place of the recorded ones
+  ///   - showsProgress: whether a user waits until the whole input is read
   init(_ paths: [String], from: ExportTime?, to: ExportTime?, board: String?, showsProgress: Bool = false) throws {
     let logs = paths.filter(ReplayInput.isLog)
     guard let log = logs.first else {
@@ -29,10 +29,10 @@ enum ReplayInput: ReplaySource {
     }
     guard paths.count == 1 else {
       throw ValidationError(
-        "'\(log)' is a log of a receiver, which is replayed alone: give it alone, or recordings only")
+        "'\(log)' is a receiver's log: give one log without other files, or only recordings")
     }
     guard from == nil, to == nil else {
-      throw ValidationError("--from and --to are for recordings: leave them out for '\(log)'")
+      throw ValidationError("--from and --to need a recording: leave them out for the log '\(log)'")
     }
     self = .log(try ReceiverLogReplay(path: log))
   }
@@ -71,9 +71,9 @@ enum ReplayInput: ReplaySource {
     }
   }
 
-  /// The first board, in its form for a replay.
+  /// The first board, with the changes that a replay needs.
   ///
-  /// - Parameter file: the board file for a log
+  /// - Parameter file: the board file for a receiver's log
   func board(_ file: String?) throws -> Board {
     if case .recording(let recording, _) = self, let board = recording.board { return board }
     if let file { return try BoardSource(file: file).load().asReplayed }
@@ -81,7 +81,7 @@ enum ReplayInput: ReplaySource {
     return try Board(json5: Array(text.utf8), file: "the board of a log").asReplayed
   }
 
-  /// Whether a file does not begin like an MCAP file. A missing file, or a folder, is reported elsewhere.
+  /// Whether a file is no MCAP file. A missing file and a folder are not: the attempt to read them reports the error.
   private static func isLog(_ path: String) -> Bool {
     var status = stat()
     guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR, status.st_size > 0 else { return false }

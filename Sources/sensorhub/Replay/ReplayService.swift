@@ -8,7 +8,8 @@ import Publishing
 import Recording
 import ServiceLifecycle
 
-/// The hub on a recording as a long-running process. Its clients see the recorded data as if it happened now.
+/// The hub that plays a recording, as a long-running process. Its clients receive the recorded data as if it were
+/// measured now.
 struct ReplayService: Sendable {
   private let sink = JournalSink()
   private let host: HubHost
@@ -23,7 +24,7 @@ struct ReplayService: Sendable {
   /// Opens the sockets, so that errors appear before anything is played.
   ///
   /// - Parameters:
-  ///   - stage: the replay's hub and clocks
+  ///   - stage: the hub's machine and clocks
   ///   - open: see `ReplaySession`
   init(
     _ board: Board, on stage: ReplayStage, times: ClosedRange<Int64>, rate: Double, staysAtEnd: Bool, socket: String?,
@@ -36,12 +37,12 @@ struct ReplayService: Sendable {
       report: { [sink] event in
         switch event {
         case .skipped(let duration):
-          sink.write(.notice, "nothing was recorded for \(Text.duration(seconds: duration.inSeconds)): left out")
+          sink.write(.notice, "skipped \(Text.duration(seconds: duration.inSeconds)) without recorded data")
         case .over:
-          sink.write(.notice, "the recording is over\(staysAtEnd ? "; seek, or end with Ctrl-C" : "")")
+          sink.write(.notice, "end of the recording\(staysAtEnd ? "; seek, or end with Ctrl-C" : "")")
           if !staysAtEnd { group.end() }
         case .failed(let error):
-          group.fail("the recording cannot be read on: \(error)")
+          group.fail("the rest of the recording cannot be read: \(error)")
         }
       })
     host = HubHost(Hub(board: board, on: stage.machine), version: SensorHub.version, replay: session)
@@ -57,7 +58,7 @@ struct ReplayService: Sendable {
   func run() async throws {
     let signals = try SignalListener(onTerminate: { [group] in group.end() }, onReload: {})
     let board = host.hub.value.board
-    sink.write(.warning, "REPLAY: what clients get was recorded, and is measured by no device now")
+    sink.write(.warning, "REPLAY: clients get recorded values, not live measurements")
     sink.write(.notice, "sensorhub \(SensorHub.version): replaying board '\(board.name)', state on \(path.state)")
     let services = ServiceGroup(
       services: [signals, server, HTTPOutput(host: host, sink: sink, budget: budget)],

@@ -1,8 +1,8 @@
 import Hub
 
 extension Board {
-  /// The board without the parts that would affect the machine or others. A replay must not set the clock, be recorded
-  /// again, run hooks, or connect to a broker or a caster.
+  /// The board without the parts that would affect this machine or others. A replay must not set the clock, record, run
+  /// hooks, or connect to a broker or a caster.
   var asReplayed: Board {
     var board = self
     board.record = nil
@@ -22,8 +22,8 @@ extension Board {
     return board
   }
 
-  /// The form for a recording's own board, whose author may be anyone. It also names no file of this machine, directs
-  /// no browser elsewhere, and lets only this machine connect.
+  /// The board for a replay, if it comes from a recording, which anyone may have made. In addition it names no file of
+  /// this machine, makes no browser load data from elsewhere, and lets only this machine connect.
   var asReplayedFromRecording: Board {
     var board = asReplayed
     if var http = board.http {
@@ -44,7 +44,7 @@ extension Board {
 }
 
 extension TCPEndpoint {
-  /// The same port for this machine only.
+  /// The same port, open to this machine only.
   fileprivate var ofThisMachine: TCPEndpoint {
     var endpoint = self
     let own = addresses.filter(\.isLoopback)

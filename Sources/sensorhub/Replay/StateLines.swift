@@ -8,7 +8,7 @@ final class StateLines: Sendable {
   private let json = Guarded(JSONWriter(capacity: 1 << 17))
 
   func append(_ state: FusedState) {
-    // After the last client has left, the state does not describe that time.
+    // After the last client has left, the state no longer describes the present.
     if state.mode == .asleep { return }
     json.withLock { StateReport.write(state, to: &$0) }
   }

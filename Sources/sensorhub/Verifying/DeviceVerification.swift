@@ -1,10 +1,10 @@
 import Outputs
 
-/// The results of one device: measurements, checks and power cycles.
+/// The results for one device: measurements, checks and power cycles.
 struct DeviceVerification {
   struct Check {
     var name: StaticString
-    /// Whether the check passed; `nil` if it was impossible.
+    /// Whether the check passed; `nil` if it could not be made.
     var passed: Bool?
     var words: String
   }
@@ -21,7 +21,7 @@ struct DeviceVerification {
   let origin: String?
   var measured: [Measured] = []
   var checks: [Check] = []
-  /// The times from power to the first measurement of each cycle, seconds.
+  /// For each power cycle, the time from power to the first measurement, in seconds.
   var firstValueSeconds: [Double] = []
   var satellites: Int?
   var sigmaMetres: Double?
@@ -30,7 +30,7 @@ struct DeviceVerification {
 
   var failedCount: Int { checks.count { $0.passed == false } }
 
-  /// The parts of the state that wake this kind of device and no other.
+  /// The parts of the state that wake only this kind of device.
   static func parts(of kind: String) -> [String] {
     switch kind {
     case "receiver": ["position"]
@@ -42,14 +42,14 @@ struct DeviceVerification {
     }
   }
 
-  /// The limits for values on the Earth's surface, whatever the board is used for, but not on a shaker.
+  /// The limits for values on the Earth's surface. They hold for every use of the board, except on a shaker.
   private static let bounds: [(kind: String, name: StaticString, check: StaticString, range: ClosedRange<Double>)] = [
     ("imu", "acceleration", "gravity", 9.3...10.3), ("imu", "rotation", "at rest", 0...0.2),
     ("magnetometer", "field", "field strength", 15...90), ("barometer", "pressure", "pressure", 30_000...110_000),
     ("supplyMonitor", "voltage", "voltage", 0.5...60),
   ]
 
-  /// A value with its name, its unit, and the time of its measurement in seconds of the hub's clock.
+  /// A value with its name and its unit. Its time is in seconds of the hub's clock.
   struct Value {
     var name, unit: StaticString
     var value, at: Double
@@ -80,12 +80,11 @@ struct DeviceVerification {
     }
   }
 
-  /// Whether a state contains a value of the device that was measured since then, in seconds of the hub's clock.
+  /// Whether a state contains a value that the device has measured since `start`, in seconds of the hub's clock.
   func has(_ state: VerifiedState, since start: Double) -> Bool {
     DeviceVerification.values(of: state, kind: kind).contains { $0.at >= start }
   }
 
-  /// Takes the device's values from a state.
   mutating func take(_ state: VerifiedState) {
     for value in DeviceVerification.values(of: state, kind: kind) {
       let index = measured.firstIndex { "\($0.name)" == "\(value.name)" } ?? measured.count
@@ -100,7 +99,7 @@ struct DeviceVerification {
     }
   }
 
-  /// Adds the checks of the measurements.
+  /// Adds the checks, computed from the measurements.
   mutating func judge() {
     for bound in DeviceVerification.bounds where bound.kind == kind {
       guard let found = measured.first(where: { "\($0.name)" == "\(bound.name)" }), let mean = found.values.mean else {
@@ -113,7 +112,7 @@ struct DeviceVerification {
           words: "\(Text.fixed(mean, 3)) \(found.unit), expected \(range)"))
     }
     if kind != "receiver", let values = measured.first?.values, let noise = values.noise, values.count >= 10 {
-      // A stuck chip repeats one value; a real one never does.
+      // A stuck chip repeats one value. A working chip never does, because of its noise.
       checks.append(Check(name: "noise", passed: noise > 0, words: "\(Text.fixed(noise, 5)), one sigma"))
     }
   }

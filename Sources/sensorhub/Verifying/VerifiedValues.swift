@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The part of a state that `verify` reads. It never reads the board's position.
+/// The parts of a state that `verify` reads. The board's position is not among them.
 struct VerifiedState: Decodable {
   struct Vector: Decodable {
     var x, y, z, age: Double
@@ -37,12 +37,12 @@ struct VerifiedValues {
   private var first: Double?
   private var last: Double?
 
-  /// Takes a value. A value of the same instant is the same measurement in another state, and is ignored.
+  /// Takes a value. A value with the instant of the last one is the same measurement in another state, and is ignored.
   ///
-  /// - Parameter instant: the time of the measurement, seconds of the hub's clock
+  /// - Parameter instant: the time of the measurement, in seconds of the hub's clock
   mutating func take(_ value: Double, at instant: Double) {
     if let last, instant <= last + 1e-5 { return }
-    // Sums relative to the first value keep the digits of values that vary little.
+    // Sum the differences from the first value: this keeps more digits if values vary little.
     let offset = value - reference(value)
     count += 1
     sum += offset
@@ -67,7 +67,7 @@ struct VerifiedValues {
     return max(0, (squares - sum * sum / Double(count)) / Double(count - 1)).squareRoot()
   }
 
-  /// The measurements per second; `nil` for fewer than two values.
+  /// The number of measurements a second; `nil` for fewer than two values.
   var rateHz: Double? {
     guard count > 1, let first, let last, last > first else { return nil }
     return Double(count - 1) / (last - first)

@@ -23,7 +23,7 @@ struct AirohaReceiver: CommandedReceiver {
   static func command(_ number: String, _ parameters: String = "") -> SentenceRequest {
     SentenceRequest("PAIR\(number)" + (parameters.isEmpty ? "" : ",\(parameters)")) { fields in
       guard fields.first == "PAIR001", fields.count > 2 else { return .nothing }
-      guard fields[1] == number else { return .soFar(.otherwise("what became of command \(fields[1])")) }
+      guard fields[1] == number else { return .soFar(.otherwise("the result of command \(fields[1])")) }
       return switch fields[2] {
       case "0": .answer(.accepted)
       case "1": .soFar(.refused)

@@ -46,7 +46,7 @@ struct CASICReceiver: CommandedReceiver {
       if lacking.isEmpty {
         report.note("constellations", try channel.ask(CASICRequest(.systems(systems))))
       } else {
-        report.lacks("constellations", "such a receiver has no \(lacking): leave that out")
+        report.lacks("constellations", "this receiver has no \(lacking): remove it")
       }
     }
     if let model = settings.dynamicModel, !report.isHopeless {
@@ -124,7 +124,7 @@ private struct CASICRequest: ReceiverRequest {
   mutating func take(_ frame: ReceiverFramer.Frame) -> ReceiverAnswer? {
     guard case .message(let message) = frame, let acknowledgement = CASICAcknowledgement(message) else { return nil }
     if acknowledgement.kind == kind { return acknowledgement.isAccepted ? .accepted : .refused }
-    answerSoFar = .otherwise("what became of something else")
+    answerSoFar = .otherwise("the result of another command")
     return nil
   }
 }

@@ -70,7 +70,10 @@ final class KnowledgeOfRun {
       time: time, place: knowledge.place.aged(by: age), database: isFresh ? knowledge.database : [],
       isInFlash: isFresh && knowledge.isInFlash)
     switch try receiver.giveBack(given, channel) {
-    case .refused: memory.present.givingProblem = "it does not accept its knowledge from before its supply went off"
+    case .refused:
+      memory.present.givingProblem =
+        "it refused the satellite data that the hub saved before its "
+        + "supply went off"
     case .accepted, .answered: memory.present.givingProblem = nil
     case .otherwise, .unanswered, .stopped: break
     }
@@ -116,7 +119,7 @@ final class KnowledgeOfRun {
   }
 
   private func take(_ kept: KeptKnowledge, _ knowledge: inout ReceiverKnowledge, at now: MonotonicInstant) {
-    let consequence = "so that it starts cold where nothing else keeps its memory"
+    let consequence = "so it starts cold unless a battery keeps its memory"
     switch kept {
     case .database(let messages):
       knowledge.database = messages
@@ -128,11 +131,11 @@ final class KnowledgeOfRun {
     case .nothing: return
     case .refused:
       memory.present.savedInVain += 1
-      memory.present.savingProblem = "it does not report its knowledge of the satellites, \(consequence)"
+      memory.present.savingProblem = "it does not report its satellite data, \(consequence)"
       return
     case .unanswered:
       memory.present.savedInVain += 1
-      memory.present.savingProblem = "it did not report its knowledge of the satellites in time, \(consequence)"
+      memory.present.savingProblem = "it did not report its satellite data in time, \(consequence)"
       return
     }
     memory.present.savedInVain = 0

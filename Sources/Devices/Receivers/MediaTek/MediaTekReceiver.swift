@@ -26,7 +26,7 @@ struct MediaTekReceiver: CommandedReceiver {
   static func command(_ number: String, _ parameters: String) -> SentenceRequest {
     SentenceRequest("PMTK\(number),\(parameters)") { fields in
       guard fields.first == "PMTK001", fields.count > 2 else { return .nothing }
-      guard fields[1] == number else { return .soFar(.otherwise("what became of command \(fields[1])")) }
+      guard fields[1] == number else { return .soFar(.otherwise("the result of command \(fields[1])")) }
       return .answer(fields[2] == "3" ? .accepted : .refused)
     }
   }

@@ -41,13 +41,13 @@ struct UBXRequest: ReceiverRequest {
 
   private mutating func take(_ acknowledgement: UBXAcknowledgement) -> ReceiverAnswer? {
     guard acknowledgement.kind == kind else {
-      strange = "what became of something else"
+      strange = "the result of another command"
       return nil
     }
     guard acknowledgement.isAccepted else { return .refused }
     guard wantsMessage else { return .accepted }
     if let payload { return .answered(payload) }
-    strange = "an acknowledgement alone"
+    strange = "only an acknowledgement"
     return nil
   }
 

@@ -33,7 +33,7 @@ struct UbloxLegacyChanges: UbloxChanges {
   ) throws(HardwareError) -> ReceiverAnswer {
     guard var port = try port(channel) else { return .unanswered }
     guard port.isUART else {
-      report.lacks("setSpeed", "this port of the receiver has none: leave it out")
+      report.lacks("setSpeed", "this port of the receiver has no speed: remove the key")
       return .accepted
     }
     if port.baudRate == speed.rawValue { return .accepted }
@@ -102,7 +102,7 @@ struct UbloxLegacyChanges: UbloxChanges {
     let lacking = constellations.filter { !systems.known.contains($0.ubloxSystem) }
     guard lacking.isEmpty else {
       report.lacks(
-        "constellations", "the receiver has no \(lacking.map(\.rawValue).joined(separator: ", ")): leave that out")
+        "constellations", "the receiver has no \(lacking.map(\.rawValue).joined(separator: ", ")): remove it")
       return .accepted
     }
     let wanted = constellations.map(\.ubloxSystem)

@@ -205,7 +205,7 @@ function fenceTroubles(hub) {
     if (state === "outside" && event === "leave") {
       return [`fence ${name}: left${number(beyond) === undefined ? "" : `, ${fixed(Math.max(0, beyond), 0, " m")} beyond the edge`}`];
     }
-    return event === "lost" ? [`fence ${name}: no fix that tells on which side it is`] : [];
+    return event === "lost" ? [`fence ${name}: no fix that shows on which side of the edge the hub is`] : [];
   });
 }
 
@@ -323,7 +323,7 @@ function showFleet() {
   const { word, look, note } =
     isAnswered === null ? { word: "connecting", look: "", note: "" }
     : !isAnswered ? { word: "no answer", look: "bad", note: "The server of this page does not answer; it is tried again." }
-    : obstacle ? { word: "no broker", look: "bad", note: `The broker is not reached: ${obstacle}` }
+    : obstacle ? { word: "no broker", look: "bad", note: `The broker cannot be reached: ${obstacle}` }
     : isOpen ? { word: "looking", look: "good", note: "Hubs that are open here are awake for this page." }
     : { word: "asleep", look: "", note: "Nothing is awake for this page." };
   set($("mode"), word);

@@ -47,7 +47,7 @@ export class TileFile {
 
   async readHeader() {
     const bytes = await this.bytes(0, firstBytes);
-    if (bytes.byteLength < headerBytes || text(bytes, 0, 7) !== "PMTiles" || bytes[7] !== 3) throw new Error("it is no PMTiles file of version 3");
+    if (bytes.byteLength < headerBytes || text(bytes, 0, 7) !== "PMTiles" || bytes[7] !== 3) throw new Error("it is not a PMTiles file of version 3");
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const long = (at) => view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32;
     const [rootAt, rootLength] = [long(8), long(16)];

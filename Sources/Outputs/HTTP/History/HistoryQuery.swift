@@ -4,19 +4,19 @@ import Hummingbird
 import NMEA
 import Recording
 
-/// The time span of a request, and the amount of data that it wants.
+/// The time span of a request, and the amount of data that it requests.
 struct HistoryQuery {
   private static let hour: Int64 = 3_600_000_000_000
 
   var times: Range<UTCTime>
-  /// The shortest interval between two states; 0 for all states.
+  /// The shortest interval between two states, in seconds; 0 for all states.
   var everySeconds: Double
-  /// The track omits points within this distance of its line.
+  /// The track omits points within this distance of its line, in metres.
   var simplifyMetres: Double
   var limit: Int
-  /// The place where the previous page ended.
+  /// The end of the previous page.
   var after: RecordingCursor?
-  /// `everySeconds` in the request's own words.
+  /// `everySeconds`, as the request spells it.
   private var every: Substring
 
   /// The permitted parameters.
@@ -24,8 +24,8 @@ struct HistoryQuery {
 
   /// - Parameters:
   ///   - now: nanoseconds since 1970
-  ///   - everySeconds: the default
-  ///   - limit: the maximum for a page
+  ///   - everySeconds: the interval if the request names none
+  ///   - limit: the maximum number of entries on a page
   init(_ request: Request, now: Int64, everySeconds: Substring, limit most: Int) throws {
     let to = try HTTPQuery.instant("to", of: request) ?? UTCTime(nanosecondsSince1970: now)
     let from =
@@ -40,13 +40,13 @@ struct HistoryQuery {
     self.limit = Int(limit)
     after = try HTTPQuery.text("after", of: request).map { text in
       guard let cursor = RecordingCursor(text) else {
-        throw HTTPError(.badRequest, message: "'after' is for the pages that 'next' leads to")
+        throw HTTPError(.badRequest, message: "'after' is only for pages that 'next' names")
       }
       return cursor
     }
   }
 
-  /// The query for the page that begins at this place.
+  /// The query for the page that begins after this cursor.
   func query(after cursor: RecordingCursor) -> String {
     "from=\(HistoryQuery.text(times.lowerBound))&to=\(HistoryQuery.text(times.upperBound))&every=\(every)"
       + "&limit=\(limit)&after=\(cursor.text)"
@@ -56,7 +56,7 @@ struct HistoryQuery {
     "from=\(HistoryQuery.text(time))&to=\(HistoryQuery.text(times.upperBound))&limit=\(limit)"
   }
 
-  /// Seconds since 1970 with all nanoseconds, so that the next page is about exactly the same time span.
+  /// Seconds since 1970 with all nanoseconds, so that the next page covers exactly the same time span.
   private static func text(_ time: UTCTime) -> String {
     let nanoseconds = String(time.nanosecondsSince1970 % 1_000_000_000)
     let padding = String(repeating: "0", count: 9 - nanoseconds.utf8.count)
@@ -75,10 +75,10 @@ extension HTTPQuery {
       .badRequest, message: "'\(name)' must be a time in UTC, such as 2026-11-22T10:00:00Z, or seconds since 1970")
   }
 
-  /// Parses the exact value, to a nanosecond; a `Double` would be wrong by some hundred nanoseconds.
+  /// Parses seconds to a nanosecond; a `Double` would be wrong by some hundred nanoseconds.
   private static func seconds(_ text: Substring) -> UTCTime? {
     let parts = text.split(separator: ".")
-    // The limit is the year 2255.
+    // The limit is in the year 2255.
     guard let whole = Int64(parts[0]), whole <= 9_000_000_000 else { return nil }
     let digits = parts.count > 1 ? parts[1].prefix(9) : ""
     guard let fraction = Int64(digits + String(repeating: "0", count: 9 - digits.count)) else { return nil }

@@ -8,7 +8,7 @@ import Recording
 
 /// The routes of recorded data.
 struct HistoryRoutes {
-  /// The number of states, or of changes of power, on one page.
+  /// The number of states, or of power changes, on one page.
   private static let pageLimit = 1000
 
   let history: RecordedHistory
@@ -52,7 +52,7 @@ struct HistoryRoutes {
   }
 
   private func query(_ request: Request, everySeconds: Substring) throws -> HistoryQuery {
-    // Recorded data and requests use the receiver's dates, even if the board's clock is wrong.
+    // Recorded data and requests use the receiver's dates, because the board's clock may be wrong.
     let offset = history.host.hub.value.lastClockOffset.value
     let behind = offset.map { $0.receiverNanosecondsSince1970.clampedSum(-$0.systemNanosecondsSince1970) } ?? 0
     return try HistoryQuery(

@@ -2,8 +2,8 @@ import Guarding
 import Hummingbird
 import Publishing
 
-/// A reading in pages for one client. The next page is read when the client has taken the last one. Releasing this
-/// value ends the reading.
+/// Reads pages for one client. The next page is read when the client has taken the previous one. Releasing this value
+/// ends the reading.
 final class PagedReading<Page: Sendable, Failure: Error>: Sendable {
   private struct State {
     var subscription: Subscription?
@@ -31,7 +31,7 @@ final class PagedReading<Page: Sendable, Failure: Error>: Sendable {
 
   /// The next page; `nil` after the last one.
   func next() async throws -> Page? {
-    // A client that has the first page gets the others, however many clients come in the meantime.
+    // A client that has the first page gets all further pages, even if other clients have come in the meantime.
     let isUnderWay = state.withLock { $0.subscription != nil }
     try await threads.run(isUnderWay: isUnderWay) { [self] in turn() }
     let (page, failure) = state.withLock { state in

@@ -3,10 +3,10 @@ import Guarding
 import HTTPTypes
 import Hummingbird
 
-/// Runs work that waits for a disk, so that the event loop does not wait. There are few threads, and only while there
-/// is something to read. Requests beyond their capacity wait, or are refused.
+/// Runs work that waits for a disk, so that the event loop does not wait. There are at most `limit` threads, and none
+/// if there is nothing to read. Further requests wait, or are refused if too many wait.
 final class ReadingThreads: Sendable {
-  /// The number of files that are read at once. More would not make a card faster.
+  /// The number of files that are read at once. A higher number would not make an SD card faster.
   static let limit = 2
   /// The maximum number of waiting requests.
   private static let waitingLimit = 32
@@ -24,9 +24,9 @@ final class ReadingThreads: Sendable {
 
   private let state = Guarded(State())
 
-  /// The result of a body that may wait for the disk.
+  /// The result of a closure that may wait for the disk.
   ///
-  /// - Parameter isUnderWay: whether it continues an accepted request
+  /// - Parameter isUnderWay: whether this continues a request that was accepted
   /// - Throws: 503 if there are too many requests at once
   func run<Result: Sendable>(
     isUnderWay: Bool = false, _ body: @escaping @Sendable () -> Result
@@ -56,7 +56,7 @@ final class ReadingThreads: Sendable {
     }
     if !isTaken { job.refuse() }
     guard mustStart, DetachedThread.start("history", { self.work() }) != 0 else { return }
-    // No thread could be created. If another one exists, it does the waiting work.
+    // No thread could be created. If another thread exists, it does the waiting work.
     let abandoned = state.withLock { state -> Deque<Job> in
       state.threadCount -= 1
       guard state.threadCount == 0 else { return [] }
@@ -83,8 +83,8 @@ final class ReadingThreads: Sendable {
 private final class Answer<Result: Sendable>: Sendable {
   private let result = Guarded<Result?>(nil)
 
-  /// Delivers the result, after which the task continues. The task takes the same lock, so everything here happens
-  /// before its next step.
+  /// Delivers the result and resumes the task. The task takes the same lock, so this call ends before the task
+  /// continues.
   func give(_ result: Result?, to continuation: UnsafeContinuation<Void, Never>) {
     self.result.withLock { present in
       present = result

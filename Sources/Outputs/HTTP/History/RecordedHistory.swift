@@ -7,12 +7,12 @@ import NIOCore
 import Publishing
 import Recording
 
-/// The recordings of the board in service, for HTTP clients. Reading them wakes nothing.
+/// The recordings of the board in service, for HTTP clients. Reading them wakes no device.
 final class RecordedHistory: Sendable {
-  /// The maximum number of files that are downloaded at once. Each is open in the meantime.
+  /// The maximum number of concurrent downloads. Each one keeps its file open.
   static let downloadLimit = 8
-  /// After this time a page is sent even if it is not full. No client waits long for a slow card, or for another
-  /// client.
+  /// After this time a page is sent even if it is not full, so that no client waits long for a slow card or for
+  /// another client.
   private static let patience = Duration.seconds(1)
   private static let retrySeconds = "10"
 
@@ -40,7 +40,7 @@ final class RecordedHistory: Sendable {
   /// - Throws: 404 if the board records nothing
   func catalogue() throws(HTTPError) -> SegmentCatalogue {
     guard let path = RecordedHistory.folder(of: host) else {
-      throw HTTPError(.notFound, message: "this board records nothing; 'record' in its board file has it do so")
+      throw HTTPError(.notFound, message: "this board records nothing; add 'record' to its board file")
     }
     return present.withLock { present in
       if let present, present.path == path { return present }
@@ -50,15 +50,16 @@ final class RecordedHistory: Sendable {
     }
   }
 
-  /// Whether the reading for a connection should end, because it has taken long or the client has left.
+  /// Whether to end the reading for a connection, because it has taken too long or the client has left.
   func stop(for channel: any Channel, after patience: Duration = RecordedHistory.patience) -> @Sendable () -> Bool {
     let clock = MonotonicClock()
     let end = clock.now + patience
     return { clock.now >= end || !channel.isActive }
   }
 
-  /// Takes a place for a download, which lasts as long as the value. A client that stops reading soon loses its
-  /// connection (`ConnectionPatience`), because it would exclude others and keep a removed segment's bytes on the disk.
+  /// Takes a slot for a download; the slot is free again when the returned value is released. A client that stops
+  /// reading soon loses its connection (`ConnectionPatience`): it would keep other clients out, and keep a deleted
+  /// segment's bytes on the disk.
   ///
   /// - Throws: 503 if there are too many downloads, or too many of one user
   func takeSlot(for context: HTTPContext) throws(HTTPError) -> DownloadSlot {
@@ -82,7 +83,7 @@ final class RecordedHistory: Sendable {
 extension RecordedHistory: SlotOwner {
   var slotKind: String { "downloads" }
 
-  /// Closes the connections of all downloads, which returns their places.
+  /// Closes the connections of all downloads, which frees their slots.
   func releaseAll() -> Int {
     let channels = downloads.withLock { $0.map(\.channel) }
     for channel in channels { channel.close(promise: nil) }
@@ -90,7 +91,6 @@ extension RecordedHistory: SlotOwner {
   }
 }
 
-/// The place of one download.
 final class DownloadSlot: Sendable {
   private let history: RecordedHistory
   private let id: HolderID
@@ -100,6 +100,6 @@ final class DownloadSlot: Sendable {
     self.id = id
   }
 
-  // The handler releases the place however the download ends, before its first byte or after its last.
+  // The response releases the slot when the download ends, even before its first byte.
   deinit { history.giveBack(id) }
 }

@@ -4,7 +4,6 @@ import MCAP
 import NIOCore
 import Recording
 
-/// A segment of the recording as a download.
 struct SegmentDownload {
   private static let pieceByteCount = 256 << 10
 
@@ -23,7 +22,7 @@ struct SegmentDownload {
       throw HTTPError(.serviceUnavailable, message: "'\(name)' cannot be read: \(error.summary)")
     }
     guard let content else {
-      throw HTTPError(.notFound, message: "there is no such recording; /recordings tells what there is")
+      throw HTTPError(.notFound, message: "there is no such recording; /recordings lists them")
     }
     let headers: HTTPFields = [
       .contentType: "application/octet-stream", .cacheControl: "no-store",

@@ -6,7 +6,7 @@ import NMEA
 import Publishing
 import Recording
 
-/// The track of a time span as a GPX file. It is written while it is read.
+/// The track of a time span as a GPX file. The file is sent while the track is still being read.
 struct TrackDownload {
   /// The number of points in one piece.
   private static let pieceCount = 500
