@@ -5,7 +5,7 @@ import Testing
 
 @testable import Devices
 
-/// A receiver that has hung up is not trusted, and a receiver that stands still is.
+/// A receiver that has hung is not trusted, and a receiver that stands still is.
 struct FrozenOutputDetectorTests {
   private static func sentences(_ second: Int, longitude: String, knots: String) -> String {
     [

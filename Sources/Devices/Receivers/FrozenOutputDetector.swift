@@ -1,7 +1,7 @@
 import MonotonicTime
 import NMEA
 
-/// Detects a receiver that has hung up but continues to send. Such a receiver repeats one position although it reports
+/// Detects a receiver that has hung but continues to send. Such a receiver repeats one position although it reports
 /// motion, or it repeats one time.
 ///
 /// A receiver that stands still and holds its position reports no speed, and its time continues. That is correct
@@ -46,7 +46,7 @@ struct FrozenOutputDetector: Sendable {
     framesAtEpoch = frames
     let fix = observation.fix
     guard fix.mode >= .twoDimensional, let place = fix.position else {
-      // A receiver that reports the loss of its fix has not hung up.
+      // A receiver that reports the loss of its fix has not hung.
       reset()
       return true
     }

@@ -14,7 +14,7 @@ public struct GNSSObservation: Sendable {
   /// Whether the receiver has shown that it knows the date and the time from satellites. If not, it may have remembered
   /// or guessed them.
   public var isTimeConfirmed = false
-  /// Whether the receiver has hung up and repeats itself. If it has, `fix` has no position.
+  /// Whether the receiver has hung and repeats itself. If it has, `fix` has no position.
   public var isFrozen = false
 
   /// - Parameter receivedAt: when the epoch was complete; `nil` if its first byte completed it

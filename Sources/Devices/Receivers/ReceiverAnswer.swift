@@ -7,7 +7,7 @@ public enum ReceiverAnswer: Equatable, Sendable {
   case refused
   /// The requested value.
   case answered([UInt8])
-  /// Only something other than the answer arrived. The text says what, to follow "is answered with".
+  /// Only something other than the answer arrived. The text says what, to follow "it answered … with".
   case otherwise(String)
   case unanswered
   /// The reader was told to stop during the request.

@@ -59,7 +59,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   /// The number of sentences and messages of known kinds so far.
   var knownCount: Int { framer.sentences.sentences + framer.messages.messages - counters.unknown }
 
-  /// The evidence that the receiver has hung up.
+  /// The evidence that the receiver has hung.
   var fault: FrozenOutputDetector.Fault? { frozen.fault }
 
   /// The findings about a frozen receiver so far.

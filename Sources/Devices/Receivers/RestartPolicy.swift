@@ -16,7 +16,7 @@ public enum ReceiverRestart: String, CaseIterable, Sendable {
 /// doubles after each attempt. After the last restart the policy gives up.
 struct RestartPolicy: Equatable, Sendable {
   enum Trouble: Equatable, Sendable {
-    /// The receiver has hung up.
+    /// The receiver has hung.
     case frozen(FrozenOutputDetector.Fault)
     /// The receiver repeats one position while the inertial sensors move.
     case contradicted

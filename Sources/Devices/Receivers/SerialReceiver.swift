@@ -144,7 +144,7 @@ public final class SerialReceiver {
     return .unheard(finding.summary(on: port.name), nextStep: finding.nextStep(on: port.name) ?? "")
   }
 
-  /// The evidence that the receiver has hung up.
+  /// The evidence that the receiver has hung.
   var fault: FrozenOutputDetector.Fault? { decoder.fault }
 
   /// The findings about a frozen receiver so far.
