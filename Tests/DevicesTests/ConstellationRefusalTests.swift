@@ -116,7 +116,7 @@ struct ConstellationRefusalTests {
     let other = ScriptedReceiver(reacting: react)
     #expect(
       try await warning(.casic, [.gps, .galileo, .sbas], other)
-        == "CASIC URANUS5,V5.1.0.0: constellations: such a receiver has no galileo, sbas: remove it")
+        == "CASIC URANUS5,V5.1.0.0: constellations: this receiver has no galileo, sbas: remove it")
     #expect(!other.requests.values.contains { $0.first == 0xBA })
   }
 }

@@ -51,7 +51,7 @@ import Testing
     ),
     (
       "devices: { gps: { driver: \"nmea\", port: \"simulated/gsp\" } }",
-      "'devices.gps.port' is 'simulated/gsp', and nothing of that name is simulated; did you mean 'simulated/gps'? "
+      "'devices.gps.port' is 'simulated/gsp', but no simulated device has this name; did you mean 'simulated/gps'? "
         + "there are simulated/gps, simulated/gps2, simulated/ublox-6,"
     ),
     (
@@ -61,10 +61,10 @@ import Testing
     ("gpsd: { port: 4000 }, nmea: { port: 4000 }", "'nmea.port' is 4000, which 'gpsd' has already"),
     ("gpsd: { port: 4000, address: \"0.0.0.0\", allow: [\"10.0.0.0/8\"] }, http: { port: 4000 }", "'http.port' is"),
     ("nmea: { port: 4000, address: \"::\", allow: [\"10.0.0.0/8\"] }, http: { port: 4000 }", "'http.port' is"),
-    ("nmea: [{}, { source: \"fused\" }]", "'nmea[1].port' is 10110, which 'nmea[0]' has already"),
+    ("nmea: [{}, { source: \"fused\" }]", "'nmea[1].port' is 10110, which 'nmea[0]' already uses"),
     (
       "nmea: [{ udp: \"10.0.0.255:10110\" }, {}, { udp: \"10.0.0.255:10110\", source: \"fused\" }]",
-      "'nmea[2].udp' is 10.0.0.255:10110, which 'nmea[0]' has already"
+      "'nmea[2].udp' is 10.0.0.255:10110, which 'nmea[0]' already uses"
     ),
     ("chrony: { socket: \"/run/chrony.sock\" }, devices: {}", "needs a receiver for the time"),
     ("chrony: { socket: \"chrony.sock\" }", "'chrony.socket' must be an absolute path"),

@@ -56,7 +56,7 @@ struct CommandTests {
     (["watch", "localhost"], 64, "The value 'localhost' is invalid for '<hub>'"),
     (["fleet", "holdd", "mqtt://[::1]/hub"], 64, "there is no subcommand 'holdd' of 'fleet'; did you mean 'hold'?"),
     (["watch", "--within", "4"], 64, "--within needs --once, --every"),
-    (["run", "my.json5"], 64, "Error: a board file is named with --board my.json5\nUsage: sensorhub run"),
+    (["run", "my.json5"], 64, "Error: to name a board file, use --board my.json5\nUsage: sensorhub run"),
   ]
 
   @Test(arguments: mistakes)

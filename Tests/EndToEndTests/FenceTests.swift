@@ -151,7 +151,9 @@ import Testing
     let right = Program(["check", file])
     #expect(right.wait() == 0, "\(right.standardError)")
     #expect(
-      right.standardOutput.contains("fence start: 50 m about 52.516300, 13.377700; at least one fix every 10 min 00 s"),
+      right.standardOutput.contains(
+        "fence start: 50 m around 52.516300, 13.377700; at least one fix every 10 min 00 "
+          + "s"),
       "\(right.standardOutput)")
     HubProcess.write("{ name: 'x', devices: {}, fences: { \(Self.start) } }", to: file)
     let wrong = Program(["check", file])

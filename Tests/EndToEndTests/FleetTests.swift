@@ -103,7 +103,7 @@ import Testing
     #expect(nobody.standardError.contains("known are boat"), "\(nobody.standardError)")
     let misspelt = Program(["watch", "\(broker.address)/baot"])
     #expect(
-      misspelt.logs("no hub 'baot' is known at \(broker.address), and waited for; known are boat\n"),
+      misspelt.logs("no hub 'baot' is known at \(broker.address); waiting for it; known hubs: boat\n"),
       "\(misspelt.standardError)")
     misspelt.send(SIGKILL)
     #expect(hub.stop() == 0)

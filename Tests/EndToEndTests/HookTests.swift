@@ -105,7 +105,7 @@ import Testing
     let left = try #require(heard.last { $0.change == "left" })
     #expect(left.event == "fence" && left.subject == "start" && left.active && left.mark == "SIMULATED")
     #expect(left.message.contains("fence start: left, "), "\(left)")
-    let failure = "hook on.fence[1]: not told of SIMULATED: test: fence start returned yet, and tried again: "
+    let failure = "hook on.fence[1]: not delivered yet, trying again: SIMULATED: test: fence start returned: "
     #expect(eventually(within: .seconds(400)) { first.standardError.contains(failure) }, "\(first.standardError)")
     let file = "\(folder.path)/state/hooks.json"
     #expect(eventually { text(file).contains(#""change":"returned""#) }, "\(text(file))")
@@ -147,7 +147,7 @@ import Testing
     let failed = try #require(notices().first)
     #expect(failed.event == "device" && failed.change == "failed" && failed.active && failed.subject == "gps")
     #expect(failed.message.contains(port), "\(failed)")
-    #expect(hub.program.logs("hook on.device: told of test: gps failed"))
+    #expect(hub.program.logs("hook on.device: delivered test: gps failed"))
     let receiver = ScriptedReceiver(speed: 9600) { _ in .silence }
     #expect(symlink(receiver.path, port) == 0)
     #expect(eventually { notices().count > 1 }, "\(hub.program.standardError)")

@@ -427,7 +427,7 @@ struct HubProcessTests {
     let power = "power: { switch: \"gpio\", chip: \"no-such-chip\", line: \"imu-power\" }"
     let undriven = lastLine("\(chip), \(power) }")
     #expect(
-      undriven.hasSuffix("stopped; the power lines that could be driven are off, and those of imu could not"),
+      undriven.hasSuffix("stopped; the power lines of imu could not be driven, and all others are off"),
       "\(undriven)")
     // A missing chip is not a line in use by others.
     let hub = HubProcess(board: "{ name: \"x\", devices: { imu: \(chip), \(power) } } }")

@@ -145,7 +145,7 @@ final class OtherUsersTests {
     let refused = OtherUser.program(["calibrate", "gyro", "--socket", hub.socket])
     #expect(refused.wait() == 77, "\(refused.standardError)")
     #expect(
-      refused.standardError.contains("you may not calibrate the hub's sensors: it takes root or the group sensorhub"),
+      refused.standardError.contains("you may not calibrate the hub's sensors: this needs root or the group sensorhub"),
       "\(refused.standardError)")
     #expect(refused.standardError.contains("next: sudo sensorhub calibrate gyro"), "\(refused.standardError)")
     #expect(hub.devicesNow["imu"].wakes == 0)

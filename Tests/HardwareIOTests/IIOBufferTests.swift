@@ -158,7 +158,7 @@ struct IIOBufferTests {
     tree.refuse("iio:device0/current_timestamp_clock = monotonic", .notFound("the file"))
     #expect(
       throws: HardwareError.unsupported(
-        "the kernel does not say by which clock it stamps the scans of IIO device 'mpu6050' at 0x68")
+        "the kernel does not report the clock of the timestamps of IIO device 'mpu6050' at 0x68")
     ) { try open() }
   }
 

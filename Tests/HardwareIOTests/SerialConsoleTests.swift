@@ -29,7 +29,7 @@ struct SerialConsoleTests {
     #expect(console.tty == "ttyS0" && console.hasMessages)
     #expect(
       "\(console)"
-        == "the kernel prints its messages on /dev/ttyS0, and serial-getty@ttyS0.service waits there for a login")
+        == "the kernel prints its messages on /dev/ttyS0, and serial-getty@ttyS0.service waits for a login there")
     #expect(
       console.nextStep
         == "sudo raspi-config nonint do_serial_cons 1 && sudo raspi-config nonint do_serial_hw 0 && sudo reboot")

@@ -63,10 +63,8 @@ struct BoardWarningsTests {
     #expect(
       try rates(fast) == [
         "/dev/i2c-1 at 100 kHz, the usual speed, would be busy for 113 % of the time (imu 110 %, mag 3 %), and "
-          + "samples be "
-          + "lost: add dtparam=i2c_arm_baudrate=400000 to /boot/firmware/config.txt and restart, if all its chips "
-          + "can do "
-          + "that; or lower 'rateHz'"
+          + "samples would be lost: add dtparam=i2c_arm_baudrate=400000 to /boot/firmware/config.txt and restart, if "
+          + "all chips on the bus support this speed; or lower 'rateHz'"
       ])
     runBus(atHertz: 400_000)
     #expect(try rates(fast).isEmpty)

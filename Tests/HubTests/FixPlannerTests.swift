@@ -56,7 +56,7 @@ struct FixPlannerTests {
         ?? false)
     let report = try #require(status.schedules.first)
     #expect(
-      report.holder == "log[7]" && report.reason.contains("the last 10 hot starts have taken"), "\(report.reason)")
+      report.holder == "log[7]" && report.reason.contains("the last 10 hot starts took"), "\(report.reason)")
     lease.cancel()
     #expect(bench.status.schedules.isEmpty)
     await bench.end()

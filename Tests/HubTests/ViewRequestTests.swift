@@ -46,11 +46,11 @@ struct ViewRequestTests {
     Wrong([.every: 60], parts: ["position"], "'every' requests fixes, and cannot be combined with 'parts'"),
     Wrong([.every: 60, .error: 25], "'every' requests fixes, and cannot be combined with 'error'"),
     Wrong(
-      [.error: 25, .accuracy: 10], "'error' asks for fixes as they are needed, and cannot be combined with 'accuracy'"),
+      [.error: 25, .accuracy: 10], "'error' requests fixes as necessary, and cannot be combined with 'accuracy'"),
     Wrong(
-      [.maxAge: 30, .rateHz: 1], "'maxAge' without 'every' asks for one value, and cannot be combined with 'rateHz'"),
+      [.maxAge: 30, .rateHz: 1], "'maxAge' without 'every' requests one value, and cannot be combined with 'rateHz'"),
     Wrong(
-      [.maxAge: 30, .batch: 10], "'maxAge' without 'every' asks for one value, and cannot be combined with 'batch'"),
+      [.maxAge: 30, .batch: 10], "'maxAge' without 'every' requests one value, and cannot be combined with 'batch'"),
     Wrong([.accuracy: 10], "'accuracy' needs 'every' or 'maxAge'"),
     Wrong([.within: 10], "'within' needs 'every' or 'maxAge' or 'error'"),
     Wrong([.distance: 10], parts: ["attitude"], "'distance' needs the part 'position'"),

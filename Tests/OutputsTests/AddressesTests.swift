@@ -29,7 +29,7 @@ struct AddressesTests {
   @Test(arguments: [
     ("gpsd: { address: ['127.0.0.1', '192.168.1.4'] }", "192.168.1.4 is open to other machines"),
     ("gpsd: { address: [] }", "'gpsd.address' must be at least one address"),
-    ("nmea: { address: ['::1', 'home'] }", "'nmea.address' must be IP addresses of this machine's"),
+    ("nmea: { address: ['::1', 'home'] }", "'nmea.address' must be IP addresses of this machine"),
     ("http: { address: 5 }", "'http.address' must be a string or a list of strings"),
     ("gpsd: { clients: 0 }", "'gpsd.clients' must be a whole number from 1 to 10000"),
   ])

@@ -99,7 +99,7 @@ import Testing
       return
     }
     #expect(
-      missing.hasPrefix("/nowhere/at/all cannot be run: No such file or directory; is its path right"), "\(missing)")
+      missing.hasPrefix("/nowhere/at/all cannot be run: No such file or directory; check its path"), "\(missing)")
     let late = program("#!/bin/sh\nexec sleep 999\n")
     #expect(deliver([late], limit: .seconds(2)) == .givenUp("\(late) was killed: it ran longer than 2.0 s"))
   }

@@ -150,7 +150,7 @@ import Testing
     #expect(sink.flush(within: .seconds(90)))
     #expect(
       notebook.entries.values.map(\.message) == [
-        "gps: lingering (watch[1] left)", "gps: tracking on (for web 127.0.0.1:40022, journal)",
+        "gps: lingering (watch[1] left)", "gps: still tracking (for web 127.0.0.1:40022, journal)",
       ])
   }
 

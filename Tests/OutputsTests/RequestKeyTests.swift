@@ -21,7 +21,7 @@ struct RequestKeyTests {
     (#"{"distnce": 50}"#, "'distnce' is not a key of this request; did you mean 'distance'?"),
     (
       #"{"maxAge": 30, "rateHz": 1}"#,
-      "'maxAge' without 'every' asks for one value, and cannot be combined with 'rateHz'"
+      "'maxAge' without 'every' requests one value, and cannot be combined with 'rateHz'"
     ),
   ])
   func `an unknown key, or a value that there is not, of a state request is refused`(_ text: String, _ message: String)

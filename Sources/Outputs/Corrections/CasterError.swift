@@ -47,7 +47,7 @@ enum CasterError: Error, Equatable {
     case .broken: "the caster's data is damaged"
     case .unauthorised:
       caster.username.map {
-        "the caster refused \($0): check the password, and whether the account may use this mount point"
+        "the caster refused user \($0): check the password, and whether the account may use this mount point"
       }
         ?? "the caster needs a user and a password: set the user in 'ntrip.caster' (ntrip://user@…) and the password in 'ntrip.passwordFile'"
     case .noSuchMountPoint(let nearest, let count):

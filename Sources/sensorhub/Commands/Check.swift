@@ -196,7 +196,7 @@ struct Check: ParsableCommand {
     let area =
       switch fence.area.shape {
       case .circle(let centre, let radius):
-        "\(Text.fixed(radius, 0)) m about \(Text.fixed(centre.latitudeDegrees, 6)), "
+        "\(Text.fixed(radius, 0)) m around \(Text.fixed(centre.latitudeDegrees, 6)), "
           + Text.fixed(centre.longitudeDegrees, 6)
       case .polygon(let corners): "\(corners.count) corners, \(Text.fixed(fence.area.squareMetres, 0)) m²"
       }
