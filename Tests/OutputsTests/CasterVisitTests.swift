@@ -136,7 +136,9 @@ struct CasterVisitTests {
     for caster in [second, first] {
       let end = visit(settings(caster))
       #expect(end == .noSuchMountPoint(nearest: ["BERLIN", "BERLIN2"], count: 3))
-      #expect(end.text(of: settings(caster)).hasSuffix("the caster has no mount point BERLIN1: did you mean BERLIN, BERLIN2?"))
+      #expect(
+        end.text(of: settings(caster)).hasSuffix("the caster has no mount point BERLIN1: did you mean BERLIN, BERLIN2?")
+      )
     }
     #expect(second.visits.values.map(\.path) == ["/BERLIN1", "/"])
     #expect(first.visits.values.map(\.path) == ["/BERLIN1"])
