@@ -81,7 +81,7 @@ struct ExportTests {
     let text = String(decoding: SharedData.read(drive.path("tour.gpx")), as: UTF8.self)
     #expect(text.contains("<trkseg>"))
     let nothing = export([path, "--output", drive.path("tour")], expecting: 64)
-    #expect(nothing.standardError.contains("say what to write: --format"), "\(nothing.standardError)")
+    #expect(nothing.standardError.contains("give the format with --format"), "\(nothing.standardError)")
   }
 
   @Test func `a table has the known values under their names, and nothing else`() throws {
@@ -348,7 +348,7 @@ struct ExportTests {
     let path = try drive.write(receivers: [])
     let output = drive.path("nothing")
     let later = export([path, "--format", "gpx", "--from", "11:00", "--output", output], expecting: 65)
-    #expect(later.standardError.contains("no position in the recording in this time"))
+    #expect(later.standardError.contains("no position in the recording between --from and --to"))
     let none = export([path, "--format", "nmea", "--output", output], expecting: 65)
     #expect(none.standardError.contains("next: sensorhub info lists what the recording contains"))
     let turned = export(

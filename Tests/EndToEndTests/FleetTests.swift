@@ -99,8 +99,8 @@ import Testing
     #expect(hub.comesToRest())
     let nobody = Program(["watch", "--once", "\(broker.address)/nobody"])
     #expect(nobody.wait() == 69)
-    #expect(nobody.standardError.contains("there is no 'nobody' at \(broker.address)"), "\(nobody.standardError)")
-    #expect(nobody.standardError.contains("known are boat"), "\(nobody.standardError)")
+    #expect(nobody.standardError.contains("there is no hub 'nobody' at \(broker.address)"), "\(nobody.standardError)")
+    #expect(nobody.standardError.contains("known hubs: boat"), "\(nobody.standardError)")
     let misspelt = Program(["watch", "\(broker.address)/baot"])
     #expect(
       misspelt.logs("no hub 'baot' is known at \(broker.address); waiting for it; known hubs: boat\n"),
@@ -354,7 +354,7 @@ import Testing
     }
     holdAsViewer()
     #expect(release(viewer) == "boat is no longer held by viewer: viewer/hold- released; hold- remains\n")
-    #expect(release(viewer) == "boat is not held by viewer; hold- stays\n")
+    #expect(release(viewer) == "boat is not held by viewer; hold- remains\n")
     #expect(eventually { hub.devicesNow["gps"].holders.count == 2 })
     // A client without a name there ends all of them.
     holdAsViewer()

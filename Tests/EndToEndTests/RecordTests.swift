@@ -91,7 +91,7 @@ import Testing
         return !program.isRunning
       })
     #expect(program.wait() == 130)
-    #expect(program.standardError.contains("without an end"), "\(program.standardError)")
+    #expect(program.standardError.contains("has no end record"), "\(program.standardError)")
     #expect(recorded?.isWhole == false && hasStates(5))
     hub.program.send(SIGCONT)
     #expect(hub.comesToRest())

@@ -49,8 +49,8 @@ final class UsageHistoriesTests {
     let energies = rows.compactMap { Double($0[0]) }
     #expect(energies == energies.sorted(by: >), "\(text)")
     // A client that is delayed before its request counts as two visitors, and a delayed receiver gets another start.
-    #expect(gps.contains { $0.contains(/a hot start takes .* by [1-9]\d* starts?$/) }, "\(text)")
-    #expect(gps.contains { $0.contains(/gaps between visits, [1-9]\d* so far/) }, "\(text)")
+    #expect(gps.contains { $0.contains(/a hot start takes .*, from [1-9]\d* starts?$/) }, "\(text)")
+    #expect(gps.contains { $0.contains(/gaps between clients, [1-9]\d* so far/) }, "\(text)")
     second.stop()
   }
 

@@ -21,7 +21,7 @@ struct BoardProblemsTests {
     }
     let problems = BoardProblems.find(in: try board("devices: { \(devices.joined(separator: ",")) }")).map { "\($0)" }
     #expect(problems.count { $0.contains("is at 0x68 on /dev/i2c-1, where 'devices.d0' is already") } == 199)
-    #expect(problems.count { $0.contains("is the line") && $0.contains("has already") } == 199)
+    #expect(problems.count { $0.contains("is the line") && $0.contains("already uses") } == 199)
     #expect(problems.count { $0.contains("with another 'activeLow' than 'devices.d0.power'") } == 199)
     #expect(problems.count == 3 * 199, "\(problems.prefix(5))")
   }
