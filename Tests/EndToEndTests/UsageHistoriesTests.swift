@@ -48,7 +48,8 @@ final class UsageHistoriesTests {
     #expect(Set(["watch", "(linger)"]).isSubset(of: rows.map { $0[3] }), "\(text)")
     let energies = rows.compactMap { Double($0[0]) }
     #expect(energies == energies.sorted(by: >), "\(text)")
-    // A client that is delayed before its request counts as two visitors, and a delayed receiver gets another start.
+    // Any number from 1 passes, because the numbers vary on a busy machine: a client that is delayed before its request
+    // counts as two visits, and a delayed receiver starts again.
     #expect(gps.contains { $0.contains(/a hot start takes .* by [1-9]\d* starts?$/) }, "\(text)")
     #expect(gps.contains { $0.contains(/gaps between visits, [1-9]\d* so far/) }, "\(text)")
     second.stop()
