@@ -30,7 +30,7 @@ struct MotionDetector: Sendable {
     let lastAt = self.lastAt
     self.lastAt = at
     guard let before = lastAt, at - before < MotionDetector.longestGap else {
-      // Whatever was reported before, the board may have moved since.
+      // The board may have moved since the last report.
       let hasTold = isStill != nil
       (mean, quietSince, isStill) = (force, at, nil)
       return hasTold ? .unknown : nil
