@@ -42,7 +42,7 @@ def measure(bench, count):
       file.write(whole[:cut])
   hub.start()
   start = time.monotonic()
-  hub.wait(lambda: len(hub.said("whole again", "cannot be made whole")) == count, "repair them all", seconds=600)
+  hub.wait(lambda: len(hub.said("is repaired", "cannot be repaired")) == count, "repair them all", seconds=600)
   took = time.monotonic() - start
   hub.stop()
   unreadable, wrong, lost, lost_seconds, breaches = 0, 0, 0, 0.0, 0

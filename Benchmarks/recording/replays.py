@@ -64,11 +64,11 @@ def record(bench, seconds):
     else:
       with open(hub.folder + "/board.json5") as file:
         board = file.read()
-      before = len(hub.said("read again"))
+      before = len(hub.said("reloaded"))
       with open(hub.folder + "/board.json5", "w") as file:
         file.write(board.replace(AHEAD if which == ASTERN else ASTERN, which))
       hub.process.send_signal(signal.SIGHUP)
-      hub.wait(lambda: len(hub.said("read again")) > before, "another board")
+      hub.wait(lambda: len(hub.said("reloaded")) > before, "another board")
   hub.stop()
   return hub.segments, set(received)
 

@@ -101,8 +101,8 @@ def measure_full(bench, seconds, name="a full disk", older=0):
         pass
 
   Trouble(bench, name, hub, seconds).run(
-    fill, lambda: os.unlink(disk.path + "/filler"), "disk is full" if older else "is recorded",
-    None if older else "recorded again")
+    fill, lambda: os.unlink(disk.path + "/filler"), "disk is full" if older else "recording stopped",
+    None if older else "recording works again")
 
 
 def measure_full_of_recordings(bench, seconds):
@@ -114,14 +114,14 @@ def measure_read_only(bench, seconds):
   disk = volume(bench, "read-only", 32, "noatime,errors=remount-ro")
   hub = bench.hub("read-only-hub", "syncSeconds: 1", recordings=on(disk))
   Trouble(bench, "a disk that has become read-only", hub, seconds).run(
-    disk.fail, lambda: mount_again(disk), "is recorded", "recorded again")
+    disk.fail, lambda: mount_again(disk), "recording stopped", "recording works again")
 
 
 def measure_gone(bench, seconds):
   disk = volume(bench, "gone", 32)
   hub = bench.hub("gone-hub", "syncSeconds: 1", recordings=on(disk))
   Trouble(bench, "a disk that answers no more", hub, seconds).run(
-    disk.stop, lambda: mount_again(disk), "is recorded", "recorded again")
+    disk.stop, lambda: mount_again(disk), "recording stopped", "recording works again")
 
 
 def measure_removed(bench, seconds):

@@ -197,11 +197,11 @@ struct IIOInertialDriverTests {
   @Test func `a device that measures something else is refused`() {
     tree.addDevice(0, "lis3mdl", ["in_magn_x_raw": "1"])
     tree.addDevice(1, "st_gyro", ["in_anglvel_x_raw": "1"])
-    #expect(throws: HardwareError.unexpectedDevice("of 'lis3mdl' none measures angular rates")) {
+    #expect(throws: HardwareError.unexpectedDevice("none of 'lis3mdl' measures angular rates")) {
       try driver("lis3mdl").start()
     }
     tree.addDevice(2, "other", ["in_accel_x_raw": "1"])
-    #expect(throws: HardwareError.unexpectedDevice("of 'other' and 'lis3mdl' none measures angular rates")) {
+    #expect(throws: HardwareError.unexpectedDevice("none of 'other' and 'lis3mdl' measures angular rates")) {
       try driver("other", "lis3mdl").start()
     }
     #expect(throws: HardwareError.self) { try driver("nothing").start() }

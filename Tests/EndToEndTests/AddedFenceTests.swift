@@ -28,10 +28,10 @@ import Testing
     #expect(HTTPAnswer(http, "GET", "/fences").body.contains(#""added":true"#))
     let list = fence("list")
     #expect(list.standardOutput.contains("yard: ") && list.standardOutput.contains("set in the board file"))
-    #expect(list.standardOutput.contains("200 m about 54.372100, 10.157300; added"), "\(list.standardOutput)")
+    #expect(list.standardOutput.contains("200 m around 54.372100, 10.157300; added"), "\(list.standardOutput)")
     // The fence is around the board. By now the receiver is awake for others, or it is woken.
     let here = fence("add", "berth", "--here", "80")
-    #expect(here.standardOutput.hasPrefix("fence berth: 80 m about "), "\(here.standardError)")
+    #expect(here.standardOutput.hasPrefix("fence berth: 80 m around "), "\(here.standardError)")
     #expect(fence("remove", "yard").standardError.contains("is set in the board file"))
     #expect(fence("remove", "berth").standardOutput == "fence berth: removed\n")
     #expect(HTTPAnswer(http, "DELETE", "/fences/anchor").status == 200)

@@ -58,7 +58,7 @@ import Testing
       "devices: { imu: { driver: \"mpu-6050\", bus: \"simulated/i2c-1\" } }",
       "did you mean 'simulated/i2c'? there is simulated/i2c\n"
     ),
-    ("gpsd: { port: 4000 }, nmea: { port: 4000 }", "'nmea.port' is 4000, which 'gpsd' has already"),
+    ("gpsd: { port: 4000 }, nmea: { port: 4000 }", "'nmea.port' is 4000, which 'gpsd' already uses"),
     ("gpsd: { port: 4000, address: \"0.0.0.0\", allow: [\"10.0.0.0/8\"] }, http: { port: 4000 }", "'http.port' is"),
     ("nmea: { port: 4000, address: \"::\", allow: [\"10.0.0.0/8\"] }, http: { port: 4000 }", "'http.port' is"),
     ("nmea: [{}, { source: \"fused\" }]", "'nmea[1].port' is 10110, which 'nmea[0]' already uses"),
@@ -71,7 +71,7 @@ import Testing
     (
       "devices: { gps: \(CheckTests.gps), imu: { driver: \"mpu-6050\", bus: \"simulated/i2c\", "
         + "dataReady: { chip: \"simulated\", line: \"gps-power\" } } }",
-      "'devices.imu.dataReady' is the line simulated/gps-power, which 'devices.gps.power' has already"
+      "'devices.imu.dataReady' is the line simulated/gps-power, which 'devices.gps.power' already uses"
     ),
     (
       "devices: { gps: \(CheckTests.gps), other: { driver: \"nmea\", port: \"simulated/gps\" } }",

@@ -236,7 +236,7 @@ final class OtherUsersTests {
     #expect(all.answer.contains("has 128 of 256, the most that one user may have"), "\(all)")
     #expect(HTTPAnswer(port, "POST", "/devices/imu/hold?for=86400").status == 200)
     let refused = OtherUser.program(["release", "--socket", hub.socket])
-    #expect(refused.wait() == 77 && refused.standardError.contains("it takes root or"), "\(refused.standardError)")
+    #expect(refused.wait() == 77 && refused.standardError.contains("this needs root or"), "\(refused.standardError)")
     #expect(refused.standardError.contains("next: sudo sensorhub release"), "\(refused.standardError)")
     #expect(HTTPAnswer(port, "GET", "/holds").body.contains("held for"))
     let release = Program(["release", "--socket", hub.socket])

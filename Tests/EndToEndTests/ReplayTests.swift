@@ -220,7 +220,7 @@ import Testing
     let answer = HTTPAnswer(port, "POST", "/replay?rate=1000")
     #expect(answer.status == 200, "\(answer.head) \(answer.body)")
     #expect(program.wait() == 0, "\(program.standardError)")
-    #expect(program.standardError.contains("the recording is over"))
+    #expect(program.standardError.contains("end of the recording"))
     watch.wait()
   }
 

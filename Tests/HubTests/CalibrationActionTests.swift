@@ -50,7 +50,8 @@ struct CalibrationActionTests {
     pass(9..<57) { $0 % 6 == 5 }
     let told = Set(sessions.values.map(\.instruction))
     #expect(
-      told.count == 2 && told.contains { $0.hasPrefix("the sensor moves: put it down") && $0.hasSuffix("for this for 60 s") })
+      told.count == 2
+        && told.contains { $0.hasPrefix("the sensor moves: put it down") && $0.hasSuffix("for this for 60 s") })
     #expect(ends.values.isEmpty && sessions.values.allSatisfy { $0.problem == nil && $0.progress < 1 })
     pass(57..<90) { $0 % 6 == 5 }
     #expect(ends.values.count == 1)

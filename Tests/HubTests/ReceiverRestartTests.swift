@@ -66,7 +66,7 @@ struct ReceiverRestartTests {
     #expect(receiver.starts.last?.kind == .hot)
     #expect(eventually { receiver.interval == settings })
     #expect(receiver.commands.count { $0 == its.command } == 1)
-    #expect(statuses.values.contains { $0.warning?.contains("it is restarted, hot (try 1)") == true })
+    #expect(statuses.values.contains { $0.warning?.contains("the hub restarts it, hot (try 1)") == true })
     #expect(!statuses.values.contains { $0.power == .failed })
     lifetime.end()
     hub.shutDown()

@@ -106,7 +106,7 @@ struct CasterVisitTests {
         continue
       }
       #expect(count == (answer.hasSuffix("STR;x") ? 0 : 3))
-      #expect(end.text(of: settings(caster)).contains("it has no mount point BERLIN1"))
+      #expect(end.text(of: settings(caster)).contains("the caster has no mount point BERLIN1"))
     }
   }
 
@@ -136,7 +136,9 @@ struct CasterVisitTests {
     for caster in [second, first] {
       let end = visit(settings(caster))
       #expect(end == .noSuchMountPoint(nearest: ["BERLIN", "BERLIN2"], count: 3))
-      #expect(end.text(of: settings(caster)).hasSuffix("it has no mount point BERLIN1: did you mean BERLIN, BERLIN2?"))
+      #expect(
+        end.text(of: settings(caster)).hasSuffix("the caster has no mount point BERLIN1: did you mean BERLIN, BERLIN2?")
+      )
     }
     #expect(second.visits.values.map(\.path) == ["/BERLIN1", "/"])
     #expect(first.visits.values.map(\.path) == ["/BERLIN1"])
