@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # Builds the hub for a board and puts it into service there, over ssh.
 #
-#   ./deploy.sh user@host [--board FILE]    build, copy, switch, and see that it works
-#     --probe FILE        find the devices of a board that has nothing yet, and bring back a board file: installs nothing
-#     --executable FILE   take this one instead of building it: one that was built for the board's system elsewhere
-#     --install-packages  have the board install the libraries that it lacks, from its Debian
-#     --dry-run           say what would happen, and change nothing
+#   ./deploy.sh user@host [--board FILE]    build, copy, switch to the new release, and check that it works
+#     --probe FILE        find the devices of a new board, and write a board file to FILE here; installs nothing
+#     --executable FILE   use this executable, built elsewhere for the board's system, instead of building one
+#     --install-packages  install the libraries that the board lacks, from its Debian
+#     --dry-run           print the steps, and change nothing
 #     --follow            show the journal afterwards, until Ctrl-C
-#     --rollback          back to the release before
-#     --uninstall         leave nothing of SensorHub on the board
+#     --rollback          switch back to the previous release
+#     --uninstall         remove SensorHub from the board, except its recordings
 #     -F FILE             an ssh configuration, as for ssh itself
 #
-# Jump hosts, keys and agents are ssh's business (ssh_config); a sudo that asks, asks here. A release that does not get ready,
-# or does not say what its devices do, is taken back by itself; devices that do not work are named, which alone takes nothing back.
-# Running it twice changes nothing.
+# Set jump hosts, keys and agents in ssh_config. If sudo needs a password, it asks here. If a release does not get ready, or does
+# not report what its devices do, the board switches back to the previous one. Devices that do not work are only reported.
+# A second run changes nothing.
 #
 #   Example: ./deploy.sh pi@raspberrypi.local --board boards/raspberry-pi-5.json5
 set -euo pipefail
@@ -24,7 +24,7 @@ fail() {
   exit "$2"
 }
 
-# OPTION [VALUE]: another option in its place is none.
+# OPTION [VALUE]: fails if the value is missing, or if another option is in its place.
 file_for() { { [ $# -ge 2 ] && [ "${2#-}" = "$2" ]; } || fail "$1 needs a file" 64; }
 
 target='' board='' found='' action=install given='' packages='' dry_run='' follow=''
@@ -57,13 +57,13 @@ cd "$(dirname "$0")"
 [ -z "$found" ] || [ ! -e "$found" ] || fail "there is a file '$found' already: move it away, or name another one" 73
 [ -z "$found" ] || [ -w "$(dirname "$found")" ] || fail "'$found' cannot be written: its folder is missing, or not yours" 73
 
-# One connection for everything: whoever types a password types it once, however long it builds between. One that is dead is
-# noticed within a minute.
+# All steps share one connection, so you type a password only once, however long the build takes. A dead connection is noticed
+# within a minute.
 work=$(mktemp -d)
 ssh_options+=(-o ControlMaster=auto -o "ControlPath=$work/ssh" -o ControlPersist=4h -o ServerAliveInterval=15)
 copied=''
 finish() {
-  # What was copied to the board for the while, whoever ended this; with the connection that is there, and no new one.
+  # Removes the temporary files on the board, however this script ends, if the connection still exists.
   [ -z "$copied" ] || ! ssh "${ssh_options[@]}" -O check "$target" 2>/dev/null || remote "rm -rf $copied" 2>/dev/null || true
   ssh "${ssh_options[@]}" -O exit "$target" 2>/dev/null || true
   rm -rf "$work"
@@ -81,18 +81,19 @@ facts=$(remote 'id -u; dpkg --print-architecture 2>/dev/null || uname -m; uname 
   echo "$(dpkg-query -W -f "\${db:Status-Status} \${Version}" sensorhub 2>/dev/null | sed -n "s/^installed //p")"
   readlink /opt/sensorhub/current 2>/dev/null || true') ||
   fail "cannot reach $target over ssh: is it on, in this network, and ssh enabled there (on it: sudo raspi-config nonint do_ssh 0)?" 69
-# Whatever the other side says of itself, it moves no cursor here.
+# Removes control characters, so that the board's texts cannot move the cursor of this terminal.
 facts=$(LC_ALL=C tr -cd '\n\040-\176' <<<"$facts")
 { read -r uid; read -r architecture; read -r kernel; read -r release; read -r model; read -r root; read -r package; read -r current; } <<<"$facts"$'
 
 ' || true
-# Makes a folder there from which programs may be run: /tmp is mounted noexec on hardened boards. Says its name, or fails.
+# Makes a folder on the board from which programs may run, and prints its name: hardened boards mount /tmp with noexec. Fails if
+# there is none.
 # shellcheck disable=SC2016 # meant for the other side
 runnable_folder() {
   remote 'for parent in "${TMPDIR:-/tmp}" /var/tmp "$HOME"; do
       folder=$(mktemp -d "$parent/sensorhub-XXXXXXXX" 2>/dev/null) || continue
       printf "#!/bin/sh\n" >"$folder/try" && chmod 700 "$folder/try"
-      # A name that is not quoted everywhere has no blanks.
+      # The name is not quoted everywhere, so it must have no blanks.
       case $folder in
         *[!A-Za-z0-9/._-]*) ;;
         *) if "$folder/try" 2>/dev/null; then rm -f "$folder/try"; echo "$folder"; exit 0; fi ;;
@@ -105,13 +106,14 @@ as_root() {
   if [ "$uid" = 0 ]; then
     remote "$1"
   else
-    # Without a word of each terminal that ends: the connection goes on.
+    # ERROR hides the message at the end of each terminal, because the shared connection continues.
     ssh -t -o LogLevel=ERROR "${ssh_options[@]}" "$target" "sudo $1"
   fi
 }
 echo "  Debian $release on $architecture${model:+, $model}${current:+, with ${current##*/} in service}"
 
-# Two units and two commands of one name would hide each other. Removing it keeps the board file.
+# The package and a release have a unit and a command of the same name, which would hide each other. Removing the package keeps
+# the board file.
 [ -z "$package" ] || [ "$action" = probe ] || { [ "$action" != install ] && [ -n "$current" ]; } ||
   fail "the Debian package sensorhub $package is installed on $target. First: ssh -t $target sudo apt remove sensorhub" 69
 
@@ -127,7 +129,7 @@ esac
 
 if [ "$action" = rollback ] || [ "$action" = uninstall ]; then
   [ -z "$dry_run" ] || { echo "would $action ${current##*/} on $target"; exit 0; }
-  # Out of the way first: uninstalling removes the script that does it.
+  # Runs a copy, because uninstalling removes the script.
   as_root "sh -c 'cp /opt/sensorhub/current/activate /run/sensorhub-activate && sh /run/sensorhub-activate $action; code=\$?; rm -f /run/sensorhub-activate; exit \$code'"
   exit
 fi
@@ -146,7 +148,7 @@ case $architecture in
     ;;
 esac
 
-# A board that has one keeps it.
+# Chooses a board file for a new board. A board with a release in service keeps its board file.
 if [ "$action" = install ] && [ -z "$board" ] && [ -z "$current" ]; then
   case $model in
     'Raspberry Pi 5'*) board=boards/raspberry-pi-5.json5 ;;
@@ -186,7 +188,7 @@ SENSORHUB_COMMIT=$(git describe --always --dirty --abbrev=12 2>/dev/null || true
 export SENSORHUB_COMMIT
 case $how in
   nothing)
-    # The processor, as the header of an executable has it: on the wrong one the kernel says no more than "Exec format error".
+    # Checks the processor in the executable's header: for a wrong one the kernel would only report "Exec format error".
     case "$architecture $(od -An -j18 -N2 -tx1 "$given" | tr -d ' ')" in
       'arm64 b700' | 'amd64 3e00') ;;
       *) fail "'$given' is no executable for $architecture" 65 ;;
@@ -195,7 +197,7 @@ case $how in
     ;;
   'here, natively')
     make --no-print-directory release
-    # By the toolchain's tool, as in the package: binutils' forgets RELRO.
+    # With the toolchain's tool, as in the package, because the tool of binutils loses RELRO.
     "$(dirname "$(realpath "$(command -v swift)")")/llvm-objcopy" --strip-all --remove-section=.swift_modhash \
       .build/release/sensorhub "$executable"
     ;;
@@ -216,16 +218,16 @@ or full. On it: sudo mount -o remount,exec /tmp; then this again" 73
   tar -C "$work/probe" -cz . | remote "tar -C $upload -xz"
   echo "looking for devices on $target, up to fifteen seconds a port"
   code=0
-  # All at once: a sudo that asks remembers nobody at the next terminal. Where the file is there, and what to do with it, says
-  # this side. A bus that config.txt alone enables has no file in /dev before its module is there.
-  # Files of root's in a folder of the login's are new ones, and no link's.
+  # One command for all steps, because sudo asks again at each new terminal. The message of `probe` about the written file is
+  # removed, because this script names the file here. A bus that only config.txt enables has no file in /dev until its module is loaded.
+  # `set -C` refuses to write through existing files and links, because root writes into a folder of the user.
   as_root "sh -c 'set -C
     sh $upload/activate libraries $packages || exit
     modprobe -q i2c-dev 2>/dev/null
     { $upload/sensorhub probe --write $upload/board.json5; echo \$? >$upload/code; } | sed -u \"/^written to /d\"
     exit \$(cat $upload/code)'" || code=$?
   remote "cat $upload/board.json5" >"$work/board.json5" 2>/dev/null || {
-    # Why has been said.
+    # The command has already printed the reason.
     [ $code -eq 0 ] || exit $code
     fail "$target has written no board file" 74
   }
@@ -242,19 +244,19 @@ cp systemd/sensorhub{.service,.sysusers,.tmpfiles,-policy.service} systemd/activ
 if [ -n "$board" ]; then
   cp "$board" "$folder/board.json5"
 else
-  # The one that the release in service has brought: with the same executable it is the same release.
+  # Uses the board file of the release in service, so that the same executable gives the same release.
   remote "cat /opt/sensorhub/current/board.json5" >"$folder/board.json5" 2>/dev/null || rm -f "$folder/board.json5"
 fi
-# What is in it names it: the same release has the same name.
+# The name of a release is a hash of its contents, so the same release has the same name.
 id=$(cd "$folder" && sha256sum -- * | sha256sum | cut -c 1-12)
 
 upload=/opt/sensorhub/releases/$id
 if ! remote test -d "$upload"; then
   echo "copying release $id"
-  # Where nothing may be run the board file is checked by the service alone.
+  # If no folder allows programs to run, only the service checks the board file.
   copied=$(runnable_folder || remote 'mktemp -d')
   upload=$copied
-  # What the release in service has too need not travel: the executable, where only the board file is another.
+  # Files that the release in service has too are not copied again: the executable, for example, if only the board file differs.
   present=()
   if [ -n "$current" ]; then
     # shellcheck disable=SC2016 # meant for the other side
@@ -267,11 +269,11 @@ fi
 echo "switching to release $id"
 code=0
 as_root "sh $upload/activate install $id $packages" || code=$?
-# What ssh itself ends with; the board sees it through.
+# 255 is ssh's own exit code: the connection was lost, and the board finishes the deployment alone.
 [ $code -ne 255 ] || fail "the connection to $target was lost; what had begun there goes on. The same command again says what came of it" 69
 [ $code -eq 0 ] || fail "release $id is not in service on $target" $code
 echo "done: $target runs release $id; journalctl -u sensorhub on the board shows what it does"
 [ -n "$follow" ] || exit 0
-# The service's messages are for root, and for members of two groups; others would see none.
+# Only root and the members of two groups may read the messages of the service.
 journal='journalctl --follow -u sensorhub'
 if [ "$uid" = 0 ] || remote 'id -nG | grep -qwE "adm|systemd-journal"'; then remote -t "$journal"; else as_root "$journal"; fi

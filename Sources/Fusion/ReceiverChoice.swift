@@ -5,7 +5,7 @@ import MonotonicTime
 public struct ReceiverChoice: Sendable {
   /// A receiver without a fix for this long counts as having none, unless its usual interval is longer.
   private static let lifetime = Duration.milliseconds(2500)
-  /// How long another receiver must be better.
+  /// How long another receiver must be better before it is chosen.
   private static let proof = Duration.seconds(5)
   /// The ratio of sigmas at which a less preferred receiver counts as better, and by which a preferred one may be
   /// worse.
@@ -14,7 +14,7 @@ public struct ReceiverChoice: Sendable {
   private struct Receiver: Sendable {
     var sigma = Double.infinity
     var reportedAt: MonotonicInstant?
-    /// Whether that report was used.
+    /// Whether the report at `reportedAt` was used.
     var isTaken = false
     var fixAt: MonotonicInstant?
     var betterSince: MonotonicInstant?

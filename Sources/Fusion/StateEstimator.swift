@@ -293,6 +293,6 @@ extension FusedState.Motion {
 }
 
 extension SIMD3<Double> {
-  /// The standard deviation along any horizontal axis, from those north, east, down.
+  /// The standard deviation along any horizontal axis, from the standard deviations to the north, east and down.
   fileprivate var horizontal: Double { ((x * x + y * y) / 2).squareRoot() }
 }

@@ -144,7 +144,7 @@ public final class DeviceMonitor: Sendable {
     setRestAlarm()
   }
 
-  /// The status as of its last change, with the time on and the energy at that change.
+  /// The status at each change. Its `onTime` and its energy are those at the change; `status` has those of now.
   public var changes: Property<DeviceStatus> { property.readOnly }
 
   /// The present status. Wakes nothing.
@@ -252,7 +252,8 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// Continues the totals of the device's predecessor. They contain the energy until now.
+  /// Continues the totals that this device had under the previous board file. They include the energy up to now, so
+  /// this monitor counts from now on.
   func open(with totals: RunTotals) {
     state.withLock { state in
       state.energy.open(with: totals, at: clock.now)

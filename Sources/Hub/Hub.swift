@@ -37,7 +37,7 @@ public final class Hub: Sendable {
   /// Whether a client uses the fused state, and since when.
   public var fusionRun: Property<FusionRun> { latestFusionRun.readOnly }
   private let latestFusionRun: MutableProperty<FusionRun>
-  /// The last time that the receivers stated, including those of earlier hubs.
+  /// The UTC time that a receiver reported most recently, also during an earlier hub.
   private let lastTime: LastTime
   /// Orders the inputs of the fusion, and fuses them.
   let log: FusionLog

@@ -10,8 +10,8 @@ import Publishing
 public protocol HubRecorder {
   /// Takes the output of a receiver.
   func sentences(of id: String) -> @Sendable (ReceivedBytes) -> Void
-  /// Takes each input with the instant from which it counts. Inputs may come slightly out of order; no two have the
-  /// same instant.
+  /// Takes each input of the fusion with its instant. Inputs may come slightly out of order; no two have the same
+  /// instant.
   ///
   /// - Parameter board: the board whose list gives the devices their places in inputs
   func inputs(on board: Board) -> @Sendable (FusionInput, MonotonicInstant) -> Void

@@ -229,8 +229,8 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
     chunk.join(rest)
   }
 
-  /// Updates `wholeBlocksEnd` before a message is added. If the message begins another block, the records before it
-  /// fill theirs.
+  /// Called before a message is added. If the file with this message would reach into another disk block,
+  /// `wholeBlocksEnd` moves to the end of the records before the message.
   private mutating func noteWholeBlocks(before recordByteCount: Int, of channelID: UInt16) {
     // The block boundaries of a compressed chunk are unknown until it is compressed.
     guard let blocks, compressor == nil, chunk.counts.total > 0 else { return }

@@ -69,7 +69,7 @@ struct RecordReader {
   }
 }
 
-/// The position in the file of records that are in memory.
+/// Where in the file a ``RecordSequence`` came from. Errors use it to state a file offset.
 enum RecordLocation: Equatable {
   /// The records were read from this offset on.
   case bytesFrom(UInt64)

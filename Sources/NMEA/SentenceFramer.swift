@@ -305,7 +305,7 @@ public struct RawSentence {
   /// Whether the sentence is one of Unicore's logs.
   var isLog: Bool { bytes[0] == Byte.hash }
 
-  /// The length of the star and the digits at the end of a log.
+  /// The length of the star and the eight digits of the checksum at the end of one of Unicore's logs.
   private static let longTail = 9
 
   /// The checksum of a log: the CRC-32 of everything between `#` and `*`. It begins with 0 and is not inverted at the

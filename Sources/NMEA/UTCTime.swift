@@ -28,7 +28,7 @@ public struct TimeOfDay: Equatable, Sendable {
   /// The shortest time between two epochs. Within an epoch, receivers round the last digit differently.
   static let leastBetweenEpochs: Int64 = 10_000_000
 
-  /// Whether the two stamps belong to different epochs.
+  /// Whether the two times of day belong to different epochs.
   @inline(__always)
   func isAnotherEpoch(than other: TimeOfDay) -> Bool {
     self != other && abs(nanoseconds(since: other)) >= TimeOfDay.leastBetweenEpochs

@@ -15,7 +15,7 @@ enum WaitGraph {
   // Process-wide, because a circle may span any number of broadcasts.
   private static let waits = Guarded<[UInt: DeliveringRole]>([:])
 
-  /// Records that a thread waits for a role, unless the wait would close a circle. Returns whether it recorded the
+  /// Records that a thread waits for a role, unless the wait would close a cycle. Returns whether it recorded the
   /// wait.
   static func enter(_ thread: UInt, waitingFor role: DeliveringRole) -> Bool {
     waits.withLock { waits in

@@ -1,10 +1,10 @@
 import CLinux
 import MonotonicTime
 
-/// The time of a recording: the system clock's time at its beginning, advanced by the monotonic clock. It never goes
-/// back, even if the system clock does.
+/// The time of a recording: the system clock's time at the recording's beginning, advanced by the monotonic clock. The
+/// time never goes back, even if the system clock does.
 public struct RecordingTime: Sendable {
-  /// The time of the beginning.
+  /// The beginning of the recording, by the system clock.
   public let beganNanosecondsSince1970: Int64
   private let beganAt: MonotonicInstant
   public let clock: any MonotonicTimeSource

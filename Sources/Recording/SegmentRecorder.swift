@@ -78,7 +78,7 @@ public final class SegmentRecorder: Sendable {
 
   /// Writes everything and finishes the file.
   ///
-  /// - Parameter whenEnded: called once when that is done. This takes as long as the disk takes, and the recorder for
+  /// - Parameter whenEnded: called once when the file is finished. This takes as long as the disk and the recorder for
   ///   which this one waits. A recorder that has not been started calls it at once
   public func end(_ whenEnded: @escaping @Sendable () -> Void) {
     let mustWait = state.withLock { state in

@@ -98,7 +98,7 @@ final class SegmentRing {
 
   func has(_ name: String) -> Bool { others.contains { $0.name == name } }
 
-  /// The newest of the existing segments.
+  /// The newest segment, apart from the one that is being written.
   var newest: String? { others.last?.name }
 
   /// Adds the segment that has ended to the others.

@@ -136,7 +136,7 @@ struct INA226DriverTests {
     try registers.writeWord(0x0A00, to: 0x05)
     clock.advance(by: .microseconds(2300))
     #expect(try registers.readWord(0x06) == 0x0008)
-    // The previous read cleared the mark.
+    // The previous read cleared the flag of a new measurement (bit 3).
     #expect(try registers.readWord(0x06) == 0x0000)
     #expect(try registers.readWord(0x01) == 8000)
     #expect(try registers.readWord(0x02) == 9584)

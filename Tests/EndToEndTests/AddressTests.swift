@@ -3,7 +3,7 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// Outputs at several addresses of the machine's.
+/// Outputs at several addresses of the machine.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct AddressTests {
   private let gpsd = SocketClient.freePort()
   private let nmea = SocketClient.freePort()

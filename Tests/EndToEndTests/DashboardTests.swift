@@ -211,7 +211,7 @@ import Testing
     // What the receiver waits for may follow, in the hub's words.
     func isNoted(_ note: String) -> Bool { (try? text(of: "note"))?.hasPrefix(note) == true }
     func saysWhy() -> Bool {
-      // After a while it is an alarm.
+      // After a while, an alarm replaces the note.
       isNoted("The receiver has not found its position yet. (")
         || (try? text(of: "banner"))?.contains("gps: acquiring for ") == true
     }

@@ -88,8 +88,8 @@ import Testing
     #expect(own.count > 3 && own.allSatisfy { $0.device == roof.path && $0.lat == nil })
     client.send("?POLL;")
     #expect(eventually { reports("POLL").count == 1 })
-    // One entry for each active device in each list. The last is the one that is taken: clients read that.
-    // A report of the watch may follow on a line of its own.
+    // Each list has one entry for each active device. The last entry is checked, because clients read that one.
+    // A report of the watch may follow on its own line.
     let poll =
       client.text.components(separatedBy: "\"class\":\"POLL\"").last.map {
         String($0.prefix { $0 != "\r\n" && $0 != "\n" })

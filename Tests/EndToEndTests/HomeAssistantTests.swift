@@ -2,7 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Home Assistant's view of a hub: the tests do not know how it reads the hub's messages.
+/// Runs the real Home Assistant and checks the entities that it shows. The tests make no assumption about how Home
+/// Assistant decodes the hub's messages.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct HomeAssistantTests {
   private static let found = [
     "device_tracker.boat_position", "switch.boat_live", "sensor.boat_last_fix", "sensor.boat_speed",

@@ -63,7 +63,7 @@ extension HardwareInTheLoop {
       #expect(eventually { hub.isOff && !bench.line.isHigh })
       try #require(delays.count == Self.motions)
       delays.sort()
-      // All but one: an interrupted round says nothing about the hub.
+      // One late round is allowed, because the machine may have interrupted it.
       #expect(delays[Self.motions - 2] < .milliseconds(100), "\(delays)")
       Bench.saw(
         "an hour, \(given.count) fixes given again: 0 rises; \(Self.motions) motions: rise "

@@ -64,7 +64,7 @@ struct EnergyBudgetTests {
       Degradation.none.text == nil && degradation.text == "fixes come at most every 300 s, with an accuracy of 25 m")
   }
 
-  /// A fix takes the receiver 0.7 mWh. With one a minute that is ten times the daily budget.
+  /// A fix takes the receiver 0.7 mWh. One fix a minute therefore uses ten times the daily budget.
   @Test func `fixes come less often when the day's energy runs short, and as asked for when there is enough again`()
     async throws
   {

@@ -27,7 +27,7 @@ final class FaultyHardware: Hardware {
   }
 
   let simulated: SimulatedHardware
-  /// The levels of all lines in order, for example `imu-power true`.
+  /// Each level that a line was driven to, oldest first, for example `imu-power true`.
   let levels = Recorder<String>()
   private let state = Guarded(State())
   private let hanging = MutableProperty(0)

@@ -29,7 +29,7 @@ struct RailEnergyTests {
           supplyVolts: 3.3, lingerSeconds: 5 } },
         meter: { driver: 'ina226', bus: 'simulated/i2c', rateHz: 29, power: { lingerSeconds: 0 } }
         """, simulated: SimulatedHardware(), from: instant)
-    // The accounts of the devices on the line contain all energy, and none while the line is low.
+    // All energy is charged to the devices on the line, and no energy while the line is low.
     bench.isAtRest = { [unowned bench] in
       let flowing = bench.isHigh ? milliwatts : 0
       let devices = bench.hub.devices

@@ -291,7 +291,7 @@ private final class LiveFusion: Sendable {
     return batch
   }
 
-  /// The sentences of an epoch up to 16 minutes after noon.
+  /// The RMC and GGA of the epoch `second` seconds after noon. At most 999, because the minutes have four decimals.
   private static func sentences(_ second: Int) -> String {
     func digits(_ number: Int, _ count: Int) -> String {
       let text = "\(number)"

@@ -87,7 +87,7 @@ final class LateHub: Sendable {
       BarometerSample(at: clock.now, pressurePascals: pascals, temperatureCelsius: 20, humidityPercent: nil))
   }
 
-  /// The subscriber that keeps the supply monitor awake.
+  /// The holders of the supply monitor.
   var supplyHolders: [String] { hub.devices.first { $0.id == "meter" }?.holders ?? [] }
 
   /// While a client subscribes to the states, makes a state that is delayed before it reaches the client, and another

@@ -46,7 +46,7 @@ struct RecordedSystemClockTests {
     let set = read()
     #expect(set.topics == ["/clock", "/receiver/gps/raw"])
     #expect(set.said.first?.hasPrefix("{\"aheadNanoseconds\":7200000000000,") == true, "\(set.said)")
-    // The clock is kept in step by a millisecond at a time.
+    // A difference below ten milliseconds is not recorded until a minute has passed.
     ahead.nanoseconds.withLock { $0 += 1_000_000 }
     let later = (0..<120).map { _ in read().topics.count }
     #expect(later.filter { $0 == 2 }.count == 2 && later.last == 2)

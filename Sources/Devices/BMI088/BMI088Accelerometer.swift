@@ -57,9 +57,11 @@ struct BMI088Accelerometer {
     samples.reserveCapacity(2 * BMI088Accelerometer.fifoSize / BMI088Accelerometer.frameLength)
   }
 
-  /// Finds the accelerometer, without writing to any chip.
+  /// Finds the accelerometer of a BMI088, without writing to any chip.
   ///
-  /// - Throws: also if the address may belong to a chip with a kernel driver
+  /// - Returns: its registers, or `nil` if no BMI088 accelerometer answers at either address
+  /// - Throws: `.busy` if a kernel driver uses one of the two addresses and the other address has no accelerometer; or
+  ///   the error of the bus
   static func find(beside gyroscope: I2CRegisters, capacity: Int) throws(HardwareError) -> I2CRegisters? {
     // Boards tie both address pins the same way, so that two BMI088 can share a bus.
     let addresses: [UInt8] = gyroscope.address == 0x68 ? [0x18, 0x19] : [0x19, 0x18]

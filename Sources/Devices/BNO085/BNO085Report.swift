@@ -42,7 +42,7 @@ enum BNO085Report {
   static let commandResponse: UInt8 = 0xF1
 
   // From the chip, among the input reports
-  /// Flush Completed: the number, and the report's number. From sh2.
+  /// Flush Completed: its own number, and the number of the flushed report. From sh2.
   static let flushCompleted: UInt8 = 0xEF
   /// Timebase Reference, figure 1-35: how long before the interrupt the delays of the following reports start, in units
   /// of 100 microseconds, signed.

@@ -6,7 +6,8 @@ struct SHTPHeader {
   /// The longest plausible packet. The longest packet of the chip is its advertisement, of 276 bytes.
   static let longestPacket = 512
 
-  /// The length of the header and the cargo, or of a header and the rest of the cargo.
+  /// The length in bytes that the header states: the header plus the cargo. In a continuation, it is the header plus
+  /// the rest of the cargo.
   let packetLength: Int
   /// Whether an earlier transfer began the same packet. A transfer of only the header counts.
   let isContinuation: Bool

@@ -6,7 +6,7 @@ public struct CatalogueEntry: Sendable {
   public var title: String
   public var addresses: [UInt8]
   public var identity: ChipIdentity
-  /// The software whose driver has read the same from the chip's twin, or uses the chip in the same way.
+  /// The software whose driver has read the same values from the chip's twin, or uses the chip in the same way.
   public var provenAgainst = ""
   /// The number of samples that the chip's FIFO holds; 0 if there is no FIFO.
   public var fifoSampleCount = 0

@@ -1,4 +1,4 @@
-/// A member of the family, by its "who am I" value.
+/// A model of the MPU-6000 family. The raw value is the content of the chip's WHO_AM_I register.
 public enum MPUModel: UInt8, CaseIterable, Equatable, Sendable {
   case mpu6050 = 0x68
   case mpu6500 = 0x70

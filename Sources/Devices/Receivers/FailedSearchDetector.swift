@@ -8,7 +8,7 @@ struct FailedSearchDetector: Sendable {
   private static let leastSatellites = 5
   /// The strength from which a satellite's data can be read, dB-Hz.
   private static let leastStrength: UInt8 = 30
-  /// The longest search. A start without any data takes half a minute.
+  /// A search that takes longer has failed. A start without any data takes half a minute.
   static let patience = Duration.seconds(120)
   /// The lifetime of a list of satellites.
   private static let lifetime = Duration.seconds(10)

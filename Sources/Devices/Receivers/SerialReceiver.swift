@@ -18,7 +18,7 @@ public final class SerialReceiver {
   private static let secondSentenceLimit = Duration.seconds(3)
 
   let port: any SerialPort
-  /// The poller. During an orderly end, it is one that ignores requests to stop.
+  /// The poller of the port. During an orderly end, a poller that ignores requests to stop.
   var poller: Poller
   let clock: any MonotonicTimeSource
   private let report: (ReceiverDecoder.Counters) -> Void

@@ -169,7 +169,7 @@ public struct MagneticOffsetRefiner: Sendable {
     return variance.squareRoot() / max(mean, 1e-9)
   }
 
-  /// The lap with the centre of its sphere; `nil` if too few samples lie on one.
+  /// The lap with the centre of its sphere; `nil` if too few samples lie on a sphere.
   private func fit() -> Lap? {
     var kept = samples
     var offset = SIMD3<Double>.zero

@@ -58,8 +58,8 @@ extension NavigationFilter {
     compass.reading(orientation).map { ($0.heading - orientation.attitude.yaw, $0.sigma) }
   }
 
-  /// Compares headings by the fix. The bank runs only while the sensor moves, because headings cannot be compared at
-  /// rest.
+  /// Compares the headings of the hypotheses by the fix. The hypotheses run only while the sensor moves, because
+  /// headings cannot be compared at rest.
   private mutating func compareHypotheses(_ fix: GNSSMeasurement) {
     guard !configuration.isVehicle, let velocity = fix.validVelocity, let time else { return }
     guard hypotheses.isRunning else {
@@ -67,7 +67,7 @@ extension NavigationFilter {
       if velocity.length > moving { hypotheses.begin(with: startingPoint(fix)) }
       return
     }
-    // The fix is moved to the present, because the bank cannot go back in time.
+    // The fix is moved to the present, because the hypotheses cannot go back in time.
     let age = time - fix.time
     var late = fix
     late.position = fix.position.moved(by: age * velocity)

@@ -9,7 +9,7 @@ extension NavigationFilter {
     if let compassHeading { correctHeading(compassHeading) }
   }
 
-  /// The errors of a compass last, so repeated readings add nothing to a better known heading.
+  /// Consecutive readings of a compass share their errors, so repeated readings add nothing to a better known heading.
   private mutating func correctHeading(_ heading: Double) {
     guard let now = solution, !hasStatedHeading(at: now.time) else { return }
     let sigma = compass.sigma(orientation)

@@ -2,7 +2,7 @@
 struct Stillness: Equatable, Sendable {
   /// The mean rate in rad/s.
   var rate: SIMD3<Double>
-  /// The variance of that mean.
+  /// The variance of the mean rate.
   var rateVariance: SIMD3<Double>
 }
 

@@ -8,7 +8,7 @@ public struct IIOBus: I2CBus {
 
   public var maximumReadLength: Int { 32 }
 
-  /// - Parameter name: `iio/` and any text that people recognize
+  /// - Parameter name: `iio/` and any name, which messages show
   public init(_ name: String, system: IIOSystem = IIOSystem()) {
     self.name = name
     self.system = system

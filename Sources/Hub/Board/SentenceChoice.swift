@@ -1,6 +1,6 @@
 /// The types of sentences that an output sends, by name: `RMC`, `GSV`, `PASHR`.
 public struct SentenceChoice: Equatable, Sendable {
-  /// The names; `nil` for all.
+  /// The names of the sentence types; `nil` for all types.
   public let names: [String]?
 
   public static let all = SentenceChoice(names: nil)

@@ -1,10 +1,11 @@
 import Guarding
 
-/// The last time that receivers stated, across runs and boards.
+/// The UTC time that a receiver reported most recently. A hub passes it to its successor, and it outlives a reload of
+/// the board file.
 final class LastTime: Sendable {
   private let last = Guarded<FusionKnowledge.StatedTime?>(nil)
 
-  /// The last time that a receiver stated; `nil` if none has.
+  /// The reported time and its instant; `nil` if no receiver has reported a time.
   var stated: FusionKnowledge.StatedTime? {
     get { last.withLock { $0 } }
     set { last.withLock { $0 = newValue } }

@@ -86,13 +86,14 @@ public struct FenceArea: Equatable, Sendable {
     }
   }
 
-  /// Whether a circle of this radius fits inside, within a sixteenth. If the search takes too long, the answer is yes:
-  /// a polygon with many long teeth would take minutes.
+  /// Whether a circle of this radius fits inside the area. The search stops at squares of a sixteenth of the radius, so
+  /// it can miss a circle that only just fits. Returns `true` if the search takes too long: a polygon with many long
+  /// teeth would take minutes.
   func holdsCircle(ofRadius radius: Double) -> Bool {
     switch shape {
     case .circle(_, let own): return own >= radius
     case .polygon(let corners):
-      // An area smaller than the circle contains none.
+      // An area smaller than the circle cannot contain the circle.
       if squareMetres < .pi * radius * radius { return false }
       let points = corners.map { FenceArea.offset(of: $0, from: corners[0]) }
       let (norths, easts) = (points.map(\.x), points.map(\.y))

@@ -59,7 +59,7 @@ public final class FusionLog: Sendable {
   ///   - monitors: the monitors of the board's devices, in the order of its list; told why a device is not fused
   ///   - lastState: set to each state
   ///   - fusionRun: set when a run begins or ends
-  ///   - lastTime: the receivers' last statement of the time, across runs and boards
+  ///   - lastTime: the time that a receiver reported most recently, also in a previous hub of this process
   init(
     _ board: Board, monitors: [DeviceMonitor], clock: any MonotonicTimeSource,
     lastState: MutableProperty<FusedState?>, fusionRun: MutableProperty<FusionRun>, lastTime: LastTime

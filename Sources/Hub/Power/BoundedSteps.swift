@@ -1,8 +1,8 @@
 import Guarding
 import MonotonicTime
 
-/// Steps that may hang, each on its own thread. The caller waits for them only until a deadline, and continues without
-/// those that have not returned.
+/// Steps that may hang, each on its own thread. The caller waits for the steps only until a deadline, and continues
+/// without the steps that have not returned.
 final class BoundedSteps<Result: Sendable>: Sendable {
   private struct State {
     var results: [Int: Result] = [:]
@@ -28,7 +28,7 @@ final class BoundedSteps<Result: Sendable>: Sendable {
       state.withLock { $0.results[number] = result }
       news.raise()
     }
-    // Without a descriptor or a thread, the step runs here and now.
+    // If no descriptor or thread can be created, the step runs on this thread.
     if news.fileDescriptor < 0 || DetachedThread.start(name, run) != 0 { run() }
   }
 

@@ -49,7 +49,7 @@ struct DeviceSleep: Sendable {
     if sleep != nil { (sleep, isAwake) = (.off, true) }
   }
 
-  /// The device's power without holders.
+  /// The power that the device draws while no client holds it.
   func milliwatts(_ power: Board.Power, isSupplied: Bool) -> Double {
     guard isSupplied else { return 0 }
     if isAwake { return power.milliwatts }

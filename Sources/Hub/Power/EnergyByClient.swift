@@ -14,7 +14,7 @@ public struct EnergyByClient: Equatable, Sendable {
     public var milliwattHours: Double
   }
 
-  /// The payers of some energy, and the number of shares of each.
+  /// The payers of some energy, and the share of each.
   struct Payers: Equatable, Sendable {
     struct Payer: Equatable, Sendable {
       var name: String
@@ -32,9 +32,12 @@ public struct EnergyByClient: Equatable, Sendable {
       payers = names.map { Payer(name: $0, part: 1 / Double(names.count)) }
     }
 
+    /// Each holder of the device has one share, which its payer pays. Payers beyond the limit become `others`.
+    ///
     /// - Parameters:
-    ///   - shares: the number of holders of each payer, in the order of their arrival; ignored unless positive
-    ///   - holderCount: the sum of the holders
+    ///   - shares: the payers in the order of their arrival, and the number of holders that each pays for; payers
+    ///     without holders are ignored
+    ///   - holderCount: the total number of holders in `shares`
     init(shares: some Sequence<(payer: String, holders: Int)>, of holderCount: Int) {
       payers = []
       var left = holderCount

@@ -30,7 +30,7 @@ struct EnergyTotals: Sendable {
   private(set) var payers: EnergyByClient.Payers?
   /// The device's measured power while it works.
   private var measuredWork = MeanPower()
-  /// The payers of the start.
+  /// The payers of the device's present or last start.
   private var starters: EnergyByClient.Payers?
   /// The payers of the wait for motion.
   private var waitingPayers: EnergyByClient.Payers?
@@ -100,7 +100,7 @@ struct EnergyTotals: Sendable {
   /// Stops counting energy, because another device continues the totals.
   mutating func close() { isClosed = true }
 
-  /// Continues with the totals of the predecessor. They contain the energy until now.
+  /// Continues with the totals of another device. They include the energy up to now, so this device counts from now on.
   mutating func open(with totals: RunTotals, at now: MonotonicInstant) {
     asOf = now
     (onTime, energyByClient) = (totals.onTime, totals.energyByClient)

@@ -1,10 +1,10 @@
 /// The cheapest idle timeout of a device, learned from the gaps between clients and the costs of starts.
 ///
-/// This is the ski rental problem. An idle timeout whose cost equals a restart (break-even) never costs more than
-/// twice the optimum, which knows when the next client comes (Karlin and others, Competitive snoopy caching, 1988). If
-/// the usual gaps are known, the timeout with the least expected cost is better. Because experience may mislead, this
-/// timeout is applied only as long as it has saved energy compared with twice the optimum. Without savings, break-even
-/// applies again.
+/// This is the ski rental problem. The optimum is the least cost if it were known when the next client comes. An idle
+/// timeout whose cost equals a restart (break-even) never costs more than twice the optimum (Karlin and others,
+/// Competitive snoopy caching, 1988). If the usual gaps are known, the timeout with the least expected cost is better.
+/// Because past gaps may mislead, this timeout is applied only as long as it has saved energy compared with twice the
+/// optimum. Without savings, break-even applies again.
 ///
 /// This is a value without a clock. The hub has one for each device, and the benchmark simulates with the same type.
 public struct LearnedIdleTimeout: Equatable, Sendable {
@@ -29,8 +29,8 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
       case noHistory
       /// The timeout has the least expected cost.
       case learnt
-      /// Gaps have differed from experience, so the timeout is near enough to break-even to stay below twice the
-      /// optimum.
+      /// Recent gaps have differed from the learned gaps, so the timeout is near enough to break-even to stay below
+      /// twice the optimum.
       case guarded
       /// All clients have come during the idle time for a long time, so the cost of a restart may have changed
       /// unnoticed. A restart is tried.
@@ -57,7 +57,7 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
   public internal(set) var bridgedJoules = 0.0
   /// The number of gaps so far.
   public internal(set) var gapCount = 0
-  /// The number of times that experience was replaced by the last gaps.
+  /// The number of times that the last gaps have replaced the learned gaps.
   public internal(set) var changeCount = 0
 
   /// The minimum number of gaps to learn from.
@@ -68,8 +68,8 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
   /// The maximum of the savings, and their initial amount, in restarts.
   static let mostSavedRestarts = 5.0
   static let givenRestarts = 2.0
-  /// Experience is discarded if, within the last gaps, it has cost this number of restarts more than experience from
-  /// those gaps would have.
+  /// The learned gaps are discarded if, within the last gaps, they have cost this number of restarts more than a
+  /// timeout from only the last gaps would have cost.
   static let changeRestarts = 3.0
   /// Savings are measured against slightly more than twice the optimum, so that a mistake does not prevent a new
   /// attempt.
@@ -161,7 +161,7 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
     return bridgedJoules >= count * restart && saved(restart) >= restart
   }
 
-  /// Discards experience that the last gaps contradict.
+  /// Discards the learned gaps if the last gaps contradict them.
   private mutating func noticeChange(_ costs: Costs, _ restart: Double) {
     guard gaps.weight > Double(recentGaps.count) else { return }
     var recent = GapHistogram()

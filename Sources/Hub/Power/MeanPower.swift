@@ -1,6 +1,7 @@
 /// The mean power of a device at work, as measured by a supply monitor in about the last hour of work.
 struct MeanPower: Sendable {
-  /// The time after which a measurement has half its weight.
+  /// When the counted work exceeds this time, all weights are halved, so a measurement loses half its weight in
+  /// each half hour of work.
   private static let memoryHours = 1.0
 
   private var milliwattHours = 0.0

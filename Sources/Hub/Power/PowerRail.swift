@@ -27,8 +27,7 @@ public final class PowerRail: Sendable {
 
   private struct State {
     var machine: RailMachine
-    /// The requested line, from the first time it is driven high until it is low. The thread that drives the line takes
-    /// it.
+    /// The requested line, from the first time it is driven high until it is low; `nil` while a thread drives it.
     var output: (any GPIOOutput)?
     /// The signals to raise when the supply has changed.
     var waiting: [WakeSignal] = []

@@ -1,9 +1,9 @@
 import Devices
 import Guarding
 
-/// The usage history of one device: the experience from its clients and starts, and its energy hour by hour.
+/// The usage history of one device: what the hub has learned from its clients and starts, and its energy by hour.
 ///
-/// It outlives readers and reloads of the board file, and is stored in a file between two runs of the hub
+/// The history outlives readers and reloads of the board file, and is stored in a file between two runs of the hub
 /// (`UsageHistories`).
 public final class UsageHistory: Sendable {
   struct Content: Equatable, Sendable {

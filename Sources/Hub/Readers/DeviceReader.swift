@@ -220,7 +220,7 @@ extension DeviceReader {
   public func isOff() async {
     await motion?.isOff()
     for await now in source.activity.values(as: "shutdown") where now.phase == .idle || now.phase == .failed { break }
-    // A run that was ending during the shutdown may have put the device to sleep since.
+    // `shutDown` has already ended the rest, but a run that ended after it may have put the device to sleep again.
     if isShutDown.withLock({ $0 }) { endRest() }
     await rail.isSettled()
   }
@@ -228,7 +228,7 @@ extension DeviceReader {
   public func whenOff(_ body: @escaping @Sendable () -> Void) -> Subscription {
     let lifetime = Lifetime()
     @Sendable func settle() {
-      // A run that was ending during the shutdown may have put the device to sleep since.
+      // `shutDown` has already ended the rest, but a run that ended after it may have put the device to sleep again.
       endRest()
       rail.supply.once(where: { !$0.isBeingSwitched }, within: lifetime, body)
     }

@@ -3,8 +3,8 @@ import Guarding
 import MonotonicTime
 import Publishing
 
-/// Detects motion by the samples of an inertial sensor that other clients keep awake. It uses the same criterion as the
-/// chip without subscribers: the difference between the specific force and its average over the last second.
+/// Detects motion by the samples of an inertial sensor that other clients keep awake. It uses the criterion of
+/// a chip that wakes on motion: the difference between the specific force and its average over the last second.
 struct MotionDetector: Sendable {
   /// The threshold: 15 mg, in m/s².
   private static let limit: Float = 0.15
@@ -30,7 +30,7 @@ struct MotionDetector: Sendable {
     let lastAt = self.lastAt
     self.lastAt = at
     guard let before = lastAt, at - before < MotionDetector.longestGap else {
-      // Whatever was reported before, the board may have moved since.
+      // The board may have moved since the last report.
       let hasTold = isStill != nil
       (mean, quietSince, isStill) = (force, at, nil)
       return hasTold ? .unknown : nil

@@ -12,13 +12,14 @@ public final class ReceiverKnowledgeStore: Sendable {
 
   public init() {}
 
-  /// All data, and each change.
+  /// The data of all receivers, by ID. Sends each change.
   public var present: Property<[String: ReceiverKnowledge]> { property.readOnly }
 
   /// Restores the saved data of a previous hub; present data is newer and stays.
   public func restore(_ old: [String: ReceiverKnowledge]) { change { $0.merge(old) { new, _ in new } } }
 
-  /// Adds the time for which the machine was suspended, which its clock does not count.
+  /// Makes the data older by the time for which the machine was suspended, because the monotonic clock does not count
+  /// that time.
   func age(by slept: Duration) {
     change { known in for id in known.keys { known[id]?.age(by: slept) } }
   }

@@ -7,7 +7,7 @@ protocol ReplayRun<Message>: AnyObject, Sendable {
   func end()
 }
 
-/// Runs once for each time that a recorded device was supplied.
+/// Starts a ``ReplayRun`` each time the supply of the recorded device came on, and ends it when the supply went off.
 final class ReplayScope<Message>: Sendable {
   private struct Beginning: Sendable { let run: @Sendable () -> any ReplayRun<Message> }
 

@@ -6,7 +6,8 @@ import Publishing
 public struct CurrentValue: Equatable, Sendable {
   public var parts: Set<StatePart>
   public var maxAge: Duration
-  /// The radius that must contain 95 % of such positions, metres; `nil` if any position is enough.
+  /// The radius that must contain the true position with a probability of 95 %, metres; `nil` if any position is
+  /// enough.
   public var accuracyMetres: Double?
   /// How long devices may be awake for the state.
   public var within: Duration
@@ -93,8 +94,8 @@ extension Hub {
     knownState(at: now).remembering(log.remembered)
   }
 
-  /// One state. A subscription wakes devices only if the known state is older than the request allows. When the time
-  /// is over, the publisher sends the known state, and each part has its age.
+  /// A publisher of one state. It wakes devices only if the known state does not meet the request. When the time of the
+  /// request is over, it sends the known state, in which each part has its own age.
   public func current(_ request: CurrentValue) -> Deferred<FusedState, Never> {
     Deferred { [self] holders in
       let clock = machine.clock

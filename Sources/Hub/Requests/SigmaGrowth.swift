@@ -7,9 +7,9 @@ struct SigmaGrowth: Equatable, Sendable {
   /// The speed at which the true position leaves the known one. It is the board's speed if the known position stays,
   /// and the velocity's sigma if dead reckoning continues the position.
   var metresPerSecond: Double
-  /// The acceleration of that speed.
+  /// The growth of `metresPerSecond` per second.
   var metresPerSecondSquared: Double
-  /// The maximum of that speed; `nil` for no limit.
+  /// The limit of the growing speed; `nil` for no limit.
   var mostMetresPerSecond: Double?
 
   /// The growth for a board that a motion sensor watches, and that has not moved.

@@ -16,11 +16,11 @@ import Publishing
 public struct ViewRequest: Equatable, Sendable {
   /// The maximum rate of states; `nil` for the board's own rate.
   public var rateHz: Double?
-  /// The parts; `nil` for all.
+  /// The parts of the state; `nil` for all parts.
   public var parts: Set<StatePart>?
   /// The time from one fix to the next.
   public var every: Duration?
-  /// The radius that must contain 95 % of such positions.
+  /// The radius that must contain the true position with a probability of 95 %.
   public var accuracyMetres: Double?
   /// How long devices may be awake for one value.
   public var within: Duration?

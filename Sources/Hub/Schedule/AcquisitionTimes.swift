@@ -70,9 +70,9 @@ public struct AcquisitionTimes: Equatable, Sendable {
     starts[Start(kind: kind, grade: grade)] ?? []
   }
 
-  /// The time between a device's wake and the due time of its fix, so that the fix is usually in time.
+  /// How long before the due time of a fix its device must be woken, so that the fix is usually in time.
   ///
-  /// - Parameter firstFixSeconds: the time of such a start to the first fix, which is inaccurate, if known
+  /// - Parameter firstFixSeconds: the time from such a start to its first, inaccurate fix; `nil` if unknown
   public func lead(to grade: Grade, after kind: RestartCosts.Kind, firstFixSeconds: Double?) -> Double {
     let known = last(to: grade, after: kind)
     guard known.count >= AcquisitionTimes.leastStarts else {

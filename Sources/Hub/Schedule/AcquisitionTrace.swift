@@ -15,7 +15,7 @@ struct AcquisitionTrace: Sendable {
 
   /// - Parameters:
   ///   - fix: the time of the fix
-  ///   - radiusMetres: the radius that contains 95 % of such positions; `nil` if unknown
+  ///   - radiusMetres: the radius that contains the true position with a probability of 95 %; `nil` if unknown
   mutating func receive(
     fix: MonotonicInstant, radiusMetres: Double?, at now: MonotonicInstant, _ times: inout AcquisitionTimes
   ) {

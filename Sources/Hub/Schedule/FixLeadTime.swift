@@ -22,7 +22,7 @@ struct FixLeadTime: Sendable {
     )
   }
 
-  /// The reason, without a full stop.
+  /// Why the receiver is woken this long before the fix, as a clause without a full stop.
   func reason(_ schedule: Schedule, _ due: MonotonicInstant) -> String {
     let start = start(schedule, due)
     let (kind, grade, lead) = (start.kind, start.grade, lead(start))

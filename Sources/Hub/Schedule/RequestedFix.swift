@@ -9,7 +9,7 @@ public struct RequestedFix: Sendable {
   public var schedule: Schedule
   /// The degraded form of the request; `nil` if it is not degraded.
   public var degraded: Schedule?
-  /// The due time.
+  /// When the fix was due.
   public var due: MonotonicInstant
   /// Whether the fix is as good as requested; `false` if time ran out.
   public var isMet: Bool
@@ -20,12 +20,13 @@ public struct RequestedFix: Sendable {
   /// Whether dead reckoning gave the position instead of a fix. If `isMet`, it is as certain as requested.
   public var isReckoned = false
 
-  /// The radius that contains 95 % of such positions, metres; `nil` if unknown, or without a position.
+  /// The radius that contains the true position with a probability of 95 %, metres; `nil` if unknown, or without
+  /// a position.
   public var radiusMetres: Double? { state.radiusMetres }
 }
 
 extension FusedState {
-  /// The radius that contains 95 % of such positions, metres.
+  /// The radius that contains the true position with a probability of 95 %, metres.
   var radiusMetres: Double? { position?.value.horizontalSigmaMetres.map { Confidence.radial * $0 } }
 
   /// Whether the position is as good as requested.

@@ -10,7 +10,7 @@ public struct Schedule: Equatable, Sendable {
 
   /// The time from one fix to the next.
   public var every: Duration
-  /// The radius that must contain 95 % of such fixes, metres; `nil` if any fix is enough.
+  /// The radius that must contain the true position with a probability of 95 %, metres; `nil` if any fix is enough.
   public var accuracyMetres: Double?
   /// The time limit of a fix. At the limit, the best available fix is delivered with its accuracy.
   public var within: Duration

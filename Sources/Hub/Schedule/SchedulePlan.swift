@@ -85,7 +85,7 @@ struct SchedulePlan: Sendable {
   /// The degraded form of a client's request; `nil` if it is not degraded.
   func degraded(_ id: ID, _ asked: Schedule) -> Schedule? { schedule(of: id).flatMap { $0 == asked ? nil : $0 } }
 
-  /// The index of a client. This is a binary search, because each fix asks for every client.
+  /// The index of a client. This is a binary search, because each fix looks up every client.
   private func index(of id: ID) -> Int? {
     var range = members.indices
     while !range.isEmpty {
@@ -121,7 +121,7 @@ struct SchedulePlan: Sendable {
     return member.isAwake && member.isGood || member.phase == .holding(isMet: true)
   }
 
-  /// Sets until when, without motion, a client's last fix is as good as a new one; `nil` if it is not.
+  /// Sets until when, without motion, a client's last fix is as good as a new one; `nil` if a new fix is needed.
   mutating func stand(_ id: ID, until instant: MonotonicInstant?) {
     if let index = index(of: id) { members[index].standsUntil = instant }
   }
@@ -151,7 +151,7 @@ struct SchedulePlan: Sendable {
   ///
   /// - Parameters:
   ///   - fix: the time of the fix
-  ///   - radiusMetres: the radius that contains 95 % of such positions; `nil` if unknown
+  ///   - radiusMetres: the radius that contains the true position with a probability of 95 %; `nil` if unknown
   ///   - isHeldByOthers: whether the devices are awake for other holders too, and stay on when these clients release
   ///     them
   mutating func receive(

@@ -1,4 +1,4 @@
-/// The satellites that GSA sentences list, in one or several sentences.
+/// The satellites that the GSA sentences of an epoch list as used.
 struct UsedSatellites: ~Copyable, Sendable {
   /// A bit for each extended number; see `SatelliteNumber`.
   private var bits = InlineArray<16, UInt64>(repeating: 0)

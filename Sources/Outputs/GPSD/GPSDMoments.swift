@@ -29,7 +29,7 @@ final class GPSDMoments: Sendable {
     var attitudeTime = MonotonicUTCFilter()
     /// The time of the last sent epoch.
     var lastEpoch: MonotonicInstant?
-    /// When the satellites last came first.
+    /// When the satellites were last sent before the other objects of their epoch.
     var lastLead: MonotonicInstant?
     var cycle = Cycle()
   }

@@ -32,7 +32,7 @@ struct AccessMiddleware: RouterMiddleware {
       throw HTTPError(.badRequest, message: "the request has no Host header")
     }
     // The library takes the first Host field as the authority and keeps any further ones. A proxy may have checked
-    // one of those.
+    // one of the further fields.
     guard request.headers[AccessMiddleware.host] == nil else {
       throw HTTPError(.badRequest, message: "the request has more than one Host header")
     }

@@ -9,9 +9,9 @@ struct ConnectionPatience {
   struct Limits: Sendable {
     /// The limit without a request, or without another piece of an incomplete request.
     var silence = TimeAmount.seconds(30)
-    /// The limit for an answer of which the client takes no byte.
+    /// The limit for an answer while the client reads no byte of it.
     var answer = TimeAmount.seconds(30)
-    /// The limit for an event stream of which the client takes no byte. The stream keeps devices awake, so it must
+    /// The limit for an event stream while the client reads no byte of it. The stream keeps devices awake, so it must
     /// end; its client reconnects by itself.
     var stream = TimeAmount.nanoseconds(StreamConnection.patience.inNanoseconds)
   }
@@ -29,7 +29,7 @@ struct ConnectionPatience {
     case goesOn(until: NIODeadline?)
     /// The client sends no request.
     case isSilent
-    /// The client takes nothing of its answer.
+    /// The client does not read its answer.
     case isStalled
   }
 

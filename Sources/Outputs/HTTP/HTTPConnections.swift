@@ -46,7 +46,7 @@ final class HTTPConnections: Sendable {
   ///   - places: the number of connections for which there are descriptors
   ///   - traffic: counts the present and the refused clients
   ///   - report: called when the first of several connections is closed to admit another one
-  ///   - reportStalled: called with each connection that is closed because its client takes nothing of its answer
+  ///   - reportStalled: called with each connection that is closed because its client does not read its answer
   init(
     places: Int, patience: ConnectionPatience.Limits, traffic: OutputTraffic.Kind,
     report: @escaping @Sendable (_ limit: Int) -> Void,
@@ -98,7 +98,7 @@ final class HTTPConnections: Sendable {
     state.withLock { $0.open[ObjectIdentifier(channel)]?.isStream == true }
   }
 
-  /// Reports a connection that is closed because its client takes nothing of its answer.
+  /// Reports a connection that is closed because its client does not read its answer.
   func stalled(_ channel: any Channel, waiting count: Int) { reportStalled("\(ClientPeer(of: channel))", count) }
 
   func closed(_ channel: any Channel) {

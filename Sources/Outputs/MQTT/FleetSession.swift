@@ -406,7 +406,7 @@ final class FleetSession: Sendable {
     connection.end()
   }
 
-  /// Calls back once the connection is closed; at once if that is so already.
+  /// Calls back once the connection is closed; at once if it is closed already.
   func whenOver(_ action: @escaping @Sendable () -> Void) {
     let isOver = state.withLock { state in
       if !state.isOver { state.whenOver.append(Callback(action)) }

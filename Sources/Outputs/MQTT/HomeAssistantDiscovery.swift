@@ -74,7 +74,7 @@ struct HomeAssistantDiscovery {
   }
 
   /// - Parameter removed: former components of the hub, with their platforms. Home Assistant keeps a component that
-  ///   is missing from the message, and removes one of which the message has only the platform
+  ///   is missing from the message, and removes a component for which the message contains only the platform
   func message(removing removed: [String: String] = [:]) -> Message {
     var components: [String: String] = [:]
     let json = write(removing: removed, &components)

@@ -13,7 +13,8 @@ import Publishing
 final class ViewerLeases: Sendable {
   /// The maximum number of requests. One user of the broker may have at most half of them.
   static let limit = 256
-  /// After the broker has been away for this time, all viewers count as gone.
+  /// How long viewers have to come back after the broker was lost or shut down. After this time their leases end.
+  /// A lease with a stated duration can last longer.
   static let grace = Duration.seconds(10)
   /// How long after a connection a broker may take to send its retained messages.
   static let settlement = Duration.seconds(5)

@@ -83,7 +83,8 @@ final class RecordedInputs: Sendable {
   }
 
   private func append(isUnderWay: Bool, _ knowledge: FusionKnowledge?, at instant: MonotonicInstant) {
-    // The beginning of a run does not start a file. The devices that are awake produce data that does.
+    // The beginning and end of a run wait until other messages are written: alone, they do not start a file. The data
+    // of the devices that are awake starts one.
     runs.append(at: instant, receivedAt: instant, isWritten: false) { json in
       json.beginObject()
       json.member("underWay", isUnderWay)

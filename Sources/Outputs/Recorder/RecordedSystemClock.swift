@@ -9,7 +9,7 @@ import Recording
 final class RecordedSystemClock: Sendable {
   /// The smallest change that is recorded, in nanoseconds.
   private static let least: Int64 = 10_000_000
-  /// The interval at which the difference is repeated. A replay may begin anywhere.
+  /// The difference is repeated at this interval, because a replay may begin anywhere.
   private static let interval = Duration.seconds(60)
 
   private struct Said {

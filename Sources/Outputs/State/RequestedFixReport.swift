@@ -18,7 +18,7 @@ public enum RequestedFixReport {
     public var viewer: String?
     /// Whether the last fix is repeated, because the board has not moved since it was measured.
     public var still: Bool
-    /// The request as the receivers' energy budgets have relaxed it; `nil` if they have not.
+    /// The request as relaxed by the receivers' energy budgets; `nil` if it is not relaxed.
     public var relaxed: Terms?
   }
 

@@ -2,7 +2,7 @@ import NMEA
 
 /// Times in ISO 8601: `2026-11-22T10:00:00.000Z`. The output is always in UTC.
 public enum UTCText {
-  /// A text with milliseconds.
+  /// The time rounded to milliseconds, as text.
   public static func make(_ time: UTCTime) -> String {
     let parts = UTCTime(nanosecondsSince1970: rounded(time.nanosecondsSince1970)).components
     let (year, month, day) = (Int(parts.date.year), Int(parts.date.month), Int(parts.date.day))

@@ -5,7 +5,8 @@ import MCAP
 public struct RecordedFacts: Equatable, Sendable {
   private static let since = "sinceLogTimeNanoseconds"
 
-  /// The log time from which the facts apply; `nil` for recordings without it, of which the last facts always apply.
+  /// The log time from which the facts apply. `nil` for a recording that does not contain it; the last facts of such a
+  /// recording always apply.
   public var sinceNanoseconds: UInt64?
   private var entries: [String: [String: String]] = [:]
 

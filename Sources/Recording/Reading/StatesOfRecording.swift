@@ -9,7 +9,7 @@ public struct StatesOfRecording: Sendable {
     public var state: RecordedState
     /// The time of the state.
     public var time: UTCTime
-    /// The point; `nil` if an earlier entry has the same position, or there is none.
+    /// The point; `nil` if an earlier entry has the same position, or the state has no position.
     public var point: TrackPoint?
     /// Whether a receiver was off, or the hub asleep, since the previous entry.
     public var hasRested: Bool

@@ -9,7 +9,7 @@ public final class ReplaySession: Sendable {
   public enum Event: Sendable {
     /// A period without recorded data, which is skipped.
     case skipped(Duration)
-    /// The end of the recording.
+    /// The replay has reached the end of the recording.
     case over
     /// Reading the recording failed.
     case failed(String)
@@ -18,7 +18,7 @@ public final class ReplaySession: Sendable {
   public struct Status: Equatable, Sendable {
     /// The UTC of the last played message, nanoseconds since 1970.
     public var nanosecondsSince1970: Int64
-    /// The period that can be played.
+    /// The period that can be played, nanoseconds since 1970.
     public var times: ClosedRange<Int64>
     public var rate: Double
     public var isPaused: Bool

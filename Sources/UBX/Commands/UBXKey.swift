@@ -85,6 +85,6 @@ public struct UBXOutput: Equatable, Sendable {
     }
   }
 
-  /// The sentences with the same content.
+  /// The NMEA sentences with the same content as the messages of ``solution(version:)``.
   public static let sentences: [UBXOutput] = [.gga, .gsa, .gsv, .rmc, .gst]
 }

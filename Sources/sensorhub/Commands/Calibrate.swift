@@ -101,7 +101,7 @@ struct Calibrate: ParsableCommand {
     }
   }
 
-  /// The result of a calibration by the running hub; `nil` if no hub runs.
+  /// Asks the running hub to calibrate, and waits for the result. Returns `nil` if no hub can be reached.
   private func calibrateByHub(_ signals: Int32) throws -> StoredCalibration? {
     let connection: HubConnection
     do {

@@ -50,8 +50,8 @@ struct RecordedRows: MeasurementTable {
 
   /// Reads the samples of an inertial sensor. Each new magnetic field is added to one of them.
   ///
-  /// - Parameter device: the ID of the requested inertial sensor or magnetometer; for the other one, the board's
-  ///   preferred one is used
+  /// - Parameter device: the ID of the requested inertial sensor or magnetometer; the other sensor is the board's
+  ///   preferred one
   init(
     inertial paths: [String], device: String?, from: ExportTime? = nil, to: ExportTime? = nil
   ) throws(CommandError) {

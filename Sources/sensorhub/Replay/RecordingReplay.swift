@@ -22,7 +22,7 @@ final class RecordingReplay {
   private(set) var board: Board?
   /// The log time until which these facts apply.
   private var presentUntil: UInt64 = 0
-  /// The message that is returned after its board.
+  /// The message to return next, because `next` has returned a change of the board first.
   private var waiting: ReplayedMessage?
   private var lastAt: MonotonicInstant?
 

@@ -81,7 +81,8 @@ enum ReplayInput: ReplaySource {
     return try Board(json5: Array(text.utf8), file: "the board of a log").asReplayed
   }
 
-  /// Whether a file is no MCAP file. A missing file and a folder are not: the attempt to read them reports the error.
+  /// Whether a file exists and is not an MCAP file. `false` for a missing file and a folder, because reading them later
+  /// reports the error.
   private static func isLog(_ path: String) -> Bool {
     var status = stat()
     guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR, status.st_size > 0 else { return false }

@@ -102,7 +102,7 @@ struct AirohaReceiver: CommandedReceiver {
 }
 
 extension ReceiverSettings.DynamicModel {
-  /// The number for PAIR080.
+  /// The number of the model in PAIR080.
   fileprivate var airohaNumber: Int? {
     switch self {
     case .portable, .automotive: 0

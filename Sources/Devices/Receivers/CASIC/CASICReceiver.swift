@@ -130,7 +130,7 @@ private struct CASICRequest: ReceiverRequest {
 }
 
 extension ReceiverSettings.DynamicModel {
-  /// The number for CFG-NAVX.
+  /// The number of the model in CFG-NAVX.
   fileprivate var casicNumber: UInt8? {
     switch self {
     case .portable: 0

@@ -4,14 +4,14 @@ import UBX
 public struct CorrectionOutcomes: Equatable, Sendable {
   public var used = 0
   public var unused = 0
-  /// Read, with an unstated use.
+  /// Messages for which the receiver does not state whether it used them.
   public var unknown = 0
-  /// Received with a wrong checksum, because the line has lost or added bytes.
+  /// Messages with a wrong checksum, because the line has lost or added bytes.
   public var damaged = 0
 
   public init() {}
 
-  /// Whether the receiver has reported nothing.
+  /// Whether the receiver has reported no messages.
   public var isEmpty: Bool { self == CorrectionOutcomes() }
 
   mutating func note(_ report: CorrectionReport) {

@@ -7,7 +7,8 @@ import NMEA
 ///
 /// The receiver keeps its settings only in RAM.
 struct MediaTekReceiver: CommandedReceiver {
-  /// The firmware with all additions, for example `AXN_5.1.6_3333_19010218,0007,Quectel-L76L,1.0`.
+  /// The firmware as the receiver states it, with build and model, for example
+  /// `AXN_5.1.6_3333_19010218,0007,Quectel-L76L,1.0`.
   let firmware: String
 
   var driver: ReceiverDriver { .mediatek }

@@ -134,7 +134,7 @@ protocol UbloxChanges: Sendable {
 }
 
 extension ReceiverSettings.DynamicModel {
-  /// The number for CFG-NAV5 and CFG-NAVSPG-DYNMODEL.
+  /// The number of the model in CFG-NAV5 and CFG-NAVSPG-DYNMODEL.
   var ubloxNumber: UInt8 {
     switch self {
     case .portable: 0
