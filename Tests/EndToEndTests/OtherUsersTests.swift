@@ -126,7 +126,7 @@ final class OtherUsersTests {
       Program(["record", "--for", "0.5", "--observe", "--force", "--socket", hub.socket, "--output", path])
     }
     let refused = record(to: "\(theirs)/out.mcap")
-    #expect(refused.wait() == 77 && refused.standardError.contains("is a link of user"), "\(refused.standardError)")
+    #expect(refused.wait() == 77 && refused.standardError.contains("is a link that belongs to user"), "\(refused.standardError)")
     #expect(try Files.bytes(of: "\(folder)/victim") == Array("secret".utf8))
     // A link of the user's own is followed.
     #expect(symlink("\(folder)/own.mcap", "\(folder)/link.mcap") == 0)
@@ -134,7 +134,7 @@ final class OtherUsersTests {
     #expect(own.wait() == 0, "\(own.standardError)")
     #expect(try Files.bytes(of: "\(folder)/own.mcap").count > 8)
     let export = Program(["export", "\(folder)/own.mcap", "--force", "--output", "\(theirs)/out.csv"])
-    #expect(export.wait() == 77 && export.standardError.contains("is a link of user"), "\(export.standardError)")
+    #expect(export.wait() == 77 && export.standardError.contains("is a link that belongs to user"), "\(export.standardError)")
     #expect(hub.stop() == 0)
   }
 
@@ -204,7 +204,7 @@ final class OtherUsersTests {
     #expect(rename(calibrations, "\(folder)/moved") == 0)
     #expect(symlink("\(folder)/moved", calibrations) == 0 && OtherUser.give(calibrations))
     let led = calibrate()
-    #expect(led.wait() == 65 && led.standardError.contains("is a link of user"), "\(led.standardError)")
+    #expect(led.wait() == 65 && led.standardError.contains("is a link that belongs to user"), "\(led.standardError)")
   }
 
   // MARK: Places
