@@ -126,7 +126,9 @@ final class OtherUsersTests {
       Program(["record", "--for", "0.5", "--observe", "--force", "--socket", hub.socket, "--output", path])
     }
     let refused = record(to: "\(theirs)/out.mcap")
-    #expect(refused.wait() == 77 && refused.standardError.contains("is a link that belongs to user"), "\(refused.standardError)")
+    #expect(
+      refused.wait() == 77 && refused.standardError.contains("is a link that belongs to user"),
+      "\(refused.standardError)")
     #expect(try Files.bytes(of: "\(folder)/victim") == Array("secret".utf8))
     // A link of the user's own is followed.
     #expect(symlink("\(folder)/own.mcap", "\(folder)/link.mcap") == 0)
@@ -134,7 +136,8 @@ final class OtherUsersTests {
     #expect(own.wait() == 0, "\(own.standardError)")
     #expect(try Files.bytes(of: "\(folder)/own.mcap").count > 8)
     let export = Program(["export", "\(folder)/own.mcap", "--force", "--output", "\(theirs)/out.csv"])
-    #expect(export.wait() == 77 && export.standardError.contains("is a link that belongs to user"), "\(export.standardError)")
+    #expect(
+      export.wait() == 77 && export.standardError.contains("is a link that belongs to user"), "\(export.standardError)")
     #expect(hub.stop() == 0)
   }
 
