@@ -80,7 +80,7 @@ struct CalibrateTests {
       let calibrate = Program(["calibrate", kind, "--socket", hub.socket], environment: state)
       #expect(calibrate.wait() == 0, "\(calibrate.standardError)")
       #expect(
-        calibrate.standardError.hasPrefix("SIMULATED: the hub's sensors are simulated, so this is practice; a"),
+        calibrate.standardError.hasPrefix("SIMULATED: the hub's sensors are simulated, so this is practice; the"),
         "\(calibrate.standardError)")
       #expect(calibrate.standardOutput.contains("\(kind) calibrated: ±"), "\(calibrate.standardOutput)")
     }
@@ -117,8 +117,8 @@ struct CalibrateTests {
     #expect(!mag.standardError.contains("no result: 0 %"), "\(mag.standardError)")
     let recording = restRecording()
     let wrong = Program(["calibrate", "gyro", "--imu", recording, "--device", "mag"], environment: state)
-    #expect(wrong.wait() == 65 && wrong.standardError.contains("'mag' is no IMU"), "\(wrong.standardError)")
-    for (device, message) in [("nobody", "has no device 'nobody'"), ("baro", "'baro' is no IMU")] {
+    #expect(wrong.wait() == 65 && wrong.standardError.contains("'mag' is not an IMU"), "\(wrong.standardError)")
+    for (device, message) in [("nobody", "has no device 'nobody'"), ("baro", "'baro' is not an IMU")] {
       let gyro = Program(["calibrate", "gyro", "--device", device, "--socket", nowhere], environment: state)
       #expect(gyro.wait() == 65)
       #expect(gyro.standardError.contains(message), "\(gyro.standardError)")

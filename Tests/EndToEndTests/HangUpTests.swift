@@ -37,7 +37,16 @@ final class HangUpTests {
 
   private func waitUntilItReads() { #expect(eventually { log.contains("fused  ") }, "\(log)") }
 
+  /// Whether a SIGHUP has reached the hub, and not its code yet. A second one would be merged with it.
+  private var hasPendingHangUp: Bool {
+    guard let pid else { return false }
+    let lines = text("/proc/\(pid)/status").split(separator: "\n")
+    let pending = lines.first { $0.hasPrefix("ShdPnd:") }?.dropFirst("ShdPnd:".count).filter(\.isHexDigit) ?? "0"
+    return (UInt64(pending, radix: 16) ?? 0) & (1 << UInt64(SIGHUP - 1)) != 0
+  }
+
   private func readAgain() {
+    #expect(eventually { !hasPendingHangUp })
     if let pid { kill(pid, SIGHUP) }
     #expect(eventually { log.contains("board 'test' reloaded") }, "\(log)")
     #expect(isRunning)

@@ -233,7 +233,7 @@ final class OtherUsersTests {
     let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
     #expect(hub.logs("dashboard on"))
     let long = ask(port, "/devices/imu/hold?for=3601")
-    #expect(long.statuses == "[(403, 1)]" && long.answer.contains("a hold lasts 3600 s at most"), "\(long)")
+    #expect(long.statuses == "[(403, 1)]" && long.answer.contains("a hold lasts at most 3600 s"), "\(long)")
     let all = ask(port, "/devices/imu/hold?for=3600", 140)
     #expect(all.statuses == "[(200, 128), (503, 12)]", "\(all)")
     #expect(all.answer.contains("has 128 of 256, the most that one user may have"), "\(all)")

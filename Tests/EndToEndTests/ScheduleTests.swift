@@ -140,10 +140,11 @@ import Testing
         """)
     #expect(hub.logs("dashboard on"))
     let answer = HTTPAnswer(http, "GET", "/events?every=60")
-    #expect(answer.status == 404 && answer.body.contains("this board has no receiver"), "\(answer.head)\(answer.body)")
+    #expect(
+      answer.status == 404 && answer.body.contains("this board has no fused receiver"), "\(answer.head)\(answer.body)")
     let client = SocketClient(path: hub.socket)
     client.send(#"{"every": 60, "name": "log"}"# + "\n")
-    #expect(client.receives(#"{"class":"ERROR","message":"this board has no receiver"#))
+    #expect(client.receives(#"{"class":"ERROR","message":"this board has no fused receiver"#))
     // The client may request other values in its place.
     client.send(#"{"rateHz": 20}"# + "\n")
     #expect(client.receives(#""attitude""#), "\(client.text)")

@@ -123,7 +123,7 @@ final class HubCalibrationTests {
 
   @Test(arguments: [
     (#"{"calibrate": "gyro", "device": "nobody"}"#, "has no device 'nobody'"),
-    (#"{"calibrate": "accel", "device": "gps"}"#, "'gps' is no IMU"),
+    (#"{"calibrate": "accel", "device": "gps"}"#, "'gps' is not an IMU"),
     (#"{"calibrate": "mag"}"#, "has no magnetometer"),
   ])
   func `an impossible calibration is refused with what to do, and wakes nothing`(_ request: String, _ reason: String)

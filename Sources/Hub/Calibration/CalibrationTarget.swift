@@ -48,9 +48,10 @@ extension Board {
     let chip = devices.first { $0.id == wanted }
     let isMagnetometer = kind == .mag && chip?.kind == .magnetometer
     guard let chip, chip.place != nil, chip.kind == needed || isMagnetometer else {
-      let what = needed == .imu ? "IMU" : "magnetometer"
+      let what = needed == .imu ? "an IMU" : "a magnetometer"
+      let noun = needed == .imu ? "IMU" : "magnetometer"
       throw CalibrationRefusal(
-        id.map { "'\($0)' is not a \(what)" } ?? "the board '\(name)' has no \(what)",
+        id.map { "'\($0)' is not \(what)" } ?? "the board '\(name)' has no \(noun)",
         nextStep: "add one to 'devices' in the board file; sensorhub chips lists the chips")
     }
     if kind == .mount, !isRecorded, receiver == nil {
