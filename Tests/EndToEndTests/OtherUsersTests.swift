@@ -207,7 +207,7 @@ final class OtherUsersTests {
     #expect(rename(calibrations, "\(folder)/moved") == 0)
     #expect(symlink("\(folder)/moved", calibrations) == 0 && OtherUser.give(calibrations))
     let led = calibrate()
-    #expect(led.wait() == 65 && led.standardError.contains("is a link that belongs to user"), "\(led.standardError)")
+    #expect(led.wait() == 65 && led.standardError.contains("is a link of user"), "\(led.standardError)")
   }
 
   // MARK: Places
