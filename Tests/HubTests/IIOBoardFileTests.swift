@@ -44,7 +44,7 @@ struct IIOBoardFileTests {
       "board:1: 'devices.d.kind' must be one of 'imu', 'magnetometer', 'barometer'"
     ),
     ("d: { driver: 'iio', kind: 'imu' }", "board:1: 'devices.d.name' is missing"),
-    ("d: { driver: 'iio', kind: 'imu', names: [] }", "board:1: 'devices.d.names' must be one or two of what"),
+    ("d: { driver: 'iio', kind: 'imu', names: [] }", "board:1: 'devices.d.names' must be one or two of the names"),
     ("d: { driver: 'iio', kind: 'imu', names: ['a','b','c'] }", "board:1: 'devices.d.names' must be one or two of"),
     ("d: { driver: 'iio', kind: 'imu', names: ['a','../b'] }", "board:1: 'devices.d.names' must be one or two of"),
     (

@@ -32,7 +32,7 @@ struct LearnedIdleTimeoutTests {
     #expect(before.allSatisfy { $0.split(separator: ": ").count <= 2 }, "\(before)")
     learned.restarts.started(after: 5, joules: 0.0004, seconds: 0.04)
     let after = IdleTimeoutReport(isLearned: false, usual: .seconds(2), learned: learned, costs: chip).explanation
-    #expect(after.contains { $0.contains(" start takes 0.04 s and 0.4 mJ, by 1 start") }, "\(after)")
+    #expect(after.contains { $0.contains(" start takes 0.04 s and 0.4 mJ, from 1 start") }, "\(after)")
   }
 
   @Test func `without history its idle timeout is as long as a restart costs`() {
