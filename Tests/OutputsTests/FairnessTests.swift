@@ -82,7 +82,7 @@ struct FairnessTests {
     // The clients belong to one user with several processes, or to several users.
     #expect(refusal(of: (6, 1000), among: (31, 5, 1000)) == nil)
     #expect(refusal(of: (6, 1000), among: (32, 5, 1000))?.hasPrefix("its user has 32") == true)
-    #expect(refusal(of: (8, 1002), among: (30, 5, 1000), (18, 6, 1001))?.hasPrefix("48 of other users") == true)
+    #expect(refusal(of: (8, 1002), among: (30, 5, 1000), (18, 6, 1001))?.hasPrefix("other users have 48") == true)
     for keeper: UInt32 in [0, 990] { #expect(refusal(of: (8, keeper), among: (30, 5, 1000), (18, 6, 1001)) == nil) }
     #expect(refusal(of: (8, 0), among: (32, 5, 0), (32, 6, 0)) == "there are 64 connections, the maximum")
   }
