@@ -128,7 +128,7 @@ struct ReceiverRestartTests {
     receiver.setFaults { $0.isFrozen = true }
     #expect(eventually { receiver.starts.count > count }, "\(hub.devices)")
     #expect(
-      hub.monitors[0].changes.waits { $0.warning?.contains("its supply is switched off and on (try 1)") == true },
+      hub.monitors[0].changes.waits { $0.warning?.contains("the hub switches its supply off and on (try 1)") == true },
       "\(hub.devices)")
     #expect(!receiver.commands.contains(.binary(6, 4)))
     lifetime.end()

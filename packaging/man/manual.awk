@@ -21,7 +21,7 @@ function flush_paragraph(  text) {
 # A sentence a line.
 function say_sentences(text) {
   gsub(/[ \t]+/, " ", text)
-  while (match(text, /[a-z0-9)][.:;] [A-Z]/)) {
+  while (match(text, /[A-Za-z0-9)][.:;] [A-Z]/)) {
     say(substr(text, 1, RSTART + 1))
     text = substr(text, RSTART + 3)
   }
