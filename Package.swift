@@ -32,8 +32,8 @@ let computing: [SwiftSetting] =
   Context.environment["SENSORHUB_QUICK"] == nil ? [] : [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
 /// In `make check`, an expression for which the type checker tries more than this many combinations is an error. Ten
-/// thousand take a tenth of a second, and the compiler itself gives up after a million. The limit is a count and not a
-/// time, so that it does not depend on the machine.
+/// thousand take about a tenth of a second. The limit is a count and not a time, so that it does not depend on the
+/// machine.
 func typeChecked(withinScopes limit: Int) -> [SwiftSetting] {
   if Context.environment["SENSORHUB_QUICK"] == nil { return [] }
   return [.unsafeFlags(["-Xfrontend", "-solver-scope-threshold=\(limit)"], .when(configuration: .debug))]

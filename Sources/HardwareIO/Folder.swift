@@ -155,8 +155,7 @@ public final class Folder: Sendable {
     guard Folder.isTrusted(status.st_uid, by: owner) else {
       throw Files.Errno(
         EPERM,
-        "it belongs to \(Accounts.title(ofUser: status.st_uid)), whom the hub does not trust "
-          + "here")
+        "it belongs to \(Accounts.title(ofUser: status.st_uid)), whom the hub does not trust here")
     }
     return try Files.bytes(from: file, limit: limit)
   }
@@ -327,8 +326,8 @@ extension FolderError: CustomStringConvertible {
     case .link(let user):
       "\(path) is a link of \(Accounts.title(ofUser: user)), who can change its target: the hub does not follow it"
     case .foreign(let user):
-      "the folder \(path) belongs to \(Accounts.title(ofUser: user)), who can write anything there: the hub does not "
-        + "use it"
+      "the folder \(path) belongs to \(Accounts.title(ofUser: user)), who can write anything there: the hub "
+        + "does not use it"
     case .writable(let mode):
       "the folder \(path) is writable for other users (mode \(String(mode, radix: 8))): the hub does not use it"
     }

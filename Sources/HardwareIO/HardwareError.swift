@@ -58,8 +58,7 @@ extension HardwareError {
         let enabling =
           isPi
           ? "enable the port: sudo raspi-config nonint do_serial_cons 1 && sudo raspi-config nonint do_serial_hw 0, "
-            + "and "
-            + "restart the board" : "enable the port in the board's device tree"
+            + "and restart the board" : "enable the port in the board's device tree"
         return "\(enabling); or correct 'port' in the board file: sensorhub probe lists the existing ports"
       case .i2cBus:
         let enabling =
@@ -108,8 +107,7 @@ extension HardwareError: CustomStringConvertible {
     case .terminal(let path):
       "disable the serial console: on Raspberry Pi OS sudo raspi-config nonint do_serial_cons 1 && sudo raspi-config "
         + "nonint do_serial_hw 0, on other systems sudo systemctl mask --now "
-        + "serial-getty@\(path.split(separator: "/").last ?? "").service; then restart "
-        + "the board"
+        + "serial-getty@\(path.split(separator: "/").last ?? "").service; then restart the board"
     case .unheard(_, let nextStep): nextStep
     case .disconnected: "check the cable; the hub keeps trying"
     case .noAcknowledge(let bus, _): "check wiring, power and address: sensorhub probe --bus \(bus)"

@@ -37,8 +37,7 @@ extension RecordingSetupError: CustomStringConvertible {
       "there is no folder \(folder), and the hub creates only the last folder of 'record.path'; create it: mkdir -p "
         + "\(ShellText.word(folder))"
     case .notWritable(let folder, EROFS):
-      "the disk of \(folder) is read-only; mount it writable, or choose another "
-        + "folder"
+      "the disk of \(folder) is read-only; mount it writable, or choose another folder"
     case .notWritable(let folder, let errno):
       "this user cannot write to \(folder): \(String(cString: strerror(errno))); if the hub runs as another user, "
         + "ignore this; otherwise: sudo chown"
@@ -47,8 +46,8 @@ extension RecordingSetupError: CustomStringConvertible {
         + "all; reduce the value, or choose another folder"
     case .tooLittleFree(let path, let byteCount, let wanted):
       "'record.maximumMegabytes' is \(wanted / 1_000_000), and the disk of \(path) has \(byteCount / 1_000_000) for "
-        + "it; free some space, or reduce the value: otherwise the disk fills first, and the hub deletes the oldest "
-        + "recordings"
+        + "it; free some space, or reduce the value: otherwise the disk fills first, and the hub deletes "
+        + "the oldest recordings"
     }
   }
 }

@@ -130,7 +130,7 @@ struct MS5611DriverTests {
   @Test(arguments: others)
   func `another chip is refused`(_ words: [[UInt8]]) {
     let (driver, bus) = driver(MS5611DriverTests.prom(words))
-    #expect(throws: HardwareError.unexpectedDevice("the chip at 0x77 on playback is not a MS5611")) {
+    #expect(throws: HardwareError.unexpectedDevice("the chip at 0x77 on playback is no MS5611")) {
       try driver.start()
     }
     bus.finish()

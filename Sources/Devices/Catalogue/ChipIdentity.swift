@@ -56,13 +56,13 @@ public struct ChipIdentity: Sendable {
   func require(_ title: String, of registers: I2CRegisters) throws(HardwareError) {
     let place = "the chip at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name)"
     if let test {
-      guard try test.isPassed(registers) else { throw .unexpectedDevice("\(place) is not a \(title)") }
+      guard try test.isPassed(registers) else { throw .unexpectedDevice("\(place) is no \(title)") }
       return
     }
     let bytes = Array(try registers.read(register, count: values.first?.count ?? 1))
     guard !values.contains(bytes) else { return }
     throw .unexpectedDevice(
-      "\(place) identifies itself as \(ChipIdentity.text(bytes)), which is not a \(title) "
+      "\(place) identifies itself as \(ChipIdentity.text(bytes)), which is no \(title) "
         + "(\(values.map(ChipIdentity.text).joined(separator: ", ")))")
   }
 

@@ -17,8 +17,7 @@ struct IIOAxes {
     invertsZ = isLeftHanded && !matrix.mirrors
     if matrix.mirrors, !isLeftHanded {
       throw .unsupported(
-        "the axes of \(device) are left-handed, because its mount-matrix in the device tree mirrors "
-          + "them")
+        "the axes of \(device) are left-handed, because its mount-matrix in the device tree mirrors them")
     }
   }
 

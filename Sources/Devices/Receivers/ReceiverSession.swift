@@ -349,8 +349,8 @@ public final class ReceiverSession {
       if found == .nowhere, configuration.isSwitched {
         memory.present.asleep = nil
         throw .unexpectedDevice(
-          "the receiver on \(receiver.port.name) does not wake ('\(asleep.rawValue)'); the hub switches its supply "
-            + "off and on"
+          "the receiver on \(receiver.port.name) does not wake ('\(asleep.rawValue)'); the hub switches its "
+            + "supply off and on"
         )
       }
     } else if configuration.sleepsSupplied, !configuration.isSwitched {

@@ -18,8 +18,7 @@ struct SettingReport {
       problems.append("it answered \(setting) with \(what); the hub tries again at the next start")
     case .unanswered:
       problems.append(
-        "it did not answer \(setting): check that this board's TX is connected to the "
-          + "receiver's RX")
+        "it did not answer \(setting): check that this board's TX is connected to the receiver's RX")
     }
   }
 

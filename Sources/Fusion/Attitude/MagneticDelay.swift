@@ -16,6 +16,9 @@ struct MagneticDelay: Sendable {
   /// much evidence the estimate needs before it leaves zero.
   private static let sigma = 0.01
   private static let noise = 1.0
+  /// The most evidence that counts: as much as for a delay known to a tenth of a millisecond. Older evidence fades after
+  /// that, so the estimate can follow a delay that changes, however long the filter has run.
+  private static let mostInformation = noise * noise / (0.0001 * 0.0001)
   /// A magnetometer is never later than this.
   private static let limit = 0.05
 
@@ -49,6 +52,10 @@ struct MagneticDelay: Sendable {
       let change = slope - previous.slope
       information += dot(change, change)
       evidence += dot(change, field - previous.field)
+      if information > MagneticDelay.mostInformation {
+        evidence *= MagneticDelay.mostInformation / information
+        information = MagneticDelay.mostInformation
+      }
       seconds = max(-MagneticDelay.limit, min(MagneticDelay.limit, evidence / information))
     }
     previous = (field, slope)

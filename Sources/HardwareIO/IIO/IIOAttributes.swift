@@ -35,8 +35,7 @@ extension IIODevice {
     let text = try system.files.text(path)
     guard let matrix = IIOMountMatrix(text) else {
       throw .unsupported(
-        "'\(text)' in \(path) is not a rotation or reflection: correct mount-matrix in the device "
-          + "tree")
+        "'\(text)' in \(path) is not a rotation or reflection: correct mount-matrix in the device tree")
     }
     return matrix
   }

@@ -140,8 +140,8 @@ struct Info: ParsableCommand {
       }
       if isOlder {
         Terminal.standardOutput(
-          "  format    older, without the inputs of the fusion: export reads it; to replay it, use the version that "
-            + "recorded it")
+          "  format    older, without the inputs of the fusion: export reads it; to replay it, use the "
+            + "version that recorded it")
       }
       if let board { Terminal.standardOutput("  board     \(Text.printable(board))") }
       if correction != 0 {
