@@ -38,8 +38,10 @@ struct KeptKnowledgeTests {
   private let clock: SteppedClock
   private let hardware: SimulatedHardware
 
-  init() {
-    clock = SteppedClock()
+  init() { self.init(clock: SteppedClock()) }
+
+  private init(clock: SteppedClock) {
+    self.clock = clock
     hardware = SimulatedHardware(clock: clock)
   }
 
@@ -128,6 +130,23 @@ struct KeptKnowledgeTests {
     #expect(warnings.values.count == 1, "\(warnings.values)")
     #expect(warnings.values.first?.contains("starts cold") == true, "\(warnings.values)")
     lifetime.end()
+    hub.shutDown()
+    await hub.isOff()
+  }
+
+  @Test func `a receiver whose supply is off for less than a tick of the clock is identified again`() async throws {
+    try await KeptKnowledgeTests(clock: SteppedClock(tick: .milliseconds(100))).visitThreeTimes()
+  }
+
+  private func visitThreeTimes() async throws {
+    let receiver = receiver(.ublox10)
+    let hub = try hub("ublox", .ublox10)
+    for count in 1...3 {
+      try await visit(hub) { epochs in
+        receiver.commands.count { $0 == .binary(0x0A, 0x04) } == count
+          && epochs.contains { $0.fix.mode >= .twoDimensional }
+      }
+    }
     hub.shutDown()
     await hub.isOff()
   }

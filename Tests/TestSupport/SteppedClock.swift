@@ -3,18 +3,21 @@ import MonotonicTime
 
 /// Goes at the pace of the machine's clock as long as the machine keeps up, and more slowly while it does not.
 ///
-/// The clock advances in steps of a limited length, each in a turn of the timer thread. In 800 ms of this clock that thread has at
-/// least forty turns. A dialogue of two threads needs a few, so it ends in time on a machine that is many times slower, or busier.
+/// The clock advances in steps of a limited length, each in a turn of the timer thread. In 800 ms of this clock, that
+/// thread has at least forty turns. A dialogue of two threads needs a few, so it ends in time on a machine that is many
+/// times slower, or busier.
 public final class SteppedClock: MonotonicTimeSource {
-  /// Between two steps, on a machine that keeps up.
-  private static let pause = Duration.milliseconds(5)
-  private static let longestStep = Duration.milliseconds(20)
-
+  /// The time between two steps, on a machine that keeps up.
+  private let tick: Duration
+  private let longestStep: Duration
   private let clock: ManualClock
   private let began: MonotonicInstant
   private let systemAtBegin: Int64
 
-  public init() {
+  /// - Parameter tick: the time between two steps; a coarse clock gives the same instant to many events
+  public init(tick: Duration = .milliseconds(5)) {
+    self.tick = tick
+    longestStep = max(tick, .milliseconds(20))
     began = MonotonicClock().now
     systemAtBegin = clinux_realtime_ns()
     clock = ManualClock(now: began)
@@ -24,13 +27,13 @@ public final class SteppedClock: MonotonicTimeSource {
   private func scheduleStep() {
     let last = MonotonicClock().now
     // The steps end with the clock. The timer thread holds the action until then.
-    _ = MonotonicClock().schedule(at: last + SteppedClock.pause) { [weak self] in self?.step(since: last) }
+    _ = MonotonicClock().schedule(at: last + tick) { [weak self] in self?.step(since: last) }
   }
 
   private func step(since last: MonotonicInstant) {
     let passed = MonotonicClock().now - last
     // Performs the actions that become due.
-    clock.run(until: clock.now + min(passed, SteppedClock.longestStep))
+    clock.run(until: clock.now + min(passed, longestStep))
     scheduleStep()
   }
 

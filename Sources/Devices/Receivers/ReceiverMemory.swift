@@ -15,7 +15,9 @@ public final class ReceiverMemory: Sendable {
     var lastSpeed: BaudRate?
     /// The receiver's present sleep mode; `nil` if it does not sleep.
     var asleep: ReceiverSleep?
-    var asleepSince: MonotonicInstant?
+    /// The start of the supply period in which the receiver fell asleep. It is compared for equality only, because a
+    /// receiver can fall asleep and lose its supply within one tick of a coarse clock.
+    var asleepSupply: MonotonicInstant?
     /// The evidence that the receiver is frozen. One run may be too short to decide.
     var suspicion = FrozenOutputDetector()
     /// The receiver's present search without success. One run may be too short to decide.
@@ -49,7 +51,7 @@ public final class ReceiverMemory: Sendable {
   /// - Parameter suppliedSince: the start of the supply, which wakes a receiver that fell asleep before
   public func wakesBySupplyAlone(suppliedSince: MonotonicInstant) -> Bool {
     contents.withLock { contents in
-      guard let asleep = contents.asleep, let since = contents.asleepSince, since >= suppliedSince else { return false }
+      guard let asleep = contents.asleep, contents.asleepSupply == suppliedSince else { return false }
       return contents.receiver.map { $0.wakingBytes(from: asleep) == nil } ?? false
     }
   }

@@ -20,6 +20,7 @@ public final class ReceiverSession {
   private let identified: (ReceiverIdentity?) -> Void
   private let restarted: (String?) -> Void
   private let receiverHealth: ReceiverHealth
+  private let suppliedSince: MonotonicInstant
   private let isSuppliedAlone: () -> Bool
   private let knowledge: KnowledgeOfRun
   private let chooseSleep: (ReceiverDriver) -> ReceiverSleep?
@@ -64,6 +65,7 @@ public final class ReceiverSession {
     self.restarted = restarted
     self.receiverHealth = receiverHealth
     knowledge = KnowledgeOfRun(keeping, memory, clock: receiver.clock, suppliedSince: suppliedSince)
+    self.suppliedSince = suppliedSince
     self.isSuppliedAlone = isSuppliedAlone
     self.chooseSleep = chooseSleep
     rest = configuration.rest
@@ -78,7 +80,7 @@ public final class ReceiverSession {
       search = FailedSearchDetector()
       note(nil)
     }
-    if let since = memory.present.asleepSince, suppliedSince > since { memory.present.asleep = nil }
+    if memory.present.asleepSupply != suppliedSince { memory.present.asleep = nil }
     receiver.resume(memory.present.suspicion)
   }
 
@@ -184,7 +186,7 @@ public final class ReceiverSession {
       return false
     }
     memory.present.asleep = rest
-    memory.present.asleepSince = receiver.clock.now
+    memory.present.asleepSupply = suppliedSince
     return true
   }
 

@@ -106,7 +106,7 @@ final class KnowledgeOfRun {
       if mayWrite, receiver.driver == .ublox {
         // The receiver may stay stopped until its supply goes off. If the supply stays on, the next run starts the
         // receiver.
-        (memory.present.asleep, memory.present.asleepSince) = (.stop, now)
+        (memory.present.asleep, memory.present.asleepSupply) = (.stop, suppliedSince)
       }
       kept = try receiver.keepKnowledge(
         channel, mayStop: mayWrite, hasBackup: before.map { $0.isInFlash && $0.isOf(receiver) } ?? false)
