@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 enum {
-  maximum_edges = 16,  // What the kernel queues for a line.
-  maximum_label = 64,  // Of the kernel's 32.
+  maximum_edges = 16,  // The kernel queues this number of edges for a line.
+  maximum_label = 64,  // The kernel's labels have at most 32 bytes.
 };
 
 static int last_error(void) { return errno ? -errno : -EIO; }
 
-// Writes what the chip at a path is called; errno says why it could not.
+// Writes the label of the chip at a path. Returns false and sets errno on failure.
 static bool chip_label(const char *path, char *label, int size);
 
 static bool chip_matches(const char *path, const char *wanted) {
@@ -163,7 +163,7 @@ int cgpiod_read_edges(struct cgpiod_line *line, struct cgpiod_edge *edges, int c
 
 void cgpiod_close(struct cgpiod_line *line) {
   if (!line) return;
-  if (line->chip) gpiod_chip_close(line->chip);  // Releases its lines, too.
+  if (line->chip) gpiod_chip_close(line->chip);  // This also releases the lines of the chip.
   free(line);
 }
 

@@ -36,7 +36,8 @@ int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
 }
 
 int clinux_limit_memory(uint64_t bytes) {
-  // The memory holds a password. RLIMIT_CORE does not count where core files are piped to a program; this does.
+  // The memory holds a password, so it must not be dumped. RLIMIT_CORE has no effect if core files are piped to a
+  // program; PR_SET_DUMPABLE has.
   prctl(PR_SET_DUMPABLE, 0);
   struct rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes};
   return setrlimit(RLIMIT_DATA, &limit);
@@ -67,7 +68,7 @@ int clinux_clock_change(void) {
 }
 
 void clinux_clear_clock_change(int fd) {
-  // Fails with ECANCELED, which is what there is to read.
+  // The read fails with ECANCELED, and the descriptor is then no longer readable.
   uint64_t expirations;
   (void)!read(fd, &expirations, sizeof expirations);
 }
@@ -88,7 +89,7 @@ int clinux_watch_addresses(void) {
 
 void clinux_clear_address_changes(int fd) {
   char bytes[4096];
-  // Where messages were lost (ENOBUFS) the next call goes on.
+  // ENOBUFS means that messages were lost; the next call reads the remaining ones.
   while (recv(fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0 || errno == ENOBUFS || errno == EINTR) errno = 0;
 }
 
@@ -189,14 +190,14 @@ int clinux_lock_byte(int fd, int64_t offset) {
 }
 
 int64_t clinux_pps_last(int fd) {
-  // A time of zero is no wait.
+  // With a timeout of zero, PPS_FETCH returns at once.
   struct pps_fdata data = {0};
   if (ioctl(fd, PPS_FETCH, &data) != 0) return -errno;
   return data.info.assert_tu.sec * 1000000000 + data.info.assert_tu.nsec;
 }
 
 int clinux_chrony_send(const char *path, int64_t system_ns, double offset_s) {
-  // As chrony's documentation of refclock SOCK has it.
+  // This is the sample format in chrony's documentation of the reference clock SOCK.
   struct {
     struct timeval at;
     double offset;

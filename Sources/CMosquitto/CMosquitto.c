@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-// Of mosquitto.h and mqtt_protocol.h.
+// Declarations and numbers from mosquitto.h and mqtt_protocol.h.
 struct mosquitto;
 typedef struct mqtt5__property properties;
 struct message {
@@ -30,7 +30,7 @@ enum { MQTT_5 = 5 };
 enum { MESSAGE_EXPIRY = 2, SESSION_EXPIRY = 17, MAXIMUM_PACKET_SIZE = 39 };
 enum { DISCONNECT_WITH_WILL = 4 };
 
-// Name, what it returns, what it takes.
+// The name, the result and the parameters of each function.
 #define FUNCTIONS(F)                                                                                                    \
   F(lib_init, int, (void))                                                                                              \
   F(new, struct mosquitto *, (const char *, bool, void *))                                                              \
@@ -73,7 +73,7 @@ static struct {
 static bool is_loaded;
 
 static void load(void) {
-  // What was opened stays: its functions may be called as long as the program runs.
+  // The library stays open, because its functions may be called as long as the program runs.
   void *handle = dlopen("libmosquitto.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!handle) return;
 #define LOAD(name, result, arguments)                                                                                   \
@@ -130,7 +130,7 @@ static void received(struct mosquitto *client, void *object, const struct messag
                         message->is_retained, expires ? (int64_t)expiry : -1);
 }
 
-/// OpenSSL would ask at the terminal.
+/// Returns no passphrase. Without this callback, OpenSSL would ask for one at the terminal.
 static int no_passphrase(char *buffer, int size, int is_for_writing, void *context) {
   (void)buffer, (void)size, (void)is_for_writing, (void)context;
   return 0;
@@ -202,8 +202,9 @@ bool cmosquitto_wants_write(struct cmosquitto *self) { return library.want_write
 int cmosquitto_read(struct cmosquitto *self) {
   int error = library.loop_read(self->client, 1);
   int number = errno;
-  // A broker that has not been told otherwise (mosquitto's set_tcp_nodelay) keeps what it has to say until what it has said is
-  // acknowledged, which the kernel puts off for 40 ms. It forgets this each time, see tcp(7).
+  // Unless it is configured otherwise (mosquitto's set_tcp_nodelay), a broker sends nothing more until its earlier
+  // bytes are acknowledged. The kernel delays the acknowledgement by 40 ms without TCP_QUICKACK. The option is not
+  // permanent (tcp(7)), so it is set after each read.
   int yes = 1;
   int file = library.socket(self->client);
   if (file >= 0) setsockopt(file, IPPROTO_TCP, TCP_QUICKACK, &yes, sizeof yes);
@@ -236,7 +237,8 @@ bool cmosquitto_is_of_message(int error) {
 
 bool cmosquitto_is_too_large(int error) { return error == PAYLOAD_SIZE || error == OVERSIZE_PACKET; }
 
-// The library does not say what is wrong with a certificate. The date alone: words that change each minute would be said each minute.
+// The library does not report what is wrong with a certificate. The message has the date without the time, because a
+// message that changed every minute would be reported every minute.
 static const char *tls_error(void) {
   static _Thread_local char text[256];
   char today[16] = "";

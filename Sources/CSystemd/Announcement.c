@@ -71,7 +71,7 @@ static void report(csystemd_announcement *made, int event, const char *words) {
   made->report(made->context, event, words ? words : "");
 }
 
-// One record for each line of the text.
+// Appends one TXT record for each line of the text.
 static int append_text(sd_bus_message *message, const char *text) {
   int result = sd_bus_message_open_container(message, SD_BUS_TYPE_ARRAY, "ay");
   while (result >= 0 && *text) {
@@ -106,7 +106,8 @@ static int add_services(csystemd_announcement *made, sd_bus_error *error) {
   return sd_bus_call_method(made->bus, destination, made->group, entry_group, "Commit", error, NULL, NULL);
 }
 
-// Another machine has the name: Avahi makes up the next one, `boat #2`.
+// Announces the services under the next free name that Avahi proposes, for example `boat #2`, because another machine
+// has the present name.
 static int rename_services(csystemd_announcement *made) {
   sd_bus_error error = SD_BUS_ERROR_NULL;
   sd_bus_message *reply = NULL;
@@ -149,7 +150,7 @@ static int announce(csystemd_announcement *made) {
   const char *group;
   made->states = sd_bus_slot_unref(made->states);
   int result = sd_bus_message_new_method_call(made->bus, &call, destination, "/", server, "EntryGroupNew");
-  // A daemon that its user has stopped stays so.
+  // If the user has stopped the daemon, this call must not start it.
   if (result >= 0) result = sd_bus_message_set_auto_start(call, 0);
   if (result >= 0) result = sd_bus_call(made->bus, call, 0, &error, &reply);
   if (result >= 0) result = sd_bus_message_read(reply, "o", &group);
@@ -209,7 +210,7 @@ int csystemd_announcement_run(
   }
   if (result >= 0) result = announce(made);
   if (result >= 0) result = sd_event_loop(loop);
-  // With the connection Avahi forgets the services.
+  // Avahi withdraws the services when the connection ends.
   made->states = sd_bus_slot_unref(made->states);
   made->bus = sd_bus_flush_close_unref(made->bus);
   sd_event_unref(loop);

@@ -48,7 +48,7 @@ int csystemd_watch_ports_and_buses(int stop_fd, void (*appeared)(void *context, 
 }
 
 int csystemd_hub_identity(uint8_t identity[16]) {
-  // Made up once, for this use alone: what other programs make of the machine's number has nothing in common with it.
+  // An arbitrary number for this use. Identities that other programs derive from the machine's ID differ from this one.
   const sd_id128_t use = SD_ID128_MAKE(5b, 1e, 0c, 7f, 3d, 94, 4a, 2e, 9d, 60, f2, 81, 37, c5, aa, 1b);
   sd_id128_t result;
   int error = sd_id128_get_machine_app_specific(use, &result);

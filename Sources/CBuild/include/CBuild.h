@@ -1,5 +1,5 @@
-// What the program was built from.
+// The source that the program was built from.
 #pragma once
 
-/// The commit, as `git describe --always --dirty` names it; empty where whoever built it did not say.
+/// The commit in the form of `git describe --always --dirty`; empty if the build did not state it.
 const char *cbuild_commit(void);

@@ -10,7 +10,7 @@
 
 #include <i2c/smbus.h>
 
-// Each returns 0 or a count, or a negative errno.
+// Each function returns 0, the byte that it read or a count of bytes; or a negative errno.
 
 static inline int ci2c_functions(int fd, unsigned long *functions) {
   return ioctl(fd, I2C_FUNCS, functions) < 0 ? -errno : 0;

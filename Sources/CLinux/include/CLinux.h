@@ -1,4 +1,4 @@
-// What the Glibc overlay leaves out of Linux' own interfaces.
+// Interfaces of Linux that the Glibc overlay of Swift does not offer.
 #pragma once
 
 #include <arpa/inet.h>
@@ -38,11 +38,11 @@ static inline void clinux_eventfd_clear(int fd) {
   (void)eventfd_read(fd, &value);
 }
 
-/// A timer that never fires, and becomes readable when CLOCK_REALTIME is set, or jumps because the machine was suspended
-/// (timerfd_create(2), TFD_TIMER_CANCEL_ON_SET). -1 on error.
+/// Makes a timer that never fires, but becomes readable when CLOCK_REALTIME is set, or jumps because the machine was
+/// suspended (timerfd_create(2), TFD_TIMER_CANCEL_ON_SET). Returns its descriptor, or -1 with errno set.
 int clinux_clock_change(void);
 
-/// Makes it unreadable again.
+/// Makes the timer of `clinux_clock_change` unreadable again.
 void clinux_clear_clock_change(int fd);
 
 static inline int clinux_timerfd(void) { return timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK); }
@@ -53,14 +53,16 @@ static inline int64_t clinux_realtime_ns(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/// By how much CLOCK_REALTIME may be off, by the word of who keeps it right; -1 where nobody does, or the kernel does not tell.
+/// Returns the largest error of CLOCK_REALTIME that the kernel reports (adjtimex(2), maxerror), in nanoseconds; -1 if
+/// the clock is not synchronized, or the call fails.
 static inline int64_t clinux_realtime_error_ns(void) {
   struct timex kept = {0};
   int state = adjtimex(&kept);
   return state < 0 || state == TIME_ERROR || (kept.status & STA_UNSYNC) ? -1 : (int64_t)kept.maxerror * 1000;
 }
 
-/// Fires first at `first_ns` of CLOCK_MONOTONIC, then every `interval_ns`; `first_ns` 0 disarms.
+/// Arms a timer. It fires first at `first_ns` of CLOCK_MONOTONIC, and then every `interval_ns`; 0 for `first_ns`
+/// disarms the timer.
 static inline int clinux_timerfd_arm(int fd, int64_t first_ns, int64_t interval_ns) {
   struct itimerspec spec = {
       .it_interval = {.tv_sec = interval_ns / 1000000000, .tv_nsec = interval_ns % 1000000000},
@@ -75,17 +77,17 @@ static inline int64_t clinux_monotonic_ns(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/// As CLOCK_MONOTONIC, and goes on while the machine is suspended.
+/// Returns CLOCK_BOOTTIME, which, unlike CLOCK_MONOTONIC, continues while the machine is suspended.
 static inline int64_t clinux_boottime_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_BOOTTIME, &now);
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/// Takes the terminal for this process alone: later opens fail with EBUSY, except by root.
+/// Puts the terminal into exclusive mode (TIOCEXCL): later opens fail with EBUSY, except by root.
 static inline int clinux_tty_exclusive(int fd) { return ioctl(fd, TIOCEXCL); }
 
-/// Whether the terminal is taken so.
+/// Whether the terminal is in exclusive mode.
 static inline bool clinux_tty_is_exclusive(int fd) {
   int exclusive = 0;
   return ioctl(fd, TIOCGEXCL, &exclusive) == 0 && exclusive;
@@ -97,7 +99,7 @@ static inline bool clinux_tty_is_pseudo(int fd) {
   return fstat(fd, &status) == 0 && major(status.st_rdev) >= 136 && major(status.st_rdev) <= 143;
 }
 
-/// Gives the terminal free again.
+/// Ends the exclusive mode of the terminal.
 static inline int clinux_tty_shared(int fd) { return ioctl(fd, TIOCNXCL); }
 
 static inline void clinux_name_thread(const char *name) { prctl(PR_SET_NAME, name); }
@@ -107,70 +109,75 @@ static inline int clinux_signal_thread(pid_t process, pid_t thread, int number) 
   return (int)syscall(SYS_tgkill, process, thread, number);
 }
 
-/// Sends without waiting and without a signal when the other end is gone.
+/// Sends bytes without blocking, and without SIGPIPE if the peer is gone.
 static inline ssize_t clinux_send_now(int fd, const void *bytes, size_t count) {
   return send(fd, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/// Receives what is there, without waiting.
+/// Receives the waiting bytes without blocking.
 static inline ssize_t clinux_receive_now(int fd, void *bytes, size_t count) {
   return recv(fd, bytes, count, MSG_DONTWAIT);
 }
 
-/// A socket that becomes readable when an address of this machine's comes or goes (rtnetlink(7)); -1 on error.
+/// Opens a socket that becomes readable when this machine gains or loses an address (rtnetlink(7)). Returns its
+/// descriptor, or -1 with errno set.
 int clinux_watch_addresses(void);
 
-/// Takes all that waits there.
+/// Discards all waiting messages of the socket of `clinux_watch_addresses`.
 void clinux_clear_address_changes(int fd);
 
-/// Accepts a connection whose descriptor is not inherited.
+/// Accepts a connection. Programs that this process starts do not inherit its descriptor.
 int clinux_accept(int listener);
 
-/// Has place on the disk found for a part of a file, without its size changing. Returns 0 or a negative errno.
+/// Reserves disk space for a part of a file without changing the size of the file (fallocate(2)). Returns 0 or a
+/// negative errno.
 int clinux_reserve(int fd, int64_t offset, int64_t count);
 
-/// What is added to a signal's number: where the kernel itself has sent it, as it does when a terminal hangs up, and where the
-/// leader of the session has, that is the shell.
+/// Flags added to the number of a signal: the kernel itself sent it, as when a terminal hangs up; or the leader of the
+/// session sent it, which is the shell.
 enum { CLINUX_FROM_KERNEL = 0x80, CLINUX_FROM_SESSION_LEADER = 0x40 };
 
-/// From now on SIGHUP, SIGINT and SIGTERM end nothing: each writes its number as a byte to a pipe, whose reading end this
-/// returns, or a negative errno. To be called once.
+/// Makes SIGHUP, SIGINT and SIGTERM write their number and flags as a byte to a pipe, instead of ending the process.
+/// Returns the reading end of the pipe, or a negative errno. Call this once.
 int clinux_hear_signals(void);
 
-/// Whether a signal has been told to do nothing, as nohup does.
+/// Whether this process ignores a signal, as after nohup.
 bool clinux_is_ignored(int signal);
 
-/// Locks one byte of a file for the open file description, where nobody else has it; the bytes are whatever numbers the callers
-/// agree on. The lock goes with the description. Returns 0 or a negative errno.
+/// Locks one byte of a file for the open file description, without waiting (fcntl(2), F_OFD_SETLK). The callers agree
+/// on the meaning of each offset. The lock ends when the description is closed. Returns 0, or a negative errno, for
+/// example if another description has the lock.
 int clinux_lock_byte(int fd, int64_t offset);
 
-/// When the last pulse rose, in nanoseconds of CLOCK_REALTIME since 1970; 0 before the first, or a negative errno.
+/// Returns the time of the last rising edge of a pulse, in nanoseconds of CLOCK_REALTIME since 1970; 0 before the first
+/// edge, or a negative errno.
 int64_t clinux_pps_last(int fd);
 
-/// Tells chronyd, through the datagram socket that it made, by how much the system clock was behind at an instant of its
-/// own. Returns 0 or a negative errno.
+/// Sends a sample to chronyd through the datagram socket that chronyd created: when the system clock showed
+/// `system_ns`, it was `offset_s` seconds behind. Returns 0 or a negative errno.
 int clinux_chrony_send(const char *path, int64_t system_ns, double offset_s);
 
-/// Gives what the allocator keeps for later back to the system.
+/// Returns free memory of the allocator to the system (malloc_trim(3)).
 void clinux_return_memory(void);
 
-/// Waits for ever for something to read.
+/// Waits without a time limit until a descriptor is readable.
 static inline void clinux_wait_readable(int fd) {
   struct pollfd wait = {.fd = fd, .events = POLLIN};
   poll(&wait, 1, -1);
 }
 
-/// Waits for ever for something to read from one of two descriptors. Returns whether the second one has it.
+/// Waits without a time limit until one of two descriptors is readable. Returns whether the second one is.
 bool clinux_wait_readable_either(int fd, int other);
 
 /// Binds a TCP socket to an address of 4 or 16 bytes. Returns 0, or -1 with errno set.
 int clinux_bind_tcp(int fd, const uint8_t *address, size_t size, uint16_t port);
 
-/// Writes who is at the other end of a TCP socket; `address` has room for 16 bytes. Returns how many it has, or -1.
+/// Writes the address and the port of the peer of a TCP socket; `address` must have room for 16 bytes. Returns the
+/// length of the address, 4 or 16, or -1 with errno set.
 int clinux_tcp_peer(int fd, uint8_t *address, uint16_t *port);
 
-/// A socket that sends datagrams to addresses of 4 or 16 bytes, to all of a network too, and to groups by an interface unless
-/// that is 0. Returns it, or -1 with errno set.
+/// Opens a socket that sends datagrams to addresses of 4 or 16 bytes, including broadcast addresses. Datagrams to
+/// multicast groups leave through `interface`, unless it is 0. Returns the descriptor, or -1 with errno set.
 int clinux_udp_socket(size_t address_size, unsigned interface);
 
 /// Sends a datagram without waiting. Returns 0 or -1 with errno set.
@@ -183,7 +190,7 @@ struct clinux_peer {
   uint32_t gid;
 };
 
-/// Who is at the other end of a Unix socket.
+/// Writes the process, the user and the group of the peer of a Unix socket. Returns 0, or -1 with errno set.
 static inline int clinux_socket_peer(int fd, struct clinux_peer *peer) {
   struct {
     pid_t pid;
@@ -198,37 +205,41 @@ static inline int clinux_socket_peer(int fd, struct clinux_peer *peer) {
   return result;
 }
 
-/// The supplementary groups of who is at the other end of a Unix socket, as of its connecting. Returns how many, or -1: none are
-/// known where there are more than `count`.
+/// Writes the supplementary groups that the peer of a Unix socket had when it connected. Returns their number, or -1
+/// with errno set, also if there are more than `count` groups.
 int clinux_socket_peer_groups(int fd, uint32_t *groups, int count);
 
-/// Opens a file, a folder or a link itself to look at it alone (open(2), O_PATH). Returns a descriptor, or -1 with errno set.
+/// Opens a file, a folder or a link without access to its contents, for example to examine its status (open(2),
+/// O_PATH). Returns a descriptor, or -1 with errno set.
 ///
-/// `follows`: a link is followed, whoever has made it.
+/// `follows`: whether a link is followed, whichever user made it.
 int clinux_open_place(int folder, const char *path, bool follows);
 
-/// Makes a descriptor's number stand for another open file, which no program inherits. Returns the number, or -1 with errno set.
+/// Makes the descriptor `number` refer to the open file of `fd` (dup3(2)). Programs that this process starts do not
+/// inherit it. Returns the number, or -1 with errno set.
 int clinux_replace(int number, int fd);
 
-/// Opens a pipe that no program started meanwhile inherits. Returns 0, or -1 with errno set.
+/// Opens a pipe that programs started by this process do not inherit. Returns 0, or -1 with errno set.
 int clinux_pipe(int ends[2]);
 
-/// Has a program that is started inherit no descriptor from `first` on. Returns 0 or an error number.
+/// Makes a spawned program inherit no descriptor from `first` on. Returns 0 or an error number.
 int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
 
-/// The kernel kills this process when the thread that started it ends, for whatever reason (PR_SET_PDEATHSIG).
+/// Makes the kernel kill this process when the thread that started it ends (PR_SET_PDEATHSIG).
 static inline void clinux_end_with_parent(void) { prctl(PR_SET_PDEATHSIG, SIGKILL); }
 
-/// Limits the memory of this process, and prevents core files. RLIMIT_DATA counts the private writable part of the address space,
-/// and not the code of the executable and its libraries. Returns 0, or -1 with errno set.
+/// Limits the memory of this process, and prevents core files. RLIMIT_DATA counts the private writable part of the
+/// address space, but not the code of the executable and its libraries. Returns 0, or -1 with errno set.
 int clinux_limit_memory(uint64_t bytes);
 
-/// Limits the memory of another process of this user's, as `clinux_limit_memory` does, and of all that it starts from then on, and
-/// prevents core files. Returns 0, or -1 with errno set.
+/// Limits the memory of another process of this user, and of all processes that it starts later, as
+/// `clinux_limit_memory` does. Prevents core files. Returns 0, or -1 with errno set.
 int clinux_limit_process(pid_t process, uint64_t bytes);
 
-/// Opens a descriptor that becomes readable when a child has ended (pidfd_open(2)). Returns -1 with errno set if there is none.
+/// Opens a descriptor that becomes readable when a process has ended (pidfd_open(2)). Returns -1 with errno set on
+/// failure, for example if the process does not exist.
 int clinux_open_process(pid_t process);
 
-/// Opens a pseudo-terminal; writes the path of its other end. Returns the controlling end, or a negative errno.
+/// Opens a pseudo-terminal, and writes the path of its terminal end. Returns the descriptor of its controlling end, or
+/// a negative errno.
 int clinux_open_pseudo_terminal(char *path, int path_size);

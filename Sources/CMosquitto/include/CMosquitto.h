@@ -1,80 +1,87 @@
-// An MQTT 5 client over libmosquitto (mosquitto.h, version 1 of its interface). The library is loaded when it is first asked for
-// and never linked: a program that needs no broker starts without it.
+// An MQTT 5 client over libmosquitto (mosquitto.h, version 1 of its interface). The library is not linked but loaded on
+// first use, so a program that needs no broker starts without it.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/// Whether the library is there. From any thread.
+/// Whether the library is installed. May be called from any thread.
 bool cmosquitto_is_available(void);
 
-/// A client; for one thread at a time. What is waited for is the caller's business: `cmosquitto_socket` and `poll`.
+/// A client, to be used by one thread at a time. The caller waits for events itself, with `cmosquitto_socket` and
+/// poll(2).
 struct cmosquitto;
 
-/// Told from within `cmosquitto_read`, `_write`, `_tick` and `_connect`, on their thread.
+/// The callbacks of a client. They are called from within `cmosquitto_read`, `_write`, `_tick` and `_connect`, on the
+/// thread of the caller.
 struct cmosquitto_events {
   void *context;
-  /// The broker has answered; 0 where it lets the client in, else its reason. `maximum_packet_bytes` is what it takes at most, 0
-  /// where it does not say.
+  /// The broker has answered the connection request. `reason` is 0 if it accepts the client. `maximum_packet_bytes` is
+  /// the size of the largest packet that the broker accepts; 0 if the broker does not state it.
   void (*answered)(void *context, int reason, uint32_t maximum_packet_bytes);
-  /// From 128 on it may not have what it has subscribed to.
+  /// The broker has answered a subscription. A `reason` of 128 or more means that the broker refused it.
   void (*subscribed)(void *context, int reason);
-  /// A message, until the call returns. `is_retained` where the broker has kept it and says it because of the subscription;
-  /// `expiry_seconds` is -1 where it has none.
+  /// A message has arrived; it is valid until the call returns. `is_retained`: whether the broker had stored the
+  /// message and sends it because of the subscription. `expiry_seconds` is -1 if the message does not expire.
   void (*received)(void *context, const char *topic, const void *payload, int count, bool is_retained,
                    int64_t expiry_seconds);
-  /// The broker has a message of QoS 1; 16 where it says that nobody has subscribed to it, from 128 on where it refuses it.
+  /// The broker has acknowledged a message of QoS 1. A `reason` of 16 means that the message has no subscriber, and 128
+  /// or more that the broker refused the message.
   void (*acknowledged)(void *context, int identifier, int reason);
-  /// The connection is over; why, where the broker has said so.
+  /// The connection has ended. `reason` is the broker's, if it stated one.
   void (*closed)(void *context, int reason);
 };
 
 struct cmosquitto_settings {
   const char *identifier;
-  /// `NULL` for none.
+  /// `NULL` to connect without a name and a password.
   const char *username, *password;
   bool is_encrypted;
-  /// `NULL` for the authorities that the system trusts.
+  /// The file with the trusted certificate authorities; `NULL` for those that the system trusts.
   const char *ca_file;
-  /// `NULL` for none.
+  /// The certificate of the client and its key; `NULL` for none.
   const char *certificate_file, *key_file;
-  /// What the broker says in the client's name when it is gone without a word, retained; `NULL` for nothing.
+  /// The retained message that the broker publishes for the client when the connection is lost (the "will"); `NULL` for
+  /// none.
   const char *will_topic, *will;
-  /// For how long the broker keeps what it has for a client that is gone; 0 to begin anew with each connection.
+  /// How long the broker keeps the session of a disconnected client; 0 to begin a new session with each connection.
   uint32_t session_expiry_seconds;
-  /// The broker keeps longer messages to itself.
+  /// The size of the largest packet that the broker may send.
   uint32_t maximum_packet_bytes;
 };
 
-/// `NULL` where a file cannot be read or there is no memory; `error` says which.
+/// Makes a client. Returns `NULL` if a file cannot be read or memory is exhausted; `error` states which.
 struct cmosquitto *cmosquitto_new(const struct cmosquitto_settings *settings, const struct cmosquitto_events *events,
                                   int *error);
 void cmosquitto_free(struct cmosquitto *client);
 
-/// Looks the host up, and waits until it has answered or the kernel has given up. Returns 0 or an error of the library's.
+/// Looks up the host and connects. Blocks until the host has answered, or the kernel gives up. Returns 0 or an error of
+/// the library.
 int cmosquitto_connect(struct cmosquitto *client, const char *host, uint16_t port, int keep_alive_seconds);
-/// Has the broker say the will.
+/// Disconnects, and makes the broker publish the will.
 int cmosquitto_disconnect(struct cmosquitto *client);
 
-/// -1 where there is no connection.
+/// The descriptor of the connection; -1 if there is none.
 int cmosquitto_socket(struct cmosquitto *client);
 bool cmosquitto_wants_write(struct cmosquitto *client);
-/// These three return 0, or an error where the connection is over.
+/// This function and the next two return 0, or an error if the connection has ended.
 int cmosquitto_read(struct cmosquitto *client);
 int cmosquitto_write(struct cmosquitto *client);
-/// Asks whether the broker is there, where it is time to.
+/// Sends a ping to the broker if one is due.
 int cmosquitto_tick(struct cmosquitto *client);
 
 int cmosquitto_subscribe(struct cmosquitto *client, const char *filter);
-/// At QoS 1. `expiry_seconds` 0 for a message that does not expire.
+/// Publishes a message at QoS 1. `expiry_seconds` is 0 for a message that does not expire.
 int cmosquitto_publish(struct cmosquitto *client, int *identifier, const char *topic, const void *payload, int count,
                        bool is_retained, uint32_t expiry_seconds);
 
-/// Whether an error of `cmosquitto_publish` is the message's, which the broker would not take, and not the connection's.
+/// Whether an error of `cmosquitto_publish` concerns only the message, which the broker would not accept, and not the
+/// connection.
 bool cmosquitto_is_of_message(int error);
 bool cmosquitto_is_too_large(int error);
 
-/// An error of the library's in words; for its `MOSQ_ERR_ERRNO` the system's. Right after the call that returned it.
+/// The text of an error of the library; for `MOSQ_ERR_ERRNO`, the text of errno. Call this right after the call that
+/// returned the error.
 const char *cmosquitto_error(int error);
-/// A reason of the broker's in words.
+/// The text of a reason that the broker stated.
 const char *cmosquitto_reason(int reason);
