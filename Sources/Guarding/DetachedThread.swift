@@ -19,11 +19,11 @@ public enum DetachedThread {
   }
 
   /// The stack size of each thread. The default is set by `ulimit -s` in the shell or unit that started the process,
-  /// usually 8 MB, and cannot be relied on.
+  /// usually 8 MB, and may be anything.
   ///
-  /// The stack depth of a thread does not grow with time or with client input. The deepest is the parser of a client's
-  /// request, which gives up at 512 levels and 172 kB. The soak test (`benchmarks SENSORHUB soak`) found that no
-  /// thread ever touches a quarter of this size.
+  /// The stack depth of a thread does not grow with time or with client input. The deepest stack is that of the parser
+  /// of a client's request, which gives up at 512 nested levels and 172 kB. In the soak test (`benchmarks SENSORHUB
+  /// soak`), no thread used a quarter of this size.
   public static let stackByteCount = 1 << 20
 
   /// Starts the thread. Returns 0, or the error number if the system has no thread left.

@@ -1,6 +1,7 @@
 import CLinux
 
-/// Wakes a waiting thread from any other thread. If it is raised twice before the thread looks, the thread wakes once.
+/// Wakes a waiting thread from any other thread. If the signal is raised twice before the thread waits, the thread
+/// wakes once.
 public final class WakeSignal: Sendable {
   /// The file descriptor to `poll`: readable while the signal is raised. -1 if the process had no descriptor left.
   public let fileDescriptor: Int32
@@ -9,7 +10,7 @@ public final class WakeSignal: Sendable {
 
   deinit { if fileDescriptor >= 0 { close(fileDescriptor) } }
 
-  // Incrementing an eventfd that is far from overflow, and reading it, neither block nor fail.
+  // The calls below neither block nor fail, because the eventfd is non-blocking and far from overflow.
 
   public func raise() { clinux_eventfd_raise(fileDescriptor) }
 

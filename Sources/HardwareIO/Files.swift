@@ -19,8 +19,8 @@ public enum Files {
 
   /// Reads a whole file.
   ///
-  /// - Parameter limit: the largest size in bytes; a larger file is the error EFBIG, because a device or a log given by
-  ///   mistake has no end
+  /// - Parameter limit: the largest size in bytes; a larger file throws EFBIG, because a device given by mistake may
+  ///   have no end
   public static func bytes(of path: String, limit: Int = .max) throws(Errno) -> [UInt8] {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { throw Errno(errno) }
@@ -66,7 +66,8 @@ public enum Files {
     return try folder.bytes(of: name, limit: limit)
   }
 
-  /// Writes a new file next to the old one and then replaces the old one. So at any instant a complete file is there.
+  /// Writes a new file next to the old one and then replaces the old one. A complete file therefore exists at any
+  /// instant.
   ///
   /// - Parameter isForAll: whether every user may read the file, whatever the process's umask
   public static func replace(_ path: String, with bytes: [UInt8], isForAll: Bool = false) throws(Errno) {

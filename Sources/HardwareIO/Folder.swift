@@ -10,7 +10,7 @@ import Glibc
 ///     let folder = try Folder("/tmp/sensorhub-1000", of: .own, makingWith: 0o700)
 ///     try folder.replace("board-in-use.json5", with: text)
 public final class Folder: Sendable {
-  /// Whom a folder may belong to.
+  /// The permitted owners of a folder.
   public enum Owner: Sendable {
     /// This process's user or root owns the folder, and neither a group nor other users may write to it.
     case own
@@ -111,8 +111,8 @@ public final class Folder: Sendable {
     (try Folder(above(path), of: owner), name(path))
   }
 
-  /// Returns a path to a file in this folder for calls that take no descriptor. It stays correct even if the folder's
-  /// own path leads elsewhere by now.
+  /// Returns a path to a file in this folder, for calls that take no descriptor. The path remains valid even if the
+  /// folder has been renamed, or its own path now leads to another folder.
   public func path(to name: String) -> String { "/proc/self/fd/\(descriptor)/\(name)" }
 
   /// Opens a regular file in the folder, and nothing else: it does not follow a link, and does not wait for a pipe. In
@@ -160,7 +160,8 @@ public final class Folder: Sendable {
     return try Files.bytes(from: file, limit: limit)
   }
 
-  /// Writes a new file next to the old one and then replaces the old one. So at any instant a complete file is there.
+  /// Writes a new file next to the old one and then replaces the old one. A complete file therefore exists at any
+  /// instant.
   ///
   /// - Parameters:
   ///   - mode: the mode of the file, limited by the process's umask
@@ -232,7 +233,7 @@ public final class Folder: Sendable {
       close(file)
       throw Files.Errno(EPERM, "the file '\(name)' in it belongs to another user, or has a second name")
     }
-    // The folder's owner must be able to open the file as well. Earlier versions made it readable for all.
+    // The folder's owner must be able to open the file too. Earlier versions made the file readable for all users.
     if geteuid() == 0, status.st_uid != user { fchown(file, user, group) }
     if status.st_mode & 0o777 != 0o600 { fchmod(file, 0o600) }
     while flock(file, waits ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 {

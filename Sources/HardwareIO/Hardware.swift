@@ -1,5 +1,5 @@
-/// A source of devices: it opens the bus, port or line that a board file names. Whether the result is a device of the
-/// kernel or a simulated one makes no difference to the hub.
+/// A source of devices: it opens the bus, port or line that a board file names. The hub uses kernel devices and
+/// simulated ones in the same way.
 public protocol Hardware: Sendable {
   func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus
   func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort

@@ -15,10 +15,11 @@ public struct MachineFiles: Sendable {
 
   public func names(in folder: String) -> [String] { Files.names(in: root + folder) }
 
-  /// Returns the contents of a file, or `nil` if it cannot be read.
+  /// Returns the contents of a file, or `nil` if it cannot be read or is larger than 1 MiB.
   public func bytes(of path: String) -> [UInt8]? { try? Files.bytes(of: root + path, limit: 1 << 20) }
 
-  /// Returns the contents of a file as words separated by zero bytes, as the device tree writes them.
+  /// Returns the words of a file. They are separated by white space, or by zero bytes as in the device tree. Returns
+  /// none if the file cannot be read.
   public func words(of path: String) -> [String] {
     (bytes(of: path) ?? []).split { $0 <= UInt8(ascii: " ") }.map { String(decoding: $0, as: UTF8.self) }
   }

@@ -21,7 +21,7 @@ public struct Poller: Sendable {
 
   /// - Parameters:
   ///   - stop: a descriptor that becomes readable when the thread must stop; it ends this wait and all later waits
-  ///   - progress: notified when the thread waits and when it continues
+  ///   - progress: notified when a wait begins and when it ends
   public init(stop: Int32, clock: any MonotonicTimeSource = MonotonicClock(), progress: ReaderProgress? = nil) {
     self.stop = stop
     self.clock = clock

@@ -3,9 +3,9 @@ import Synchronization
 
 /// The progress of a reader's thread, which a supervisor on another thread observes.
 ///
-/// A thread that stays outside its poller for long hangs, for example in the kernel. A thread that stays in its poller
-/// longer than it intended hangs too. The thread notifies for each sample, so a notification costs only one atomic
-/// addition and at most one store.
+/// A reader waits only in its poller. A thread that stays outside its poller too long hangs, for example in a call to
+/// the kernel. A thread that stays in its poller longer than intended hangs too. Each sample causes a notification,
+/// which therefore costs only one atomic addition and at most one store.
 public final class ReaderProgress: Sendable {
   private let steps = Atomic<UInt64>(0)
   /// The longest intended wait in nanoseconds.

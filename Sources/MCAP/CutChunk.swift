@@ -1,5 +1,6 @@
 /// A chunk that is incomplete because the file ends, or contains only zeros, before the chunk does. Without the whole
-/// chunk its checksum cannot be verified, so every known fact about the records must be consistent.
+/// chunk its checksum cannot be verified. A record is therefore used only if its fields are consistent with the header
+/// of the chunk and with the known channels.
 struct CutChunk {
   struct Record {
     enum Content {
@@ -56,8 +57,8 @@ struct CutChunk {
       do {
         found = try sequence.next()
       } catch {
-        // This should be the record that was cut. If it cannot be, the bytes after the cut are noise, and the previous
-        // record only seemed to be complete because of this noise.
+        // The bytes at this position should begin the record that was cut. If they cannot begin a record, they are
+        // noise. The previous record may then have been completed by noise, so it is dropped too.
         let isBeforeZeros = start + UInt64(sequence.position) < zeros
         if isBeforeZeros, !mayBeginRecord(at: sequence.position) { whole = whole.dropLast() }
         return whole

@@ -1,11 +1,12 @@
-/// Reads a file's data section from the start, lists its contents, and finds where it becomes unreadable. Damaged
-/// parts that are followed by readable ones are left out.
+/// Reads a file's data section from the start, lists its contents, and finds where it becomes unreadable. Leaves out
+/// damaged parts that are followed by readable ones.
 struct DataSectionScan<Source: MCAPSource> {
   /// Which records to accept.
   enum Trust {
     /// Every record that is complete and correct.
     case wholeRecords
-    /// Every record that zeros cannot have cut. `zeros` is the offset after which the file contains only zeros.
+    /// Every record that the zeros at the end of the file cannot have cut. `zeros` is the offset after which the file
+    /// contains only zeros.
     case wholeRecordsBefore(zeros: UInt64)
     /// Chunks with a correct checksum that do not begin earlier than the previous one, and the records between them.
     /// Later records may belong to an older recording.
@@ -47,7 +48,8 @@ struct DataSectionScan<Source: MCAPSource> {
   /// Parts already known to be damaged, in file order.
   private let damaged: [Range<UInt64>]
   /// The state before the first record that was left out. It is kept until a later record confirms that the data after
-  /// the damage belongs to the recording.
+  /// the damage belongs to the recording. An array of at most one element, because a value cannot contain a value of
+  /// its own type.
   private var doubtful: [DataSectionScan] = []
 
   /// The size in bytes of the pieces in which messages outside chunks are read.
@@ -91,7 +93,7 @@ struct DataSectionScan<Source: MCAPSource> {
         guard try readRecord() else { break }
       } catch {
         switch error {
-        // Any other name of a compression is noise.
+        // Any other compression name is treated as damage.
         case .system, .compressed("zstd", _), .compressed("lz4", _): throw error
         // The record may be intact, so a repair must not discard it.
         case .tooLarge where trust.isForRepair: throw error
@@ -100,7 +102,7 @@ struct DataSectionScan<Source: MCAPSource> {
       }
     }
     closeMessageIndexes()
-    // The records accepted since then may be noise too.
+    // No later record confirmed the data after the damage, so the records accepted since then are discarded.
     if let before = doubtful.first { self = before }
     guard damage != nil else { return }
     if !trust.isOfOneRecording { withdrawBehindLastChunk() }
@@ -125,8 +127,8 @@ struct DataSectionScan<Source: MCAPSource> {
     if case .wholeRecordsBefore(let zeros) = trust { zeros } else { source.byteCount }
   }
 
-  /// Whether a record can be complete. A record whose last bytes are the first of the zeros that fill the rest of the
-  /// file may not have been written to its end.
+  /// Whether a record that ends at `end` is certainly complete. If it ends within the zeros that fill the rest of the
+  /// file, its last bytes may not have been written.
   private func isWhole(_ end: UInt64) -> Bool { end <= zeros || end == source.byteCount }
 
   /// The damaged part that begins at an offset, found by bisection because there may be as many parts as records.
@@ -192,7 +194,7 @@ struct DataSectionScan<Source: MCAPSource> {
     case Opcode.dataEnd:
       try take(dataEnd: content)
       return false
-    // The data section has no end record. The specification shows such files.
+    // This data section has no end record; the specification shows such files.
     case Opcode.footer where trust.isOfOneRecording: return false
     default: break
     }

@@ -77,7 +77,7 @@ struct LoadedChunk {
   /// The records that begin at or after a position in `bytes`.
   func sequence(from start: Int) -> RecordSequence { RecordSequence(bytes, start..<records.upperBound, location) }
 
-  /// A reader for the record whose content has a given position in `bytes`.
+  /// A reader for the record whose content is at `content` in `bytes`.
   func reader(_ name: String, content: Range<Int>) -> RecordReader {
     RecordReader(bytes, content, name: name, offset: location.offset(of: content.lowerBound))
   }

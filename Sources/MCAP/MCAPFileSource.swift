@@ -41,8 +41,8 @@ public final class MCAPFileSource: MCAPSource, Sendable {
   }
 
   deinit {
-    // Release the lock explicitly: a program that is just being started has a copy of the descriptor, which would keep
-    // the lock.
+    // Release the lock explicitly: a child process that has not started its program yet has a copy of the descriptor,
+    // which would keep the lock.
     _ = flock(descriptor, LOCK_UN)
     close(descriptor)
   }

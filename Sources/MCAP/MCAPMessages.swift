@@ -128,7 +128,7 @@ public struct MCAPMessages<Source: MCAPSource> {
     guard byteCount <= UInt64(limit) else {
       throw .tooLarge("chunks that overlap in time", byteCount: byteCount, limit: UInt64(limit))
     }
-    // The index may describe the chunk incorrectly.
+    // The sizes in the index may be wrong, so the limit applies to loading too.
     let chunk = try part.load(source, limit: limit - heldByteCount)
     var messages = LoadedMessages(chunk: chunk)
     var isSorted = true

@@ -14,15 +14,15 @@ public struct MCAPReader<Source: MCAPSource> {
   public let header: MCAPHeader
   /// The file's summary, or one made by reading through the file.
   public let summary: MCAPSummary
-  /// Why the file cannot be read as intended, for example because it was cut or its summary is damaged; `nil` for an
-  /// undamaged file. The intact parts of a damaged file can still be read.
+  /// The damage of the file, for example that it was cut or that its summary is damaged; `nil` for an undamaged file.
+  /// The intact parts of a damaged file can still be read.
   public let damage: MCAPError?
   /// Whether `summary` comes from the file.
   public let isIndexed: Bool
   /// The size in bytes of the damaged parts that are followed by readable ones. These parts are skipped. 0 if the file
   /// was not scanned.
   public let leftOutByteCount: UInt64
-  /// How far the file was scanned; `nil` if its summary made that unnecessary.
+  /// The state from which a later scan of the growing file can continue; `nil` if the summary made a scan unnecessary.
   public let scan: MCAPScan?
 
   /// The memory limit in bytes.

@@ -1,8 +1,8 @@
 /// The result of scanning a file without a summary. A later scan of the same file, which may still be growing,
 /// continues from here.
 public struct MCAPScan: Sendable {
-  /// Two files are taken for the same if this many bytes at their start are equal. These include the header, the first
-  /// seal and the facts about the recording.
+  /// The number of bytes at the start of a file that identify the file. They include the header, the first seal and the
+  /// metadata of the recording.
   private static let beginningByteCount: UInt64 = 4096
 
   let header: MCAPHeader

@@ -35,8 +35,7 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
   private var nextSequences: [UInt32] = [0]
   private var isFinished = false
   private var blocks: MCAPBlocks?
-  /// The size of the chunk's records up to the end of the last full block, counting the file before them; `nil` if
-  /// they fill no block.
+  /// The size of the chunk's records that fit into full blocks of the disk; `nil` if they fill no block.
   private var wholeBlocksEnd: Int?
   /// The size of the definitions repeated from the previous chunk. In a sealed file, each chunk begins with the
   /// schemas and channels that first appeared in the chunk before, so that losing either chunk leaves the following
@@ -211,10 +210,10 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
     wholeBlocksEnd = nil
   }
 
-  /// Like `flush`, but keeps the messages that would only start another block for the next call, unless they are too
+  /// Like `flush`, but keeps the messages after the last full block of the disk for the next call, unless they are too
   /// old.
   ///
-  /// - Parameter leavingFrom: the earliest log time that may be kept
+  /// - Parameter leavingFrom: the earliest log time that may be kept; if a message is older, everything is flushed
   public mutating func flushWholeBlocks(leavingFrom logTimeNanoseconds: UInt64) throws(MCAPError) {
     guard let end = wholeBlocksEnd,
       let earliest = chunk.earliestLogTimeNanoseconds(behind: end), earliest >= logTimeNanoseconds
@@ -266,7 +265,7 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
     trailerByteCount += 57 + attachment.name.utf8.count + attachment.mediaType.utf8.count
   }
 
-  /// Ends the chunk and writes facts about the recording after it.
+  /// Ends the chunk and writes a metadata record after it.
   public mutating func add(_ metadata: MCAPMetadata) throws(MCAPError) {
     guard !isFinished else { throw .finished }
     try MCAPWriter.check("metadata \(metadata.name)", metadata.name.utf8.count, byteCount(of: metadata.entries))
@@ -282,8 +281,8 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
 
   /// Ends the file. Nothing can be added afterwards; a second call does nothing.
   ///
-  /// The format allows a data section without a checksum, but it is always written. The bytes are in the cache
-  /// anyway, and a reader of the whole file needs it to verify the records outside of chunks.
+  /// The format allows a data section without a checksum, but the writer always adds one. It costs little, because the
+  /// bytes are in the cache anyway, and a reader of the whole file needs it to verify the records outside chunks.
   public mutating func finish() throws(MCAPError) {
     guard !isFinished else { return }
     try flush()
@@ -304,7 +303,7 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
     map.reduce(0) { $0 + 8 + $1.key.utf8.count + $1.value.utf8.count }
   }
 
-  /// Checks lengths of texts, maps and schemas, which have 32 bits.
+  /// Checks the lengths of texts, maps and schemas. The format stores them in 32 bits.
   private static func check(_ what: String, _ byteCounts: Int...) throws(MCAPError) {
     for byteCount in byteCounts where UInt32(exactly: byteCount) == nil {
       throw .tooLarge(what, byteCount: UInt64(byteCount), limit: UInt64(UInt32.max))

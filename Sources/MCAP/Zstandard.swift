@@ -48,7 +48,7 @@ struct Zstandard: Sendable {
     case .max - 1: false
     // ZSTD_CONTENTSIZE_UNKNOWN: the header does not say.
     case .max: true
-    // Further frames may follow.
+    // The header states the size of the first frame, and further frames may follow.
     case let known: known <= UInt64(byteCount)
     }
   }

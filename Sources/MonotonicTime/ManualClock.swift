@@ -1,6 +1,6 @@
 import Guarding
 
-/// A clock that advances only when it is told to. Used in tests, in stepwise simulations and for replaying
+/// A clock that advances only when a method advances it. Used in tests, in stepwise simulations and for replaying
 /// recordings.
 ///
 /// ```swift

@@ -10,7 +10,7 @@ public final class SuspendObservation: Sendable {
     self.observers = observers
   }
 
-  /// Observes nothing: for clocks that never stand still.
+  /// An observation that is never called, for clocks that are never suspended.
   static let none = SuspendObservation({ _ in }, nil)
 
   public func end() { observers?.remove(self) }
@@ -18,7 +18,7 @@ public final class SuspendObservation: Sendable {
 
 /// The observers of a clock's suspensions.
 final class SuspendObservers: Sendable {
-  /// Weak: releasing an observation ends it.
+  /// A weak reference, so that releasing an observation ends it.
   private struct Reference: Sendable {
     weak var observation: SuspendObservation?
   }
@@ -52,10 +52,11 @@ final class SuspendObservers: Sendable {
 /// CLOCK_BOOTTIME is therefore read between two readings of CLOCK_MONOTONIC, which bound the difference from both
 /// sides, so that a slow thread never counts as a suspension.
 struct SuspendDetector: Sendable {
-  /// The shortest suspension that is reported, in nanoseconds. A shorter one changes nothing.
+  /// The shortest suspension that is reported, in nanoseconds. Shorter ones are reported once they add up to this
+  /// duration.
   static let shortest: Int64 = 100_000_000
 
-  /// An upper bound of the time, in nanoseconds, that the machine has been suspended since it started.
+  /// An upper bound of the time, in nanoseconds, for which the machine had been suspended by the last report.
   private var most: Int64
 
   init(before: Int64, boottime: Int64) { most = boottime - before }
@@ -64,7 +65,7 @@ struct SuspendDetector: Sendable {
   ///   - before: CLOCK_MONOTONIC, nanoseconds, read first
   ///   - boottime: CLOCK_BOOTTIME, read next
   ///   - after: CLOCK_MONOTONIC, read last
-  /// - Returns: how long the machine was suspended since the last look; `nil` if it was not
+  /// - Returns: how long the machine was suspended since the last report; `nil` if that is less than `shortest`
   mutating func look(before: Int64, boottime: Int64, after: Int64) -> Duration? {
     let slept = boottime - after - most
     guard slept >= SuspendDetector.shortest else { return nil }

@@ -37,7 +37,7 @@ final class TimerThread: Sendable {
 
   private let startThread: @Sendable (@escaping @Sendable () -> Void) -> Int32
 
-  /// - Parameter startThread: starts a thread, and returns 0 or why there is none
+  /// - Parameter startThread: starts a thread, and returns 0 or an error number
   init(
     startThread: @escaping @Sendable (@escaping @Sendable () -> Void) -> Int32 = { DetachedThread.start("timers", $0) }
   ) {

@@ -4,9 +4,9 @@
   import Musl
 #endif
 
-/// Directions in degrees.
+/// Operations on directions in degrees.
 public enum Angle {
-  /// A direction for printing. The direction is rounded first and then wrapped, so that it is never 360.
+  /// Rounds a direction for printing. The direction is wrapped after rounding, so that the result is never 360.
   ///
   ///     Angle.bearing(-0.0004, decimals: 3)   // 0, and not 360
   ///

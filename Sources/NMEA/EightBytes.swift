@@ -1,5 +1,5 @@
-/// Examines eight characters of a sentence in one register. Nearly all of them are ordinary, so a few operations serve
-/// eight characters instead of one.
+/// Examines eight characters of a sentence at a time, in one register. This is fast because hardly any character needs
+/// to be treated on its own.
 struct EightBytes {
   private static let ones: UInt64 = 0x0101_0101_0101_0101
   private static let highs: UInt64 = 0x8080_8080_8080_8080

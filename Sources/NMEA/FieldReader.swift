@@ -1,7 +1,7 @@
 /// Reads the comma-separated fields of one sentence from left to right, in place and without allocating.
 ///
-/// A field that is empty, missing or malformed reads as `nil`. Receivers leave fields empty if a value is unknown, so
-/// absence is data, and not an error.
+/// A field that is empty, missing or malformed reads as `nil`. Receivers leave a field empty if its value is unknown,
+/// so a missing value is not an error.
 ///
 /// The reader points into a buffer of its caller. It is valid only during the call that parses the sentence. `position`
 /// never passes `end`.
@@ -109,7 +109,8 @@ struct FieldReader {
     return value
   }
 
-  /// Reads any whole number, and the end of its field. It works on values, so that a reader can stay in registers.
+  /// Reads any whole number, and finds the end of its field. The function takes no reader, so that a reader can stay in
+  /// registers.
   @inline(never)
   private static func longInteger(
     _ start: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>
@@ -312,7 +313,7 @@ struct FieldReader {
     var isNegative: Bool
     var hasPoint: Bool
 
-    /// The number of digits that a `UInt64` holds in any case.
+    /// The number of digits that always fit into a `UInt64`.
     static let maximumDigits = 18
 
     @inline(__always)
@@ -326,7 +327,7 @@ struct FieldReader {
     @inline(__always)
     static func doublePower(_ exponent: Int) -> Double { Double(Int64(truncatingIfNeeded: powersOfTen[exponent])) }
 
-    /// The number times a power of ten: zero if nothing is left of it, `nil` if it exceeds any field.
+    /// The number times a power of ten. It is zero if no digit remains, and `nil` if it does not fit into 18 digits.
     @inline(never)
     func scaled(byTensTo exponent: Int) -> Decimal? {
       var scaled = self

@@ -17,7 +17,7 @@ extension SatelliteNumber {
     switch system {
     case .gps, .galileo, .beidou, .qzss, .navic: Int(vehicle)
     case .glonass: Int(vehicle) + 64
-    // The last SBAS satellites do not fit into the range, and keep their own numbers.
+    // PRNs above 151 do not fit into the range 33 to 64, and stay unchanged.
     case .sbas: (120...151).contains(vehicle) ? Int(vehicle) - 87 : Int(vehicle)
     case .imes: Int(vehicle) + 172
     }

@@ -7,7 +7,7 @@
 /// Unicore's logs begin with `#` and end with a checksum of eight digits. Only logs with information that no sentence
 /// has are passed on (`UniHeading`). All other logs, and any other `#`, are noise.
 public struct SentenceFramer: ~Copyable, Sendable {
-  /// The numbers of sentences that the framer has found since it was created.
+  /// The numbers of sentences since the framer was created.
   public struct Counters: Equatable, Sendable {
     /// The sentences that were passed on.
     public var sentences = 0
@@ -58,7 +58,8 @@ public struct SentenceFramer: ~Copyable, Sendable {
   ///
   /// - Parameters:
   ///   - readAt: when the bytes were read, in nanoseconds of the caller's clock; sentences carry this time
-  ///   - silence: the duration without bytes before this read, if the caller knows it better
+  ///   - silence: the duration without bytes before this read, in nanoseconds; `nil` for the time since the previous
+  ///     call
   ///   - receive: called for each sentence, in order, before this method returns. The sentence points into `bytes` or
   ///     into the framer and must not be kept.
   @inline(__always)
@@ -88,7 +89,7 @@ public struct SentenceFramer: ~Copyable, Sendable {
         let from = index
         var byte: UInt8 = 0
         var eight = EightBytes()
-        // The counts fit into a byte for up to this number of words. Longer sentences are finished byte by byte.
+        // `EightBytes` counts at most 255 words. The rest of a longer sentence is read byte by byte.
         let lastWord = min(count, index &+ 8 &* 255) &- 8
         while index <= lastWord {
           let taken = eight.take(UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self))
@@ -131,7 +132,7 @@ public struct SentenceFramer: ~Copyable, Sendable {
           if isLog { abandon() } else { deliver(base, start, index, hasChecksum: false, receive) }
           index += 1
         default:
-          // A new sentence or noise begins, so the byte is examined again.
+          // A new sentence or noise begins. The first byte of a new sentence is examined again.
           if !isLog { counters.truncated += 1 }
           abandon()
           if byte != Byte.dollar && byte != Byte.exclamation { index += 1 }
@@ -143,7 +144,7 @@ public struct SentenceFramer: ~Copyable, Sendable {
           index += 1
           length += 1
         } else {
-          // The star belongs to a text.
+          // The star is part of a text, and does not begin a checksum.
           checksum ^= Byte.star
           state = .body
         }
@@ -274,7 +275,8 @@ public struct RawSentence {
   public let hasChecksum: Bool
   /// When the sentence's first byte was read, in nanoseconds of the caller's clock.
   public let beganAt: Int64
-  /// The duration without bytes before the sentence, in nanoseconds; 0 for the first sentence, and within a read.
+  /// The duration without bytes before the sentence, in nanoseconds; 0 for the first sentence of the stream, and for
+  /// all but the first sentence of a read.
   public let silence: Int64
 
   @inline(__always)

@@ -10,7 +10,7 @@ public enum SentenceWriter {
 
 /// Formats numbers for sentences. A missing number becomes an empty field.
 public enum SentenceField {
-  /// The number with fixed decimals; empty if the value is not a number, or is too large for any field.
+  /// The number with fixed decimals; empty if the value is not a number, or its magnitude is 1e9 or more.
   public static func fixed(_ value: Double, _ decimals: Int) -> String {
     var scale = 1
     for _ in 0..<decimals { scale *= 10 }

@@ -25,7 +25,7 @@ public struct TimeOfDay: Equatable, Sendable {
       : Int32(fraction / FieldReader.Decimal.powersOfTen[hhmmss.decimals - 9])
   }
 
-  /// The shortest time between two epochs. Within an epoch, receivers round the last digit differently.
+  /// The shortest time between two epochs, nanoseconds. Smaller differences within an epoch come from rounding.
   static let leastBetweenEpochs: Int64 = 10_000_000
 
   /// Whether the two times of day belong to different epochs.
@@ -39,13 +39,14 @@ public struct TimeOfDay: Equatable, Sendable {
     (TimeOfDay.leastBetweenEpochs..<2_000_000_000).contains(other.nanoseconds(since: self))
   }
 
-  /// The difference within one day.
+  /// The difference within one day, negative if this time is earlier.
   @inline(__always)
   func nanoseconds(since other: TimeOfDay) -> Int64 {
     Int64(second - other.second) * 1_000_000_000 + Int64(nanosecond - other.nanosecond)
   }
 
-  /// Whether midnight is between the other time and this one, so that the clock was not set back.
+  /// Whether midnight is between the other time and this one. This is assumed if this time is more than twelve hours
+  /// smaller.
   public func isNextDay(after other: TimeOfDay) -> Bool { second < other.second - 43200 }
 
   /// Whether this time is of the evening before the other time, and has arrived late.

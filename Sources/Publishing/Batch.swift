@@ -27,7 +27,7 @@ private final class Batcher<Output: Sendable, Failure: Error>: Sendable {
     var waiting: [Output] = []
     /// Whether the alarm is set or about to be.
     var isArmed = false
-    /// Whether a thread delivers. It checks again before it ends.
+    /// Whether a thread is delivering. That thread calls `next` again after its delivery.
     var isSending = false
     /// Whether the waiting values are due.
     var isDue = false
@@ -99,7 +99,7 @@ private final class Batcher<Output: Sendable, Failure: Error>: Sendable {
       })
   }
 
-  /// Runs under the lock, and returns what to do after it is released.
+  /// Decides the next step. Runs under the lock; the caller performs the step after it has released the lock.
   private func next(_ state: inout State) -> Step {
     if state.isOver || state.isSending { return .nothing }
     if !state.waiting.isEmpty, state.isDue || state.ending != nil {

@@ -129,7 +129,7 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
   func deliver() {
     var slot: DeliverySlot?
     let step: Step = state.withLock { state in
-      // Both values change together under the lock, except when the number of deliveries drops to zero.
+      // The number and the holder change together under the lock, except when the number drops to zero.
       let isMine =
         role.deliveries.load(ordering: .acquiring) > 0 && role.holder.load(ordering: .relaxed) == currentThread
       if isMine { return next(&state) }
@@ -254,7 +254,7 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     return takeRole(&state) || mustWait(state)
   }
 
-  // Kept out of line, like `deliverNext`, because values are large, and a call that needs no queue should not reserve
+  // Not inlined, like `deliverNext`: values may be large, and a call that does not use the queue should not reserve
   // stack space for copies.
   @inline(never)
   private func append(_ value: Output, _ state: inout State) {

@@ -35,7 +35,7 @@ final class DeliverySlot: @unchecked Sendable {
 
   /// Waits. Returns whether the wait ended because this thread received the role.
   func wait() -> Bool {
-    // `sem_wait` may be interrupted by a signal.
+    // A signal may interrupt `sem_wait`, so it is called again.
     while sem_wait(semaphore) != 0 {}
     return hasRole.load(ordering: .acquiring)
   }

@@ -15,7 +15,7 @@ public struct Holder: Sendable {
   public let id: HolderID
   /// The name that lists and logs show, for example `gpsd 127.0.0.1:51512`.
   public let label: String
-  /// The account charged for what running the source costs. `nil` for a holder that stands in for other holders, which
+  /// The account charged for the energy of the source. `nil` for a holder that stands in for other holders, which
   /// remain charged.
   public let payer: Payer?
   /// Why the holder subscribes and leaves.

@@ -15,7 +15,7 @@ public struct HolderSet: Sendable {
 
   public var count: Int { entries.count }
 
-  /// The holders in the order in which they joined. Sorts a copy.
+  /// The holders in the order in which they joined. Each call sorts the holders again.
   public var list: [Holder] { entries.sorted { $0.value.place < $1.value.place }.map(\.key) }
 
   /// The holder that joined before all other holders.

@@ -67,7 +67,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   ///   - holderObserver: learns which holders start and stop holding the source
   ///   - lacking: the failure to report if the system has no thread or file descriptor left; by default the publisher
   ///     finishes its subscribers, and nothing retries
-  ///   - body: powers the device, reads until it is told to stop, and powers the device down on every way out
+  ///   - body: powers the device, reads until `SourceContext.stop` is set, and powers the device down on every way out
   public convenience init(
     _ name: String, timing: LifecycleTiming = LifecycleTiming(), replaysLatest: Bool = false,
     clock: any MonotonicTimeSource = MonotonicClock(), idleTimeoutPolicy: (any IdleTimeoutPolicy)? = nil,
@@ -209,8 +209,8 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   /// source's idle timeout.
   public func reconsiderIdleTimeout() { reconsider { $0.reconsidered($1, idleTimeout: $2) } }
 
-  /// Changes the timing from now on, and asks the policy for the idle timeout again. It affects the current run only
-  /// if the source is in its idle timeout or waiting for its minimum time off.
+  /// Changes the timing from now on, and asks the policy for the idle timeout again. The change affects the present
+  /// state only if the source is in its idle timeout, or waits for its minimum time off.
   public func changeTiming(to timing: LifecycleTiming) {
     reconsider { $0.changeTiming(to: timing, $1, offEnd: self.offEnd, idleTimeout: $2) }
   }
@@ -425,7 +425,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
       let completion = state.hang.map { .failed($0) } ?? completion
       state.hang = nil
       let (endedByItself, isOverForAll, effect) = state.machine.ended(clock.now, offEnd: offEnd)
-      // A failure after the source was told to stop is a consequence of stopping, and says nothing about the device.
+      // A failure after the source was told to stop is a consequence of stopping, and not of a defect of the device.
       if endedByItself, case .failed(let error) = completion { state.failure = "\(error)" }
       if let failure { state.failure = failure }
       if isOverForAll, finish(&state, endedByItself ? completion : .finished) { pending.broadcast = true }

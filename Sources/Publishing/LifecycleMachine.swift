@@ -152,8 +152,8 @@ struct LifecycleMachine: Sendable {
     }
   }
 
-  /// Shuts down. Nothing starts any more, and a running source stops now. If no source runs, waiting subscribers no
-  /// longer count.
+  /// Shuts down. The source never starts again, and a running source stops now. If the source is not running, waiting
+  /// subscribers no longer count.
   mutating func shutDown() -> Effect {
     isShutDown = true
     timer += 1
@@ -185,8 +185,9 @@ struct LifecycleMachine: Sendable {
     }
   }
 
-  /// Handles a source whose run has to begin again because its knowledge is out of date. If a client needs the source,
-  /// the run fails as if it hung. If the source is in its idle timeout, it stops.
+  /// Handles a run that must begin again because its readings are out of date, for example after the machine was
+  /// suspended. If a client needs the source, the run fails as if it hung. If the source is in its idle timeout, it
+  /// stops.
   mutating func interrupted() -> Effect {
     switch state {
     case .starting, .running: return hung()

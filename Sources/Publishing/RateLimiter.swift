@@ -105,7 +105,7 @@ final class RateLimiter<Output: Sendable, Failure: Error>: Sendable {
     }
   }
 
-  // The following methods run under the lock and return what to do after it is released.
+  // The following methods run under the lock. The caller performs the returned step after it has released the lock.
 
   private func isDue(_ state: State, _ now: MonotonicInstant) -> Bool { state.notBefore.map { now >= $0 } ?? true }
 

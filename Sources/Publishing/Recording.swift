@@ -51,8 +51,8 @@ public struct Recording<Output: Sendable, Failure: Error>: Publisher {
 
     private struct Next: Sendable {
       var action: ScheduledAction?
-      /// The number of steps. A step that is due immediately runs, and schedules the next, before its own `schedule`
-      /// call has returned.
+      /// The number of the last scheduled step. A step that is due immediately runs, and schedules the next step,
+      /// before its own call of `schedule` has returned.
       var step = 0
       var isOver = false
     }

@@ -22,11 +22,12 @@ public struct Backoff: Equatable, Sendable {
   }
 }
 
-/// The number of consecutive failures, kept across subscriptions. A publisher that failed before starts with the
-/// longer delay it had reached, and not with the initial one.
+/// The number of consecutive failures, kept across subscriptions. If a subscription ends after failures, the next one
+/// continues with the delay that it had reached.
 public final class FailureCount: Sendable {
   private let count = Guarded(0)
-  /// Set by each value, so that the usual case, no failures to forget, needs no lock.
+  /// Whether a value has arrived since the last failure. An atomic, so that values need no lock; the next failure
+  /// resets the count.
   private let isHealthy = Atomic(false)
 
   public init() {}
@@ -47,7 +48,7 @@ public final class FailureCount: Sendable {
 
 extension Publisher {
   /// Subscribes again after a failure. The delay starts at the backoff's initial one and grows with each failure that
-  /// follows without a value in between. If `hint` sends a value, it retries immediately.
+  /// follows without a value in between. If `hint` sends a value, the publisher retries immediately.
   ///
   /// ```swift
   /// let backoff = Backoff(initial: .seconds(1), maximum: .seconds(60))

@@ -19,8 +19,8 @@ public struct SourceContext<Output: Sendable, Failure: Error>: Sendable {
   /// again once the body has returned.
   public func hangs(_ failure: Failure) { publisher.hangs(run, failure) }
 
-  /// Reports, from another thread, that the run must begin again because its knowledge is out of date. The run is told
-  /// to stop. If the source has subscribers, they get the failure.
+  /// Reports, from another thread, that the run must begin again because its readings are out of date, for example
+  /// after the machine was suspended. The run is told to stop. If the source has subscribers, they receive the failure.
   public func interrupts(_ failure: Failure) { publisher.interrupts(run, failure) }
 
   /// Reports that the source is up before it has a value to send.

@@ -1,8 +1,8 @@
 import Guarding
 import Synchronization
 
-/// Records which thread waits for which delivering role, in the whole process, so that threads never wait for each
-/// other in a circle.
+/// Records which thread of the process waits for which delivering role, so that threads never wait for each other in a
+/// circle.
 ///
 /// A handler may send to another broadcast, whose handlers may send to the first. A thread that is about to wait first
 /// checks whether the thread that holds the role it wants is itself waiting, directly or indirectly, for a role that

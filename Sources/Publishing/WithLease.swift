@@ -6,7 +6,7 @@ extension Publisher {
   /// let fixes = receiver.fixes.withLease(on: antennaSupply)
   /// ```
   ///
-  /// - Parameter change: describes each holder as `other` should list it
+  /// - Parameter change: returns each holder as `other` should list it
   public func withLease(
     on other: some Publisher<some Sendable, Never>, as change: @escaping @Sendable (Holder) -> Holder = { $0 }
   ) -> Deferred<Output, Failure> {

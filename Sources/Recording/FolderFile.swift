@@ -6,9 +6,9 @@ import MCAP
 /// A segment in a folder, written in whole blocks of the disk. It is a new file, or an older segment that is
 /// overwritten.
 ///
-/// The last block is filled with zeros after the end. Until the segment ends, the bytes after that block are empty or
-/// belong to the older recording. The space for a growing file is reserved in large pieces. An overwritten file needs
-/// no space, so only the bytes themselves go to the disk.
+/// After the end of the data, the last block is filled with zeros. Until the segment ends, the bytes after that block
+/// are empty or belong to the older recording. The space for a growing file is reserved in large pieces. An overwritten
+/// file already has its space, so only its data is written.
 final class FolderFile: SegmentFile {
   /// The block size of nearly all file systems; smaller blocks divide it.
   static let blockByteCount = 4096
@@ -76,8 +76,8 @@ final class FolderFile: SegmentFile {
     let block = UInt64(FolderFile.blockByteCount)
     let kept = min((UInt64(status.st_size) - 1) / block, self.limit / block) * block
     guard kept > 0 else { return nil }
-    // The disk must have this change before any new bytes: a new start with an old end would be worse than either
-    // recording.
+    // This change must be on the disk before any new bytes. Otherwise a power failure could leave a file with a new
+    // start and an old end.
     guard ftruncate(descriptor, off_t(kept)) == 0, fdatasync(descriptor) == 0 else {
       throw .system("writing over \(folder.path)/\(oldName)", errno: errno)
     }
@@ -86,7 +86,8 @@ final class FolderFile: SegmentFile {
 
   deinit {
     guard descriptor >= 0 else { return }
-    // Unlock explicitly: a program that is just being started has a copy of the descriptor, which would keep the lock.
+    // Unlock explicitly: a child process that has not started its program yet has a copy of the descriptor, which would
+    // keep the lock.
     _ = flock(descriptor, LOCK_UN)
     close(descriptor)
   }
@@ -125,13 +126,13 @@ final class FolderFile: SegmentFile {
     blocks.removeFirst(count / block * block)
   }
 
-  /// Reserves space without changing the file's size. Readers would take a larger size for recorded data.
+  /// Reserves space without changing the file's size, because readers take all bytes of the file for recorded data.
   private func reserve(_ needed: UInt64) {
     let target = taken(for: needed)
     guard mayReserve, target > takenByteCount else { return }
     switch clinux_reserve(descriptor, Int64(takenByteCount), Int64(target - takenByteCount)) {
     case 0: takenByteCount = target
-    // There may still be room for less; the writes will show it.
+    // There may still be room for less. If not, the write fails.
     case -EINTR, -ENOSPC, -EDQUOT: break
     default: mayReserve = false
     }

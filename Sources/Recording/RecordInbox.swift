@@ -15,11 +15,11 @@ public final class RecordInbox: Sendable {
     var metadataRevision = 0
     /// Whether a message that must be written has arrived since the writer last called `attend()`.
     var isFresh = false
-    /// Whether the writer waits without a time limit for a message that must be written.
+    /// Whether the writer waits for a message that must be written.
     var isResting = false
     /// Whether the writer was woken before its next time, because the queue is filling up.
     var isCrowded = false
-    /// The number of messages that are lost in the present loss.
+    /// The number of messages lost since the present loss began.
     var lostCount = 0
     /// Whether nothing can be written at present.
     var isFailing = false
@@ -34,9 +34,8 @@ public final class RecordInbox: Sendable {
     }
   }
 
-  /// How far a log time may be before the newest one. A replay fuses a sample at its log time, so that time must be
-  /// right even if the machine was held up for long. With a higher limit, more chunks would overlap than a reader can
-  /// hold.
+  /// How far a log time may be before the newest one. A replay fuses a sample at its log time, so the limit must be
+  /// longer than the delays of a busy machine. With a higher limit, more chunks would overlap than a reader can hold.
   private static let mostLate = Duration.seconds(30)
 
   /// The usual capacity in bytes. At a hub's usual 10 kB/s, it is enough while a card is stalled for more than a
@@ -95,7 +94,8 @@ public final class RecordInbox: Sendable {
   ///   - channel: the number from `register`
   ///   - stamp: the time of the event
   ///   - receivedAt: the exact time of the message's arrival; by default now
-  ///   - isWritten: whether the message must be written; other messages, such as log lines, wait until one must be
+  ///   - isWritten: whether the message must be written; other messages, such as log lines, wait until such a message
+  ///     arrives
   public func append(
     _ bytes: UnsafeRawBufferPointer, to channel: Int, at stamp: MonotonicInstant,
     receivedAt: MonotonicInstant? = nil, isWritten: Bool = true
@@ -116,7 +116,7 @@ public final class RecordInbox: Sendable {
     if hasBegunToLose { _ = time.clock.schedule(at: time.clock.now) { [report] in report(.losing(loss)) } }
   }
 
-  /// Accounts for an added message.
+  /// Updates the state of the writer after a message was added.
   ///
   /// - Returns: whether to wake the writer
   private func noteAppended(_ state: inout State, isWritten: Bool) -> Bool {
@@ -132,7 +132,7 @@ public final class RecordInbox: Sendable {
     return true
   }
 
-  /// Accounts for lost messages.
+  /// Counts lost messages.
   ///
   /// - Returns: whether this begins a new loss
   private func note(lost count: Int, _ state: inout State) -> Bool {

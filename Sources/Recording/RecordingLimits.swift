@@ -1,7 +1,7 @@
 import Hub
 import MCAP
 
-/// The limits of a recording: its size, its segments, and the delay until data is on the disk.
+/// The limits of a recording: its size and age, its segments, and the delay until data is on the disk.
 public struct RecordingLimits: Sendable {
   /// The maximum size of all segments together; `nil` for a single file, which begins at once and has no limit.
   var byteLimit: UInt64?

@@ -1,7 +1,7 @@
 import Glibc
 import Hub
 
-/// A problem that keeps a hub on this machine from recording as configured, with the next step.
+/// A reason why a hub on this machine could not record as configured. The description includes the next step.
 public enum RecordingSetupError: Equatable, Sendable {
   /// The parent folder is missing; only the last folder of the path is made.
   case missing(folder: String)

@@ -2,8 +2,8 @@ import Glibc
 import MCAP
 import MonotonicTime
 
-/// Writes the contents of the inbox into segments, and returns the time of its next call. It has no thread and waits
-/// only for the disk, so that a test can call it directly.
+/// Writes the contents of the inbox into segments. Each call returns when the next one is due. The writer has no thread
+/// and waits only for the disk, so that a test can call it directly.
 struct RecordingWriter {
   enum Pause: Equatable {
     /// Everything is written. The next call is due when the next message arrives, or at the end of the segment.
@@ -215,7 +215,7 @@ struct RecordingWriter {
     ring.end()
   }
 
-  /// Notes that all taken messages are on the disk.
+  /// Ends a failure and a loss, because all taken messages are on the disk.
   private mutating func over() {
     if failure != nil {
       inbox.set(isFailing: false)

@@ -26,7 +26,7 @@ struct SegmentAges {
     time.systemNanosecondsSince1970 &- time.clock.now.nanoseconds
   }
 
-  /// Notes the present segments, the oldest first, and forgets all others.
+  /// Records the present segments, the oldest first, and forgets all others.
   mutating func look(at segments: [StoredSegment]) {
     let now = time.clock.now
     let systemNow = time.systemNanosecondsSince1970
@@ -47,7 +47,7 @@ struct SegmentAges {
     orderedAt = ordered
   }
 
-  /// Notes that a segment has just been written to.
+  /// Records that a segment has just been written to.
   mutating func wrote(_ name: String) {
     writtenAt[name] = time.clock.now
     orderedAt[name] = time.clock.now

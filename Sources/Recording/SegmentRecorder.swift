@@ -78,8 +78,8 @@ public final class SegmentRecorder: Sendable {
 
   /// Writes everything and finishes the file.
   ///
-  /// - Parameter whenEnded: called once when the file is finished. This takes as long as the disk and the recorder for
-  ///   which this one waits. A recorder that has not been started calls it at once
+  /// - Parameter whenEnded: called once when the file is finished. This may take long if the disk is slow, or if this
+  ///   recorder still waits for another one. A recorder that has not been started calls it at once
   public func end(_ whenEnded: @escaping @Sendable () -> Void) {
     let mustWait = state.withLock { state in
       switch state.phase {

@@ -2,7 +2,8 @@ import Glibc
 import MCAP
 import MonotonicTime
 
-/// The segments of one folder, which may not exceed a total size; the oldest make room for new ones.
+/// The segments of one folder, with a limit for their total size. The oldest segments are removed or overwritten to
+/// make room for new ones.
 ///
 /// Use it on one thread, like the types that it uses.
 final class SegmentRing {
@@ -121,7 +122,8 @@ final class SegmentRing {
     }
   }
 
-  /// Removes the oldest segment because the disk is full, but never the last one before the present.
+  /// Removes the oldest segment if the error says that the disk is full, but never the only one besides the present
+  /// segment.
   ///
   /// - Returns: whether a segment was removed
   func giveUpOldest(_ error: MCAPError) -> Bool {

@@ -33,8 +33,8 @@ struct BinaryFrameHead {
   let byteCount: Int
   /// Whether a complete frame inside the message would prove that its length is wrong. A bit error in the length of
   /// such a message would delay many bytes, and messages of this kind contain no other messages. The message's own
-  /// checksum does not matter, so the result does not depend on how reads divide the bytes. All other messages are
-  /// waited for.
+  /// checksum does not matter, so the result does not depend on how reads divide the bytes. The framer waits for the
+  /// claimed end of all other messages.
   let isDoubtful: Bool
 
   /// The position of the next byte that may begin a message, or the end if there is none.

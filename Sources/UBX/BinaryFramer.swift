@@ -97,7 +97,8 @@ public struct BinaryFramer: ~Copyable, Sendable {
   ///
   /// - Returns: the number of bytes passed on
   private mutating func scan(_ bytes: UnsafeBufferPointer<UInt8>, _ receive: (Piece) -> Void) -> Int {
-    // The bytes not yet passed on, and the position at which the search for the next message starts.
+    // `start` is the first byte not yet passed on. `index` is the position of the search. `cursor` speeds up the search
+    // in `times`.
     var start = 0
     var index = 0
     var cursor = 0

@@ -1,4 +1,4 @@
-/// The possible lengths of messages by kind. A larger length has a bit error, and the framer does not wait for such a
+/// The possible lengths of messages by kind. Any other length is a bit error, and the framer does not wait for such a
 /// message.
 ///
 /// The lengths are from the interface descriptions of protocols 13 to 34. Older protocols have shorter messages, and an

@@ -45,8 +45,8 @@ public struct GPIOEdge: Equatable, Sendable {
 public protocol GPIOEdgeInput: Sendable {
   /// The file descriptor for `poll`. It is readable while edges wait.
   var fileDescriptor: Int32 { get }
-  /// Removes all waiting edges. Returns the latest edge, and the number of removed edges. The kernel queues up to 16
-  /// edges.
+  /// Removes all waiting edges, of which the kernel queues up to 16. Returns the latest edge and the number of removed
+  /// edges, or `nil` if no edge waits.
   func takeEdges() throws(HardwareError) -> (latest: GPIOEdge, count: Int)?
   func close()
 }

@@ -4,7 +4,7 @@ import Glibc
 import Guarding
 import MonotonicTime
 
-/// An output that drives a line of libgpiod.
+/// A GPIO line used as an output, through libgpiod.
 public final class LinuxGPIOOutput: GPIOOutput {
   private let name: GPIOLineName
   private let safeLevel: Bool
@@ -50,7 +50,7 @@ public final class LinuxGPIOOutput: GPIOOutput {
   }
 }
 
-/// A source of edges that reads a line of libgpiod.
+/// A GPIO line used as an input, through libgpiod.
 public final class LinuxGPIOEdges: GPIOEdgeInput {
   public let fileDescriptor: Int32
   private let name: GPIOLineName

@@ -11,7 +11,7 @@ public final class LinuxI2CBus: I2CBus {
   public let maximumReadLength: Int
   private let isPlainI2C: Bool
   private let descriptor: Int32
-  /// A bit for each address, set if no kernel driver uses the address.
+  /// A bit for each address. It is set once a check has found that no kernel driver uses the address.
   private let free = Guarded(InlineArray<2, UInt64>(repeating: 0))
   /// Serializes SMBus calls, which take their address from the descriptor and so must not overlap.
   private let smbus = Guarded<UInt8?>(nil)
@@ -41,8 +41,8 @@ public final class LinuxI2CBus: I2CBus {
 
   deinit { close(descriptor) }
 
-  /// Locks the byte of the device file at the offset given by the address. The kernel itself would let several programs
-  /// use the same address.
+  /// Locks the byte of the device file whose offset is the address, because the kernel itself lets several programs use
+  /// the same address.
   public func claim(_ address: UInt8) throws(HardwareError) {
     let result = clinux_lock_byte(descriptor, Int64(address))
     switch -result {

@@ -26,7 +26,7 @@ public final class IIOBuffer {
   /// Makes the kernel take scans.
   ///
   /// - Parameters:
-  ///   - channels: the channels of the device to scan; the time is added
+  ///   - channels: the channels of the device to scan; the time stamp is added
   ///   - length: how many scans the kernel keeps
   ///   - watermark: how many scans wake a reader, and how many a chip collects in its own FIFO
   ///   - timer: for a device that needs a trigger and has none of its own (`IIODevice.needsTimer`)
@@ -114,13 +114,13 @@ public final class IIOBuffer {
     }
   }
 
-  /// Stops the parts that have already been started.
+  /// Disables the buffer if another program has left it enabled.
   private func disable() throws(HardwareError) {
     let path = device.path(of: "buffer/enable")
     if try files.text(path) == "0" { return }
     // The program that enabled the buffer does not have the device open, because this process does. Usually that
-    // program was killed. If it uses the kernel's newer buffer interface, which does not require an open device, this
-    // write fails.
+    // program was killed. If the program still runs and uses the kernel's newer buffer interface, which does not
+    // require an open device, this read fails with EBUSY.
     _ = try take(bytes)
     try files.write("0", to: path)
   }
@@ -155,7 +155,7 @@ public final class IIOBuffer {
     guard files.has(path) else { return }
     if let own = device.dataReadyTrigger { return try changes.set(own, path) }
     guard let timer else { throw .unsupported("\(device) needs a trigger") }
-    // A killed hub left this trigger set, and its timer with it, so there is nothing to restore.
+    // A hub that was killed set this trigger, so it must not be restored later.
     if try files.text(path) == timer.name { try files.write("\n", to: path) }
     do throws(HardwareError) {
       try changes.set(timer.name, path)
@@ -184,12 +184,11 @@ extension IIODevice {
   /// Whether the device measures only on a trigger and has no trigger of its own.
   public var needsTimer: Bool { system.files.has(triggerPath) && dataReadyTrigger == nil }
 
-  /// The path of the device's current trigger. The file exists only if scans need a trigger, which a chip with its own
-  /// FIFO does not.
+  /// The path of the device's current trigger. The file exists only if scans need a trigger. A chip with its own FIFO
+  /// needs none.
   fileprivate var triggerPath: String { path(of: "trigger/current_trigger") }
 
-  /// The trigger for the chip's own data-ready interrupt. Drivers use one of two names for it, and other names for
-  /// other interrupts.
+  /// The trigger for the chip's own data-ready interrupt. Drivers give it one of two names. `nil` if there is none.
   fileprivate var dataReadyTrigger: String? {
     let names = ["\(name)-dev\(number)", "\(name)-trigger"]
     return system.triggers.first { names.contains($0.name) && system.parent(of: $0.folder) == parent }?.name

@@ -1,6 +1,7 @@
-/// The bus of a chip that a kernel driver controls. Nothing else communicates with such a chip.
+/// The bus of a chip that a kernel driver controls. Only that driver communicates with the chip, so each transaction
+/// throws.
 public struct IIOBus: I2CBus {
-  /// The prefix of bus names in board files that mean such a chip.
+  /// The prefix of the names of such buses in board files.
   public static let prefix = "iio/"
 
   public let name: String

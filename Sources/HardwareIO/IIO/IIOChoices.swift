@@ -32,8 +32,8 @@ public enum IIOChoices: Equatable, Sendable {
     }
   }
 
-  /// Returns the slowest rate that is at least the requested rate, allowing for rounding. If all rates are slower,
-  /// returns the fastest rate.
+  /// Returns the slowest rate that is at least the requested rate. From a list, a rate up to 5 % below the requested
+  /// one is accepted too. If all rates are slower, returns the fastest rate.
   public func slowest(for requested: Double) -> Choice {
     switch self {
     case .list(let choices):

@@ -22,7 +22,7 @@ public struct IIOValue: Sendable {
     }
   }
 
-  /// Reads the number in the file. With most chips this blocks for some milliseconds.
+  /// Reads the number in the file. With most chips this blocks for several milliseconds.
   public func raw() throws(HardwareError) -> Double { try files.number(path) }
 
   /// Reads the value in IIO's units.

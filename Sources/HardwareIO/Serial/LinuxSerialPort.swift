@@ -14,7 +14,7 @@ public final class LinuxSerialPort: SerialPort {
     self.descriptor = Guarded(descriptor)
     do throws(HardwareError) {
       try LinuxSerialPort.lock(descriptor, path)
-      // A pseudo-terminal outlives its users, so a killed program would leave it locked for all.
+      // A pseudo-terminal outlives the programs that open it, so a killed program would leave it locked for all others.
       if !clinux_tty_is_pseudo(descriptor) { _ = clinux_tty_exclusive(descriptor) }
       try setSpeed(speed)
       tcflush(descriptor, TCIFLUSH)
@@ -54,10 +54,10 @@ public final class LinuxSerialPort: SerialPort {
     }
   }
 
-  /// Whether a login uses, or used, the tty exclusively, as on a Raspberry Pi's header until that login is disabled. A
-  /// login takes the tty from the group dialout and leaves other users only write permission. If /proc hides processes,
-  /// these permissions are the only visible sign. In the service's sandbox, which also hides users, not even the group
-  /// is visible.
+  /// Whether a login uses the tty, or has used it since the system started. On a Raspberry Pi, a login uses the
+  /// header's port until it is disabled. A login moves the tty from the group dialout to the group tty, and sets its
+  /// mode to 0620. If /proc hides processes, there is no other visible sign. The service's sandbox hides groups too, so
+  /// the mode alone also counts.
   private static func isTerminal(_ path: String) -> Bool {
     var status = stat()
     guard stat(path, &status) == 0 else { return false }
@@ -125,15 +125,15 @@ public final class LinuxSerialPort: SerialPort {
     }
     guard open >= 0 else { return }
     LinuxSerialPort.drain(open)
-    // The lock is released explicitly, because a program that is just being started has a copy of the descriptor, and
-    // with it the lock.
+    // The lock is released explicitly. A child process that has not started its program yet has a copy of the
+    // descriptor, which would keep the lock.
     _ = clinux_tty_shared(open)
     _ = flock(open, LOCK_UN)
     _ = Glibc.close(open)
   }
 
-  /// Waits for unsent bytes before the port is closed. Otherwise closing a blocked line would take up to half a minute,
-  /// with the power on. A line that still sends gets one second; then the rest is dropped.
+  /// Waits while the line sends its unsent bytes, for at most one second, and drops the rest. Otherwise closing a
+  /// blocked line would take up to half a minute, during which the device stays on.
   private static func drain(_ descriptor: Int32) {
     var drain = SerialDrain()
     while true {

@@ -8,7 +8,7 @@ struct SerialDrain {
     case drop
   }
 
-  /// The interval between two looks at the number of unsent bytes, in milliseconds. At the slowest speed a dozen bytes
+  /// The interval between two checks of the number of unsent bytes, in milliseconds. At the slowest speed a dozen bytes
   /// are sent in this time.
   private static let interval = 25
   private static let mostLooks = 40

@@ -29,12 +29,12 @@ public struct EarthCentredPoint: Sendable {
         (transverse * (1 - EarthCentredPoint.eccentricitySquared) + altitudeHAEMetres) * sin(latitude)))
   }
 
-  /// `nil` if the point is far from the Earth's surface.
+  /// `nil` unless the point is between 6,000 and 60,000 km from the Earth's centre.
   public init?(_ metres: SIMD3<Double>) {
     let radius = (metres * metres).sum().squareRoot()
     guard (6_000_000...60_000_000).contains(radius) else { return nil }
     let distance = (metres.x * metres.x + metres.y * metres.y).squareRoot()
-    // Each round reduces the error by a factor of 300.
+    // Each iteration reduces the error by a factor of 300.
     var latitude = atan2(metres.z, distance * (1 - EarthCentredPoint.eccentricitySquared))
     for _ in 0..<5 {
       let sine = sin(latitude)
@@ -66,12 +66,12 @@ public struct EarthCentredPoint: Sendable {
     semiMajorAxis / (1 - eccentricitySquared * sine * sine).squareRoot()
   }
 
-  /// Rotates a vector at this point to the local frame.
+  /// Rotates a vector from earth-centred axes to the local frame: north, east, down.
   public func northEastDown(_ earthCentred: SIMD3<Double>) -> SIMD3<Double> {
     SIMD3((earthCentred * north).sum(), (earthCentred * east).sum(), (earthCentred * down).sum())
   }
 
-  /// Rotates a vector from the local frame.
+  /// Rotates a vector from the local frame to earth-centred axes.
   public func earthCentred(northEastDown vector: SIMD3<Double>) -> SIMD3<Double> {
     vector.x * north + vector.y * east + vector.z * down
   }

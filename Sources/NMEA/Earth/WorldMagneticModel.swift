@@ -21,7 +21,7 @@ public enum WorldMagneticModel {
   private static let referenceRadius = 6_371_200.0
   private static let semiMajorAxis = 6_378_137.0
   private static let eccentricitySquared = 6.694_379_990_141_3e-3
-  /// The highest latitude for the formulas, because every direction at a pole is north.
+  /// The highest latitude for the formulas, because north and east are undefined at a pole.
   private static let northernmost = 89.9999
 
   /// The field north, east, down, in microtesla.
@@ -36,7 +36,7 @@ public enum WorldMagneticModel {
     let elapsed = max(-limit, min(limit, (year ?? usualYear) - epoch))
     let latitude = max(-northernmost, min(northernmost, coordinate.latitudeDegrees)) * .pi / 180
     let longitude = coordinate.longitudeDegrees * .pi / 180
-    // This converts to the sphere: the radius, and the latitude as seen from the centre.
+    // Convert from the ellipsoid to the sphere: the radius, and the latitude as seen from the centre.
     let sine = sin(latitude)
     let transverse = semiMajorAxis / (1 - eccentricitySquared * sine * sine).squareRoot()
     let fromAxis = (transverse + altitudeMetres) * cos(latitude)
@@ -45,7 +45,7 @@ public enum WorldMagneticModel {
     let onSphere = SphericalPoint(
       sine: height / radius, cosine: fromAxis / radius, longitude: longitude, ratio: referenceRadius / radius)
     let spherical = onSphere.sum(coefficients, years: elapsed, degree: degree)
-    // This converts back to the ellipsoid's horizon.
+    // Rotate the field back to the ellipsoid's horizon.
     let tilt = atan2(height, fromAxis) - latitude
     let north = spherical.x * cos(tilt) - spherical.z * sin(tilt)
     let down = spherical.x * sin(tilt) + spherical.z * cos(tilt)

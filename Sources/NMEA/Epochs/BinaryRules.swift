@@ -36,14 +36,15 @@ extension EpochAssembler {
     return .taken
   }
 
-  /// Takes messages that are about the receiver, and not about an epoch. They open and close no epoch.
+  /// Takes messages that are about the receiver, and not about an epoch. They open and close no epoch. Returns whether
+  /// the message needs no further treatment.
   private mutating func takeAside(_ message: borrowing BinaryFrame) -> Bool {
     let now = message.beganAt
     switch (message.format, message.kind) {
     case (.ubx, UBXKind.navSTATUS):
       guard let status = NavigationStatus(message) else { return false }
       interference.note(status.spoofing, at: now)
-      // If no other message says whether there is a fix, this one does.
+      // The message also states whether there is a fix. It is treated further only if no other message states that.
       return statesFix
     case (.ubx, UBXKind.monRF):
       guard let radio = RadioStatus(message), radio.count > 0 else { return false }
@@ -245,7 +246,7 @@ extension EpochAssembler {
   }
 
   private func apply(_ position: borrowing NavigationPosition, _ update: inout FixUpdate) {
-    // Another message, which may follow, says whether there is a fix at all.
+    // These messages do not state whether there is a fix. Another message, which may follow, states it.
     guard modeSoFar(update) != .noFix,
       let place = update.place(position.latitudeDegrees, position.longitudeDegrees)
     else { return }
@@ -295,7 +296,7 @@ extension EpochAssembler {
     skyStatesUse = true
   }
 
-  /// Lists the signals of the other list, together with the known properties of their satellites.
+  /// Adds the known positions of the satellites to the signals in `otherList`, and makes the result the current list.
   private mutating func joinSignals() {
     otherList.join(satellites)
     swap(&satellites, &otherList)
@@ -326,7 +327,8 @@ extension EpochAssembler {
     return true
   }
 
-  /// Begins a solution. Its messages share the time for which the receiver has run; UTC comes last.
+  /// Begins an epoch if the message belongs to another solution. All messages of one solution have the same run time of
+  /// the receiver; the message with UTC comes last.
   private mutating func begin(_ runTimeMilliseconds: UInt32, _ update: inout FixUpdate) {
     update.beginsEpoch = runTime != runTimeMilliseconds
     update.concernsFix = true
@@ -422,7 +424,7 @@ extension SatelliteNumber {
   fileprivate init?(ublox number: UInt8, system: UInt8?) {
     let number = Int(number)
     guard let system else {
-      // The ranges over all systems are u-blox's own (u-blox 8 interface description, appendix A, "UBX svId").
+      // This is u-blox's own numbering over all systems (u-blox 8 interface description, appendix A, "UBX svId").
       switch number {
       case 1...32: self.init(number, system: nil)
       case 33...64: self.init(number - 27, system: .beidou)
@@ -450,8 +452,8 @@ extension SatelliteNumber {
     }
   }
 
-  /// The satellite by NMEA's numbers, as in gpsd. The last satellites do not fit into the range, and keep their own
-  /// numbers.
+  /// Converts the PRN of an SBAS satellite to NMEA's number, 33 to 64, as in gpsd. PRNs above 151 do not fit into this
+  /// range, and stay unchanged.
   private init?(sbas number: Int) {
     self.init(number <= 151 ? number - 87 : number, system: nil)
   }

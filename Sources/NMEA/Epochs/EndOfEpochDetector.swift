@@ -1,10 +1,9 @@
 /// Learns which sentence ends a receiver's epochs, so that an epoch can be reported as soon as its last sentence has
 /// arrived, and not only when the next epoch begins.
 ///
-/// Receivers send the same sentences in the same order in (nearly) every epoch. If a sentence was the last one of
-/// several consecutive epochs, the detector predicts that it ends the next one too, once the usual sentences have
-/// arrived. If a relevant sentence arrives after such a prediction, the detector requires more evidence before it
-/// predicts again.
+/// Receivers send the same sentences in the same order in nearly every epoch. If a sentence was the last one of several
+/// consecutive epochs, the detector predicts that it ends the next one too, once the usual sentences have arrived. If a
+/// relevant sentence arrives after such a prediction, the detector requires more evidence before it predicts again.
 struct EndOfEpochDetector: Sendable {
   /// A sentence's place in an epoch.
   struct Position: Equatable, Sendable {
@@ -15,7 +14,8 @@ struct EndOfEpochDetector: Sendable {
 
   private static let initialEvidence = 2
   private static let maximumEvidence = 64
-  /// The number of consecutive epochs with a sentence after the predicted end that make the prediction wrong.
+  /// The number of consecutive epochs in which sentences may follow the predicted end. After more of them, the
+  /// prediction counts as wrong.
   private static let toleratedStragglers = 2
 
   private var candidate: Position?

@@ -44,7 +44,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
   var skyIsComplete = false
   /// Whether the list of satellites itself states which satellites are used.
   var skyStatesUse = false
-  /// The offset of GPS time from UTC: its value since 2017, until a receiver states another.
+  /// The offset of GPS time from UTC in seconds. It has been 18 since 2017; a receiver may state another value.
   var leapSeconds: Int64 = 18
   /// Whether the receiver marks the ends of its epochs.
   private var statesEnds = false
@@ -70,7 +70,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
   private var isReported = false
   /// Whether the epoch began, after a silence, with a sentence without a time, so that the next time belongs to it.
   private var awaitsStamp = false
-  /// The time between the last two epochs, by the receiver's clock.
+  /// The time between the last two epochs, by the receiver's clock, if it was at least 10 ms.
   private var periodNanoseconds: Int64?
   var beganAt: Int64 = 0
   /// Whether the sentence came after a silence that is longer than any within an epoch.
@@ -83,9 +83,9 @@ public struct EpochAssembler: ~Copyable, Sendable {
   /// Whether an epoch has begun and has not been reported.
   public var isPending: Bool { hasSomethingToReport && !isReported && !awaitsStamp }
 
-  /// The longest pause of any receiver inside an epoch.
+  /// The longest pause of any receiver inside an epoch, nanoseconds.
   private static let longestPause: Int64 = 300_000_000
-  /// The usual delays of a busy machine, which the silence must exceed.
+  /// The shortest silence that can end an epoch, nanoseconds. The usual delays of a busy machine are shorter.
   private static let shortestSilence: Int64 = 20_000_000
 
   /// The duration of silence, in nanoseconds, that ends the pending epoch; `nil` while nothing is pending, or only
@@ -102,7 +102,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
 
   /// The result of taking a sentence.
   public enum Outcome: Sendable {
-    /// The type is unknown, or fields are missing. The sentence still separates lists.
+    /// The type is unknown, or fields are missing. The sentence still ends a list of satellites.
     case unknown
     case taken
     /// The sentence came from a compass or an attitude receiver, and `attitude` has changed.

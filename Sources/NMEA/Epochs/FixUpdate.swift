@@ -36,8 +36,8 @@ struct FixUpdate {
 }
 
 extension GNSSFix {
-  /// Merges the values of the update. The update is passed by reference, because it has half a kilobyte and is merged
-  /// for every sentence.
+  /// Merges the values of the update. The update is passed by reference, because it is half a kilobyte large and is
+  /// merged for every sentence.
   mutating func merge(_ update: inout FixUpdate) {
     if let mode = update.mode { self.mode = mode }
     if let status = update.status { self.status = status }

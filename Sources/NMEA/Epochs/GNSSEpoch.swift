@@ -2,8 +2,9 @@ import UBX
 
 /// A receiver's statements about one epoch.
 ///
-/// Only two kinds of value are added if the receiver omits them: the geoid separation, with the height that follows
-/// from it, and the magnetic variation. Both are interpolated from global models.
+/// Values that the receiver omits are derived where possible: speed, course and climb from the velocity, speed and
+/// climb also from the previous epoch, and each altitude and each course from the other one. The geoid separation and
+/// the magnetic variation come from global models.
 public struct GNSSFix: Equatable, Sendable {
   public var mode = FixMode.unknown
   public var status = FixStatus.unknown
@@ -25,6 +26,7 @@ public struct GNSSFix: Equatable, Sendable {
   public var magneticVariationDegrees: Double?
   /// The velocity, if the receiver states all three components.
   public var velocity: Velocity?
+  /// The vertical speed, positive up.
   public var climbMetresPerSecond: Double?
   public var hdop: Double?
   public var vdop: Double?
@@ -39,6 +41,7 @@ public struct GNSSFix: Equatable, Sendable {
   public var trackErrorDegrees: Double?
   public var differentialAgeSeconds: Double?
   public var differentialStation: UInt16?
+  /// The depth of the water; see `Depth` for the reference.
   public var depthMetres: Double?
   public var waterTemperatureCelsius: Double?
   public var satellitesUsed: UInt8?
@@ -53,7 +56,8 @@ public struct GNSSFix: Equatable, Sendable {
   public var antennaHeading: AntennaHeading?
   /// The state of the receiver's own inertial fusion at this epoch; `nil` if the receiver states none.
   public var receiverFusion: FusionMode?
-  /// The error of the pulse that was predicted before the epoch, relative to the second that it marks, seconds.
+  /// The error of the time pulse relative to the second that it marks, as the receiver predicted it before the epoch,
+  /// seconds.
   public var pulseErrorSeconds: Double?
 
   public init() {}

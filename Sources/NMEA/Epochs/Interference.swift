@@ -29,9 +29,9 @@ struct InterferenceMemory: Sendable {
   private var otherBand: Stated<JammingReport>?
   private var indicator: Stated<UInt8>?
   private var spoofing: Stated<SpoofingReport>?
-  /// The mode of the receiver's fusion. The mode is not about reception, but is valid as long as the reports.
+  /// The mode of the receiver's fusion. It is not about interference, but has the same lifetime.
   private var fusionMode: Stated<FusionMode>?
-  /// The report of firmware that does not update the other reports when it sends this one.
+  /// The report of SEC-SIG. Firmware that sends SEC-SIG does not update the other reports.
   private var security: Stated<(jamming: JammingReport, spoofing: SpoofingReport)>?
 
   mutating func note(_ jamming: JammingReport, at now: Int64) { self.jamming = Stated(value: jamming, at: now) }

@@ -1,4 +1,4 @@
-/// The list of satellites, or of their signals, while a receiver fills it.
+/// A list of satellites, or of their signals, that grows with each message.
 struct SatelliteList: ~Copyable, @unchecked Sendable {
   // This is unchecked, and safe: the memory belongs to this value alone, which cannot be copied.
 

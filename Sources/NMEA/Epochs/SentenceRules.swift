@@ -77,7 +77,8 @@ extension EpochAssembler {
     return false
   }
 
-  /// The day of a time without a date, because not every epoch has a sentence with the date.
+  /// Returns the date of a time from a sentence without a date. Not every epoch has a sentence with the date, so it is
+  /// derived from the last known date and time.
   private func date(at time: TimeOfDay) -> CalendarDate? {
     guard let timeOfDay else { return date }
     if time.isNextDay(after: timeOfDay) { return date?.next }
@@ -85,7 +86,8 @@ extension EpochAssembler {
     return time.isPreviousDay(before: timeOfDay) ? date?.previous : date
   }
 
-  /// The fix mode in the epoch of an update, so far.
+  /// The fix mode that earlier messages of the same epoch have stated; `unknown` if the update begins an epoch or has
+  /// no stamp.
   func modeSoFar(_ update: borrowing FixUpdate) -> FixMode {
     guard let stamp = update.stamp, let epochStamp, !stamp.isAnotherEpoch(than: epochStamp) else { return .unknown }
     return fix.mode
@@ -102,7 +104,7 @@ extension EpochAssembler {
     if let date { update.values.time = UTCTime(date: date, time: time) }
   }
 
-  /// Sets the time from a sentence that distinguishes epochs.
+  /// Sets the time and the stamp of the epoch from a sentence whose time identifies its epoch.
   ///
   /// - Parameter day: the day, if the sentence states it
   private mutating func stamp(_ time: TimeOfDay, on day: CalendarDate? = nil, _ update: inout FixUpdate) {
@@ -137,7 +139,7 @@ extension EpochAssembler {
 
     update.values.satellitesUsed = gga.satellitesUsed
     update.mode = .noFix
-    // Without a fix, a position in the sentence is no measurement. It may be the last position, a position from an
+    // Without a fix, the position in the sentence is not a measurement. It may be the last position, a position from an
     // almanac, or the manufacturer's town.
     update.deniesFix = gga.quality == nil || gga.quality == .invalid
     if let quality = gga.quality, quality != .invalid, let position = gga.position {
@@ -149,7 +151,8 @@ extension EpochAssembler {
       if gga.satellitesUsed >= 3 {
         update.mode = gga.altitudeMSLMetres != nil && gga.satellitesUsed >= 4 ? .threeDimensional : .twoDimensional
       } else if quality.needsNoSatellites {
-        // Another sentence says whether a position without satellites is valid.
+        // A position without satellites may be valid. If another sentence of the epoch has stated a mode, that mode
+        // stays.
         update.mode = modeSoFar(update) == .unknown ? .twoDimensional : nil
       }
     }
@@ -203,7 +206,7 @@ extension EpochAssembler {
     } else if fix.mode < .twoDimensional || !previousFix.hasAltitude {
       update.mode = .twoDimensional
     } else {
-      // Repeat the mode of the fix, because this may be the first sentence of the next epoch.
+      // Keep the present mode, because this may be the first sentence of the next epoch.
       update.mode = fix.mode
     }
   }
@@ -212,7 +215,8 @@ extension EpochAssembler {
     update.concernsFix = true
     if let time = gns.time { stamp(time, &update) }
     guard let mode = gns.mode, mode != .invalid else {
-      // After the sentence of the whole solution, each system may have its own, with only its corrections.
+      // After the GNS of the whole solution, there may be one GNS for each system, with only the corrections of that
+      // system.
       let isOfOneSystem = gns.mode == nil && gns.position == nil && talker != .combined
       if isOfOneSystem, modeSoFar(update) != .unknown { return }
       update.mode = .noFix
@@ -247,7 +251,8 @@ extension EpochAssembler {
     update.concernsFix = true
     // If several systems have their own lists, the list for GPS does not describe the solution.
     let speaksForAll = !(used.hasSeveralLists && talker == .gps) || isFirstCombined
-    // GSA states the number of dimensions of a fix. It does not state that there is a fix if the epoch has none.
+    // GSA states the number of dimensions of a fix. It cannot establish a fix that another sentence of the epoch
+    // denies.
     if speaksForAll, !isFixDenied || gsa.mode == .noFix { update.mode = gsa.mode }
     update.deniesFix = isFixDenied
     update.values.pdop = gsa.pdop

@@ -1,7 +1,7 @@
-/// The satellites in view, lent with an epoch.
+/// A view of the satellites of an epoch.
 ///
 /// The value points into the assembler, and is valid only inside the call that passes the epoch. The list takes
-/// kilobytes, so a copy at every step would cost time. Use `satellites` to keep the satellites.
+/// kilobytes, so it is not copied for each epoch. Use `satellites` to keep the satellites.
 public struct Sky: @unchecked Sendable {
   // This is unchecked, and safe: the storage belongs to the assembler. Nothing else can reach the assembler while this
   // value is in use, and the assembler changes threads only as a whole.
@@ -36,7 +36,7 @@ public struct Sky: @unchecked Sendable {
 }
 
 extension [Satellite] {
-  /// Lends kept satellites in the form in which an epoch lends its satellites.
+  /// Calls `body` with the satellites as a `Sky`, the form in which an epoch passes its satellites.
   public func withSky(_ body: (Sky) -> Void) {
     withUnsafeBufferPointer { body(Sky($0.baseAddress, count: $0.count)) }
   }

@@ -1,8 +1,8 @@
 /// The ranges of possible values of position and motion, for any protocol.
 ///
 /// A value outside its range is not a measurement. It comes from a damaged sentence whose checksum is right by chance,
-/// from a confused receiver, or from a receiver that lies. Such a value is left out, and not clamped. The ranges
-/// include every use of a receiver; the fusion decides about values that are possible but unlikely.
+/// or from a faulty receiver. Such a value is left out, and not clamped. The ranges include every use of a receiver;
+/// the fusion decides about values that are possible but unlikely.
 enum StatedRange {
   /// The range of heights, from below the deepest sea floor (10.9 km) to the end of GPS' terrestrial service volume
   /// (3000 km, GPS SPS Performance Standard of 2020, section 1.3). Most modules stop at 50 or 80 km, but modules
@@ -23,7 +23,7 @@ enum StatedRange {
   static let errorDegrees = 0.0...42_950.0
   /// The range of ages of corrections. After a week, corrections are useless.
   static let ageSeconds = 0.0...604_800.0
-  /// The range of depths. A keel may be in the ground.
+  /// The range of depths. The depth is negative if the keel is in the ground.
   static let depthMetres = -100.0...12_000.0
   static let waterCelsius = -10.0...110.0
   /// The range of rates of turn, up to a turn per second.
@@ -63,7 +63,7 @@ public struct StatedQuantities: OptionSet, Sendable {
 public struct RefusedValues: Equatable, Sendable {
   /// The number of sentences and messages with impossible values.
   public var count = 0
-  /// The number for each kind, by its bit.
+  /// The number of sentences and messages with impossible values of each kind, by the bit of the kind.
   private var counts = SIMD16<UInt32>()
 
   public init() {}
@@ -175,7 +175,8 @@ extension GST {
   /// - Returns: the kinds of the removed values
   mutating func refuse() -> StatedQuantities {
     var refused: StatedQuantities = []
-    // The RMS of the residuals is no error of the position, so an impossible RMS does not spoil the position.
+    // The RMS of the residuals is not an error of the position. An impossible RMS is therefore removed, but not
+    // counted.
     if let rms = rangeRMSMetres, !StatedRange.errorMetres.contains(rms) { rangeRMSMetres = nil }
     refused.drop(&semiMajorMetres, outside: StatedRange.errorMetres, .horizontalErrors)
     refused.drop(&semiMinorMetres, outside: StatedRange.errorMetres, .horizontalErrors)

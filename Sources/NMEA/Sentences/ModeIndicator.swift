@@ -38,7 +38,8 @@ public enum ModeIndicator: Equatable, Sendable {
     self = best
   }
 
-  /// The rank. Modes without satellites come first, so that they never count as a measurement.
+  /// The rank for choosing the best mode. Simulated and manual positions rank highest, so that a field with one of them
+  /// never counts as a measurement.
   private var rank: Int {
     switch self {
     case .simulator: 9

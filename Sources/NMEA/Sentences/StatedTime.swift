@@ -57,7 +57,7 @@ extension UTCTime {
 
   /// - Parameters:
   ///   - week: the week since 1980-01-06
-  ///   - leapSeconds: how far GPS time is ahead
+  ///   - leapSeconds: how far GPS time is ahead of UTC, seconds
   init(gpsWeek week: Int16, timeOfWeekMilliseconds: UInt32, fractionNanoseconds: Int32, leapSeconds: Int64) {
     let seconds = 315_964_800 + Int64(week) * 604_800 - leapSeconds
     self.init(

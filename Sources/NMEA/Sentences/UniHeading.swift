@@ -1,6 +1,6 @@
 /// Unicore's log UNIHEADINGA: the direction from one antenna to the other.
 ///
-/// Commas separate its fields, except for the semicolon between its head, which has the GPS time, and its body.
+/// Its fields are separated by commas. A semicolon separates the header, which has the GPS time, from the body.
 public struct UniHeading: Equatable, Sendable {
   /// The heading in degrees from true north, 0 to 360; `nil` unless the ambiguities are fixed.
   public var headingDegrees: Double?

@@ -1,6 +1,6 @@
 import NMEA
 
-/// A time of a recording as a person types it: an instant, a day, or a time of the recording's first day.
+/// A time in a recording, as a user enters it: an instant, a day, or a time of the recording's first day.
 public enum ExportTime: Equatable, Sendable {
   case instant(UTCTime)
   case day(CalendarDate)

@@ -3,8 +3,8 @@ import Fusion
 /// Removes points of a track that are near the line between the remaining ones (Ramer, 1972; Douglas and Peucker,
 /// 1973).
 public enum TrackSimplification {
-  /// The number of points in a piece. In a track that is a ball of noise, the time of this method grows with the square
-  /// of the number of points. Long tracks are therefore divided into pieces, whose ends remain.
+  /// The number of points in a piece. In the worst case, a track of nothing but noise, the time of this method grows
+  /// with the square of the number of points. Long tracks are therefore divided into pieces, whose ends remain.
   private static let pieceCount = 8192
 
   /// The remaining points. A removed point is within the tolerance of the line between the two remaining points around
@@ -12,7 +12,8 @@ public enum TrackSimplification {
   public static func simplified(_ points: [TrackPoint], toleranceMetres: Double) -> [TrackPoint] {
     guard points.count > 2 else { return points }
     var stays = [Bool](repeating: false, count: points.count)
-    // The ranges that remain to be examined. This is no recursion, because a track of a day has a million points.
+    // The ranges that remain to be examined. A list instead of recursion, because the track of a day has a million
+    // points.
     var open: [(first: Int, last: Int)] = []
     var first = 0
     while first < points.count - 1 {

@@ -17,7 +17,7 @@ public struct TrackSplitter: Sendable {
   /// - Parameter everySeconds: the intended interval of points, if only some of them are used
   public init(everySeconds: Double = 0) { intervalNanoseconds = Int64(everySeconds * 1e9) }
 
-  /// Notes that, since the last point, a receiver had no power or the hub was asleep.
+  /// Records that, since the last point, a receiver had no power or the hub was asleep.
   public mutating func noteRest() { hasRested = true }
 
   /// Takes the next point's time.

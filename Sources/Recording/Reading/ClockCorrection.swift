@@ -9,8 +9,7 @@ import NMEA
 public enum ClockCorrection {
   /// The smallest correction. A smaller difference is only the delay between the receiver and the recording.
   private static let leastNanoseconds: UInt64 = 1_000_000_000
-  /// A time from a receiver is searched among this number of states at the beginning of a file, which cover half a
-  /// minute.
+  /// The number of states at the beginning of a file that are searched for a receiver's time. They cover half a minute.
   private static let stateCountOfLook = 300
 
   /// The difference between a receiver's time and the log times; `nil` if no receiver has reported the time.
@@ -30,8 +29,8 @@ public enum ClockCorrection {
     }
   }
 
-  /// The difference, found from only the beginning and the end of a file. Reading the whole of it would take long, and
-  /// would not help if no receiver has reported the time.
+  /// The difference, searched only at the beginning and the end of a file. Reading a whole file would take long, and
+  /// would be useless if no receiver has reported the time.
   static func glimpsed(in reader: MCAPReader<MCAPFileSource>) -> Int64? {
     let channels = reader.summary.channelIDs(ofTopics: ["/state"])
     guard !channels.isEmpty else { return nil }
@@ -56,7 +55,7 @@ public enum ClockCorrection {
   private static func nanoseconds(by message: MCAPMessage) -> Int64? {
     guard let state = RecordedState(message.data), state.isTimeConfirmed, let time = state.time else { return nil }
     let difference = time.nanosecondsSince1970.clampedSum(-Int64(clamping: message.logTimeNanoseconds))
-    // No clock is wrong by a century.
+    // A difference of almost a century is not an error of a clock.
     guard difference.magnitude < 3_000_000_000_000_000_000 else { return nil }
     return difference.magnitude < leastNanoseconds ? 0 : difference
   }

@@ -1,6 +1,6 @@
 /// Reads numbers in CSV and JSON without making strings. A recording of a day has many millions of numbers.
 public enum DecimalNumber {
-  /// Reads a decimal number, correctly rounded, and ignores blanks around it.
+  /// Reads a decimal number, correctly rounded, and ignores blanks around it. Returns `nil` for anything else.
   public static func read(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
     var index = 0
     var end = text.count

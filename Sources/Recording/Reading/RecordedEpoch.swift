@@ -1,7 +1,7 @@
 import Fusion
 import MonotonicTime
 
-/// A receiver's epoch as it was fused, in a recording: `sensorhub.Epoch`, little-endian, without gaps.
+/// A receiver's epoch as it was fused, in a recording: `sensorhub.Epoch`, little-endian, without padding.
 ///
 /// The first field is a UInt32 of presence bits. They say which of the optional values below are known, in this order
 /// from the lowest bit, and then whether the position and the motion are known. Then follow: Int64 CLOCK_MONOTONIC of
@@ -9,7 +9,7 @@ import MonotonicTime
 /// receiver's own fusion; Int32 satellites used, jamming indicator; Int64 nanoseconds since 1970; Float64 HDOP, sigma
 /// of the time, age of the corrections; latitude, longitude, heights above the ellipsoid and above mean sea level,
 /// horizontal and vertical sigma; speed, track, climb, horizontal and vertical sigma of the velocity; stated heading
-/// and its sigma, degrees. Values are exact.
+/// and its sigma, degrees. All values are stored without rounding.
 public enum RecordedEpoch {
   public static let byteCount = 4 + 8 + 6 + 8 + 8 + 16 * 8
 

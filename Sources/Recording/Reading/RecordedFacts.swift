@@ -1,11 +1,11 @@
 import MCAP
 
-/// A recording's facts about its origin, with the time from which they apply, because the board file may change during
-/// a recording. MCAP's metadata records have no time, so each record contains it as an entry.
+/// The metadata about a recording's origin, with the time from which it applies, because the board file may change
+/// during a recording. MCAP's metadata records have no time, so the time is an entry of each record.
 public struct RecordedFacts: Equatable, Sendable {
   private static let since = "sinceLogTimeNanoseconds"
 
-  /// The log time from which the facts apply. `nil` for a recording that does not contain it; the last facts of such a
+  /// The log time from which the facts apply; `nil` if the recording does not state it. The last facts of such a
   /// recording always apply.
   public var sinceNanoseconds: UInt64?
   private var entries: [String: [String: String]] = [:]

@@ -1,11 +1,10 @@
 import Fusion
 import NMEA
 
-/// The values of a state that exports and the history need. They are read from the recorded report of the state; an
-/// unknown number is NaN.
+/// The values of a recorded state that exports and the history need. An unknown number is NaN.
 ///
-/// It has its own scanner, because a `JSONDecoder` would decode the whole state, and a recording of a day has a million
-/// states.
+/// The JSON is read with a scanner of its own. A `JSONDecoder` would decode the whole state, and the recording of a day
+/// has a million states.
 public struct RecordedState: Sendable {
   /// The numbers, in the units of the report.
   public enum Field: Int, CaseIterable, Sendable {
@@ -33,7 +32,7 @@ public struct RecordedState: Sendable {
       var cursor = JSONCursor(bytes)
       return readObject(RecordedState.parts[0], &cursor) && cursor.isAtEnd
     }
-    // No clock has counted beyond these seconds.
+    // The monotonic clock counts from the start of the machine, so it stays below a billion seconds.
     guard isRead, hasMode, (-1e9...1e9).contains(self[.monotonic]) else { return nil }
     if hasPosition {
       guard (-90...90).contains(self[.latitude]), (-180...180).contains(self[.longitude]),

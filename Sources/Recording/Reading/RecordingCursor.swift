@@ -39,7 +39,7 @@ public struct RecordingCursor: Equatable, Sendable {
       givenNanoseconds: given, stampSeconds: stamp.isNaN ? nil : stamp)
   }
 
-  /// A text whose characters need no escapes in an address.
+  /// The cursor as text. Its characters need no escaping in a URL.
   public var text: String {
     let stamp = (stampSeconds ?? .nan).bitPattern
     return "\(file)~\(logTimeNanoseconds)~\(sequence)~\(dueNanoseconds)~\(givenNanoseconds)~\(stamp)"

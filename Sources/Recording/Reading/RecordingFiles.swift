@@ -17,7 +17,7 @@ public struct RecordingFiles: Sendable {
     public var damage: MCAPError?
     /// The offset from the file's log times to UTC; `nil` until it is determined.
     var correctionNanoseconds: Int64?
-    /// The scan of the file, if it has no end.
+    /// The scan of the file; `nil` if the file has a summary.
     var scan: MCAPScan?
     /// The number of damaged bytes that are followed by more data. If the file has an end, this is known only after the
     /// whole file was read.

@@ -3,7 +3,7 @@ import Fusion
 import MCAP
 import NMEA
 
-/// The states of a recording, and those of them that are points of a track.
+/// The states of a recording, each with its point of the track if it has a new position.
 public struct StatesOfRecording: Sendable {
   public struct Entry: Sendable {
     public var state: RecordedState
@@ -17,7 +17,7 @@ public struct StatesOfRecording: Sendable {
     var data: ArraySlice<UInt8>
   }
 
-  /// The requested states, one in each interval.
+  /// The kind of states that are requested. At most one state of each interval is returned.
   public enum Wanted: Sendable {
     /// States with a point.
     case points
@@ -30,7 +30,7 @@ public struct StatesOfRecording: Sendable {
     var power: String
   }
 
-  /// The stamps of one position may differ by this much because of rounding.
+  /// The largest difference between two stamps of the same position, which comes from rounding.
   private static let leastBetweenStampsSeconds = 1e-5
 
   private var messages: RecordedMessages
@@ -40,7 +40,7 @@ public struct StatesOfRecording: Sendable {
   /// A state without a point, and the end of its interval. It is returned unless a state with a point follows in the
   /// interval.
   private var held: (entry: Entry, endNanoseconds: UInt64)?
-  /// The log time up to which a state without a point has been returned.
+  /// The end of the last interval of which a state without a point was returned, as a log time.
   private var givenNanoseconds: UInt64 = 0
   /// The message that ended the interval of a held state, and is yet to be examined.
   private var waiting: MCAPMessage?

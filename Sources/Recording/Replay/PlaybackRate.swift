@@ -1,8 +1,8 @@
 import MonotonicTime
 
-/// How much of the recording may be played by now.
+/// Limits how much of a recording may be played, by the real time that has passed.
 struct PlaybackRate {
-  /// The maximum backlog. After a machine was stopped for a while, the replay catches up no more than this.
+  /// The maximum backlog. If the thread was delayed for longer, the replay does not catch up the rest.
   private static let mostOwed = Duration.seconds(1)
 
   private var last: MonotonicInstant

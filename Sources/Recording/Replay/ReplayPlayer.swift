@@ -24,8 +24,8 @@ public struct ReplayPlayer {
   private enum Run {
     case none
     case recorded
-    /// A run for measurements that no client wanted fused when they were recorded. A replay fuses and shows them
-    /// anyway.
+    /// A run for measurements that were not fused when they were recorded, because no client needed the fusion. A
+    /// replay fuses and shows them.
     case own
   }
 
@@ -33,8 +33,8 @@ public struct ReplayPlayer {
   private static let pause = Duration.seconds(1)
 
   private let stage: ReplayStage
-  /// The offset from message times to the hub's clock. The hub's clock never goes back, but the times of recordings do:
-  /// each start of a board has its own times, and the time between two starts is unknown.
+  /// The offset from message times to the hub's clock. The hub's clock never goes back, but the monotonic clock of a
+  /// recording begins again with each start of a board, and the time between two starts is unknown.
   private var shiftNanoseconds: Int64 = 0
   /// The offset from message times to the system clock.
   private var systemAheadNanoseconds: Int64 = 0

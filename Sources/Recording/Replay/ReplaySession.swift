@@ -2,7 +2,7 @@ import CLinux
 import Guarding
 import MonotonicTime
 
-/// A replay that a person controls: it can be paused, played step by step, and moved to another time.
+/// A replay that a user controls: it can be paused, played step by step, and moved to another time.
 ///
 /// A separate thread plays messages to the hub, and advances the hub's clock between them.
 public final class ReplaySession: Sendable {

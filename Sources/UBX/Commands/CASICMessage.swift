@@ -58,7 +58,7 @@ public struct CASICMessage: Equatable, Sendable {
 
   /// AID-INI.
   public static func assistance(_ known: Assistance) -> CASICMessage {
-    // The position is in degrees. The flags of the known values follow.
+    // The flag 0x20 says that the position is in degrees. The other flags say which values are known.
     var flags: UInt8 = 0x20
     var payload: [UInt8] = []
     let place = known.place

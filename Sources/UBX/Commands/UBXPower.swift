@@ -9,8 +9,8 @@ extension UBXMessage {
     return UBXMessage(UBXCommandKind.rxmPMREQ, payload)
   }
 
-  /// RXM-PMREQ in its second form, which names the source that wakes the receiver, its UART. Some receivers ignore the
-  /// message without the flag `force`.
+  /// RXM-PMREQ in its second form, which states that the receiver's UART wakes the receiver. The flag `force` is set,
+  /// because some receivers ignore the message without it.
   public static func forcedBackup(milliseconds: UInt32) -> UBXMessage {
     var payload: [UInt8] = [0, 0, 0, 0]
     payload.append(littleEndian: milliseconds)
@@ -39,8 +39,8 @@ extension UBXMessage {
     case cold = 0xFFFF
   }
 
-  /// CFG-RST that restarts only the receiving part, without the port and settings. A full cold start restarts the whole
-  /// receiver, with its saved settings. The receiver does not acknowledge the message.
+  /// CFG-RST. A hot or warm start restarts only the GNSS part of the receiver, so ports and settings stay unchanged. A
+  /// cold start restarts the whole receiver, with its saved settings. The receiver does not acknowledge the message.
   public static func restart(_ start: Start) -> UBXMessage {
     var payload: [UInt8] = []
     payload.append(littleEndian: start.rawValue)

@@ -1,7 +1,7 @@
 /// MON-VER: the identity of a u-blox receiver (30 characters of software, 10 of hardware, then extensions of 30 each).
 public struct UBXVersion: Equatable, Sendable {
   public let software: String
-  /// `00080000`
+  /// The version of the hardware, for example `00080000`.
   public let hardware: String
   public let extensions: [String]
 
@@ -40,7 +40,7 @@ public struct UBXVersion: Equatable, Sendable {
     case "00080000": 1500
     case "00190000": 2700
     case "000A0000": 3400
-    // This is for the sixth generation and earlier.
+    // All other values are of the sixth generation and earlier.
     default: 1300
     }
   }

@@ -7,7 +7,7 @@ public struct NavigationDate: Equatable, Sendable {
   public let minute: Int
   /// The second, 60 in a leap second.
   public let second: Int
-  /// The nanoseconds to add, -1e9 to 1e9, because the receiver rounds to the nearest hundredth.
+  /// The nanoseconds to add, -1e9 to 1e9, because the receiver rounds the second to the nearest hundredth.
   public let nanosecond: Int
 
   /// Reads year, month, day, hour, minute and second in seven bytes; `nil` unless both date and time are marked as

@@ -37,7 +37,7 @@ public struct NavigationUTC {
     guard message.kind == UBXKind.navTIMEUTC, payload.count >= 20 else { return nil }
     timeOfWeekMilliseconds = payload.uint32(0)
     timeAccuracyNanoseconds = payload.uint32(4)
-    // The validity of time of week, week and UTC is in other bits than elsewhere.
+    // In this message, three bits state the validity: of the time of week, of the week and of UTC.
     date = NavigationDate(payload, year: 12, validity: payload.uint8(19) & 7 == 7 ? 3 : 0, nanoseconds: 8)
   }
 }

@@ -1,5 +1,5 @@
-/// TIM-TP: the time of the next pulse, and its error, which exists because a pulse consists of whole clock cycles; 16
-/// bytes.
+/// TIM-TP: the time of the next pulse, and its error. A pulse can begin only with a cycle of the receiver's clock,
+/// hence the error; 16 bytes.
 public struct TimePulse: Equatable, Sendable {
   /// The time of week by the base that `isUTC` names.
   public let timeOfWeekMilliseconds: UInt32
