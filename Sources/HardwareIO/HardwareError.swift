@@ -1,19 +1,19 @@
 import CLinux
 
-/// A failure between the hub and a device, worded for the person who has to fix it.
+/// A failure between the hub and a device. The description is for the user who has to fix it.
 public enum HardwareError: Error, Equatable, Sendable {
   /// The bus, port, chip or line does not exist.
   case notFound(String, Missing = .name)
   case noPermission(String, group: String)
   /// Another program or the kernel uses the device.
   case inUse(String, holder: String?)
-  /// A login uses the serial line exclusively.
+  /// A login uses the serial line, or has used it since the system started.
   case terminal(String)
   /// The device was present and has disappeared.
   case disconnected(String)
   /// No chip answers at the address.
   case noAcknowledge(bus: String, address: UInt8)
-  /// Another controller on the bus was sending at the same time. A repeated attempt succeeds.
+  /// Another controller on the bus was sending at the same time. The transaction can be repeated.
   case arbitrationLost(bus: String, address: UInt8)
   case timedOut(String)
   /// A call to the kernel does not return.

@@ -47,7 +47,7 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
   /// Writes the start of the file.
   ///
   /// - Parameters:
-  ///   - compression: applied to each chunk that becomes smaller by it
+  ///   - compression: applied to each chunk that it makes smaller
   ///   - chunkByteCount: the largest size of a chunk's uncompressed records; only a chunk with a single message may
   ///     exceed it. Larger chunks have less overhead but need more memory in the writer and the reader.
   ///   - blocks: the block size of the disk; each piece then gets a seal. `nil` for neither alignment nor seals

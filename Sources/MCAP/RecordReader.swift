@@ -69,7 +69,7 @@ struct RecordReader {
   }
 }
 
-/// Where in the file a ``RecordSequence`` came from. Errors use it to state a file offset.
+/// The position in the file from which a ``RecordSequence`` was read. Errors state it.
 enum RecordLocation: Equatable {
   /// The records were read from this offset on.
   case bytesFrom(UInt64)

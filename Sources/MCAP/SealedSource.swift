@@ -80,7 +80,7 @@ private struct SealScan<Source: MCAPSource> {
     try takeEnd()
   }
 
-  /// The first seal of a file that begins like a sealed one.
+  /// The state at the first seal, which follows the header; `nil` if the file is not sealed.
   private func first() throws(MCAPError) -> SealState? {
     guard try source.bytes(at: 0, count: Layout.magic.count) == Layout.magic else { return nil }
     let header = try source.recordPrefix(at: UInt64(Layout.magic.count))
@@ -121,7 +121,8 @@ private struct SealScan<Source: MCAPSource> {
     return nil
   }
 
-  /// Checks whether the end of the data section follows.
+  /// Moves `sealedEnd` to the end of the data section, if the data end record follows the last seal and its checksum is
+  /// correct.
   private mutating func takeEnd() throws(MCAPError) {
     guard let state = sealed else { return }
     var position = state.end

@@ -53,7 +53,8 @@ extension MonotonicTimeSource {
   }
 }
 
-/// Connects a scheduled action to a waiting task. Resumes the task exactly once, with whether the time has come.
+/// Connects a scheduled action to a waiting task. Resumes the task exactly once, with whether the deadline has been
+/// reached.
 private final class Sleeper: Sendable {
   private struct State {
     var continuation: UnsafeContinuation<Bool, Never>?

@@ -8,7 +8,8 @@ public struct MonotonicInstant: InstantProtocol, Sendable {
 
   public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-  /// Adds a duration. A sum beyond the clock's 292 years becomes its last instant, so waiting forever is not an error.
+  /// Adds a duration. A sum outside the ±292 years that fit becomes the first or the last instant, so a wait without a
+  /// limit is not an error.
   public func advanced(by duration: Duration) -> MonotonicInstant {
     let (sum, overflows) = nanoseconds.addingReportingOverflow(duration.inNanoseconds)
     return MonotonicInstant(nanoseconds: overflows ? (duration < .zero ? .min : .max) : sum)

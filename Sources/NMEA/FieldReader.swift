@@ -136,7 +136,7 @@ struct FieldReader {
     return (digits == 0 || digits > 18 ? nil : isNegative ? -value : value, position)
   }
 
-  /// A decimal number, exact to the last digit of a `Double`.
+  /// A decimal number. With up to 15 digits it is correctly rounded.
   @inline(__always)
   mutating func number() -> Double? {
     guard let decimal = decimal(takesExponent: true) else { return nil }
@@ -174,7 +174,7 @@ struct FieldReader {
     let hasPoint = position < end && position.pointee == Byte.point
     if hasPoint {
       position += 1
-      // Eighteen digits are less than a nanometre on the globe and fit; more digits are noise.
+      // Eighteen digits fit, and the last one is less than a nanometre on the globe. Further digits are ignored.
       let room = Decimal.maximumDigits - whole
       decimals = takeDigits(into: &mantissa, before: end - position > room ? position + room : end)
       while position < end, position.pointee &- Byte.zero <= 9 { position += 1 }
@@ -236,7 +236,7 @@ struct FieldReader {
     let fraction = decimal.mantissa % scale
     let degrees = whole / 100
     let minutes = Double(whole % 100) + Double(fraction) / Double(scale)
-    // Rounding may give exactly sixty.
+    // Rounding may give exactly sixty minutes, so sixty is accepted.
     guard minutes <= 60 else { return nil }
     let value = Double(degrees) + minutes / 60
     return hemisphere == negative ? -value : value

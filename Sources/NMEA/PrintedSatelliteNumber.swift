@@ -1,6 +1,6 @@
-/// The names of satellites in sentences from NMEA 4.10 on: the system, and the number inside it.
+/// The numbers of satellites in sentences of NMEA 4.10 and later: the ID of the system, and the number inside it.
 extension SatelliteNumber {
-  /// The system ID in GSA; SBAS is numbered among GPS.
+  /// The system ID in GSA. SBAS and IMES have the ID of GPS.
   public var nmeaSystemID: Int {
     switch system {
     case .gps, .sbas, .imes: 1
@@ -25,7 +25,7 @@ extension SatelliteNumber {
 }
 
 extension Talker {
-  /// The talker of sentences about one system ID.
+  /// The talker of sentences about the system with this ID; GP for an unknown ID.
   public init(nmeaSystemID: Int) {
     switch nmeaSystemID {
     case 2: self = .glonass

@@ -9,7 +9,7 @@ public enum SatelliteSystem: UInt8, Equatable, Sendable {
   case glonass = 6
   case navic = 7
 
-  /// The system of the system ID that NMEA 4.10 and later append to GSA (1 GPS, 2 GLONASS, …).
+  /// The system with an ID (1 GPS, 2 GLONASS, …), which NMEA 4.10 and later append to GSA.
   init?(nmeaSystemID: Int) {
     switch nmeaSystemID {
     case 1: self = .gps

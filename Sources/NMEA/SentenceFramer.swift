@@ -71,7 +71,7 @@ public struct SentenceFramer: ~Copyable, Sendable {
     lastReadAt = readAt
     let count = bytes.count
     var index = 0
-    // This is the start of the current sentence in `bytes`; if `carried` is not empty, the sentence starts there.
+    // The start of the current sentence in `bytes`. If `carried` is not empty, the sentence starts in `carried`.
     var start = 0
     while index < count {
       switch state {
@@ -180,7 +180,7 @@ public struct SentenceFramer: ~Copyable, Sendable {
         }
       }
     }
-    // The rest of an incomplete sentence waits for the next read.
+    // Keep an incomplete sentence until the next read.
     if case .searching = state { return }
     let from = carried.isEmpty ? start : 0
     carried.append(contentsOf: UnsafeBufferPointer(start: base + from, count: count - from))

@@ -18,8 +18,8 @@ extension ActionError: CustomStringConvertible {
   }
 }
 
-/// A job that runs at most once at a time and whose progress anyone can observe, such as a calibration, a self-test
-/// or a query.
+/// A job that runs at most once at a time, such as a calibration, a self-test or a query. Any client can observe
+/// whether it is running.
 ///
 /// Calling `apply` does not start anything; subscribing to its result starts the job. Cancelling that subscription
 /// cancels the job.

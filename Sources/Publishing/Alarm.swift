@@ -52,7 +52,7 @@ public final class Alarm: Sendable {
     action?.cancel()
   }
 
-  /// Cancels the pending action for good. After this returns, no action starts.
+  /// Cancels the pending action permanently. After this returns, no action starts.
   public func end() {
     let action = state.withLock { state in
       state.isOver = true

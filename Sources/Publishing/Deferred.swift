@@ -10,7 +10,7 @@ public struct Deferred<Output: Sendable, Failure: Error>: Publisher {
   // closure that returns `any Publisher<Output, Failure>`, and compilers with assertions, such as Debian's, then crash.
   private let start: @Sendable (Subscriber<Output, Failure>) -> Subscription
 
-  /// - Parameter make: makes the publisher for one subscriber; receives the holders it subscribes for
+  /// - Parameter make: makes the publisher for one subscriber; `holders` are the holders of the subscription
   public init(_ make: @escaping @Sendable (_ holders: Holders) -> any Publisher<Output, Failure>) {
     start = { make($0.holders).attach($0) }
   }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The right to deliver for one broadcast. A thread gets it by raising the number of deliveries from zero, or from
-/// the previous holder.
+/// The right to deliver for one broadcast. A thread takes the role when it raises the number of deliveries from zero,
+/// or receives it from the previous holder.
 final class DeliveringRole: Sendable {
   /// The number of deliveries under way or queued. While it is above zero, a thread has the role. It is increased
   /// only under the broadcast's lock, together with the queue and `holder`.

@@ -1,6 +1,6 @@
 import MonotonicTime
 
-/// Chooses the idle timeout of a source for each case.
+/// Chooses the idle timeout of a source each time its last subscriber leaves, and how long the source must stay off.
 ///
 /// The methods are called under the publisher's lock. They must return without blocking and must not call the
 /// publisher.
@@ -28,7 +28,7 @@ extension IdleTimeoutPolicy {
   public func offEnd(_ usual: MonotonicInstant?) -> MonotonicInstant? { usual }
 }
 
-/// How long a source keeps running, and why.
+/// How long a source keeps running after its last subscriber has left, and why.
 public struct IdleTimeout: Equatable, Sendable {
   public var duration: Duration
   /// The reason that the activity shows; `nil` to show only which holder left.

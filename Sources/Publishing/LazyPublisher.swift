@@ -168,7 +168,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   public func shutDown(because reason: String = "the hub is shutting down") {
     transition { state, pending in
       let effect = state.machine.shutDown()
-      // If the source has yet to leave its scope, its end finishes the subscribers.
+      // If the source has not left its scope yet, the subscribers finish when it does.
       let isOver = state.machine.state == .idle || state.machine.state == .stuck
       if isOver, finish(&state, .finished) { pending.broadcast = true }
       stageActivity(&state, &pending, reason)
@@ -382,7 +382,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     transition { state, pending in
       guard state.run === run else { return .nothing }
       let effect = state.machine.switchedOn(clock.now)
-      // The source's idle timeout is now longer than announced.
+      // The idle timeout now ends later than `activity` has announced.
       if effect != .nothing { stageActivity(&state, &pending, "") }
       return effect
     }

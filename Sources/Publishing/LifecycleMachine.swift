@@ -77,8 +77,8 @@ struct LifecycleMachine: Sendable {
     }
   }
 
-  /// - Parameter idleTimeout: returns the idle timeout, and receives the one that the timing gives; only called if the
-  ///   source would have an idle timeout
+  /// - Parameter idleTimeout: returns the idle timeout; `usual` is the one that the timing gives. Called only if a
+  ///   source without subscribers is running
   mutating func unsubscribed(_ now: MonotonicInstant, idleTimeout: (_ usual: Duration) -> Duration) -> Effect {
     subscriberCount -= 1
     guard subscriberCount == 0 else { return .nothing }
@@ -102,7 +102,8 @@ struct LifecycleMachine: Sendable {
     return self.idleTimeout(until: now + idleTimeout, now)
   }
 
-  /// Replaces the timing. A source in its idle timeout keeps it but observes the new minimum time on.
+  /// Replaces the timing. A source in its idle timeout keeps the timeout, but runs at least for the new minimum time
+  /// on.
   ///
   /// - Parameter idleTimeout: as in `reconsidered`
   mutating func changeTiming(

@@ -15,7 +15,7 @@ final class Receiver<Output: Sendable, Failure: Error>: Sendable {
 
   var isCancelled: Bool { isOver.load(ordering: .acquiring) }
 
-  /// Stops delivery. Returns whether it was still active.
+  /// Stops delivery. Returns whether the receiver was still active.
   func cancel() -> Bool { !isOver.exchange(true, ordering: .acquiringAndReleasing) }
 
   func receive(_ value: Output) {

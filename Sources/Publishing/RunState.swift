@@ -39,9 +39,9 @@ final class RunState: Sendable {
     }
   }
 
-  /// Holds a subscription that the activation makes before it returns, so that the subscription ends with the run.
-  /// The activation may not return before that if an upstream publisher sends an endless series of values. Returns
-  /// whether the run is already over.
+  /// Holds a subscription that the activation makes before it returns, so that the subscription ends with the run. If
+  /// an upstream publisher sends an endless series of values, the activation returns only after the run has ended.
+  /// Returns whether the run is already over.
   func holdUntilActivated(_ subscription: Subscription) -> Bool {
     state.withLock { state in
       switch state {

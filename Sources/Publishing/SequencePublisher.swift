@@ -1,5 +1,5 @@
 extension Sequence where Self: Sendable, Element: Sendable {
-  /// Publishes the elements and finishes. Each subscriber receives all elements, while it subscribes.
+  /// Publishes the elements and finishes. Each subscriber receives all elements before its call of `subscribe` returns.
   ///
   /// An endless sequence is sent until the subscriber cancels inside a handler, or until an operator has received the
   /// values it needs: `(1...).publisher.first { $0 > 9 }`.

@@ -31,8 +31,8 @@ extension Publisher {
           subscribe(
             as: run.holders,
             receiveValue: { value in
-              // The value is staged while the run cannot be replaced, so that no value of this run follows one of the
-              // next.
+              // The value is staged while the run cannot be replaced, so that no value of this run follows a value of
+              // the next run.
               if link.isCurrent(and: { run.stage(value) }) { run.deliver() }
             },
             receiveCompletion: { completion in

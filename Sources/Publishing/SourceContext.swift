@@ -8,8 +8,8 @@ public struct SourceContext<Output: Sendable, Failure: Error>: Sendable {
   /// Set when the body must return, normally because its last subscriber has left.
   public let stop: StopSignal
 
-  /// Delivers a value to the subscribers on this thread. If the body sends from several threads, another one may
-  /// deliver it.
+  /// Delivers a value to the subscribers on this thread. If the body sends from several threads, another of them may
+  /// deliver the value.
   public func send(_ value: Output) { publisher.send(value, run) }
 
   /// Reports that the device's supply has just been switched on. The minimum time on counts from here.

@@ -26,8 +26,8 @@ public final class RecordInbox: Sendable {
     var isEnding = false
     var newest = MonotonicInstant(nanoseconds: .min)
 
-    /// The log time of a message about an instant. Several devices are read at the same time, so messages may arrive in
-    /// a different order.
+    /// Returns the log time of a message that was received at an instant. Several devices are read at the same time, so
+    /// messages may be added in a different order; a log time is at most `mostLate` before the newest one.
     mutating func logTime(_ instant: MonotonicInstant) -> MonotonicInstant {
       newest = max(newest, instant)
       return max(instant, newest.advanced(by: .zero - RecordInbox.mostLate))
@@ -177,7 +177,7 @@ public final class RecordInbox: Sendable {
     }
   }
 
-  /// Takes the oldest message and its channel.
+  /// Removes the oldest message, and returns it with its channel; `nil` if no message waits.
   func take(into bytes: inout [UInt8]) -> (record: RecordQueue.Record, channel: RecordedChannel)? {
     state.withLock { state in
       state.queue.take(into: &bytes).map { ($0, state.channels[Int($0.channel)]) }

@@ -1,7 +1,6 @@
 import MCAP
 
-/// An event that a recorder reports to the hub's owner. An event that lasts is reported when it begins and when it
-/// ends.
+/// An event that a recorder reports. A lasting condition is reported when it begins and when it ends.
 public enum RecorderEvent: Equatable, Sendable {
   /// The reason why messages are lost.
   public enum Loss: Equatable, Sendable {
@@ -25,7 +24,7 @@ public enum RecorderEvent: Equatable, Sendable {
   /// The disk is full, so the oldest segment was removed although the budget had room for it.
   case removedForRoom(segment: String)
   case losing(Loss)
-  /// All messages are written again, but this number of them is lost.
+  /// The loss has ended; this number of messages was lost.
   case lost(messageCount: Int)
   /// The recording has ended, and this number of messages could not be written.
   case ended(lostMessageCount: Int)

@@ -10,7 +10,7 @@ public enum RecordingError: Error, Equatable, Sendable {
   case noRecordings(folder: String)
   /// None of these files has a complete message.
   case nothingWhole(paths: [String])
-  /// The period ends before it begins. Most likely another day is meant.
+  /// The period ends before it begins. Most likely the user meant another day.
   case nothingBetween(from: UTCTime, to: UTCTime, recordedFrom: UTCTime)
 }
 

@@ -131,7 +131,7 @@ struct RecordingWriter {
       if pending == nil { pending = inbox.take(into: &bytes) }
       guard let pending else { return }
       if let segment, isFull(segment, now) {
-        // The remaining messages have waited as long as those already written.
+        // The remaining messages may have waited as long as those already written, so they have the same deadline.
         let due = synchronizeAt
         try endSegment()
         synchronizeAt = due

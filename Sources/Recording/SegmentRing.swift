@@ -5,7 +5,7 @@ import MonotonicTime
 /// The segments of one folder, with a limit for their total size. The oldest segments are removed or overwritten to
 /// make room for new ones.
 ///
-/// Use it on one thread, like the types that it uses.
+/// It must be used on one thread only.
 final class SegmentRing {
   private let store: any SegmentStore
   private let limits: RecordingLimits
@@ -142,7 +142,8 @@ final class SegmentRing {
   /// Removes the segments whose contents are all too old.
   func removeOld() throws(MCAPError) {
     if ages.hasClockJumped() {
-      // Correct the times of the files, so that later readers of them, such as the next hub, are not misled.
+      // Correct the times of the files, because later readers, such as the next hub, use them as the ages of the
+      // segments.
       for other in others where !store.isHeld(other.name) {
         guard let written = ages.writtenNanosecondsSince1970(other.name) else { continue }
         store.setWritten(other.name, nanosecondsSince1970: written)

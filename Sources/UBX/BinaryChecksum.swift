@@ -3,7 +3,7 @@ enum BinaryChecksum {
   /// RFC 1145's checksum in 8 bits: the sum of the bytes, and the sum of these sums.
   @inline(__always)
   static func fletcher(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> (UInt8, UInt8) {
-    // The sums use wider integers, because only their last 8 bits count, and 8176 bytes cannot overflow them.
+    // The sums use wider integers. Only their last 8 bits count, so an overflow does not matter.
     var a: UInt32 = 0
     var b: UInt32 = 0
     for byte in UnsafeBufferPointer(rebasing: bytes) {

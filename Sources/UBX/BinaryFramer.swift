@@ -1,10 +1,10 @@
 /// Finds the messages of binary protocols in a receiver's stream, and passes on the bytes between them.
 ///
 /// A message counts once its checksum is right. Until then its first byte may be noise: if the checksum is wrong, the
-/// search continues after that byte, so no byte that follows is lost. The bytes that follow do not wait for long
-/// either. A bit error in a length may claim kilobytes, but the possible lengths of each kind are known
-/// (`MessageLength`), and a complete frame inside a long message proves that the claim is wrong (`FrameWitness`).
-/// Complete messages are passed on in place. Only a message that a read divides is copied.
+/// search continues after that byte, so no byte that follows is lost. Nor are the following bytes delayed for long. A
+/// bit error in a length may claim kilobytes, but the possible lengths of each kind are known (`MessageLength`), and a
+/// complete frame inside a long message proves that the claim is wrong (`FrameWitness`). Complete messages are passed
+/// on in place. Only a message that a read divides is copied.
 public struct BinaryFramer: ~Copyable, Sendable {
   /// The numbers of messages that the framer has found since it was created.
   public struct Counters: Equatable, Sendable {

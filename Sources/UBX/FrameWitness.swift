@@ -7,7 +7,7 @@ struct FrameWitness: Sendable {
   /// The maximum length of a frame that counts as a proof, in bytes: three tenths of a second at 9600 baud.
   static let longest = 272
 
-  /// The position before which no complete frame begins.
+  /// No complete frame begins before this position.
   private var resolved = 0
 
   mutating func removeFirst(_ count: Int) { resolved = max(0, resolved - count) }
@@ -63,8 +63,8 @@ struct FrameWitness: Sendable {
     }
   }
 
-  /// Searches for a sentence: an address of letters and digits, fields, and a correct checksum. A sum of eight bits
-  /// alone would match by chance.
+  /// Searches for a sentence: an address of letters and digits, fields, and a correct checksum. A checksum of eight
+  /// bits alone would often match by chance.
   private static func sentence(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int) -> Reading {
     var sum: UInt8 = 0
     var addressLength: Int?

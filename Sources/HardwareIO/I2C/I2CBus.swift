@@ -4,8 +4,7 @@ public enum I2COperation {
   case read(UnsafeMutableRawBufferPointer)
 }
 
-/// An I2C bus. Everything is built on one primitive: an uninterruptible transaction of writes and reads with a
-/// single address.
+/// An I2C bus. Its only transfer is an uninterruptible transaction of writes and reads with a single address.
 public protocol I2CBus: Sendable {
   /// The name to show, for example `/dev/i2c-1`.
   var name: String { get }

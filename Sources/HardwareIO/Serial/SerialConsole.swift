@@ -1,4 +1,4 @@
-/// A serial port on which the kernel prints messages or a login waits, while a receiver needs it.
+/// A serial port that a receiver needs, but on which the kernel prints messages or a login waits.
 public struct SerialConsole: Equatable, Sendable {
   /// The name of the tty, for example `ttyS0`.
   public let tty: String
@@ -56,8 +56,8 @@ public struct SerialConsole: Equatable, Sendable {
 }
 
 extension SerialConsole: CustomStringConvertible {
-  /// A sentence such as `the kernel prints its messages on /dev/ttyS0, and serial-getty@ttyS0.service waits there for a
-  /// login`.
+  /// A sentence such as `the kernel prints its messages on /dev/ttyS0, and serial-getty@ttyS0.service waits for a login
+  /// there`.
   public var description: String {
     switch (hasMessages, login) {
     case (true, let login?): "the kernel prints its messages on /dev/\(tty), and \(login) waits for a login there"

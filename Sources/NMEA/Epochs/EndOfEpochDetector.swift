@@ -21,8 +21,8 @@ struct EndOfEpochDetector: Sendable {
   private var candidate: Position?
   private var evidence = 0
   private var neededEvidence = initialEvidence
-  /// The sentences of the current epoch. Receivers send fewer than sixteen different sentences. Further sentences are
-  /// counted together, which only makes the prediction more careful.
+  /// The sentences of the current epoch. Receivers send fewer than sixteen different sentences. Further ones are not
+  /// counted.
   private var seen = InlineArray<16, Position?>(repeating: nil)
   private var seenBefore = InlineArray<16, Position?>(repeating: nil)
   /// The kinds that both of the last two epochs contained. Kinds that come occasionally, such as lists of satellites,

@@ -6,12 +6,12 @@
 /// cases.
 ///
 /// For receivers that contradict themselves or omit values, the rules follow gpsd, which has two decades of experience
-/// with receivers. They are next to each sentence in `SentenceRules.swift`.
+/// with receivers. `SentenceRules.swift` explains each rule.
 public struct EpochAssembler: ~Copyable, Sendable {
   /// The time at which an epoch is reported.
   public enum Promptness: Sendable {
     /// As soon as the sentence that ended earlier epochs has arrived. This is for live use, with sentences that have
-    /// reading times. It saves up to a whole period.
+    /// reading times. This saves up to the whole time between two epochs.
     case learned
     /// When the next epoch begins, or at `finish`. This is for recordings, in which nothing can come late.
     case certain
@@ -48,7 +48,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
   var leapSeconds: Int64 = 18
   /// Whether the receiver marks the ends of its epochs.
   private var statesEnds = false
-  /// Whether a message or sentence of the solution says whether there is a fix.
+  /// Whether the receiver has sent a message or sentence, other than NAV-STATUS, that states whether there is a fix.
   var statesFix = false
   /// The run time that distinguishes CASIC's solutions.
   var runTime: UInt32?
@@ -73,7 +73,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
   /// The time between the last two epochs, by the receiver's clock, if it was at least 10 ms.
   private var periodNanoseconds: Int64?
   var beganAt: Int64 = 0
-  /// Whether the sentence came after a silence that is longer than any within an epoch.
+  /// Whether the current sentence came after a silence that is longer than any within an epoch.
   var followsSilence = false
   /// A GSA that arrived after its epoch had been reported.
   private var lateDilution: GSA?

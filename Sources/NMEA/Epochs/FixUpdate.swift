@@ -4,9 +4,9 @@ struct FixUpdate {
   var values = GNSSFix()
   var mode: FixMode?
   var status: FixStatus?
-  /// Whether the sentence says that there is no fix, without a GSA of the same epoch that says otherwise.
+  /// Whether the sentence states that there is no fix. A later GSA of the epoch cannot establish one then.
   var deniesFix = false
-  /// Whether the receiver said that it does not know the time.
+  /// Whether the sentence states that the time is unknown.
   var clearsTime = false
   /// The epoch's time in the sentence.
   var stamp: TimeOfDay?
@@ -17,7 +17,7 @@ struct FixUpdate {
   /// The kinds of impossible values, and of values that were left out with them.
   var refused: StatedQuantities = []
 
-  /// Keeps only the values that are also valid at other instants.
+  /// Keeps only the dilutions and the number of used satellites, which are also valid at other instants.
   mutating func keepDilutions() {
     var kept = GNSSFix()
     (kept.pdop, kept.hdop, kept.vdop) = (values.pdop, values.hdop, values.vdop)

@@ -130,8 +130,8 @@ extension EpochAssembler {
     update.concernsFix = true
     if gga.quality == .invalid, gga.time == nil { forgetTime(&update) }
     update.status = gga.quality.map { FixStatus($0) } ?? .unknown
-    // Some receivers that lose the sky repeat their last GGA, including the time, with an untrustworthy GSA. Receivers
-    // that rightly send a GGA per system look the same.
+    // Some receivers that lose reception repeat their last GGA with its time, and send an untrustworthy GSA. Receivers
+    // that send one GGA for each system, all with one talker, cannot be distinguished from them.
     isClockStuck =
       if let lastGGA { lastGGA.talker == talker && lastGGA.time == gga.time } else { gga.time == nil }
     if isClockStuck { update.status = .unknown } else { lastGGA = (talker, gga.time) }
@@ -140,7 +140,7 @@ extension EpochAssembler {
     update.values.satellitesUsed = gga.satellitesUsed
     update.mode = .noFix
     // Without a fix, the position in the sentence is not a measurement. It may be the last position, a position from an
-    // almanac, or the manufacturer's town.
+    // almanac, or a default of the manufacturer.
     update.deniesFix = gga.quality == nil || gga.quality == .invalid
     if let quality = gga.quality, quality != .invalid, let position = gga.position {
       update.values.position = position

@@ -9,10 +9,10 @@ public struct KSXT: Equatable, Sendable {
 
   init?(_ fields: inout FieldReader) {
     guard fields.remaining >= 11 else { return nil }
-    // These are time, longitude, latitude and height.
+    // Skip time, longitude, latitude and height.
     fields.skip(4)
     let heading = fields.direction()
-    // These are pitch, course, speed, roll, and the quality of the position.
+    // Skip pitch, course, speed, roll, and the quality of the position.
     fields.skip(5)
     headingDegrees = fields.integer() == KSXT.fixed ? heading : nil
   }

@@ -1,5 +1,5 @@
-/// Ashtech's sentence, with two forms that matter: its 3D position, and the attitude that inertial systems send under
-/// the same name.
+/// Ashtech's sentence. Two forms are read: the 3D position (POS), and the attitude that inertial systems send under the
+/// same name.
 public enum PASHR: Equatable, Sendable {
   case position(Position)
   case attitude(Attitude)

@@ -47,7 +47,7 @@ public enum PSTI: Equatable, Sendable {
       fix.mode = fields.character().map(ModeIndicator.init)
       let age = fields.number() ?? 0
       let ratio = fields.number() ?? 0
-      // If both are zero, no corrections came.
+      // If both are zero, no corrections were received.
       fix.differentialAgeSeconds = age + ratio > 0.05 ? age : nil
       self = .fix(fix)
     case 32, 35:

@@ -1,7 +1,8 @@
 /// Recommended minimum data: time with its date, position, speed and course.
 public struct RMC: Equatable, Sendable {
   public var time: TimeOfDay?
-  /// Whether the status field is `A`, or `D` as in many RTK receivers, and the mode, if present, is not `N`.
+  /// Whether the status field is `A`, or `D` as in many RTK receivers, and the mode, if present, is neither `N` nor
+  /// `V`.
   public var isValid: Bool
   public var position: Coordinate?
   public var speedMetresPerSecond: Double?

@@ -1,6 +1,6 @@
 import UBX
 
-/// A time of day, with the date if known. The sentences of a log are in the order of their stated times.
+/// A time of day, with the date if known. A replay of a log uses these times.
 public struct StatedTime: Sendable {
   public var time: TimeOfDay
   public var date: CalendarDate?
@@ -26,8 +26,8 @@ extension Sentence {
 }
 
 extension BinaryFrame {
-  /// The stated time; `nil` for a message without a time. u-blox messages up to protocol 13 have only the time of week,
-  /// which is not enough.
+  /// The stated time; `nil` for a message without a time. u-blox messages up to protocol 13 state only the time of
+  /// week, without the date.
   public var statedTime: StatedTime? {
     let stated: NavigationDate? =
       switch format {

@@ -11,14 +11,14 @@ public struct UniHeading: Equatable, Sendable {
 
   init?(_ fields: inout FieldReader) {
     guard fields.remaining >= 16 else { return nil }
-    // This is the rest of the head.
+    // Skip the rest of the header.
     fields.skip(8)
     let isComputed = fields.bytes().ends(with: ";SOL_COMPUTED")
     let isFixed = fields.bytes().ends(with: "_INT")
-    // This is the length of the baseline.
+    // Skip the length of the baseline.
     fields.skip()
     let heading = fields.direction()
-    // These are the pitch and an unused field.
+    // Skip the pitch and an unused field.
     fields.skip(2)
     guard isComputed, isFixed else { return }
     headingDegrees = heading

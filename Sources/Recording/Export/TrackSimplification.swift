@@ -8,7 +8,8 @@ public enum TrackSimplification {
   private static let pieceCount = 8192
 
   /// The remaining points. A removed point is within the tolerance of the line between the two remaining points around
-  /// it. Distances are in the plane that touches the earth there; heights do not count.
+  /// it. Distances are measured in the plane that touches the earth at the first of the two points; heights do not
+  /// count.
   public static func simplified(_ points: [TrackPoint], toleranceMetres: Double) -> [TrackPoint] {
     guard points.count > 2 else { return points }
     var stays = [Bool](repeating: false, count: points.count)

@@ -3,7 +3,7 @@ import NMEA
 /// Decides where a track is interrupted. Between two points that are far apart in time the way is unknown, so no line
 /// should be drawn.
 public struct TrackSplitter: Sendable {
-  /// Positions that are further apart than this have a pause between them.
+  /// The longest time between two positions of a continuous track.
   public static let longestPauseNanoseconds: Int64 = 10_000_000_000
   /// The same limit after a receiver was switched off. It is shorter than the usual one, because another receiver may
   /// continue the track.
@@ -14,7 +14,7 @@ public struct TrackSplitter: Sendable {
   private var last: UTCTime?
   private var hasRested = false
 
-  /// - Parameter everySeconds: the intended interval of points, if only some of them are used
+  /// - Parameter everySeconds: the interval at which points were taken from the recording; 0 if all were taken
   public init(everySeconds: Double = 0) { intervalNanoseconds = Int64(everySeconds * 1e9) }
 
   /// Records that, since the last point, a receiver had no power or the hub was asleep.

@@ -42,7 +42,7 @@ public enum ClockCorrection {
     let last = reader.summary.chunks.last { chunk in
       chunk.channels.contains { channels.contains($0.channelID) }
     }
-    // A damaged file may contain any number.
+    // The times in a damaged file may be invalid.
     guard let last, last.startTimeNanoseconds <= last.endTimeNanoseconds, last.endTimeNanoseconds < .max
     else { return nil }
     var states = reader.messages(in: last.startTimeNanoseconds..<last.endTimeNanoseconds + 1, channelIDs: channels)

@@ -93,7 +93,7 @@ extension SegmentCatalogue {
       where chunk.startTimeNanoseconds < end && chunk.mayHave(channels) {
         if chunkCount == SegmentCatalogue.chunkCountBefore || ids.isSubset(of: found.keys) { break }
         chunkCount += 1
-        // A damaged file may contain any number.
+        // The times in a damaged file may be invalid.
         guard chunk.startTimeNanoseconds <= chunk.endTimeNanoseconds, chunk.endTimeNanoseconds < .max else { continue }
         let times = chunk.startTimeNanoseconds..<min(end, chunk.endTimeNanoseconds + 1)
         var inChunk: [String: PowerChange] = [:]

@@ -3,9 +3,9 @@ import MonotonicTime
 
 /// A receiver's epoch as it was fused, in a recording: `sensorhub.Epoch`, little-endian, without padding.
 ///
-/// The first field is a UInt32 of presence bits. They say which of the optional values below are known, in this order
-/// from the lowest bit, and then whether the position and the motion are known. Then follow: Int64 CLOCK_MONOTONIC of
-/// the epoch's first byte, in nanoseconds; UInt8 mode, status, whether the time is confirmed, jamming, spoofing,
+/// The first field is a UInt32 of presence bits. They say which of the optional values are known, in their order from
+/// the lowest bit. The optional values are those from the receiver's own fusion on. Then follow: Int64 CLOCK_MONOTONIC
+/// of the epoch's first byte, in nanoseconds; UInt8 mode, status, whether the time is confirmed, jamming, spoofing,
 /// receiver's own fusion; Int32 satellites used, jamming indicator; Int64 nanoseconds since 1970; Float64 HDOP, sigma
 /// of the time, age of the corrections; latitude, longitude, heights above the ellipsoid and above mean sea level,
 /// horizontal and vertical sigma; speed, track, climb, horizontal and vertical sigma of the velocity; stated heading

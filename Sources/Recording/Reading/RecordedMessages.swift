@@ -165,7 +165,7 @@ public struct RecordedMessages: Sendable {
 
   private func logTimes(_ times: Range<UTCTime>) -> Range<UInt64> {
     func logTime(_ time: UTCTime) -> UInt64 {
-      // The limits of the type stand for no limit, so they are not corrected.
+      // The largest time stands for no limit, so it is not corrected.
       if time.nanosecondsSince1970 == .max { return .max }
       return UInt64(clamping: time.nanosecondsSince1970.clampedSum(-correctionNanoseconds))
     }

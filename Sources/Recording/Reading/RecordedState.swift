@@ -20,7 +20,7 @@ public struct RecordedState: Sendable {
   public private(set) var mode = FusedState.Mode.none
   /// The UTC time of the state, as the receiver reported it; `nil` if it reported none.
   public private(set) var time: UTCTime?
-  /// Whether the receiver had confirmed that it knows the date.
+  /// Whether the receiver had confirmed its date.
   public private(set) var isTimeConfirmed = false
   /// The range of the time's text in the data, counted from the first byte.
   private(set) var timeRange: Range<Int>?

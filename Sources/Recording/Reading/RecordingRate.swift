@@ -5,7 +5,7 @@ public struct RecordingRate: Sendable {
 
   public let bytesPerSecond: Double
 
-  /// `nil` if too little was recorded.
+  /// `nil` if nothing, or less than `leastSeconds`, was recorded.
   public init?(bytes: UInt64, seconds: Double) {
     guard seconds >= RecordingRate.leastSeconds, bytes > 0 else { return nil }
     bytesPerSecond = Double(bytes) / seconds

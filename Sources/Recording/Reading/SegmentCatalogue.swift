@@ -102,7 +102,7 @@ public final class SegmentCatalogue: Sendable {
     let old = known.withLock { $0[name] }
     if let old, old.identity == identity { return old }
     var new = Known(identity: identity)
-    // Unreadable files are listed too.
+    // A file that cannot be read is listed without its contents.
     if let reader = try? MCAPReader(MCAPFileSource(ofFolder: path), after: old?.file?.scan),
       let file = try? RecordingFiles.File(path: path, reader)
     {
@@ -118,7 +118,7 @@ public final class SegmentCatalogue: Sendable {
   private func describe(_ name: String, _ known: Known, after before: Segment?) -> Segment {
     var segment = Segment(
       name: name, byteCount: known.identity.byteCount, isBeingWritten: false, file: known.file, started: known.started)
-    // An empty file is not repaired: the hub that is making it may not have locked it yet.
+    // The lock of an empty file is not checked, because the hub that is making the file may not have locked it yet.
     if known.file?.damage != nil || known.file == nil, known.identity.byteCount > 0 {
       segment.isBeingWritten = folder.isHeld(name)
     }

@@ -36,7 +36,7 @@ public struct ReplayPlayer {
   /// The offset from message times to the hub's clock. The hub's clock never goes back, but the monotonic clock of a
   /// recording begins again with each start of a board, and the time between two starts is unknown.
   private var shiftNanoseconds: Int64 = 0
-  /// The offset from message times to the system clock.
+  /// How far the system clock was ahead of the recording's clock at the played time.
   private var systemAheadNanoseconds: Int64 = 0
   /// The devices that have appeared in played messages, by ID.
   private var devices: [String: Device] = [:]
@@ -149,7 +149,7 @@ public struct ReplayPlayer {
 
   /// Ends the replay. All devices are then off.
   public mutating func end() {
-    // A subscriber that collects the values of an interval still receives them.
+    // Run for one more second, so that a subscriber that collects the values of an interval still receives them.
     clock.run(until: clock.now + .seconds(1))
     switchOff()
   }

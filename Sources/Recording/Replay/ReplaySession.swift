@@ -88,7 +88,7 @@ public final class ReplaySession: Sendable {
   /// - Returns: 0, or the error number if the system cannot start one
   public func start() -> Int32 { DetachedThread.start("replay") { self.run() } }
 
-  // MARK: What people do
+  // MARK: Control
 
   /// Changes the replay. Changes in one call take effect together.
   ///
@@ -168,7 +168,7 @@ public final class ReplaySession: Sendable {
 
   /// Checks for a new request. Reading up to a time may take long, and must be interrupted then.
   ///
-  /// - Returns: a value if there is a request
+  /// - Returns: `nil` to continue; a value of `nil` to end; otherwise the time to jump to
   private func interruption() -> Int64?? {
     state.withLock { state in
       if state.isEnding { return .some(nil) }

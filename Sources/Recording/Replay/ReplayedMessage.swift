@@ -78,7 +78,7 @@ public struct ReplayedMessage: Sendable {
 }
 
 extension ReplayedMessage.Content {
-  /// The same content with later instants.
+  /// The same content with shifted instants.
   func shifted(by duration: Duration) -> Self {
     switch self {
     case .sentences(var sentences):

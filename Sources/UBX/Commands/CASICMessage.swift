@@ -22,7 +22,7 @@ public struct CASICMessage: Equatable, Sendable {
     return frame
   }
 
-  /// CFG-RATE.
+  /// CFG-RATE: the interval between two solutions.
   public static func rate(milliseconds: UInt16) -> CASICMessage {
     CASICMessage(0x0604, [UInt8(milliseconds & 0xFF), UInt8(milliseconds >> 8), 0, 0])
   }
@@ -46,7 +46,7 @@ public struct CASICMessage: Equatable, Sendable {
   /// CFG-CFG that saves the whole present configuration.
   public static let save = CASICMessage(0x0605, [0xFF, 0xFF, 1, 0])
 
-  /// The time and position of a receiver for AID-INI.
+  /// The known time and position of a receiver, for AID-INI.
   public struct Assistance: Sendable {
     /// The GPS time when the message arrives: weeks since 1980-01-06, and seconds in the week.
     public var time: (week: UInt16, seconds: Double, sigmaSeconds: Double)?
@@ -56,7 +56,7 @@ public struct CASICMessage: Equatable, Sendable {
     public init() {}
   }
 
-  /// AID-INI.
+  /// AID-INI: the known time and position.
   public static func assistance(_ known: Assistance) -> CASICMessage {
     // The flag 0x20 says that the position is in degrees. The other flags say which values are known.
     var flags: UInt8 = 0x20

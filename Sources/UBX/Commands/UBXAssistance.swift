@@ -1,5 +1,5 @@
-/// Sends time and position to a receiver, and requests the receiver's own data (u-blox M8 protocol description, 32.16
-/// and 32.21; F9 and M10 have the same messages).
+/// Messages that give a receiver the time and position, and that request the data that the receiver has stored (u-blox
+/// M8 protocol description, 32.16 and 32.21; F9 and M10 have the same messages).
 extension UBXMessage {
   /// MGA-INI-TIME_UTC: the time at which this message arrives. The receiver itself decides about leap seconds.
   ///
@@ -82,7 +82,7 @@ extension UBXMessage {
 /// MGA-ACK-DATA0: the result of an assistance message.
 public struct UBXAidingAcknowledgement: Equatable, Sendable {
   public let isUsed: Bool
-  /// The kind of the answered message. For `databaseRequest`, this is the last message of the answer.
+  /// The kind of the answered message. For `databaseRequest`, the acknowledgement is the last message of the answer.
   public let kind: UInt16
 
   /// `nil` for other messages.

@@ -1,7 +1,7 @@
 /// The messages that configure receivers up to protocol 23, one for each subject (u-blox M8 protocol description,
 /// 32.10).
 extension UBXMessage {
-  /// CFG-RATE: the rate of measurements.
+  /// CFG-RATE: the interval between two measurements.
   ///
   /// - Parameter timeReference: 0 for UTC, 1 for GPS
   public static func rate(milliseconds: UInt16, timeReference: UInt16) -> UBXMessage {
@@ -29,7 +29,7 @@ extension UBXMessage {
 
   /// CFG-PMS: the power setup from protocol 18 on.
   ///
-  /// - Parameter setup: 0 full power, 1 balanced, 3 aggressive with a fix a second
+  /// - Parameter setup: 0 full power, 1 balanced, 3 aggressive, with one fix per second
   public static func powerSetup(_ setup: UInt8) -> UBXMessage {
     UBXMessage(UBXCommandKind.cfgPMS, [0, setup, 0, 0, 0, 0, 0, 0])
   }
@@ -107,7 +107,7 @@ public struct UBXConstellations: Equatable, Sendable {
 
   private var blocks: StrideTo<Int> { stride(from: 4, to: payload.count, by: 8) }
 
-  /// The constellations that the receiver knows.
+  /// The constellations that the receiver supports.
   public var known: [System] { blocks.compactMap { System(rawValue: payload[$0]) } }
 
   public var enabled: [System] {

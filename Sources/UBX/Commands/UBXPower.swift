@@ -1,4 +1,4 @@
-/// Puts a receiver to sleep, and restarts it (u-blox M8 protocol description, 32.10.24 and 32.18.3).
+/// Messages that put a receiver to sleep, and that restart it (u-blox M8 protocol description, 32.10.24 and 32.18.3).
 extension UBXMessage {
   /// RXM-PMREQ in its first form, up to the eighth generation: backup until a byte arrives on the receiver's UART, and
   /// at most for this duration.
@@ -21,7 +21,7 @@ extension UBXMessage {
 
   /// The actions of CFG-RST, which is not acknowledged.
   public enum Reset: UInt8, Sendable {
-    /// The receiver stays powered and configured, and receives nothing.
+    /// The receiver stays powered and configured, but receives no signals.
     case stop = 8
     case start = 9
   }
@@ -31,7 +31,7 @@ extension UBXMessage {
     UBXMessage(UBXCommandKind.cfgRST, [0, 0, reset.rawValue, 0])
   }
 
-  /// A restart with a part of the receiver's data. The mask of CFG-RST names the part to forget.
+  /// The kinds of restart. The raw value is the mask of CFG-RST, which states the data that the receiver forgets.
   public enum Start: UInt16, Sendable {
     case hot = 0
     /// The receiver forgets its ephemerides.

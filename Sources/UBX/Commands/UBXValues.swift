@@ -11,7 +11,7 @@ public struct UBXLayers: OptionSet, Sendable {
   public static let flash = UBXLayers(rawValue: 4)
 }
 
-/// A key and its value, in the size of the key.
+/// A key and its value. The key determines the size of the value in a message.
 public struct UBXSetting: Equatable, Sendable {
   public let key: UBXKey
   public let value: UInt64

@@ -20,7 +20,7 @@ public struct NavigationCovariance {
   public let timeOfWeekMilliseconds: UInt32
   /// The variances north, east, down in square metres; `nil` if unknown.
   public let positionVariances: SIMD3<Double>?
-  /// The variances of the velocity in m²/s².
+  /// The variances of the velocity north, east, down in m²/s²; `nil` if unknown.
   public let velocityVariances: SIMD3<Double>?
 
   public init?(_ message: borrowing BinaryFrame) {

@@ -1,5 +1,5 @@
-/// NAV-PVT: position, velocity and time of one solution, 84 bytes at protocol 14 and 92 from 15 on. HNR-PVT has the
-/// same values between two solutions, from inertial sensors, but most of them in other places.
+/// NAV-PVT: position, velocity and time of one solution, 84 bytes at protocol 14 and 92 from 15 on. HNR-PVT has values
+/// of an instant between two solutions, from inertial sensors. Most of its fields have other offsets.
 public struct NavigationPVT {
   public enum Carrier: UInt8, Sendable {
     case none = 0
@@ -75,8 +75,8 @@ public struct NavigationPVT {
     correctionAgeSeconds = NavigationPVT.correctionAge(moreFlags >> 1 & 0xF)
   }
 
-  /// The greatest age of the corrections in a step. The last step has no greatest age, and gets the age of the step
-  /// before it (u-blox F9 interface description, UBX-NAV-PVT, flags3).
+  /// The message states a range of ages by its number. Returns the upper limit of the range, or the lower limit of the
+  /// last range, which has no upper one (u-blox F9 interface description, UBX-NAV-PVT, flags3).
   private static func correctionAge(_ step: UInt8) -> Double? {
     step == 0 ? nil : longestAges[min(Int(step), longestAges.count) - 1]
   }

@@ -8,7 +8,7 @@ public struct NavigationSolution {
   public let fixType: NavigationFixType
   public let isDifferential: Bool
   public let positionMetres: SIMD3<Double>
-  /// The accuracy of the position in space.
+  /// The accuracy of the position in three dimensions.
   public let positionAccuracyMetres: Double
   public let velocityMetresPerSecond: SIMD3<Double>
   public let speedAccuracyMetresPerSecond: Double

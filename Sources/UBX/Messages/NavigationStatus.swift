@@ -17,7 +17,7 @@ public struct NavigationStatus {
     fixType = NavigationFixType(payload.uint8(4))
     isFixOK = payload.uint8(5) & 1 != 0
     isDifferential = payload.uint8(5) & 2 != 0
-    // The two bits are valid only if the second flag of fixStat is set (u-blox F9 interface description,
+    // The two bits of the carrier are valid only if the second flag of fixStat is set (u-blox F9 interface description,
     // UBX-NAV-STATUS).
     let isCarrierKnown = payload.uint8(6) & 2 != 0
     carrier = isCarrierKnown ? NavigationPVT.Carrier(rawValue: payload.uint8(7) >> 6) ?? .none : .none
