@@ -54,7 +54,7 @@ extension MCAPSummary {
         statistics.metadataCount == metadata.count
       else { return false }
     }
-    // A chunk without channels has no messages.
+    // Messages need a channel, so a summary with chunks and without channels is incomplete.
     if !chunks.isEmpty, channels.isEmpty { return false }
     return chunks.allSatisfy { $0.channels.allSatisfy { channels[$0.channelID] != nil } }
       && channels.values.allSatisfy { $0.schemaID == 0 || schemas[$0.schemaID] != nil }

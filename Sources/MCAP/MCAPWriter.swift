@@ -157,7 +157,7 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
       publishTimeNanoseconds: publishTimeNanoseconds ?? logTimeNanoseconds)
   }
 
-  /// Appends a message.
+  /// Appends a message whose payload is an array.
   public mutating func append(
     _ data: [UInt8], channelID: UInt16, logTimeNanoseconds: UInt64, publishTimeNanoseconds: UInt64? = nil,
     sequence: UInt32? = nil

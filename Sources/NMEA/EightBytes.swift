@@ -12,7 +12,7 @@ struct EightBytes {
   /// Takes the leading characters, in memory order, that are above all characters at which a sentence may end.
   ///
   /// A sentence may end at a control character, `*`, `$` and `!`. Nearly all characters of sentences are above them.
-  /// The caller handles blanks and a few other characters.
+  /// The caller handles blanks and all other characters that are not above them.
   ///
   /// - Precondition: called at most 255 times
   /// - Returns: the number of characters taken

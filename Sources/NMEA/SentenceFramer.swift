@@ -267,7 +267,8 @@ public struct SentenceFramer: ~Copyable, Sendable {
 
 /// A framed sentence: its bytes as received, from `$`, `!` or `#` to the checksum, without the line end.
 ///
-/// The sentence points into a buffer of the framer's caller, and is valid only inside the call that passes it.
+/// The sentence points into a buffer of the framer or of the framer's caller, and is valid only inside the call that
+/// passes it.
 public struct RawSentence {
   public let bytes: UnsafeBufferPointer<UInt8>
   /// The number of fields after the address.

@@ -5,7 +5,7 @@ import Synchronization
 /// circle.
 ///
 /// A handler may send to another broadcast, whose handlers may send to the first. A thread that is about to wait first
-/// checks whether the thread that holds the role it wants is itself waiting, directly or indirectly, for a role that
+/// checks whether the thread that holds the awaited role is itself waiting, directly or indirectly, for a role that
 /// this thread holds. If so, it does not wait.
 ///
 /// One thread of a circle always detects it. Threads enter here one after the other, each after it has taken its roles,

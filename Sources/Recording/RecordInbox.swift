@@ -17,7 +17,7 @@ public final class RecordInbox: Sendable {
     var isFresh = false
     /// Whether the writer waits for a message that must be written.
     var isResting = false
-    /// Whether the writer was woken before its next time, because the queue is filling up.
+    /// Whether the writer was woken before its next call was due, because the queue is filling up.
     var isCrowded = false
     /// The number of messages lost since the present loss began.
     var lostCount = 0
@@ -154,7 +154,7 @@ public final class RecordInbox: Sendable {
 
   func tell(_ event: RecorderEvent) { report(event) }
 
-  /// Marks the writer as active, and forgets earlier arrivals.
+  /// Marks the writer as active, and resets `isFresh`.
   ///
   /// - Returns: whether a message that must be written has arrived since the last call
   func attend() -> Bool {

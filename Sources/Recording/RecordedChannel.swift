@@ -2,7 +2,7 @@
 public struct RecordedChannel: Equatable, Sendable {
   /// The structure of messages, for programs that show them.
   public struct Schema: Equatable, Sendable {
-    /// The name that programs know, for example `foxglove.LocationFix`.
+    /// The name by which programs recognize the schema, for example `foxglove.LocationFix`.
     public var name: String
     /// The language of `text`, for example `jsonschema` or `text/plain`.
     public var encoding: String

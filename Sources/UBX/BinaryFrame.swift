@@ -1,6 +1,7 @@
 /// A complete message of a receiver's binary protocol, with a verified checksum.
 ///
-/// The frame points into a buffer of the framer's caller, and is valid only during the call that passes it.
+/// The frame points into a buffer of the framer or of the framer's caller, and is valid only during the call that
+/// passes it.
 public struct BinaryFrame {
   public enum Format: UInt8, Sendable {
     /// u-blox: `B5 62`, class, identifier, length, payload, Fletcher's checksum in 8 bits.

@@ -12,19 +12,19 @@ struct BinaryFrameHead {
   private static let longestPayload = 16 + 32 * 255
   static let longestFrame = longestPayload + 10
 
-  // Noise that looks like the beginning of a long message delays the bytes after it until its claimed end. This limit
-  // makes such noise rare.
+  // Noise that looks like the beginning of a long message delays the bytes after it until its claimed end. The limits
+  // below make such noise rare.
 
-  /// NAV, RXM, INF, ACK, CFG, UPD, MON, AID, TIM, ESF, MGA, LOG, SEC, HNR, NAV2.
+  /// The message classes of UBX: NAV, RXM, INF, ACK, CFG, UPD, MON, AID, TIM, ESF, MGA, LOG, SEC, HNR, NAV2.
   private static let ubxClasses: Set<UInt8> = [
     0x01, 0x02, 0x04, 0x05, 0x06, 0x09, 0x0A, 0x0B, 0x0D, 0x10, 0x13, 0x21, 0x27, 0x28, 0x29,
   ]
-  /// The classes that carry texts or files: INF, UPD, MGA, LOG.
+  /// The UBX classes that carry texts or files, which may contain other messages: INF, UPD, MGA, LOG.
   private static let carryingClasses: Set<UInt8> = [0x04, 0x09, 0x13, 0x21]
   /// The longest payload of these classes, in bytes. It is the payload of MGA-FLASH-DATA: 6 bytes, and up to 512 of
   /// data.
   private static let longestCarrier = 6 + 512
-  /// NAV, TIM, RXM, ACK, CFG, MSG, MON, AID.
+  /// The message classes of CASIC: NAV, TIM, RXM, ACK, CFG, MSG, MON, AID.
   private static let casicClasses: Set<UInt8> = [0x01, 0x02, 0x03, 0x05, 0x06, 0x08, 0x0A, 0x0B]
 
   let format: BinaryFrame.Format

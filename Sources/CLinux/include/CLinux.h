@@ -104,7 +104,7 @@ static inline int clinux_tty_shared(int fd) { return ioctl(fd, TIOCNXCL); }
 
 static inline void clinux_name_thread(const char *name) { prctl(PR_SET_NAME, name); }
 
-/// Signals one thread of a process.
+/// Sends a signal to one thread of a process. Returns 0, or -1 with errno set.
 static inline int clinux_signal_thread(pid_t process, pid_t thread, int number) {
   return (int)syscall(SYS_tgkill, process, thread, number);
 }

@@ -13,7 +13,8 @@ public struct NetworkSource: Equatable, Sendable {
   private static let separator = "://"
 
   public let kind: Kind
-  /// The host's name, or its address without brackets. Empty to receive datagrams at all addresses of this machine.
+  /// The host's name, or its address without brackets. Empty to receive datagrams at all IPv4 addresses of this
+  /// machine.
   public let host: String
   public let port: UInt16
   /// The receiver that gpsd should read, for example `/dev/ttyS0`; `nil` for all its receivers.

@@ -18,7 +18,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
   }
 
   public private(set) var epochCount = 0
-  /// The impossible values that were left out.
+  /// The counts of impossible values, which were left out.
   public private(set) var refused = RefusedValues()
 
   let promptness: Promptness

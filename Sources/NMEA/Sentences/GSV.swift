@@ -14,7 +14,7 @@ public struct GSV: Equatable, Sendable {
   public struct Entry: Equatable, Sendable {
     /// The number as in the sentence.
     public var number: UInt16
-    /// The elevation, -90 to 90; 0, like the azimuth, if the receiver does not know the direction.
+    /// The elevation, -90 to 90; 0, like the azimuth, if the direction is unknown.
     public var elevationDegrees: Int8
     /// The azimuth from true north, 0 to 360.
     public var azimuthDegrees: UInt16

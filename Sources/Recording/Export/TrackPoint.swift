@@ -2,7 +2,7 @@ import NMEA
 
 /// A point of a track: where the board was at a time, and how accurately this is known.
 public struct TrackPoint: Equatable, Sendable {
-  /// When the board was there.
+  /// The time at which the board was at this point.
   public var time: UTCTime
   /// The latitude in WGS 84, from -90 to 90. The longitude is from -180 to 180.
   public var latitudeDegrees: Double

@@ -3,7 +3,7 @@
 public struct TimePulse: Equatable, Sendable {
   /// The time of week by the base that `isUTC` names.
   public let timeOfWeekMilliseconds: UInt32
-  /// The error of the pulse relative to its stated time, seconds; `nil` if the receiver does not know it.
+  /// The error of the pulse relative to its stated time, seconds; `nil` if it is unknown.
   public let quantisationErrorSeconds: Double?
   public let week: UInt16
   /// Whether the time is UTC; otherwise it is the time of a satellite system.
