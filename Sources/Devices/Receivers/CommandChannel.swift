@@ -2,16 +2,16 @@ import HardwareIO
 import MonotonicTime
 import NMEA
 
-/// Sends requests to a receiver and receives its answers, while the receiver is read. Epochs between a request and its
-/// answer are delivered as usual.
+/// Sends requests to a receiver and receives its answers, while the receiver is read. Epochs that arrive between a
+/// request and its answer are delivered to the reader's handler.
 public final class CommandChannel {
   /// The time for an answer. A receiver at 9600 baud may have to send a second's sentences first.
   private static let patience = Duration.milliseconds(1500)
   /// The additional time in which a late answer may arrive.
   private static let lateness = Duration.seconds(3)
 
-  /// A request with fewer answers than attempts. An acknowledgement names the kind of a request and not its contents,
-  /// so a late acknowledgement must not count for another request of this kind.
+  /// A request that was sent more often than it was answered. An acknowledgement names the kind of a request but not
+  /// its contents, so a late acknowledgement must not count for another request of this kind.
   private struct Due {
     var request: any ReceiverRequest
     var count: Int
@@ -23,13 +23,13 @@ public final class CommandChannel {
   private let receive: (borrowing GNSSObservation) -> Void
   /// The present speed of the line.
   private(set) var speed: BaudRate
-  /// When an orderly end must be over at the latest. The end of a run must not wait for a receiver that no longer
-  /// answers.
+  /// The latest end of the present run; `nil` until `endInOrder`. The end of a run must not wait for a receiver that
+  /// no longer answers.
   private var deadline: MonotonicInstant?
   static let endingTime = Duration.seconds(3)
   /// The driver of the assumed receiver, during identification.
   private var expected: ReceiverDriver?
-  /// Whether another receiver than the expected one was heard, so that no answer will come.
+  /// Whether a receiver with another protocol than the expected one was heard, so that no answer will come.
   private var isContradicted = false
   /// Whether the reader was told to stop. After that, requests get no answers.
   private(set) var isStopped = false
@@ -82,13 +82,13 @@ public final class CommandChannel {
     return last
   }
 
-  /// Checks whether another receiver than the expected one sends.
+  /// Checks whether a receiver with another protocol than the expected one sends.
   private func look(at frame: ReceiverFramer.Frame) {
     guard let expected, let speaker = ReceiverDriver.speaker(of: frame), speaker != expected else { return }
     isContradicted = true
   }
 
-  /// Sends requests in the protocol of an assumed receiver, until another receiver is heard.
+  /// Sends requests in the protocol of an assumed receiver, until a receiver with another protocol is heard.
   func expecting<Answer>(
     _ driver: ReceiverDriver, _ ask: () throws(HardwareError) -> Answer
   ) throws(HardwareError) -> Answer {
@@ -97,7 +97,8 @@ public final class CommandChannel {
     return try ask()
   }
 
-  /// Skips the answers to earlier attempts. Answers that arrive after `lateness` are no longer recognised.
+  /// Waits for late answers to earlier attempts, and ignores them. After `lateness` they would no longer be
+  /// recognised.
   private func awaitLate(_ due: Due) throws(HardwareError) {
     var (open, count) = (due.request, due.count)
     try read(
@@ -109,13 +110,13 @@ public final class CommandChannel {
       }, isFound: { count <= 0 })
   }
 
-  /// Whether the time for an orderly end is over.
+  /// Whether the deadline of `endInOrder` is over.
   var isOverdue: Bool { deadline.map { clock.now >= $0 } ?? false }
 
   /// Sends bytes that are not answered.
   func say(_ bytes: [UInt8]) throws(HardwareError) { try receiver.port.write(bytes) }
 
-  /// Sends bytes, if any, that are answered in several parts.
+  /// Sends bytes, if any, and receives an answer of several parts.
   ///
   /// - Parameter isLast: examines each part; after it returns true, the wait ends
   func say(
@@ -126,7 +127,7 @@ public final class CommandChannel {
     try read(for: limit, inspect: { if isLast($0) { isOver = true } }, isFound: { isOver })
   }
 
-  /// Sends bytes, and listens until the time is over, whatever arrives.
+  /// Sends bytes, and listens for the whole time, whatever arrives.
   func say(
     _ bytes: [UInt8], for time: Duration, _ look: @escaping (ReceiverFramer.Frame) -> Void
   ) throws(HardwareError) {
@@ -156,8 +157,8 @@ public final class CommandChannel {
     return heard
   }
 
-  /// Switches the receiver to another speed, then the line, and asks whether the receiver followed. If it did not, the
-  /// old speed is restored.
+  /// Switches the receiver to another speed, switches the line, and asks whether the receiver followed. If it did not,
+  /// restores the old speed of the line.
   ///
   /// - Parameters:
   ///   - bytes: the command to switch
@@ -171,7 +172,7 @@ public final class CommandChannel {
     receiver.poller = poller.unstoppable
     defer { receiver.poller = poller }
     try say(bytes)
-    // Pending output leaves at the old speed, and some receivers take a while to switch.
+    // Pending output leaves at the old speed, and some receivers need time to switch.
     try listen(for: old.time(for: bytes.count) + .milliseconds(150))
     try go(to: new)
     switch try ask(request, within: .milliseconds(800)) {
@@ -191,25 +192,26 @@ public final class CommandChannel {
     self.speed = speed
   }
 
-  /// Waits until the receiver sends nothing for a while. Noise counts as sending, because the bytes of a receiver at
-  /// another speed arrive as noise.
+  /// Waits until the receiver has sent nothing for `silence`. Noise counts as sending, because the bytes of a receiver
+  /// at another speed arrive as noise.
   ///
-  /// - Returns: whether it fell silent before the limit. If the time for an orderly end is over before that, the
-  ///   receiver counts as silent if it has sent no byte
+  /// - Returns: whether the receiver fell silent before the limit. If the deadline of `endInOrder` comes first,
+  ///   whether the receiver has sent no byte at all
   func awaitSilence(of silence: Duration, within limit: Duration) throws(HardwareError) -> Bool {
     let end = clock.now + limit
     let first = receiver.byteCount
     while clock.now < end, !isOverdue {
       let count = receiver.byteCount
       let heard = try read(for: silence, isFound: { receiver.byteCount != count })
-      // If the time for an orderly end is over first, the receiver counts as silent if it has sent no byte.
       if heard == .nothing { return !isOverdue || receiver.byteCount == first }
       if heard == .stopped { return false }
     }
     return false
   }
 
-  /// Listens for bytes that only one manufacturer's receivers send.
+  /// Listens for bytes that only the receivers of one manufacturer send.
+  ///
+  /// - Returns: the protocol of these receivers; `nil` if no such bytes arrived
   func protocolHeard(within time: Duration) throws(HardwareError) -> ReceiverDriver? {
     var speaker: ReceiverDriver?
     try read(
@@ -218,7 +220,7 @@ public final class CommandChannel {
     return speaker
   }
 
-  /// Ignores requests to stop from now on, because work in progress must end in order.
+  /// Ignores requests to stop from now on, so that work in progress can be completed.
   ///
   /// - Parameter deadline: the latest end of that work
   func endInOrder(by deadline: MonotonicInstant) {

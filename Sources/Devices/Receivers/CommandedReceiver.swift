@@ -26,7 +26,7 @@ protocol CommandedReceiver: Sendable {
   func restart(_ restart: ReceiverRestart, _ channel: CommandChannel) throws(HardwareError)
   /// Whether the receiver must be configured again after a sleep.
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool
-  /// Makes the receiver report, or store, its satellite data before its supply is switched off.
+  /// Makes the receiver report or store its satellite data before its supply is switched off.
   ///
   /// - Parameters:
   ///   - mayStop: whether the receiver may be stopped so that it can write the data into its flash

@@ -1,8 +1,8 @@
 import MonotonicTime
 import NMEA
 
-/// Detects a receiver that hears enough satellites and still has no position, because its satellite data, time or place
-/// is wrong. A receiver that hears too few satellites is probably under a roof, and does not count.
+/// Detects a receiver that receives enough satellites and still has no position, because its satellite data, time or
+/// position is wrong. A receiver that receives too few satellites is probably under a roof, and is not reported.
 struct FailedSearchDetector: Sendable {
   /// One satellite more than a position in space needs.
   private static let leastSatellites = 5
@@ -10,7 +10,7 @@ struct FailedSearchDetector: Sendable {
   private static let leastStrength: UInt8 = 30
   /// A search that takes longer has failed. A start without any data takes half a minute.
   static let patience = Duration.seconds(120)
-  /// The lifetime of a list of satellites.
+  /// The time for which a list of satellites is valid.
   private static let lifetime = Duration.seconds(10)
 
   private var hasFix = false
@@ -32,7 +32,8 @@ struct FailedSearchDetector: Sendable {
     if heard.count >= FailedSearchDetector.leastSatellites { hearsSince = hearsSince ?? at } else { lose() }
   }
 
-  /// Ends the search, because the receiver hears too few satellites, as every receiver does at first.
+  /// Ends the search, because too few satellites are received. The time before the last pause remains if no search has
+  /// begun since, because every receiver receives too few satellites at first.
   private mutating func lose() {
     if hearsSince != nil { before = .zero }
     hearsSince = nil
@@ -45,8 +46,8 @@ struct FailedSearchDetector: Sendable {
       && before + (lastHeard - hearsSince) >= FailedSearchDetector.patience
   }
 
-  /// The detector after a pause in reading, because one run may be too short to decide. The duration of the search
-  /// remains; the receiver must show again that it hears satellites.
+  /// The detector after a pause in reading, because one run may be too short to decide. It keeps the duration of the
+  /// search, but the receiver must show again that it receives satellites.
   var resumed: FailedSearchDetector {
     var next = FailedSearchDetector()
     if hasFix { return next }

@@ -2,26 +2,26 @@ import HardwareIO
 import MonotonicTime
 import NMEA
 
-/// Finds out why a receiver has no fix, from the bytes on its line and from the satellites that it lists.
+/// Determines why a receiver has no fix, from the bytes on its line and from the satellites that it lists.
 ///
-/// This value has no clock and no I/O. The reader reports the opening of the line, the counts so far, and each epoch.
-/// The finding is available at any instant.
+/// This value has no clock and does no I/O. The reader reports when it opens the line, the counts so far, and each
+/// epoch. Then `finding(at:)` returns the reason at any instant.
 public struct FixSearch: Equatable, Sendable {
   /// The reason why there is no fix.
   public enum Finding: Equatable, Sendable {
     /// The line has just been opened.
     case starting
-    /// No bytes have come for this long.
+    /// No bytes have arrived for this time.
     case silent(Duration)
-    /// Bytes have come for this long, but no sentence or message.
+    /// For this time, bytes have arrived, but no sentence or message.
     case noSentences(Duration)
-    /// Sentences come, but none lists satellites.
+    /// Sentences arrive, but none lists satellites.
     case noList
     /// No satellite is received.
     case noSatellites
     /// Fewer satellites are received than a position needs.
     case fewSatellites(Int, strongest: Int)
-    /// Too few satellites are strong enough to read their data.
+    /// Too few satellites are strong enough for their data to be read.
     case weakSignals(Int, strongest: Int)
     /// Enough satellites are strong, and the receiver is reading their orbits.
     case loading(Int, strongest: Int)
@@ -29,14 +29,14 @@ public struct FixSearch: Equatable, Sendable {
 
   /// The time without bytes after which the line is silent. A receiver reports at least once a second.
   static let silenceLimit = Duration.seconds(5)
-  /// The time without sentences after which the line has none. Trying all usual speeds takes longer, but this time is
-  /// enough to see whether the speed in the board file is right.
+  /// The time after which bytes without a sentence count as noise. Trying all usual speeds takes longer, but this time
+  /// is enough to see whether the speed in the board file is right.
   static let noiseLimit = Duration.seconds(12)
   /// The time for which a list of satellites is valid.
   static let listLifetime = Duration.seconds(12)
   /// The time that a receiver may take before it lists satellites.
   static let listPatience = Duration.seconds(5)
-  /// The number of bytes from which the line counts as not silent. Fewer bytes may be a spike on an open line.
+  /// The number of bytes from which noise is reported. Fewer bytes may be a spike on an open line.
   static let leastNoise = 16
   /// The number of satellites that a position in space needs.
   static let leastSatellites = 4
@@ -113,7 +113,7 @@ public struct FixSearch: Equatable, Sendable {
 }
 
 extension FixSearch.Finding {
-  /// Whether the reason is that nothing meaningful arrives on the line, and not the satellites.
+  /// Whether the reason is the line, on which nothing meaningful arrives, and not the satellites.
   public var isOfLine: Bool {
     switch self {
     case .silent, .noSentences: true

@@ -4,8 +4,7 @@ import NMEA
 /// Detects a receiver that has hung but continues to send. Such a receiver repeats one position although it reports
 /// motion, or it repeats one time.
 ///
-/// A receiver that stands still and holds its position reports no speed, and its time continues. That is correct
-/// behaviour.
+/// A receiver that stands still and repeats its position is not frozen: it reports no speed, and its time continues.
 struct FrozenOutputDetector: Sendable {
   enum Fault: Equatable, Sendable {
     case position
@@ -20,7 +19,7 @@ struct FrozenOutputDetector: Sendable {
   private static let leastRepetitions = 5
   /// The longest time for which a stated speed counts, seconds.
   private static let longestStep = 5.0
-  /// A receiver that sends is frozen if it states no new time for this many seconds plus three usual intervals.
+  /// A receiver is frozen if it sends, but states no new time for this number of seconds plus three usual intervals.
   private static let longestEpoch = 10.0
   /// The maximum number of sentences and messages in an epoch.
   private static let mostFrames = 100
@@ -68,7 +67,7 @@ struct FrozenOutputDetector: Sendable {
     return fault == nil
   }
 
-  /// Checks whether the receiver sends many sentences and messages that complete no epoch.
+  /// Checks whether the receiver sends many sentences and messages without completing an epoch.
   mutating func look(at now: MonotonicInstant, frames: Int) {
     guard fault == nil, let last, frames - framesAtEpoch > FrozenOutputDetector.mostFrames,
       now.seconds(since: last) > FrozenOutputDetector.longestEpoch + interval * 3
@@ -77,8 +76,8 @@ struct FrozenOutputDetector: Sendable {
   }
 
   /// The detector after a pause in reading, because one run may be too short to detect a frozen receiver. It keeps the
-  /// repetitions of the position. The fault does not remain, because the receiver may have restarted. The time of the
-  /// last epoch does not remain, because the receiver's time may have continued during the pause.
+  /// repetitions of the position. It drops the fault, because the receiver may have restarted, and the time of the
+  /// last epoch, because the receiver's time may have continued during the pause.
   var resumed: FrozenOutputDetector {
     var next = FrozenOutputDetector()
     (next.position, next.heightMetres) = (position, heightMetres)

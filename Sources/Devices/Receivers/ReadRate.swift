@@ -5,15 +5,15 @@ import MonotonicTime
 struct ReadRate {
   /// The limit, which is above the rate of the fastest line (921,600 baud).
   static let mostBytesPerSecond = 128 << 10
-  /// The minimum number of bytes for which a read counts, because most of a gpsd's output may already have been
-  /// filtered out.
+  /// The number of bytes that a read counts for at least. A gpsd source may have filtered out most of what it
+  /// received.
   static let leastBytesPerRead = 64
 
   private var second: (beganAt: MonotonicInstant, byteCount: Int)?
 
-  /// Records a read.
+  /// Counts a read.
   ///
-  /// - Returns: how long to wait before the next read; `nil` if it may follow at once
+  /// - Returns: the time to wait before the next read; `nil` if it may follow at once
   mutating func pause(after count: Int, at now: MonotonicInstant) -> Duration? {
     var present = second ?? (now, 0)
     if now - present.beganAt >= .seconds(1) { present = (now, 0) }

@@ -5,8 +5,8 @@ public struct ReceivedBytes: Sendable {
   public var bytes: [UInt8]
   /// Whether `bytes` are messages of a binary protocol, and not text.
   public var isBinary: Bool
-  /// When the first byte of each sentence or message was read. All of them began in one read; the rest of the last one
-  /// may have come later.
+  /// When the first byte of each sentence or message was read. All of them began in the same read; the rest of the
+  /// last one may have been read later.
   public var beganAt: MonotonicInstant
   /// When the last sentence or message was complete.
   public var readAt: MonotonicInstant

@@ -3,11 +3,11 @@ import NMEA
 /// The result of a request.
 public enum ReceiverAnswer: Equatable, Sendable {
   case accepted
-  /// The receiver has understood the request, and refuses it.
+  /// The receiver has understood the request, and has refused it.
   case refused
   /// The requested value.
   case answered([UInt8])
-  /// Only something other than the answer arrived. The text says what, to follow "it answered … with".
+  /// Only other data arrived. The text names the data.
   case otherwise(String)
   case unanswered
   /// The reader was told to stop during the request.
@@ -26,12 +26,12 @@ public enum ReceiverAnswer: Equatable, Sendable {
 protocol ReceiverRequest {
   /// The bytes on the line.
   var bytes: [UInt8] { get }
-  /// The subject of the request. Answers to other requests on the same subject look the same.
+  /// The subject of the request. Answers to other requests with the same subject look the same.
   var subject: String { get }
   /// Examines received bytes.
   ///
   /// - Returns: the answer once it is complete
   mutating func take(_ frame: ReceiverFramer.Frame) -> ReceiverAnswer?
-  /// The result if no more answers are expected.
+  /// The result if no further answer arrives.
   var answerSoFar: ReceiverAnswer { get }
 }

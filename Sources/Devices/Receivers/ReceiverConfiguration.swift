@@ -8,7 +8,8 @@ public struct ReceiverConfiguration: Sendable {
   public var settings: ReceiverSettings
   /// The sleep mode; `nil` for none.
   public var sleep: ReceiverSleep?
-  /// Whether the hub chooses the sleep mode each time that no client needs the receiver. If so, it ignores `sleep`.
+  /// Whether the hub chooses the sleep mode each time that no client needs the receiver. In this case it ignores
+  /// `sleep`.
   public var choosesSleep = false
   /// Whether the hub can switch the receiver's supply.
   public var isSwitched: Bool
@@ -35,11 +36,11 @@ public struct ReceiverConfiguration: Sendable {
   /// Whether the receiver sleeps while its supply stays on, always or sometimes.
   public var sleepsSupplied: Bool { rest != nil || choosesSleep }
 
-  /// Whether sleeping is the only way to save power.
+  /// Whether a sleep mode is the only way to save power.
   var mustRest: Bool { rest != nil || choosesSleep && !isSwitched }
 
-  /// When a receiver leaves its sleep at the latest, if it was put to sleep without identification, for example at the
-  /// start of the hub; `nil` if never.
+  /// The limit after which a receiver leaves its sleep mode by itself, if it was put to sleep without identification,
+  /// for example at the start of the hub; `nil` if it never does.
   public var sleepLimit: SleepLimit? {
     guard mustRest, !isSwitched, driver == .ublox || driver == .auto, rest != .stop else { return nil }
     return SleepLimit(duration: .milliseconds(Int64(UbloxReceiver.longestSleepMilliseconds)), isWakeable: true)

@@ -2,8 +2,8 @@ import MonotonicTime
 import NMEA
 import UBX
 
-/// Converts a receiver's bytes to observations. The decoder finds the sentences and messages, assembles the epochs, and
-/// dates both. It uses no port and no clock, so it processes recorded bytes like live bytes.
+/// Converts a receiver's bytes to observations. The decoder finds the sentences and messages, assembles the epochs,
+/// and gives them timestamps. It uses no port and no clock, so it processes recorded bytes like live bytes.
 public struct ReceiverDecoder: ~Copyable, Sendable {
   /// Counts of everything that was read.
   public struct Counters: Equatable, Sendable {
@@ -59,13 +59,13 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   /// The number of sentences and messages of known kinds so far.
   var knownCount: Int { framer.sentences.sentences + framer.messages.messages - counters.unknown }
 
-  /// The evidence that the receiver has hung.
+  /// The sign that the receiver has hung; `nil` if there is none.
   var fault: FrozenOutputDetector.Fault? { frozen.fault }
 
-  /// The findings about a frozen receiver so far.
+  /// The state of the detection of a frozen receiver.
   var suspicion: FrozenOutputDetector { frozen }
 
-  /// Continues with the findings of an earlier decoder of the same receiver.
+  /// Continues the detection of a frozen receiver from the state of an earlier decoder of the same receiver.
   mutating func resume(_ suspicion: FrozenOutputDetector) { frozen = suspicion.resumed }
 
   /// Forgets an incomplete sentence, because the line was closed or its speed changed.
@@ -81,7 +81,8 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   /// Decodes bytes that were read.
   ///
   /// - Parameters:
-  ///   - beganAt: when the bytes were read; `nil` if at `readAt`, the time from which a silence counts
+  ///   - beganAt: when the first of the bytes was read; `nil` for `readAt`
+  ///   - readAt: when the last of the bytes was read; a silence begins at this time
   ///   - forward: gets the complete sentences as received, after the epochs that they end
   ///   - inspect: gets each sentence and message, for a caller that awaits an answer; it must not keep a pointer to it
   public mutating func take(
@@ -120,7 +121,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
     frozen.look(at: readAt, frames: counters.sentences + counters.messages)
   }
 
-  /// When the present epoch ends if nothing more arrives; `nil` if none has begun.
+  /// When the present epoch will end if nothing more arrives; `nil` if none has begun.
   public var silenceEndsAt: MonotonicInstant? { silenceThatEnds.map { lastReadAt + $0 } }
 
   /// Ends the present epoch, because the silence has been long enough.
@@ -168,7 +169,7 @@ private struct SentenceLines {
   }
 }
 
-/// Gives each epoch a unique instant, even if several arrive in one read.
+/// Gives each epoch a unique timestamp, even if several epochs arrive in one read.
 private struct EpochDates {
   private var last: MonotonicInstant?
 
@@ -193,7 +194,7 @@ private struct EpochDates {
 }
 
 extension ReceiverIdentity.Speech {
-  /// In both protocols, messages of class 1 are about navigation.
+  /// In UBX and CASIC, messages of class 1 are about navigation.
   fileprivate mutating func take(_ message: BinaryFrame) {
     switch message.format {
     case .ubx: driver = .ublox

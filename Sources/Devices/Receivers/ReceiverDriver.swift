@@ -2,11 +2,11 @@ import HardwareIO
 import NMEA
 import UBX
 
-/// The protocol for commands to a receiver.
+/// The protocol of the commands to a receiver.
 public enum ReceiverDriver: String, CaseIterable, Sendable {
   /// No commands. The receiver keeps its own configuration.
   case nmea
-  /// Any protocol in which the receiver answers; the hub tries all.
+  /// Any protocol in which the receiver answers; the hub tries all of them.
   case auto
   case ublox
   case mediatek
@@ -16,7 +16,8 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
   /// Whether commands are sent to the receiver.
   public var takesCommands: Bool { self != .nmea }
 
-  /// Whether receivers with this protocol accept earlier satellite data, or time and position.
+  /// Whether receivers with this protocol accept earlier satellite data, or the time and the position, for a faster
+  /// start.
   public var isHelped: Bool {
     switch self {
     case .auto, .ublox, .mediatek, .casic: true
@@ -26,8 +27,8 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
 
   /// The sleep modes of receivers with this protocol while their supply stays on.
   ///
-  /// - Parameter isSwitched: whether their supply can be switched; some modes end only when the supply is switched off
-  ///   and on
+  /// - Parameter isSwitched: whether the hub can switch their supply; some modes end only when the supply is switched
+  ///   off and on
   public func sleeps(isSwitched: Bool) -> [ReceiverSleep] {
     switch self {
     case .nmea: []
@@ -48,7 +49,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     }
   }
 
-  /// Asks for the identity; `nil` if no receiver answers in this protocol.
+  /// Asks for the identity. Returns `nil` if no receiver answers in this protocol.
   func identify(_ channel: CommandChannel, tries: Int = 2) throws(HardwareError) -> (any CommandedReceiver)? {
     switch self {
     case .nmea: nil
@@ -72,8 +73,9 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
 
   // MARK: Identification
 
-  /// Listens for about an epoch, and asks first in the protocol that was heard, then in the other protocols. Protocols
-  /// with sentences come before the protocol with messages, because receivers ignore unknown sentences.
+  /// Listens for 1.2 s, longer than an epoch at 1 Hz. Then asks for the identity, first in the protocol that was
+  /// heard, and then in the other protocols. Protocols with sentences come before the protocol with messages, because
+  /// receivers ignore unknown sentences.
   private static func identifyAny(_ channel: CommandChannel) throws(HardwareError) -> (any CommandedReceiver)? {
     let heard = try channel.protocolHeard(within: .milliseconds(1200))
     let others: [ReceiverDriver] = [.casic, .airoha, .mediatek, .ublox]

@@ -1,10 +1,10 @@
 import Guarding
 import MonotonicTime
 
-/// Another source's doubt about a receiver, for example that the receiver repeats one position while the inertial
-/// sensors move.
+/// A doubt about a receiver's position that comes from another source, for example from inertial sensors that measure
+/// motion while the receiver repeats one position.
 public final class ReceiverHealth: Sendable {
-  /// The time after which a doubt ends, because its source may never withdraw it.
+  /// The time after which a doubt ends by itself, because its source may never withdraw it.
   private static let lifetime = Duration.seconds(5)
 
   private let contradictedAt = Guarded<MonotonicInstant?>(nil)

@@ -2,7 +2,7 @@ import Guarding
 import HardwareIO
 import MonotonicTime
 
-/// The knowledge about a receiver from one run to the next.
+/// The data about a receiver that the hub keeps from one run of its reader to the next.
 public final class ReceiverMemory: Sendable {
   struct Contents: Sendable {
     /// The port's device, to which this knowledge applies.
@@ -24,7 +24,7 @@ public final class ReceiverMemory: Sendable {
     var search = FailedSearchDetector()
     /// The restarts that were tried since the receiver last worked.
     var restartPolicy = RestartPolicy()
-    /// The trouble that was last reported.
+    /// The trouble that was reported last.
     var trouble: String?
     /// The start of the supply period in which the hub last sent the receiver its earlier data.
     var givenSince: MonotonicInstant?
@@ -48,7 +48,7 @@ public final class ReceiverMemory: Sendable {
 
   /// Whether the receiver is in a sleep from which no bytes wake it.
   ///
-  /// - Parameter suppliedSince: the start of the supply, which wakes a receiver that fell asleep before
+  /// - Parameter suppliedSince: when the supply was switched on, which wakes a receiver that fell asleep before
   public func wakesBySupplyAlone(suppliedSince: MonotonicInstant) -> Bool {
     contents.withLock { contents in
       guard let asleep = contents.asleep, contents.asleepSupply == suppliedSince else { return false }
@@ -56,8 +56,8 @@ public final class ReceiverMemory: Sendable {
     }
   }
 
-  /// Records that the port has been opened. If the device is another one, all knowledge is discarded. A device that was
-  /// plugged in again does not sleep any more.
+  /// Records that the port has been opened. If the port has another device than before, all data is discarded. If the
+  /// same device was plugged in again, it is no longer asleep.
   ///
   /// - Returns: whether the device is another one than before
   func opened(_ node: DeviceNode?) -> Bool {

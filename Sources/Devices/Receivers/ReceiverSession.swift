@@ -2,10 +2,10 @@ import HardwareIO
 import MonotonicTime
 import NMEA
 
-/// One run of a receiver. The session wakes, finds, identifies and configures the receiver, reads it, and puts it to
-/// sleep at the end.
+/// One run of reading a receiver. The session wakes, finds, identifies and configures the receiver, reads it, and puts
+/// it to sleep at the end.
 ///
-/// Use it on one thread. A refusal by the receiver does not end the run.
+/// Use a session on one thread. A refusal by the receiver does not end the run.
 public final class ReceiverSession {
   /// The time from waking until the receiver accepts commands (u-blox M8 receiver description, 9.3).
   private static let wakingTime = Duration.milliseconds(500)
@@ -38,7 +38,8 @@ public final class ReceiverSession {
   private var settingProblems: [String] = []
 
   /// - Parameters:
-  ///   - suppliedSince: when the receiver's supply came on; the receiver has lost earlier data
+  ///   - suppliedSince: when the receiver's supply was switched on; the receiver has been awake since, and may have
+  /// lost its data
   ///   - warn: receives a warning about the receiver, or `nil` if there is none
   ///   - identified: receives the identity from the receiver's answer, or `nil` if the receiver has not answered
   ///   - receiverHealth: the doubts of other sources about the receiver
@@ -108,7 +109,7 @@ public final class ReceiverSession {
     return channel.speed
   }
 
-  /// Reads epochs until told to stop. It restarts a receiver that does not work.
+  /// Reads epochs until told to stop. Restarts the receiver if it does not work.
   public func run() throws(HardwareError) {
     defer {
       memory.present.suspicion = receiver.suspicion
@@ -130,9 +131,9 @@ public final class ReceiverSession {
     }
   }
 
-  /// Restores the previous settings and puts the receiver to sleep, as configured. It ignores requests to stop, and
-  /// ends within `CommandChannel.endingTime`. If the receiver has not been identified yet, it is identified now if
-  /// there is time.
+  /// Restores the previous settings and puts the receiver to sleep, as configured. Requests to stop are ignored, and
+  /// the function ends within `CommandChannel.endingTime`. If the receiver has not been identified yet, and there is
+  /// time, it is identified now.
   ///
   /// - Returns: whether the receiver sleeps, so that its supply may stay on
   public func end() throws(HardwareError) -> Bool {
@@ -196,12 +197,12 @@ public final class ReceiverSession {
     return known.sleepLimit(in: rest)
   }
 
-  /// Puts the receiver to rest after a run that has failed, if its supply cannot be switched off instead.
+  /// Puts the receiver to sleep after a run that has failed, if its supply cannot be switched off instead.
   ///
   /// - Returns: whether the receiver sleeps
   public func endFailed() -> Bool {
     guard configuration.sleepsSupplied, !configuration.isSwitched, channel != nil else { return false }
-    // `end()` has reported failed steps. If the line is missing, it fails again at once.
+    // Ignore the error: `end()` has warned about failed steps, and without a line it fails at once.
     return (try? end()) ?? false
   }
 
@@ -218,7 +219,7 @@ public final class ReceiverSession {
     warnAboutConfiguration(known)
   }
 
-  /// Reports all failed settings in one warning.
+  /// Reports all failed settings in one warning, or withdraws the warning.
   private func warnAboutConfiguration(_ known: any CommandedReceiver) {
     let problems = settingProblems + (configuration.keepsKnowledge ? [knowledge.problem].compactMap { $0 } : [])
     warn(problems.isEmpty ? nil : "\(known.name): " + problems.joined(separator: "; "))
@@ -230,6 +231,8 @@ public final class ReceiverSession {
 
   /// Finds the speed of a receiver that was not heard before the reader was told to stop. A receiver that was told to
   /// wake may still begin to send.
+  ///
+  /// - Returns: a channel at that speed; `nil` if the receiver was not heard
   private func hear(until deadline: MonotonicInstant) throws(HardwareError) -> CommandChannel? {
     receiver.poller = receiver.poller.unstoppable
     let asleep = memory.present.asleep
@@ -297,12 +300,14 @@ public final class ReceiverSession {
     restarted(trouble)
   }
 
+  /// Restarts the receiver and configures it again.
+  ///
   /// - Returns: whether the receiver was restarted; `false` if the reader was told to stop
   private func startAnew(_ restart: ReceiverRestart) throws(HardwareError) -> Bool {
     search = FailedSearchDetector()
     try knowledge.forget(of: memory.present.receiver, channel)
     guard restart != .power, let channel, let known = memory.present.receiver else {
-      // The next run starts the receiver.
+      // The error ends this run, and the next run starts the receiver.
       throw .unexpectedDevice("the receiver on \(receiver.port.name) does not work: \(trouble ?? "")")
     }
     let (before, first) = (channel.speed, memory.present.firstSpeed)
@@ -318,8 +323,8 @@ public final class ReceiverSession {
     guard let speed else { return false }
     try channel.go(to: speed)
     try set(channel, nil, speed)
-    // If the speed has not changed, the receiver may have kept its settings, so the speed without settings stays as it
-    // was known.
+    // If the speed has not changed, the receiver may have kept its settings, so `found` may not be its speed without
+    // settings.
     if speed == before, let first { memory.present.firstSpeed = first }
     memory.present.lastSpeed = channel.speed
     return !channel.isStopped
@@ -357,7 +362,7 @@ public final class ReceiverSession {
       }
     } else if configuration.sleepsSupplied, !configuration.isSwitched {
       // An earlier hub may have left the receiver asleep. At a wrong speed the waking bytes are noise to the receiver,
-      // which tolerates only a little noise, so only few speeds are tried.
+      // and it tolerates only a little noise, so only few speeds are tried.
       let speeds = likely.isEmpty ? Array(SerialReceiver.usualSpeeds.prefix(3)) : likely
       found = try listen(at: speeds, saying: configuration.wakingBytes)
     }
@@ -414,8 +419,8 @@ public final class ReceiverSession {
     if known == nil {
       known = try identify(channel)
       try known?.askForUniqueID(channel)
-      // If the receiver has kept its supply, it may still have changed settings. The known receiver remembers the
-      // settings from before the first change.
+      // A receiver that kept its supply may still have the settings of an earlier run. The value in memory has the
+      // settings from before the first change, so use that value.
       if !configuration.isSwitched, let before = memory.present.receiver, let now = known, before.name == now.name,
         !before.identity.isOther(than: now.identity)
       {
@@ -468,15 +473,15 @@ public final class ReceiverSession {
 }
 
 extension ReceiverSession {
-  /// Puts a receiver to sleep if only its configuration is known. If no receiver is heard, it sleeps or is missing, and
-  /// the function does nothing.
+  /// Puts a receiver to sleep of which only the configuration is known. If no receiver is heard, the receiver sleeps
+  /// already or is missing, and the function does nothing.
   public static func putToSleep(
     _ configuration: ReceiverConfiguration, _ port: any SerialPort, clock: any MonotonicTimeSource
   ) throws(HardwareError) {
     guard configuration.sleepsSupplied else { return }
     let receiver = SerialReceiver(port: port, poller: Poller(stop: -1), clock: clock)
     let likely = configuration.likelySpeeds
-    // Opening a line may produce a byte or two.
+    // Opening a line may produce one or two bytes.
     let leastNoise = 16
     let expected = likely.isEmpty ? Array(SerialReceiver.usualSpeeds.prefix(3)) : likely
     for speed in expected + SerialReceiver.usualSpeeds.filter({ !expected.contains($0) }) {
@@ -504,6 +509,7 @@ extension ReceiverSession {
 
 extension CommandedReceiver {
   /// Tells the receiver to sleep, and listens until it is silent.
+  ///
   /// - Returns: whether it has fallen silent
   func fallAsleep(
     _ rest: ReceiverSleep, _ channel: CommandChannel, _ settings: ReceiverSettings

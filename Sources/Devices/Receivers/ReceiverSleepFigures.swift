@@ -3,7 +3,7 @@ public struct ReceiverSleepFigures: Equatable, Sendable {
   /// The current from the supply during sleep, mA; 0 if the supply is off. The current from a backup battery does not
   /// count.
   public var milliamperes: Double
-  /// The time from waking to the first fix, after at most two hours of rest.
+  /// The time from waking to the first fix, after a sleep of at most two hours.
   public var startSeconds: Double
 
   /// The time from a start without any data to a fix.
@@ -18,12 +18,12 @@ public struct ReceiverSleepFigures: Equatable, Sendable {
 
   /// - Parameters:
   ///   - sleep: the sleep mode
-  ///   - driver: the receiver's driver, if known
+  ///   - driver: the protocol of the receiver's commands
   ///   - hasBackupBattery: whether a battery keeps its memory while its supply is off
   public init(_ sleep: ReceiverSleep, of driver: ReceiverDriver, hasBackupBattery: Bool = true) {
     let (waking, hot) = (ReceiverSleepFigures.wakingSeconds, ReceiverSleepFigures.hotSeconds)
-    // Some receivers leave this mode only if their supply is switched off and on, and the hub has not saved their data
-    // then.
+    // Some receivers leave this mode only if their supply is switched off and on. The hub has not saved their data
+    // then, so only a battery keeps it.
     let wakesBySupply = driver == .casic || sleep == .backup && (driver == .mediatek || driver == .airoha)
     let keepsMemory = hasBackupBattery || !wakesBySupply
     let isHelped = driver == .ublox || driver == .auto

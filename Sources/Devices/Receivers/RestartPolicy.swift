@@ -20,7 +20,7 @@ struct RestartPolicy: Equatable, Sendable {
     case frozen(FrozenOutputDetector.Fault)
     /// The receiver repeats one position while the inertial sensors move.
     case contradicted
-    /// The receiver hears satellites, but finds no position.
+    /// The receiver receives satellites, but finds no position.
     case search
   }
 
@@ -35,7 +35,7 @@ struct RestartPolicy: Equatable, Sendable {
   static let firstPause = Duration.seconds(60)
   static let longestPause = Duration.seconds(3600)
   static let mostTries = 8
-  /// The time of proper work after which all attempts are available again.
+  /// The time for which the receiver must work before all attempts are available again.
   static let proof = Duration.seconds(600)
 
   private(set) var tries = 0
@@ -48,7 +48,7 @@ struct RestartPolicy: Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - canBeTold: whether the receiver answers commands
-  ///   - isSwitched: whether its supply can be switched
+  ///   - isSwitched: whether the receiver's supply can be switched
   mutating func advise(
     _ trouble: Trouble, at now: MonotonicInstant, canBeTold: Bool, isSwitched: Bool
   ) -> Advice {
@@ -62,8 +62,8 @@ struct RestartPolicy: Equatable, Sendable {
     return .restart(step)
   }
 
-  /// The steps for a trouble. Switching the supply of a frozen receiver is the surest step, and the receiver keeps its
-  /// data. A receiver that finds no position has wrong data, and must forget it.
+  /// The steps for a trouble. For a frozen receiver, switching its supply is the surest step, and its data is not the
+  /// cause. A receiver that finds no position has wrong data, and must forget it.
   private static func steps(_ trouble: Trouble, canBeTold: Bool, isSwitched: Bool) -> [ReceiverRestart] {
     switch trouble {
     case .frozen, .contradicted: isSwitched ? [.power] : canBeTold ? [.hot, .warm, .cold] : []
@@ -82,7 +82,7 @@ struct RestartPolicy: Equatable, Sendable {
   /// Whether the receiver has worked long enough since the last restart to count as recovered.
   var hasRecovered: Bool { tries == 0 || worked >= RestartPolicy.firstPause }
 
-  /// The policy after a pause in reading. The pause does not count as time of proper work.
+  /// The policy after a pause in reading. The pause does not count as time in which the receiver worked.
   var resumed: RestartPolicy {
     var next = self
     next.worksUntil = nil

@@ -147,10 +147,10 @@ public final class SerialReceiver {
   /// The evidence that the receiver has hung.
   var fault: FrozenOutputDetector.Fault? { decoder.fault }
 
-  /// The findings about a frozen receiver so far.
+  /// The state of the detection of a frozen receiver.
   var suspicion: FrozenOutputDetector { decoder.suspicion }
 
-  /// Continues with the findings of an earlier run.
+  /// Continues the detection of a frozen receiver from the state of an earlier run.
   func resume(_ suspicion: FrozenOutputDetector) { decoder.resume(suspicion) }
 
   /// Reads epochs until told to stop.
@@ -201,7 +201,8 @@ public final class SerialReceiver {
     var isLast = false
     while !isLast {
       let left = deadline - clock.now
-      // Waiting bytes may have arrived in time: if the machine stood still, this reader is late.
+      // When the deadline has passed, read once more: if the machine was suspended, waiting bytes may have arrived in
+      // time.
       isLast = left <= .zero
       if try read(atMost: max(.zero, left), receive, inspect) == .stopped { return .stopped }
       if isFound() { return .heard }
@@ -236,7 +237,7 @@ public final class SerialReceiver {
       let left = deadline - clock.now
       let isPause = pause.map { $0 < left } ?? false
       let event = poller.wait(for: port.fileDescriptor, or: corrections.signal, atMost: isPause ? pause : left)
-      // The poller decides whether the time is over.
+      // If a correction was added, or only the feed's pause is over, write again.
       if let event, event != .timedOut || !isPause { return event }
     }
   }

@@ -22,7 +22,7 @@ struct SettingReport {
     }
   }
 
-  /// Records that the receiver is known to lack a setting.
+  /// Records that the receiver lacks a setting, without asking the receiver.
   mutating func lacks(_ setting: String, _ problem: String) { problems.append("\(setting): \(problem)") }
 
   /// Whether the receiver does not answer at all.

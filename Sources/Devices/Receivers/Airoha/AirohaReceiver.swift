@@ -13,7 +13,7 @@ struct AirohaReceiver: CommandedReceiver {
 
   private static let version = SentenceRequest.question("PAIR021", answeredBy: "PAIR021")
 
-  /// Asks for the identity; `nil` if no such receiver answers.
+  /// Asks for the identity. Returns `nil` if no such receiver answers.
   static func identify(_ channel: CommandChannel, tries: Int) throws(HardwareError) -> AirohaReceiver? {
     guard case .answered(let text) = try channel.ask(version, tries: tries) else { return nil }
     return AirohaReceiver(firmware: String(decoding: text, as: UTF8.self))
@@ -35,7 +35,7 @@ struct AirohaReceiver: CommandedReceiver {
   mutating func configure(
     _ settings: ReceiverSettings, _ channel: CommandChannel, _ report: inout SettingReport
   ) throws(HardwareError) {
-    // The receiving part is off after standby, so switch it on. A receiver that is already on accepts the command too.
+    // After standby the receiving part is off. A receiver that is already on accepts the command as well.
     _ = try channel.ask(AirohaReceiver.command("002"))
     if let speed = settings.speed, speed != channel.speed {
       let command = SentenceWriter.make("PAIR864,0,0,\(speed.rawValue)")
@@ -64,7 +64,7 @@ struct AirohaReceiver: CommandedReceiver {
     if settings.saves, !report.isHopeless { report.note("saves", try save(channel)) }
   }
 
-  /// Saves the settings. Above 1 Hz the receiver saves only while it receives nothing.
+  /// Saves the settings. At rates above 1 Hz, the receiver saves only while its receiving part is off.
   private func save(_ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
     var answer = try channel.ask(AirohaReceiver.command("382", "1"))
     if answer.isGood { answer = try channel.ask(AirohaReceiver.command("003")) }
@@ -78,7 +78,7 @@ struct AirohaReceiver: CommandedReceiver {
   mutating func restore(_ channel: CommandChannel) {}
 
   func sleep(_ sleep: ReceiverSleep, _ channel: CommandChannel) throws(HardwareError) {
-    // The acknowledgements do not matter. The silence after the command shows that the receiver sleeps.
+    // The driver does not wait for acknowledgements: the silence after the command shows that the receiver sleeps.
     if sleep == .standby {
       _ = try channel.ask(AirohaReceiver.command("003"))
     } else {
@@ -86,7 +86,8 @@ struct AirohaReceiver: CommandedReceiver {
     }
   }
 
-  /// The command that switches the receiving part on. In backup, no part of the receiver can take the command.
+  /// The command that switches the receiving part on. It has no effect in backup, in which no part of the receiver
+  /// reads commands.
   static let wakingBytes = Array(SentenceWriter.make("PAIR002").utf8)
 
   func wakingBytes(from sleep: ReceiverSleep) -> [UInt8]? {

@@ -3,7 +3,7 @@ import MonotonicTime
 import NMEA
 import UBX
 
-/// A receiver that uses CASIC (AT6558: ATGM336H, L76K). It acknowledges messages, and does not acknowledge PCAS
+/// A receiver with the CASIC protocol (chip AT6558: ATGM336H, L76K). It acknowledges CASIC messages, but not PCAS
 /// sentences.
 struct CASICReceiver: CommandedReceiver {
   /// The firmware, for example `URANUS5,V5.1.0.0`.
@@ -21,7 +21,7 @@ struct CASICReceiver: CommandedReceiver {
     return .answer(.answered(Array(fields[4...].joined(separator: ",").dropFirst(3).utf8)))
   }
 
-  /// Asks for the identity; `nil` if no such receiver answers.
+  /// Asks for the identity. Returns `nil` if no such receiver answers.
   static func identify(_ channel: CommandChannel, tries: Int) throws(HardwareError) -> CASICReceiver? {
     guard case .answered(let text) = try channel.ask(version, tries: tries) else { return nil }
     return CASICReceiver(firmware: String(decoding: text, as: UTF8.self))
@@ -64,7 +64,7 @@ struct CASICReceiver: CommandedReceiver {
 
   mutating func restore(_ channel: CommandChannel) {}
 
-  /// The longest sleep in seconds, 18 hours. The receiver then wakes by itself.
+  /// The longest sleep in seconds, 18 hours. After this time the receiver wakes by itself.
   private static let longestSleepSeconds = 65_535
 
   func sleep(_ sleep: ReceiverSleep, _ channel: CommandChannel) throws(HardwareError) {
@@ -83,12 +83,12 @@ struct CASICReceiver: CommandedReceiver {
 
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool { true }
 
-  /// The difference from GPS time to UTC since 2017. An error of one second is within the stated accuracy.
+  /// The difference between GPS time and UTC since 2017. If it changes, the error of 1 s is within the accuracy that
+  /// is sent.
   private static let leapSeconds: Int64 = 18
   private static let gpsEpoch: Int64 = 315_964_800
 
-  /// Sends the time and the position, which the receiver does not acknowledge. The receiver cannot report its satellite
-  /// data, so there is none to send.
+  /// Sends the time and the position. The receiver does not acknowledge them, and cannot report its satellite data.
   func giveBack(_ knowledge: GivenKnowledge, _ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
     var known = CASICMessage.Assistance()
     if let time = knowledge.time {

@@ -1,13 +1,14 @@
 import HardwareIO
 
-/// Writes corrections to a receiver at the pace of its line. The feed never waits. It never has much more than one
-/// message on its way, because requests to the receiver and newer corrections would have to wait.
+/// Writes corrections to a receiver as fast as its line carries them. The feed never waits. It keeps little more than
+/// one message in the line's buffer, because requests to the receiver and newer corrections would have to wait for the
+/// buffered ones.
 struct CorrectionFeed {
-  /// The maximum number of unsent bytes when the next message begins.
+  /// The number of unsent bytes up to which the next message is written.
   private static let mostUnsent = 64
 
   private let queue: CorrectionQueue
-  /// The rest of the begun message.
+  /// The unwritten rest of a message.
   private var rest: ArraySlice<UInt8> = []
 
   init(_ queue: CorrectionQueue) { self.queue = queue }
@@ -29,7 +30,8 @@ struct CorrectionFeed {
     }
   }
 
-  /// Completes the begun message. Otherwise the receiver would take the next request as the rest of it.
+  /// Writes the rest of a message that has been written in part. Otherwise the receiver would take the next request
+  /// for that rest.
   mutating func finish(on port: any SerialPort) {
     // If the line accepts nothing for a second, the next request reports that.
     if !rest.isEmpty { try? port.write(Array(rest)) }

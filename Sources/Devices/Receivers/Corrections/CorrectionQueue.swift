@@ -5,7 +5,7 @@ import Guarding
 /// The queue holds complete messages. If messages arrive faster than the line carries them, the queue drops the oldest,
 /// because a correction is worth less each second.
 public final class CorrectionQueue: Sendable {
-  /// The maximum number of bytes. The corrections of all constellations for a second take about two kilobytes.
+  /// The maximum number of bytes. One second's corrections of all constellations take about two kilobytes.
   private static let mostBytes = 8192
 
   private struct State {

@@ -2,18 +2,18 @@ import HardwareIO
 import MonotonicTime
 import NMEA
 
-/// Avoids cold starts of a receiver that loses its memory with its supply. In each run it sends the receiver its
-/// earlier satellite data, and saves the receiver's data before the supply is switched off.
+/// Prevents cold starts of a receiver that loses its memory when its supply is switched off. In each run it sends the
+/// receiver its earlier satellite data, and saves the receiver's data before the supply is switched off.
 ///
 /// The receiver works without this data, so a failure is only recorded, and the receiver is read as usual.
 final class KnowledgeOfRun {
-  /// The longest time for which saving delays the end of the supply.
+  /// The longest time for which saving delays switching off the supply.
   static let savingTime = Duration.seconds(2)
-  /// The shortest time with fixes after which saving is worthwhile. Earlier, no ephemeris is complete.
+  /// The shortest time with fixes after which saving is worthwhile. Before that, no ephemeris is complete.
   private static let leastTracking = Duration.seconds(30)
-  /// The shortest interval of writes to the flash, which tolerates about ten thousand writes.
+  /// The shortest interval between writes to the flash, which tolerates about ten thousand writes.
   private static let leastBetweenWrites = Duration.seconds(3600)
-  /// The number of missing answers after which the receiver is not asked again.
+  /// The number of consecutive failures to report the data after which the receiver is not asked again.
   private static let mostInVain = 2
 
   private let keeping: KnowledgeKeeping
@@ -33,7 +33,7 @@ final class KnowledgeOfRun {
     self.suppliedSince = suppliedSince
   }
 
-  /// The problem to report; `nil` if there is none.
+  /// The problem to report to the user; `nil` if there is none.
   var problem: String? { memory.present.savingProblem ?? memory.present.givingProblem }
 
   func look(at observation: borrowing GNSSObservation) {
@@ -50,7 +50,7 @@ final class KnowledgeOfRun {
     if firstFixAt == nil { firstFixAt = observation.at }
   }
 
-  /// Forgets the earlier data. The data may be the reason for the receiver's trouble, so the receiver must not start
+  /// Deletes the earlier data. The data may be the cause of the receiver's trouble, so the receiver must not start
   /// with it again.
   func forget(of receiver: (any CommandedReceiver)?, _ channel: CommandChannel?) throws(HardwareError) {
     guard let knowledge = keeping.present() else { return }
@@ -58,7 +58,7 @@ final class KnowledgeOfRun {
     if knowledge.isInFlash, let receiver, let channel { try receiver.clearBackup(channel) }
   }
 
-  /// Sends the receiver its earlier data, once each time that its supply has come on.
+  /// Sends the receiver its earlier data, once each time that its supply has been switched on.
   func giveBack(to receiver: any CommandedReceiver, _ channel: CommandChannel) throws(HardwareError) {
     guard memory.present.givenSince != suppliedSince else { return }
     memory.present.givenSince = suppliedSince
@@ -81,7 +81,8 @@ final class KnowledgeOfRun {
 
   /// Saves the receiver's data before its supply is switched off.
   ///
-  /// - Parameter isAlone: whether the supply certainly goes off; otherwise the receiver must not be stopped for saving
+  /// - Parameter isAlone: whether the supply will certainly be switched off; otherwise the receiver must not be
+  ///   stopped for saving
   func save(from receiver: any CommandedReceiver, _ channel: CommandChannel, isAlone: Bool) throws(HardwareError) {
     // The earlier data stays until the receiver has learned something new.
     guard let last, let firstFixAt else { return }
@@ -91,7 +92,8 @@ final class KnowledgeOfRun {
     var knowledge = ReceiverKnowledge(
       receiver: receiver.name, uniqueID: receiver.identity.uniqueID, savedAt: time?.utc(at: now).nanosecondsSince1970,
       savedAtInstant: now, place: place)
-    // The receiver has received no ephemerides since the hub sent it the earlier data.
+    // If the receiver has had no time to receive new ephemerides since the hub sent it the earlier data, that data
+    // remains.
     let before = keeping.present()
     if now - firstFixAt < KnowledgeOfRun.leastTracking, let before, before.isOf(receiver),
       !before.database.isEmpty, let age = before.age(at: now, time), age < ReceiverKnowledge.databaseLife / 2

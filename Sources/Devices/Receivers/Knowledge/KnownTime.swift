@@ -1,7 +1,7 @@
 import MonotonicTime
 import NMEA
 
-/// The time by the host's clock, and its accuracy.
+/// The time by the host's clock, and the accuracy of that clock.
 public struct KnownTime: Equatable, Sendable {
   /// The UTC at the instant `at`.
   public var utc: UTCTime

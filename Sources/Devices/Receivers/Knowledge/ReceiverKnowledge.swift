@@ -12,7 +12,7 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
     /// The standard deviation along one axis.
     public var sigmaMetres: Double
 
-    /// The assumed speed of the board while the supply is off, usually by road.
+    /// The assumed speed of the board while the supply is off, as on a road.
     private static let metresPerSecond = 20.0
     /// The error in metres from which a position is useless for any receiver.
     private static let mostMetres = 300_000.0
@@ -21,7 +21,7 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
     static let usualSigmaMetres = 50.0
     static let leastSigmaMetres = 10.0
 
-    /// The position with the uncertainty after this time; `nil` if it is useless by then.
+    /// The position with the uncertainty after this time; `nil` if the position is useless by then.
     func aged(by age: Duration) -> Position? {
       var place = self
       place.sigmaMetres += max(0, age.inSeconds) * Position.metresPerSecond
@@ -35,7 +35,7 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
   public var uniqueID: String?
   /// When the data was saved, UTC; `nil` if the host did not know the time.
   public var savedAt: Int64?
-  /// When the data was saved, by the clock of the process that saved it.
+  /// When the data was saved, by the monotonic clock; `nil` if another process saved it.
   var savedAtInstant: MonotonicInstant?
   public var place: Position
   /// The receiver's report about the satellites, in its own format.
@@ -45,10 +45,10 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
 
   private enum CodingKeys: String, CodingKey { case receiver, uniqueID, savedAt, place, database, isInFlash }
 
-  /// How long ephemerides are valid: four hours around their reference time (IS-GPS-200, 20.3.4.4).
+  /// The time for which ephemerides are valid: four hours around their reference time (IS-GPS-200, 20.3.4.4).
   static let databaseLife = Duration.seconds(4 * 3600)
 
-  /// Whether the data is for this receiver; only a receiver of the same kind understands it.
+  /// Whether the data is for this receiver. Only a receiver of the same kind understands it.
   func isOf(_ receiver: any CommandedReceiver) -> Bool {
     guard self.receiver == receiver.name else { return false }
     guard let uniqueID, let other = receiver.identity.uniqueID else { return true }
@@ -65,7 +65,7 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
     }
   }
 
-  /// Makes the data older by the time for which the machine was suspended, because the monotonic clock stood still.
+  /// Makes the data older by the time for which the machine was suspended, in which the monotonic clock stood still.
   public mutating func age(by slept: Duration) { savedAtInstant?.moveBack(by: slept) }
 
   /// The age of the data; `nil` if it is unknown, because the host has restarted and does not know the time.

@@ -2,7 +2,7 @@ import HardwareIO
 import MonotonicTime
 import NMEA
 
-/// A receiver with a MediaTek chip (MT3329, 3333, 3339).  The receiver takes commands in PMTK sentences, and
+/// A receiver with a MediaTek chip (MT3329, 3333, 3339). The receiver takes commands in PMTK sentences, and
 /// acknowledges each with a PMTK001.
 ///
 /// The receiver keeps its settings only in RAM.
@@ -17,7 +17,7 @@ struct MediaTekReceiver: CommandedReceiver {
 
   private static let version = SentenceRequest.question("PMTK605", answeredBy: "PMTK705")
 
-  /// Asks for the identity; `nil` if no such receiver answers.
+  /// Asks for the identity. Returns `nil` if no such receiver answers.
   static func identify(_ channel: CommandChannel, tries: Int) throws(HardwareError) -> MediaTekReceiver? {
     guard case .answered(let text) = try channel.ask(version, tries: tries) else { return nil }
     return MediaTekReceiver(firmware: String(decoding: text, as: UTF8.self))
@@ -101,7 +101,7 @@ struct MediaTekReceiver: CommandedReceiver {
   /// The largest sigma at which a position is useful (PMTK command packet, PMTK741).
   private static let mostPlaceSigmaMetres = 30_000.0
 
-  /// Sends the time, and the position if it is well known. The receiver cannot report its satellite data.
+  /// Sends the time, and the position if its sigma is small enough. The receiver cannot report its satellite data.
   func giveBack(_ knowledge: GivenKnowledge, _ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
     guard let time = knowledge.time else { return .accepted }
     // The time is rounded to the nearest second.

@@ -1,7 +1,7 @@
 import NMEA
 import UBX
 
-/// A message to a u-blox receiver that is acknowledged, or answered with a message of the same kind.
+/// A message that a u-blox receiver acknowledges, or answers with a message of the same kind.
 struct UBXRequest: ReceiverRequest {
   let bytes: [UInt8]
   private let kind: UInt16

@@ -1,7 +1,7 @@
 import HardwareIO
 import UBX
 
-/// Changes the settings of receivers from protocol version 27 on, which have keys with values.
+/// Changes the settings of receivers from protocol version 27 on, whose settings are keys with values.
 struct UbloxKeyChanges: UbloxChanges {
   var keepsFound = false
   private let port: UBXPort
@@ -107,7 +107,7 @@ struct UbloxKeyChanges: UbloxChanges {
     let wanted = constellations.map { UBXSetting($0.ubloxKey, true) }
     let whole = try set(wanted + others.map { UBXSetting($0.ubloxKey, false) }, channel)
     guard whole == .refused else { return whole }
-    // A constellation that the receiver lacks cannot be switched off. The receiver may have no room for a wanted
+    // A constellation that the receiver lacks cannot be switched off. The receiver may not be able to enable a wanted
     // constellation until another one is off.
     var result = try set(wanted, channel)
     var switchedOff: [UBXSetting] = []
@@ -118,8 +118,8 @@ struct UbloxKeyChanges: UbloxChanges {
       if isOn, answer.isGood { switchedOff.append(UBXSetting(other.ubloxKey, true)) }
     }
     if result == .refused { result = try set(wanted, channel) }
-    // If the receiver refuses the wanted constellations, restore the previous constellations. A part of the new
-    // settings would be worse.
+    // If the receiver refuses the wanted constellations, restore the previous ones, because only a part of the new
+    // constellations would be worse.
     if result == .refused { for setting in switchedOff.reversed() { _ = try set([setting], channel) } }
     return result
   }
@@ -145,7 +145,7 @@ struct UbloxKeyChanges: UbloxChanges {
     try set([UBXSetting(.measurementMilliseconds, milliseconds)], channel)
   }
 
-  /// Saves the settings in all memories of the receiver. A receiver without flash has at best memory with a battery.
+  /// Saves the settings in the battery-backed memory and in the flash, of which the receiver may have only one.
   func save(_ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
     let battery = try save(in: .battery, channel)
     if battery == .stopped || battery == .unanswered { return battery }

@@ -5,7 +5,7 @@ import UBX
 
 /// The satellite data of a u-blox receiver, in its own flash (UPD-SOS) or at its host (MGA-DBD), from protocol 15 on.
 extension UbloxReceiver {
-  /// Whether the receiver has a flash. Its firmware is then not in ROM.
+  /// Whether the receiver has a flash, from which it runs its firmware.
   private var hasFlash: Bool { version.software.hasPrefix("EXT") }
   private var isHelped: Bool { version.protocolVersion >= 1500 }
 
@@ -90,7 +90,7 @@ extension UbloxReceiver {
   func giveBack(_ knowledge: GivenKnowledge, _ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
     guard isHelped else { return .accepted }
     let deadline = channel.now + UbloxReceiver.givingTime
-    // The time comes first, because the receiver judges everything else by it.
+    // Send the time first, because the receiver needs it to interpret the other data.
     if let time = knowledge.time { try channel.say(UbloxReceiver.message(time, channel).bytes) }
     if let place = knowledge.place {
       try channel.say(
@@ -107,7 +107,7 @@ extension UbloxReceiver {
   }
 
   private static func message(_ time: KnownTime, _ channel: CommandChannel) -> UBXMessage {
-    // State the time at which the line has carried the message.
+    // State the time at which the line will have carried the message.
     let parts = time.utc(at: channel.now + channel.speed.time(for: 32)).components
     return .time(
       year: UInt16(clamping: parts.date.year), month: UInt8(clamping: parts.date.month),

@@ -17,12 +17,12 @@ struct UbloxReceiver: CommandedReceiver {
     changes = legacy ? UbloxLegacyChanges(version.protocolVersion) : UbloxKeyChanges(port)
   }
 
-  /// Asks for the identity; `nil` if no u-blox receiver answers.
+  /// Asks for the identity. Returns `nil` if no u-blox receiver answers.
   static func identify(_ channel: CommandChannel, tries: Int) throws(HardwareError) -> UbloxReceiver? {
     guard case .answered(let payload) = try channel.ask(UBXRequest(asking: UBXVersion.request), tries: tries),
       let version = UBXVersion(payload: payload)
     else { return nil }
-    // The kernel names the port of a USB receiver like a modem.
+    // The kernel names the port of a USB receiver like the port of a modem.
     let device = Files.resolved(channel.portName) ?? channel.portName
     return UbloxReceiver(version, on: device.hasPrefix("/dev/ttyACM") ? .usb : .uart1)
   }
@@ -81,7 +81,7 @@ struct UbloxReceiver: CommandedReceiver {
 
   mutating func restore(_ channel: CommandChannel) throws(HardwareError) { try changes.restore(channel) }
 
-  /// The longest sleep that receivers accept. They wake earlier if bytes arrive.
+  /// The longest sleep that receivers accept. Bytes on the line wake them earlier.
   static let longestSleepMilliseconds: UInt32 = 12 * 86_400_000
 
   func sleep(_ sleep: ReceiverSleep, _ channel: CommandChannel) throws(HardwareError) {
@@ -108,7 +108,7 @@ struct UbloxReceiver: CommandedReceiver {
 
 /// Applies the settings of a board file to receivers of one generation.
 protocol UbloxChanges: Sendable {
-  /// Whether to remember the previous settings, so that they can be restored.
+  /// Whether to keep the previous settings, so that they can be restored.
   var keepsFound: Bool { get set }
 
   mutating func setSpeed(
