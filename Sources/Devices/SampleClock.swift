@@ -2,9 +2,9 @@ import MonotonicTime
 
 /// Gives each sample of a FIFO its time.
 ///
-/// The chip's oscillator may be wrong by a few percent, and a burst is read whenever its thread can run. The clock
-/// therefore learns the true period and follows the bursts slowly, so that a late read does not shift the times of the
-/// samples.
+/// The chip's oscillator may be wrong by a few percent, and a burst is read whenever the reader's thread can run. The
+/// clock therefore learns the true period and follows the times of the bursts slowly, so that a late read does not
+/// shift the times of the samples.
 struct SampleClock: Sendable {
   private static let phaseGain = 0.05
   private static let periodGain = 0.002

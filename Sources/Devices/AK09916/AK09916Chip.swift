@@ -6,7 +6,7 @@ extension MagnetometerChip {
       name: "ak09916", title: "AK09916 of an ICM-20948", addresses: [0x0C],
       identity: ChipIdentity(register: AK09916Register.whoIAm, sequences: [AK09916Register.identity]),
       provenAgainst: "Linux (ak8975)",
-      // The first is the current at 20 Hz, a fifth of 1.1 mA at 100 Hz; the second is the current when powered down.
+      // 0.22 mA is the current at 20 Hz: a fifth of the 1.1 mA at 100 Hz. 0.001 mA is the current when powered down.
       milliamperes: 0.22, sleepMilliamperes: 0.001, ratesHz: 10...100,
       actualRate: { AK09916Rate(nearest: $0).hertz },
       makeDriver: { AK09916Driver($0, $1) },

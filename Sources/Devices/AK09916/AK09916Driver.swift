@@ -4,9 +4,10 @@ import MonotonicTime
 /// Driver of the AK09916, the magnetometer in the package of an ICM-20948.
 ///
 /// The driver gives the field in the axes of the IMU (DS-000189, orientation of axes), so that one mount serves both.
-/// If the chip does not answer, the driver makes the IMU connect the chip to the bus. The IMU stays asleep or awake.
+/// If the chip does not answer, the driver enables the bypass of the IMU, which connects the chip to the bus. The IMU
+/// stays asleep or awake, as it was.
 final class AK09916Driver: PolledDriver {
-  /// The signs that convert the chip's axes to the IMU's. The chip's y and z point the other way.
+  /// The signs that convert the chip's axes to the IMU's. The chip's y and z axes are opposite to the IMU's.
   private static let axes = SIMD3<Float>(1, -1, -1)
 
   private let registers: I2CRegisters
@@ -38,7 +39,7 @@ final class AK09916Driver: PolledDriver {
   private func measurement() throws(HardwareError) -> MagnetometerSample? {
     guard try registers.read(AK09916Register.status1) & AK09916Register.isNew != 0 else { return nil }
     let bytes = try registers.read(AK09916Register.output, count: 8)
-    // Reading status 2 has let the chip store its next measurement.
+    // The bytes include status 2. Reading it lets the chip store its next measurement.
     guard bytes[7] & AK09916Register.isOverflow == 0 else { return nil }
     let units = SIMD3<Float>(
       Float(bytes.littleEndian(at: 0)), Float(bytes.littleEndian(at: 2)), Float(bytes.littleEndian(at: 4)))

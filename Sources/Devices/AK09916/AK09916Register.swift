@@ -3,10 +3,10 @@
 /// Pitfalls:
 ///
 /// - In an ICM-20948, the AK09916 answers only while the bypass of the ICM-20948 is on.
-/// - After any byte of a measurement is read, the measurement stays until status 2 is read. An unused byte precedes
-///   status 2.
+/// - After any byte of a measurement is read, the output registers keep that measurement until status 2 is read. An
+///   unused byte precedes status 2.
 /// - The chip accepts a mode only when it is powered down.
-/// - The y and z axes point against the y and z axes of the ICM-20948.
+/// - The y and z axes are opposite to the y and z axes of the ICM-20948.
 enum AK09916Register {
   /// WIA1 and WIA2, 13.1: the identities of the manufacturer (AKM) and of the chip.
   static let whoIAm: UInt8 = 0x00

@@ -13,8 +13,7 @@ extension MagnetometerChip {
         return bytes[0] == AK8963Register.identity && !AK8963Register.youngerIdentities.contains(bytes[1])
       },
       provenAgainst: "Linux (ak8975)",
-      // The first is the current at 100 Hz, estimated from 0.28 mA at 8 Hz; the second is the current when powered
-      // down.
+      // 3.5 mA is the current at 100 Hz, estimated from 0.28 mA at 8 Hz. 0.003 mA is the current when powered down.
       milliamperes: 3.5, sleepMilliamperes: 0.003, ratesHz: 8...100,
       actualRate: { AK8963Rate(nearest: $0).hertz },
       makeDriver: { AK8963Driver($0, $1) },

@@ -3,15 +3,15 @@ import MonotonicTime
 
 /// Driver of the AK8963, the magnetometer in the package of an MPU-9250 or MPU-9255.
 ///
-/// The driver gives the field in the axes of the IMU (MPU-9250 product specification, orientation of axes), so that one
-/// mount serves both. If the chip does not answer, the driver makes the IMU connect the chip to the bus. The IMU stays
-/// asleep or awake.
+/// The driver gives the field in the axes of the IMU (MPU-9250 product specification, orientation of axes), so that
+/// one mount serves both. If the chip does not answer, the driver enables the bypass of the IMU, which connects the
+/// chip to the bus. The IMU stays asleep or awake, as it was.
 final class AK8963Driver: PolledDriver {
   private let registers: I2CRegisters
   private let connection: ChipConnection
   private let rate: AK8963Rate
   private var bypass: MagnetometerBypass.Patience
-  /// The microtesla per unit of each of the chip's own axes, with the factory trim.
+  /// The scale of each of the chip's own axes in microtesla per unit, including the factory trim.
   private var microteslaPerUnit = SIMD3<Float>.zero
 
   init(_ connection: ChipConnection, _ configuration: PolledConfiguration) {
@@ -40,7 +40,7 @@ final class AK8963Driver: PolledDriver {
   private func measurement() throws(HardwareError) -> MagnetometerSample? {
     guard try registers.read(AK8963Register.status1) & AK8963Register.isNew != 0 else { return nil }
     let bytes = try registers.read(AK8963Register.output, count: 7)
-    // Reading status 2 has let the chip store its next measurement.
+    // The bytes include status 2. Reading it lets the chip store its next measurement.
     let status = bytes[6]
     guard status & AK8963Register.isOverflow == 0, status & AK8963Register.hasFineUnits != 0 else { return nil }
     let units = SIMD3<Float>(
@@ -52,13 +52,13 @@ final class AK8963Driver: PolledDriver {
 
   func stop() { try? registers.write(AK8963Register.poweredDown, to: AK8963Register.control1) }
 
-  /// Sets a mode, and waits 100 microseconds until another mode may follow.
+  /// Sets a mode, and waits longer than the 100 microseconds after which the chip accepts another mode.
   private func enter(_ mode: UInt8) throws(HardwareError) {
     try registers.write(mode, to: AK8963Register.control1)
     connection.pause(.milliseconds(1))
   }
 
-  /// The factory trim in the chip's fuses, axis by axis; 128 changes nothing.
+  /// The factory trim of each axis, from the chip's fuses. A trim of 128 leaves the scale unchanged.
   private func readTrim() throws(HardwareError) -> SIMD3<Float> {
     let bytes = try registers.read(AK8963Register.trim, count: 3)
     guard bytes.allSatisfy({ $0 != 0x00 && $0 != 0xFF }) else {

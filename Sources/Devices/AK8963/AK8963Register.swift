@@ -3,8 +3,8 @@
 /// Pitfalls:
 ///
 /// - In an MPU-9250, the AK8963 answers only while the bypass of the MPU-9250 is on.
-/// - After any byte of a measurement is read, the measurement stays until status 2 is read.
-/// - Another mode is accepted only 100 microseconds after power-down was set.
+/// - After any byte of a measurement is read, the output registers keep that measurement until status 2 is read.
+/// - After power-down is set, the chip accepts another mode only after 100 microseconds.
 /// - The trim can be read only in the mode `fuseAccess`.
 /// - The chip's x axis is the y axis of the MPU-9250, its y axis is the x axis, and its z axis points the other way.
 /// - The only rates are 8 Hz and 100 Hz.
@@ -23,8 +23,8 @@ enum AK8963Register {
   static let trim: UInt8 = 0x10
 
   static let identity: UInt8 = 0x48
-  /// The values that the AK09911, AK09912, AK09915, AK09916 and AK09918 have in place of INFO. Their other registers
-  /// differ.
+  /// The values of the AK09911, AK09912, AK09915, AK09916 and AK09918 at the address of INFO. The other registers of
+  /// these chips differ from the AK8963's.
   static let youngerIdentities: [UInt8] = [0x05, 0x04, 0x10, 0x09, 0x0C]
 
   // Status 1

@@ -3,8 +3,8 @@ import MonotonicTime
 
 /// The accelerometer of a BMI088: a separate chip, with its own address, FIFO and clock.
 ///
-/// It gives the specific force at any instant between two of its samples. The times of the samples are estimated as for
-/// any FIFO, so they are accurate to half a sample once the sample clock has learned the period.
+/// It gives the specific force at any instant between two of its samples. A sample clock estimates the times of the
+/// samples from the times of the reads. Once it has learned the period, the times are accurate to half a period.
 struct BMI088Accelerometer {
   /// The result of reading the FIFO.
   enum Reading {
@@ -16,9 +16,9 @@ struct BMI088Accelerometer {
   /// The specific force at an instant, if it is known.
   enum Answer {
     case force(SIMD3<Float>)
-    /// The sample after the instant has not arrived yet.
+    /// The next sample after the instant has not arrived yet.
     case notYet
-    /// The instant is before all samples.
+    /// The instant is before the oldest sample, so the value will never be known.
     case never
   }
 
@@ -84,8 +84,8 @@ struct BMI088Accelerometer {
     return nil
   }
 
-  /// Puts the chip to sleep. The function switches the chip off before it suspends it, because a suspended chip needs
-  /// time between two writes, and this function cannot wait.
+  /// Puts the chip to sleep. The chip is switched off first and suspended second: a suspended chip needs time between
+  /// two writes, and this function cannot wait.
   static func sleep(_ registers: I2CRegisters) throws(HardwareError) {
     try registers.write(BMI088AccelerometerRegister.off, to: BMI088AccelerometerRegister.powerControl)
     try registers.write(BMI088AccelerometerRegister.suspended, to: BMI088AccelerometerRegister.powerConfiguration)
@@ -118,7 +118,7 @@ struct BMI088Accelerometer {
     try registers.write(BMI088AccelerometerRegister.flushFIFO, to: BMI088AccelerometerRegister.command)
   }
 
-  /// Takes all waiting samples of the FIFO.
+  /// Reads all samples that the FIFO holds.
   mutating func read(_ clock: any MonotonicTimeSource) throws(HardwareError) -> Reading {
     let status = UInt16(
       bitPattern: try registers.read(BMI088AccelerometerRegister.fifoLength, count: 2).littleEndian(at: 0))
@@ -144,7 +144,7 @@ struct BMI088Accelerometer {
     return .complete
   }
 
-  /// Returns the value at an instant. Call it with increasing instants.
+  /// Returns the specific force at an instant. Call it with increasing instants, because it skips the earlier samples.
   mutating func answer(at instant: MonotonicInstant) -> Answer {
     let instant = instant.nanoseconds
     while used + 1 < samples.count, samples[used + 1].at <= instant { used += 1 }
@@ -159,7 +159,7 @@ struct BMI088Accelerometer {
     return .force(early.force + (late.force - early.force) * part)
   }
 
-  /// The temperature in degrees Celsius; `nil` before the first measurement, which takes a second.
+  /// The temperature in degrees Celsius; `nil` before the first measurement, which takes one second.
   func temperature() throws(HardwareError) -> Float? {
     let bytes = try registers.read(BMI088AccelerometerRegister.temperature, count: 2)
     guard bytes[0] != BMI088AccelerometerRegister.noTemperature else { return nil }

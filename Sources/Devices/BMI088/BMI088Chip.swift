@@ -5,7 +5,7 @@ extension InertialChip {
   static var bmi088: InertialChip {
     InertialChip(
       name: "bmi088", title: "BMI088", addresses: [0x68, 0x69],
-      // Other packages contain the same gyroscope.
+      // The gyroscope's identity is not enough, because other packages contain the same gyroscope.
       identity: ChipIdentity(register: BMI088GyroscopeRegister.chipID, toldBy: "its two halves") {
         (registers) throws(HardwareError) in try BMI088Driver.isWhole(registers)
       },

@@ -1,9 +1,9 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the BMI088, whose gyroscope and accelerometer have no common clock. Its samples are the gyroscope's, each
-/// with the specific force at that time, interpolated between two samples of the accelerometer. The newest sample of a
-/// burst may therefore wait for the next one.
+/// Driver of the BMI088, whose gyroscope and accelerometer have no common clock. Each sample is a gyroscope sample
+/// with the specific force at the same time, interpolated between two samples of the accelerometer. The newest sample
+/// of a burst may therefore be delivered only with the next burst.
 final class BMI088Driver: InertialDriver {
   static let fifoSampleCount = 100
 
@@ -14,7 +14,7 @@ final class BMI088Driver: InertialDriver {
 
   var counters: InertialCounters {
     var counters = readout.counters
-    // Samples that wait or were lost do not count.
+    // Count only delivered samples, not samples that wait for the accelerometer or were lost.
     counters.samples = sampleCount
     return counters
   }
@@ -32,7 +32,7 @@ final class BMI088Driver: InertialDriver {
   private var waiting: [IMUSample] = []
   /// The number of delivered samples.
   private var sampleCount = 0
-  /// Whether samples were lost since the last batch with any.
+  /// Whether samples were lost since the last batch that was not empty.
   private var hasGap = false
   private var temperatureCelsius: Float?
 
@@ -108,7 +108,7 @@ final class BMI088Driver: InertialDriver {
     try? accelerometer?.sleep()
   }
 
-  /// Whether a gyroscope belongs to a BMI088: its accelerometer is present.
+  /// Whether a gyroscope belongs to a BMI088: whether a BMI088 accelerometer is on the same bus.
   static func isWhole(_ gyroscope: I2CRegisters) throws(HardwareError) -> Bool {
     guard try gyroscope.read(BMI088GyroscopeRegister.chipID) == BMI088GyroscopeRegister.identity else { return false }
     do throws(HardwareError) {
@@ -131,7 +131,7 @@ final class BMI088Driver: InertialDriver {
     accelerometer = BMI088Accelerometer(registers, rate, configuration.accelerometerRange)
   }
 
-  /// Takes samples from the gyroscope's FIFO, dates them, and queues them.
+  /// Takes samples from the gyroscope's FIFO, adds timestamps, and queues them.
   ///
   /// - Parameter left: the number of samples that remain in the FIFO for lack of room
   private func takeRates(_ count: Int, left: Int) throws(HardwareError) {
@@ -149,14 +149,14 @@ final class BMI088Driver: InertialDriver {
     for index in 0..<rates.count { waiting.append(rates[index]) }
   }
 
-  /// Completes the waiting samples for which the accelerometer has values.
+  /// Moves each waiting sample whose specific force is known to the batch.
   private func join(into batch: inout IMUBatch) {
     var done = 0
     joining: while done < waiting.count, batch.count < IMUBatch.capacity {
       switch accelerometer?.answer(at: waiting[done].at) {
       case .notYet, nil: break joining
-      // At first the accelerometer may start later than the gyroscope. After the first sample, a missing value is a
-      // gap.
+      // Before the first sample, the accelerometer may have started later than the gyroscope. After it, a missing
+      // value is a gap.
       case .never: hasGap = hasGap || sampleCount > 0
       case .force(let force):
         batch.append(IMUSample(at: waiting[done].at, gyroscope: waiting[done].gyroscope, accelerometer: force))

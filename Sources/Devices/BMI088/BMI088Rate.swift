@@ -10,10 +10,10 @@ struct BMI088Rate {
   ]
 
   let hertz: Double
-  /// The gyroscope's bits. The filters are 32, 64, 47, 116 and 230 Hz wide.
+  /// The value for GYRO_BANDWIDTH. The filters of the five rates are 32, 64, 47, 116 and 230 Hz wide.
   let gyroscopeBits: UInt8
   let accelerometerHertz: Double
-  /// The accelerometer's bits.
+  /// The rate bits of ACC_CONF.
   let accelerometerBits: UInt8
 }
 

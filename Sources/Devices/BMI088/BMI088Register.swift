@@ -4,8 +4,8 @@
 ///
 /// - The package has two chips with separate addresses and clocks.
 /// - The gyroscope may not acknowledge its reset, and accepts nothing else while it is suspended.
-/// - The frames of its FIFO have no headers, and their bytes may shift if it overflows during a read, so it should stop
-///   when it is full.
+/// - The frames of the gyroscope's FIFO have no headers. If the FIFO overflows during a read, the bytes may shift, so
+///   set the FIFO to stop when it is full.
 /// - Only a write to FIFO_CONFIG_1 clears an overrun.
 /// - The accelerometer is suspended at first. While it is suspended, it accepts only one write per millisecond.
 /// - The frames of the accelerometer's FIFO have headers. The top bit of the FIFO's length says that the FIFO is empty.
@@ -44,7 +44,7 @@ enum BMI088GyroscopeRegister {
   // FIFO configuration 1
   static let fifoOff: UInt8 = 0x00
   static let fifoUntilFull: UInt8 = 0x40
-  // Interrupts: data ready, a pulse on the pin INT3, active high and driven; INT4 is left as it is
+  // Interrupts: data ready, a pulse on the pin INT3, active high and driven. INT4 stays unchanged.
   static let dataReady: UInt8 = 0x80
   static let interrupt3High: UInt8 = 0x0D
   static let dataReadyOnInterrupt3: UInt8 = 0x01
@@ -84,10 +84,10 @@ enum BMI088AccelerometerRegister {
   static let off: UInt8 = 0x00
   // Configuration: the filter of normal width
   static let normalFilter: UInt8 = 0xA0
-  // FIFO configurations: drop the oldest frame; store the sensor's samples
+  // FIFO configurations: drop the oldest frame when full; store the sensor's samples
   static let fifoStream: UInt8 = 0x02
   static let fifoOn: UInt8 = 0x50
-  // Temperature: the upper byte without a measurement
+  // Temperature: the upper byte before the first measurement
   static let noTemperature: UInt8 = 0x80
   // FIFO length: the FIFO is empty
   static let fifoIsEmpty: UInt16 = 0x8000
@@ -96,7 +96,7 @@ enum BMI088AccelerometerRegister {
   static let softReset: UInt8 = 0xB6
   static let flushFIFO: UInt8 = 0xB0
 
-  // Headers of frames; their two lowest bits are the interrupt pins'
+  // Headers of frames; their two lowest bits hold tags of the interrupt pins
   static let headerMask: UInt8 = 0xFC
   static let sampleFrame: UInt8 = 0x84
   static let skipFrame: UInt8 = 0x40

@@ -6,7 +6,7 @@ extension InertialChip {
       name: "bmi160", title: "BMI160", addresses: [0x69, 0x68],
       identity: ChipIdentity(register: BMI160Register.chipID, values: [BMI160Register.identity]),
       provenAgainst: "Linux (bmi160)",
-      // The FIFO has 1 KB.
+      // The FIFO has 1024 bytes, and a frame has 13.
       fifoSampleCount: 78, readout: BusReadout(bytesPerSample: 13),
       // The currents are from table 2: both sensors in normal mode, and suspended.
       milliamperes: 0.925, sleepMilliamperes: 0.003, ratesHz: 25...1600,

@@ -48,7 +48,7 @@ enum BMI160Register {
   static let flushFIFO: UInt8 = 0xB0
   static let softReset: UInt8 = 0xB6
 
-  // Headers of frames, 2.5.1; their two lowest bits are the interrupt pins'
+  // Headers of frames, 2.5.1; their two lowest bits hold tags of the interrupt pins
   static let headerMask: UInt8 = 0xFC
   static let bothFrame: UInt8 = 0x8C
   static let gyroscopeFrame: UInt8 = 0x88

@@ -1,5 +1,5 @@
-/// The calibration coefficients of a BMP280 or BME280, and the conversion of its numbers with them: the formulas in
-/// double precision of the data sheet's section 8.1 (BME280: 8.1).
+/// The calibration coefficients of a BMP280 or BME280, and the formulas that convert raw values with them: the
+/// formulas in double precision of section 8.1 of either data sheet.
 struct BMP280Coefficients: Sendable {
   private let t: (Double, Double, Double)
   private let p: (Double, Double, Double, Double, Double, Double, Double, Double, Double)
@@ -46,7 +46,7 @@ struct BMP280Coefficients: Sendable {
     return pressure + (p.8 * pressure * pressure / 2_147_483_648 + pressure * p.7 / 32768 + p.6) / 16
   }
 
-  /// The relative humidity, 0 to 100.
+  /// The relative humidity in percent, 0 to 100.
   func humidity(_ raw: Int, temperature rawTemperature: Int) -> Double {
     let x = fineTemperature(rawTemperature) - 76800
     let measured = Double(raw) - (h.3 * 64 + h.4 / 16384 * x)

@@ -10,8 +10,8 @@ final class BMP280Driver: PolledDriver {
   private let standby: BMP280Standby
   private var coefficients: BMP280Coefficients?
   private var hasHumidity = false
-  /// Pressure, temperature and humidity of the last read. They reveal repetitions, because the chip does not mark new
-  /// measurements.
+  /// The raw pressure, temperature and humidity of the last read. The chip does not mark new measurements, so the
+  /// driver treats equal values as the same measurement.
   private var last: (Int, Int, Int) = (0, 0, 0)
 
   init(_ connection: ChipConnection, _ configuration: PolledConfiguration) {
@@ -21,7 +21,7 @@ final class BMP280Driver: PolledDriver {
   }
 
   func start() throws(HardwareError) {
-    // Either chip is accepted, whichever the board file names.
+    // The driver accepts either chip, whichever of the two the board file names.
     try ChipIdentity(register: BMP280Register.chipID, values: BMP280Driver.identities).require(
       "BMP280 or BME280", of: registers)
     hasHumidity = try registers.read(BMP280Register.chipID) == BMP280Register.bme280
@@ -69,7 +69,7 @@ final class BMP280Driver: PolledDriver {
 struct BMP280Standby {
   /// The typical duration of a measurement with this configuration (3.8.1); humidity takes two milliseconds more.
   private static let measurementMilliseconds = 13.5
-  /// The settings that mean the same for both chips.
+  /// The settings with the same meaning in both chips.
   private static let all: [(milliseconds: Double, bits: UInt8)] = [
     (1000, 0xA0), (500, 0x80), (250, 0x60), (125, 0x40), (62.5, 0x20), (0.5, 0x00),
   ]

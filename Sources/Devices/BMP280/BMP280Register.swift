@@ -3,14 +3,14 @@
 ///
 /// Pitfalls:
 ///
-/// - The numbers of a measurement mean nothing without the chip's own coefficients.
+/// - Raw values have no meaning without the chip's own coefficients.
 /// - The humidity's oversampling takes effect only when control is written after it.
 /// - The chip may ignore a write to configuration while it measures in normal mode, so write configuration before
 ///   control.
 enum BMP280Register {
   /// Coefficients of temperature and pressure, low byte first, 3.11.2.
   static let coefficients: UInt8 = 0x88
-  /// Coefficients of humidity: the first is separate, and the other coefficients follow each other, BME280 4.2.2.
+  /// Coefficients of humidity, BME280 4.2.2. The first one is at a separate address.
   static let firstHumidityCoefficient: UInt8 = 0xA1
   static let humidityCoefficients: UInt8 = 0xE1
   /// Identification, 4.3.1.
@@ -32,11 +32,12 @@ enum BMP280Register {
   static let bme280: UInt8 = 0x60
   static let resetCommand: UInt8 = 0xB6
   static let isCopying: UInt8 = 0x01
-  /// Normal mode with pressure 4 times and temperature twice: a measurement takes at most 16 ms.
+  /// Normal mode with 4 times oversampling of the pressure and 2 times oversampling of the temperature. A measurement
+  /// takes at most 16 ms.
   static let normalMode: UInt8 = 0x4F
   static let sleepMode: UInt8 = 0x4C
-  /// One measurement of the humidity, which takes 2 ms more.
+  /// One sample of the humidity, which adds 2 ms to a measurement.
   static let humidityOnce: UInt8 = 0x01
-  /// The value of a register before the first measurement, 20 bits.
+  /// The raw pressure or temperature before the first measurement, 20 bits.
   static let nothing = 0x80000
 }

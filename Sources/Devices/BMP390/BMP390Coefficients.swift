@@ -1,5 +1,5 @@
-/// The calibration coefficients of a BMP388 or BMP390, and the conversion of its numbers with them: the formulas in
-/// floating point of the data sheets' appendix on compensation.
+/// The calibration coefficients of a BMP388 or BMP390, and the formulas that convert raw values with them: the
+/// floating-point formulas of the data sheets' appendix on compensation.
 struct BMP390Coefficients: Sendable {
   private let t: (Double, Double, Double)
   private let p: (Double, Double, Double, Double, Double, Double, Double, Double, Double, Double, Double)

@@ -17,11 +17,11 @@ final class BMP390Driver: PolledDriver {
   }
 
   func start() throws(HardwareError) {
-    // Either chip is accepted, whichever the board file names.
+    // The driver accepts either chip, whichever of the two the board file names.
     try ChipIdentity(register: BMP390Register.chipID, values: BMP390Driver.identities).require(
       "BMP388 or BMP390", of: registers)
     try registers.write(BMP390Register.resetCommand, to: BMP390Register.command)
-    // The first answer comes 2 ms after a reset, and the chip then copies its coefficients.
+    // The chip answers 2 ms after a reset, and then copies its coefficients.
     connection.pause(.milliseconds(3))
     var looks = 0
     while try registers.read(BMP390Register.status) & BMP390Register.takesCommands == 0, looks < 5 {

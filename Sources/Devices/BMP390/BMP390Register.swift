@@ -3,10 +3,10 @@
 ///
 /// Pitfalls:
 ///
-/// - The numbers of a measurement mean nothing without the chip's own coefficients.
+/// - Raw values have no meaning without the chip's own coefficients.
 /// - A rate that leaves no time for the oversampling is a configuration error, and the chip falls asleep instead of
 ///   measuring.
-/// - Low bytes come first; in the BMP280, high bytes come first.
+/// - The low byte of a value comes first; in the BMP280, the high byte comes first.
 enum BMP390Register {
   /// CHIP_ID.
   static let chipID: UInt8 = 0x00
@@ -37,6 +37,6 @@ enum BMP390Register {
   static let normalMode: UInt8 = 0x33
   static let sleepMode: UInt8 = 0x00
   static let noFilter: UInt8 = 0x00
-  /// The value of 24 bits before the first measurement.
+  /// The raw pressure or temperature before the first measurement, 24 bits.
   static let nothing = 0x800000
 }

@@ -4,12 +4,12 @@ import MonotonicTime
 /// Driver of the BNO055, without its magnetometer and its fusion. The chip has no FIFO, so a read takes the newest
 /// sample, if one is due.
 ///
-/// A controller in the chip answers for the sensors, and stretches the clock of the bus while it looks up values. The
+/// The sensors are behind a controller in the chip, which stretches the clock of the bus while it looks up values. The
 /// I2C controllers of Raspberry Pis before the Pi 5 cannot always wait that long, so a transfer fails, or some of its
 /// bits are wrong. The driver therefore keeps reads short, repeats failed transfers, verifies writes, and reads a
-/// sudden change again. The result is usable, but not good. On these boards, connect the chip to a bus that Linux makes
-/// of two GPIO lines. Such a bus waits for the chip: `dtoverlay=i2c-gpio,bus=3,i2c_gpio_sda=23,i2c_gpio_scl=24` in
-/// config.txt, and `/dev/i2c-3` in the board file.
+/// sudden change again. It drops readings that stay implausible. On these boards, connect the chip to a bus that Linux
+/// drives through two GPIO lines, because such a bus waits for the chip:
+/// `dtoverlay=i2c-gpio,bus=3,i2c_gpio_sda=23,i2c_gpio_scl=24` in config.txt, and `/dev/i2c-3` in the board file.
 final class BNO055Driver: InertialDriver {
   /// The length of three axes of two bytes.
   private static let axesLength = 6
@@ -33,7 +33,7 @@ final class BNO055Driver: InertialDriver {
   private let accelerometerScale: Float
   /// The largest plausible value, slightly above the range.
   private let accelerometerLimit: Int16
-  /// The rad/s per unit, which depend on the firmware's version.
+  /// The gyroscope's scale in rad/s per unit, which depends on the firmware version.
   private var gyroscopeScale: Float = 0
   /// The last accepted reading.
   private var last: BNO055Reading?
@@ -66,7 +66,7 @@ final class BNO055Driver: InertialDriver {
     do throws(HardwareError) {
       try registers.write(BNO055Register.reset, to: BNO055Register.trigger)
     } catch {
-      // The reset may have been faster than its acknowledgement.
+      // The chip may have reset before it acknowledged the command.
       guard error.isPassing else { throw error }
     }
     connection.pause(.milliseconds(650))
@@ -74,7 +74,7 @@ final class BNO055Driver: InertialDriver {
     let version = try persist { () throws(HardwareError) -> UInt16 in
       UInt16(bitPattern: try registers.read(BNO055Register.version, count: 2).littleEndian(at: 0))
     }
-    // If the range does not affect the units, the widest one costs nothing.
+    // If the range does not affect the units, use the widest range, which loses no resolution.
     let hasOwnUnits = version <= BNO055Register.lastVersionWithOwnUnits
     let gyroscopeRange = hasOwnUnits ? configuration.gyroscopeRange : .dps2000
     let unitsPerDegree =
@@ -147,8 +147,9 @@ final class BNO055Driver: InertialDriver {
     try? persist { () throws(HardwareError) in try registers.write(BNO055Register.suspended, to: BNO055Register.power) }
   }
 
-  /// Puts a chip to sleep without waiting by a clock. The chip takes 19 ms to enter the mode that accepts the command.
-  /// The function repeats the command, and the repetitions take longer than that.
+  /// Puts a chip to sleep. The chip takes 19 ms to enter the mode that accepts the command, and the caller provides no
+  /// clock to wait with. The function therefore repeats the command until the chip accepts it; the repetitions take
+  /// longer than 19 ms.
   static func suspend(_ registers: I2CRegisters) throws(HardwareError) {
     try registers.write(BNO055Register.configuring, to: BNO055Register.mode)
     var failuresLeft = BNO055Driver.failureLimit
@@ -164,7 +165,7 @@ final class BNO055Driver: InertialDriver {
     }
   }
 
-  /// Waits until the chip answers. It does not answer for a while after power on and after a reset.
+  /// Waits until the chip answers. The chip does not answer for up to 0.65 s after power on and after a reset.
   private func awaitChip() throws(HardwareError) {
     let end = connection.clock.now + BNO055Driver.startTime
     while true {
@@ -180,7 +181,7 @@ final class BNO055Driver: InertialDriver {
   private func identify() throws(HardwareError) {
     let chip = InertialChip.bno055
     if try chip.identity.isTrue(of: registers) { return }
-    // An earlier program may have left the other page selected, which has no identity.
+    // An earlier program may have left page 1 selected, which has no identity register.
     if try registers.read(BNO055Register.page) == BNO055Register.page1 {
       try registers.write(BNO055Register.page0, to: BNO055Register.page)
     }
@@ -207,7 +208,7 @@ final class BNO055Driver: InertialDriver {
         + "breaks transfers: connect the chip by i2c-gpio")
   }
 
-  /// The sensors' numbers as soon as two readings agree; `nil` if no two do.
+  /// Reads both sensors until a reading agrees with an earlier one. Returns `nil` if none does.
   private func believableReading() throws(HardwareError) -> BNO055Reading? {
     var earlier: BNO055Reading?
     for _ in 0..<BNO055Driver.tries {
@@ -223,8 +224,7 @@ final class BNO055Driver: InertialDriver {
     return nil
   }
 
-  /// The temperature in degrees Celsius, as soon as it is close to the previous one, or two readings agree; `nil` if no
-  /// two do.
+  /// Reads the temperature in degrees Celsius until a reading agrees with an earlier one. Returns `nil` if none does.
   private func believableTemperature() -> Float? {
     var earlier = temperatureCelsius
     for _ in 0..<BNO055Driver.tries {
@@ -244,7 +244,7 @@ final class BNO055Driver: InertialDriver {
     }
   }
 
-  /// Repeats transfers that the bus has damaged.
+  /// Repeats a transfer that may have failed because of clock stretching.
   private func persist<Value>(_ transfer: () throws(HardwareError) -> Value) throws(HardwareError) -> Value {
     for _ in 1..<BNO055Driver.tries {
       do throws(HardwareError) {

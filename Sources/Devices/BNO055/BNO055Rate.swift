@@ -2,7 +2,7 @@
 /// often than the chip is read, so that each read finds a new sample.
 struct BNO055Rate {
   private static let all = [
-    // The filters are 15.63 and 12 Hz, 31.25 and 23 Hz, and 62.5 and 47 Hz wide.
+    // The filter bandwidths of accelerometer and gyroscope are 15.63 and 12 Hz, 31.25 and 23 Hz, and 62.5 and 47 Hz.
     BNO055Rate(hertz: 25, accelerometerHertz: 31.25, accelerometerBits: 0x01, gyroscopeBits: 0x05),
     BNO055Rate(hertz: 50, accelerometerHertz: 62.5, accelerometerBits: 0x02, gyroscopeBits: 0x04),
     BNO055Rate(hertz: 100, accelerometerHertz: 125, accelerometerBits: 0x03, gyroscopeBits: 0x03),
@@ -11,7 +11,7 @@ struct BNO055Rate {
   let hertz: Double
   /// The rate of the slower sensor, twice its bandwidth.
   let accelerometerHertz: Double
-  /// The bits for the sensors.
+  /// The bandwidth bits for ACC_Config and GYR_Config_0.
   let accelerometerBits: UInt8
   let gyroscopeBits: UInt8
 

@@ -1,7 +1,7 @@
-/// One reading of a BNO055, in its units.
+/// One reading of a BNO055, in the chip's units.
 struct BNO055Reading: Equatable {
-  /// The greatest difference between two readings of one motion. It is far above the noise, and below the top bit of a
-  /// low byte.
+  /// The greatest plausible difference between two successive readings of an axis. It is far above the noise, and
+  /// below 128, the top bit of a low byte, so that an error in that bit or a higher one is noticed.
   private static let tolerance: Int32 = 100
 
   var accelerometer: SIMD3<Int16>

@@ -2,18 +2,18 @@
 ///
 /// Pitfalls:
 ///
-/// - A controller in front of three sensors stretches the clock of the bus longer than some adapters can tolerate.
-/// - After its supply comes on and after a reset it does not answer for up to 0.65 s.
+/// - A controller in front of the three sensors stretches the clock of the bus longer than some adapters can tolerate.
+/// - After power on and after a reset, the chip does not answer for up to 0.65 s.
 /// - Most registers can be written only in the configuration mode. The chip takes 19 ms to enter this mode, and returns
 ///   to it from suspension.
 /// - Nothing marks a new sample.
 /// - There is no FIFO.
 ///
-/// The unit of the gyroscope outside the fusion modes: table 3-22 says 16 to a degree per second, or 900 to a radian
-/// per second, by UNIT_SEL. Firmware version 3.11, with which the chip is delivered, ignores UNIT_SEL: the numbers are
-/// the sensor's own, 32768 for its range. Linux's driver treats the numbers that way in the mode AMG, and people who
-/// turned a chip have confirmed it. In the fusion modes the unit is as documented. Newer firmware is said to use the
-/// documented unit in all modes.
+/// Pitfall of the gyroscope's unit outside the fusion modes: by table 3-22, UNIT_SEL selects 16 units per degree per
+/// second or 900 units per radian per second. Firmware version 3.11, which chips are delivered with, ignores UNIT_SEL:
+/// its unit is the sensor's own, 32768 units for the selected range. Linux's driver uses this unit in the mode AMG,
+/// and users who rotated a chip have confirmed it. In the fusion modes the unit is as documented. Newer firmware
+/// reportedly uses the documented unit in all modes.
 enum BNO055Register {
   /// PAGE_ID, on both pages.
   static let page: UInt8 = 0x07
@@ -21,7 +21,8 @@ enum BNO055Register {
   // Page 0
   /// CHIP_ID.
   static let chipID: UInt8 = 0x00
-  /// SW_REV_ID_LSB: the second half of the version, and then the first, as binary-coded digits: 0x11, 0x03.
+  /// SW_REV_ID_LSB and SW_REV_ID_MSB: the firmware version as binary-coded decimals, minor part first. The bytes 0x11,
+  /// 0x03 mean version 3.11.
   static let version: UInt8 = 0x04
   /// ACC_DATA_X_LSB: x, y and z in order, low byte first.
   static let accelerometerData: UInt8 = 0x08
@@ -45,7 +46,7 @@ enum BNO055Register {
   static let gyroscope: UInt8 = 0x0A
 
   static let identity: UInt8 = 0xA0
-  /// The latest version whose gyroscope uses the units of its range.
+  /// The latest firmware version whose gyroscope unit depends on the selected range.
   static let lastVersionWithOwnUnits: UInt16 = 0x0311
 
   static let page0: UInt8 = 0x00

@@ -17,12 +17,13 @@ struct BNO085Cargo {
   private(set) var isWhole = true
   private let bytes: UnsafeRawBufferPointer
   private var offset = 0
-  /// The base of the delays. The cargo must state a base before the first report of a sensor.
+  /// The base of the delays, in units of 100 microseconds relative to the interrupt. The cargo must state a base
+  /// before the first report of a sensor.
   private var base: Int?
 
   init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-  /// The next report; `nil` at the end, or if something is not a report.
+  /// The next report; `nil` at the end, or at the first invalid report, which clears `isWhole`.
   mutating func next() -> Report? {
     while offset < bytes.count {
       let start = offset
@@ -64,11 +65,11 @@ struct BNO085Cargo {
 }
 
 extension BNO085Cargo {
-  /// The contents of a cargo, which is checked completely before any of it is used.
+  /// The contents of a cargo. The whole cargo is checked before any of its reports is used.
   struct Contents {
     /// The number of consecutive gyroscope reports up to the last one.
     var gyroscopeCount = 0
-    /// The number of earlier gyroscope reports in the cargo. Reports were lost after them.
+    /// The number of gyroscope reports before the last gap in the sequence numbers of this cargo.
     var strayCount = 0
     var first = Report(id: BNO085Report.gyroscope)
     var newest = Report(id: BNO085Report.gyroscope)

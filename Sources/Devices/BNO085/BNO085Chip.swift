@@ -6,14 +6,15 @@ extension InertialChip {
   static var bno085: InertialChip {
     InertialChip(
       name: "bno085", title: "BNO085, BNO080 or BNO086", addresses: [0x4A, 0x4B],
-      // Reading alone cannot recognise a chip without output. Such a chip may be asleep, or may just have been read.
+      // Reading alone cannot recognise a chip without output, for example a chip that sleeps or has just been read.
       identity: ChipIdentity(register: 0, toldBy: "the headers of its packets") { (registers) throws(HardwareError) in
         try SHTPLink(registers.bus, address: registers.address).isSpoken()
       },
       provenAgainst: "SparkFun, Adafruit",
       fifoSampleCount: BNO085Driver.fifoSampleCount,
       dataReadyFalls: true,
-      // A sample has a report of each sensor, in packets with a header each, and a command to send them.
+      // A sample needs a report of each sensor. A burst needs the headers of the packets, and the command to send
+      // them.
       readout: BusReadout(bytesPerSample: 26, bytesPerBurst: 60, readsPerBurst: 6),
       // The currents are from figure 6-17: the fusion of both sensors at 200 Hz, and idle.
       milliamperes: 12.8, sleepMilliamperes: 0.13, ratesHz: 50...400,

@@ -3,34 +3,36 @@ import MonotonicTime
 
 /// Driver of the BNO085, BNO080 and BNO086 as a gyroscope and an accelerometer.
 ///
-/// The driver does not use the chip's own fusion, because a filter needs measurements with the sensors' own errors. It
-/// therefore uses the report of the uncalibrated gyroscope. From the calibrated values the chip subtracts a bias that
-/// jumps with its estimate, and a filter would follow the jumps. The raw values have no known unit. The driver uses the
-/// accelerometer report that includes gravity, because the linear acceleration depends on the chip's own estimate of
-/// the vertical, and the raw values have no unit. The ranges are the chip's own, 2000 degrees per second and 8 g (6.6),
-/// whatever the configuration requests.
+/// The driver does not use the chip's own fusion, because a filter needs measurements with the sensors' own errors.
+/// For the same reason it uses the report of the uncalibrated gyroscope: the chip subtracts its estimate of the bias
+/// from the calibrated values, and a filter would follow each jump of that estimate. It uses the accelerometer report
+/// that includes gravity, because the linear acceleration depends on the chip's own estimate of the vertical. The raw
+/// values of both sensors have no known unit. The ranges are fixed, 2000 degrees per second and 8 g (6.6), whatever
+/// the configuration requests.
 ///
-/// Each sensor reports at its own rate, and each report states its time before the chip's interrupt. A sample is a
-/// report of the gyroscope. The chip collects a batch of reports, and sends it on command, at each reading. There are
-/// three reasons. A chip that interrupts for each report, or whose interrupt waits, has less time to compute (1.2.4.1).
-/// A chip without output stretches the clock when it is read. And if the chip sends on command, the time of its
-/// interrupt is known even if the interrupt line is not wired.
+/// Each sensor reports at its own rate, and each report states its time relative to the chip's interrupt. A sample is
+/// a report of the gyroscope. The chip collects reports in a batch, and the driver requests the batch with a command
+/// at each reading, for three reasons:
+///
+/// - A chip that interrupts for each report, or whose interrupt waits, has less time to compute (1.2.4.1).
+/// - A chip without output stretches the clock when it is read.
+/// - The time of the interrupt after a command is known even if the interrupt line is not wired.
 final class BNO085Driver: InertialDriver {
-  /// The number of samples at 400 Hz between two readings at 25 Hz. The manufacturer does not document a larger FIFO.
+  /// The number of samples at 400 Hz between two readings at 25 Hz. The manufacturer documents no larger FIFO.
   static let fifoSampleCount = 16
 
-  /// The time for which the chip collects a batch. It is usually longer than the interval of the readings. If a reading
-  /// is late, the chip sends the batch by itself.
+  /// The time for which the chip collects a batch. It is longer than the usual interval between readings. If a reading
+  /// is late, the chip sends the batch without a command.
   private static let batchInterval = Duration.milliseconds(50)
-  /// If a header arrives this soon after the chip had no output, its time is as precise as the interrupt's.
+  /// If a header arrives this soon after the chip had no output, the header's time is as precise as the interrupt's.
   private static let promptness = Duration.milliseconds(4)
-  /// If reading a header takes longer, the clock was stretched.
+  /// If reading a header takes longer than this, the chip stretched the clock.
   private static let longestHeader = Duration.milliseconds(5)
-  /// The kernel keeps this number of edges; some kernel interfaces drop the newest when there are more.
+  /// The number of edges that the kernel queues. Some kernel interfaces drop the newest edge when the queue is full.
   private static let edgeQueueLength = 16
   private static let nanosecondsPerTick: Int64 = 100_000
-  /// The number of samples in a batch up to which the driver reads another cargo. A cargo has at most 64 gyroscope
-  /// reports.
+  /// The driver reads another cargo only while the batch has at most this number of samples, because a cargo may have
+  /// 64 gyroscope reports.
   private static let fullBatch = IMUBatch.capacity - 64
 
   private(set) var counters = InertialCounters()
@@ -42,18 +44,19 @@ final class BNO085Driver: InertialDriver {
   private var pairing = BNO085Pairing()
   private var gyroscope = Course()
   private var accelerometer = Course()
-  /// The chip's present output began after this instant.
+  /// The earliest time at which the chip's present output can have begun.
   private var quietUntil = MonotonicInstant(nanoseconds: 0)
-  /// Whether the last reading emptied the chip.
+  /// Whether the last reading took all output of the chip.
   private var isEmptied = false
   /// Whether the last reading had no room for the rest of the requested output.
   private var hasMore = false
-  /// Whether samples were lost since the last batch with any.
+  /// Whether samples were lost since the last batch that was not empty.
   private var hasGap = false
-  /// Whether something was misread since the last gyroscope report, which may be why the next one is missing.
+  /// Whether a transfer was misread since the last gyroscope report. If so, a missing report does not count as an
+  /// overflow.
   private var isTorn = false
 
-  /// The progress of one sensor.
+  /// The sequence number, time and period of one sensor's reports.
   private struct Course {
     /// The sequence number of the last report.
     var sequence: UInt8 = 0
@@ -76,7 +79,8 @@ final class BNO085Driver: InertialDriver {
 
   func start() throws(HardwareError) {
     try link.send(BNO085Report.reset, on: BNO085Report.executable)
-    // The start takes 94 ms (figure 6-8). Then the chip introduces itself, and identifies itself when asked.
+    // The start takes 94 ms (figure 6-8). Then the chip reports that the reset is complete, and answers a request for
+    // its product ID.
     connection.pause(.milliseconds(100))
     _ = try receive(within: .milliseconds(200)) { channel, cargo in
       channel == BNO085Report.executable && cargo[0] == BNO085Report.resetComplete
@@ -92,8 +96,8 @@ final class BNO085Driver: InertialDriver {
     try enable(BNO085Report.accelerometer)
     try enable(BNO085Report.gyroscope)
     (quietUntil, isEmptied, hasMore) = (connection.clock.now, true, false)
-    // The first reports show when the next are due. The wait is shorter than a batch, so the time of their arrival is
-    // certain.
+    // The first reports show when the next ones are due. The wait is shorter than the batch interval, so the chip
+    // sends these reports only on command, and their time is certain.
     connection.pause(.milliseconds(40))
     var batch = IMUBatch()
     try read(into: &batch)
@@ -105,9 +109,9 @@ final class BNO085Driver: InertialDriver {
     if !hasMore { try flush() }
     (isEmptied, hasMore) = (false, false)
     var flushesLeft = 2
-    // This is the limit for invalid answers, consecutive or not.
+    // The number of further answers without measurements that are accepted, consecutive or not.
     var patience = 4
-    // A full FIFO has fewer packets. The limit ends the reading of a chip that repeats itself forever.
+    // A full FIFO has fewer packets. The limit ends the reading of a chip that sends packets without end.
     var packetsLeft = 64
     while flushesLeft > 0, patience > 0, packetsLeft > 0 {
       packetsLeft -= 1
@@ -126,7 +130,7 @@ final class BNO085Driver: InertialDriver {
           patience -= 1
         }
         quietUntil = connection.clock.now
-        // A reader that waited for the output received all of it.
+        // If the header took long, the chip had no output before, so this packet has all of its output.
         if link.headerAt - began > BNO085Driver.longestHeader { patience = 0 }
       case .packet(let channel, let cargo):
         flushesLeft -= try take(cargo, on: channel, &batch)
@@ -152,7 +156,7 @@ final class BNO085Driver: InertialDriver {
 
   func stop() { try? BNO085Driver.putToSleep(link) }
 
-  /// Disables both sensors, puts the chip to sleep, and reads its answers, so that its interrupt does not wait.
+  /// Disables both sensors, puts the chip to sleep, and reads its answers, so that no interrupt stays pending.
   static func putToSleep(_ link: SHTPLink) throws(HardwareError) {
     try link.setFeature(BNO085Report.gyroscope, microseconds: 0, batch: 0)
     try link.setFeature(BNO085Report.accelerometer, microseconds: 0, batch: 0)
@@ -188,7 +192,7 @@ final class BNO085Driver: InertialDriver {
   /// Makes the chip send its batch.
   private func flush() throws(HardwareError) {
     let now = connection.clock.now
-    // The chip had no time to send a batch by itself, so its output is the requested one.
+    // The chip had no time to send a batch without a command, so its next output is the requested one.
     if isEmptied, now - quietUntil < BNO085Driver.batchInterval { quietUntil = now }
     do throws(HardwareError) {
       try link.send(BNO085Report.flush, BNO085Report.gyroscope, on: BNO085Report.control)
@@ -199,7 +203,7 @@ final class BNO085Driver: InertialDriver {
     }
   }
 
-  /// The last falling edge of the line, if it belongs to the waiting output.
+  /// The last falling edge of the interrupt line; `nil` if it does not belong to the waiting output.
   private func lastFall() throws(HardwareError) -> MonotonicInstant? {
     guard let edges = try connection.dataReady?.takeEdges(), edges.count < BNO085Driver.edgeQueueLength,
       !edges.latest.isRising, edges.latest.at > quietUntil
@@ -216,9 +220,9 @@ final class BNO085Driver: InertialDriver {
     }
   }
 
-  /// Takes packets until the awaited one arrives.
+  /// Receives packets until the awaited one arrives.
   ///
-  /// - Returns: whether it arrived
+  /// - Returns: whether the awaited packet arrived
   private func receive(
     within limit: Duration, _ isAwaited: (_ channel: UInt8, _ cargo: UnsafeRawBufferPointer) -> Bool
   ) throws(HardwareError) -> Bool {
@@ -254,7 +258,7 @@ final class BNO085Driver: InertialDriver {
     }
   }
 
-  /// Takes packets that are not measurements.
+  /// Handles a packet that carries no measurements.
   ///
   /// - Returns: the number of completed flushes
   private func take(
@@ -274,7 +278,7 @@ final class BNO085Driver: InertialDriver {
     }
   }
 
-  /// Records the rates of the sensors.
+  /// Records the periods of the sensors that the chip states.
   ///
   /// - Returns: the number of completed flushes
   private func note(_ cargo: UnsafeRawBufferPointer) -> Int {
@@ -298,7 +302,7 @@ final class BNO085Driver: InertialDriver {
     switch report {
     case BNO085Report.accelerometer: accelerometer.period = period
     case BNO085Report.gyroscope:
-      // The sample clock has learned the chip's real rate.
+      // If the period is nearly the same, keep the sample clock, which has learned the chip's real rate.
       guard abs(gyroscope.period - period) > 0.1 * period else { return }
       gyroscope = Course(period: period)
       sampleClock = SampleClock(rateHz: 1e9 / period)
@@ -306,9 +310,9 @@ final class BNO085Driver: InertialDriver {
     }
   }
 
-  /// Takes a cargo of reports.
+  /// Adds the reports of a cargo to the batch.
   ///
-  /// - Parameter fall: the falling edge of the interrupt line that announced the cargo, if it was seen
+  /// - Parameter fall: the falling edge of the interrupt line that announced the cargo; `nil` if it is unknown
   /// - Returns: the number of completed flushes; `nil` if the cargo is invalid
   private func take(
     _ cargo: UnsafeRawBufferPointer, fall: MonotonicInstant?, _ batch: inout IMUBatch
@@ -323,7 +327,7 @@ final class BNO085Driver: InertialDriver {
       interrupt.nanoseconds + Int64(report.ticks) * BNO085Driver.nanosecondsPerTick
     }
     var times = (first: Int64(0), period: 0.0)
-    // The sample clock's times for this cargo apply to both sensors.
+    // The difference between the sample clock's times and the chip's, in nanoseconds. It applies to both sensors.
     var correction: Int64 = 0
     if contents.gyroscopeCount > 0 {
       times = stamp(contents, newest: MonotonicInstant(nanoseconds: instant(contents.newest)), isCertain: fall != nil)
@@ -363,15 +367,16 @@ final class BNO085Driver: InertialDriver {
     _ contents: BNO085Cargo.Contents, newest: MonotonicInstant, isCertain: Bool
   ) -> (first: Int64, period: Double) {
     if isCertain { return sampleClock.stamp(contents.gyroscopeCount, edge: newest) }
-    // The sample clock assumes that the newest sample is half a period old; the chip has stated its real age.
+    // The sample clock assumes that the newest sample is half a period old, but the chip has stated its real age.
     let half = Duration.nanoseconds(Int64(sampleClock.period / 2))
     return sampleClock.stamp(contents.gyroscopeCount, readAt: newest + half)
   }
 
-  /// The estimated time of the chip's interrupt for a cargo, without a line.
+  /// The estimated time of the chip's interrupt for a cargo, if the edge of the interrupt line is unknown.
   private func estimatedInterrupt(of contents: BNO085Cargo.Contents) -> MonotonicInstant {
     let read = link.headerAt
-    // The waiting time is unknown, so a report counts as taken when it was due, if that is possible.
+    // It is unknown how long the output has waited. Assume that the newest report was measured when it was due, unless
+    // that contradicts the known times.
     guard read - quietUntil > BNO085Driver.promptness else { return read }
     let report = contents.gyroscopeCount > 0 ? contents.newest : contents.accelerometer
     let course = contents.gyroscopeCount > 0 ? gyroscope : accelerometer
@@ -385,8 +390,8 @@ final class BNO085Driver: InertialDriver {
     if contents.strayCount > 0 { return true }
     guard let last = gyroscope.at else { return false }
     if contents.first.sequence != gyroscope.sequence &+ 1 { return true }
-    // The sequence numbers alone cannot show a loss of 256 reports. The time can, because the interrupt did not come
-    // before the chip had output.
+    // The sequence numbers cannot show a loss of 256 reports. The time can: the interrupt came after `quietUntil`, so
+    // this is the shortest possible time since the last report.
     let silence =
       quietUntil.nanoseconds + Int64(contents.first.ticks) * BNO085Driver.nanosecondsPerTick - last.nanoseconds
     return Double(silence) > 128 * sampleClock.period
@@ -417,7 +422,7 @@ final class BNO085Driver: InertialDriver {
 
 /// A rate of the gyroscope. The accelerometer uses the next of its own rates, which are a quarter faster.
 struct BNO085Rate {
-  /// The rates. Section 6.9 states the fastest; each other rate is half of the next.
+  /// The rates. Section 6.9 states the fastest rate, and each other rate is half of the next one.
   private static let all: [Double] = [50, 100, 200, 400]
 
   let hertz: Double

@@ -24,7 +24,8 @@ struct BNO085Pairing {
 
   /// Adds a gyroscope reading.
   ///
-  /// - Returns: `false` if there is no room because the accelerometer has long been silent
+  /// - Returns: `false` if there is no room, because no accelerometer reading arrived for `capacity` gyroscope
+  ///   readings
   mutating func append(gyroscope: Reading, _ batch: inout IMUBatch) -> Bool {
     guard count < BNO085Pairing.capacity else { return false }
     waiting[count] = gyroscope

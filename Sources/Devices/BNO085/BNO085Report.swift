@@ -1,5 +1,5 @@
-/// Numbers of the BNO085, BNO080 and BNO086 by the names of the BNO08X data sheet (1000-3927, version 1.17), where it
-/// has them, and of CEVA's own host software (sh2): the channels of SHTP, and the reports of SH-2 that they carry.
+/// The channels of SHTP and the reports of SH-2 that a BNO085, BNO080 or BNO086 uses. The names are from the BNO08X
+/// data sheet (1000-3927, version 1.17), or else from CEVA's host software (sh2).
 ///
 /// Pitfalls:
 ///
@@ -8,19 +8,19 @@
 /// - A waiting interrupt costs the chip computing time (1.2.4.1), and a BNO080 then resets itself.
 /// - A Raspberry Pi's controller loses bits after a stretched clock: the first byte of a cargo often arrives without
 ///   its highest bit.
-/// - A raw report is empty unless its sensor is enabled as well, and has no unit.
+/// - A raw report is empty unless its sensor is enabled as well. Its values have no unit.
 enum BNO085Report {
-  // Channels, 1.3.1; 0 has the advertisement, 4 the reports that wake the host, 5 the gyro rotation vector
+  // Channels, 1.3.1. Not used: 0 (advertisement), 4 (reports that wake the host), 5 (gyro rotation vector).
   static let executable: UInt8 = 1
   static let control: UInt8 = 2
   static let inputReports: UInt8 = 3
 
-  // The executable's commands, and its answer, figure 1-27
+  // Commands to the executable, and its answer, figure 1-27
   static let reset: UInt8 = 1
   static let sleep: UInt8 = 3
   static let resetComplete: UInt8 = 1
 
-  // To the chip, on the channel of control, figure 1-30
+  // To the chip, on the control channel, figure 1-30
   /// Product ID Request: the number, and a reserved byte.
   static let productIDRequest: UInt8 = 0xF9
   /// Set Feature Command, figure 1-33: the number, a report's number, flags, two bytes of sensitivity, two intervals in
@@ -29,25 +29,24 @@ enum BNO085Report {
   static let setFeatureLength = 17
   static let intervalOffset = 5
   static let batchIntervalOffset = 9
-  /// Force Sensor Flush: its own number, and the number of the report whose waiting samples the chip must send. From
-  /// sh2.
+  /// Force Sensor Flush (sh2): its own number, and the number of the report whose waiting samples the chip must send.
   static let flush: UInt8 = 0xF0
 
-  // From the chip, on the same channel
+  // From the chip, on the control channel
   /// Product ID Response, figure 1-29. Several are sent, one for each program in the chip.
   static let productIDResponse: UInt8 = 0xF8
   /// Get Feature Response: like Set Feature, with the values that the chip chose.
   static let getFeatureResponse: UInt8 = 0xFC
-  /// Command Response; one is sent after each reset without a request.
+  /// Command Response. The chip sends one after each reset without a request.
   static let commandResponse: UInt8 = 0xF1
 
   // From the chip, among the input reports
-  /// Flush Completed: its own number, and the number of the flushed report. From sh2.
+  /// Flush Completed (sh2): its own number, and the number of the flushed report.
   static let flushCompleted: UInt8 = 0xEF
-  /// Timebase Reference, figure 1-35: how long before the interrupt the delays of the following reports start, in units
-  /// of 100 microseconds, signed.
+  /// Timebase Reference, figure 1-35: the signed time from the base of the following reports' delays to the interrupt,
+  /// in units of 100 microseconds.
   static let timebase: UInt8 = 0xFB
-  /// Timestamp Rebase: the amount by which the delays of the following reports start later. From sh2.
+  /// Timestamp Rebase (sh2): the amount by which the base of the following reports' delays moves later.
   static let rebase: UInt8 = 0xFA
   /// Accelerometer, m/s² with 8 fractional bits, gravity included.
   static let accelerometer: UInt8 = 0x01
@@ -57,8 +56,8 @@ enum BNO085Report {
   static let metresPerSecondSquaredPerUnit: Float = 0x1p-8
   static let radiansPerSecondPerUnit: Float = 0x1p-9
 
-  // A sensor's report, 1.3.5.2: its number, its sequence number, its status with the upper bits of its delay, the rest
-  // of the delay, the axes
+  // A sensor's report, 1.3.5.2: its number, its sequence number, its status with the upper bits of its delay, the
+  // lower bits of the delay, the axes
   static let sequenceOffset = 1
   static let statusOffset = 2
   static let delayOffset = 3

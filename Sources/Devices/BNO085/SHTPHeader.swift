@@ -6,8 +6,8 @@ struct SHTPHeader {
   /// The longest plausible packet. The longest packet of the chip is its advertisement, of 276 bytes.
   static let longestPacket = 512
 
-  /// The length in bytes that the header states: the header plus the cargo. In a continuation, it is the header plus
-  /// the rest of the cargo.
+  /// The length in bytes that the header states: the header plus the rest of the cargo. In the first transfer of a
+  /// packet, the rest is the whole cargo.
   let packetLength: Int
   /// Whether an earlier transfer began the same packet. A transfer of only the header counts.
   let isContinuation: Bool
@@ -24,7 +24,7 @@ struct SHTPHeader {
   /// Whether the chip has no output.
   var isEmpty: Bool { packetLength == 0 || packetLength == SHTPHeader.length }
 
-  /// Whether a chip can have sent this header. Most bits of a garbled header are ones, or all bits of one of its bytes.
+  /// Whether a chip can have sent this header. In a garbled header, most bits are ones, or all bits of one byte are.
   var isPossible: Bool {
     packetLength > SHTPHeader.length && packetLength <= SHTPHeader.longestPacket && channel < SHTPHeader.channelCount
   }

@@ -9,13 +9,13 @@ import MonotonicTime
 final class SHTPLink {
   enum Arrival {
     case nothing
-    /// The bytes are not a packet, or are an inconsistent packet.
+    /// The bytes are not a packet, or the headers of its pieces do not match.
     case garbled
-    /// A packet. Its cargo has at least one byte, and stays until the next call.
+    /// A packet. Its cargo has at least one byte, and is valid until the next call.
     case packet(channel: UInt8, cargo: UnsafeRawBufferPointer)
   }
 
-  /// The length of Set Feature, the longest packet that is sent.
+  /// The capacity for a packet to send. The longest is Set Feature, with 21 bytes.
   private static let longestSent = 32
 
   /// When the latest header was read.
@@ -49,6 +49,8 @@ final class SHTPLink {
     operations.deallocate()
   }
 
+  /// Sends a packet.
+  ///
   /// - Parameters:
   ///   - count: the number of bytes of cargo
   ///   - fill: writes the cargo over zeros
@@ -63,7 +65,7 @@ final class SHTPLink {
     sequences[Int(channel)] &+= 1
     fill(UnsafeMutableRawBufferPointer(rebasing: packet[SHTPHeader.length...]))
     operations[0] = .write(UnsafeRawBufferPointer(packet))
-    // A write that lost arbitration did not arrive.
+    // If a write lost arbitration, the chip did not receive it, so the write can be repeated.
     for _ in 1..<3 {
       do throws(HardwareError) {
         return try transfer()
@@ -85,7 +87,7 @@ final class SHTPLink {
     }
   }
 
-  /// Takes the waiting packet. No read is repeated, because the chip sends its bytes only once.
+  /// Receives the waiting packet. No read is repeated, because the chip sends each byte only once.
   func receive() throws(HardwareError) -> Arrival {
     let announced = try header()
     headerAt = clock.now
@@ -114,8 +116,7 @@ final class SHTPLink {
       let first = try header()
       guard first.isPossible else { return false }
       let second = try header()
-      // The data sheet gives each transfer its own number, but two transfers with the same number have been seen as
-      // well.
+      // The data sheet gives each transfer its own number, but some chips give both transfers the same number.
       return second.isContinuation && second.packetLength == first.packetLength && second.channel == first.channel
         && second.sequence &- first.sequence <= 1
     } catch {

@@ -2,8 +2,8 @@ import MonotonicTime
 
 /// One reading of a barometer.
 public struct BarometerSample: Equatable, Sendable {
-  /// The plausible pressures, from the highest flight to the deepest mine. A chip that states a pressure outside is not
-  /// measuring.
+  /// The plausible pressures in Pa, from the highest flight to the deepest mine. A chip that reports a pressure
+  /// outside this range is not measuring.
   static let pressures: ClosedRange<Double> = 1000...125_000
 
   public var at: MonotonicInstant

@@ -1,10 +1,10 @@
-/// The bytes that a driver transfers over the bus to read its chip.
+/// The bytes and reads that a driver needs to read its chip, from which the load of the bus follows.
 public struct BusReadout: Sendable {
   /// The readout of a polled chip: its status, and up to seven bytes.
   static let polled = BusReadout(bytesPerSample: 8, readsPerSample: 2, bytesPerBurst: 0, readsPerBurst: 0)
 
-  /// The clocks of address, register and repeated address with their acknowledges, and of the start and stop
-  /// conditions.
+  /// The clocks of a read apart from its data: address, register and repeated address with their acknowledges, and the
+  /// start and stop conditions.
   private static let clocksPerRead = 30.0
   private static let clocksPerByte = 9.0
 
@@ -26,11 +26,11 @@ public struct BusReadout: Sendable {
     self.readsPerBurst = readsPerBurst
   }
 
-  /// The clocks per second for which the bus is busy.
+  /// The number of bus clocks per second that the readout takes.
   ///
   /// - Parameters:
   ///   - rateHz: samples a second
-  ///   - burstRateHz: how often the FIFO is emptied
+  ///   - burstRateHz: the number of times per second that the FIFO is emptied
   func clocks(rateHz: Double, burstRateHz: Double) -> Double {
     let sample = Double(bytesPerSample) * BusReadout.clocksPerByte + Double(readsPerSample) * BusReadout.clocksPerRead
     let burst = Double(bytesPerBurst) * BusReadout.clocksPerByte + Double(readsPerBurst) * BusReadout.clocksPerRead

@@ -1,5 +1,5 @@
 extension CatalogueEntry {
-  /// The chips that the hub can read, by kind, the commonest of each first.
+  /// The chips that the hub can read, grouped by kind. Within a kind, the commonest chip comes first.
   public static let all: [CatalogueEntry] =
     entries(InertialChip.all, .imu) + entries(MagnetometerChip.all, .magnetometer)
     + entries(BarometerChip.all, .barometer) + entries(SupplyMonitorChip.all, .supplyMonitor)

@@ -1,12 +1,13 @@
-/// A chip's data for programs that look for chips without driving them. It comes from the manufacturers' data sheets.
+/// The data of a chip for programs that look for chips without driving them. The data come from the manufacturers'
+/// data sheets.
 public struct CatalogueEntry: Sendable {
-  /// The measured quantity and the name in a board file, for the chips that the hub can read.
+  /// The measured quantity and the name in a board file; `nil` if the hub cannot read the chip.
   public var driver: (kind: ChipKind, name: String)?
   /// The title to show, for example `MPU-6050`.
   public var title: String
   public var addresses: [UInt8]
   public var identity: ChipIdentity
-  /// The software whose driver has read the same values from the chip's twin, or uses the chip in the same way.
+  /// The software whose driver has read the same values from the simulated chip, or uses the chip in the same way.
   public var provenAgainst = ""
   /// The number of samples that the chip's FIFO holds; 0 if there is no FIFO.
   public var fifoSampleCount = 0

@@ -11,14 +11,14 @@ public struct Chip<Driver, Configuration>: Sendable {
   public let identity: ChipIdentity
   /// The identities of related chips that the driver accepts as well.
   let relatives: [UInt8]
-  /// The Linux driver that has read the same from the chip's twin as the hub's driver. If there is no such driver,
-  /// other software that uses the chip in the same way.
+  /// The Linux driver that has read the same values from the simulated chip as the hub's driver. If there is no such
+  /// driver, other software that uses the chip in the same way.
   public let provenAgainst: String
   /// The number of samples of the chip's FIFO that the driver uses; 0 if there is no FIFO.
   public let fifoSampleCount: Int
-  /// The smallest FIFO of the chips that the driver accepts.
+  /// The number of samples that the smallest FIFO of the accepted chips holds.
   public let leastFIFOSampleCount: Int
-  /// The number of reads for one sample, if the chip is polled.
+  /// The number of times that a polled chip is read for one sample.
   public let looksPerSample: Int
   /// Whether the chip's interrupt line falls when a sample is ready, instead of rising.
   public let dataReadyFalls: Bool
@@ -28,7 +28,7 @@ public struct Chip<Driver, Configuration>: Sendable {
   public let milliamperes: Double
   /// The supply current while the chip sleeps, mA.
   public let sleepMilliamperes: Double
-  /// How an inertial sensor waits for motion; `nil` if it cannot.
+  /// How an inertial sensor detects motion while it waits; `nil` if it cannot.
   public let wakeOnMotion: WakeOnMotion?
   /// The slowest and the fastest rate, samples per second.
   public let ratesHz: ClosedRange<Double>
@@ -70,7 +70,7 @@ public struct Chip<Driver, Configuration>: Sendable {
     self.wakeOnMotion = wakeOnMotion
   }
 
-  /// The chip's rate that is nearest to the requested one.
+  /// The chip's actual rate for a requested rate, samples per second.
   public func rate(nearest requestedHz: Double) -> Double { actualRate(requestedHz) }
 
   /// The number of bus clocks per second that reading the chip takes.

@@ -1,11 +1,11 @@
 import HardwareIO
 import MonotonicTime
 
-/// The parts from which the driver of a chip is made.
+/// The bus, the address and the helpers through which a driver reaches its chip.
 public struct ChipConnection {
   public var bus: any I2CBus
   public var address: UInt8
-  /// The chip's interrupt line, if it is wired. It changes when a sample is ready.
+  /// The chip's interrupt line, which changes when a sample is ready; `nil` if it is not wired.
   public var dataReady: (any GPIOEdgeInput)?
   public var clock: any MonotonicTimeSource
   /// Blocks the calling thread while the chip wakes.
@@ -22,6 +22,6 @@ public struct ChipConnection {
     self.pause = pause
   }
 
-  /// The time of a measurement that is new now: half a period ago, on average.
+  /// The estimated time of a measurement that has just been found to be new: half a period ago, its average age.
   func measuredAt(rateHz: Double) -> MonotonicInstant { clock.now.advanced(by: .nanoseconds(-Int64(0.5e9 / rateHz))) }
 }

@@ -11,7 +11,7 @@ public struct ChipIdentity: Sendable {
   /// registers, which `test` identifies.
   public var values: [[UInt8]]
   private let test: Test?
-  /// The evidence for a chip without identity registers, to show, for example `its checksum`.
+  /// The evidence for a chip without identity registers, to show, for example `its checksum`; `nil` for other chips.
   public let toldBy: String?
 
   /// The check for a chip without identity registers.
@@ -40,9 +40,11 @@ public struct ChipIdentity: Sendable {
     self.test = Test(isPassed: test)
   }
 
-  /// Reads the chip's identity, with room for `longest` bytes.
+  /// Whether the chip has this identity.
   ///
-  /// - Parameter relatives: other accepted values of the first register
+  /// - Parameters:
+  ///   - registers: the chip's registers, with room for `longest` bytes
+  ///   - relatives: other accepted values of the first register
   func isTrue(of registers: I2CRegisters, alsoTaking relatives: [UInt8] = []) throws(HardwareError) -> Bool {
     if let test { return try test.isPassed(registers) }
     guard let count = values.first?.count else { return false }
@@ -50,7 +52,7 @@ public struct ChipIdentity: Sendable {
     return values.contains { $0.elementsEqual(bytes) } || relatives.contains(bytes[0])
   }
 
-  /// Makes a driver refuse another chip.
+  /// Throws `.unexpectedDevice` unless the chip has this identity.
   ///
   /// - Parameter title: the title of the expected chip
   func require(_ title: String, of registers: I2CRegisters) throws(HardwareError) {

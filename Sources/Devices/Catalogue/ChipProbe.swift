@@ -1,12 +1,12 @@
 import HardwareIO
 
-/// Asks all addresses of a bus for chips. It writes nothing but the numbers of the registers to read.
+/// Searches all addresses of a bus for chips. The search writes nothing but the numbers of the registers to read.
 public enum ChipProbe {
   public enum Finding: Sendable {
     case chip(CatalogueEntry, address: UInt8)
-    /// An unknown chip acknowledges.
+    /// A chip acknowledges, but its identity is unknown.
     case unknown(address: UInt8)
-    /// A kernel driver uses the address.
+    /// A kernel driver uses the address. The name of the driver is `nil` if it is unknown.
     case taken(address: UInt8, driver: String?)
   }
 

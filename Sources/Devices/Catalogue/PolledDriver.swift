@@ -5,9 +5,9 @@ public protocol PolledDriver<Sample>: AnyObject {
   associatedtype Sample: Sendable
   /// Checks the chip's identity, wakes it and starts measuring.
   func start() throws(HardwareError)
-  /// The latest measurement, if it is new and valid.
+  /// The latest measurement; `nil` if it is not new or not valid.
   func read() throws(HardwareError) -> Sample?
-  /// Puts the chip to sleep, whatever its state. An error only means that the chip is gone already.
+  /// Puts the chip to sleep, whatever its state. Ignores errors, which mean that the chip no longer answers.
   func stop()
 }
 

@@ -1,5 +1,5 @@
-/// The calibration coefficients of a DPS310, and the conversion of its numbers with them: the formulas of the data
-/// sheet's section 4.9.
+/// The calibration coefficients of a DPS310, and the formulas that convert raw values with them (data sheet, section
+/// 4.9).
 struct DPS310Coefficients: Sendable {
   private let t: (c0: Double, c1: Double)
   private let p: (c00: Double, c10: Double, c01: Double, c11: Double, c20: Double, c21: Double, c30: Double)

@@ -20,7 +20,7 @@ final class DPS310Driver: PolledDriver {
     let chip = BarometerChip.dps310
     try chip.identity.require(chip.title, of: registers)
     try registers.write(DPS310Register.softReset, to: DPS310Register.reset)
-    // The chip needs 40 ms until it has its coefficients.
+    // The coefficients are available 40 ms after a reset.
     connection.pause(.milliseconds(40))
     try waitUntilReady()
     coefficients = DPS310Coefficients(try registers.read(DPS310Register.coefficients, count: 18))
@@ -30,7 +30,7 @@ final class DPS310Driver: PolledDriver {
     try registers.write(rate.bits << 4 | rate.precision.bits, to: DPS310Register.pressureConfiguration)
     try registers.write(sensor | rate.bits << 4, to: DPS310Register.temperatureConfiguration)
     try registers.write(rate.precision.shift, to: DPS310Register.configuration)
-    // The chip accepts the mode only from standby.
+    // The chip enters the background mode only from standby.
     try registers.write(DPS310Register.idle, to: DPS310Register.measurement)
     try registers.write(DPS310Register.background, to: DPS310Register.measurement)
   }
@@ -108,8 +108,9 @@ struct DPS310Rate {
     var shift: UInt8 { self == .sixteenTimes ? DPS310Register.pressureShift : 0 }
   }
 
-  /// The rates and their precision. All measurements of a second must fit into the second. A measurement of the
-  /// pressure takes 27.6, 14.8, 8.4 or 3.6 ms. For each, the chip measures the temperature once, which takes 3.6 ms.
+  /// The rates and the oversampling of the pressure. All measurements of a second must fit into the second. A pressure
+  /// measurement takes 27.6, 14.8, 8.4 or 3.6 ms for 16, 8, 4 samples or 1. For each, the chip measures the
+  /// temperature once, which takes 3.6 ms.
   private static let all: [(hertz: Double, precision: Precision)] = [
     (1, .sixteenTimes), (2, .sixteenTimes), (4, .sixteenTimes), (8, .sixteenTimes), (16, .sixteenTimes),
     (32, .eightTimes), (64, .fourTimes), (128, .once),

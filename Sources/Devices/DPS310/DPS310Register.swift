@@ -2,9 +2,9 @@
 ///
 /// Pitfalls:
 ///
-/// - The number of a measurement must be divided by a factor that depends on the oversampling, and from 16 times on it
-///   must be shifted, which is a separate setting.
-/// - The coefficients belong to one of two temperature sensors, and the chip states which.
+/// - A raw value must be divided by a factor that depends on the oversampling. With 16 or more samples, the chip must
+///   also shift the value, which is a separate setting.
+/// - The coefficients belong to one of two temperature sensors. COEF_SRCE states which one.
 /// - The coefficients are available only 40 ms after a reset.
 /// - Some chips measure 60 degrees instead of 20 until they are corrected through registers that the data sheet does
 ///   not name.
@@ -28,7 +28,7 @@ enum DPS310Register {
   /// COEF_SRCE: the temperature sensor that the coefficients belong to.
   static let coefficientSource: UInt8 = 0x28
 
-  // Registers that the data sheet does not name: the correction of the temperature, and the key for it.
+  // Registers that the data sheet does not name: the correction of the temperature, and the keys that unlock it.
   static let unlock1: UInt8 = 0x0E
   static let unlock2: UInt8 = 0x0F
   static let mendedStatus: UInt8 = 0x32

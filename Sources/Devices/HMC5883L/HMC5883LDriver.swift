@@ -8,7 +8,7 @@ final class HMC5883LDriver: PolledDriver {
   private let registers: I2CRegisters
   private let connection: ChipConnection
   private let rate: HMC5883LRate
-  /// The measurement of the last read. It reveals repetitions, because the chip does not mark new measurements.
+  /// The last measurement. The chip does not mark new measurements, so the driver treats an equal one as the same.
   private var last: SIMD3<Int16> = .zero
 
   init(_ connection: ChipConnection, _ configuration: PolledConfiguration) {
@@ -22,8 +22,8 @@ final class HMC5883LDriver: PolledDriver {
     try chip.identity.require(chip.title, of: registers)
     try registers.write(rate.bits, to: HMC5883LRegister.configurationA)
     try registers.write(HMC5883LRegister.gain1090, to: HMC5883LRegister.configurationB)
-    // The gain applies from the second measurement on. A measurement takes six milliseconds, and the chip averages up
-    // to eight.
+    // The gain applies from the second measurement on. A single measurement takes 6 ms, and the chip averages up to
+    // eight.
     try registers.write(HMC5883LRegister.single, to: HMC5883LRegister.mode)
     connection.pause(.milliseconds(60))
     last = try readUnits()
@@ -43,7 +43,7 @@ final class HMC5883LDriver: PolledDriver {
 
   func stop() { try? registers.write(HMC5883LRegister.idle, to: HMC5883LRegister.mode) }
 
-  /// Reads the axes in order; the chip puts z before y.
+  /// Reads the axes as x, y and z; the chip sends z before y.
   private func readUnits() throws(HardwareError) -> SIMD3<Int16> {
     let bytes = try registers.read(HMC5883LRegister.output, count: 6)
     return SIMD3(bytes.bigEndian(at: 0), bytes.bigEndian(at: 4), bytes.bigEndian(at: 2))

@@ -4,11 +4,12 @@ import MonotonicTime
 /// Driver of the gyroscope and the accelerometer of the ICM-20948. It connects the chip's magnetometer to the bus for
 /// another driver.
 final class ICM20948Driver: InertialDriver {
-  /// The usable number of samples. The driver keeps room for one more frame, which shows that the chip dropped no
-  /// frame.
+  /// The number of samples that the driver lets the FIFO collect. As long as there is room for one more frame, the
+  /// chip has dropped none.
   static let fifoSampleCount = fifoSize / frameLength - 1
 
-  /// The size in the data sheet. The driver empties a chip with a larger FIFO just as early.
+  /// The FIFO's size in bytes according to the data sheet. Some chips have a larger FIFO, which the driver does not
+  /// use.
   private static let fifoSize = 512
   /// The length of a frame: accelerometer and gyroscope, three axes of two bytes each.
   private static let frameLength = 12
@@ -22,7 +23,7 @@ final class ICM20948Driver: InertialDriver {
   private let gyroscopeScale: Float
   private let accelerometerScale: Float
   private var readout: FIFOReadout
-  /// The number of bytes beyond complete frames at the last read.
+  /// The number of bytes that followed the last complete frame at the last read.
   private var lastRemainder = 0
 
   init(_ connection: ChipConnection, _ configuration: InertialConfiguration) {
@@ -36,7 +37,7 @@ final class ICM20948Driver: InertialDriver {
   }
 
   func start() throws(HardwareError) {
-    // An earlier program may have left another bank selected, which has no identity.
+    // An earlier program may have left another bank selected, which has no identity register.
     try registers.write(ICM20948Register.bank0, to: ICM20948Register.bank)
     try InertialChip.icm20948.identity.require("ICM-20948", of: registers)
     try registers.write(ICM20948Register.deviceReset, to: ICM20948Register.powerManagement1)
@@ -76,8 +77,8 @@ final class ICM20948Driver: InertialDriver {
       return (waiting, isFull || status & ICM20948Register.overflow != 0)
     }
     if hasOverflown { return try startOver(.overflow, &batch) }
-    // A frame that the chip is writing is complete at the next read. A frame that stays incomplete was damaged on the
-    // bus.
+    // A frame that the chip is still writing is complete at the next read. A frame that stays incomplete was damaged
+    // on the bus.
     let remainder = waiting % ICM20948Driver.frameLength
     defer { lastRemainder = remainder }
     if remainder != 0 {
@@ -139,8 +140,8 @@ struct ICM20948Rate {
     divider = UInt8(clamping: Int(quotient) - (isTooSlow ? 2 : 1))
   }
 
-  /// The low-pass filter just below half of the rate, so that nothing aliases. A setting means nearly the same for both
-  /// sensors; the wider of the two bandwidths counts: 473, 246, 119.5, 51.2, 23.9, 11.6 and 5.7 Hz.
+  /// The widest low-pass filter below half of the rate, to avoid aliasing. The bandwidths of the two sensors differ
+  /// slightly. The wider ones are 473, 246, 119.5, 51.2, 23.9, 11.6 and 5.7 Hz.
   var filter: UInt8 {
     switch hertz / 2 {
     case 473...: 7

@@ -2,7 +2,7 @@
 ///
 /// Pitfalls:
 ///
-/// - Only the first bank has an identity, so a chip left in another bank cannot be recognized.
+/// - Only the first bank has an identity register, so a chip left in another bank cannot be recognized.
 /// - The data sheet gives the FIFO 512 bytes, but 4096 have been observed.
 /// - Each sensor has its own rate. Every frame is complete only if both rates are the same.
 /// - The chip starts asleep.
@@ -54,7 +54,7 @@ enum ICM20948Register {
   // Banks
   static let bank0: UInt8 = 0x00
   static let bank2: UInt8 = 0x20
-  /// The banks without an identity.
+  /// The banks without an identity register.
   static let otherBanks: [UInt8] = [0x10, 0x20, 0x30]
 
   // Power management 1

@@ -18,7 +18,7 @@ extension InertialChip {
       identity: ChipIdentity(register: ICM42688Register.whoAmI, values: [identity]),
       relatives: ICM42688Driver.identities,
       provenAgainst: "Linux (inv_icm42600)",
-      // The FIFO has 2 KB.
+      // The FIFO has 2048 bytes, and a packet has 16.
       fifoSampleCount: 128, readout: BusReadout(bytesPerSample: 16, bytesPerBurst: 3),
       // The currents are from the D.C. electrical characteristics: both sensors in low noise mode, and asleep.
       milliamperes: milliamperes, sleepMilliamperes: 0.0075, ratesHz: 12.5...1000,

@@ -33,7 +33,7 @@ final class ICM42688Driver: InertialDriver {
   }
 
   func start() throws(HardwareError) {
-    // An earlier program may have left another bank selected, which has no identity.
+    // An earlier program may have left another bank selected, which has no identity register.
     try registers.write(ICM42688Register.firstBank, to: ICM42688Register.bank)
     try ChipIdentity(register: ICM42688Register.whoAmI, values: ICM42688Driver.identities).require(
       "relative of the ICM-42688-P", of: registers)
@@ -54,7 +54,7 @@ final class ICM42688Driver: InertialDriver {
     }
     try registers.write(ICM42688Register.bothAndTemperature, to: ICM42688Register.fifoContents)
     try registers.write(ICM42688Register.bothLowNoise, to: ICM42688Register.powerManagement)
-    // This is the start-up time of the gyroscope, which is longer than the time without writes.
+    // This is the start-up time of the gyroscope. It includes the 200 microseconds in which nothing may be written.
     connection.pause(.milliseconds(60))
     try registers.write(ICM42688Register.stream, to: ICM42688Register.fifoMode)
     hasMeasured = false
@@ -109,7 +109,7 @@ final class ICM42688Driver: InertialDriver {
       let accelerometer = SIMD3(axis(0), axis(1), axis(2))
       let gyroscope = SIMD3(axis(3), axis(4), axis(5))
       guard min(accelerometer.min(), gyroscope.min()) > ICM42688Register.nothing else {
-        // The samples before and after the missing one would otherwise count as neighbours.
+        // Without a gap, the samples before and after the missing one would get adjacent times.
         if hasMeasured { return false }
         continue
       }
@@ -126,7 +126,7 @@ final class ICM42688Driver: InertialDriver {
 
 /// A rate at which both sensors can measure.
 struct ICM42688Rate {
-  /// The rates in the order of the bits; 500 Hz was added last.
+  /// The rates in ascending order, with the bits for each.
   private static let all: [(hertz: Double, bits: UInt8)] = [
     (12.5, 11), (25, 10), (50, 9), (100, 8), (200, 7), (500, 15), (1000, 6),
   ]

@@ -3,7 +3,7 @@
 ///
 /// Pitfalls:
 ///
-/// - There are banks of registers, and only the first has an identity.
+/// - There are banks of registers, and only the first has an identity register.
 /// - The gyroscope changes its full scale by itself and pauses for 1 to 2 ms each time, unless INTF_CONFIG1 prevents
 ///   it.
 /// - The value -32768 is not a measurement.
@@ -27,7 +27,7 @@ enum ICM42688Register {
   static let signalPathReset: UInt8 = 0x4B
   /// INTF_CONFIG0: the byte order, and the unit of the FIFO's count.
   static let interface0: UInt8 = 0x4C
-  /// INTF_CONFIG1: the clock; its two top bits say whether the gyroscope changes its full scale by itself.
+  /// INTF_CONFIG1: the clock, and in bits 7:6 whether the gyroscope changes its full scale by itself.
   static let interface1: UInt8 = 0x4D
   /// PWR_MGMT0: the enabled sensors.
   static let powerManagement: UInt8 = 0x4E

@@ -20,7 +20,7 @@ extension InertialChip {
     InertialChip(
       name: IIOChip.name(devices), title: "IMU of a kernel driver", addresses: [], identity: IIOChip.identity,
       provenAgainst: IIOChip.provenAgainst,
-      // This is the number of samples that the kernel keeps.
+      // The number of samples that the kernel's buffer holds.
       fifoSampleCount: 256, milliamperes: 0, sleepMilliamperes: 0, ratesHz: 1...1600,
       // The kernel driver decides the actual rate, which is near the requested one.
       actualRate: { $0 },

@@ -2,8 +2,9 @@ import Glibc
 import HardwareIO
 import MonotonicTime
 
-/// Reads an inertial sensor through its kernel driver, which presents it as one device or as two, one for the gyroscope
-/// and one for the accelerometer. If the chip's interrupt line is not wired, one timer triggers both devices.
+/// Reads an inertial sensor through its kernel driver, which presents the sensor as one device, or as two: one for the
+/// gyroscope and one for the accelerometer. If the chip's interrupt line is not wired, one timer triggers both
+/// devices.
 final class IIOInertialDriver: InertialDriver {
   private static let gyroscope = "in_anglvel"
   private static let accelerometer = "in_accel"
@@ -18,7 +19,7 @@ final class IIOInertialDriver: InertialDriver {
   private let names: [IIODeviceName]
   private let connection: ChipConnection
   private let configuration: InertialConfiguration
-  /// The counts, except for the losses of the present run.
+  /// The counts without the losses of the present run.
   private var counted = InertialCounters()
   private var run: Run?
 
@@ -54,7 +55,7 @@ final class IIOInertialDriver: InertialDriver {
     func close() {
       gyroscope.close()
       accelerometer?.close()
-      // The timer is no longer in use.
+      // Close the timer after the streams, which use it.
       timer?.close()
       changes.revert()
     }
@@ -131,7 +132,7 @@ final class IIOInertialDriver: InertialDriver {
     try setRange(IIOInertialDriver.accelerometer, of: accelerometer, to: forces, &changes)
     let gyroscopeHz = try gyroscope.setRate(of: "\(IIOInertialDriver.gyroscope)_x", to: requested, &changes)
     let accelerometerHz = try accelerometer.setRate(of: "\(IIOInertialDriver.accelerometer)_x", to: requested, &changes)
-    // A rate above the chip's would only repeat samples.
+    // A rate above the chip's rate would only repeat samples.
     let timerHz = min(requested, gyroscopeHz ?? requested, accelerometerHz ?? requested)
     var timer: IIOTimerTrigger?
     if gyroscope.needsTimer || accelerometer.needsTimer {
@@ -208,10 +209,10 @@ final class IIOInertialDriver: InertialDriver {
 }
 
 extension IIOBus {
-  /// The kernel's files for sensors, for a chip on this bus.
+  /// The kernel's files for sensors, from the bus if it is an `IIOBus`, and otherwise of this machine.
   static func system(of bus: any I2CBus) -> IIOSystem { (bus as? IIOBus)?.system ?? IIOSystem() }
 
-  /// The age of the chip's measurement at a scan. With a timer, it is half a period on average.
+  /// The age of the chip's measurement at a scan: with a timer half a period on average, and otherwise zero.
   static func lag(_ chipHz: Double?, isTimed: Bool) -> Duration {
     guard isTimed, let chipHz else { return .zero }
     return .nanoseconds(Int64(0.5e9 / chipHz))

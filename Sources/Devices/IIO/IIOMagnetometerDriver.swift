@@ -1,21 +1,21 @@
 import HardwareIO
 import MonotonicTime
 
-/// Reads a magnetometer through its kernel driver. The driver uses scans if the kernel supports them, and otherwise
-/// reads axis by axis.
+/// Reads a magnetometer through its kernel driver. If the kernel driver fills a buffer with scans, the scans are read,
+/// and otherwise the axes, one by one.
 ///
 /// Pitfalls:
 ///
-/// - For the HMC5843 and its relatives the kernel states a unit that is a hundredth of the true one.
-/// - If the chip is read axis by axis, most kernel drivers make three measurements. The result is correct only while
-///   the chip does not turn.
+/// - For the HMC5843 and its relatives, some kernels state a unit that is a hundredth of the true one.
+/// - If the axes are read one by one, most kernel drivers make three measurements. Together they are correct only
+///   while the chip does not turn.
 final class IIOMagnetometerDriver: PolledDriver {
   private static let quantity = "in_magn"
   private static let microteslaPerGauss: Float = 100
   private static let underrated: Set<String> = ["hmc5843", "hmc5883", "hmc5883l", "hmc5983"]
-  /// The largest wrong scale, gauss. If the scale is larger, the kernel has already corrected it.
+  /// The limit below which the scale of these chips is wrong, in gauss. Corrected kernels state a larger scale.
   private static let underratedScale = 0.0001
-  /// The maximum number of waiting scans between two reads.
+  /// The maximum number of scans that one read takes.
   private static let longestBacklog = 1024
 
   private enum Source {
@@ -73,7 +73,7 @@ final class IIOMagnetometerDriver: PolledDriver {
   func stop() {
     if case .scans(let stream) = source { stream.close() }
     source = nil
-    // The timer is no longer in use.
+    // Close the timer after the stream, which uses it.
     timer?.close()
     timer = nil
     changes?.revert()

@@ -2,7 +2,7 @@
 /// devices with separate clocks. The gyroscope's samples keep their times.
 struct IIOPairing {
   struct Sample {
-    /// The time in nanoseconds on one clock for both.
+    /// The time in nanoseconds, on the same clock for both sensors.
     var at: Int64
     var vector: SIMD3<Float>
     /// Whether samples are missing before this one; only for the gyroscope.
@@ -11,13 +11,13 @@ struct IIOPairing {
 
   enum Outcome {
     case pair(gyroscope: Sample, accelerometer: SIMD3<Float>)
-    /// A sample of the gyroscope that is dropped, because the accelerometer measured nothing near it.
+    /// The gyroscope sample is dropped, because the accelerometer measured nothing near its time.
     case alone
   }
 
-  /// Half of the accelerometer's period. If a sample is this near, no other sample can be nearer.
+  /// Half of the accelerometer's period, in nanoseconds. If a sample is this near, no other sample can be nearer.
   private let near: Int64
-  /// The longest interval between two samples over which values are interpolated.
+  /// The longest interval in nanoseconds between two samples over which values are interpolated.
   private let longestStep: Int64
   private var gyroscope = Queue()
   private var accelerometer = Queue()
@@ -36,8 +36,9 @@ struct IIOPairing {
 
   mutating func add(accelerometer sample: Sample) { accelerometer.append(sample) }
 
-  /// The next sample of the gyroscope, with the accelerometer's value interpolated between two neighbours, or with its
-  /// newest value if that value is near. `nil` if there is no sample, or if the sample must wait for the accelerometer.
+  /// The next gyroscope sample, with the accelerometer's value at its time. The value is interpolated between two
+  /// samples, or taken from the newest sample if that is near. Returns `nil` if there is no gyroscope sample, or if it
+  /// must wait for the accelerometer.
   mutating func next() -> Outcome? {
     guard gyroscope.count > 0 else { return nil }
     let sample = gyroscope[0]
@@ -46,7 +47,7 @@ struct IIOPairing {
     let before = accelerometer[0]
     if before.at > sample.at { return outcome(sample, beside: before) }
     guard accelerometer.count > 1 else {
-      // The next sample may be nearer, but not by much, and may be late.
+      // Do not wait for the next sample if this one is near. The next one may be late, and hardly nearer.
       return sample.at - before.at <= near ? outcome(sample, beside: before) : nil
     }
     let after = accelerometer[1]

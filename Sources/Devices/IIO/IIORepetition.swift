@@ -1,4 +1,5 @@
-/// Detects a chip that repeats one value forever. A few repetitions are normal if the kernel states few digits.
+/// Detects a chip that repeats one value forever. Up to 30 repetitions are normal, because the kernel may state few
+/// digits.
 struct IIORepetition<Value: Equatable> {
   private static var most: Int { 30 }
 

@@ -1,11 +1,12 @@
 import MonotonicTime
 
-/// Detects lost scans by the times of a buffer's scans, because the kernel does not report the scans that it drops from
-/// a full buffer.
+/// Detects lost scans from the times of the scans in a buffer. The kernel does not report the scans that it drops when
+/// the buffer is full.
 struct IIOTimeline {
   enum Order {
     case next
-    /// At least two scans are missing before this one. If only one is missing, the timer may just be late.
+    /// At least two scans are missing before this one. A gap of a single scan is ignored, because the timer may be
+    /// late.
     case behindGap
     /// The scan is not later than the previous one.
     case outOfOrder

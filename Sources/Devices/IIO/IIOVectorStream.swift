@@ -1,13 +1,13 @@
 import HardwareIO
 import MonotonicTime
 
-/// One or two vectors, in right-handed axes, from each scan of a device.
+/// Reads scans of a device, and takes one or two vectors in right-handed axes from each.
 final class IIOVectorStream {
   /// A sample in IIO's units.
   struct Sample {
     var at: MonotonicInstant
     var first: SIMD3<Float>
-    /// The second vector; the same as the first if there is only one.
+    /// The second vector; equal to the first if there is only one.
     var second: SIMD3<Float>
     /// Whether scans are missing before this one.
     var followsGap: Bool
@@ -18,14 +18,15 @@ final class IIOVectorStream {
   /// The number of batches a second from a chip that has its own FIFO.
   private static let batchesPerSecond = 50.0
 
-  /// The number of losses; lost samples are not counted here.
+  /// The counts of overflows and misreads; `samples` stays 0.
   private(set) var losses = InertialCounters()
   /// The die's temperature, if the scans contain it.
   private(set) var temperatureCelsius: Float?
 
   private let buffer: IIOBuffer
   private let axes: [IIOAxes]
-  /// The first channel of the vector that is never zero, because gravity and the Earth's field never vanish.
+  /// The index of the first channel of an acceleration or a field, which is never zero: gravity and the Earth's field
+  /// never vanish. `nil` if the scans contain only angular rates.
   private let firstOfField: Int?
   private let temperature: Int?
   private let lag: Duration
@@ -34,7 +35,7 @@ final class IIOVectorStream {
   /// - Parameters:
   ///   - quantities: one or two quantities, for example `in_anglvel`
   ///   - rateHz: the rate of the scans
-  ///   - lag: the age of a measurement at its scan
+  ///   - lag: the age of the chip's measurement at its scan
   init(
     _ device: IIODevice, _ quantities: [String], rateHz: Double, lag: Duration, timer: IIOTimerTrigger?
   ) throws(HardwareError) {
@@ -64,7 +65,7 @@ final class IIOVectorStream {
       watermark: max(1, Int(rateHz / IIOVectorStream.batchesPerSecond)), timer: timer)
   }
 
-  /// Takes the waiting scans, oldest first, and skips impossible scans.
+  /// Takes the waiting scans, oldest first, and skips invalid scans.
   func read(atMost limit: Int, _ take: (Sample) -> Void) throws(HardwareError) {
     try buffer.read(atMost: limit) { scan in
       if let firstOfField, isDead(scan, firstOfField) {
@@ -87,7 +88,7 @@ final class IIOVectorStream {
     }
   }
 
-  /// Stops the scans. An error only means that the device is gone already.
+  /// Stops the scans. Ignores errors, which mean that the device no longer exists.
   func close() { buffer.close() }
 
   private func vector(_ index: Int, of scan: IIOScan) -> SIMD3<Float> {

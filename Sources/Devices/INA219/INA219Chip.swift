@@ -9,7 +9,8 @@ extension SupplyMonitorChip {
         try INA219Identity.isTold(by: registers)
       },
       provenAgainst: "Linux (ina2xx-adc)",
-      // The chip's clock may be 10 % faster than stated, and each measurement must be read before the next replaces it.
+      // The chip's clock may be 10 % faster than stated. Polling twice per sample reads each measurement before the
+      // next one replaces it.
       looksPerSample: 2,
       // The currents are from section 7.5: typical, and powered down.
       milliamperes: 0.7, sleepMilliamperes: 0.006, ratesHz: 0.5...57,

@@ -19,8 +19,8 @@ final class INA219Driver: PolledDriver {
     try registers.writeWord(INA219Register.reset, to: INA219Register.configuration)
     connection.pause(.milliseconds(1))
     try registers.writeWord(rate.bits, to: INA219Register.configuration)
-    // A new mode discards the ready measurement. The data sheet does not say whether writing the same mode again does
-    // too.
+    // Discard a measurement from before the reset. A new mode discards it as well, but the data sheet does not say
+    // whether writing the same mode again does.
     _ = try registers.readWord(INA219Register.power)
   }
 
@@ -28,10 +28,10 @@ final class INA219Driver: PolledDriver {
     let marks = INA219Register.isReady | INA219Register.busZeros
     guard try registers.readWord(INA219Register.busVoltage) & marks == INA219Register.isReady else { return nil }
     var (bus, shunt) = try measurement()
-    // The chip completed its next measurement during the read. Read again, so that all values belong to one
-    // measurement.
+    // If the flag is set, the chip completed its next measurement during the read. Read again, so that all values
+    // belong to one measurement.
     if bus & marks == INA219Register.isReady { (bus, shunt) = try measurement() }
-    // Neither a hung bus nor a chip that has been reset has this configuration.
+    // A hung bus, or a chip that was reset, does not return this configuration.
     guard bus & marks == 0, shunt.magnitude < INA219Register.widestShuntLimit,
       try registers.readWord(INA219Register.configuration) == rate.bits
     else { return nil }
@@ -42,9 +42,9 @@ final class INA219Driver: PolledDriver {
 
   func stop() { try? registers.writeWord(INA219Register.poweredDown, to: INA219Register.configuration) }
 
-  /// Clears the flag, and then reads the measurement.
+  /// Clears the flag of a new measurement, and then reads the measurement.
   ///
-  /// - Returns: the values, and the flags that were set in between
+  /// - Returns: the values; the flags in `bus` show whether the next measurement was completed during the read
   private func measurement() throws(HardwareError) -> (bus: UInt16, shunt: Int16) {
     _ = try registers.readWord(INA219Register.power)
     let shunt = Int16(bitPattern: try registers.readWord(INA219Register.shuntVoltage))
@@ -52,13 +52,13 @@ final class INA219Driver: PolledDriver {
   }
 }
 
-/// A rate that the INA219 supports: the shunt is averaged over the whole interval except half a millisecond, in which
-/// the bus is measured once.
+/// A rate that the INA219 supports. The chip averages the shunt voltage over the whole interval, except for half a
+/// millisecond in which it measures the bus voltage once.
 ///
-/// The voltage of a supply hardly changes, but its current does. The energy would lack any time that the shunt's
-/// average does not cover.
+/// The voltage of a supply hardly changes, but its current does. Time that the average of the shunt does not cover
+/// would be missing from the energy.
 struct INA219Rate {
-  /// The numbers of averages in table 5: 128, 64 and 32.
+  /// The times for 128, 64 and 32 averages in table 5.
   private static let all: [(shuntMilliseconds: Double, bits: UInt16)] = [(68.10, 15), (34.05, 14), (17.02, 13)]
   private static let busMilliseconds = 0.532
 

@@ -2,11 +2,11 @@ import HardwareIO
 
 /// Recognises an INA219, which has no identity register, by relations between its registers.
 enum INA219Identity {
-  /// The number of attempts until a mismatch counts, because the chip may measure between two reads.
+  /// The number of attempts before a mismatch counts. The chip may complete a measurement between two reads.
   private static let tries = 8
 
-  /// Whether the registers fit an INA219. The check only reads, and accepts any state that another program may have
-  /// left.
+  /// Whether the registers fit an INA219. The check writes nothing, and accepts any configuration that another program
+  /// may have left.
   static func isTold(by registers: I2CRegisters) throws(HardwareError) -> Bool {
     let configuration = try registers.readWord(INA219Register.configuration)
     guard configuration != 0, configuration & INA219Register.configurationZeros == 0 else { return false }
@@ -37,8 +37,8 @@ enum INA219Identity {
     return false
   }
 
-  /// Whether the chip has the manufacturer's identity, as the INA226, the INA228, their relatives and some thermometers
-  /// have.
+  /// Whether the chip has the manufacturer's identity register, like the INA226, the INA228, their relatives and some
+  /// thermometers.
   private static func isOfTheLaterOnes(_ registers: I2CRegisters) throws(HardwareError) -> Bool {
     for register in [INA226Register.manufacturer, INA226Register.laterManufacturer] {
       if try registers.readWord(register) == INA226Register.texasInstruments { return true }

@@ -28,18 +28,19 @@ enum INA219Register {
   static let wideBus: UInt16 = 0x2000
   /// The shunt's full scale: 40 mV, doubled up to three times.
   static let gain: UInt16 = 0x1800
-  /// Continuous measurement with 32 V, 320 mV, and the bus once with 12 bits. The shunt's averages are added.
+  /// Continuous measurement with ranges of 32 V and 320 mV, and one 12-bit measurement of the bus. Add the shunt's
+  /// averages.
   static let continuous: UInt16 = 0x3987
-  /// The value after a reset, but powered down.
+  /// The value after a reset, except for the mode: powered down.
   static let poweredDown: UInt16 = 0x3998
 
   static let isReady: UInt16 = 0x0002
-  /// The bits of the bus voltage's register that must be 0: an overflow of calculated values, which are not used here,
-  /// and an unused bit.
+  /// The bits of the bus voltage's register that must be 0: the overflow of the calculated values, which the driver
+  /// does not use, and an unused bit.
   static let busZeros: UInt16 = 0x0005
   static let voltsPerUnit = 0.004
   static let shuntVoltsPerUnit = 0.000_01
-  /// The full scales, in units.
+  /// The full scales in units of the registers.
   static let busLimit: UInt16 = 4000
   static let shuntLimit = 4000
   static let widestShuntLimit: UInt16 = 32000

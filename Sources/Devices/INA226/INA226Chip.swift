@@ -13,7 +13,8 @@ extension SupplyMonitorChip {
         return try registers.readWord(INA226Register.die) & ~INA226Register.dieRevision == INA226Register.dieNumber
       },
       provenAgainst: "Linux (ina2xx-adc)",
-      // The chip's clock may be 10 % faster than stated, and each measurement must be read before the next replaces it.
+      // The chip's clock may be 10 % faster than stated. Polling twice per sample reads each measurement before the
+      // next one replaces it.
       looksPerSample: 2,
       // The currents are from section 5.5: typical, and powered down.
       milliamperes: 0.33, sleepMilliamperes: 0.0005, ratesHz: 0.4...58,

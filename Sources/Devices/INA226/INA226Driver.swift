@@ -19,7 +19,7 @@ final class INA226Driver: PolledDriver {
     try registers.writeWord(INA226Register.reset, to: INA226Register.configuration)
     connection.pause(.milliseconds(1))
     try registers.writeWord(INA226Register.alertLatch, to: INA226Register.maskAndEnable)
-    // This starts a new measurement, and discards the ready one.
+    // This starts a new measurement, and discards any completed one.
     try registers.writeWord(rate.bits, to: INA226Register.configuration)
   }
 
@@ -27,8 +27,8 @@ final class INA226Driver: PolledDriver {
     let ready = INA226Register.alertLatch | INA226Register.isReady
     guard try registers.readWord(INA226Register.maskAndEnable) == ready else { return nil }
     var (bus, shunt, marks) = try measurement()
-    // The chip completed its next measurement during the read. Read again, so that all values belong to one
-    // measurement.
+    // If the flag is set, the chip completed its next measurement during the read. Read again, so that all values
+    // belong to one measurement.
     if marks == ready { (bus, shunt, marks) = try measurement() }
     guard marks == INA226Register.alertLatch, shunt.magnitude < INA226Register.shuntLimit else { return nil }
     return SupplySample(
@@ -46,10 +46,11 @@ final class INA226Driver: PolledDriver {
   }
 }
 
-/// A rate of the INA226. The chip measures shunt and bus in turn, and averages both. The conversions of the shunt are
-/// long, so that nearly all of the interval counts for the energy. The conversions of the bus are the shortest.
+/// A rate of the INA226. The chip measures shunt and bus in turn, and averages both. The shunt's conversions are long,
+/// so that they cover nearly all of the interval, from which the energy is computed. The bus's conversions are as
+/// short as possible.
 struct INA226Rate {
-  /// Tables 7-3 and 7-5: numbers of averages and conversion times, with their bits in the configuration.
+  /// The numbers of averages and the conversion times of tables 7-3 and 7-5, with their bits in the configuration.
   private static let all: [(averages: Double, shuntMilliseconds: Double, bits: UInt16)] = [
     (256, 8.244, 5 << 9 | 7 << 3), (128, 8.244, 4 << 9 | 7 << 3), (64, 8.244, 3 << 9 | 7 << 3),
     (64, 4.156, 3 << 9 | 6 << 3), (16, 8.244, 2 << 9 | 7 << 3), (16, 4.156, 2 << 9 | 6 << 3),

@@ -28,12 +28,12 @@ enum INA226Register {
   static let dieRevision: UInt16 = 0x000F
 
   static let reset: UInt16 = 0x8000
-  /// Continuous measurement of shunt and bus, the bus with the shortest conversions. Averages and the shunt's
-  /// conversion time are added.
+  /// Continuous measurement of shunt and bus, with the shortest conversions of the bus. Add the averages and the
+  /// shunt's conversion time.
   static let continuous: UInt16 = 0x4007
-  /// The value after a reset, but powered down.
+  /// The value after a reset, except for the mode: powered down.
   static let poweredDown: UInt16 = 0x4120
-  /// The alert is latched. The driver uses no alert, so this bit changes nothing. It distinguishes a configured chip
+  /// The alert is latched. The driver uses no alert, so this bit has no effect. It distinguishes a configured chip
   /// from a chip after a reset and from a hung bus.
   static let alertLatch: UInt16 = 0x0001
   static let isReady: UInt16 = 0x0008

@@ -1,17 +1,18 @@
 import HardwareIO
 import MonotonicTime
 
-/// A driver's record of its chip's FIFO over all readings: received samples, losses, and sample times.
+/// The state that a driver keeps from one read of its chip's FIFO to the next: counts, gaps, and the clock of the
+/// samples.
 struct FIFOReadout {
   /// The ways in which a FIFO's contents can be lost.
   enum Loss {
     /// The FIFO overflowed.
     case overflow
-    /// A read of the FIFO was cut or repeated on the bus.
+    /// A read of the FIFO was cut short or repeated on the bus.
     case misread
   }
 
-  /// The kernel keeps this number of edges; some kernel interfaces drop the newest when there are more.
+  /// The number of edges that the kernel queues. Some kernel interfaces drop the newest edge when the queue is full.
   private static let edgeQueueLength = 16
   /// The number of bursts from one read of the temperature to the next. The temperature changes slowly.
   private static let temperatureInterval = 50
@@ -20,10 +21,9 @@ struct FIFOReadout {
   private let dataReady: (any GPIOEdgeInput)?
   private let clock: any MonotonicTimeSource
   private var sampleClock: SampleClock
-  /// Whether samples were lost since the last batch with any.
+  /// Whether samples were lost since the last batch that was not empty.
   private var hasGap = false
-  /// The time of the newest sample by the edge of the data-ready line, if it is certain which sample the edge belongs
-  /// to.
+  /// The edge of the data-ready line that belongs to the newest sample; `nil` if it is uncertain.
   private var edge: MonotonicInstant?
   private var readAt = MonotonicInstant(nanoseconds: 0)
   private var burstsUntilTemperature = 0
@@ -35,9 +35,9 @@ struct FIFOReadout {
     sampleClock = SampleClock(rateHz: rateHz)
   }
 
-  /// Asks the chip for the number of waiting bytes. With a data-ready line, the newest sample belongs to the last edge
-  /// before the read. If an edge comes during the read, it is uncertain whether its sample is included, and the sample
-  /// clock gives the times.
+  /// Reads the state of the FIFO with `ask`. With a data-ready line, the newest sample belongs to the last edge before
+  /// the read. If an edge comes during the read, it is uncertain whether the FIFO's state includes its sample, so the
+  /// sample clock estimates the times.
   mutating func look<Status>(_ ask: () throws(HardwareError) -> Status) throws(HardwareError) -> Status {
     let before = try dataReady?.takeEdges()
     let status = try ask()
@@ -59,7 +59,7 @@ struct FIFOReadout {
     sampleClock.reset()
   }
 
-  /// Completes a batch with its times.
+  /// Completes a batch with the times of its samples, its gap and its temperature.
   ///
   /// - Parameters:
   ///   - left: the number of samples that stay in the FIFO for lack of room

@@ -1,18 +1,18 @@
 import HardwareIO
 
-/// Drives an inertial sensor. It wakes and configures the chip, and empties its FIFO in bursts, so that a thousand
-/// samples a second do not take a thousand wake-ups.
+/// Drives an inertial sensor. The driver wakes and configures the chip, and empties its FIFO in bursts, so that a
+/// thousand samples a second do not wake the processor a thousand times.
 public protocol InertialDriver: AnyObject {
   var counters: InertialCounters { get }
   /// Wakes the chip and starts sampling into the FIFO.
   func start() throws(HardwareError)
-  /// Takes all waiting samples of the FIFO.
+  /// Takes the waiting samples of the FIFO, at most `IMUBatch.capacity`.
   ///
   /// If the data-ready line is wired, call this right after an edge.
   ///
   /// - Parameter batch: emptied, then filled
   func read(into batch: inout IMUBatch) throws(HardwareError)
-  /// Puts the chip to sleep, whatever its state. An error only means that the chip is gone already.
+  /// Puts the chip to sleep, whatever its state. Ignores errors, which mean that the chip no longer answers.
   func stop()
 }
 
@@ -21,7 +21,7 @@ public struct InertialCounters: Equatable, Sendable {
   public var samples = 0
   /// The number of times that the FIFO overflowed and lost its contents.
   public var overflows = 0
-  /// The number of times that a read of the FIFO was cut or repeated on the bus and lost its contents.
+  /// The number of times that a read of the FIFO was cut short or repeated on the bus and lost its contents.
   public var misreads = 0
 
   public init() {}

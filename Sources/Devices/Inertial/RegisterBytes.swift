@@ -11,7 +11,7 @@ extension UnsafeRawBufferPointer {
 }
 
 extension Int16 {
-  /// Whether the number is an end of the scale, which stands for any value beyond it.
+  /// Whether the number is the lowest or highest of the scale, which stands for any value beyond it.
   var isEndOfScale: Bool { self == .min || self == .max }
 
   /// The number as a measurement; NaN for an end of the scale.

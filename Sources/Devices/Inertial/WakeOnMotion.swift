@@ -15,16 +15,16 @@ public struct WakeOnMotion: Sendable {
   public func driver(_ connection: ChipConnection) -> any MotionDriver { makeDriver(connection) }
 }
 
-/// Makes a chip wait for motion by itself. The line changes once, and then stays until the chip is read, so that a
+/// Configures a chip to detect motion. The interrupt line changes once, and then stays until the chip is read, so a
 /// board that moves all day does not wake the processor all day.
 public protocol MotionDriver: AnyObject {
-  /// Configures the chip, whatever its state, to wait for motion.
+  /// Configures the chip, whatever its state, to detect motion.
   func start() throws(HardwareError)
   /// Whether the chip has moved since `start` or the last call. After the call, the chip's line reports the next
   /// motion.
   ///
-  /// - Throws: `unexpectedDevice` if the chip no longer waits, for example because its supply failed
+  /// - Throws: `unexpectedDevice` if the chip no longer detects motion, for example because its supply failed
   func takeMotion() throws(HardwareError) -> Bool
-  /// Puts the chip to sleep. An error only means that the chip is gone already.
+  /// Puts the chip to sleep. Ignores errors, which mean that the chip no longer answers.
   func stop()
 }

@@ -13,7 +13,7 @@ public final class MPUDriver: InertialDriver {
   private let connection: ChipConnection
   private let settings: MPUSettings
   private var readout: FIFOReadout
-  /// The number of bytes beyond complete frames at the last read.
+  /// The number of bytes that followed the last complete frame at the last read.
   private var lastRemainder = 0
 
   /// - Parameter connection: the connection at 0x68, or at 0x69 if the AD0 pin is high
@@ -57,7 +57,7 @@ public final class MPUDriver: InertialDriver {
       let waiting = Int(UInt16(bitPattern: try registers.read(MPURegister.fifoCount, count: 2).bigEndian(at: 0)))
       return (waiting, status & MPURegister.fifoOverflow != 0 || waiting >= model.fifoSize)
     }
-    // After an overflow the oldest bytes are overwritten and frames are no longer aligned, so everything is lost.
+    // After an overflow the oldest bytes are overwritten and frames are no longer aligned, so all samples are lost.
     if hasOverflown { return try startOver(.overflow, &batch) }
     // A frame that the chip is writing is complete at the next read. A frame that stays incomplete was damaged on the
     // bus: the kernel repeats a read that lost arbitration, and then receives the bytes that follow the lost bytes.

@@ -48,8 +48,8 @@ public enum MPUModel: UInt8, CaseIterable, Equatable, Sendable {
     }
   }
 
-  /// The length of a frame in bytes: accelerometer and gyroscope, three axes of two bytes each. Some chips always put
-  /// the temperature between the two.
+  /// The length of a frame in bytes: accelerometer and gyroscope, three axes of two bytes each. In the FIFO of some
+  /// chips, the temperature is between the two.
   var frameLength: Int { gyroscopeOffset + 6 }
 
   /// The offset of the gyroscope in a frame.
@@ -61,12 +61,12 @@ public enum MPUModel: UInt8, CaseIterable, Equatable, Sendable {
   /// Whether the package contains an AK8963.
   var hasMagnetometer: Bool { self == .mpu9250 || self == .mpu9255 }
 
-  /// The FIFO's size in the register of the accelerometer's filter.
+  /// The bits for the FIFO's size, which share a register with the accelerometer's filter.
   var fifoSizeBits: UInt8 { self == .icm20690 ? MPURegister.greatestFIFO : 0 }
 
   /// The value for the register of the gyroscope's configuration.
   ///
-  /// - Parameter range: the bits of most of the family
+  /// - Parameter range: the full-scale bits of most chips of the family
   func gyroscopeConfiguration(range: UInt8) -> UInt8 { self == .icm20690 ? range >> 1 : range }
 
   /// The start-up time of the gyroscope: product specification 6.1 (30 ms, at most 35 ms), and for newer chips the time

@@ -1,10 +1,15 @@
 /// Registers of the MPU-6000 family, by the names of the "MPU-6000 and MPU-6050 Register Map and Descriptions",
 /// revision 4.2 (RM-MPU-6000A-00), and the "MPU-9250 Register Map", revision 1.6 (RM-MPU-9250A-00).
 ///
-/// Errata and traps: the chip is asleep after power on; the FIFO has no watermark; reading the interrupt status clears
-/// it; clones answer to 0x72 and 0x98 with the registers of the MPU-6500, and an ICM-20689 to 0x98 as well; the
-/// ICM-20600 and ICM-20602 always put the temperature between both sensors into their FIFO; the ICM-20690 has the
-/// gyroscope's full scale one bit lower.
+/// Pitfalls:
+///
+/// - The chip is asleep after power on.
+/// - The FIFO has no watermark.
+/// - Reading the interrupt status clears it.
+/// - Clones identify themselves as 0x72 or 0x98, with the registers of the MPU-6500. An ICM-20689 identifies itself as
+///   0x98 as well.
+/// - The FIFO of the ICM-20600 and ICM-20602 always has the temperature between the two sensors.
+/// - In the ICM-20690, the gyroscope's full scale is one bit lower.
 enum MPURegister {
   /// Sample rate divider, 4.2: rate = 1 kHz / (1 + value) while the low-pass filter is on.
   static let sampleRateDivider: UInt8 = 0x19
@@ -14,8 +19,8 @@ enum MPURegister {
   static let gyroscopeConfiguration: UInt8 = 0x1B
   /// Accelerometer configuration, 4.5: full scale in bits 4:3.
   static let accelerometerConfiguration: UInt8 = 0x1C
-  /// Accelerometer configuration 2, MPU-9250 4.8: its own low-pass filter; not in the MPU-6050. Bits 7:6 are the size
-  /// of the FIFO if it is adjustable, ICM-20689: 512 bytes at first.
+  /// Accelerometer configuration 2, MPU-9250 4.8: the accelerometer's own low-pass filter; not in the MPU-6050. In
+  /// chips with an adjustable FIFO, bits 7:6 set its size. The ICM-20689 starts with 512 bytes.
   static let accelerometerConfiguration2: UInt8 = 0x1D
   /// FIFO enable, 4.6.
   static let fifoEnable: UInt8 = 0x23

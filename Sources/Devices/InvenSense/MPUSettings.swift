@@ -1,4 +1,4 @@
-/// The register values for a configuration.
+/// The register values of an MPU for a configuration.
 struct MPUSettings: Equatable, Sendable {
   /// The divider. The sample rate is 1 kHz / (1 + divider).
   let divider: UInt8
@@ -27,11 +27,11 @@ struct MPUSettings: Equatable, Sendable {
     metresPerSecondSquaredPerUnit = Float(configuration.accelerometerRange.rawValue) * 9.80665 / 32768
   }
 
-  /// The chip's rate nearest to the requested rate.
+  /// The chip's rate that is nearest to the requested rate.
   var rateHz: Double { 1000 / (Double(divider) + 1) }
 
-  /// The low-pass filter just below half of the rate, so that nothing aliases (register map 4.3: 188, 98, 42, 20, 10
-  /// and 5 Hz).
+  /// The widest low-pass filter below half of the rate, to avoid aliasing (register map 4.3: 188, 98, 42, 20, 10 and 5
+  /// Hz).
   var filter: UInt8 {
     switch rateHz / 2 {
     case 188...: 1

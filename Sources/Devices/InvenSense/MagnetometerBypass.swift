@@ -1,13 +1,13 @@
 import HardwareIO
 
-/// Connects the magnetometer in an IMU's package. The magnetometer is on a separate bus of the IMU. A switch in the
-/// IMU, the bypass, joins this bus to the host's bus.
+/// Connects the magnetometer in an IMU's package to the host's bus. The magnetometer is on a separate bus of the IMU,
+/// and a switch in the IMU, the bypass, joins the two buses.
 ///
 /// A reset of the IMU opens the switch. The switch stays closed while the IMU sleeps, so that the IMU can stay in a
 /// low-power mode while only the magnetometer is used (MPU-9250 product specification, pass-through mode).
 enum MagnetometerBypass {
-  /// How long a magnetometer may fail to answer. Its IMU may be resetting, and the IMU's own driver then closes the
-  /// switch again.
+  /// The limit for the time in which a magnetometer does not answer. A reset of its IMU opens the switch, and the
+  /// IMU's own driver closes the switch again.
   struct Patience {
     private static let seconds = 0.5
 
@@ -16,7 +16,8 @@ enum MagnetometerBypass {
 
     init(rateHz: Double) { limit = max(2, Int(Patience.seconds * rateHz)) }
 
-    /// Performs `measure`; returns nothing if no chip answers within the patience.
+    /// Performs `measure`. Returns `nil` if no chip answers, and throws the error after half a second without an
+    /// answer.
     mutating func bear(
       _ measure: () throws(HardwareError) -> MagnetometerSample?
     ) throws(HardwareError) -> MagnetometerSample? {
@@ -34,14 +35,14 @@ enum MagnetometerBypass {
 
   /// The possible addresses of the IMU.
   private static let addresses: [UInt8] = [0x68, 0x69]
-  /// The longest time for which the IMU's driver selects a bank other than the first.
+  /// The longest time for which the IMU's driver selects a bank other than the first one.
   private static let longestConfiguration = Duration.milliseconds(20)
 
-  /// Checks the identity of the magnetometer. If no chip answers, it closes the IMU's switch and asks once more.
-  /// - Throws: if the chip is another one
+  /// Checks the identity of the magnetometer. If no chip answers, closes the IMU's switch and checks again.
   ///
   /// - Parameter close: closes the switch of an IMU that has such a magnetometer, without waking the IMU; returns
   ///   whether the IMU has one
+  /// - Throws: `.unexpectedDevice` if another chip answers, or the error of the bus
   static func require(
     _ chip: MagnetometerChip, of registers: I2CRegisters, close: (I2CRegisters) throws(HardwareError) -> Bool
   ) throws(HardwareError) {
@@ -83,8 +84,8 @@ enum MagnetometerBypass {
   /// - Parameter pause: blocks the calling thread
   static func closeICM20948(_ registers: I2CRegisters, pause: (Duration) -> Void) throws(HardwareError) -> Bool {
     if try closeInFirstBank(registers) { return true }
-    // Only the first bank has an identity. The IMU's own driver leaves that bank only for a moment, so if a chip stays
-    // in another bank, another program has left it there.
+    // Only the first bank has an identity register. The IMU's own driver selects another bank only briefly. If the
+    // chip stays in another bank, another program has left it there.
     let bank = try registers.read(ICM20948Register.bank)
     guard ICM20948Register.otherBanks.contains(bank) else { return false }
     pause(longestConfiguration)

@@ -30,7 +30,7 @@ final class LIS2MDLDriver: PolledDriver {
     let bytes = try registers.read(LIS2MDLRegister.output, count: 6)
     let units = SIMD3(bytes.littleEndian(at: 0), bytes.littleEndian(at: 2), bytes.littleEndian(at: 4))
     guard units.isWithinScale else { return nil }
-    // Boards have x and y printed on them. With z reversed, the axes are right-handed.
+    // The chip's axes are left-handed. Keep x and y, which boards have printed on them, and reverse z.
     let axes = SIMD3(Float(units.x), Float(units.y), -Float(units.z))
     return MagnetometerSample(
       goodAt: connection.measuredAt(rateHz: rate.hertz), field: axes * LIS2MDLRegister.microteslaPerUnit)

@@ -6,7 +6,7 @@
 /// - The axes are left-handed.
 /// - The registers begin at 0x45.
 /// - The temperature compensation is off after a reset and must be on.
-/// - There is no flag for an overflow of the numbers.
+/// - No flag reports that a value is beyond the scale.
 enum LIS2MDLRegister {
   /// WHO_AM_I.
   static let whoAmI: UInt8 = 0x4F

@@ -1,7 +1,7 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the LPS22HB, and of the LPS33HW and LPS35HW, which have its identity.
+/// Driver of the LPS22HB, and of the LPS33HW and LPS35HW, which identify themselves in the same way.
 final class LPS22HBDriver: PolledDriver {
   private let registers: I2CRegisters
   private let connection: ChipConnection
@@ -25,7 +25,7 @@ final class LPS22HBDriver: PolledDriver {
     let status = try registers.read(LPS22HBRegister.status)
     guard status & LPS22HBRegister.bothAreNew == LPS22HBRegister.bothAreNew else { return nil }
     let temperature = try registers.read(LPS22HBRegister.temperature, count: 2).littleEndian(at: 0)
-    // The pressure is read last, because reading its high byte allows all numbers to change.
+    // Read the pressure last: reading its high byte lets the chip store the next measurement of both values.
     let bytes = try registers.read(LPS22HBRegister.pressure, count: 3)
     let pressure = Int(bytes.littleEndian(at: 1)) << 8 | Int(bytes[0])
     return BarometerSample(

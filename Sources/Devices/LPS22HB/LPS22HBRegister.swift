@@ -2,8 +2,8 @@
 ///
 /// Pitfalls:
 ///
-/// - For consistent numbers, the high byte of the pressure must be read last, so the temperature is read first.
-/// - Before the first measurement the pressure register holds a plausible number.
+/// - For consistent values, the high byte of the pressure must be read last, so the temperature must be read first.
+/// - Before the first measurement, the pressure register holds a plausible value.
 enum LPS22HBRegister {
   /// WHO_AM_I.
   static let whoAmI: UInt8 = 0x0F
@@ -24,7 +24,7 @@ enum LPS22HBRegister {
   static let poweredDown: UInt8 = 0x00
   /// Temperature and pressure are new.
   static let bothAreNew: UInt8 = 0x03
-  /// The unit: 4096 per hectopascal.
+  /// 4096 units per hectopascal.
   static let unitsPerPascal = 40.96
   static let unitsPerDegree = 100.0
 }

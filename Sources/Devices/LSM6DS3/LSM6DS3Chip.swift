@@ -4,14 +4,14 @@ extension InertialChip {
   static var lsm6ds3trc: InertialChip {
     lsm6ds3Family(
       "lsm6ds3tr-c", "LSM6DS3TR-C or LSM6DSL", identity: LSM6DS3Register.lsm6ds3trc,
-      // The FIFO has 4 KB.
+      // The FIFO has 4096 bytes, and a sample has 12.
       fifoSampleCount: 341, milliamperes: 0.9)
   }
 
   static var lsm6ds3: InertialChip {
     lsm6ds3Family(
       "lsm6ds3", "LSM6DS3", identity: LSM6DS3Register.lsm6ds3,
-      // The FIFO has 8 KB.
+      // The FIFO has 8192 bytes, and a sample has 12.
       fifoSampleCount: 682, milliamperes: 1.25)
   }
 

@@ -36,7 +36,7 @@ final class LSM6DS3Driver: InertialDriver {
   }
 
   func start() throws(HardwareError) {
-    // Either chip is accepted, whichever the board file names.
+    // The driver accepts either chip, whichever of the two the board file names.
     try ChipIdentity(register: LSM6DS3Register.whoAmI, values: LSM6DS3Driver.identities).require(
       "relative of the LSM6DS3", of: registers)
     isLSM6DS3 = try registers.read(LSM6DS3Register.whoAmI) == LSM6DS3Register.lsm6ds3
@@ -47,12 +47,12 @@ final class LSM6DS3Driver: InertialDriver {
       rate.bits << 4 | configuration.accelerometerRange.lsm6Bits, to: LSM6DS3Register.accelerometer)
     try registers.write(rate.bits << 4 | configuration.gyroscopeRange.lsm6Bits, to: LSM6DS3Register.gyroscope)
     try registers.write(LSM6DS3Register.allOfBoth, to: LSM6DS3Register.fifoDecimation)
-    // The data-ready line must pulse. A line that stays high has no edge for the next sample.
+    // Make the data-ready line pulse. A line that stays high has no edge for the next sample.
     if connection.dataReady != nil, !isLSM6DS3 {
       try registers.write(LSM6DS3Register.pulsedDataReady, to: LSM6DS3Register.dataReadyPulse)
       try registers.write(LSM6DS3Register.gyroscopeReady, to: LSM6DS3Register.interrupt1)
     }
-    // After this time the gyroscope's filters have settled at any sample rate.
+    // This covers the settling time of the gyroscope's filters at any sample rate.
     connection.pause(.milliseconds(200))
     try restartFIFO()
   }

@@ -3,12 +3,12 @@
 ///
 /// Pitfalls:
 ///
-/// - The words of the FIFO have no tags. Only the pattern tells which word comes next.
+/// - The words of the FIFO have no tags. Only their position in the pattern identifies them.
 /// - The first sample after the FIFO is switched on is not valid.
 /// - The data-ready line stays high until the output registers are read, unless it is configured to pulse, which the
 ///   LSM6DS3 cannot do.
 /// - The unit of the temperature differs between the chips.
-/// - The range bits are out of order.
+/// - The values of the range bits are not in the order of the ranges.
 enum LSM6DS3Register {
   /// FIFO_CTRL3: the samples that go into the FIFO: gyroscope in bits 5:3, accelerometer in bits 2:0.
   static let fifoDecimation: UInt8 = 0x08

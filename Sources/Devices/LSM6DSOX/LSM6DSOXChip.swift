@@ -20,7 +20,7 @@ extension InertialChip {
       identity: ChipIdentity(register: LSM6DSOXRegister.whoAmI, values: [identity]),
       relatives: LSM6DSOXDriver.identities,
       provenAgainst: "Linux (st_lsm6dsx)",
-      // The FIFO has 3 KB, and a sample has two words.
+      // The FIFO has 3072 bytes, and a sample has two words of 7 bytes.
       fifoSampleCount: 219, readout: BusReadout(bytesPerSample: 14),
       // The currents are from table 3: both sensors in high performance, and powered down.
       milliamperes: milliamperes, sleepMilliamperes: sleepMilliamperes, ratesHz: 12.5...1666,
@@ -30,8 +30,8 @@ extension InertialChip {
         try registers.write(0, to: LSM6DSOXRegister.accelerometer)
         try registers.write(0, to: LSM6DSOXRegister.gyroscope)
       },
-      // The current is for the accelerometer alone in low-power mode. The data sheets state no value for 26 Hz, so this
-      // one is higher than the true current.
+      // The current of the accelerometer alone in low-power mode. The data sheets state no value for 26 Hz, so this
+      // value is above the true current.
       wakeOnMotion: WakeOnMotion(milliamperes: watchMilliamperes) { LSM6DSOXMotionDriver($0) })
   }
 }

@@ -1,9 +1,10 @@
 import HardwareIO
 
-/// Makes an LSM6DSOX, LSM6DSO, LSM6DSR or ISM330DHCX wait for motion, with only its accelerometer in low-power mode.
+/// Configures an LSM6DSOX, LSM6DSO, LSM6DSR or ISM330DHCX to detect motion with only its accelerometer, in low-power
+/// mode.
 ///
-/// The threshold applies to the difference between the specific force and its average over about the last second. The
-/// difference detects a vehicle that starts gently. A difference between two samples would not.
+/// The threshold applies to the difference between the specific force and its average over about the last second. This
+/// detects a vehicle that starts gently, which the difference between two successive samples would not.
 final class LSM6DSOXMotionDriver: MotionDriver {
   private let registers: I2CRegisters
   private let connection: ChipConnection
@@ -27,7 +28,7 @@ final class LSM6DSOXMotionDriver: MotionDriver {
     try registers.write(LSM6DSOXRegister.fineThreshold, to: LSM6DSOXRegister.wakeUpDuration)
     try registers.write(LSM6DSOXRegister.wakeUpThreshold15Milligravities, to: LSM6DSOXRegister.wakeUpThreshold)
     try registers.write(LSM6DSOXRegister.at26HzAnd2Gravities, to: LSM6DSOXRegister.accelerometer)
-    // After this time the filter has settled at gravity. Earlier detections are not motion.
+    // This covers the settling time of the filter, in which it may detect motion wrongly.
     connection.pause(.milliseconds(200))
     _ = try registers.read(LSM6DSOXRegister.wakeUpSource)
     try registers.write(LSM6DSOXRegister.interruptsEnabled, to: LSM6DSOXRegister.tap2)

@@ -5,7 +5,7 @@
 ///
 /// - A read of several bytes continues from the last FIFO byte to the tag, so that words follow each other.
 /// - The data-ready line stays high until the output registers are read, unless it is configured to pulse.
-/// - The range bits are out of order.
+/// - The values of the range bits are not in the order of the ranges.
 enum LSM6DSOXRegister {
   /// Batch data rates of both sensors, 9.6: gyroscope in bits 7:4, accelerometer in bits 3:0.
   static let fifoControl3: UInt8 = 0x09
@@ -29,7 +29,7 @@ enum LSM6DSOXRegister {
   static let control8: UInt8 = 0x17
   /// Control 9, 9.21.
   static let control9: UInt8 = 0x18
-  /// WAKE_UP_SRC: the source of the wake-up. Reading this register clears it, and the interrupt line with it.
+  /// WAKE_UP_SRC: the source of the wake-up. Reading this register clears the register and the interrupt line.
   static let wakeUpSource: UInt8 = 0x1B
   /// Temperature, low byte first, 9.27.
   static let temperature: UInt8 = 0x20
@@ -63,7 +63,7 @@ enum LSM6DSOXRegister {
   // Control 9: the default, without I3C
   static let withoutI3C: UInt8 = 0xE2
 
-  // Waiting for motion
+  // Detection of motion
   /// XL_HM_MODE: switches high performance off.
   static let accelerometerLowPower: UInt8 = 0x10
   /// HPCF_XL 5: the cut-off of the high pass is a two-hundredth of the rate, 0.13 Hz. FASTSETTL_MODE_XL: the filter
@@ -74,7 +74,7 @@ enum LSM6DSOXRegister {
   static let latchedHighPassed: UInt8 = 0x51
   /// WAKE_THS_W: the unit of the threshold is a 256th of the full scale, 7.8 mg at 2 g.
   static let fineThreshold: UInt8 = 0x10
-  /// Two units, 15.6 mg. The noise in low-power mode is an eighth of the threshold, 1.8 mg (table 2).
+  /// Two units, 15.6 mg. The noise in low-power mode is 1.8 mg (table 2), about an eighth of the threshold.
   static let wakeUpThreshold15Milligravities: UInt8 = 0x02
   static let at26HzAnd2Gravities: UInt8 = 0x20
   /// INTERRUPTS_ENABLE.

@@ -14,7 +14,7 @@ struct LSM6Rate {
 }
 
 extension InertialConfiguration.AccelerometerRange {
-  /// The bits of CTRL1_XL, which are not in order.
+  /// The bits of CTRL1_XL, which are not in the order of the ranges.
   var lsm6Bits: UInt8 {
     switch self {
     case .g2: 0x00

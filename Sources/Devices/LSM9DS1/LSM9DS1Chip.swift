@@ -1,7 +1,7 @@
 import HardwareIO
 
 extension InertialChip {
-  /// The entry of the inertial half.
+  /// The entry of the inertial half, the gyroscope and the accelerometer.
   static var lsm9ds1: InertialChip {
     InertialChip(
       name: "lsm9ds1", title: "LSM9DS1", addresses: [0x6B, 0x6A],
@@ -21,7 +21,8 @@ extension InertialChip {
 }
 
 extension MagnetometerChip {
-  /// The entry of the magnetic half. Only the inertial half on the same bus distinguishes it from a LIS3MDL.
+  /// The entry of the magnetic half, which looks like a LIS3MDL. Only the inertial half on the same bus shows that it
+  /// belongs to an LSM9DS1.
   static var lsm9ds1Magnetometer: MagnetometerChip {
     MagnetometerChip(
       name: "lsm9ds1-mag", title: "LSM9DS1 magnetometer", addresses: [0x1E, 0x1C],

@@ -1,8 +1,8 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the LSM9DS1's inertial half. A FIFO entry has the values of both sensors. The driver reads the values of
-/// each sensor from its own output registers, so a sample takes two reads.
+/// Driver of the LSM9DS1's inertial half. A FIFO entry has the values of both sensors. The driver reads each sensor's
+/// values through its own output registers, so a sample takes two reads.
 ///
 /// The chip's axes are left-handed. Boards have x and y printed on them, so the driver reverses z, which then points
 /// into the board.
@@ -27,7 +27,8 @@ final class LSM9DS1Driver: InertialDriver {
     self.configuration = configuration
     registers = I2CRegisters(connection.bus, address: connection.address, capacity: LSM9DS1Driver.sampleLength)
     rate = LSM9DS1Rate(nearest: configuration.rateHz)
-    // The data-ready line would stay high, so it is not used.
+    // The driver does not enable the chip's data-ready line, which would stay high until the output registers are
+    // read.
     readout = FIFOReadout(connection, rateHz: rate.hertz)
     accelerometerScale = LSM9DS1Driver.axes * (configuration.accelerometerRange.lsm9ds1GravitiesPerUnit * 9.80665)
     gyroscopeScale = LSM9DS1Driver.axes * (configuration.gyroscopeRange.lsm9ds1DegreesPerUnit * .pi / 180)
@@ -44,7 +45,7 @@ final class LSM9DS1Driver: InertialDriver {
     try registers.write(
       rate.bits << 5 | configuration.accelerometerRange.lsm9ds1Bits, to: LSM9DS1Register.accelerometer)
     try registers.write(LSM9DS1Register.fifoOn, to: LSM9DS1Register.control9)
-    // After this time the gyroscope's filters have settled at any sample rate.
+    // This covers the settling time of the gyroscope's filters at any sample rate.
     connection.pause(.milliseconds(250))
     try restartFIFO()
   }
@@ -60,7 +61,7 @@ final class LSM9DS1Driver: InertialDriver {
         let accelerometer = try sample(LSM9DS1Register.accelerometerOutput)
         batch.append(gyroscope: gyroscope * gyroscopeScale, accelerometer: accelerometer * accelerometerScale)
       } catch .arbitrationLost {
-        // It is unknown whether the next samples of both sensors belong together.
+        // After this error, the next samples of the two sensors may not belong together.
         return try startOver(.misread, &batch)
       }
     }
@@ -112,7 +113,7 @@ struct LSM9DS1Rate {
 }
 
 extension InertialConfiguration.AccelerometerRange {
-  /// The bits of the range, which are not in order.
+  /// The bits of the range, which are not in the order of the ranges.
   fileprivate var lsm9ds1Bits: UInt8 {
     switch self {
     case .g2: 0x00
@@ -122,7 +123,7 @@ extension InertialConfiguration.AccelerometerRange {
     }
   }
 
-  /// The unit of the range (sensor characteristics, LA_So).
+  /// Multiples of gravity per unit (sensor characteristics, LA_So).
   fileprivate var lsm9ds1GravitiesPerUnit: Float {
     switch self {
     case .g2: 0.061e-3
@@ -143,7 +144,7 @@ extension InertialConfiguration.GyroscopeRange {
     }
   }
 
-  /// The unit of the range (sensor characteristics, G_So); the narrowest is 245 degrees per second.
+  /// Degrees per second per unit (sensor characteristics, G_So). The chip's narrowest range is 245 degrees per second.
   fileprivate var lsm9ds1DegreesPerUnit: Float {
     switch self {
     case .dps250: 8.75e-3

@@ -2,12 +2,12 @@ import HardwareIO
 
 /// Driver of the LSM9DS1's magnetic half, a LIS3MDL with different axes.
 ///
-/// The data sheet of the LSM9DS1 states units of 0.14, 0.29, 0.43 and 0.58 milligauss, which are the truncated units of
-/// the LIS3MDL.
+/// The data sheet of the LSM9DS1 states units of 0.14, 0.29, 0.43 and 0.58 milligauss. These are the units of the
+/// LIS3MDL, truncated.
 final class LSM9DS1MagnetometerDriver: PolledDriver {
-  /// The signs of the axes. The magnetometer's x axis points against the x axis of the inertial half; its y and z axes
-  /// are parallel to those of the inertial half. The driver of the inertial half reverses z to make its axes
-  /// right-handed, and so does this driver.
+  /// The signs of the axes. The magnetometer's x axis is opposite to the x axis of the inertial half, and its y and z
+  /// axes are parallel to those of the inertial half. The driver of the inertial half reverses z to make its axes
+  /// right-handed, so this driver reverses z as well.
   private static let axes = SIMD3<Float>(-1, 1, -1)
 
   private let identity = ChipIdentity(register: LIS3MDLRegister.whoAmI, values: [LIS3MDLRegister.identity])
@@ -20,8 +20,7 @@ final class LSM9DS1MagnetometerDriver: PolledDriver {
   }
 
   func start() throws(HardwareError) {
-    // The driver does not look for the inertial half, because that half may have no power, or another program may use
-    // it.
+    // The driver does not search for the inertial half, which may have no power, or may be in use by another program.
     try identity.require(MagnetometerChip.lsm9ds1Magnetometer.title, of: registers)
     try driver.start()
   }

@@ -3,10 +3,11 @@
 /// Pitfalls:
 ///
 /// - The axes of both sensors are left-handed.
-/// - A FIFO of both sensors is read from their output registers, six bytes at a time, because other registers are
-///   between them.
+/// - The FIFO is read through the output registers of both sensors, six bytes at a time, because other registers lie
+///   between the two.
 /// - While the gyroscope is on, both sensors have the gyroscope's rate.
-/// - The range bits of the accelerometer are out of order, and 16 g has a separate unit.
+/// - The range bits of the accelerometer are not in the order of the ranges, and the unit of 16 g is out of
+///   proportion.
 /// - The data-ready line stays high until the output registers are read.
 enum LSM9DS1Register {
   /// WHO_AM_I.

@@ -9,9 +9,9 @@ extension BarometerChip {
         try MS5611PROM(registers).isGenuine
       },
       provenAgainst: "Linux (ms5611)",
-      // A sample takes three reads: for the temperature, for the pressure, and for the conversion before the pressure.
+      // A sample takes at least three reads of the driver.
       looksPerSample: 3,
-      // The first is the current at 25 Hz, proportional to 0.0125 mA at 1 Hz; the second is the current between
+      // 0.3 mA is the current at 25 Hz, in proportion to 0.0125 mA at 1 Hz. 0.0001 mA is the current between
       // conversions.
       milliamperes: 0.3, sleepMilliamperes: 0.0001, ratesHz: 0.5...50,
       actualRate: { MS5611Rate(nearest: $0).hertz },

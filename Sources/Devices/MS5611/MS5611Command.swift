@@ -2,11 +2,11 @@
 ///
 /// Pitfalls:
 ///
-/// - Fetching a result before the conversion is over gives 0, and makes the conversion's result 0.
-/// - A result can be fetched only once.
-/// - The raw numbers mean nothing without the coefficients in the chip's PROM. They also need a temperature of the same
-///   minute, because an error of a tenth of a degree changes the pressure by 20 Pa.
-/// - An MS5607 looks the same, but its numbers stand for other pressures.
+/// - Reading a result before the conversion is over returns 0, and makes the later result 0 as well.
+/// - A result can be read only once.
+/// - Raw values have no meaning without the coefficients in the chip's PROM. A raw pressure also needs a temperature
+///   of the same minute, because an error of a tenth of a degree changes the pressure by 20 Pa.
+/// - An MS5607 looks the same on the bus, but the same raw values mean other pressures.
 enum MS5611Command {
   /// Reset. The PROM can be read after 2.8 ms.
   static let reset: UInt8 = 0x1E

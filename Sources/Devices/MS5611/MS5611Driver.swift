@@ -1,11 +1,11 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the MS5611, which measures only on command, and either pressure or temperature.
+/// Driver of the MS5611, which measures only on command, and only the pressure or the temperature at a time.
 ///
-/// A read does not wait. It fetches the result of the last conversion and starts the next conversion. Soon after each
-/// sample the driver starts a conversion of the temperature, and then one of the pressure, whose result waits in the
-/// chip until the next sample is due. A sample therefore takes at least three reads.
+/// A read does not wait: it takes the result of the last conversion, and starts the next conversion. After each
+/// sample, the next reads convert the temperature first and the pressure second. The result of the pressure stays in
+/// the chip until the next sample is due. A sample therefore takes at least three reads.
 final class MS5611Driver: PolledDriver {
   private enum Quantity {
     case pressure, temperature
@@ -19,7 +19,7 @@ final class MS5611Driver: PolledDriver {
   private let connection: ChipConnection
   private let period: Duration
   private var prom: MS5611PROM?
-  /// The chip's present or finished conversion, and the time of its start.
+  /// The chip's conversion, running or finished, and the time of its start.
   private var conversion: (quantity: Quantity, began: MonotonicInstant)?
   private var temperature: Int?
   /// The earliest time of the next sample.
@@ -47,8 +47,8 @@ final class MS5611Driver: PolledDriver {
     temperature = try result()
     try begin(.pressure)
     self.prom = prom
-    // The due time is in the middle between two reads of a reader that reads once per period, so that no read is
-    // slightly too early.
+    // A caller that reads once per period then reads in the middle between two due times, so no read is slightly too
+    // early.
     due = connection.clock.now + period / 2
   }
 
@@ -75,7 +75,7 @@ final class MS5611Driver: PolledDriver {
     }
   }
 
-  /// Sends nothing to the chip, because a conversion ends by itself, and then the chip sleeps.
+  /// Sends nothing to the chip: a running conversion ends by itself, and then the chip sleeps.
   func stop() { conversion = nil }
 
   private func begin(_ quantity: Quantity) throws(HardwareError) {
@@ -88,8 +88,8 @@ final class MS5611Driver: PolledDriver {
     conversion = (quantity, connection.clock.now)
   }
 
-  /// The result of the conversion; `nil` if there is none, for example after a reset by another program, or on a stuck
-  /// bus.
+  /// The result of the conversion. Returns `nil` if there is none, for example after a reset by another program, or on
+  /// a stuck bus.
   private func result() throws(HardwareError) -> Int? {
     let bytes = try registers.read(MS5611Command.readResult, count: 3)
     let number = Int(bytes[0]) << 16 | Int(bytes[1]) << 8 | Int(bytes[2])

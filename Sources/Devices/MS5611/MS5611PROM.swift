@@ -1,9 +1,9 @@
 import HardwareIO
 
-/// The calibration coefficients of an MS5611, and the conversion of its numbers with them: the formulas of the data
-/// sheet's section on pressure and temperature calculation, including the second order.
+/// The calibration coefficients of an MS5611, and the formulas that convert raw values with them: section "pressure
+/// and temperature calculation" of the data sheet, including the second order.
 struct MS5611PROM: Sendable {
-  /// The words: the manufacturer's, six coefficients, and a serial number with the checksum.
+  /// The eight words: one for the manufacturer, six coefficients, and one with a serial number and the checksum.
   private var words = SIMD8<UInt16>()
 
   init(_ registers: I2CRegisters) throws(HardwareError) {

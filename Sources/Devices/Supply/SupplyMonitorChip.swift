@@ -1,7 +1,7 @@
 public typealias SupplyMonitorChip = Chip<any PolledDriver<SupplySample>, PolledConfiguration>
 
 extension SupplyMonitorChip {
-  /// All supply monitors, the commonest first. The INA219 has no identity register; its test refuses chips that have
+  /// All supply monitors, the commonest first. The INA219 has no identity register; its check refuses chips that have
   /// one.
   public static var all: [SupplyMonitorChip] { [.ina219, .ina226] }
 

@@ -4,9 +4,10 @@ import MonotonicTime
 ///
 /// To get the current, divide `shuntVolts` by the resistance of the shunt, which is a property of the board.
 public struct SupplySample: Equatable, Sendable {
-  /// The maximum ratings of the chips' bus voltage. A chip that states a voltage outside is not measuring.
+  /// The maximum ratings of the chips' bus voltage in volts. A chip that reports a voltage outside this range is not
+  /// measuring.
   static let voltages: ClosedRange<Double> = 0...36
-  /// The widest full scale across a shunt.
+  /// The widest full scale across a shunt, in volts.
   static let shuntVoltages: ClosedRange<Double> = -0.32...0.32
 
   public var at: MonotonicInstant
