@@ -1,7 +1,7 @@
 import Fusion
 import Glibc
 
-/// A motion of the board in place of the vehicle, for practising a calibration.
+/// A motion of the board that replaces the vehicle's motion, for practising a calibration.
 public enum Practice: Sendable {
   /// The board is at rest.
   case lies
@@ -10,7 +10,7 @@ public enum Practice: Sendable {
   /// The board rotates slowly through all directions.
   case turns
 
-  /// How long the board rests on a side, and how long the move to the next side takes, in seconds.
+  /// The time for which the board rests on a side, and the time of the move to the next side, in seconds.
   private static let (rest, move) = (4.0, 1.5)
   /// The roll and pitch of each side in quarter turns, in the order in which they follow each other.
   private static let sides: [(roll: Double, pitch: Double)] = [(0, 0), (1, 0), (2, 0), (3, 0), (4, 1), (4, -1)]
@@ -34,7 +34,7 @@ public enum Practice: Sendable {
       let moved = min(1, max(0, (steps - steps.rounded(.down)) * period - Practice.rest) / Practice.move)
       // The motion starts and ends smoothly.
       let share = moved * moved * (3 - 2 * moved)
-      // Four quarter turns about the long axis equal none.
+      // Four quarter turns about the long axis are equal to none.
       let roll = here.roll + ((next.roll == 0 && here.roll == 4 ? 4 : next.roll) - here.roll) * share
       let pitch = here.pitch + (next.pitch - here.pitch) * share
       return Quaternion(roll: roll * .pi / 2, pitch: pitch * .pi / 2, yaw: 0)

@@ -4,7 +4,7 @@ import HardwareIO
 import MonotonicTime
 import NMEA
 
-/// A running receiver: writes the sentences of an epoch at each tick until it is stopped.
+/// A running receiver: a thread that writes the sentences of each epoch until it is stopped.
 final class ReceiverTransmitter: Sendable {
   private let world: World
   private let clock: any MonotonicTimeSource

@@ -1,8 +1,8 @@
 import Guarding
 import MonotonicTime
 
-/// Moves the board of a running simulation for a calibration. In the meantime the vehicle stands still, and afterwards
-/// it continues as if nothing had happened.
+/// Moves the board of a running simulation for a calibration. The vehicle stands still in the meantime, and afterwards
+/// continues where it stopped.
 public final class Rehearsal: Sendable {
   struct Interval: Sendable {
     var practice: Practice
@@ -31,7 +31,8 @@ public final class Rehearsal: Sendable {
     intervals[last].until = now
   }
 
-  /// The motions until an instant, in order, because chips also ask for the recent past.
+  /// The motions that have begun by an instant, in order. Ended motions are included, because chips also measure at
+  /// recent instants in the past.
   func intervals(until instant: MonotonicInstant) -> [Interval] {
     intervals.withLock { $0 }.prefix { $0.since <= instant }.map { $0 }
   }

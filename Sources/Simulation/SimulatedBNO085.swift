@@ -103,7 +103,7 @@ private struct BNO085Interior {
   /// The sensors with incomplete flushes, and when they began.
   private var flushing: [UInt8] = []
   private var flushedAt = MonotonicInstant(nanoseconds: 0)
-  /// When the host had read the last cargo.
+  /// When the host finished reading the last cargo.
   private var idleSince = MonotonicInstant(nanoseconds: 0)
   private var isAsleep = false
   private var sequences = [UInt8](repeating: 0, count: 6)

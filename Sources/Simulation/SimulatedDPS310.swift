@@ -2,9 +2,9 @@ import MonotonicTime
 
 public typealias SimulatedDPS310 = SimulatedRegisterChip<DPS310Registers>
 
-/// The registers of a DPS310: its coefficients, which are available only some time after a reset, its modes and
-/// rates, its two temperature sensors, and the defect of some chips, which report a much too high temperature until a
-/// correction is written.
+/// The registers of a DPS310: its coefficients, which are available only 40 ms after a reset, its modes and rates, its
+/// two temperature sensors, and the defect of some chips, which report a temperature that is 40 degrees too high until
+/// a correction is written.
 public struct DPS310Registers: SimulatedRegisters {
   public static let usualAddress: UInt8 = 0x77
 
@@ -149,7 +149,8 @@ public struct DPS310Registers: SimulatedRegisters {
 
   private mutating func measureTemperature(_ world: World) {
     var celsius = world.temperatureCelsius + 0.01 * world.noiseScale * noise.normal()
-    // The first correction is the defect. The second is for a temperature sensor that does not match the coefficients.
+    // The first line simulates the defect. The second line simulates a temperature sensor that does not match the
+    // coefficients.
     if registers[Register.mended] & 0x02 == 0 { celsius += 40 }
     if registers[Register.temperatureConfiguration] & 0x80 == 0 { celsius -= 28 }
     let scale = DPS310Registers.scales[temperaturePrecision]

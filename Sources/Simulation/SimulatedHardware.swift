@@ -2,7 +2,7 @@ import Guarding
 import HardwareIO
 import MonotonicTime
 
-/// Simulated devices, whose names begin with `simulated`. All other names belong to other hardware, so that a board can
+/// Simulated devices, whose names begin with `simulated`. All other names are passed to other hardware, so a board can
 /// use simulated and real devices together.
 ///
 /// There are two receivers: `simulated/gps`, powered by the line `gps-power`, and `simulated/gps2` (`gps2-power`).
@@ -65,7 +65,7 @@ public final class SimulatedHardware: Hardware {
     let imu = SimulatedMPU6050(name: SimulatedHardware.i2cBus, world: world, clock: clock) {
       lines.supplies(SimulatedHardware.imuPowerLine)
     }
-    // These are the other chips, each with its own power line.
+    // Makes one of the other chips, each with its own power line.
     func chip<Registers>(_ line: String, _ interrupt: SimulatedInterrupt? = nil) -> SimulatedRegisterChip<Registers> {
       let chip = SimulatedRegisterChip<Registers>(
         name: SimulatedHardware.i2cBus, world: world, clock: clock, interrupt: interrupt
@@ -149,7 +149,7 @@ public final class SimulatedHardware: Hardware {
     if !isSimulated(name) { try real.checkSerialPort(name) }
   }
 
-  /// Whether the line is not driven, so that its receiver always has a supply.
+  /// Whether the line is not driven, which means that its receiver always has a supply.
   private func isWired(_ line: String) -> Bool { !powerLines.isDriven(line) }
 
   public func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput {

@@ -30,8 +30,7 @@ struct SimulatedInertia: Sendable {
   ///
   /// - Parameters:
   ///   - period: the period in nanoseconds
-  ///   - limit: the maximum number of samples to take; if the reader has not asked for a long time, only the newest are
-  ///     taken
+  ///   - limit: the maximum number of samples to take; if more are due, only the newest are taken
   mutating func takeDue(
     at now: MonotonicInstant, period: Int64, limit: Int,
     _ take: (_ number: Int, _ at: MonotonicInstant, inout SimulatedInertia) -> Void

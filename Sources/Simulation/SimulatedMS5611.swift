@@ -65,7 +65,7 @@ private struct MS5611Interior {
 
   private var conversion: Conversion?
   private var result: UInt32 = 0
-  /// The next bytes to read, first byte on top.
+  /// The next bytes to read; the first byte is in the highest bits.
   private var answer: UInt32 = 0
   private var resetAt: MonotonicInstant?
   private var noise = Noise(seed: 5611)

@@ -6,7 +6,7 @@ import MonotonicTime
 import Synchronization
 
 /// A GPS receiver on a real pseudo-terminal. It is silent while its supply is off. After power-on it reports no fix
-/// for a while, and then the position of the vehicle.
+/// for `timeToFirstFix`, and then the position of the vehicle.
 ///
 /// The pseudo-terminal exists while the receiver is plugged in. The thread exists only while the receiver also has its
 /// supply.

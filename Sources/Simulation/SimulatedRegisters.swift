@@ -16,7 +16,7 @@ public protocol SimulatedRegisters: Sendable {
   mutating func read(_ register: UInt8) -> UInt8
   /// Whether the interrupt line is high.
   var isInterrupting: Bool { get }
-  /// Updates the interrupt: looks for the event that it signals, for example motion.
+  /// Updates the interrupt line: checks for the event that the line signals, for example motion.
   ///
   /// - Returns: when to look again because the line may rise then; `nil` if it cannot rise before the next access
   mutating func watch(_ world: World, at now: MonotonicInstant) -> MonotonicInstant?

@@ -8,7 +8,7 @@ public struct World: Sendable {
   public var latitudeDegrees = 52.516_3
   public var longitudeDegrees = 13.377_7
   public var altitudeHAEMetres = 78.0
-  /// Half the extent of the figure to the north, and a quarter of its extent to the east.
+  /// Half the extent of the figure from north to south. Its extent from east to west has the same value.
   public var sizeMetres = 100.0
   public var drivingSeconds = 60.0
   public var standingSeconds = 10.0
@@ -34,7 +34,7 @@ public struct World: Sendable {
   /// Periods during which the vehicle is parked and does not move, in seconds since the start, in order. Afterwards the
   /// vehicle continues as if the periods had not happened.
   public var parked: [Range<Double>] = []
-  /// A drift in addition to all other motion.
+  /// A drift in addition to all other motion; `nil` for none.
   public var drift: Drift?
 
   public init(start: MonotonicInstant) { self.start = start }
@@ -155,7 +155,7 @@ public struct World: Sendable {
     return (elapsed - stood, false)
   }
 
-  /// The pressure of the standard atmosphere at a height, plus the weather.
+  /// The pressure of the standard atmosphere at the height of the figure, plus the weather.
   private func pressure(at time: Double) -> Double {
     let height = altitudeHAEMetres - geoidSeparationMetres
     return 101_325 * pow(1 - 2.25577e-5 * height, 5.25588)

@@ -6,9 +6,9 @@ import MonotonicTime
 
 /// A receiver that understands commands, on a real pseudo-terminal.
 ///
-/// The receiver behaves like the modules of its maker. It exchanges bytes at its own speed, and takes bytes at another
-/// speed for noise. The terminal remains when the port is closed, like a real tty. The receiver keeps running, and its
-/// output is lost in the meantime.
+/// The receiver behaves like the modules of its maker. It exchanges bytes at its own speed, and receives bytes at
+/// another speed as noise. Like a real tty, the terminal remains when a program closes the port. The receiver
+/// continues to run, and its output is lost in the meantime.
 public final class CommandedReceiver: Sendable {
   public struct Configuration: Sendable {
     /// Whether V_BCKP is supplied while the main supply is off.
@@ -32,7 +32,7 @@ public final class CommandedReceiver: Sendable {
     public init() {}
   }
 
-  /// A search for satellites.
+  /// A start of the receiver's search for satellites.
   public struct Start: Equatable, Sendable {
     public let kind: ReceiverStart
     public let at: MonotonicInstant

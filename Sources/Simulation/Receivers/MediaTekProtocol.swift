@@ -103,7 +103,7 @@ struct MediaTekProtocol: ReceiverProtocol {
     body.answer("PMTK001,\(number),\(flag.rawValue)")
   }
 
-  /// Restarts. The answer is the start-up message; there is no acknowledgement.
+  /// Restarts the receiver. The start-up message takes the place of an acknowledgement.
   private func restart(_ start: ReceiverStart, _ body: inout ReceiverBody) {
     body.forget(for: start)
     body.boot()

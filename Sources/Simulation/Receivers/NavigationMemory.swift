@@ -2,20 +2,20 @@ import MonotonicTime
 
 /// The kinds of starts of a receiver, by its knowledge of time, position and orbits.
 public enum ReceiverStart: String, CaseIterable, Sendable {
-  /// The receiver knows nothing.
+  /// The receiver has neither time nor position nor orbits.
   case cold
   /// The receiver knows the approximate time and position and the almanac, but no ephemerides.
   case warm
-  /// The receiver knows everything.
+  /// The receiver has the time, its position, the almanac and valid ephemerides.
   case hot
   /// The receiver was off without backup supply, and its host has sent ephemerides, position and time.
   case aided
 }
 
-/// The knowledge that speeds up a receiver's start. The knowledge is in backup RAM, and lasts as long as the backup RAM
-/// has its supply.
+/// The data that makes a receiver's start faster. The data is in backup RAM, and lasts as long as the backup RAM has a
+/// supply.
 struct NavigationMemory: Equatable, Sendable {
-  /// How long ephemerides are valid: four hours around their reference time.
+  /// The time for which ephemerides are valid: four hours around their reference time.
   static let ephemerisLife = Duration.seconds(4 * 3600)
 
   /// The interval at which a satellite transmits its ephemeris.

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import HardwareIO
 
-/// The device's end of a pseudo-terminal.
+/// The end of a pseudo-terminal that belongs to the simulated device. Programs open the other end.
 enum PseudoTerminalController {
   /// Opens a new pseudo-terminal. Returns the descriptor and the path of the other end.
   static func open() throws(HardwareError) -> (descriptor: Int32, path: String) {

@@ -14,7 +14,7 @@ struct ReceiverBody: Sendable {
   let character: ReceiverCharacter
   let configuration: CommandedReceiver.Configuration
   private let world: World
-  /// The UTC time at `start`, so that any clock can be used.
+  /// The UTC time at `start`. UTC advances with the receiver's clock, which may be any clock.
   private let startUTC: Int64
   private let start: MonotonicInstant
 
@@ -122,7 +122,7 @@ struct ReceiverBody: Sendable {
     began = now
   }
 
-  /// Restarts with the knowledge that the requested kind of start keeps.
+  /// Forgets the data that this kind of start does not keep, and ends the faults that it remedies.
   mutating func forget(for start: ReceiverStart) {
     navigation.forget(for: start)
     let order: [ReceiverStart] = [.hot, .warm, .cold]
@@ -161,7 +161,7 @@ struct ReceiverBody: Sendable {
     wasHelped()
   }
 
-  /// Takes a correction message.
+  /// Takes a correction message, if the receiver resolves carrier phases with corrections.
   mutating func takeCorrection() {
     guard configuration.takesCorrections else { return }
     corrected = (since: correction == .none ? now : corrected?.since ?? now, last: now)
@@ -181,6 +181,8 @@ struct ReceiverBody: Sendable {
 
   mutating func stopRadio() { enter(.stopped) }
 
+  /// Puts the receiver to sleep.
+  ///
   /// - Parameters:
   ///   - phase: standby or backup
   ///   - duration: `nil` to sleep until an event wakes the receiver
@@ -209,7 +211,7 @@ struct ReceiverBody: Sendable {
   mutating func answer(_ sentence: String) { answer(Array(SentenceWriter.make(sentence).utf8)) }
   mutating func say(_ sentence: String) { say(Array(SentenceWriter.make(sentence).utf8)) }
 
-  /// The output that is due by now.
+  /// Removes and returns the output that is due.
   mutating func takeOutgoing() -> [Outgoing] {
     let due = outgoing.filter { $0.due <= now }
     outgoing.removeAll { $0.due <= now }
@@ -220,7 +222,7 @@ struct ReceiverBody: Sendable {
 
   var satellites: [SimulatedSatellite] { SimulatedSatellite.all.filter { systems.contains($0.system) } }
 
-  /// The solution of this epoch.
+  /// Computes the solution of this epoch, and schedules the next epoch.
   mutating func solve() -> Solution {
     // The position error of a receiver changes over tens of seconds.
     error = error * 0.98 + noise.vector(configuration.positionSigmaMetres * 0.2)

@@ -46,8 +46,8 @@ public struct ReceiverFaults: Sendable {
   public var substituted: [CommandName: [UInt8]] = [:]
   /// An additional delay of all answers.
   public var answerDelay = Duration.zero
-  /// The number of commands that are still answered. At the next command, the receiver does not answer, but loses its
-  /// supply for `powerLoss`.
+  /// The number of commands that the receiver still answers. At the command after these, it loses its supply for
+  /// `powerLoss` instead of answering.
   public var commandsUntilPowerLoss: Int?
   public var powerLoss = Duration.milliseconds(500)
   public var jamming: Jamming?
@@ -57,7 +57,8 @@ public struct ReceiverFaults: Sendable {
   /// Whether the receiver finds no position after its next start although it receives satellites, because its memory
   /// contains wrong data.
   public var findsNothing = false
-  /// The kind of start that ends these faults. Kinds that forget more end them too. `nil` if no start does.
+  /// The kind of start that ends `isFrozen` and `findsNothing`. Starts that forget more end them as well. `nil` if no
+  /// start does.
   public var remedy: ReceiverStart?
 
   public init() {}

@@ -15,7 +15,7 @@ final class ReceiverListener: Sendable {
     self.onBytes = onBytes
   }
 
-  /// Starts the thread. Returns whether the system had one left.
+  /// Starts the thread. Returns `false` if the system cannot start another thread.
   func start() -> Bool {
     if DetachedThread.start("simulated rx", { self.run() }) == 0 { return true }
     close(input)

@@ -78,7 +78,7 @@ struct ReceiverMachine: Sendable {
   private mutating func endPhase() {
     switch body.phase {
     case .booting:
-      // The receiver has just started to listen.
+      // Bytes that arrived during the boot are not frame errors.
       (frameErrors, isDeaf) = (0, false)
       receiverProtocol.begin(&body)
       if body.phase == .booting { body.search() }

@@ -2,8 +2,8 @@ import Devices
 import MonotonicTime
 import NMEA
 
-/// A pause of a tracking receiver: how the receiver spends the pause, and the energy until it has its position again.
-/// The currents and times are from the receiver's data sheet.
+/// A pause of a tracking receiver: the sleep mode during the pause, and the energy until the receiver has its position
+/// again. The currents and times are from the receiver's data sheet.
 public struct ReceiverPause: Sendable {
   public var personality: ReceiverPersonality
   /// The sleep mode; `nil` if the receiver keeps tracking.

@@ -53,7 +53,7 @@ struct Solution: Sendable {
     return (velocity.x * velocity.x + velocity.y * velocity.y).squareRoot()
   }
 
-  /// The course, 0 to 360 degrees.
+  /// The course over ground in degrees, from 0 up to 360.
   var trackDegrees: Double {
     let track = atan2(velocityMetresPerSecond.y, velocityMetresPerSecond.x) * 180 / .pi
     return track < 0 ? track + 360 : track

@@ -7,7 +7,7 @@ struct UBXGeneration: Sendable {
   let hardware: String
   let extensions: [String]
   let systems: Set<SatelliteSystem>
-  /// The systems that are enabled in the factory.
+  /// The systems that the factory settings enable.
   let enabledSystems: Set<SatelliteSystem>
   /// The number of systems among GPS, GLONASS, Galileo and BeiDou that can be enabled together.
   let mostMajorSystems: Int
