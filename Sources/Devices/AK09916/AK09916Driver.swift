@@ -3,9 +3,9 @@ import MonotonicTime
 
 /// Driver of the AK09916, the magnetometer in the package of an ICM-20948.
 ///
-/// The driver gives the field in the axes of the IMU (DS-000189, orientation of axes), so that one mount serves both.
-/// If the chip does not answer, the driver enables the bypass of the IMU, which connects the chip to the bus. The IMU
-/// stays asleep or awake, as it was.
+/// The driver gives the field in the axes of the IMU (DS-000189, orientation of axes), so that both have the same
+/// `mount` in a board file. If the chip does not answer, the driver enables the bypass of the IMU, which connects the
+/// chip to the bus. The IMU stays asleep or awake, as it was.
 final class AK09916Driver: PolledDriver {
   /// The signs that convert the chip's axes to the IMU's. The chip's y and z axes are opposite to the IMU's.
   private static let axes = SIMD3<Float>(1, -1, -1)

@@ -4,8 +4,8 @@ import MonotonicTime
 /// Driver of the AK8963, the magnetometer in the package of an MPU-9250 or MPU-9255.
 ///
 /// The driver gives the field in the axes of the IMU (MPU-9250 product specification, orientation of axes), so that
-/// one mount serves both. If the chip does not answer, the driver enables the bypass of the IMU, which connects the
-/// chip to the bus. The IMU stays asleep or awake, as it was.
+/// both have the same `mount` in a board file. If the chip does not answer, the driver enables the bypass of the IMU,
+/// which connects the chip to the bus. The IMU stays asleep or awake, as it was.
 final class AK8963Driver: PolledDriver {
   private let registers: I2CRegisters
   private let connection: ChipConnection

@@ -1,8 +1,8 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the BNO055, without its magnetometer and its fusion. The chip has no FIFO, so a read takes the newest
-/// sample, if one is due.
+/// Driver of the BNO055. It uses neither the chip's magnetometer nor its fusion. The chip has no FIFO, so a read takes
+/// the newest sample, if one is due.
 ///
 /// The sensors are behind a controller in the chip, which stretches the clock of the bus while it looks up values. The
 /// I2C controllers of Raspberry Pis before the Pi 5 cannot always wait that long, so a transfer fails, or some of its
@@ -21,7 +21,7 @@ final class BNO055Driver: InertialDriver {
   private static let failureLimit = 5
   /// The number of samples from one read of the temperature to the next. The temperature changes slowly.
   private static let temperatureInterval = 50
-  /// The greatest difference between two readings that agree, degrees.
+  /// The greatest difference between two temperatures that agree, in degrees Celsius.
   private static let temperatureStep: Float = 2
 
   private(set) var counters = InertialCounters()
@@ -31,7 +31,7 @@ final class BNO055Driver: InertialDriver {
   private let configuration: InertialConfiguration
   private let rate: BNO055Rate
   private let accelerometerScale: Float
-  /// The largest plausible value, slightly above the range.
+  /// The largest plausible raw value of the accelerometer, slightly above its range.
   private let accelerometerLimit: Int16
   /// The gyroscope's scale in rad/s per unit, which depends on the firmware version.
   private var gyroscopeScale: Float = 0
@@ -39,9 +39,9 @@ final class BNO055Driver: InertialDriver {
   private var last: BNO055Reading?
   /// When the next sample may be taken.
   private var due = MonotonicInstant(nanoseconds: 0)
-  /// The number of consecutive failures.
+  /// The number of consecutive failed reads.
   private var failureCount = 0
-  /// Whether samples were lost since the last one.
+  /// Whether samples were lost since the last delivered sample.
   private var hasGap = false
   private var samplesUntilTemperature = 0
   private var temperatureCelsius: Float?
@@ -188,11 +188,12 @@ final class BNO055Driver: InertialDriver {
     try chip.identity.require(chip.title, of: registers)
   }
 
-  /// Writes a register until the chip has accepted it.
+  /// Writes a register, and repeats the write until the register has the value.
   ///
   /// - Parameters:
-  ///   - bits: the significant bits
-  ///   - time: the time that the chip needs
+  ///   - bits: the bits to compare
+  ///   - time: the time that the chip needs before it has the value
+  /// - Throws: `.unexpectedDevice` if the register does not keep the value
   private func set(
     _ value: UInt8, at register: UInt8, _ bits: UInt8 = 0xFF, taking time: Duration = .zero
   ) throws(HardwareError) {

@@ -1,4 +1,4 @@
-/// The reports in a cargo of input reports, in order, each with its time.
+/// Reads the reports in a cargo (the payload of an SHTP packet) of input reports, in order, each with its time.
 struct BNO085Cargo {
   struct Report {
     /// The report's ID: `BNO085Report.flushCompleted`, or a sensor's.

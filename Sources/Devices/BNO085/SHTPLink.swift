@@ -116,7 +116,7 @@ final class SHTPLink {
       let first = try header()
       guard first.isPossible else { return false }
       let second = try header()
-      // The data sheet gives each transfer its own number, but some chips give both transfers the same number.
+      // The data sheet gives each transfer its own number, but two transfers with the same number have been observed.
       return second.isContinuation && second.packetLength == first.packetLength && second.channel == first.channel
         && second.sequence &- first.sequence <= 1
     } catch {

@@ -11,8 +11,11 @@ public struct CatalogueEntry: Sendable {
   public var provenAgainst = ""
   /// The number of samples that the chip's FIFO holds; 0 if there is no FIFO.
   public var fifoSampleCount = 0
+  /// The slowest and the fastest rate, samples per second.
   public var ratesHz = 0.0...0.0
+  /// The supply current while the chip measures, mA.
   public var milliamperes = 0.0
+  /// The supply current while the chip sleeps, mA.
   public var sleepMilliamperes = 0.0
 
   init<Driver, Configuration>(_ kind: ChipKind, _ chip: Chip<Driver, Configuration>) {

@@ -13,6 +13,8 @@ public enum ChipProbe {
   /// The addresses that are not reserved for the bus itself.
   private static let addresses: ClosedRange<UInt8> = 0x08...0x77
 
+  /// Returns the findings on a bus, in the order of their addresses.
+  ///
   /// - Throws: if the bus itself does not work
   public static func find(on bus: any I2CBus) throws(HardwareError) -> [Finding] {
     var findings: [Finding] = []

@@ -109,8 +109,8 @@ struct DPS310Rate {
   }
 
   /// The rates and the oversampling of the pressure. All measurements of a second must fit into the second. A pressure
-  /// measurement takes 27.6, 14.8, 8.4 or 3.6 ms for 16, 8, 4 samples or 1. For each, the chip measures the
-  /// temperature once, which takes 3.6 ms.
+  /// measurement takes 27.6, 14.8, 8.4 or 3.6 ms, with 16, 8, 4 or 1 samples. With each pressure, the chip measures
+  /// the temperature once, which takes 3.6 ms.
   private static let all: [(hertz: Double, precision: Precision)] = [
     (1, .sixteenTimes), (2, .sixteenTimes), (4, .sixteenTimes), (8, .sixteenTimes), (16, .sixteenTimes),
     (32, .eightTimes), (64, .fourTimes), (128, .once),

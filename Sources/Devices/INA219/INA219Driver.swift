@@ -19,8 +19,8 @@ final class INA219Driver: PolledDriver {
     try registers.writeWord(INA219Register.reset, to: INA219Register.configuration)
     connection.pause(.milliseconds(1))
     try registers.writeWord(rate.bits, to: INA219Register.configuration)
-    // Discard a measurement from before the reset. A new mode discards it as well, but the data sheet does not say
-    // whether writing the same mode again does.
+    // Reading the power discards a completed measurement. A new mode discards it as well, but the data sheet does not
+    // say whether writing the same mode again does.
     _ = try registers.readWord(INA219Register.power)
   }
 

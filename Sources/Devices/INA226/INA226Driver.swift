@@ -46,9 +46,9 @@ final class INA226Driver: PolledDriver {
   }
 }
 
-/// A rate of the INA226. The chip measures shunt and bus in turn, and averages both. The shunt's conversions are long,
-/// so that they cover nearly all of the interval, from which the energy is computed. The bus's conversions are as
-/// short as possible.
+/// A rate of the INA226. The chip measures shunt and bus in turn, and averages both. The energy is computed from the
+/// shunt's average, so the shunt's conversions are long and cover nearly all of the interval. The bus's conversions
+/// are as short as possible.
 struct INA226Rate {
   /// The numbers of averages and the conversion times of tables 7-3 and 7-5, with their bits in the configuration.
   private static let all: [(averages: Double, shuntMilliseconds: Double, bits: UInt16)] = [

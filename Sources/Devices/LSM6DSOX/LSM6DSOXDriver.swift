@@ -1,8 +1,8 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the LSM6DSOX, LSM6DSO, LSM6DSR and ISM330DHCX. The words of the FIFO have tags with a count, which shows
-/// which words of the gyroscope and the accelerometer belong together.
+/// Driver of the LSM6DSOX, LSM6DSO, LSM6DSR and ISM330DHCX. The words of the FIFO have tags with a count. Words of the
+/// gyroscope and the accelerometer with the same count belong together.
 public final class LSM6DSOXDriver: InertialDriver {
   /// The length of a word: a tag and three axes of two bytes.
   private static let wordLength = 7
@@ -53,7 +53,7 @@ public final class LSM6DSOXDriver: InertialDriver {
       try registers.write(LSM6DSOXRegister.pulsedDataReady, to: LSM6DSOXRegister.counterBatch1)
       try registers.write(LSM6DSOXRegister.gyroscopeReady, to: LSM6DSOXRegister.interrupt1)
     }
-    // Earlier samples of the gyroscope are not valid yet (table 4).
+    // Samples of the gyroscope from the first 70 ms are not valid (table 4).
     connection.pause(.milliseconds(70))
     try restartFIFO()
   }

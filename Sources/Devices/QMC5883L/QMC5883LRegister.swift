@@ -3,7 +3,7 @@
 /// Pitfalls:
 ///
 /// - The chip is sold as an HMC5883L, but has a different address, different registers and a different order of axes.
-/// - The identity is a byte that an idle bus returns as well. It is reliable only after another read.
+/// - The identity is a byte that an idle bus returns as well, so it is reliable only after another read.
 /// - A read of only some of the six bytes prevents the next measurement from being stored.
 /// - Without the set/reset period the chip's offset drifts.
 enum QMC5883LRegister {

@@ -48,6 +48,7 @@ public final class CommandChannel {
   /// Sends a request and waits for the answer.
   ///
   /// - Parameters:
+  ///   - patience: the time to wait for the answer to each attempt
   ///   - tries: the number of attempts before the receiver counts as not answering
   func ask(
     _ request: some ReceiverRequest, within patience: Duration = CommandChannel.patience, tries: Int = 2

@@ -39,7 +39,7 @@ struct FrozenOutputDetector: Sendable {
   /// - Returns: whether the epoch is trustworthy
   mutating func take(_ observation: borrowing GNSSObservation, frames: Int) -> Bool {
     let step = last.map { observation.at.seconds(since: $0) } ?? 0
-    // One long pause does not change the usual interval.
+    // One long pause at most doubles the usual interval.
     if last != nil { interval = min(step, interval == 0 ? step : interval * 2) }
     last = observation.at
     framesAtEpoch = frames

@@ -5,7 +5,7 @@ import MonotonicTime
 struct ReadRate {
   /// The limit, which is above the rate of the fastest line (921,600 baud).
   static let mostBytesPerSecond = 128 << 10
-  /// The number of bytes that a read counts for at least. A gpsd source may have filtered out most of what it
+  /// The minimum number of bytes for which a read counts. A gpsd source may have filtered out most of what it
   /// received.
   static let leastBytesPerRead = 64
 

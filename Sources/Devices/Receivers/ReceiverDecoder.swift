@@ -59,7 +59,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   /// The number of sentences and messages of known kinds so far.
   var knownCount: Int { framer.sentences.sentences + framer.messages.messages - counters.unknown }
 
-  /// The sign that the receiver has hung; `nil` if there is none.
+  /// The way in which the receiver has hung; `nil` if it has not.
   var fault: FrozenOutputDetector.Fault? { frozen.fault }
 
   /// The state of the detection of a frozen receiver.

@@ -323,8 +323,8 @@ public final class ReceiverSession {
     guard let speed else { return false }
     try channel.go(to: speed)
     try set(channel, nil, speed)
-    // If the speed has not changed, the receiver may have kept its settings, so `found` may not be its speed without
-    // settings.
+    // If the speed has not changed, the receiver may have kept its settings. Its speed without settings may then be
+    // another one, so restore the known value.
     if speed == before, let first { memory.present.firstSpeed = first }
     memory.present.lastSpeed = channel.speed
     return !channel.isStopped
@@ -473,8 +473,8 @@ public final class ReceiverSession {
 }
 
 extension ReceiverSession {
-  /// Puts a receiver to sleep of which only the configuration is known. If no receiver is heard, the receiver sleeps
-  /// already or is missing, and the function does nothing.
+  /// Puts a receiver to sleep outside a session, when only its configuration is known. If no receiver is heard, the
+  /// receiver sleeps already or is missing, and the function does nothing.
   public static func putToSleep(
     _ configuration: ReceiverConfiguration, _ port: any SerialPort, clock: any MonotonicTimeSource
   ) throws(HardwareError) {

@@ -18,7 +18,7 @@ struct RestartPolicy: Equatable, Sendable {
   enum Trouble: Equatable, Sendable {
     /// The receiver has hung.
     case frozen(FrozenOutputDetector.Fault)
-    /// The receiver repeats one position while the inertial sensors move.
+    /// The receiver repeats one position while the inertial sensors measure motion.
     case contradicted
     /// The receiver receives satellites, but finds no position.
     case search

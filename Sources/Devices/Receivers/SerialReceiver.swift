@@ -144,7 +144,7 @@ public final class SerialReceiver {
     return .unheard(finding.summary(on: port.name), nextStep: finding.nextStep(on: port.name) ?? "")
   }
 
-  /// The evidence that the receiver has hung.
+  /// The way in which the receiver has hung; `nil` if it has not.
   var fault: FrozenOutputDetector.Fault? { decoder.fault }
 
   /// The state of the detection of a frozen receiver.

@@ -78,7 +78,7 @@ struct ReceiverMachine: Sendable {
   private mutating func endPhase() {
     switch body.phase {
     case .booting:
-      // Bytes that arrived during the boot are not frame errors.
+      // The frame errors are counted again from each boot.
       (frameErrors, isDeaf) = (0, false)
       receiverProtocol.begin(&body)
       if body.phase == .booting { body.search() }

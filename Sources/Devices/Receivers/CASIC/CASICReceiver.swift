@@ -83,8 +83,8 @@ struct CASICReceiver: CommandedReceiver {
 
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool { true }
 
-  /// The difference between GPS time and UTC since 2017. If it changes, the error of 1 s is within the accuracy that
-  /// is sent.
+  /// The difference between GPS time and UTC since 2017. If the difference changes, the error of 1 s is within the
+  /// accuracy that is sent.
   private static let leapSeconds: Int64 = 18
   private static let gpsEpoch: Int64 = 315_964_800
 

@@ -1,6 +1,7 @@
 import Guarding
 
-/// Corrections on their way to a receiver. The source adds them, and the reader's thread takes them. Neither waits.
+/// Corrections on their way to a receiver. The source adds them, and the reader's thread takes them. Neither waits for
+/// the other.
 ///
 /// The queue holds complete messages. If messages arrive faster than the line carries them, the queue drops the oldest,
 /// because a correction is worth less each second.

@@ -33,7 +33,7 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
   public var receiver: String
   /// The unique number of the receiver, if it states one.
   public var uniqueID: String?
-  /// When the data was saved, UTC; `nil` if the host did not know the time.
+  /// When the data was saved, UTC in nanoseconds since 1970; `nil` if the host did not know the time.
   public var savedAt: Int64?
   /// When the data was saved, by the monotonic clock; `nil` if another process saved it.
   var savedAtInstant: MonotonicInstant?
