@@ -2,9 +2,9 @@ import Guarding
 import HardwareIO
 import MonotonicTime
 
-/// The registers of an MPU-6050 or a related chip, on its own bus: sleep bit, divider, ranges, FIFO with overflow,
-/// and the magnetometer that the MPU-9250 and MPU-9255 read over an internal bus. Through the bypass, the
-/// magnetometer is accessed as a separate chip, `SimulatedAK8963`.
+/// An MPU-6050 or a related chip, with its sleep bit, divider, ranges and FIFO with overflow, and the magnetometer
+/// that the MPU-9250 and MPU-9255 read over an internal bus. Through the bypass, the magnetometer is accessed as a
+/// separate chip, `SimulatedAK8963`.
 ///
 /// The twin has no thread. Each access computes the samples that have become due since the last access.
 public final class SimulatedMPU6050: SimulatedChip {

@@ -93,7 +93,7 @@ private struct MS5611Interior {
       answer = result << 8
       result = 0
     case 0xA0...0xAF:
-      // Reading the PROM takes 2.8 ms after a reset.
+      // The PROM can be read 2.8 ms after a reset.
       if let resetAt, now - resetAt < .microseconds(2800) { return }
       answer = UInt32(MS5611Interior.prom[Int(command & 0x0F) / 2]) << 16
     default: break

@@ -25,7 +25,7 @@ public final class SimulatedReceiver: Sendable {
     public init() {}
   }
 
-  /// A stretch of road without satellites, in the time of the world.
+  /// A recurring stretch of road without satellite reception. The times count from the start of the world.
   public struct Tunnel: Sendable {
     public var period: Duration
     public var entrance: Duration

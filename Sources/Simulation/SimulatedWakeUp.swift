@@ -38,7 +38,7 @@ struct SimulatedWakeUp: Sendable {
     mean = nil
   }
 
-  /// Processes the samples up to `now` or up to the first that exceeds the threshold. Returns when the next relevant
+  /// Processes the samples up to `now`, or up to the first one that exceeds the threshold. Returns when the next
   /// sample is due.
   mutating func take(_ world: World, until now: MonotonicInstant) -> MonotonicInstant {
     while nextAt <= now, !hasMoved { take(world) }

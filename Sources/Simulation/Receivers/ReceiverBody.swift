@@ -70,7 +70,7 @@ struct ReceiverBody: Sendable {
     UTCTime(nanosecondsSince1970: startUTC + (instant - start).inNanoseconds)
   }
 
-  /// Advances the clock and nothing else.
+  /// Advances the clock and the drawn charge, without processing events.
   mutating func pass(until instant: MonotonicInstant) {
     now = max(now, instant)
     settle()
@@ -100,8 +100,8 @@ struct ReceiverBody: Sendable {
     if phase != .searching, phase != .tracking { nextEpoch = nil }
   }
 
-  /// Renews the ephemerides every two hours while tracking. A renewal takes the time in which a satellite transmits its
-  /// ephemeris.
+  /// Called at the end of tracking. Renews ephemerides that are older than two hours, if the receiver has tracked for
+  /// the time in which a satellite transmits its ephemeris.
   private mutating func keepEphemerides() {
     guard let since = trackingSince, now - since >= NavigationMemory.ephemerisTime else { return }
     if let received = navigation.ephemeridesAt, now - received > .seconds(7200) { navigation.ephemeridesAt = now }

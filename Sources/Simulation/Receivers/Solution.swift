@@ -2,10 +2,10 @@ import Glibc
 import MonotonicTime
 import NMEA
 
-/// The result of a receiver's epoch.
+/// The time, position and velocity that a receiver computes for one epoch.
 struct Solution: Sendable {
   var utc: UTCTime
-  /// Whether the time is known. Without a fix the clock may still run.
+  /// Whether the time is known. Without a fix, the receiver may know it from its running clock.
   var hasTime: Bool
   var hasFix: Bool
   var latitudeDegrees: Double

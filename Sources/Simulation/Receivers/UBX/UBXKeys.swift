@@ -44,8 +44,7 @@ enum UBXKey {
 
   static func group(_ key: UInt32) -> UInt32 { key >> 16 & 0xFFF }
 
-  /// The part of the settings that a key belongs to, as divided by CFG-CFG: bit 0 the port, 1 the messages, 3
-  /// navigation, 4 the receiver manager.
+  /// The bit of a CFG-CFG mask that selects a key: 0 the port, 1 the messages, 3 navigation, 4 the receiver manager.
   static func part(_ key: UInt32) -> UInt32 {
     switch key >> 16 & 0xFF {
     case 0x52, 0x73, 0x74: 1 << 0

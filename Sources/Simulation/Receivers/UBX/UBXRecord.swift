@@ -9,7 +9,7 @@ enum UBXRecord {
   /// CFG-TP5 for one of the two pulses.
   static func timePulse(_ index: UInt8) -> UInt32 { 0x0631 | UInt32(index) << 16 }
 
-  /// The part of the settings, as divided by CFG-CFG.
+  /// The bit of a CFG-CFG mask that selects a record: 3 navigation, 4 the receiver manager.
   static func part(_ record: UInt32) -> UInt32 {
     switch record {
     case powerManagement, receiverManager, powerModeSetup: 1 << 4
