@@ -31,7 +31,7 @@ public final class SimulatedHardware: Hardware {
   public static let magnetometerPowerLine = "mag-power"
   public static let barometerPowerLine = "baro-power"
 
-  /// The current of the receiver while it is on. The current deliberately differs from the value in board files.
+  /// The current of the first receiver while it is on. The current deliberately differs from the value in board files.
   public static let gpsAmperes = 0.031
 
   public let world: World

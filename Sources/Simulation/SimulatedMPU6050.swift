@@ -57,7 +57,7 @@ public final class SimulatedMPU6050: SimulatedChip {
   private let state: Guarded<State>
 
   /// - Parameters:
-  ///   - isPowered: whether the chip has its supply; without it, the chip does not answer and loses its state
+  ///   - isPowered: whether the chip has its supply; without it, the chip does not answer
   ///   - maximumReadLength: 32 simulates an SMBus adapter
   ///   - identity: the member of the family
   public init(

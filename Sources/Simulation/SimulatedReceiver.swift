@@ -69,7 +69,7 @@ public final class SimulatedReceiver: Sendable {
     self.configuration = configuration
   }
 
-  /// Opens the receiver's port.
+  /// Opens the receiver's port, and creates its tty unless it exists. Closing the port removes the tty.
   func open(speed: BaudRate) throws(HardwareError) -> any SerialPort {
     ReceiverPort(port: try LinuxSerialPort(try plugIn(), speed: speed)) { [self] in hangUp() }
   }

@@ -104,7 +104,8 @@ public final class SimulatedRegisterChip<Registers: SimulatedRegisters>: Simulat
     }
     overtaken?.cancel()
     guard let next else { return }
-    // This call is outside the locks, because if the instant has passed, `watch` runs again before the call returns.
+    // Call this outside the locks. If the instant has passed, `watch` runs again before the call returns, and takes
+    // the locks.
     let scheduled = clock.schedule(at: next) { [weak self] in self?.watch() }
     let isLatest = timer.withLock { timer in
       if timer.look == look { timer.action = scheduled }

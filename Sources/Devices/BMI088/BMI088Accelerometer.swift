@@ -144,7 +144,7 @@ struct BMI088Accelerometer {
     return .complete
   }
 
-  /// Returns the specific force at an instant. Call it with increasing instants, because it skips the earlier samples.
+  /// Returns the specific force at an instant. Call it with increasing instants: the function drops earlier samples.
   mutating func answer(at instant: MonotonicInstant) -> Answer {
     let instant = instant.nanoseconds
     while used + 1 < samples.count, samples[used + 1].at <= instant { used += 1 }

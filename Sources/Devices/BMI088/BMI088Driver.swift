@@ -155,8 +155,8 @@ final class BMI088Driver: InertialDriver {
     joining: while done < waiting.count, batch.count < IMUBatch.capacity {
       switch accelerometer?.answer(at: waiting[done].at) {
       case .notYet, nil: break joining
-      // Before the first sample, the accelerometer may have started later than the gyroscope. After it, a missing
-      // value is a gap.
+      // Before the first delivered sample, the accelerometer may have started later than the gyroscope. After the
+      // first one, a missing value is a gap.
       case .never: hasGap = hasGap || sampleCount > 0
       case .force(let force):
         batch.append(IMUSample(at: waiting[done].at, gyroscope: waiting[done].gyroscope, accelerometer: force))

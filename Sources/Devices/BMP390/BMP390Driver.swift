@@ -1,7 +1,7 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the BMP388 and the BMP390.
+/// Driver of the BMP388 and the BMP390, which are barometers.
 final class BMP390Driver: PolledDriver {
   static let identities = [BMP390Register.bmp388, BMP390Register.bmp390]
 

@@ -1,7 +1,7 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the DPS310.
+/// Driver of the DPS310, a barometer.
 final class DPS310Driver: PolledDriver {
   private let registers: I2CRegisters
   private let connection: ChipConnection

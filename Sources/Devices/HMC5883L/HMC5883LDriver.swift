@@ -1,7 +1,7 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the HMC5883L.
+/// Driver of the HMC5883L, a magnetometer.
 final class HMC5883LDriver: PolledDriver {
   private static let microteslaPerUnit = 100 / HMC5883LRegister.unitsPerGauss
 

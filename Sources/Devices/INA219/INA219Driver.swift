@@ -1,7 +1,7 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the INA219.
+/// Driver of the INA219, a monitor of a supply's voltage and current.
 final class INA219Driver: PolledDriver {
   private let registers: I2CRegisters
   private let connection: ChipConnection

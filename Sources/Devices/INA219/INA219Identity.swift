@@ -22,8 +22,8 @@ enum INA219Identity {
     return try !isOfTheLaterOnes(registers)
   }
 
-  /// Whether the current is the product of the calibration and the shunt voltage (equation 4); without a calibration it
-  /// is 0.
+  /// Whether the current is the product of the calibration and the shunt voltage (equation 4). Without a calibration,
+  /// the current is 0.
   private static func currentFits(
     _ calibration: UInt16, _ shuntLimit: Int, _ registers: I2CRegisters
   ) throws(HardwareError) -> Bool {

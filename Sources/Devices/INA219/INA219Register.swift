@@ -2,7 +2,7 @@
 ///
 /// Pitfalls:
 ///
-/// - It has no identity register.
+/// - The chip has no identity register.
 /// - The flag of a new measurement is in the bus voltage's register. Reading the power clears it.
 /// - A read does not continue with the next register.
 /// - The chip measures shunt and bus one after the other. While it measures one, it does not observe the other.

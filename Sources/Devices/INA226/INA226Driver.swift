@@ -1,7 +1,7 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the INA226.
+/// Driver of the INA226, a monitor of a supply's voltage and current.
 final class INA226Driver: PolledDriver {
   private let registers: I2CRegisters
   private let connection: ChipConnection

@@ -23,7 +23,7 @@ struct FIFOReadout {
   private var sampleClock: SampleClock
   /// Whether samples were lost since the last batch that was not empty.
   private var hasGap = false
-  /// The edge of the data-ready line that belongs to the newest sample; `nil` if it is uncertain.
+  /// The edge of the data-ready line that certainly belongs to the newest sample; `nil` if there is none.
   private var edge: MonotonicInstant?
   private var readAt = MonotonicInstant(nanoseconds: 0)
   private var burstsUntilTemperature = 0

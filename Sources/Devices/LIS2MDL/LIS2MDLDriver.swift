@@ -1,7 +1,7 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the LIS2MDL and the IIS2MDC.
+/// Driver of the LIS2MDL and the IIS2MDC, which are magnetometers.
 final class LIS2MDLDriver: PolledDriver {
   private let registers: I2CRegisters
   private let connection: ChipConnection

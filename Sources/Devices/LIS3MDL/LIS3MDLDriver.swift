@@ -1,7 +1,7 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the LIS3MDL.
+/// Driver of the LIS3MDL, a magnetometer.
 final class LIS3MDLDriver: PolledDriver {
   private static let microteslaPerUnit = 100 / LIS3MDLRegister.unitsPerGauss
 

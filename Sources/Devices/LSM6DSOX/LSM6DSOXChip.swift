@@ -30,8 +30,8 @@ extension InertialChip {
         try registers.write(0, to: LSM6DSOXRegister.accelerometer)
         try registers.write(0, to: LSM6DSOXRegister.gyroscope)
       },
-      // The current of the accelerometer alone in low-power mode. The data sheets state no value for 26 Hz, so this
-      // value is above the true current.
+      // The current of the accelerometer alone in low-power mode. The data sheets state no value for 26 Hz. This value
+      // is higher than the true current.
       wakeOnMotion: WakeOnMotion(milliamperes: watchMilliamperes) { LSM6DSOXMotionDriver($0) })
   }
 }

@@ -1,7 +1,7 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the QMC5883L.
+/// Driver of the QMC5883L, a magnetometer.
 final class QMC5883LDriver: PolledDriver {
   private static let microteslaPerUnit = 100 / QMC5883LRegister.unitsPerGauss
 

@@ -1,7 +1,7 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the QMC5883P.
+/// Driver of the QMC5883P, a magnetometer.
 final class QMC5883PDriver: PolledDriver {
   private static let microteslaPerUnit = 100 / QMC5883PRegister.unitsPerGauss
 

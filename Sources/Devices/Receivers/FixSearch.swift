@@ -7,7 +7,8 @@ import NMEA
 /// This value has no clock and does no I/O. The reader reports when it opens the line, the counts so far, and each
 /// epoch. Then `finding(at:)` returns the reason at any instant.
 public struct FixSearch: Equatable, Sendable {
-  /// The reason why there is no fix.
+  /// The reason why there is no fix. A reason about satellites has the number of received satellites, and the strength
+  /// of the strongest one in dB-Hz.
   public enum Finding: Equatable, Sendable {
     /// The line has just been opened.
     case starting
@@ -86,7 +87,7 @@ public struct FixSearch: Equatable, Sendable {
   /// Takes the satellites of an epoch without a fix.
   public mutating func take(_ observation: borrowing GNSSObservation) {
     if observation.sky.isEmpty { return }
-    // A satellite may have several signals.
+    // A satellite may have several signals. Its strongest signal counts.
     var strengths: [SatelliteNumber: Int] = [:]
     for satellite in observation.sky where satellite.signalStrength > 0 {
       strengths[satellite.number] = max(strengths[satellite.number] ?? 0, Int(satellite.signalStrength))

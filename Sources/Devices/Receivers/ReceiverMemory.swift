@@ -24,7 +24,7 @@ public final class ReceiverMemory: Sendable {
     var search = FailedSearchDetector()
     /// The restarts that were tried since the receiver last worked.
     var restartPolicy = RestartPolicy()
-    /// The trouble that was reported last.
+    /// The trouble that was reported last; `nil` if the receiver works.
     var trouble: String?
     /// The start of the supply period in which the hub last sent the receiver its earlier data.
     var givenSince: MonotonicInstant?

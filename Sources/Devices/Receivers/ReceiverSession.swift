@@ -29,7 +29,7 @@ public final class ReceiverSession {
   public private(set) var rest: ReceiverSleep?
   private var restartPolicy: RestartPolicy
   private var search: FailedSearchDetector
-  /// The last reported trouble.
+  /// The trouble that was reported last; `nil` if the receiver works.
   private var trouble: String?
   private var channel: CommandChannel?
   /// Whether the receiver was asked for its identity, with enough time for an answer.

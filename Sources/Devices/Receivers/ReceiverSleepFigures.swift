@@ -23,7 +23,7 @@ public struct ReceiverSleepFigures: Equatable, Sendable {
   public init(_ sleep: ReceiverSleep, of driver: ReceiverDriver, hasBackupBattery: Bool = true) {
     let (waking, hot) = (ReceiverSleepFigures.wakingSeconds, ReceiverSleepFigures.hotSeconds)
     // Some receivers leave this mode only if their supply is switched off and on. The hub has not saved their data
-    // then, so only a battery keeps it.
+    // then, so only a battery can keep the data.
     let wakesBySupply = driver == .casic || sleep == .backup && (driver == .mediatek || driver == .airoha)
     let keepsMemory = hasBackupBattery || !wakesBySupply
     let isHelped = driver == .ublox || driver == .auto

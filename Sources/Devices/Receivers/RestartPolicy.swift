@@ -62,8 +62,8 @@ struct RestartPolicy: Equatable, Sendable {
     return .restart(step)
   }
 
-  /// The steps for a trouble. For a frozen receiver, switching its supply is the surest step, and its data is not the
-  /// cause. A receiver that finds no position has wrong data, and must forget it.
+  /// The restarts for a kind of trouble, in order. For a frozen receiver, switching its supply is the surest step, and
+  /// its data is not the cause. A receiver that finds no position has wrong data, and must forget it.
   private static func steps(_ trouble: Trouble, canBeTold: Bool, isSwitched: Bool) -> [ReceiverRestart] {
     switch trouble {
     case .frozen, .contradicted: isSwitched ? [.power] : canBeTold ? [.hot, .warm, .cold] : []

@@ -79,7 +79,7 @@ public final class CommandedReceiver: Sendable {
 
   // MARK: Port
 
-  /// Opens the receiver's port.
+  /// Opens the receiver's port, and creates its tty unless it exists.
   public func open(speed: BaudRate) throws(HardwareError) -> any SerialPort {
     try LinuxSerialPort(try plugIn(), speed: speed)
   }
@@ -117,7 +117,7 @@ public final class CommandedReceiver: Sendable {
       for descriptor in [controller, device, input] where descriptor >= 0 { close(descriptor) }
       throw .system("opening a pseudo-terminal", errno: EMFILE)
     }
-    // Without echo the receiver does not hear its own output, and without flow control a program that does not read
+    // Without echo the receiver does not receive its own output, and without flow control a program that does not read
     // cannot block it.
     var settings = termios()
     tcgetattr(device, &settings)
@@ -189,7 +189,8 @@ public final class CommandedReceiver: Sendable {
     }
     old?.cancel()
     guard let next else { return value }
-    // This call is outside the lock, because an action that is already due runs before the call returns.
+    // Call this outside the lock. If the instant has passed, `look` runs again before the call returns, and takes the
+    // lock.
     let scheduled = clock.schedule(at: next) { [weak self] in self?.look { _, _ in } }
     let isLatest = state.withLock { state in
       if state.look == number { state.scheduled = scheduled }

@@ -5,7 +5,7 @@ import UBX
 
 /// The satellite data of a u-blox receiver, in its own flash (UPD-SOS) or at its host (MGA-DBD), from protocol 15 on.
 extension UbloxReceiver {
-  /// Whether the receiver has a flash, from which it runs its firmware.
+  /// Whether the receiver has a flash. If so, its firmware is not in ROM, and its software version begins with `EXT`.
   private var hasFlash: Bool { version.software.hasPrefix("EXT") }
   private var isHelped: Bool { version.protocolVersion >= 1500 }
 
@@ -90,7 +90,7 @@ extension UbloxReceiver {
   func giveBack(_ knowledge: GivenKnowledge, _ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
     guard isHelped else { return .accepted }
     let deadline = channel.now + UbloxReceiver.givingTime
-    // Send the time first, because the receiver needs it to interpret the other data.
+    // Send the time first, because the receiver evaluates the other data by the time.
     if let time = knowledge.time { try channel.say(UbloxReceiver.message(time, channel).bytes) }
     if let place = knowledge.place {
       try channel.say(
