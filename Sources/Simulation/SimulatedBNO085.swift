@@ -100,7 +100,7 @@ private struct BNO085Interior {
   private var cargo: Cargo?
   private var features: [Feature] = []
   private var reports: [Report] = []
-  /// The sensors with incomplete flushes, and when they began.
+  /// The sensors whose flushes are incomplete, and when the last flush was requested.
   private var flushing: [UInt8] = []
   private var flushedAt = MonotonicInstant(nanoseconds: 0)
   /// When the host finished reading the last cargo.

@@ -109,7 +109,7 @@ final class ICM42688Driver: InertialDriver {
       let accelerometer = SIMD3(axis(0), axis(1), axis(2))
       let gyroscope = SIMD3(axis(3), axis(4), axis(5))
       guard min(accelerometer.min(), gyroscope.min()) > ICM42688Register.nothing else {
-        // Without a gap, the samples before and after the missing one would get adjacent times.
+        // Report a misread. Otherwise the samples before and after the missing one would get adjacent times.
         if hasMeasured { return false }
         continue
       }

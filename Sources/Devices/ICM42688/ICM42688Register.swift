@@ -1,5 +1,5 @@
-/// Registers of the ICM-42688-P, by the names of its data sheet (DS-000347, user bank 0, chapter 14); the ICM-42605 has
-/// the same.
+/// Registers of the ICM-42688-P, by the names of its data sheet (DS-000347, user bank 0, chapter 14). The ICM-42605
+/// has the same registers.
 ///
 /// Pitfalls:
 ///

@@ -67,7 +67,7 @@ public struct SleepLimit: Equatable, Sendable {
   /// Whether bytes wake the receiver earlier. If not, it ignores all bytes until it wakes.
   public var isWakeable: Bool
 
-  /// The time after which the supply must be off, so that the receiver does not wake.
+  /// The time by which the supply must be off, because the receiver may wake after it.
   public var end: Duration { duration * 99 / 100 }
 
   /// The time after which the receiver can be told to sleep again.

@@ -16,7 +16,7 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
     private static let metresPerSecond = 20.0
     /// The error in metres from which a position is useless for any receiver.
     private static let mostMetres = 300_000.0
-    /// The sigma of a position without a stated sigma, typical of most receivers, and the smallest sigma of any
+    /// The sigma that is assumed if the receiver states none, typical of most receivers, and the smallest sigma of any
     /// position.
     static let usualSigmaMetres = 50.0
     static let leastSigmaMetres = 10.0
