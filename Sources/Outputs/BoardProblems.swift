@@ -3,7 +3,7 @@ import Glibc
 import HardwareIO
 import Hub
 
-/// A request of a board file that no hub can fulfil.
+/// A setting of a board file that is valid by itself, but that no hub can apply.
 public struct BoardProblem: Equatable, Sendable, CustomStringConvertible {
   /// The place in the file, for example `nmea[0].udp`.
   public var key: String
@@ -18,8 +18,8 @@ public struct BoardProblem: Equatable, Sendable, CustomStringConvertible {
   public var description: String { "'\(key)' \(text)" }
 }
 
-/// Finds requests of a board file that no hub can fulfil, although each value by itself is valid. A hub logs these
-/// requests and ignores them; this check reports them before a hub runs.
+/// Finds settings of a board file that no hub can apply, although each value by itself is valid. A running hub logs and
+/// ignores these settings; this check reports them before a hub runs.
 public enum BoardProblems {
   /// - Parameter isElsewhere: whether this machine is not the board; secrets and certificates may then be missing
   ///   here
@@ -33,8 +33,8 @@ public enum BoardProblems {
       + hooks(board, isElsewhere: isElsewhere)
   }
 
-  /// The files that the board file names for its outputs and that are missing on this machine: `'http.tokenFile':
-  /// /etc/…`.
+  /// The secrets, certificates and programs that the board file names and that are missing on this machine, each with
+  /// its key: `'http.tokenFile': /etc/…`.
   public static func missingFiles(of board: Board) -> [String] {
     let fleet = board.fleet
     let files = [
@@ -50,7 +50,7 @@ public enum BoardProblems {
     }
   }
 
-  /// The files with secrets, each with its key.
+  /// The files with passwords and tokens, each with its key in the board file.
   static func secrets(of board: Board) -> [(key: String, file: String)] {
     let named = [("http.tokenFile", board.http?.tokenFile), ("mqtt.passwordFile", board.fleet?.passwordFile)]
     return named.compactMap { key, file in file.map { (key, $0) } } + passwordsForCasters(of: board)
@@ -88,7 +88,8 @@ public enum BoardProblems {
     return problems
   }
 
-  /// Finds passwords outside the folders that board files may use. The result is the same on any machine.
+  /// Finds passwords and tokens, except the HTTP token, outside the folders that board files may use. The result is the
+  /// same on any machine.
   private static func misplacedPasswords(_ board: Board) -> [BoardProblem] {
     secrets(of: board).filter { $0.key != "http.tokenFile" }.compactMap { key, file in
       SecretFile.refusal(ofBoards: file).map { BoardProblem(key, "cannot be read from \(file): \($0)") }
@@ -109,12 +110,12 @@ public enum BoardProblems {
     }
   }
 
-  /// Whether the file is missing. A file that exists but may not be read is a mistake on any machine.
+  /// Whether the file is missing. A file that exists but cannot be read is not missing.
   private static func isMissing(_ file: String) -> Bool {
     access(file, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)
   }
 
-  /// The board without the files that are missing on this machine, so that the rest can be checked.
+  /// The board without the files of `mqtt` that are missing on this machine, so that the rest can be checked.
   private static func withoutMissingFiles(_ board: Board) -> Board {
     func here(_ file: String?) -> String? { file.flatMap { isMissing($0) ? nil : $0 } }
     var board = board
@@ -128,7 +129,7 @@ public enum BoardProblems {
     return board
   }
 
-  /// The board without the passwords that may not be read; their problems have been reported.
+  /// The board without the passwords that `misplacedPasswords` reports.
   private static func withoutMisplacedPasswords(_ board: Board) -> Board {
     var board = board
     if let file = board.fleet?.passwordFile, SecretFile.refusal(ofBoards: file) != nil {
@@ -144,7 +145,7 @@ public enum BoardProblems {
     return board
   }
 
-  /// Finds two outputs on one port. The second one could not open it.
+  /// Finds outputs with the same TCP port, which only the first one could open, and outputs with the same UDP target.
   private static func ports(_ board: Board) -> [BoardProblem] {
     func key(_ index: Int) -> String { board.nmea.count == 1 ? "nmea" : "nmea[\(index)]" }
     let nmea = board.nmea.enumerated().map { index, port in (key(index), port.endpoint) }
@@ -171,8 +172,8 @@ public enum BoardProblems {
     return one.addresses.contains { address in other.addresses.contains { overlap(address, $0) } }
   }
 
-  /// Whether two addresses overlap: they are equal, or one is the wildcard. Linux lets the IPv6 wildcard take the IPv4
-  /// addresses too.
+  /// Whether two addresses overlap: they are equal, or one is the wildcard. On Linux, the IPv6 wildcard includes the
+  /// IPv4 addresses.
   private static func overlap(_ one: IPAddress, _ other: IPAddress) -> Bool {
     let isSameFamily = one.bytes.count == other.bytes.count
     return one == other
@@ -205,14 +206,14 @@ public enum BoardProblems {
       }
   }
 
-  /// Finds two readers of one tty, which would each get some of its bytes, and two readers of one chip, which would
-  /// each get some of its FIFO.
+  /// Finds devices at the same tty or I2C address. Two readers of a tty would each get only some of its bytes, and two
+  /// readers of a chip only some of its FIFO.
   private static func connections(_ board: Board) -> [BoardProblem] {
     func place(_ device: DeviceDescription) -> String {
       let path = Files.resolved(device.path) ?? device.path
       return device.place.map { "\(I2CAddress(bus: path, address: $0.address))" } ?? path
     }
-    // Look up each path only once: there may be thousands.
+    // A dictionary instead of pairwise comparison, because there may be thousands of devices.
     var first: [String: String] = [:]
     return board.devices.compactMap { device in
       let place = place(device)
@@ -227,7 +228,7 @@ public enum BoardProblems {
   /// Finds GPIO lines with two uses. The second use would fail at each start. Devices on one switch may share its
   /// line.
   private static func lines(_ board: Board) -> [BoardProblem] {
-    // The first owner of each use of a line.
+    // For each line, the first user with each switch.
     var known: [GPIOLineName: [Board.NamedLine]] = [:]
     return board.lines.flatMap { user in
       let others = known[user.line] ?? []
@@ -250,13 +251,13 @@ public enum BoardProblems {
 
   private static func record(_ board: Board) -> [BoardProblem] {
     guard let path = board.record?.path else { return [] }
-    // systemd starts the hub in an unexpected working directory, so a relative path does not work.
     if path.hasPrefix("/"), UnitText.path(path, isOptional: true) == nil {
       return [
         BoardProblem(
           "record.path", "must be a folder below the root, without '..', such as /var/lib/sensorhub/recordings")
       ]
     }
+    // The working directory under systemd is not that of the user, so a relative path would name another folder.
     if !path.hasPrefix("/") {
       return [BoardProblem("record.path", "must be an absolute path, such as /var/lib/sensorhub/recordings")]
     }
@@ -286,7 +287,7 @@ public enum BoardProblems {
     if board.receiver == nil {
       problems.append(BoardProblem("chrony", "needs a receiver for the time: add one to 'devices'"))
     }
-    // The address of a Unix socket has this many bytes, including the final 0.
+    // The path of a Unix socket must leave one byte of its address for the final 0.
     let limit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
     if !path.hasPrefix("/") || path.utf8.count > limit {
       problems.append(BoardProblem("chrony.socket", "must be an absolute path of at most \(limit) bytes"))

@@ -2,21 +2,22 @@ import Glibc
 import HardwareIO
 import Hub
 
-/// The kinds of devices that a board needs, as in systemd's `DeviceAllow=`; its networks, as in `IPAddressAllow=`;
-/// and the logins that conflict with its ports.
+/// The permissions that systemd must give the hub for a board: kinds of devices (`DeviceAllow=`), networks
+/// (`IPAddressAllow=`) and paths. The policy also names the logins that conflict with the board's serial ports.
 ///
-/// The policy names kinds instead of paths, because the device number of a receiver that is plugged in later is
-/// unknown.
+/// For devices, the policy names kinds instead of paths, because the device number of a receiver that is plugged in
+/// later is unknown.
 public struct DevicePolicy {
   /// The kinds of devices, for example `char-i2c`, sorted.
   let kinds: [String]
-  /// Whether there is a port, a broker or a caster. Without these the hub needs no network, not even the loopback.
+  /// Whether the hub uses the network at all, for example for a port, a broker or a caster. Otherwise it does not even
+  /// need the loopback.
   let usesNetwork: Bool
-  /// The machines that may connect, or that the hub connects to: networks, or `any`.
+  /// The networks of machines that may connect, or that the hub connects to. `any` stands for all machines.
   let networks: [String]
-  /// The folders that the hub writes to, as in the unit.
+  /// The folders that the hub writes to, as values of `ReadWritePaths=`.
   let writtenPaths: [String]
-  /// The programs that the hub runs and the folders of their interpreters, as in the unit.
+  /// The programs that the hub runs, and the folders of their interpreters, as values of `ExecPaths=`.
   let runPaths: [String]
   /// The units of logins on the board's ports. A serial port serves either a receiver or a login.
   let logins: [String]
@@ -73,6 +74,7 @@ public struct DevicePolicy {
     ).sorted()
   }
 
+  /// The text of the drop-in for the hub's unit.
   public var dropIn: String {
     (["# The board's permissions; written by sensorhub check --device-policy."] + lines).joined(separator: "\n")
   }
@@ -92,8 +94,8 @@ public struct DevicePolicy {
     return lines
   }
 
-  /// The programs of the hooks. Without them the sandbox lets the hub run only itself. A script needs its
-  /// interpreter, and runs other programs.
+  /// The programs of the hooks. The sandbox lets the hub run no other program. The usual folders of programs are
+  /// included, because a script needs its interpreter and may run other programs.
   private static func runPaths(of hooks: [HookSettings]) -> [String] {
     let programs = hooks.compactMap(\.program)
     let folders = programs.isEmpty ? [] : ["-/usr/bin", "-/bin", "-/usr/local/bin"]
@@ -112,8 +114,8 @@ public struct DevicePolicy {
     source.kind == .udp ? "any" : IPAddress(source.host)?.description ?? "any"
   }
 
-  /// The kinds of serial ports that a path may name. If the path does not show its kind, such as a udev link, all
-  /// kinds are allowed, because the link may point to a port of another kind later.
+  /// The kinds of serial ports that a path may name. A path such as a udev link does not show the kind. Then all kinds
+  /// are allowed, because the link may point to a port of another kind later.
   private static func kinds(ofPort path: String) -> [String] {
     guard path.hasPrefix("/dev/") else { return [] }
     if (Files.resolved(path) ?? path).hasPrefix("/dev/pts/") { return ["char-pts"] }

@@ -8,7 +8,7 @@ struct Announcement: Equatable, Sendable {
   /// The TXT record, one member per line.
   var text = ""
 
-  /// The ports of a board that other machines may connect to. Local ports are not announced.
+  /// The ports of a board that other machines may connect to. Ports on a loopback address are left out.
   static func all(of board: Board, version: String) -> [Announcement] {
     var all: [Announcement] = []
     func add(_ type: String, _ endpoint: TCPEndpoint?, _ text: String = "") {

@@ -5,7 +5,8 @@ import Hub
 import Publishing
 import ServiceLifecycle
 
-/// Announces the ports that other machines may connect to, through Avahi, so that these machines find them by mDNS.
+/// Announces ports in the local network through Avahi, so that other machines find them by mDNS. Only ports that other
+/// machines may connect to are announced.
 ///
 /// Without such a port there is no thread and no connection to D-Bus. Otherwise a thread sleeps until Avahi reports
 /// that it has stopped or started, or that another machine has the same name.
@@ -17,7 +18,7 @@ public final class AnnouncementOutput: Service {
     var stop: StopSignal?
   }
 
-  /// Passes the messages of one thread to the log.
+  /// Logs the events that Avahi reports to one announcement thread.
   private final class Reporter: Sendable {
     let sink: JournalSink
     let types: String
@@ -83,7 +84,8 @@ public final class AnnouncementOutput: Service {
     }?.set()
   }
 
-  /// The name of the service, for example `SensorHub boat`, cut between characters.
+  /// The name of the service, for example `SensorHub boat`. If it is too long for DNS, it is cut between Unicode
+  /// scalars.
   static func name(of board: Board) -> String {
     var name = "SensorHub"
     for scalar in " \(Text.printable(board.name))".unicodeScalars {

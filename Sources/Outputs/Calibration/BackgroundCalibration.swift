@@ -5,8 +5,8 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// Refines the stored offsets of magnetometers while other clients keep these awake. It stores better offsets as
-/// `calibrate mag` does, and wakes no device.
+/// Refines the stored offset of each magnetometer while clients keep the magnetometer awake. It wakes no device itself.
+/// A better offset is stored as `calibrate mag` stores its result.
 public final class BackgroundCalibration: Sendable {
   private struct Refining {
     var calibration: InertialCalibration
@@ -55,7 +55,7 @@ public final class BackgroundCalibration: Sendable {
     }.end()
   }
 
-  /// Begins to refine a chip's offset. Samples from before a newer calibration are discarded.
+  /// Begins to refine a chip's offset. If the stored calibration has changed, the samples so far are discarded.
   ///
   /// - Returns: whether the chip has a stored offset to refine
   private func begin(_ chip: MagnetometerDescription) -> Bool {
@@ -75,14 +75,14 @@ public final class BackgroundCalibration: Sendable {
         let result = state.refining[id]?.refiner.add(
           SIMD3<Double>(sample.field), time: Double(sample.at.nanoseconds) / 1e9)
       else { return nil }
-      // The next result refines the calibration that this one stores.
+      // The next refinement starts from the offset that this result stores.
       var calibration = result.replaced
       calibration.magnetometerOffset = result.offset
       if let refiner = MagneticOffsetRefiner(calibration) { state.refining[id]?.refiner = refiner }
       return result
     }
     guard let result else { return }
-    // The reader must not wait for a disk. If no thread can be started, only the next result is stored.
+    // The reader must not wait for a disk. If no thread can be started, this result is not stored.
     _ = DetachedThread.start("calibration") { [weak self] in self?.store(result, of: id) }
   }
 

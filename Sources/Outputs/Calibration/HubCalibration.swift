@@ -2,15 +2,15 @@ import Guarding
 import Hub
 import Publishing
 
-/// A calibration that a client of `hub.sock` has requested. It holds the power lease of the magnetometer, and ends
-/// with the client's connection.
+/// A calibration that a client of `hub.sock` has requested. It holds a power lease of the chip, and ends with the
+/// client's connection.
 ///
 /// Lines of JSON report its progress, and the last line reports the stored result or the reason of the failure.
 final class HubCalibration: Sendable {
   private struct State {
     var subscription: Subscription?
     var session: CalibrationSession
-    /// Whether the result is being stored, or the client has left.
+    /// Whether the measurement has ended: it is complete, it has failed, or the client has left.
     var isOver = false
   }
 
@@ -32,7 +32,7 @@ final class HubCalibration: Sendable {
         throw CalibrationRefusal(
           "a replay has no chips", nextStep: "end it, and start a hub on the board: sensorhub run --board …")
       }
-      // The result affects all clients, and later runs, so the client needs the right to change it.
+      // The result affects all clients and later runs of the hub, so the client needs the right to change the hub.
       guard LocalRights.mayChange(connection.descriptor) else {
         throw CalibrationRefusal(
           "you may not calibrate the hub's sensors: \(LocalRights.lack)", reason: .noPermission,
@@ -95,7 +95,8 @@ final class HubCalibration: Sendable {
     if isNews { tell(session) }
   }
 
-  /// Completes the calibration. Runs on a reader's thread, which must not wait for a disk.
+  /// Completes the calibration. It runs on a reader's thread, which must not wait for a disk, so another thread stores
+  /// the result.
   private func complete() {
     guard let session = finish() else { return }
     let error = DetachedThread.start("calibration") { [self] in

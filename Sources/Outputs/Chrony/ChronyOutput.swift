@@ -5,9 +5,9 @@ import Hub
 import Publishing
 import ServiceLifecycle
 
-/// Gives chronyd the receiver's time, through the socket of its `refclock SOCK` that the board file names.
+/// Sends the receiver's time to chronyd, through the socket of a `refclock SOCK`. The board file names the socket.
 ///
-/// The output subscribes to the receiver, so the receiver stays awake.
+/// If the board file names a socket, the output subscribes to the receiver, which then stays awake.
 public final class ChronyOutput: Service {
   private let host: HubHost
   private let sink: JournalSink
@@ -44,7 +44,7 @@ public final class ChronyOutput: Service {
       defer { last = result }
       return last
     }
-    // Report each change once, not every second.
+    // Log the result only if it differs from the previous one, not with every offset.
     guard result != before else { return }
     if result == 0 { return sink.write(.notice, "chronyd accepts the time on \(path)") }
     let next =

@@ -5,8 +5,8 @@ import Publishing
 
 /// Reports the problems of devices. It also notices problems that develop without an event, such as a silent line.
 ///
-/// It checks when a device changes, and every two seconds while a subscribed device has a problem. If every device
-/// works or rests, there is no timer. The checks run on the timer's thread, never on a reader's.
+/// It checks when a device changes, and every two seconds while a subscribed device has a problem. If no subscribed
+/// device has a problem, there is no timer. The checks run on the timer's thread, never on a reader's.
 public final class ConditionFeed: Sendable {
   /// A device with a problem.
   struct Entry: Equatable, Sendable {
@@ -23,7 +23,7 @@ public final class ConditionFeed: Sendable {
   private let clock: any MonotonicTimeSource
   private let latest = MutableProperty<[Entry]>([])
   private let present = Guarded<Lifetime?>(nil)
-  /// The problem of the board file as last read; `nil` if that file is in service.
+  /// The problem of the board file as last read; `nil` if the hub uses that file.
   private let board = Guarded<DeviceCondition?>(nil)
 
   init(clock: any MonotonicTimeSource) { self.clock = clock }
@@ -32,15 +32,15 @@ public final class ConditionFeed: Sendable {
   /// left.
   var changes: Property<[Entry]> { latest.readOnly }
 
-  /// The subject of the board file's own problems, next to the names of devices.
+  /// The value of `Entry.device` for a problem of the board file.
   static let boardName = "board file"
 
-  /// The problems of the hub itself.
+  /// The problem of the board file, or nothing.
   public var ofBoard: [DeviceCondition] { board.withLock { [$0].compactMap { $0 } } }
 
-  /// Notes that the board file was read again.
+  /// Records that the board file was read again.
   ///
-  /// - Parameter error: why the file is not in service; `nil` if it is
+  /// - Parameter error: why the hub does not use the file; `nil` if it does
   public func boardWasRead(_ error: (summary: String, nextStep: String?)?) {
     let now = clock.now
     board.withLock { board in

@@ -2,8 +2,8 @@ import Guarding
 import Hub
 import MonotonicTime
 
-/// Writes the problems of devices to the log: while a client needs the device, each problem that needs a person's
-/// attention gets one line a minute.
+/// Logs problems that last: at most one line a minute for each device that a client needs and that has failed or
+/// measures nothing useful.
 ///
 /// `DeviceLog` logs at once that a device fails or works again.
 final class ConditionLog: Sendable {
@@ -39,7 +39,8 @@ final class ConditionLog: Sendable {
         guard worst[entry.device] == entry else { return false }
         var trouble = troubles[entry.device] ?? Trouble(since: now)
         defer { troubles[entry.device] = trouble }
-        // `DeviceLog` logged the failure when it began.
+        // `DeviceLog` has already logged a failure when it began. A device that only needs more time is logged after a
+        // minute.
         let isSaid = entry.condition.kind == .failed || entry.condition.severity == .waiting
         let isDue = now - (trouble.writtenAt ?? trouble.since) >= ConditionLog.interval
         guard isDue || trouble.writtenAt == nil && !isSaid else { return false }
@@ -60,6 +61,6 @@ final class ConditionLog: Sendable {
 }
 
 extension DeviceCondition.Kind {
-  /// Whether the problem is logged every minute; other problems are logged once, when they begin.
+  /// Whether the problem is logged every minute as long as it lasts. Other problems are not logged here.
   fileprivate var isRepeated: Bool { self == .failed || self == .acquiring }
 }

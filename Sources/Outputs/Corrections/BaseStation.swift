@@ -5,7 +5,9 @@ import NMEA
 enum BaseStation {
   /// The position in earth-centred axes, metres; `nil` for a message of another type, or one that is too short.
   ///
-  /// - Parameter frame: the whole message, with its header of three bytes
+  /// - Parameters:
+  ///   - number: the message type
+  ///   - frame: the whole message, with its header of three bytes
   static func place(_ number: UInt16, _ frame: [UInt8]) -> SIMD3<Double>? {
     guard number == 1005 || number == 1006, frame.count >= 3 + 19 else { return nil }
     func coordinate(_ bit: Int) -> Double {
@@ -20,7 +22,8 @@ enum BaseStation {
     return SIMD3(coordinate(34), coordinate(74), coordinate(114))
   }
 
-  /// The distance from a receiver in metres; `nil` while the receiver has no position.
+  /// The distance between base station and receiver, in metres; `nil` if the receiver has no position, or the base
+  /// station's position is far from the Earth's surface.
   static func distance(of place: SIMD3<Double>, from fix: GNSSFix?) -> Double? {
     guard let fix, fix.mode >= .twoDimensional, let position = fix.position, EarthCentredPoint(place) != nil else {
       return nil

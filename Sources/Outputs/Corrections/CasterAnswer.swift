@@ -49,7 +49,7 @@ struct CasterAnswer {
     if !part.isEmpty { receive(part) }
   }
 
-  /// Recognises a server of another protocol by its first bytes, without waiting for a line.
+  /// Throws if the first bytes come from a server of another protocol. It does not wait for the end of the line.
   private func requireText() throws(CasterError) {
     // This is a TLS alert: the server rejects clients without TLS.
     if line.first == 0x15 { throw .usesTLS }
@@ -115,6 +115,6 @@ struct CasterAnswer {
     }
   }
 
-  /// Part of the caster's text, shortened and made printable, because the caster is not trusted.
+  /// A caster's text for a message, cut to 80 characters and made printable, because the caster is not trusted.
   private static func shown(_ text: String) -> String { Text.printable(String(text.prefix(80))) }
 }

@@ -12,7 +12,9 @@ struct CasterConnection: ~Copyable {
   private let descriptor: Int32
   private let poller: Poller
 
-  /// - Parameter limit: the maximum time to connect to each of the host's addresses
+  /// Connects to the first of the host's addresses that accepts the connection.
+  ///
+  /// - Parameter limit: the maximum time for each address
   init(to caster: CasterSettings, _ poller: Poller, within limit: Duration) throws(CasterError) {
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -76,7 +78,7 @@ struct CasterConnection: ~Copyable {
     }
   }
 
-  /// - Returns: the received bytes; empty if the limit has passed, or nearly
+  /// - Returns: the received bytes; empty if none arrived within the limit, or if the read was interrupted
   borrowing func receive(atMost limit: Duration) throws(CasterError) -> [UInt8] {
     switch poller.wait(for: descriptor, atMost: limit) {
     case .stopped: throw .stopped

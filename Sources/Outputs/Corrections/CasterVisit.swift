@@ -3,16 +3,16 @@ import Hub
 import MonotonicTime
 import UBX
 
-/// A connection to a caster. It requests a mount point, and takes corrections until a stop request.
+/// One visit to a caster: it connects, requests a mount point, and takes corrections until a stop request or an error.
 struct CasterVisit {
   /// The time limits of a visit.
   struct Patience {
     /// The limit for connecting to each of the host's addresses.
     var connection = Duration.seconds(10)
     var answer = Duration.seconds(15)
-    /// The limit without corrections. Most stations report every second, and the slowest ones every ten.
+    /// The limit without corrections. Most stations report every second, and the slowest ones every ten seconds.
     var silence = Duration.seconds(30)
-    /// The interval between two checks for an unknown position.
+    /// The interval between checks whether the receiver's position is known yet.
     var position = Duration.seconds(1)
   }
 
@@ -61,7 +61,7 @@ struct CasterVisit {
       try stay(receive)
     } catch {
       guard error == .noSuchMountPoint(nearest: [], count: 0) else { return error }
-      // Request the table of mount points, which takes a second connection.
+      // The table of mount points, which takes a second connection, contains similar names for the message.
       return (try? askForTable())?.lack(of: caster.mountPoint) ?? error
     }
   }
@@ -113,12 +113,13 @@ struct CasterVisit {
     receive(.connected)
     var framer = BinaryFramer()
     var noise = 0
-    // `opening` is the beginning of the body while the body may be a table. `mayBeCorrections` says whether the
-    // received bytes may be part of a message.
+    // `opening` is the beginning of the body while the body may be a table. `mayBeCorrections` says whether a byte has
+    // arrived that can begin a message.
     var (opening, mayBeCorrections) = ([UInt8](), false)
     var heardAt = clock.now
     var (second, bytesOfSecond) = (heardAt, 0)
-    // A caster that computes corrections for one place sends nothing before it knows the position.
+    // A caster that computes corrections for the receiver's position sends nothing before it has received that
+    // position. The limit for silence therefore applies only after the first position was sent.
     var (isPlaced, nextPosition) = (caster.positionInterval == nil, heardAt)
     while true {
       if piece.count > 0 {

@@ -69,7 +69,7 @@ public final class CorrectionsOutput: Service {
     }
     for supply in old where !new.contains(where: { $0 === supply }) {
       supply.end()
-      // Unless another client now serves this receiver, remove what this one has reported.
+      // If no other client now serves this receiver, remove the old client's status and warning.
       if !new.contains(where: { $0.client.corrections === supply.client.corrections }) {
         supply.client.corrections.note(nil)
         supply.client.corrections.setWarning(nil)

@@ -1,6 +1,6 @@
 import NMEA
 
-/// A receiver's position as the sentence with which casters compute corrections for one place.
+/// The sentence that tells a caster the receiver's position, so that the caster can compute corrections for it.
 enum PositionSentence {
   /// A GGA sentence; `nil` while the position is unknown.
   static func make(of fix: GNSSFix) -> String? {

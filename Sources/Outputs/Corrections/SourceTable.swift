@@ -1,6 +1,6 @@
 import Hub
 
-/// A caster's mount points, read from its table while it arrives (NTRIP 1, section 4).
+/// A caster's mount points, parsed from its source table as the bytes arrive (NTRIP 1, section 4).
 struct SourceTable {
   /// The maximum number of names. The largest known caster has five thousand.
   private static let mostNames = 20_000

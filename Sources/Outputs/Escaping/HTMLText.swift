@@ -18,7 +18,8 @@ public enum HTMLText {
     }
   }
 
-  /// Fills a page's marks, such as `{{board}}`, with texts. A mark inside a text stays as it is.
+  /// Replaces a page's marks, such as `{{board}}`, by the escaped texts. A mark without a text, and a mark inside a
+  /// text, stay as they are.
   public static func filled(_ page: [UInt8], _ texts: [String: String]) -> [UInt8] {
     var filled: [UInt8] = []
     filled.reserveCapacity(page.count)

@@ -1,6 +1,6 @@
 /// Escapes text for Prometheus' text format 0.0.4 (prometheus.io, "Exposition formats").
 public enum PrometheusText {
-  /// The value of a label between quotes. Any text is possible; three characters are escaped.
+  /// The value of a label between quotes. Any text is possible; backslash, quote and line feed are escaped.
   ///
   /// It works on scalars: Swift joins a quote and a combining mark into one character, but Prometheus sees a quote.
   public static func label(_ value: String) -> String {
@@ -14,7 +14,7 @@ public enum PrometheusText {
     }
   }
 
-  /// A metric's help text, with two characters escaped.
+  /// A metric's help text, with backslash and line feed escaped.
   public static func help(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "") { escaped, scalar in
       switch scalar {

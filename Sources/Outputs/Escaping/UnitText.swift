@@ -3,8 +3,8 @@ public enum UnitText {
   /// One word of a list, such as a path. It is quoted, so that a blank does not start a second word, and `%` is
   /// doubled, so that it starts no specifier.
   ///
-  /// - Returns: `nil` if the text has control characters, which systemd cannot express; a line end would start
-  ///   another directive
+  /// - Returns: `nil` if the text has control characters or line separators, which no unit file can contain; a line end
+  ///   would start another directive
   public static func word(_ text: String) -> String? {
     var word = "\""
     for scalar in text.unicodeScalars {
@@ -21,7 +21,7 @@ public enum UnitText {
   }
 
   /// A path in the form of a setting such as `ReadWritePaths=`; `nil` if it is not absolute, names the root, contains
-  /// `..`, or cannot be written.
+  /// `..`, or has characters that no unit file can contain.
   ///
   /// - Parameter isOptional: whether the unit starts without it
   public static func path(_ path: String, isOptional: Bool) -> String? {
@@ -31,7 +31,7 @@ public enum UnitText {
     return word((isOptional ? "-" : "") + path)
   }
 
-  /// The instance of a template unit, escaped as `systemd-escape` does, so that it contains no word or specifier:
+  /// The instance of a template unit, escaped as `systemd-escape` does, so that it contains no blank and no specifier:
   /// `ttyAMA0` in `serial-getty@ttyAMA0.service`.
   public static func instance(_ name: String) -> String {
     name.utf8.enumerated().reduce(into: "") { escaped, entry in

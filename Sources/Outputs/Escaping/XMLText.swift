@@ -1,7 +1,7 @@
 /// Escapes text for XML formats.
 public enum XMLText {
-  /// Text between tags. Characters with a meaning in XML are escaped, and characters that XML does not permit are
-  /// omitted.
+  /// Text between tags. Characters with a meaning in XML are escaped, tabs and line ends become blanks, and characters
+  /// that XML does not permit are omitted.
   public static func escaped(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "") { escaped, scalar in
       switch scalar {
@@ -10,7 +10,7 @@ public enum XMLText {
       case ">": escaped += "&gt;"
       case "\t", "\n", "\r": escaped += " "
       case "\u{0}"..<" ", "\u{FFFE}", "\u{FFFF}": break
-      // A parser reads the reference as the character, and a terminal shows it harmlessly.
+      // A parser replaces the reference by the character, and a terminal that shows the file is not affected.
       case _ where Text.isHidden(scalar): escaped += "&#x\(String(scalar.value, radix: 16));"
       default: escaped.unicodeScalars.append(scalar)
       }

@@ -98,7 +98,7 @@ public struct GPXWriter<Output: TrackOutput>: TrackWriter, ~Copyable {
     }
   }
 
-  /// Passes on the collected text at once.
+  /// Writes the collected text to the output now.
   public mutating func flush() throws(Output.Failure) {
     try output.write(UnsafeRawBufferPointer(text.bytes))
     text.removeAll()

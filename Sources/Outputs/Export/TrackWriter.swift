@@ -10,7 +10,7 @@ public protocol TrackWriter: ~Copyable {
   mutating func finish() throws(Failure)
 }
 
-/// The destination of a track: a file, or the body of an answer.
+/// The destination of a track: a file, or the body of an HTTP response.
 public protocol TrackOutput {
   associatedtype Failure: Error
 

@@ -7,10 +7,13 @@ import NMEA
 struct AddedFence: Codable, Equatable, Sendable {
   var name: String
   var latitude, longitude, radiusMetres: Double
-  /// The optional keys of a fence in the board file; `nil` for the default.
+  /// The optional keys of a fence in the board file: `grace` and `every` in seconds, `speed` in metres per second, and
+  /// `accuracy` in metres; `nil` for the default.
   var grace, every, speed, accuracy: Double?
 
-  /// - Throws: the setting that is out of range
+  /// Checks the values and converts them.
+  ///
+  /// - Throws: `.wrong` with the setting that is out of range
   func settings() throws(FenceRefusal) -> FenceSettings {
     guard DeviceDescription.isID(name) else {
       throw .wrong("'name' must be at most 24 letters, digits, '-' or '_', and begin with a letter")
@@ -62,7 +65,9 @@ struct FenceOrder: Decodable, Equatable, Sendable {
     (speed, accuracy) = (try number(.speed), try number(.accuracy))
   }
 
-  /// - Throws: the mistake in the request
+  /// Parses a request.
+  ///
+  /// - Throws: `.wrong` with the mistake
   static func read(_ json: [UInt8]) throws(FenceRefusal) -> FenceOrder {
     do {
       return try JSONDecoder().decode(FenceOrder.self, from: Data(json))
@@ -83,7 +88,9 @@ struct FenceOrder: Decodable, Equatable, Sendable {
     return latitude == nil
   }
 
-  /// - Parameter here: the board's position
+  /// The fence that the order describes.
+  ///
+  /// - Parameter here: the board's position, the centre if the order names none
   func fence(about here: Coordinate) -> AddedFence {
     AddedFence(
       name: name, latitude: latitude ?? here.latitudeDegrees, longitude: longitude ?? here.longitudeDegrees,

@@ -1,8 +1,8 @@
 import Guarding
 import Hub
 
-/// The board's side of each fence in the hub's last run. With it, the hub notices that the board left a fence while
-/// no hub ran.
+/// Whether the board was inside or outside each fence when the hub last ran. With it, the hub detects that the board
+/// left a fence while no hub ran.
 public final class FenceMemory: Sendable {
   private struct Side: Codable, Equatable {
     /// The area of the fence. If the fence was moved since, its side is unknown.
@@ -33,11 +33,11 @@ public final class FenceMemory: Sendable {
   func keep(_ fences: @escaping @Sendable () -> [(settings: FenceSettings, status: FenceStatus)]) {
     // If no thread can be started, the next change is saved instead.
     _ = DetachedThread.start("fences") { [file] in
-      // For a fence without a known side the file keeps the last one, so that a fence that is blind now and then does
-      // not wear out the disk.
+      // If the present side of a fence is unknown, the file keeps the last known one. Otherwise a fence that loses its
+      // fix repeatedly would wear out the disk.
       file.change { sides in
         let present = fences()
-        // There are no fences because the hub is ending.
+        // The list is empty if the hub is ending, so keep the sides.
         if present.isEmpty { return }
         let old = sides
         sides = present.reduce(into: [:]) { sides, fence in

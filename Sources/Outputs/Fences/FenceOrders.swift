@@ -17,7 +17,8 @@ extension HubHost {
   /// else a receiver is woken for it.
   ///
   /// - Parameter answer: called once, on a thread that may wait
-  /// - Returns: a lease; if you drop it, a fence whose position is still unknown is not added
+  /// - Returns: a lease, or `nil` if `answer` was already called; if you drop the lease, a fence whose position is
+  ///   still unknown is not added
   func add(
     _ order: FenceOrder, as holder: Holder,
     answer: @escaping @Sendable (_ outcome: AddedFenceOutcome?, _ refusal: FenceRefusal?) -> Void

@@ -6,9 +6,9 @@ import Publishing
 /// The fences of the board file and those that were added while the hub runs. Each fence is a subscription; reading
 /// their status wakes no device.
 ///
-/// The lock protects the list of fences. Watches begin and end outside the lock, because fixes wait for the lock.
+/// The lock protects the list of fences. Monitors begin and end outside the lock, because fixes wait for the lock.
 public final class Fences: Sendable {
-  /// The objects that the service of the fences provides.
+  /// The arguments of the first call of `follow`.
   private final class Service: Sendable {
     let memory: FenceMemory?
     let file: AddedFenceFile?
@@ -21,7 +21,7 @@ public final class Fences: Sendable {
 
   private struct State {
     var list = FenceList()
-    /// The watches, in the order of the list.
+    /// The monitors of the fences, in the order of the list.
     var fenceMonitors: [FenceMonitor] = []
     var hub: Hub?
     var service: Service?
@@ -49,7 +49,7 @@ public final class Fences: Sendable {
   /// - Parameters:
   ///   - memory: the board's sides in earlier runs
   ///   - file: the added fences; read with the first board
-  ///   - report: called with each change of a state and its event
+  ///   - report: called with the status of a fence whose state has changed
   func follow(
     _ hub: Hub, memory: FenceMemory?, file: AddedFenceFile? = nil,
     report: @escaping @Sendable (FenceStatus) -> Void
@@ -94,10 +94,10 @@ public final class Fences: Sendable {
     }
   }
 
-  /// Starts and ends watches so that they match the list.
+  /// Begins and ends monitors so that they match the list.
   private func watch() {
     let (settings, memory) = state.withLock { ($0.list.all, $0.service?.memory) }
-    // Start and end watches outside the lock, because fixes wait for it.
+    // Monitors begin and end outside the lock, because fixes wait for it.
     let sides = memory?.sides(of: settings) ?? [:]
     let (gone, new, hub) = state.withLock { state -> ([FenceMonitor], [FenceMonitor], Hub?) in
       guard let service = state.service else { return ([], [], nil) }
@@ -135,7 +135,7 @@ public final class Fences: Sendable {
   }
 
   private func tell() {
-    // This is under the lock, so that after two concurrent reports the later one is delivered last.
+    // Staging under the lock ensures that after two concurrent reports the later one is delivered last.
     let mustDeliver = state.withLock { latest.stage($0.fenceMonitors.map(\.status)) }
     if mustDeliver { latest.deliver() }
   }

@@ -2,12 +2,12 @@ import Guarding
 import Hub
 import MonotonicTime
 
-/// The present hubs at a broker. Reading the directory wakes no hub.
+/// The hubs with retained messages at a broker. Reading the directory wakes no hub.
 ///
 /// Each change has a number. A client that asks again names the last number that it knows and gets only later
 /// changes, so a thousand unchanged hubs are not sent twice.
 final class FleetDirectory: Sendable {
-  /// After a broker restarts, every present hub publishes its lost messages again within this time.
+  /// The time after a restart of the broker within which every running hub has published its retained messages again.
   static let patience = Duration.seconds(120)
 
   private struct State {
@@ -39,7 +39,7 @@ final class FleetDirectory: Sendable {
     }
   }
 
-  /// Identifies this run. The numbers of another run have no meaning here.
+  /// Identifies this run of the program. The numbers of another run have no meaning here.
   private let run = String(UInt32.random(in: .min ... .max), radix: 36)
   private let broker: BrokerAddress
   private let connection: MQTTConnection

@@ -2,7 +2,8 @@ import FoundationEssentials
 import Fusion
 import Hub
 
-/// A hub's retained messages at its broker, as far as they are valid: any client of the broker may have written them.
+/// The valid retained messages of a hub at its broker. Invalid ones are ignored, because any client of the broker may
+/// have written them.
 public struct FleetHub: Sendable {
   public struct Health: Decodable, Sendable {
     public var version: String?
@@ -72,7 +73,7 @@ public struct FleetHub: Sendable {
   /// The size of the stored reports, in bytes.
   var byteCount: Int { reports.values.reduce(0) { $0 + $1.count } }
 
-  /// The names of the topics that hold no report.
+  /// The last level of the topic that says whether the hub is online. It holds no report.
   static let status = "status"
 
   private var isOnlineSaid: Bool?
@@ -95,6 +96,9 @@ public struct FleetHub: Sendable {
 
   /// Takes a report.
   ///
+  /// - Parameters:
+  ///   - kind: the last level of the topic
+  ///   - payload: the report; empty if the hub has removed it
   /// - Returns: whether the report changes anything
   mutating func take(_ kind: Substring, _ payload: [UInt8]) -> Bool {
     if kind == FleetHub.status {

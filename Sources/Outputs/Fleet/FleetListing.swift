@@ -2,9 +2,10 @@ import Hub
 
 /// The hubs at a broker, built from their retained messages.
 public struct FleetListing: Sendable {
-  /// The maximum number of hubs. It exceeds any real fleet; a client that may publish there could invent any number.
+  /// The maximum number of hubs. It exceeds any real fleet. Without it, a client that may publish at the broker could
+  /// invent any number of hubs.
   private static let limit = 100_000
-  /// The maximum size of all reports in bytes, a few hundred times what a thousand hubs send.
+  /// The maximum size of all reports in bytes, a few hundred times the size of a thousand hubs' reports.
   private static let usualBytes = 64 << 20
 
   public private(set) var hubs: [String: FleetHub] = [:]
@@ -30,7 +31,7 @@ public struct FleetListing: Sendable {
 
   /// Takes a message of the broker.
   ///
-  /// - Returns: the hub that it changes
+  /// - Returns: the name of the hub that the message changes; `nil` if it changes none
   @discardableResult
   public mutating func take(_ topic: String, _ payload: [UInt8]) -> String? {
     guard let (name, kind) = parts(of: topic) else { return nil }

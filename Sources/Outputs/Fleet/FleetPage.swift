@@ -3,8 +3,8 @@ import MonotonicTime
 import NIOPosix
 import ServiceLifecycle
 
-/// A page of all hubs at a broker. Each hub sleeps until a viewer opens it on the page. When this process ends, even
-/// by a crash, the broker removes the requests.
+/// Serves a web page of all hubs at a broker. The page wakes a hub only while a viewer has opened that hub. When this
+/// process ends, even by a crash, the broker removes the requests.
 public final class FleetPage: Service {
   /// The reason why the page cannot be served.
   public enum Failure: Error, Equatable {

@@ -1,7 +1,8 @@
 import Guarding
 import Publishing
 
-/// The hubs that have viewers in this program. A hub is awake as long as it has at least one viewer.
+/// The states of hubs for the viewers in this program. The viewers of one hub share one request, which keeps the hub
+/// awake as long as it has a viewer.
 final class FleetViews: Sendable {
   /// The maximum number of hubs. Each one takes a connection to the broker.
   static let limit = 64

@@ -45,7 +45,7 @@ struct GDL90Message: Equatable {
     return GDL90Message([0, status, clock] + low + [counts.0, counts.1])
   }
 
-  /// The aircraft's own report.
+  /// The values of an ownship report.
   struct Ownship: Equatable {
     var latitudeDegrees = 0.0
     var longitudeDegrees = 0.0

@@ -5,8 +5,8 @@ import MonotonicTime
 import NMEA
 import Publishing
 
-/// For each device of the hub in service: since when it has been active, and the identity if it is a receiver. This
-/// type only observes, and wakes no device.
+/// When each device of the hub in service became active, and the identity of each receiver. This type only observes,
+/// and wakes no device.
 final class GPSDActivations: Sendable {
   struct Activity: Sendable {
     /// The number of hubs that have been in service. A new hub has new devices, even if their names are the same.

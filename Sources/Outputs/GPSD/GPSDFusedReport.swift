@@ -26,7 +26,7 @@ extension GPSDReport {
     json.member("class", literal: "TPV")
     json.member("device", device)
     let status = state.isReckoned ? deadReckoning : state.fix?.value.status ?? 0
-    // gpsd omits the two usual statuses, and any status without a position.
+    // gpsd omits the statuses 0 (unknown) and 1 (GNSS), and any status without a position.
     if mode >= 2, status > 1 { json.member("status", status) }
     json.member("mode", mode)
     if let time = state.positionTime {
@@ -47,7 +47,7 @@ extension GPSDReport {
     json.member("altHAE", position.altitudeHAEMetres, decimals: 4)
     json.member("altMSL", position.altitudeMSLMetres, decimals: 4)
     json.member("alt", position.altitudeMSLMetres ?? position.altitudeHAEMetres, decimals: 4)
-    // The error along the east axis equals that along the north axis.
+    // The fused state has one sigma for both horizontal axes.
     let axis = position.horizontalSigmaMetres.map { $0 * Confidence.axis }
     json.member("epx", axis, decimals: 3)
     json.member("epy", axis, decimals: 3)

@@ -6,7 +6,7 @@ import MonotonicTime
 import NMEA
 import Publishing
 
-/// The objects of one moment, in one piece and encoded once for all clients: the position first, then the receiver's
+/// Encodes the objects of one state once for all clients, and in one piece: the position first, then the receiver's
 /// errors, the attitude and the satellites.
 ///
 /// Some clients, such as Home Assistant's (gps3), look five times a second and read only the first waiting line.
@@ -51,8 +51,8 @@ final class GPSDMoments: Sendable {
     }
   }
 
-  /// The interval is a little more than two seconds. At all usual rates, the satellites therefore come first at a
-  /// different point of the client's interval each time.
+  /// The shortest interval between two epochs whose satellites come first. It is no multiple of a client's interval of
+  /// 200 ms, so the satellites come at a different point of that interval each time.
   private static let leadInterval = Duration.milliseconds(2020)
 
   private let host: HubHost
@@ -68,7 +68,9 @@ final class GPSDMoments: Sendable {
   /// The time from one of the receiver's epochs to the next; `nil` before the second epoch.
   var cycleSeconds: Double? { state.withLock { $0.cycle.seconds } }
 
-  /// Adds a client. The first client receives `present` separately, so the next object need not wait for an epoch.
+  /// Adds a client.
+  ///
+  /// - Parameter present: the state that the client receives separately; for the first client it counts as already sent
   func enter(after present: FusedState?) {
     state.withLock { state in
       if state.listeners == 0 {

@@ -19,7 +19,7 @@ public enum GPSDReport {
     json.beginObject()
     json.member("class", literal: "TPV")
     json.member("device", device)
-    // gpsd omits the two usual statuses.
+    // gpsd omits the statuses 0 (unknown) and 1 (GNSS).
     if fix.status != .unknown, fix.status != .gnss { json.member("status", Int(fix.status.rawValue)) }
     json.member("mode", Int(fix.mode.rawValue))
     json.member("time", time: fix.time.map(JSONTime.init))
@@ -71,7 +71,7 @@ public enum GPSDReport {
     json.member("hdop", fix.hdop, decimals: 2)
     json.member("pdop", fix.pdop, decimals: 2)
     json.member("vdop", fix.vdop, decimals: 2)
-    // 64 bytes are for the counts before the list and the members after it.
+    // 64 bytes are for the counts before the list and the brackets after it.
     let room = GPSDLimits.lineBytes - (json.count - start) - 64
     let listed = GPSDLimits.listed(sky, room: room) { index in
       var scratch = JSONWriter(capacity: 128)
@@ -141,8 +141,7 @@ public enum GPSDReport {
   }
 }
 
-/// gpsd's error estimates: those of the receiver, or else a usual range error multiplied by the dilution of
-/// precision.
+/// gpsd's error estimates: those of the receiver, or else a fixed range error multiplied by the dilution of precision.
 extension GNSSFix {
   /// The range errors with which gpsd converts a dilution of precision to metres at 95 %.
   private enum UserRangeError {

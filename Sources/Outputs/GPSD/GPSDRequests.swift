@@ -39,7 +39,7 @@ struct GPSDRequests {
 
   /// Takes a request off the front; `nil` if no request is complete.
   ///
-  /// - Parameter isLineEnd: whether the bytes end with a line of the client
+  /// - Parameter isLineEnd: whether the client's last packet ends with a line end
   private static func next(_ bytes: inout ArraySlice<UInt8>, _ isLineEnd: Bool) -> Request? {
     bytes = bytes.drop { separators.contains($0) }
     guard let first = bytes.first else { return nil }

@@ -18,7 +18,7 @@ final class GPSDSession: StreamSession {
   private struct State {
     var requests = GPSDRequests()
     var watch = GPSDWatch()
-    /// The lease that keeps awake the devices that the watch needs.
+    /// The subscription to changes of the devices, which wakes none of them.
     var devices: Subscription?
     var states: Subscription?
     var attitudes: Subscription?
@@ -166,7 +166,7 @@ final class GPSDSession: StreamSession {
   /// Takes and ends leases so that they match the watch. Runs on the server's thread, like `end`.
   private func follow(_ watch: GPSDWatch) {
     let subject = subject(of: watch)
-    // This comes before any device wakes, so that the client is told of each wake.
+    // This subscription comes before any device wakes, so that the client receives a report of each wake.
     hold(\.devices, watch.wantsReports) {
       output.activations.changes.subscribe(as: holder, receiveValue: { [weak self] in self?.receive($0) })
     }
@@ -337,7 +337,7 @@ final class GPSDSession: StreamSession {
     guard let moments = state.withLock({ $0.moments }) else { return }
     moments.withBytes(of: fused) { bytes, statesPosition in
       state.withLock { state in
-        // A new client may already have this sample.
+        // A new client may already have this position.
         if statesPosition, !state.positionTime.take(fused.positionTime, of: fused.at) { return }
         state.lastReport = MonotonicClock().now
         connection.send(bytes)

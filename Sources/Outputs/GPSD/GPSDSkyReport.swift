@@ -1,7 +1,7 @@
 import Devices
 import NMEA
 
-/// Values that only the receiver knows, in the gpsd protocol's objects.
+/// The receiver's satellites, which are not fused, in the gpsd protocol's objects.
 extension GPSDReport {
   /// Writes a `SKY` with all dilutions. A dilution that the receiver does not report is computed from the directions
   /// of its satellites. Unknown values of a satellite are omitted.
@@ -27,7 +27,7 @@ extension GPSDReport {
       json.member("ydop", computed?.y, decimals: 2)
       json.member("vdop", known(fix.vdop) ?? computed?.vertical, decimals: 2)
       var scratch = JSONWriter(capacity: 128)
-      // 64 bytes are for the counts before the list and the members after it.
+      // 64 bytes are for the counts before the list and the brackets after it.
       let room = lineBytes - (json.count - start) - 64
       let listed = GPSDLimits.listed(sky, room: room) { index in
         scratch.removeAll()

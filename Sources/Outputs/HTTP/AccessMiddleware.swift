@@ -3,8 +3,8 @@ import HTTPTypes
 import Hub
 import Hummingbird
 
-/// Refuses three kinds of requests: those without the token, those from other sites' pages in a browser, and those
-/// under foreign names that point at this machine (DNS rebinding).
+/// Refuses three kinds of requests: those without the token, those from other sites' pages in a browser, and those to
+/// foreign host names that resolve to this machine (DNS rebinding).
 struct AccessMiddleware: RouterMiddleware {
   typealias Context = HTTPContext
 
@@ -47,9 +47,9 @@ struct AccessMiddleware: RouterMiddleware {
         .forbidden,
         message: "pages of other sites may not use this hub; a proxy in front of the hub must forward the Host header")
     }
-    // An image or a link on another site's page sends no origin, and would wake the devices as well. Browsers name
-    // the site that made such a request if the connection is encrypted or local. A link to the dashboard itself is
-    // allowed.
+    // The request for an image or a link on another site's page has no Origin header, and would wake devices too. If
+    // the connection is encrypted or local, browsers send Sec-Fetch-Site, which shows such a request. A link to the
+    // dashboard itself is allowed.
     let site = request.headers[AccessMiddleware.site] ?? "none"
     guard ["none", "same-origin"].contains(site) || request.uri.path == "/" else {
       throw HTTPError(.forbidden, message: "pages of other sites may not use this hub")

@@ -2,8 +2,8 @@ import FoundationEssentials
 import HTTPTypes
 import Hub
 
-/// The password of the programming interface. It is stored in a file, so that no list of processes and no shell
-/// history shows it.
+/// The token that gives access to a web port. It is stored in a file, so that no list of processes and no shell history
+/// shows it.
 struct AccessToken: Equatable {
   enum Failure: Error, CustomStringConvertible {
     case missing
@@ -28,7 +28,9 @@ struct AccessToken: Equatable {
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// The token that a port needs; `nil` if it needs no token. Other machines may connect only with a token.
+  /// The token of a port; `nil` for a port without a token.
+  ///
+  /// - Throws: `.missing` if other machines may connect and there is no token
   static func load(for port: Board.HTTPPort) throws(Failure) -> AccessToken? {
     let token = try load(from: port.tokenFile)
     guard token != nil || port.endpoint.isLoopback else { throw .missing }

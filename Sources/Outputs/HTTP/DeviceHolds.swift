@@ -59,7 +59,8 @@ final class DeviceHolds: Sendable {
   func hold(
     _ device: String, for duration: Duration, as holder: String, of user: SlotUser
   ) throws(Refusal) -> Hold {
-    // A refused request must not wake a device, so check before the device wakes, and again afterwards.
+    // A refused request must not wake a device, so check before the device wakes. Check again afterwards, because other
+    // requests may have come in the meantime.
     if let reason = entries.withLock({ DeviceHolds.refusal(of: user, $0) }) { throw Refusal(reason: reason) }
     let id = DeviceHolds.newIdentifier()
     let lease = host.powerLease(of: device).subscribe(as: Holder(holder), receiveValue: { _ in })

@@ -7,7 +7,7 @@ final class EventEncoding: Sendable {
   private struct State: ~Copyable {
     var at: MonotonicInstant?
     var json = JSONWriter(capacity: 2048)
-    /// The latest event. Clients that have not sent it yet share its memory.
+    /// The latest event. The queues in which it waits share its memory.
     var event = ByteBuffer()
   }
 

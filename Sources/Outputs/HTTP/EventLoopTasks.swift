@@ -7,12 +7,12 @@ import NIOCore
 /// avoids Swift's own thread pool, whose housekeeping wakes a process once a second for ever.
 ///
 /// An event loop looks at its sockets only when it has no other work. If tasks arrived faster than the loop completes
-/// them, it would never look: no other client could connect, and the hub would not notice a client that left.
-/// Therefore tasks get the loop only for a slice of time before the sockets get their turn.
+/// them, it would never look at its sockets: no other client could connect, and the hub would not notice a client that
+/// left. Therefore the loop checks its sockets after each time slice of tasks.
 final class EventLoopTasks: TaskExecutor {
   /// The slice is long compared with the time to check the sockets, and short for a client that waits to connect.
   private static let slice = Duration.milliseconds(5)
-  /// The loop checks its sockets only if its next work is in the future, so this short delay is enough.
+  /// The loop checks its sockets whenever its next work is in the future, so this short delay is enough.
   private static let pause = TimeAmount.microseconds(50)
 
   private struct State {

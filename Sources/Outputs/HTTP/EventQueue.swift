@@ -1,8 +1,8 @@
 import Guarding
 import NIOCore
 
-/// The waiting events of one client of an event stream. If values wait for too long, the oldest are dropped, because
-/// newer ones replace them. News, which no later event repeats, come before all values.
+/// The waiting events of one client of an event stream. If too many values wait, the oldest are dropped, because newer
+/// ones replace them. News, which no later event repeats, come before all values.
 final class EventQueue: Sendable {
   static let usualValueLimit = 8
   private static let newsLimit = 256
@@ -58,6 +58,6 @@ final class EventQueue: Sendable {
   /// The next event to write; `nil` if no event waits.
   func next() -> ByteBuffer? { state.withLock { $0.news.next() ?? $0.values.next() } }
 
-  /// Ends the signals once the sent bytes are written.
+  /// Ends `signals`, after a signal that has not been received yet.
   func finish() { signal.finish() }
 }

@@ -12,9 +12,9 @@ enum GZip {
   /// The bytes in gzip's format; `nil` if compression saves nothing.
   static func compressed(_ bytes: ByteBuffer) -> ByteBuffer? {
     guard bytes.readableBytes >= leastSize else { return nil }
-    // The library can only compress everything that passes through a connection. Most of that would be event streams,
-    // which do not need compression, and each event would take the time for it. The compressor therefore has a
-    // separate connection, which is attached to nothing.
+    // The library's compressor is a channel handler. In a client's connection it would also compress event streams,
+    // which do not need it, and would spend time on each event. The compressor therefore runs in a channel of its own,
+    // without a socket.
     let channel = EmbeddedChannel()
     defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
     var compressed = ByteBuffer()

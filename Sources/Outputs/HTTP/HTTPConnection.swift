@@ -4,8 +4,8 @@ import Hub
 import NIOCore
 import NIOHTTPTypes
 
-/// Prepares a connection, and closes it if its client is not admitted, is idle, or sends more than any client needs
-/// to.
+/// Sets the options of a connection, and closes it if its client is not admitted, makes no progress, or sends a body
+/// that is too long.
 final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
   typealias InboundOut = HTTPRequestPart
@@ -36,7 +36,7 @@ final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
   }
 
   func handlerAdded(context: ChannelHandlerContext) {
-    // The handler must be next to the socket, after every handler that produces bytes of an answer.
+    // `sent` must be next to the socket, after every handler that produces bytes of an answer.
     try? context.pipeline.syncOperations.addHandler(sent, position: .first)
     guard let options = context.channel.syncOptions else { return }
     try? options.setOption(.writeBufferWaterMark, value: .init(low: 4096, high: 16384))

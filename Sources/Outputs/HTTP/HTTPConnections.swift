@@ -10,7 +10,7 @@ import NIOCore
 final class HTTPConnections: Sendable {
   /// The number of connections that event streams may not use.
   private static let reserve = 64
-  /// At least this many connections are a crowd: see `returnMemory`.
+  /// After this number of closed connections, `returnMemory` runs.
   private static let crowd = 64
 
   private struct Connection {
@@ -24,7 +24,7 @@ final class HTTPConnections: Sendable {
   private struct State {
     var open: [ObjectIdentifier: Connection] = [:]
     var asked = 0
-    /// Whether the first closed connection was reported. It is reset when there is room again.
+    /// Whether it was reported that connections are closed for lack of room. It is reset when there is room again.
     var isReported = false
     /// The number of connections that closed since memory was last returned to the system.
     var gone = 0

@@ -62,7 +62,7 @@ public final class HTTPOutput: Service {
     subscription.cancel()
   }
 
-  /// The board file's settings; `nil` without a port, or after a report that they cannot be used.
+  /// The board file's settings; `nil` without a port, or if the token cannot be read, which is logged.
   private func offer(of board: Board) -> Offer? {
     guard let port = board.http else { return nil }
     do throws(AccessToken.Failure) {

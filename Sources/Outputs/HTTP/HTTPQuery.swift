@@ -34,7 +34,7 @@ enum HTTPQuery {
     }
   }
 
-  /// Refuses an unknown word. If it were ignored, a misspelled request for the IMU alone might wake all devices.
+  /// Refuses an unknown parameter. If it were ignored, a misspelled request for the IMU alone might wake all devices.
   static func require(_ known: [String], of request: Request) throws {
     for (name, _) in request.uri.queryParameters where !name.isEmpty && !known.contains(String(name)) {
       let guess = NearestWord.guess(String(name), among: known).map { "did you mean '\($0)'?" }

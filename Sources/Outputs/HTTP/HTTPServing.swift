@@ -26,7 +26,7 @@ final class HTTPServing: Sendable {
   private let connections: HTTPConnections
   private let group: MultiThreadedEventLoopGroup
 
-  /// The current server. Addresses at which its port could not be opened are tried again.
+  /// A weak reference to the server, for the retries of `missing`, which is created before the server is complete.
   private final class Present: Sendable {
     private let weak = Guarded(WeakServing())
 

@@ -8,7 +8,7 @@ import Publishing
 
 /// The routes of a hub: those that only read, and those that change something.
 enum HubRoutes {
-  /// - Parameter hasToken: whether clients have proved that they know the port's token
+  /// - Parameter hasToken: whether the port has a token, which every client must send
   static func all(
     _ host: HubHost, _ holds: DeviceHolds, _ streams: EventStreams, hasToken: Bool
   ) -> [HTTPRoute] {
@@ -43,10 +43,10 @@ enum HubRoutes {
     ]
   }
 
-  /// The permitted parameters for the last state.
+  /// The permitted parameters of `/state`.
   private static let stateWords = [ViewRequest.Key.maxAge, .parts, .accuracy, .within].map(\.rawValue)
 
-  /// The requested greatest age of the state; `nil` for the last state of any age.
+  /// The request for a state of limited age; `nil` if the last state of any age is requested.
   private static func current(_ request: Request) throws -> CurrentValue? {
     let view = try HTTPQuery.view(of: request)
     if case .current(let value) = view.form { return value }

@@ -6,8 +6,8 @@ import Hub
 final class StreamSlots: Sendable {
   /// The limit if the process may open enough files.
   static let most = 1024
-  /// The limit for one other machine; a browser has six streams. Clients on this machine may have all slots, because
-  /// a proxy here serves many clients.
+  /// The limit for one other machine; a browser opens at most six streams. Clients on this machine may have all slots,
+  /// because a proxy here serves many clients.
   static let peerLimit = 64
 
   enum Refusal: Error, Equatable, CustomStringConvertible {

@@ -24,9 +24,9 @@ final class ReadingThreads: Sendable {
 
   private let state = Guarded(State())
 
-  /// The result of a closure that may wait for the disk.
+  /// Runs a closure that may wait for the disk, and returns its result.
   ///
-  /// - Parameter isUnderWay: whether this continues a request that was accepted
+  /// - Parameter isUnderWay: whether this continues a request that was accepted, and is therefore not refused
   /// - Throws: 503 if there are too many requests at once
   func run<Result: Sendable>(
     isUnderWay: Bool = false, _ body: @escaping @Sendable () -> Result

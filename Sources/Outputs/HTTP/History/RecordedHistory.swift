@@ -50,15 +50,16 @@ final class RecordedHistory: Sendable {
     }
   }
 
-  /// Whether to end the reading for a connection, because it has taken too long or the client has left.
+  /// A closure that returns whether to end a reading for a connection, because the reading has taken too long or the
+  /// client has left.
   func stop(for channel: any Channel, after patience: Duration = RecordedHistory.patience) -> @Sendable () -> Bool {
     let clock = MonotonicClock()
     let end = clock.now + patience
     return { clock.now >= end || !channel.isActive }
   }
 
-  /// Takes a slot for a download; the slot is free again when the returned value is released. A client that stops
-  /// reading soon loses its connection (`ConnectionPatience`): it would keep other clients out, and keep a deleted
+  /// Takes a slot for a download; the slot is free again when the returned value is released. If a client stops
+  /// reading, `ConnectionPatience` closes its connection. Otherwise it would keep other clients out, and keep a deleted
   /// segment's bytes on the disk.
   ///
   /// - Throws: 503 if there are too many downloads, or too many of one user

@@ -4,6 +4,7 @@ import MCAP
 import NIOCore
 import Recording
 
+/// The download of one recorded segment, an MCAP file.
 struct SegmentDownload {
   private static let pieceByteCount = 256 << 10
 
