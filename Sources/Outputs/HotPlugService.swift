@@ -6,8 +6,8 @@ import Hub
 import Publishing
 import ServiceLifecycle
 
-/// Notices at once that a device of the board is plugged in. Its reader then tries again at once, instead of at its
-/// next attempt.
+/// Detects that a device of the board is plugged in. The device's reader then tries again at once, instead of after its
+/// pause.
 ///
 /// A thread sleeps until udev reports a tty or an I2C bus. This service powers and wakes no device.
 public final class HotPlugService: Service {

@@ -31,7 +31,7 @@ public final class HubHost: Sendable {
   public let traffic = OutputTraffic()
   /// The counts of all recordings since the program started.
   public let recording = RecordingCounters()
-  /// The fences of the board, and its side of each.
+  /// The fences, and whether the board is inside each of them.
   public let fences: Fences
   /// The standing requests of the board file.
   public let requests = StandingRequests()
@@ -62,7 +62,7 @@ public final class HubHost: Sendable {
   /// The text of the board file in service.
   var boardText: [UInt8]? { text.withLock { $0 } }
 
-  /// The present time by the clock that measurements are stamped with.
+  /// The present time of the clock that stamps the measurements.
   var now: MonotonicInstant { hub.value.machine.clock.now }
 
   /// The hub in service, now and after each change.
@@ -104,7 +104,7 @@ public final class HubHost: Sendable {
       current.value = new
       reload.activate(.board)
     }
-    // If the host was shut down in the meantime, that may have ended only the old hub.
+    // If the host was shut down in the meantime, the shutdown may have ended only the old hub.
     if isOver.withLock({ $0 }) { new.shutDown() }
     return new
   }
@@ -143,7 +143,7 @@ public final class HubHost: Sendable {
     following { $0.fixes(errorMetres: errorMetres, within: within) }
   }
 
-  /// The reason why the board has no fixes, and the next step, without quotes; `nil` on a board with a receiver.
+  /// The reason why the board has no fixes, and the next step; `nil` on a board with a fused receiver.
   var lackOfFixes: String? {
     guard Set([StatePart.position]).kinds(on: hub.value.board).isEmpty else { return nil }
     return
@@ -154,7 +154,7 @@ public final class HubHost: Sendable {
   /// All fused states, each as soon as it is computed.
   public func states(parts: Set<StatePart>) -> Deferred<FusedState, Never> { following { $0.state(parts: parts) } }
 
-  /// The fused state for its attitude; no values on a board without an IMU.
+  /// The fused state for clients that need its attitude; no values on a board without an IMU.
   ///
   /// - Parameters:
   ///   - rateHz: the rate; `nil` for the board's own
@@ -171,12 +171,12 @@ public final class HubHost: Sendable {
     }
   }
 
-  /// The epochs of one receiver. The fusion need not use it.
+  /// The epochs of one receiver, whether or not it is fused.
   func epochs(of id: String) -> Deferred<GNSSObservation, Never> {
     following { hub in hub.epochs(of: id).map { $0 as any Publisher<GNSSObservation, Never> } ?? HubHost.nothing() }
   }
 
-  /// The output of one receiver. The fusion need not use it.
+  /// The output of one receiver, whether or not it is fused.
   func sentences(of id: String) -> Deferred<ReceiverOutput, Never> {
     following { hub in hub.sentences(of: id).map { $0 as any Publisher<ReceiverOutput, Never> } ?? HubHost.nothing() }
   }

@@ -4,8 +4,8 @@ import MonotonicTime
 /// Decides when to report that trouble has begun, and that it has ended: each once, even if the hub restarts in
 /// between.
 ///
-/// Trouble of devices comes and goes. Trouble is reported after it has lasted for a while, and its end after it has
-/// stayed away for a while. An unknown condition, such as that of a sleeping device, changes nothing.
+/// Trouble of devices may come and go quickly. It is therefore reported after it has lasted for `patience`, and its end
+/// after it has been absent for `calm`. An unknown condition, such as that of a sleeping device, changes nothing.
 struct HookAlarms: Sendable {
   struct Key: Hashable, Codable, Comparable, Sendable {
     var event: HookEvent
@@ -21,7 +21,7 @@ struct HookAlarms: Sendable {
 
   struct Change: Equatable, Sendable {
     var key: Key
-    /// The kind of trouble; `nil` if the trouble is over.
+    /// The trouble that has begun; `nil` if the trouble is over.
     var trouble: Trouble?
   }
 
@@ -32,13 +32,15 @@ struct HookAlarms: Sendable {
     var over: Set<Key> = []
   }
 
-  /// How long trouble must last before it is reported. The next attempt may end it.
+  /// How long trouble must last before it is reported. Within this time, the next attempt to read the device may end
+  /// it.
   static let patience = Duration.seconds(10)
+  /// How long trouble must be absent before its end is reported.
   static let calm = Duration.seconds(30)
 
   /// The troubles whose beginning was reported, but not yet their end.
   private(set) var raised: Set<Key>
-  /// For each condition that differs from the last report: since when.
+  /// Since when a condition differs from the last report, for each such condition.
   private var otherwiseSince: [Key: MonotonicInstant] = [:]
 
   init(raised: Set<Key> = []) { self.raised = raised }
@@ -48,7 +50,7 @@ struct HookAlarms: Sendable {
   /// - Returns: the changes to report, and when to look again even if nothing changes
   mutating func look(_ look: Look, at now: MonotonicInstant) -> (changes: [Change], next: MonotonicInstant?) {
     let new = look.troubles.keys.filter { !raised.contains($0) }
-    // Once a trouble was seen to be over, it stays so while the device sleeps.
+    // A trouble that was seen to be over still counts as over while the device sleeps.
     let gone = raised.filter { look.troubles[$0] == nil && (look.over.contains($0) || otherwiseSince[$0] != nil) }
     let otherwise = Set(new).union(gone)
     otherwiseSince = otherwiseSince.filter { otherwise.contains($0.key) }
@@ -70,10 +72,13 @@ struct HookAlarms: Sendable {
     return (changes, next)
   }
 
-  /// Reports trouble at once.
+  /// Marks trouble as reported, without waiting for `patience`.
   ///
   /// - Returns: whether it is new
   mutating func raise(_ key: Key) -> Bool { raised.insert(key).inserted }
+  /// Marks trouble as over.
+  ///
+  /// - Returns: whether the trouble was reported
   mutating func clear(_ key: Key) -> Bool { raised.remove(key) != nil }
 
   /// Forgets the troubles of devices, fences and other subjects that no longer exist.

@@ -13,9 +13,11 @@ struct HookCommand: Sendable {
   enum End: Equatable, Sendable {
     case exited(Int32)
     case killed(signal: Int32)
+    /// The program was killed because it reached the time limit.
     case late
     /// The program was killed because the hub is ending.
     case stopped
+    /// The program could not be started; the value is the `errno`.
     case notStarted(Int32)
   }
 
@@ -72,14 +74,14 @@ struct HookCommand: Sendable {
         end = .late
         break
       }
-      // Kernels before 5.3 have no process descriptors. There the hub takes the end of the program's output as its
-      // end.
+      // Kernels before 5.3 have no process descriptors. There the hub treats the end of the output as the end of the
+      // program.
       let event = poller.wait(for: process >= 0 ? process : output, or: isOpen ? output : nil, atMost: left)
       if event == .stopped { end = .stopped }
       if isOpen { isOpen = HookCommand.read(output, &text) }
       if process >= 0 ? HookCommand.hasEnded(process) : !isOpen { break }
     }
-    // Kill the group before waiting for the process: until then, no other group can have its number.
+    // Kill the group before waiting for the process: until `waitpid` returns, no other group can have this number.
     kill(-pid, SIGKILL)
     var status: Int32 = 0
     while waitpid(pid, &status, 0) < 0, errno == EINTR {}

@@ -12,7 +12,7 @@ final class HookDelivery: Sendable {
     var queue: HookQueue
     var isDelivering = false
     var isOver = false
-    /// The last message about the delivery that was logged.
+    /// The reason of the last failed attempt; `nil` after any other outcome.
     var said: String?
     var whenIdle: [Callback] = []
   }
@@ -144,7 +144,7 @@ final class HookDelivery: Sendable {
   /// Stops the running delivery.
   func interrupt() { stop.set() }
 
-  /// Calls back once no delivery is running; at once if that is so already.
+  /// Calls back once no delivery is running; at once if none is running now.
   func whenIdle(_ action: @escaping @Sendable () -> Void) {
     let isIdle = state.withLock { state in
       if state.isDelivering { state.whenIdle.append(Callback(action)) }

@@ -10,8 +10,8 @@ import ServiceLifecycle
 /// Runs the hooks of the board file. It watches fences and devices, and tells each hook once when trouble begins and
 /// once when it ends.
 ///
-/// It checks the devices when one of them changes, and when trouble has lasted or stayed away long enough. A board
-/// without hooks costs nothing.
+/// It checks the devices when one of them changes, and when a trouble has lasted, or has been absent, for long enough.
+/// On a board without hooks it checks no device.
 public final class HookOutput: Service {
   private struct State {
     var hooks: [HookDelivery] = []
@@ -106,7 +106,7 @@ public final class HookOutput: Service {
           + "service: sudo systemctl start sensorhub")
       return false
     }
-    // This is outside the lock, because fixes wait for the lock.
+    // The memory is read outside the lock, because fixes wait for the lock.
     let isFirst = state.withLock { state in
       defer { state.isLoaded = state.isLoaded || !wanted.isEmpty }
       return !state.isLoaded && !wanted.isEmpty
@@ -182,7 +182,7 @@ public final class HookOutput: Service {
     if let next { alarm.set(at: next) { [weak self] in self?.look(at: monitors, alarm) } }
   }
 
-  /// Takes the status of a fence. Runs on the thread of the fix.
+  /// Takes the status of a fence. Runs on the thread that delivers the fix.
   private func heard(_ status: FenceStatus) {
     guard let event = status.event, state.withLock({ !$0.hooks.isEmpty }) else { return }
     func tell(_ hookEvent: HookEvent, _ change: HookNotice.Change) {

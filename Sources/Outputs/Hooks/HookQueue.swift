@@ -1,7 +1,7 @@
 import MonotonicTime
 
-/// The undelivered notices of one hook, in order, and the time of the next attempt. After a failure it waits as long
-/// as other clients wait before they reconnect, and it never exceeds the hook's maximum rate.
+/// The undelivered notices of one hook, in order, and the time of the next attempt. After a failure it waits according
+/// to `ReconnectBackoff`, and it never exceeds `rate` deliveries in a `window`.
 struct HookQueue: Sendable {
   enum Next: Equatable {
     case deliver(HookNotice)

@@ -200,7 +200,9 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     }
   }
 
-  /// - Precondition: plain ASCII without quotes.
+  /// Writes a string without escaping.
+  ///
+  /// - Precondition: `value` is plain ASCII without quotes and backslashes.
   public mutating func literal(_ value: StaticString) {
     separate()
     append(UInt8(ascii: "\""))
@@ -235,7 +237,9 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     appendDigits(Int(clamping: value.magnitude), minimum: 1)
   }
 
-  /// - Precondition: `value` is finite, and `decimals` are at most 18.
+  /// Writes a number with a fixed count of decimals.
+  ///
+  /// - Precondition: `value` is finite, and `decimals` is at most 18.
   public mutating func number(_ value: Double, decimals: Int) {
     separate()
     appendNumber(value, decimals: decimals)

@@ -2,8 +2,9 @@ import Guarding
 import Hub
 import MonotonicTime
 
-/// Turns the status changes of one device into log lines. It writes a repeated fault once and then only counts it,
-/// and summarises a device that switches on and off without end. The first line about a fault is always written.
+/// Turns the status changes of one device into log lines. It writes a repeated fault once and then only counts it, and
+/// summarises the lines of a device that switches on and off repeatedly. The first line about a fault is always
+/// written.
 final class DeviceLog: Sendable {
   private struct State {
     var previous: DeviceStatus?
@@ -25,7 +26,7 @@ final class DeviceLog: Sendable {
   static let lineLimit = 12
   static let window = Duration.seconds(10)
 
-  /// The maximum number of warnings for the owner within `warningWindow`. Some warnings, such as interference, come and
+  /// The maximum number of warnings of one device within `warningWindow`. Some warnings, such as interference, come and
   /// go each second.
   static let warningLimit = 6
   static let warningWindow = Duration.seconds(60)
@@ -94,7 +95,7 @@ final class DeviceLog: Sendable {
     _ status: DeviceStatus, since previous: DeviceStatus?, _ state: inout State
   ) -> (JournalSink.Priority, String)? {
     guard let previous, previous.power != status.power else { return nil }
-    // Other devices switch this supply, and those have their own log lines.
+    // The change comes from other devices on the same supply, which have their own log lines.
     if previous.power.isRest, status.power.isRest { return nil }
     switch status.power {
     case .failed:

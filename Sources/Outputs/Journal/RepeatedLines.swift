@@ -1,7 +1,8 @@
 import Guarding
 import MonotonicTime
 
-/// Passes on the first lines of a period, and counts the further ones. At the end of the period it summarises these.
+/// Limits the rate of similar log lines. It admits the first lines of a period and counts the further ones. At the end
+/// of the period it reports their count.
 final class RepeatedLines: Sendable {
   private struct State {
     /// When the present period began.

@@ -8,7 +8,7 @@ import MonotonicTime
 public final class BrokerClient {
   /// How long the broker may take to answer.
   private static let patience = Duration.seconds(20)
-  /// How long the broker may take to accept the client's DISCONNECT.
+  /// How long sending DISCONNECT to the broker may take.
   private static let farewell = Duration.milliseconds(250)
   /// The limit of the process's memory, not counting the executable and the libraries. The process starts with 6 MB,
   /// and needs room for 16 unacknowledged messages.
@@ -118,12 +118,12 @@ public final class BrokerClient {
     }
   }
 
-  /// Whether the broker owes an answer.
+  /// Whether an answer of the broker is outstanding.
   private var isAwaiting: Bool { !isConnected || isAsking || !underway.isEmpty }
 
   /// When an answer of the broker is overdue, or else a ping is due.
   private var deadline: MonotonicInstant {
-    // The library counts in whole seconds.
+    // The additional second is necessary because the library counts in whole seconds.
     isAwaiting
       ? max(lastHeard, askedAt) + BrokerClient.patience
       : lastSaid + .seconds(Int64(access.keepAliveSeconds)) + .seconds(1)

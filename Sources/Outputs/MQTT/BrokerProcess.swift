@@ -5,9 +5,9 @@ import Glibc
 ///
 /// libmosquitto reads everything that a broker sends. Any attacker on the line can make it abort with six bytes, and
 /// one message can fill the memory. The library therefore runs in a separate process (`BrokerClient`) with a memory
-/// limit. If that process dies, the hub has lost one connection, and starts the next one after the usual back-off.
-/// The hub and the process exchange records over a socket: `BrokerOrder` to the process, `BrokerReport` back.
-/// Passwords go over that socket too, never in arguments or the environment.
+/// limit. If that process dies, the hub has lost one connection, and starts the next one after the pause of
+/// `ReconnectBackoff`. The hub and the process exchange records over a socket: `BrokerOrder` to the process,
+/// `BrokerReport` back. Passwords go over that socket too, never in arguments or the environment.
 ///
 /// Use this on one thread, which must outlive this object: the kernel kills the process when the thread that started
 /// it ends.
@@ -27,7 +27,7 @@ final class BrokerProcess {
   private var reports: BrokerRecords
   private var piece = [UInt8](repeating: 0, count: BrokerProcess.pieceByteCount)
 
-  /// The process did not start, or cannot be used any more, with the reason.
+  /// The reason why the process did not start, or cannot be used any more.
   struct Failure: Error, Equatable {
     var reason: String
   }

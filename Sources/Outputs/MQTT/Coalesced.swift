@@ -1,8 +1,8 @@
 import Guarding
 import MonotonicTime
 
-/// Combines requests for an action: the action runs once, some time after the first request, and not again for the
-/// requests in between.
+/// Combines requests for an action: the action runs once, at a fixed delay after the first request, for all requests
+/// that came until then.
 final class Coalesced: Sendable {
   private struct State {
     var timer: ScheduledAction?

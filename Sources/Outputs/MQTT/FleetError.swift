@@ -17,7 +17,10 @@ public enum FleetError: Error, Equatable, CustomStringConvertible {
     }
   }
 
-  /// - Parameter isElsewhere: whether the file is checked for another machine; credentials exist only in the service
+  /// Checks the files that the settings name.
+  ///
+  /// - Parameter isElsewhere: whether the check runs outside the service, where systemd's credentials do not exist
+  /// - Returns: the first error; `nil` if the settings can be used
   public static func find(for settings: FleetSettings, isElsewhere: Bool = false) -> FleetError? {
     let files = [
       ("caFile", settings.caFile), ("certificateFile", settings.certificateFile), ("keyFile", settings.keyFile),

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Identifies the run of a hub that published a health message. Two hubs of one name notice each other by this
+/// Identifies the run of a hub that published a health message. Two hubs of one name detect each other by this
 /// identifier, even if the broker silently ends the connection of one hub when the other connects.
 enum FleetInstance {
   private struct Said: Decodable {

@@ -65,7 +65,7 @@ final class FleetPublisher: Sendable {
     for monitor in hub.monitors {
       monitor.changes.subscribe(as: "mqtt", receiveValue: { _ in devices.request() }).store(in: lifetime)
     }
-    // The description leaves out durations, which change as time passes.
+    // `identity` leaves out durations, which change as time passes.
     let told = Guarded<[String]>([])
     host.conditions.changes.subscribe(
       as: "mqtt",
@@ -108,6 +108,8 @@ final class FleetPublisher: Sendable {
     }?.end()
   }
 
+  /// Sets the present viewers.
+  ///
   /// - Parameters:
   ///   - viewers: the viewers, sorted
   ///   - rateHz: the highest rate that they request
@@ -147,7 +149,7 @@ final class FleetPublisher: Sendable {
     }
   }
 
-  /// The number of values in a stream.
+  /// The number of values that were published in a stream.
   func count(of stream: ViewerRequest.Stream) -> Int { encoding.withLock { $0.counts[stream, default: 0] } }
 
   private func tellLast(_ state: FusedState) {
@@ -211,7 +213,8 @@ final class FleetPublisher: Sendable {
     connection.retain(topics.health, FleetPublisher.object(json.bytes, beginningWith: FleetPublisher.said()))
   }
 
-  /// The time of publication, by the system's clock. Without it, the age of a retained message would be unknown.
+  /// The member with the time of publication, by the system's clock. Without it, the age of a retained message would be
+  /// unknown.
   private static func said() -> String {
     var json = JSONWriter(capacity: 64)
     json.member("said", time: JSONTime(UTCTime(nanosecondsSince1970: clinux_realtime_ns())))

@@ -11,7 +11,8 @@ final class FleetSession: Sendable {
   }
 
   private enum FormerName {
-    /// The broker has said `online` since this time. It may not have noticed yet that the hub's last run has ended.
+    /// The retained status under the name has been `online` since this time. The broker may not have detected yet that
+    /// the hub's last run has ended.
     case online(since: MonotonicInstant)
     /// The name belongs to another hub, or the broker has no messages under it.
     case givenUp
@@ -38,6 +39,7 @@ final class FleetSession: Sendable {
     var refusals: Set<Refusal> = []
     /// Whether the retained health message at the broker is this hub's own.
     var hasHeardItself = false
+    /// Whether another hub of the same name was logged.
     var hasSaidTwin = false
     /// Whether the hub will soon publish `online` again.
     var correctsStatus = false
@@ -214,7 +216,7 @@ final class FleetSession: Sendable {
         return hear(of: former, status: payload, isRetained: isRetained)
       }
       guard let key = topics.interest(of: topic) else {
-        // The empty message that removes a retained one does no harm.
+        // An empty message only removes a retained one, so it is not counted.
         if !payload.isEmpty { traffic.clientRefused() }
         return
       }
@@ -263,7 +265,7 @@ final class FleetSession: Sendable {
       if !settings.homeAssistant || known.discoveryTopic != topic {
         connection.retain(known.discoveryTopic, [])
       } else if isFirst, let discovery, isOutdated(known, discovery) {
-        // The announcement is published again shortly.
+        // Remove the announcement. `tellDiscovery` publishes it again.
         connection.publish(topic, [])
       }
     }
@@ -301,7 +303,7 @@ final class FleetSession: Sendable {
     if isLeft { clear(former) }
   }
 
-  /// The time after which a broker drops a silent client (MQTT 5, 3.1.2.10), and a little more.
+  /// A broker drops a silent client after one and a half keep-alive intervals (MQTT 5, 3.1.2.10). This time is longer.
   private var absence: Duration { connection.options.keepAlive * 2 }
 
   /// Removes the messages of an earlier name. Once the status is empty too, the address is forgotten.
@@ -314,8 +316,8 @@ final class FleetSession: Sendable {
     for topic in former.topics.retained { connection.retain(topic, []) }
   }
 
-  /// Publishes `online` again. If another client has published `offline`, the retained message would otherwise stay
-  /// wrong.
+  /// Publishes `online` again after `lastWord`, if the broker has not shut down by then. In that case another client
+  /// has published `offline`, and the retained message would stay wrong.
   private func correctStatus() {
     let isDue = state.withLock { state in
       defer { state.correctsStatus = true }
@@ -339,7 +341,7 @@ final class FleetSession: Sendable {
   }
 
   /// Takes a health message at the hub's own topic. After the messages of the previous run, the broker also sends the
-  /// hub its own message.
+  /// hub its own message. A message of another run after that comes from another hub.
   private func heard(_ health: [UInt8]) {
     guard let instance = FleetInstance.read(health) else { return }
     let isTwin = state.withLock { state in

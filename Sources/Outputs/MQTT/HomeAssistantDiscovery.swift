@@ -34,8 +34,9 @@ struct HomeAssistantDiscovery {
     self.version = version
   }
 
-  /// The hub's name in a form that Home Assistant accepts and that a broker's access list can match. If the form
-  /// differs from the name, a checksum is appended, so that `boat.8` differs from `boat_8`.
+  /// A hub's discovery topic. It contains the hub's name in a form that Home Assistant accepts and that a broker's
+  /// access list can match. If the form differs from the name, a checksum is appended, so that `boat.8` differs from
+  /// `boat_8`.
   static func topic(of hub: String) -> String {
     let taken = topicOfOldVersions(hub: hub)
     guard hub.contains(where: { $0 == "." || $0 == "@" }) else { return taken }
@@ -61,7 +62,7 @@ struct HomeAssistantDiscovery {
     String(text.map { $0 == "-" ? "_" : $0 == "_" ? "-" : $0 })
   }
 
-  /// The form of an entity's name that users see. Home Assistant appends a number to equal names.
+  /// The form of a name in an entity's ID, which users see. Home Assistant appends a number to equal names.
   private static func slug(_ text: String) -> String {
     String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }).lowercased()
   }
@@ -73,8 +74,10 @@ struct HomeAssistantDiscovery {
     }
   }
 
-  /// - Parameter removed: former components of the hub, with their platforms. Home Assistant keeps a component that
-  ///   is missing from the message, and removes a component for which the message contains only the platform
+  /// The message for the discovery topic.
+  ///
+  /// - Parameter removed: former components of the hub, with their platforms. Home Assistant keeps a component that is
+  ///   missing from the message, and removes a component for which the message contains only the platform
   func message(removing removed: [String: String] = [:]) -> Message {
     var components: [String: String] = [:]
     let json = write(removing: removed, &components)
@@ -109,8 +112,7 @@ struct HomeAssistantDiscovery {
       writeSwitch(to: &json, &components)
       sensor(
         "last_fix", "Last fix", topics.last,
-        // A state of sleeping devices has no receiver time. If it has no position either, the tracker keeps its last
-        // one.
+        // A state of sleeping devices has no receiver time. If it has no position either, the sensor keeps its value.
         "{% if value_json.position is defined %}{{ (as_datetime(value_json.time | default(value_json.said)) - "
           + "timedelta(seconds=value_json.position.age)).isoformat() }}"
           + "{% else %}{{ this.state if as_datetime(this.state, none) else none }}{% endif %}",
@@ -244,8 +246,8 @@ struct HomeAssistantDiscovery {
   ) {
     begin(key, "sensor", title, to: &json, &components)
     json.member("state_topic", topic)
-    // Each message restarts the expiry, so the template itself makes a value unknown that is no longer measured. The
-    // last message before all devices sleep leaves the value unchanged until it expires.
+    // Each message restarts the expiry, so the template itself must make a value unknown if it is no longer measured.
+    // The last message before all devices sleep leaves the value unchanged until it expires.
     json.member(
       "value_template",
       condition.map {

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// The end of the socket to the hub that a `BrokerClient` has. When the hub is gone, the process ends.
+/// A `BrokerClient`'s end of the socket to its hub. When the hub is gone, the process ends.
 struct HubSocket: ~Copyable {
   let descriptor = STDIN_FILENO
   private var orders = BrokerRecords(byteLimit: BrokerOrder.byteLimit)
@@ -12,7 +12,7 @@ struct HubSocket: ~Copyable {
     return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
   }
 
-  /// Sends a report. Blocks until the hub has taken it; the broker waits in the meantime.
+  /// Sends a report. Blocks until the socket has accepted it. In the meantime nothing is read from the broker.
   func report(_ report: BrokerReport) {
     var rest = report.bytes[...]
     while !rest.isEmpty {

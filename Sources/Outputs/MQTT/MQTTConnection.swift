@@ -121,7 +121,7 @@ public final class MQTTConnection: Sendable {
 
   var isEnding: Bool { state.withLock { $0.isEnding } }
 
-  /// Whether there are viewers or urgent messages, so that the client reconnects sooner.
+  /// Whether there are viewers or waiting messages, so that the client reconnects sooner.
   var isAwaited: Bool { state.withLock { $0.isWatched || !$0.outbox.isEmpty } }
 
   func nextMessage() -> Outbox.Message? { state.withLock { $0.outbox.next() } }

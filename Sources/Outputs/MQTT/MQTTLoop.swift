@@ -12,7 +12,7 @@ final class MQTTLoop {
     var message: Outbox.Message
   }
 
-  /// A connection that lasts this long shows that the broker works.
+  /// A connection that lasts this long shows that the broker works, and resets the back-off.
   private static let soundness = Duration.seconds(30)
   /// How long the process may take to disconnect; it gives the broker a quarter of a second.
   private static let farewell = Duration.milliseconds(400)
@@ -35,7 +35,8 @@ final class MQTTLoop {
   private var isConnected = false
   /// Why the broker refused or ended the connection.
   private var refusal: String?
-  /// Another client has the same identifier, so each client would end the other one's connection again and again.
+  /// Whether the broker ended the connection because another client with the same identifier has connected. Then the
+  /// back-off is not reset, because the two clients would end each other's connections again and again.
   private var isTakenOver = false
   /// The broker's maximum message size, if stated.
   private var maximumPacketByteCount: Int?
@@ -110,7 +111,7 @@ final class MQTTLoop {
     }
   }
 
-  /// The time by which the process must report; `nil` if it owes no report.
+  /// The time by which the process must report; `nil` if no report is outstanding.
   private var deadline: MonotonicInstant? {
     if !isConnected { return lastNews + MQTTLoop.arrival }
     return underway.isEmpty ? nil : lastNews + MQTTLoop.patience
@@ -236,7 +237,8 @@ extension MQTTLoop {
     receive(.notTaken(MQTTRefusal(topic: message.topic, byteCount: message.payload.count, reason: reason)))
   }
 
-  /// Handles the broker's reason for ending the connection. The broker's codes are above those of the library.
+  /// Handles the broker's reason for ending the connection. The broker's codes begin at 128, above those of the
+  /// library.
   private func closed(_ reason: BrokerReport.Reason) {
     guard reason.code >= 128 else { return }
     isTakenOver = reason.code == 0x8e
@@ -245,7 +247,8 @@ extension MQTTLoop {
       ? "another client with the name '\(connection.options.identifier)' has replaced this hub: each hub needs a name of "
         + "its own (mqtt.hub)"
       : "the broker ended the connection: \(MQTTLoop.printable(reason.words))"
-    // Sent again, the same message would end the next connection too.
+    // The broker does not name the message that is too large. Sent again, this message would end the next connection
+    // too, so the largest one is dropped.
     let largest = underway.indices.max { underway[$0].message.payload.count < underway[$1].message.payload.count }
     if MQTTRefusal.Reason(code: reason.code, words: "") == .tooLarge(byteLimit: nil), let largest {
       refused(underway.remove(at: largest).message, .tooLarge(byteLimit: nil))

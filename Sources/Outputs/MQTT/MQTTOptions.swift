@@ -27,9 +27,9 @@ public struct MQTTOptions: Equatable, Sendable {
   public var will: Will?
   /// The topics that each connection subscribes to.
   public var subscriptions: [String]
-  /// The time for which the broker keeps the client's messages while it is not connected; zero for none.
+  /// The time for which the broker keeps messages for the client while the client is not connected; zero for none.
   public var sessionExpiry: Duration = .zero
-  /// The silence after which the client and the broker check each other.
+  /// The keep-alive interval: after this time without a message to the broker, the client pings it.
   public var keepAlive: Duration = .seconds(60)
   /// The longest message that the broker may send, at most 1 MB. Longer ones are dropped and counted.
   public var maximumPacketByteCount = 256 << 10

@@ -1,7 +1,7 @@
 import DequeModule
 
 /// The messages that wait to be published. It keeps the latest message of each retained topic, and all other messages
-/// in order, up to a total size. The oldest of these are dropped first, and counted.
+/// in order. If the others exceed a total size, the oldest ones are dropped and counted.
 struct Outbox {
   struct Message: Equatable, Sendable {
     var topic: String

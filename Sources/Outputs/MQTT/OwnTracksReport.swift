@@ -12,7 +12,8 @@ enum OwnTracksReport {
   /// If the system clock shows a time before this one, the clock was never set: 2020-01-01.
   private static let earliest: Int64 = 1_577_836_800
 
-  /// The time of a state's position in seconds since 1970, from the receiver or else from the system's clock.
+  /// The time of a state's position in seconds since 1970, from the receiver or else from the system's clock; `nil`
+  /// without a position, or if the clock was never set.
   ///
   /// - Parameter isStill: whether the board has not moved since the measurement, so that the position is valid now
   static func seconds(

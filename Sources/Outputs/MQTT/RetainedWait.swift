@@ -4,8 +4,8 @@ import MonotonicTime
 /// clock and the connection.
 ///
 /// Retained messages come together with the broker's answer to the subscriptions. All have arrived if the answer has
-/// come and then no message arrives for a moment. If other messages arrive without a pause, the wait ends after a
-/// longer time.
+/// come and then no message arrives for `pause`. If other messages arrive without such a pause, the wait ends after
+/// `patience`.
 public struct RetainedWait: Sendable {
   /// The time without a message after the answer.
   static let pause = Duration.milliseconds(500)

@@ -20,6 +20,7 @@ final class SubscriberProbe: Sendable {
   private struct State {
     /// A random topic that no client knows. Each connection uses another one.
     var canary = ""
+    /// Whether the broker has answered that `canary` has no subscribers.
     var isTruthful = false
     var isConnected = false
     /// The number of published states at the last probe.
@@ -66,7 +67,7 @@ final class SubscriberProbe: Sendable {
     send(canary)
   }
 
-  /// Ends the requests. Called for each failed attempt to connect, and at the end.
+  /// Ends the probes until the next connection. Called for each failed attempt to connect, and at the end.
   func disconnected() {
     let next = state.withLock { state in
       state.isConnected = false

@@ -7,9 +7,9 @@ import Publishing
 /// The requests of viewers through a broker. Each request holds a lease.
 ///
 /// A lease lasts until its viewer ends it, the broker ends it for a viewer that is gone, or its duration is over.
-/// Without a connection no viewer can end its lease, so after a while all leases end except those with a stated
-/// duration. A broker that shuts down ends the requests of all its clients, as if each had left; the hub treats these
-/// as if the connection was lost.
+/// Without a connection no viewer can end its lease, so all leases except those with a stated duration end after
+/// `grace`. A broker that shuts down ends the requests of all its clients, as if each had left; the hub treats them as
+/// if the connection was lost.
 final class ViewerLeases: Sendable {
   /// The maximum number of requests. One user of the broker may have at most half of them.
   static let limit = 256
@@ -71,7 +71,8 @@ final class ViewerLeases: Sendable {
     var timer: ScheduledAction?
     /// Whether the request has been confirmed since the last connection, and since the broker announced its end.
     var isConfirmed = true
-    /// Whether the request was withdrawn, by the viewer or by a broker that shuts down.
+    /// Whether the request was withdrawn, by the viewer or by a broker that shuts down. It ends at the next review
+    /// unless the viewer repeats it.
     var isTakenBack = false
   }
 
@@ -84,6 +85,7 @@ final class ViewerLeases: Sendable {
     var isConnected = false
     /// When the broker announced its end, since the last connection.
     var brokerLeftAt: MonotonicInstant?
+    /// The requests that ended in the last `farewell`. If the broker shuts down, it may have ended them.
     var takenBack: [TakenBack] = []
     /// The timer that ends unconfirmed requests.
     var review: ScheduledAction?
@@ -339,7 +341,7 @@ final class ViewerLeases: Sendable {
       take(one.timed, from: one.key)
       state.withLock { $0.entries[one.key]?.isTakenBack = true }
     }
-    // The broker may continue after all.
+    // If the broker does not shut down after all, the review ends the withdrawn requests.
     review(in: ViewerLeases.grace) { !$0.isConfirmed }
   }
 

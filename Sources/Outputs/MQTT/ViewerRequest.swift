@@ -58,8 +58,8 @@ struct ViewerRequest: Equatable, Sendable {
     /// Whether the request is for values other than plain states.
     var asksForMore: Bool { values.numbers.keys.contains { ![.rateHz, .distance, .batch].contains($0) } }
 
-    /// The request for a stream; `nil` if it is invalid. `"rateHz": 0` next to other keys lets old hubs sleep, which
-    /// do not know these keys.
+    /// The request for a stream; `nil` if it is invalid. With `"rateHz": 0` next to other keys, an old hub, which does
+    /// not know these keys, wakes no device.
     func request(of stream: Stream) -> ViewRequest? {
       var values = values
       if values.numbers[.rateHz] == 0 { values.numbers[.rateHz] = nil }
