@@ -20,13 +20,15 @@ struct BarometricHeight: Sendable {
   private static let quorum = 5
   /// The 99.9 % quantile of chi-square with one degree of freedom.
   private static let gate = 10.83
-  /// How far the height can change between two measurements: metres, plus metres per second.
+  /// The limit for a change of the height between two measurements: `leastStep` in metres, plus `fastestClimb` in
+  /// metres per second.
   private static let leastStep = 3.0
   private static let fastestClimb = 25.0
   /// A lasting step of more than this many metres cannot be motion of the board.
   private static let incredibleStep = 60.0
-  /// Weather changes the apparent height by at most half a kilometre. With a larger offset, the pressure is not that
-  /// of the local air, but comes from another type of chip, or from inside a pressurised cabin.
+  /// The largest plausible offset in metres. Weather alone changes the apparent height by at most 500 m. With a larger
+  /// offset than this limit, the pressure is not that of the local air, but comes from another type of chip, or from
+  /// inside a pressurised cabin.
   private static let largestOffset = 1500.0
   /// The highest plausible height without a receiver, in metres. No settlement is higher.
   private static let highestPlace = 5200.0
@@ -40,7 +42,7 @@ struct BarometricHeight: Sendable {
   private var pressureAltitude: (metres: Double, time: Double)?
   /// The offset of the pressure altitude from the height above the ellipsoid in metres, with its variance and its time.
   private var offset: (metres: Double, variance: Double, time: Double)?
-  /// Consecutive fixes that are far off but consistent: the latest, and their number.
+  /// Consecutive fixes whose offsets are rejected but consistent: the latest offset, and the number of fixes.
   private var dissenting = (metres: 0.0, count: 0)
 
   /// The height in the standard atmosphere, in metres, for a pressure in pascals.
@@ -70,6 +72,8 @@ struct BarometricHeight: Sendable {
     return true
   }
 
+  /// Compares the pressure altitude with a receiver's height.
+  ///
   /// - Parameters:
   ///   - altitude: the receiver's height above the ellipsoid, metres
   ///   - sigma: its standard deviation, metres

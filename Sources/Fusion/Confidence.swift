@@ -1,13 +1,13 @@
 import Glibc
 
-/// Converts standard deviations to 95 % error bounds, which gpsd's error estimates are.
+/// Converts standard deviations to 95 % error bounds, the form of gpsd's error estimates.
 ///
 /// The horizontal sigma of `FusedState` applies to one axis (the root mean square of north and east). It is not a
 /// radial sigma.
 public enum Confidence {
-  /// Along one axis: the 97.5 % quantile of the normal distribution.
+  /// The factor along one axis: the 97.5 % quantile of the normal distribution.
   public static let axis = 1.959_964
-  /// In the plane, with equal sigmas along both axes: the 95 % quantile of the Rayleigh distribution.
+  /// The factor in the plane, with equal sigmas along both axes: the 95 % quantile of the Rayleigh distribution.
   public static let radial = 2.447_747
 
   /// The bound of a speed over ground, along the track. A board that is hardly faster than the error may be at rest,

@@ -17,11 +17,12 @@ public struct Dated<Value: Sendable>: Sendable {
 
 /// Everything that is known about the board's position, motion and attitude at one instant.
 ///
-/// Each part has its own date, and is absent while it is unknown. An old part keeps its age.
+/// Each part has the instant of its own measurement, which may be earlier than that of the state. A part is `nil` while
+/// it is unknown.
 public struct FusedState: Sendable {
   public enum Mode: String, Equatable, Sendable {
     case none
-    /// Only the attitude.
+    /// Only the attitude is known.
     case attitude
     /// The receiver's own position and velocity. An attitude, if any, is independent of them.
     case gnss
@@ -112,7 +113,7 @@ public struct FusedState: Sendable {
     public var hdop: Double?
     /// The receiver's time in nanoseconds since 1970; `nil` until it has a date.
     public var utcNanoseconds: Int64?
-    /// Whether the receiver has shown that it knows the date, and does not remember or guess it.
+    /// Whether the receiver has confirmed the date. Otherwise the date may be remembered or guessed.
     public var isTimeConfirmed = false
     /// The standard deviation of the time that the receiver states, seconds.
     public var timeSigmaSeconds: Double?

@@ -3,7 +3,7 @@ import MonotonicTime
 /// Chooses the receiver to use among several: the most accurate one or, if several are similar, the preferred one. A
 /// single good fix does not cause a change.
 public struct ReceiverChoice: Sendable {
-  /// A receiver without a fix for this long counts as having none, unless its usual interval is longer.
+  /// A receiver whose last fix is older than this counts as without a fix, unless its usual interval is longer.
   private static let lifetime = Duration.milliseconds(2500)
   /// How long another receiver must be better before it is chosen.
   private static let proof = Duration.seconds(5)

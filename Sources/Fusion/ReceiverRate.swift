@@ -11,7 +11,7 @@ struct ReceiverRate: Sendable {
     epochsWithoutPosition = hasPosition ? 0 : epochsWithoutPosition + 1
     if let last, at > last {
       let step = at.seconds(since: last)
-      // A single long pause must not change the usual interval much.
+      // A single long pause at most doubles the interval.
       interval = interval == 0 ? step : min(step, interval * 2)
     }
     last = max(last ?? at, at)

@@ -1,11 +1,11 @@
 import Glibc
 import MonotonicTime
 
-/// Combines the measurements of all devices into one state. It feeds the navigation filter with the hub's times and
-/// reports.
+/// Combines the measurements of all devices into one state. It converts the hub's times and reports into the
+/// measurements of the navigation filter.
 public struct StateEstimator: Sendable {
   /// The age in seconds up to which the receiver's position and motion are reported. If one and a half of the
-  /// receiver's intervals are longer, they are the limit.
+  /// receiver's intervals are longer, they are the limit, up to the longest lifetime.
   private static var positionLifetimeSeconds: Double { 5 }
   private static var longestPositionLifetimeSeconds: Double { 30 }
   /// The age limit once the receiver reports that it has no position. A single epoch without one, as under a bridge,
@@ -66,7 +66,7 @@ public struct StateEstimator: Sendable {
     MonotonicInstant(nanoseconds: (origin?.nanoseconds ?? 0) + Int64(seconds * 1e9))
   }
 
-  /// Takes an inertial measurement in body axes.
+  /// Takes an inertial measurement in body axes: the angular rate in rad/s, and the specific force in m/s².
   public mutating func update(
     gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, at: MonotonicInstant, from source: DeviceSet = .imu
   ) {

@@ -37,7 +37,7 @@ struct GyroscopeBiasEstimator: Sendable {
     processVariance = wander * wander * interval / GyroscopeBiasEstimator.forgettingTime
     covariance = Matrix3(
       diagonal: SIMD3(repeating: GyroscopeBiasEstimator.initialSigma * GyroscopeBiasEstimator.initialSigma))
-    // The weight at which the estimate settles at the desired sigma: w = p² / q + p.
+    // The weight at which the variance settles at the desired value p, with the process variance q: w = p² / q + p.
     let motion = GyroscopeBiasEstimator.motionSigma * GyroscopeBiasEstimator.motionSigma
     let motionWeight = motion * motion / processVariance + motion
     motionWeights = SIMD3(motionWeight, motionWeight, motionWeight / GyroscopeBiasEstimator.verticalForgettingFactor)

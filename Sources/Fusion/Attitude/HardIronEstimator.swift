@@ -2,11 +2,11 @@ import Glibc
 
 /// Estimates the field of magnets that are fixed to the sensor (hard iron) while the sensor rotates.
 ///
-/// In the nearly inertial frame, the earth's field is constant except for a slow drift, and the hard-iron field
-/// rotates with the sensor. The mean of a few rotated measurements is therefore the mean rotation times the hard
-/// iron, plus the earth's field. A Kalman filter of six states separates the two. A magnet that the sensor only passes
-/// does not fit this model. The filter then explains the measurements no better than a filter without hard iron does.
-/// The hard iron is used only while the filter explains the measurements much better with it.
+/// In the nearly inertial frame of equation (3) of `OrientationFilter`, the earth's field is constant except for a slow
+/// drift, and the hard-iron field rotates with the sensor. The mean of a few rotated measurements is therefore the mean
+/// rotation times the hard iron, plus the earth's field. A Kalman filter of six states separates the two. A magnet that
+/// the sensor only passes does not fit this model. The filter then explains the measurements no better than a filter
+/// without hard iron does. The hard iron is used only while the filter explains the measurements much better with it.
 struct HardIronEstimator: Sendable {
   // Units: microtesla and seconds.
   private static let initialSigma = 20.0
@@ -24,7 +24,7 @@ struct HardIronEstimator: Sendable {
   private static let acceptanceRatio = 0.3
   private static let rejectionRatio = 0.6
   private static let smallestHardIron = 4.0
-  /// An estimate with a larger sigma would turn the heading the wrong way before it converges.
+  /// An estimate with a larger sigma is not used, because it could turn the heading the wrong way.
   private static let largestSigma = 4.0
   /// The rotation rate in rad/s below which the two fields cannot be separated.
   private static let minimumRate = 0.35
@@ -47,6 +47,7 @@ struct HardIronEstimator: Sendable {
   /// The filter without hard iron.
   private var plainField = SIMD3<Double>.zero
   private var plainVariance: Double
+  /// The mean squared innovations during rotations, with and without hard iron.
   private var surprise = 0.0
   private var plainSurprise = 0.0
   private(set) var isUsed = false

@@ -1,4 +1,4 @@
-/// Learns how late the magnetometer is, compared to the gyroscope.
+/// Estimates the delay of the magnetometer relative to the gyroscope.
 ///
 /// A magnetometer measures for some milliseconds, often at a lower rate than the gyroscope, and then waits to be read.
 /// Its field is therefore that of an earlier orientation. In the earth frame, a field m that is late by τ differs from
@@ -7,19 +7,19 @@
 ///     m ≈ m₀ + τ ω × m
 ///
 /// The earth's field is constant, so a change of m over a short time is τ times the change of ω × m. Least squares over
-/// these changes give τ. Hard iron does not disturb this much: its change is in step with the rate of the rotation, and
-/// not with the change of the rate.
+/// these changes give τ. Hard iron hardly affects the estimate, because its change follows the rotation rate, and not
+/// the change of the rate.
 struct MagneticDelay: Sendable {
-  /// The time between the measurements that are compared.
+  /// The time between the compared measurements, in seconds.
   private static let spacing = 0.035
   /// The expected size of the delay in seconds, and the noise of a measurement in microtesla. Together they decide how
   /// much evidence the estimate needs before it leaves zero.
   private static let sigma = 0.01
   private static let noise = 1.0
-  /// The most evidence that counts: as much as for a delay known to a tenth of a millisecond. Older evidence fades after
-  /// that, so the estimate can follow a delay that changes, however long the filter has run.
+  /// The maximum weight of the evidence: that of a delay known to 0.1 ms. Beyond it, older evidence fades, so the
+  /// estimate can follow a changing delay, however long the filter has run.
   private static let mostInformation = noise * noise / (0.0001 * 0.0001)
-  /// A magnetometer is never later than this.
+  /// The largest possible delay, in seconds.
   private static let limit = 0.05
 
   private let stride: Int
@@ -28,7 +28,7 @@ struct MagneticDelay: Sendable {
   private var information = noise * noise / (sigma * sigma)
   private var evidence = 0.0
 
-  /// In seconds; zero until there is evidence of a delay.
+  /// The delay in seconds; zero until there is evidence of one.
   private(set) var seconds = 0.0
 
   init(interval: Double) { stride = max(1, Int((MagneticDelay.spacing / interval).rounded())) }
@@ -42,10 +42,12 @@ struct MagneticDelay: Sendable {
     return true
   }
 
+  /// Updates the estimate with a measurement.
+  ///
   /// - Parameters:
-  ///   - field: in the earth frame, without hard iron, and as late as it was measured
-  ///   - slope: ω × field, per second
-  ///   - isEarths: whether it is the earth's field and not a disturbed one
+  ///   - field: the measured field in the earth frame, without hard iron, and not corrected for the delay
+  ///   - slope: ω × `field`, microtesla per second
+  ///   - isEarths: whether the field is the earth's, undisturbed
   mutating func update(field: SIMD3<Double>, slope: SIMD3<Double>, isEarths: Bool) {
     guard isEarths else { return interrupt() }
     if let previous {
@@ -61,7 +63,7 @@ struct MagneticDelay: Sendable {
     previous = (field, slope)
   }
 
-  /// Compares the next measurement with none before it.
+  /// Forgets the previous measurement, so that the next one is not compared with it.
   mutating func interrupt() {
     previous = nil
     count = 0

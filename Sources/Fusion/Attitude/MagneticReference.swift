@@ -39,9 +39,13 @@ struct MagneticReference: Sendable {
     referenceGain = 1 - exp(-interval / MagneticReference.referenceTimeConstant)
   }
 
+  /// Updates the reference with a measurement.
+  ///
   /// - Parameters:
   ///   - field: the field in a frame whose third axis points down
+  ///   - strength: the length of `field`
   ///   - rate: the rotation rate of the sensor, rad/s
+  ///   - seconds: the time since the previous measurement
   @inline(__always)
   mutating func update(field: SIMD3<Double>, strength: Double, rate: Double, seconds: Double) {
     measured.update(SIMD3(strength, asin(max(-1, min(1, field.z / strength))), 0), coefficients)

@@ -42,9 +42,10 @@ public struct OrientationFilter: Sendable {
   private static let longestMean = 0.01
   private static let gravity = 9.80665
   private static let scaleTolerance = 1.02
-  /// The sigma of roll and pitch at rest, and while motion averages out.
+  /// The sigma of roll and pitch in radians, at rest and while motion averages out.
   private static let levelSigma = 0.02
-  /// The longest pause that does not break the chain of measurements, in sample intervals and at least in seconds.
+  /// The longest pause after which the filters need no restart: a number of sample intervals, but at least a number of
+  /// seconds.
   private static let longestPause = (intervals: 20.0, seconds: 1.0)
 
   private let interval: Double
@@ -136,7 +137,7 @@ public struct OrientationFilter: Sendable {
   public var isMagneticallyDisturbed: Bool { reference.isDisturbed }
   /// The horizontal strength of the earth's field in microtesla; `nil` while unknown.
   @inline(__always) var horizontalFieldMicrotesla: Double? { reference.horizontalField }
-  /// How much later than the gyroscope the magnetometer is, in seconds; zero until there is evidence of a delay.
+  /// The delay of the magnetometer relative to the gyroscope, in seconds; zero until there is evidence of one.
   var magneticDelaySeconds: Double { magneticDelay.seconds }
   /// The hard-iron field in microtesla in the sensor's axes; zero unless there is evidence of one.
   public var hardIronMicrotesla: SIMD3<Double> { hardIron.correction }
@@ -251,7 +252,8 @@ public struct OrientationFilter: Sendable {
   private mutating func updateHeading(_ measured: SIMD3<Double>, _ rotation: Matrix3, _ seconds: Double) {
     let square = dot(measured, measured)
     guard square > 1e-6, square < 1e12 else { return }
-    // The field turns in the sensor's axes, so a late one is corrected by its slope there.
+    // The field rotates in the sensor's axes, so a delayed measurement is corrected by its rate of change in these
+    // axes.
     let late = measured - hardIron.correction
     let slope = cross(latestRate, late)
     let rotated = rotation * (measured - magneticDelay.seconds * slope)
@@ -264,7 +266,7 @@ public struct OrientationFilter: Sendable {
     }
     let rate = latestRate.length
     if let field = hardIron.update(rotated: rotated, rotation: rotation, rate: rate) {
-      // The field without the hard iron differs, so the heading is searched again, faster at first.
+      // The field without the hard iron differs, so the heading is determined again, faster at first.
       reference.assume(field: field)
       initialGain = min(1, magneticInterval / OrientationFilter.hardIronTimeConstant)
     }

@@ -56,7 +56,7 @@ struct TurnDetector: Sendable {
   ///
   /// - Parameters:
   ///   - rate: the mean of the gyroscope
-  ///   - bias, sigma: the estimated bias and its standard deviation
+  ///   - bias, variance: the estimated bias and its variance
   ///   - force: the mean of the accelerometer, m/s²
   ///   - field: the mean of the magnetometer, microtesla; `nil` without one
   @inline(__always)

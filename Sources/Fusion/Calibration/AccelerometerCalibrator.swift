@@ -18,11 +18,14 @@ public struct AccelerometerCalibrator: Sendable {
 
   public init() {}
 
+  /// The positions that have not been measured yet.
   public var missing: [Position] { Position.allCases.filter { means[$0.rawValue] == nil } }
 
   /// The progress from 0 to 1.
   public var progress: Double { Double(6 - missing.count) / 6 }
 
+  /// Takes a sample.
+  ///
   /// - Parameters:
   ///   - gyroscope: rad/s
   ///   - accelerometer: m/s²

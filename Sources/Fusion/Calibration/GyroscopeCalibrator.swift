@@ -8,7 +8,7 @@ public struct GyroscopeCalibrator: Sendable {
   private static let neededSeconds = 10.0
   /// The duration of rest if a turn cannot be excluded.
   private static let unprovenSeconds = 120.0
-  /// A smaller rate about the vertical needs no proof, in rad/s.
+  /// The rate about the vertical, in rad/s, up to which a bias is accepted without proof.
   private static let credibleRate = 0.3 * degree
   /// The largest change of the rate between the half seconds of one rest, in rad/s.
   private static let steadiness = 0.2 * degree
@@ -40,11 +40,11 @@ public struct GyroscopeCalibrator: Sendable {
   private var restField: SIMD3<Double>?
   /// The duration of rest during which the magnetic field was observed, in seconds.
   private var fieldSeconds = 0.0
-  /// Whether the sensor keeps moving, so that no rest has been long enough for some time.
+  /// Whether the sensor still moves although the time to put it down is over.
   public private(set) var isMoving = false
   /// Whether the sensor is still moving after `limitSeconds`.
   public var isTooRestless: Bool { isMoving && movedAtSeconds >= GyroscopeCalibrator.limitSeconds }
-  /// When the sensor last moved.
+  /// When the sensor last moved, in seconds after the first sample.
   private var movedAtSeconds = 0.0
 
   public init() {}
@@ -87,6 +87,8 @@ public struct GyroscopeCalibrator: Sendable {
     if magnetometer.isFinite { field.add(magnetometer) }
   }
 
+  /// Takes a sample.
+  ///
   /// - Parameters:
   ///   - gyroscope: rad/s
   ///   - accelerometer: m/s²

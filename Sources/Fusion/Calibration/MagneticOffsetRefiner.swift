@@ -4,8 +4,8 @@ import Glibc
 ///
 /// The length of the corrected field must be the same in all directions of the board. If it is not, the offset is
 /// wrong. Each time the field has gone around once (a lap), a sphere is fitted to it. A result needs two laps that
-/// agree: the offset from each lap must explain the other lap better than the stored offset. Therefore neither noise,
-/// nor iron near the road or the parking place, nor a place with another field strength changes anything.
+/// agree: the offset from each lap must explain the other lap better than the stored offset. Therefore noise, iron near
+/// the road or the parking place, or a place with another field strength do not change the offset.
 ///
 /// A vehicle turns only about the vertical, which shows nothing about the vertical part of the offset. That part stays
 /// as stored: the fit begins at the stored offset, and moves it only as far as the measurements demand.
@@ -42,11 +42,12 @@ public struct MagneticOffsetRefiner: Sendable {
   private static let longestLap = 3600.0
   /// The largest deviation of a sample's length from 1.
   private static let largestDeviation = 0.6
-  /// The expected noise with soft iron, and the error of a stored offset without evidence.
+  /// The expected noise of a length, which includes the effect of soft iron, and the expected error of the stored
+  /// offset.
   private static let noise = 0.02
   private static let priorSigma = 0.06
-  /// The limit of outliers in standard deviations, the limit relative to the strength, and the share of samples that
-  /// must fit.
+  /// The limit for outliers in standard deviations, its minimum relative to the strength, and the share of samples that
+  /// must be within the limit.
   private static let outlierDeviations = 4.0
   private static let outlierLength = 0.03
   private static let leastInlierShare = 0.7
@@ -111,7 +112,8 @@ public struct MagneticOffsetRefiner: Sendable {
     beganAt = nil
   }
 
-  /// Whether the field has gone around. It then spreads in two directions, by the principal minors of its covariance.
+  /// Whether the field has gone around. Then the samples spread in two directions, as the sum of the principal minors
+  /// of their covariance shows.
   private var isAround: Bool {
     let mean = samples.reduce(SIMD3.zero, +) / Double(samples.count)
     var (xx, yy, zz, xy, xz, yz) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)

@@ -99,7 +99,7 @@ public struct MagnetometerCalibrator: Sendable {
 
   /// The least-squares ellipsoid through some of the samples; `nil` if they do not lie on one.
   private func fit(_ kept: [Int], about middle: SIMD3<Double>, _ scale: Double) -> Fit? {
-    // x' A x + b' x = 1 about a point inside; the nine unknowns are linear.
+    // The equation x' A x + b' x = 1, about a point inside the ellipsoid, is linear in its nine unknowns.
     let rows = kept.map { index -> [Double] in
       let p = (samples[index] - middle) / scale
       return [p.x * p.x, p.y * p.y, p.z * p.z, 2 * p.x * p.y, 2 * p.x * p.z, 2 * p.y * p.z, p.x, p.y, p.z]
@@ -116,8 +116,8 @@ public struct MagnetometerCalibrator: Sendable {
     return (middle + centre * scale, (1 / cbrt(determinant)) * root)
   }
 
-  /// The indices of the values close to `centre`: within `largestDeviation` of their usual deviation, and at least
-  /// within `least`.
+  /// The indices of the values close to `centre`: within `largestDeviation` standard deviations, or within `least` if
+  /// that is more.
   private static func inliers(_ values: [Double], about centre: Double, least: Double) -> [Int] {
     let usual = normalDeviation * median(values.map { abs($0 - centre) })
     let limit = max(largestDeviation * usual, least)

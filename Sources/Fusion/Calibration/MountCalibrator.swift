@@ -29,8 +29,8 @@ public struct MountCalibrator: Sendable {
   }
 
   /// - Parameters:
-  ///   - gyroscope: rad/s
-  ///   - accelerometer: m/s²
+  ///   - gyroscope: the rate, rad/s
+  ///   - accelerometer: the specific force, m/s²
   ///   - seconds: the time since the previous sample
   public mutating func add(gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, seconds: Double) {
     guard gyroscope.isFinite, accelerometer.isFinite, seconds > 0 else { return }

@@ -13,7 +13,7 @@ struct Compass: Sendable {
   private static let calibratedSigma = 0.05
   private static let uncalibratedSigma = 0.25
   private static let usualField = 20.0
-  /// The usual angle between magnetic and true north.
+  /// The sigma of the declination in radians while it is unknown.
   private static let declinationSigma = 0.2
   /// The sigma of the declination from the World Magnetic Model in radians: a constant part, and a part to be divided
   /// by the horizontal field in microtesla (the error model of WMM2025, which includes iron in the ground).
@@ -44,7 +44,7 @@ struct Compass: Sendable {
 
   // Inlined, because a call would copy the whole filter.
 
-  /// The standard deviation in radians.
+  /// The standard deviation of the heading in radians.
   @inline(__always) func sigma(_ orientation: OrientationFilter) -> Double {
     let isGood = isCalibrated && !orientation.isMagneticallyDisturbed
     let field = max(orientation.horizontalFieldMicrotesla ?? Compass.usualField, 1e-3)

@@ -6,7 +6,7 @@ struct EpochMeanDetector: Sendable {
   private static let ratio = 0.5
 
   private var previous: GNSSMeasurement?
-  /// The sums of the squared misfits in square metres, slowly forgotten, and their number.
+  /// The exponentially decaying sums of the squared misfits in square metres, and of their number.
   private var misfitOfPresent = 0.0
   private var misfitOfMean = 0.0
   private var evidence = 0.0

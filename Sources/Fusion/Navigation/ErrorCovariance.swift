@@ -31,7 +31,7 @@ struct ErrorCovariance: Equatable, Sendable {
   ///   - f: F, the negative cross product matrix of the specific force, times Δt
   ///   - b: B, the rotation from the sensor's axes to north, east, down, times Δt
   mutating func predict(seconds dt: Double, f: Matrix3, b: Matrix3) {
-    // Rows first: M = Φ P. A row may be overwritten once the rows that need it are done.
+    // Rows first: M = Φ P.
     let mpp = pp + dt * pv.transposed
     let mpv = pv + dt * vv
     let mpt = pt + dt * vt
@@ -175,8 +175,8 @@ struct ErrorCovariance: Equatable, Sendable {
     return k
   }
 
-  /// Transforms P after the attitude was corrected, because the attitude error is relative to the new attitude. For
-  /// an error in the earth frame, truth = exp(t) · estimate, that is J = 1 + [correction]×/2.
+  /// Transforms P after the attitude was corrected, because the attitude error is relative to the new attitude. The
+  /// error is in the earth frame, truth = exp(t) · estimate, so J = 1 + [correction]×/2.
   mutating func resetAttitude(by rotation: SIMD3<Double>) {
     let j = Matrix3.identity + 0.5 * Matrix3(crossing: rotation)
     let jt = j.transposed

@@ -7,10 +7,10 @@ import Glibc
 /// level and biases, and long bends do not mislead the method.
 struct HeadingHypotheses: Sendable {
   private static let count = 8
-  /// Half the spacing of the hypotheses.
+  /// The initial sigma of each hypothesis in radians, half their spacing.
   private static let headingSigma = 0.4
-  /// The heading is found when the sigma of the mixture falls below this many radians and the squared innovation of
-  /// the best solution, with six degrees of freedom, is not too large.
+  /// The heading is found when the sigma of the mixture is below `sharpEnough` radians, and the smoothed squared
+  /// innovation of the best solution, with six degrees of freedom, is below `largestSurprise`.
   private static let sharpEnough = 0.15
   private static let largestSurprise = 12.0
   /// After this many fixes without a result, the bank starts again.

@@ -3,12 +3,12 @@
 /// - A fix after a pause has not jumped: the receiver has found its satellites again, for example after a tunnel, and
 ///   the inertial solution has drifted in the meantime. The fix is accepted immediately, unless it is further away
 ///   than anyone could have driven.
-/// - A fix that moves away from one moment to the next, while the inertial sensors measure no motion, has jumped.
-///   Reflections cause this, and so does spoofing. The receiver is then ignored until it returns, or until the
-///   inertial solution is too uncertain to contradict it.
-/// - A receiver that insists for `persistence` is believed. A receiver whose phases are fixed relative to a base
-///   station is believed after `patience`, because it cannot be spoofed without that base. A receiver that reports
-///   spoofing is not believed, however long it insists.
+/// - A fix that moves away from one moment to the next, while the inertial sensors measure no such motion, has jumped.
+///   Reflections cause this, and so does spoofing. The receiver is then ignored until it returns, or until the inertial
+///   solution is too uncertain to contradict it.
+/// - If the receiver's new position stays consistent for `persistence`, it is accepted. If the receiver's phases are
+///   fixed relative to a base station, `patience` is enough, because such a receiver cannot be spoofed without that
+///   base. If the receiver reports spoofing, the position is not accepted, however long it stays consistent.
 /// - A receiver that repeats a position bit for bit while the inertial sensors move has frozen. It is ignored as long
 ///   as it repeats the position.
 /// - A solution that has just begun is not reliable enough to contradict fixes, because the first fixes of a receiver
@@ -18,7 +18,7 @@ struct JumpRule: Sendable {
     /// The fix has not jumped. Inertial solution and receiver differ for another reason, or after a pause.
     case none
     case refuse
-    /// The receiver has insisted for long enough.
+    /// The new position has been consistent for long enough.
     case take
   }
 
@@ -26,9 +26,9 @@ struct JumpRule: Sendable {
   static let leastJump = 30.0
   /// How long fixes and solution must have agreed before a fix can count as a jump, in seconds.
   static let trial = 30.0
-  /// How long a receiver with fixed phases must insist, in seconds.
+  /// How long the new position of a receiver with fixed phases must be consistent, in seconds.
   static let patience = 7.0
-  /// How long any other receiver must insist, in seconds.
+  /// How long the new position of any other receiver must be consistent, in seconds.
   static let persistence = 60.0
   /// The distance that may be covered in a pause: a speed in m/s, and an additional distance in metres.
   private static let pauseSpeed = 30.0
@@ -56,7 +56,7 @@ struct JumpRule: Sendable {
 
   /// Whether a fix is refused because it repeats a position bit for bit while the solution moves.
   ///
-  /// - Parameter speed: the speed of the solution in m/s that is beyond doubt
+  /// - Parameter speed: the least plausible speed of the solution in m/s (`NavigationSolution.sureSpeed`)
   mutating func refusesRepetition(
     _ fix: GNSSMeasurement, offset: SIMD3<Double>, speed: Double, agreement: Double
   ) -> Bool {
@@ -76,7 +76,7 @@ struct JumpRule: Sendable {
     let since = contradiction?.since ?? fix.time
     contradiction = Contradiction(since: since, metres: JumpRule.horizontal(offset))
     lastOffset = offset
-    // A repeated position is not evidence of an insisting receiver.
+    // A repeated position does not show that the new position is consistent.
     steadySince = fix.time
     return true
   }
@@ -93,6 +93,8 @@ struct JumpRule: Sendable {
     lastOffset = nil
   }
 
+  /// Judges a fix that contradicts the solution.
+  ///
   /// - Parameters:
   ///   - offset: the vector from the solution to the fix
   ///   - pause: the time since the previous fix, seconds

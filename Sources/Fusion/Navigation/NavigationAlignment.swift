@@ -1,7 +1,7 @@
 import Glibc
 
-/// The start of the navigation. A fix provides position and velocity, and gravity the level. The heading comes from
-/// two antennas, from the course, from the compass, or from a comparison of several headings.
+/// The start of the navigation. A fix provides position and velocity, and gravity provides the level. The heading comes
+/// from two antennas, from the course, from the compass, or from a comparison of several headings.
 extension NavigationFilter {
   private static let alignmentSpeed = 2.0
 
@@ -24,7 +24,7 @@ extension NavigationFilter {
     let positionSigma =
       fix.positionSigma + SIMD3(repeating: 0.05 + 0.5 * age + (fix.leverArm ?? configuration.leverArm).length)
     let biasSigma = orientation.gyroscopeBiasSigma
-    // Bends tilt a vertical that is found while moving, and sharp bends tilt it most.
+    // A vertical that is estimated in motion is tilted by bends, most by sharp ones.
     let isLevel = orientation.isAtRest || now - startedAt > 20 && velocity.length < 1
     let tiltSigma = isLevel ? 0.03 : max(0.15, orientation.inclinationSigma)
     let tilt = tiltSigma * tiltSigma
@@ -38,7 +38,7 @@ extension NavigationFilter {
         accelerometerBias: SIMD3(repeating: 0.04)))
   }
 
-  /// The angle by which to rotate the levelled attitude, and its sigma; `nil` while unknown.
+  /// The angle by which to rotate the levelled attitude, and its sigma, in radians; `nil` while unknown.
   private func heading(_ fix: GNSSMeasurement) -> (turn: Double, sigma: Double)? {
     if let stated = fix.validHeading { return turn(to: stated, of: fix) }
     if configuration.isVehicle {
@@ -58,8 +58,8 @@ extension NavigationFilter {
     compass.reading(orientation).map { ($0.heading - orientation.attitude.yaw, $0.sigma) }
   }
 
-  /// Compares the headings of the hypotheses by the fix. The hypotheses run only while the sensor moves, because
-  /// headings cannot be compared at rest.
+  /// Compares the hypotheses with the fix. The hypotheses run only while the sensor moves, because headings cannot be
+  /// compared at rest.
   private mutating func compareHypotheses(_ fix: GNSSMeasurement) {
     guard !configuration.isVehicle, let velocity = fix.validVelocity, let time else { return }
     guard hypotheses.isRunning else {

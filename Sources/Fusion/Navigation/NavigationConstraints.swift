@@ -9,7 +9,8 @@ extension NavigationFilter {
     if let compassHeading { correctHeading(compassHeading) }
   }
 
-  /// Consecutive readings of a compass share their errors, so repeated readings add nothing to a better known heading.
+  /// Corrects the heading by a reading of the compass, unless the heading is known better already. Consecutive readings
+  /// share their errors, so repeated readings add no accuracy.
   private mutating func correctHeading(_ heading: Double) {
     guard let now = solution, !hasStatedHeading(at: now.time) else { return }
     let sigma = compass.sigma(orientation)

@@ -2,14 +2,14 @@
 /// restart the solution.
 extension NavigationFilter {
   private static let refusal = 100.0
-  /// After fixes have been refused for this many seconds, they are accepted.
+  /// After fixes that have not jumped have been refused for this many seconds, the solution restarts from the fix.
   private static let patience = JumpRule.patience
   /// The largest sigma that any receiver has under open sky, in metres.
   private static let soberSigma = 5.0
 
   mutating func correctPosition(_ fix: GNSSMeasurement, sinceLast: Double) {
     guard let now = solution else { return }
-    // Errors that stay the same for a while make many fixes count as few.
+    // The errors of successive fixes are correlated, so many fixes count as few.
     let repetition = sinceLast.isFinite ? 1 + 2 * configuration.correlationTime / max(sinceLast, 0.01) : 1
     // How far off a single fix may be does not depend on the number of consistent fixes.
     let single = configuration.positionObservation(fix, now)
@@ -21,7 +21,7 @@ extension NavigationFilter {
       refusedCount += 1
       return
     }
-    // A receiver that has jumped, or that reports spoofing, is not trusted partially.
+    // A fix of a receiver that has jumped, or that reports spoofing, is accepted or refused, but never weighted less.
     let isSuspect = jumps.contradiction != nil || fix.trust == .doubted
     if !isSuspect || now.surprise(sober(fix, now)) < NavigationFilter.gate,
       let observation = credible(taken, surprise: surprise)
@@ -44,7 +44,8 @@ extension NavigationFilter {
     }
   }
 
-  /// The observation of the fix with an undoubted sigma. A doubted, large sigma must not make a jump plausible.
+  /// The observation of the fix with a horizontal sigma of at most `soberSigma`. A sigma that was increased because of
+  /// jamming or spoofing must not make a jump plausible.
   private func sober(_ fix: GNSSMeasurement, _ now: NavigationSolution) -> NavigationSolution.Observation {
     var fix = fix
     let most = NavigationFilter.soberSigma
@@ -69,7 +70,7 @@ extension NavigationFilter {
     guard surprise < NavigationFilter.refusal else { return nil }
     var observation = observation
     if surprise > NavigationFilter.gate {
-      // Uses the variance of the innovation instead of the reported one.
+      // Add the squared innovation to the reported variance.
       observation.variance += observation.innovation * observation.innovation
     }
     return observation
@@ -85,8 +86,8 @@ extension NavigationFilter {
       variance: SIMD2(variance(byAttitude.rows.1), variance(byAttitude.rows.2)))
   }
 
-  /// Restarts the position from the fix after all fixes were refused for too long. If a second restart is needed
-  /// within a minute, the heading must be wrong.
+  /// Restarts the position from the fix after all fixes were refused for too long. If a second restart is needed within
+  /// a minute, the heading must be wrong, and the navigation begins again.
   private mutating func restart(_ fix: GNSSMeasurement) {
     guard let now = solution, now.time - lastRestart > 60 else {
       compass.isDoubted = true

@@ -2,10 +2,10 @@
 /// navigation with an error-state Kalman filter (`NavigationSolution`).
 ///
 /// The filter levels itself and finds its heading by the course of a vehicle, by the magnetometer, or by
-/// `HeadingHypotheses`. It applies each fix at the fix's own time although it arrives late, detects when the sensor
-/// stands still, and refuses implausible measurements (`JumpRule` decides between the two sensors). If it has refused
-/// everything for a while, it starts again. Until it knows its heading, it reports the receiver's position and an
-/// attitude without a heading.
+/// `HeadingHypotheses`. It applies each fix at the fix's own time although the fix arrives late, detects when the
+/// sensor stands still, and refuses implausible measurements (`JumpRule` decides between the two sensors). If it has
+/// refused all fixes for too long, it starts again. Until the heading is known, it reports the receiver's position and
+/// an attitude without a heading.
 ///
 /// Frames: the sensor's axes are the body's (x forward, y right, z down); the earth's are north, east, down. All
 /// times are in seconds on one clock. The filter does not allocate after `init`.
@@ -17,7 +17,7 @@ public struct NavigationFilter: Sendable {
   private static let longestPause = 1.0
   private static let constraintSeconds = 0.1
   private static let longestQueue = 16
-  /// If time goes back by more than this many seconds, it is the time of another clock.
+  /// If time goes back by more than this many seconds, the measurements come from another clock.
   private static let clockJump = 5.0
   /// The bias sigmas of an unknown sensor, in rad/s and m/s².
   private static let unknownGyroscopeBias = 0.009
@@ -310,7 +310,7 @@ public struct NavigationFilter: Sendable {
     }
     guard let time, fix.time <= time else {
       if time == nil || fix.time - (time ?? 0) > NavigationFilter.longestPause {
-        // There are no inertial samples, or no more.
+        // There are no inertial samples, or they have ended.
         abandon()
         latest = fix
       } else {
@@ -396,8 +396,7 @@ public struct NavigationFilter: Sendable {
   private enum Part {
     case position
     case velocity
-    /// Both at the same time. They must share one journey back, because a second one would start before the changes
-    /// of the first.
+    /// Position and velocity at the same time, in one pass over the history.
     case both
   }
 

@@ -28,7 +28,7 @@ extension NavigationFilter {
     }
     headingRefusedSince = nil
     headingStatedAt = fix.time
-    // Errors that stay the same for a while make many headings count as few.
+    // The errors of successive headings are correlated, so many headings count as few.
     let repetition = sinceLast.isFinite ? 1 + 2 * configuration.correlationTime / max(sinceLast, 0.01) : 1
     solution?.correct(
       ErrorCovariance.Row(t: SIMD3(0, 0, 1)), innovation: innovation, variance: repetition * sigma * sigma)
@@ -41,7 +41,7 @@ extension NavigationFilter {
 
   /// The angle by which to rotate the levelled attitude to the heading of a fix, and its sigma.
   func turn(to heading: StatedHeading, of fix: GNSSMeasurement) -> (turn: Double, sigma: Double) {
-    // The board may have turned since then.
+    // The board may have turned since the fix.
     let turned = abs(latestRate.z) * max(0, (time ?? fix.time) - fix.time)
     return (
       heading.radians - orientation.attitude.yaw, max(heading.sigmaRadians, NavigationFilter.headingFloor) + turned

@@ -164,7 +164,7 @@ struct NavigationSolution: Sendable {
     inject(error)
   }
 
-  /// Applies one scalar after another. Each innovation is reduced by the corrections before it.
+  /// Applies one scalar of a measurement. Its innovation is reduced by the corrections of the previous scalars.
   private mutating func add(
     _ row: ErrorCovariance.Row, _ innovation: Double, _ variance: Double, _ error: inout ErrorCovariance.Row
   ) {

@@ -37,8 +37,8 @@ struct StillnessDetector: Sendable {
   private var anchor = SIMD3<Double>.zero
   private var rateAnchor = SIMD3<Double>.zero
   private var previousMean: SIMD3<Double>?
-  /// Consecutive still windows. A boat at anchor is still for a moment each time it has swung out, so one window is
-  /// not enough.
+  /// The number of consecutive still windows. A boat at anchor is still for a moment each time it has swung out, so one
+  /// window is not enough.
   private var stillCount = 0
 
   @inline(__always)

@@ -6,7 +6,7 @@
 struct VehicleConstraint: Sendable {
   private static let sidewaysSigma = 0.15
   private static let downwardSigma = 0.25
-  /// The sideways speed per sideways acceleration from slipping tyres and rolling bodies, in m/s per m/s².
+  /// The sideways speed per sideways acceleration from slipping tyres and the roll of the body, in m/s per m/s².
   private static let slip = 0.05
 
   private var yaw = 0.0

@@ -22,6 +22,8 @@ struct SpikeGate: Sendable {
   private var heldCount = 0
   private var agreeingCount = 0
 
+  /// Judges the next sample.
+  ///
   /// - Parameters:
   ///   - limit: the largest possible change since the previous sample
   ///   - share: an additional allowance as a share of the previous sample
