@@ -115,7 +115,7 @@ public struct FusedState: Sendable {
     public var utcNanoseconds: Int64?
     /// Whether the receiver has confirmed the date. Otherwise the date may be remembered or guessed.
     public var isTimeConfirmed = false
-    /// The standard deviation of the time that the receiver states, seconds.
+    /// The standard deviation of the time, as the receiver states it, in seconds.
     public var timeSigmaSeconds: Double?
     /// The age of the corrections, seconds, if the receiver states it.
     public var correctionAgeSeconds: Double?

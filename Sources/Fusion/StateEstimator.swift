@@ -127,7 +127,8 @@ public struct StateEstimator: Sendable {
   ///
   /// - Parameters:
   ///   - position, motion: `nil` if the receiver has none
-  ///   - leverArm: the position of its antenna; `nil` for the configured one
+  ///   - leverArm: the position of its antenna relative to the IMU: forward, right, down, in metres; `nil` for the
+  ///     configured one
   ///   - heading: the heading of the body, from two antennas
   ///   - at: the time of validity
   public mutating func update(

@@ -16,7 +16,7 @@ struct LowPassFilter: Sendable {
     ///   - interval: the time between samples, seconds
     init(timeConstant: Double, interval: Double) {
       guard timeConstant > interval / 2 else {
-        // The time constant is shorter than the sample interval, so values pass unfiltered.
+        // The time constant is at most half the sample interval, so values pass unfiltered.
         (b, a1, a2, settlingCount) = (1, 2, 1, 0)
         return
       }

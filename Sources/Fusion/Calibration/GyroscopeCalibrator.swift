@@ -6,11 +6,11 @@
 public struct GyroscopeCalibrator: Sendable {
   private static let degree = 3.141_592_653_589_793 / 180
   private static let neededSeconds = 10.0
-  /// The duration of rest if a turn cannot be excluded.
+  /// The required duration of rest, in seconds, if a turn cannot be excluded.
   private static let unprovenSeconds = 120.0
   /// The rate about the vertical, in rad/s, up to which a bias is accepted without proof.
   private static let credibleRate = 0.3 * degree
-  /// The largest change of the rate between the half seconds of one rest, in rad/s.
+  /// The largest change of the rate between the windows of one rest, in rad/s.
   private static let steadiness = 0.2 * degree
   /// The allowance for noise, in standard deviations of the mean over half a second.
   private static let noiseSigmas = 4.0
@@ -112,7 +112,7 @@ public struct GyroscopeCalibrator: Sendable {
     }
   }
 
-  /// Whether rate, gravity and field still match the first half second of the rest.
+  /// Whether gravity and field still match the beginning of the rest, and the rate matches its mean since then.
   private mutating func stays(_ stillness: Stillness) -> Bool {
     defer {
       force = RunningMean()

@@ -156,7 +156,7 @@ public struct MagneticOffsetRefiner: Sendable {
       MagneticOffsetRefiner.deviation(all, change), MagneticOffsetRefiner.deviation(all, .zero)
     )
     guard quality < before, quality <= MagneticOffsetRefiner.worstQuality else { return nil }
-    // The matrix is applied after the offset.
+    // The change applies to corrected samples. The inverse matrix converts it to the axes of the stored offset.
     let moved = inverse * (change * strength)
     return Result(
       replaced: calibration, offset: calibration.magnetometerOffset + moved, quality: quality, qualityBefore: before,

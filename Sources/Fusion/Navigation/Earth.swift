@@ -35,7 +35,7 @@ public struct GeodeticPosition: Equatable, Sendable {
     self.altitude = altitude
   }
 
-  /// - Parameters: `latitudeDegrees` from -90 to 90, `longitudeDegrees` from -180 to 180
+  /// A position from angles in degrees: the latitude from -90 to 90, and the longitude from -180 to 180.
   public init(latitudeDegrees: Double, longitudeDegrees: Double, altitude: Double) {
     self.init(latitude: latitudeDegrees * .pi / 180, longitude: longitudeDegrees * .pi / 180, altitude: altitude)
   }

@@ -22,7 +22,7 @@ public struct GNSSMeasurement: Equatable, Sendable {
   /// The position of the antenna relative to the IMU: forward, right, down, in metres. `nil` for the configured one.
   public var leverArm: SIMD3<Double>?
   public var trust = Trust.stated
-  /// The heading of the body that the receiver measures with two antennas.
+  /// The heading of the body, measured by a receiver with two antennas; `nil` if the receiver does not report it.
   public var heading: StatedHeading?
 
   public init(

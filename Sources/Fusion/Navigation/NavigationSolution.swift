@@ -68,7 +68,7 @@ struct NavigationSolution: Sendable {
     var rows: (ErrorCovariance.Row, ErrorCovariance.Row, ErrorCovariance.Row)
   }
 
-  /// The antenna's position: p + R l.
+  /// The observation of the antenna's position, p + R l, with the lever arm l.
   func observation(
     position measured: GeodeticPosition, variance: SIMD3<Double>, leverArm: SIMD3<Double>
   ) -> Observation {
@@ -83,7 +83,7 @@ struct NavigationSolution: Sendable {
       ))
   }
 
-  /// The antenna's velocity: v + R (ω × l).
+  /// The observation of the antenna's velocity, v + R (ω × l), with the lever arm l.
   func observation(
     velocity measured: SIMD3<Double>, variance: SIMD3<Double>, leverArm: SIMD3<Double>, gyroscope: SIMD3<Double>
   ) -> Observation {
@@ -100,7 +100,7 @@ struct NavigationSolution: Sendable {
       ))
   }
 
-  /// Standing still: the velocity is zero.
+  /// The observation that the velocity is zero while the sensor stands still.
   func observationOfStandstill(variance: Double) -> Observation {
     Observation(
       innovation: -velocity, variance: SIMD3(repeating: variance),
@@ -110,7 +110,7 @@ struct NavigationSolution: Sendable {
       ))
   }
 
-  /// Standing still: the gyroscope shows its bias and the earth's rotation.
+  /// The observation that the gyroscope measures its bias and the earth's rotation while the sensor stands still.
   ///
   /// - Parameter floor: a sigma that is added to the measured one, rad/s
   func observation(ofStillness stillness: Stillness, floor: Double) -> Observation {

@@ -63,7 +63,7 @@ extension HubHost {
 }
 
 extension FenceOrder {
-  /// If no new position arrives in time, a known position is used if it is at most this much older than the state.
+  /// The greatest age of a known position that can replace a new one, if no new one arrives in time.
   private static let oldest = Duration.seconds(15)
 
   /// The board's position, if it is recent and accurate enough.

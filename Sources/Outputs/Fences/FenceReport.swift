@@ -2,7 +2,8 @@ import Hub
 import MonotonicTime
 import NMEA
 
-/// The board's side of each fence as JSON. Units: degrees and metres; times are seconds before now.
+/// The status of fences as JSON. Units are degrees and metres. Times are seconds before now, except `due` and
+/// `unknownIn`, which are seconds from now.
 enum FenceReport {
   /// Writes all fences, by name.
   static func write(_ statuses: [FenceStatus], at now: MonotonicInstant, to json: inout JSONWriter) {

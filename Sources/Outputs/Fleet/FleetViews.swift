@@ -29,7 +29,8 @@ final class FleetViews: Sendable {
 
   /// A hub's states. A subscription wakes the hub.
   ///
-  /// - Parameter hub: the name of a known hub; unknown names could create any number of publishers
+  /// - Parameter hub: the name of a known hub; the publisher of each name is kept, so unknown names must be refused
+  ///   before
   func news(of hub: String) -> LazyPublisher<FleetView.News, Never> {
     state.withLock { state in
       if let publisher = state.publishers[hub] { return publisher }

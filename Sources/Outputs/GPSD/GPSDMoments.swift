@@ -19,7 +19,7 @@ final class GPSDMoments: Sendable {
     var listeners = 0
     /// Decides which states are sent. The choice is the same for all clients, whenever they connected.
     var rate = EpochRate()
-    /// Whether the last written object contains a position, or reports that there is none.
+    /// Whether the last written objects contain a `TPV`, with or without a position.
     var statesPosition = false
     var positionTime = MonotonicUTCFilter()
     /// The time of the last sent position. An epoch without a position does not repeat it.

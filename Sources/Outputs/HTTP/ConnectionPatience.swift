@@ -20,7 +20,7 @@ struct ConnectionPatience {
   struct Outgoing: Equatable {
     var takenCount = 0
     var waitingCount = 0
-    /// Whether the answer has no end.
+    /// Whether the answer is an event stream, which has no end.
     var isStream = false
   }
 
@@ -65,7 +65,7 @@ struct ConnectionPatience {
       stuck = (outgoing.takenCount, since)
       let limit = outgoing.isStream ? limits.stream : limits.answer
       if now - since >= limit { return .isStalled }
-      // Only a check shows whether the client has taken anything, so checks are frequent.
+      // No event shows that the client has taken bytes, so there are four checks within the limit.
       return .goesOn(until: min(since + limit, now + .nanoseconds(limit.nanoseconds / 4)))
     }
     if stuck != nil {

@@ -262,7 +262,7 @@ extension BrokerClient {
   private func received(
     _ topic: UnsafePointer<CChar>, _ payload: UnsafeRawBufferPointer, isRetained: Bool, _ expiry: Int64
   ) {
-    // The library sends the acknowledgement, so the last message to the broker was sent now.
+    // The library acknowledges this message, so something was sent to the broker now.
     lastSaid = clock.now
     let byteCount = strlen(topic) + payload.count
     guard byteCount <= access.maximumPacketByteCount else {

@@ -2,7 +2,7 @@ import Hub
 
 /// The hub's earlier names at brokers. The hub's retained messages under an earlier name may still be there.
 public final class FleetMemory: Sendable {
-  /// The hub's name at a broker.
+  /// Where a hub's messages are: a broker, the first part of the topics, and the hub's name there.
   struct Address: Codable, Equatable, Sendable {
     var broker: String
     var topic: String

@@ -225,6 +225,8 @@ final class ViewerLeases: Sendable {
   }
 
   /// Extends a lease to the end of a new request, if both requests ask for the same values.
+  ///
+  /// - Returns: `false` if there is no lease for these values
   private func renew(_ key: ViewerRequest.Key, _ timed: TimedRequest) -> Bool {
     let timer = timed.end.map { clock.schedule(at: $0) { [weak self] in self?.isOver(key) } }
     let (isSame, old): (Bool, ScheduledAction?) = state.withLock { state in
