@@ -1,17 +1,17 @@
-// The page of a fleet. What hubs have left at their broker is only looked at, which wakes none. An open event stream names the hubs
-// that are open here, and wakes them as long as somebody can see the page.
+// The page of a fleet. It reads the hubs' retained messages at the broker, which wakes no hub. An event stream names the hubs that
+// are open on the page, and keeps them awake as long as the page is visible.
 
 import { beside, drawGrid, drawScale, frame, gathered, mercator, metreAt, placed, prepare } from "./map.js";
 
 const $ = (id) => document.getElementById(id);
 const lookMilliseconds = 2000;
-// A state a second is asked for; who is silent for so long is.
+// The page requests one state a second. A hub without a state for this time counts as silent.
 const staleSeconds = 5;
 const mostOpen = 16;
 const trackPoints = 4000;
-// With more of them a name is easier found than looked for.
+// From this number of hubs on, the page has a filter for names.
 const filterFrom = 8;
-// More names would cover each other.
+// With more hubs, the names on the map would cover each other.
 const mostNames = 60;
 
 const hubs = new Map();
@@ -22,7 +22,7 @@ let isAnswered = null;
 let obstacle = null;
 let showsAll = false;
 
-// MARK: What hubs have left at the broker
+// MARK: Retained messages
 
 function observe() {
   if (poll || document.hidden) return;
@@ -41,7 +41,7 @@ async function look() {
     take(await answer.json());
     isAnswered = true;
   } catch {
-    // The next look finds out whether the server is back.
+    // The next request shows whether the server is back.
     isAnswered = false;
   }
   isLooking = false;
@@ -50,7 +50,7 @@ async function look() {
 
 function take(fleet) {
   const told = new Map(fleet.hubs.map((report) => [report.hub, report]));
-  // A server that has just begun, and has not reached the broker yet, knows none: what is open here stays so.
+  // A server that has just started and has not reached the broker yet has no hubs. Open hubs must stay open.
   const isWhole = fleet.whole && !fleet.obstacle;
   if (isWhole) for (const name of [...hubs.keys()]) if (!told.has(name)) forget(name);
   for (const [name, report] of told) {
@@ -71,7 +71,7 @@ function forget(name) {
 
 // MARK: Opening
 
-/** Has the hubs that are open awake. The new stream stands before the old one goes: nobody sleeps in between. */
+/** Opens a stream for the open hubs. The old stream is closed only when the new one is open, so that no hub sleeps in between. */
 function listen() {
   const open = document.hidden ? [] : [...hubs.values()].filter((hub) => hub.isOpen).map((hub) => hub.name);
   const address = open.length ? `events?hubs=${open.map(encodeURIComponent).join()}` : null;
@@ -96,7 +96,7 @@ function listen() {
   };
   source.onerror = () => {
     old?.source.close();
-    // The browser tries again by itself, unless it was told to stay away.
+    // The browser tries again by itself, unless the server refused the request.
     if (source.readyState === EventSource.CLOSED) setTimeout(() => stream?.source === source && listen(), 5000);
     redraw();
   };
@@ -161,7 +161,7 @@ function duration(seconds) {
   return `${Math.floor(seconds / 86400)} d ${Math.floor((seconds / 3600) % 24)} h`;
 }
 
-// As `sensorhub devices` has it.
+// The format is that of `sensorhub devices`.
 function energy(milliwattHours) {
   if (milliwattHours < 1) return `${milliwattHours.toFixed(3)} mWh`;
   return milliwattHours < 1000 ? `${milliwattHours.toPrecision(3)} mWh` : `${(milliwattHours / 1000).toFixed(1)} Wh`;
@@ -173,9 +173,9 @@ function set(element, text) {
 
 // MARK: A hub
 
-/** Where it is, as far as anybody knows, and how many seconds ago it was there. */
+/** The hub's last known position and its age in seconds; `null` if no position is known. */
 function whereabouts(hub) {
-  // Until it has found its position the last one is what there is.
+  // Until the hub has sent a position, the retained one is used.
   const isLive = hub.state?.position !== undefined;
   const state = isLive ? hub.state : hub.report.last;
   const { lat, lon, age } = state?.position ?? {};
@@ -190,7 +190,7 @@ const order = new Intl.Collator("en", { numeric: true });
 
 const devicesOf = (hub) => hub.report.devices?.devices ?? [];
 
-/** How it is: a word, and the class of its look. */
+/** The condition of a hub. The word is also its CSS class. */
 function condition(hub) {
   if (hub.report.status !== "online") return "offline";
   if (hub.isOpen) return hub.state && performance.now() - hub.stateAt < staleSeconds * 1000 ? "live" : "waking";
@@ -199,7 +199,7 @@ function condition(hub) {
 
 const fencesOf = (hub) => Object.entries(hub.report.fences?.fences ?? {});
 
-/** What people must know of its fences. The last word of a hub that is away is all there is, and its alarm stays one. */
+/** The alarms of a hub's fences. The last report of an offline hub still counts. */
 function fenceTroubles(hub) {
   return fencesOf(hub).flatMap(([name, { state, event, beyond }]) => {
     if (state === "outside" && event === "leave") {
@@ -209,7 +209,7 @@ function fenceTroubles(hub) {
   });
 }
 
-/** What is the matter with its fences and its devices, as the hub says it. */
+/** The problems of a hub's fences and devices, in the hub's words. */
 function troubles(hub) {
   const fences = fenceTroubles(hub);
   if (hub.report.status !== "online") return fences;
@@ -218,7 +218,7 @@ function troubles(hub) {
       .map(({ kind, summary, nextStep }) => `${id} ${kind}: ${summary}${nextStep ? `; ${nextStep}` : ""}`)));
 }
 
-/** The address of its own page; null where that is not known, or is none that a browser should be sent to. */
+/** The address of the hub's own page; `null` if it is unknown, or unsafe as a link. */
 function pageOf(hub) {
   const { page } = hub.report.health ?? {};
   if (hub.report.status !== "online" || typeof page !== "string") return null;
@@ -230,13 +230,13 @@ function pageOf(hub) {
   }
 }
 
-/** In capitals, what no device has measured just now. */
+/** A mark in capitals for values that were not measured now: `REPLAY` or `SIMULATED`. */
 function originOf(hub) {
   const origins = devicesOf(hub).map(({ origin }) => origin);
   return origins.includes("recorded") ? "REPLAY" : origins.includes("simulated") ? "SIMULATED" : "";
 }
 
-/** For whom. */
+/** The clients for which a hub's devices are awake, as a sentence. */
 function company(hub) {
   if (hub.report.status !== "online") return "It is not at the broker; it wakes once it is, if somebody looks then.";
   const holders = new Set(devicesOf(hub).flatMap((device) => device.holders).map(String));
@@ -256,10 +256,10 @@ function make(name) {
     <button type="button"></button></div>`;
   element.querySelector("h3").textContent = name;
   const hub = { name, element, report: {}, isOpen: false, state: null, stateAt: 0, obstacle: null, track: [] };
-  // The name as well, for a pointer; the button is there for everybody.
+  // The name can be clicked too. The button works with any input device.
   for (const part of ["h3", "button"]) element.querySelector(part).addEventListener("click", () => toggle(hub));
   hubs.set(name, hub);
-  // In the order of their names, boat-2 before boat-10, wherever it comes in.
+  // The list is sorted by name, with boat-2 before boat-10.
   const next = [...hubs.keys()].sort(order.compare).find((other) => order.compare(other, name) > 0);
   $("hubs").insertBefore(element, next ? hubs.get(next).element : null);
   return hub;
@@ -335,7 +335,7 @@ function showFleet() {
 
 // MARK: The map
 
-/** Where the hubs were drawn, for whoever clicks on one. */
+/** The points at which the hubs were drawn, for clicks on the map. */
 let marks = [];
 
 const tones = { live: "tracking", waking: "acquiring", awake: "lingering", asleep: "accent", offline: "off" };
@@ -384,7 +384,7 @@ function drawMap(colour) {
     pen.stroke();
     pen.fill();
     if (!isNamed && !point.hub.isOpen) continue;
-    // Inside the map, whichever side that is.
+    // The name is on the side of the mark that keeps it inside the map.
     const isLeft = x + 14 + pen.measureText(point.hub.name).width > width;
     pen.textAlign = isLeft ? "right" : "left";
     pen.textBaseline = "middle";
@@ -396,7 +396,7 @@ function drawMap(colour) {
   drawScale(pen, view, height, letters, "", true, colour);
 }
 
-/** Whoever sees the map can open hubs there; everybody can in the list. */
+/** A click on the map opens or closes a hub. The list offers the same without a pointer. */
 $("map").addEventListener("click", ({ offsetX, offsetY }) => {
   const distance = ({ x, y }) => Math.hypot(x - offsetX, y - offsetY);
   const nearest = marks.toSorted((one, other) => distance(one) - distance(other))[0];
@@ -408,7 +408,7 @@ $("map").addEventListener("click", ({ offsetX, offsetY }) => {
 let isRedrawAsked = false;
 let drawnAt = -Infinity;
 
-/** At most twice a second, unless somebody has done something. */
+/** Draws the page soon, at most twice a second unless the user has acted. */
 function redraw(isUrgent = false) {
   if (isRedrawAsked || document.hidden || (!isUrgent && performance.now() - drawnAt < 450)) return;
   isRedrawAsked = true;
@@ -422,5 +422,5 @@ function redraw(isUrgent = false) {
 }
 
 present();
-// Ages grow by themselves.
+// Ages grow without events.
 setInterval(redraw, 1000);

@@ -1,4 +1,4 @@
-// The anchor watch of the page: it works with any hub, and has the hub watch too where that takes fences at run time.
+// The anchor watch of the page. It works with any hub. If the hub accepts fences at run time, the hub watches the anchor too.
 
 import { metreAt, mercator, unprojected } from "./map.js";
 import { keep, kept } from "./settings.js";
@@ -6,15 +6,15 @@ import { keep, kept } from "./settings.js";
 export const leastMetres = 5;
 export const mostMetres = 300;
 const usualMetres = 30;
-// A single position that is off is none to wake a crew for.
+// Positions must be outside the circle for this long before the alarm, because a single position may be wrong.
 const patienceSeconds = 5;
-// So long without a position nobody knows whether it holds.
+// After this time without a position, it is unknown whether the anchor holds.
 const blindSeconds = 30;
 export const silenceSeconds = 300;
 /** The name of the anchor among the hub's fences. */
 export const fenceName = "anchor";
 
-/** How far one place is from another, in metres, and in which direction, in degrees. For places near each other. */
+/** The distance in metres and the direction in degrees from one place to another. The places must be near each other. */
 export function between(from, to) {
   const radians = Math.PI / 180;
   const north = (to.lat - from.lat) * 111_195;
@@ -24,16 +24,16 @@ export function between(from, to) {
 }
 
 /**
- * How an anchor is.
+ * The next status of an anchor.
  *
- * @param before how it was: `{ state, since, outSince }`
- * @param position with `lat`, `lon` and `sigmaHorizontal`; `null` where there is none that is new
- * @param positionAt when that was, in seconds
- * @param now in the same seconds
+ * @param before the previous status: `{ state, since, outSince }`
+ * @param position the position, with `lat`, `lon` and `sigmaHorizontal`; `null` without a recent one
+ * @param positionAt the time of the last position, in seconds
+ * @param now the present time of the same clock, in seconds
  */
 export function judge(before, anchor, position, positionAt, now) {
   if (!position || now - positionAt > blindSeconds || (position.sigmaHorizontal ?? 0) > anchor.radius) {
-    // The time that has passed without one counts before it is said.
+    // The state becomes "blind" only after `blindSeconds` without a position.
     if (before.state === "blind") return before;
     const isLate = now - Math.max(positionAt ?? -Infinity, anchor.watchedSince) > blindSeconds;
     return isLate ? { ...before, state: "blind", since: now, outSince: null } : before;
@@ -55,18 +55,18 @@ const isNumber = (value, low, high) => Number.isFinite(value) && value >= low &&
 export class Anchor {
   constructor() {
     const known = kept("anchor");
-    /** Where it lies, in degrees, its radius in metres, and since when, in milliseconds since 1970; `null` while it is up. */
+    /** The place of the anchor in degrees, the radius in metres, and the time of the drop in milliseconds since 1970; `null` while the anchor is up. */
     this.place = known && isNumber(known.lat, -90, 90) && isNumber(known.lon, -180, 180) && isNumber(known.at, 0, Infinity)
       ? { lat: known.lat, lon: known.lon, radius: limited(known.radius), at: known.at } : null;
     this.radius = limited(this.place?.radius ?? kept("radius") ?? usualMetres);
-    /** Whether the hub has it as a fence: "watches", "refused" or "no". */
+    /** Whether the hub has the anchor as a fence: "watches", "refused" or "no". */
     this.hub = "no";
     this.refusal = "";
     this.status = { state: "holding", since: 0, outSince: null };
     this.watchedSince = null;
     this.silentUntil = -Infinity;
     this.telling = Promise.resolve();
-    /** Whether the hub had the fence when it was looked at last. */
+    /** Whether the hub's last list of fences contained the anchor. */
     this.isSeen = false;
     if (this.place) this.tellHub();
   }
@@ -78,7 +78,7 @@ export class Anchor {
     this.tellHub();
   }
 
-  /** Watches an anchor that another page has dropped, and the hub has as a fence. */
+  /** Watches an anchor that another page has dropped, and that the hub has as a fence. */
   adopt([lat, lon, radius]) {
     this.radius = limited(radius);
     this.place = { lat, lon, radius: this.radius, at: Date.now() };
@@ -87,7 +87,7 @@ export class Anchor {
     this.hub = "watches";
   }
 
-  /** Another page may have removed the fence; `names` are those that the hub has now. */
+  /** Takes the names of the hub's present fences. Another page may have removed the anchor's fence. */
   look(names) {
     const isThere = names.includes(fenceName);
     if (this.isSeen && !isThere && this.hub === "watches") this.hub = "no";
@@ -107,7 +107,7 @@ export class Anchor {
     this.tellHub();
   }
 
-  /** @param isFinal whether the slider or the finger has been let go */
+  /** @param isFinal whether the slider or the circle was released */
   setRadius(metres, isFinal) {
     this.radius = limited(metres);
     if (this.place) this.place = { ...this.place, radius: this.radius };
@@ -122,13 +122,13 @@ export class Anchor {
     this.silentUntil = now + silenceSeconds;
   }
 
-  /** Looks at a position; `now` and `positionAt` in seconds of one clock. */
+  /** Checks a position. `now` and `positionAt` are seconds of one clock. */
   watch(position, positionAt, now) {
     if (!this.place) return;
     this.watchedSince ??= now;
     const before = this.status;
     this.status = judge(before, { ...this.place, watchedSince: this.watchedSince }, position, positionAt, now);
-    // The next alarm is another one.
+    // The next alarm is a new one, so it is not silenced.
     if (before.state !== this.status.state && this.status.state === "holding") this.silentUntil = -Infinity;
   }
 
@@ -136,11 +136,11 @@ export class Anchor {
     return this.place !== null && this.status.state !== "holding";
   }
 
-  /** Gives the hub the fence, or takes it back. A hub that takes none at run time says 404, which is no trouble. */
+  /** Adds the fence at the hub, or removes it. A hub without fences at run time answers 404, which is not an error. */
   tellHub() {
     const { place } = this;
     this.telling = this.telling.then(async () => {
-      // What has been asked for since is told in its own turn.
+      // A later change sends its own request.
       if (place !== this.place) return;
       const wasThere = this.hub === "watches";
       if (!place && !wasThere) return;
@@ -151,7 +151,7 @@ export class Anchor {
       }
       const body = JSON.stringify({ name: fenceName, latitude: place.lat, longitude: place.lon, radiusMetres: place.radius });
       const headers = { "Content-Type": "application/json" };
-      // One that is there is moved.
+      // An existing fence is moved.
       const answer = await fetch("fences", { method: "POST", headers, body }).catch(() => null);
       if (answer?.ok) this.hub = "watches";
       else if (!answer || [404, 405, 501].includes(answer.status)) this.hub = "no";
@@ -165,14 +165,14 @@ export class Anchor {
 
   // MARK: On the map
 
-  /** Where a circle of its radius can be taken hold of, in the map's projection: east of it, as it is on the screen. */
+  /** The point of the circle's edge that can be dragged, in the map's projection: to the right of the centre on the screen. */
   handle(view, spot) {
     const centre = mercator(spot);
     const far = this.radius * metreAt(spot.lat);
     return { centre, point: { x: centre.x + far * Math.cos(view.turn), y: centre.y + far * Math.sin(view.turn) } };
   }
 
-  /** The radius that would put the edge through a place of the map's projection. */
+  /** The radius of the circle through a point of the map's projection. */
   radiusThrough(point, spot) {
     return between(spot, unprojected(point)).metres;
   }
@@ -184,7 +184,7 @@ const limited = (metres) => Math.round(Math.min(mostMetres, Math.max(leastMetres
 
 let audio = null;
 
-/** To be called when somebody presses something: browsers let no page sound before. */
+/** Enables sound. Call this for a press by the user, because browsers allow no sound before one. */
 export function allowSound() {
   audio ??= new AudioContext();
   audio.resume().catch(() => {});
@@ -192,7 +192,7 @@ export function allowSound() {
 
 export const canSound = () => audio?.state === "running";
 
-/** Two tones, a second in all; `count` times. */
+/** Plays two tones, `count` times, with half a second for each pair. */
 export function sound(count = 1) {
   if (!canSound()) return;
   for (let index = 0; index < 2 * count; index++) {

@@ -1,24 +1,24 @@
-// Which part of the world the map shows: all of the way, the surroundings of the vehicle, or what somebody looks at.
+// The part of the world that the map shows: the whole track, the surroundings of the vehicle, or a part that the user chose.
 
 import { beside, frame, placeAt, viewAt } from "./map.js";
 import { keep, kept } from "./settings.js";
 
 const leastZoom = 256;
 const mostZoom = 256 * 2 ** 22;
-// What is shown across the map when it begins to follow from far away.
+// The largest width of the map when it begins to follow the vehicle.
 const followMetres = 1500;
-// How far a key moves the map, of its width.
+// How far a key moves the map, as a share of its width or height.
 const keyShare = 0.2;
 
 export class Camera {
   /**
-   * @param chart the element that takes pointers and keys
-   * @param onChange called when another part is to be shown
-   * @param grab asked first at a press: `(x, y)` is where; returns what to call with each move, or `null`
+   * @param chart the element that receives the events of pointers and keys
+   * @param onChange called when the map must show another part
+   * @param grab called first for a press at `(x, y)`; returns a function to call with each move, or `null` to move the map
    */
   constructor(chart, onChange, grab) {
     const known = kept("map") ?? {};
-    // "all", "follow" or "free"; what was looked at by hand is not kept.
+    // "all", "follow" or "free". A part that the user chose is not stored.
     this.mode = known.mode === "follow" ? "follow" : "all";
     this.isCourseUp = known.isCourseUp === true;
     this.zoom = Number.isFinite(known.zoom) ? Math.min(mostZoom, Math.max(leastZoom, known.zoom)) : null;
@@ -33,11 +33,11 @@ export class Camera {
   }
 
   /**
-   * The part to show now.
+   * The view to show now.
    *
-   * @param ways what is shown where all is
-   * @param vehicle where it is; `undefined` where that is not known
-   * @param course where it goes, in degrees
+   * @param ways the points to show in the mode "all"
+   * @param vehicle the position of the vehicle; `undefined` if it is unknown
+   * @param course the direction of motion, in degrees
    */
   look(ways, vehicle, course, width, height, metre) {
     const turn = this.isCourseUp && vehicle && course !== undefined ? (course * Math.PI) / 180 : 0;
@@ -47,7 +47,7 @@ export class Camera {
     } else if (this.mode === "free" && this.centre) {
       this.view = viewAt(vehicle ? beside(this.centre, vehicle) : this.centre, this.zoom, width, height, metre, turn);
     } else {
-      // A map that is turned shows less at its corners.
+      // The corners of a turned map show less, so the points must fit into a square.
       const all = turn ? [Math.min(width, height), Math.min(width, height)] : [width, height];
       const { centre, zoom } = frame(ways, ...all, metre);
       this.view = viewAt(centre, zoom, width, height, metre, turn);
@@ -79,7 +79,7 @@ export class Camera {
     this.onChange();
   }
 
-  /** Zooms so that what is at a point stays there; while the vehicle is followed, it stays in the middle. */
+  /** Zooms about a point of the screen, or about the vehicle while the map follows it. */
   zoomBy(factor, x = this.view?.width / 2, y = this.view?.height / 2) {
     const { view } = this;
     if (!view) return;
@@ -94,13 +94,13 @@ export class Camera {
     this.changed();
   }
 
-  /** Moves what is shown by pixels. */
+  /** Moves the map by a number of pixels. */
   move(across, down) {
     const { view } = this;
     if (!view) return;
     const { x, y } = placeAt(view, view.width / 2 - across, view.height / 2 - down);
     this.centre = { x, y: Math.min(1, Math.max(0, y)) };
-    // The next move of the same frame goes on from here.
+    // The next move within the same frame starts from this view.
     this.view = viewAt(this.centre, view.zoom, view.width, view.height, view.metre, view.turn);
     this.zoom = view.zoom;
     this.mode = "free";
@@ -120,7 +120,7 @@ export class Camera {
     }, { passive: false });
     chart.addEventListener("pointerdown", (event) => {
       if (event.button > 0) return;
-      // A pointer that a script has made cannot be captured.
+      // A pointer from a script cannot be captured.
       try {
         chart.setPointerCapture(event.pointerId);
       } catch {}
@@ -135,7 +135,7 @@ export class Camera {
       const other = [...pointers].find(([id]) => id !== event.pointerId)?.[1];
       pointers.set(event.pointerId, now);
       if (!other) return this.move(now[0] - before[0], now[1] - before[1]);
-      // Two fingers zoom about their middle, and move it.
+      // Two fingers zoom about the point between them, and move it.
       const far = (one, two) => Math.max(10, Math.hypot(one[0] - two[0], one[1] - two[1]));
       if (this.mode !== "follow") this.move((now[0] - before[0]) / 2, (now[1] - before[1]) / 2);
       this.zoomBy(far(now, other) / far(before, other), (now[0] + other[0]) / 2, (now[1] + other[1]) / 2);

@@ -1,6 +1,5 @@
-// The dashboard. An open event stream is a subscription and keeps the devices awake, so there is one only while somebody
-// can see the page and has not paused it, or has it watch an anchor. The devices and the fences are only looked at, which
-// wakes nothing.
+// The dashboard. An open event stream is a subscription and keeps the devices awake. The page therefore has a stream only
+// while it is not paused, and is visible or watches an anchor. Requests for the devices and the fences wake no device.
 
 import { allowSound, Anchor, canSound, fenceName, leastMetres, mostMetres, sound } from "./anchor.js";
 import { Camera } from "./camera.js";
@@ -19,42 +18,42 @@ import { languages, speak, t, word } from "./words.js";
 const $ = (id) => document.getElementById(id);
 const rateHz = 10;
 const staleSeconds = 2;
-// Satellites come with the receiver's epochs, which may be some seconds apart, and move slowly.
+// Satellites come with the receiver's epochs, which may be up to ten seconds apart, and move slowly.
 const skyStaleSeconds = 12;
-// Without a position for so long, where the board has been meanwhile is not known.
+// After this time without a position, the track has a gap.
 const gapSeconds = 10;
 const timelineSeconds = 300;
-// The devices are looked at each second. An answer that is so old is none of now.
+// The page requests the devices each second. An answer of this age is outdated.
 const lookLimitSeconds = 5;
-// A change between two looks was just then, unless they are further apart.
+// If two answers are further apart, changes in between may be missing.
 const lookGapSeconds = 3;
 const trackPoints = 8000;
-// A fix may come so late as a rule: it shares the wake of another, and takes an epoch.
+// A fix may be this late normally, because it may wait for another one, and for an epoch of the receiver.
 const lateSeconds = 6;
-// A fence that would make the map so many times as wide, or wider, is on it as far as it goes.
+// A fence that would make the map wider by more than this factor is shown only in part.
 const mostWider = 4;
 const leastWideMetres = 250;
 const holdSeconds = 60;
-// What it takes a screen reader to say the last description.
+// The time that a screen reader needs for the last description.
 const describeMilliseconds = 5000;
-// Numbers that change faster cannot be read; the horizon moves as fast as states come.
+// Numbers that change faster cannot be read. The horizon is drawn for each state.
 const drawMilliseconds = 240;
 const mapMilliseconds = 480;
-// Lists and words change seldom, next to the states.
+// Lists and texts change less often than states.
 const listMilliseconds = 400;
-// A connection that comes back at once was not lost, and a state that is late may be a busy machine's.
+// Short interruptions of the connection and of the states are not reported.
 const lostSeconds = 3;
 const silentSeconds = 15;
-// Without a fix for so long the position is not of now.
+// After this time without a fix, the position is outdated.
 const oldSeconds = 10;
-// What somebody has to read that the page loads itself again.
+// The time between the notice that the page will reload, and the reload.
 const reloadSeconds = 60;
-// A replay's state whose time has gone on by so much more or less than the hub's clock belongs to another part of it.
+// If a replayed time and the hub's clock advance by amounts that differ by more than this, the replay has jumped.
 const jumpSeconds = 0.5;
 const replayEveryMilliseconds = 500;
-// What was recorded: how far the map and the timeline look back, and how often they look.
+// Recorded data: the time span of the map and of the timeline, and the interval of requests.
 const pastSeconds = 6 * 3600;
-// All bends of the way, as far as they show: what is left out is left out by distance.
+// The recorded track has all visible bends: it is simplified by distance, not by time.
 const pastEverySeconds = 1;
 const pastMetres = 2;
 const daySeconds = 86_400;
@@ -68,24 +67,25 @@ let paused = false;
 let isRefused = false;
 let state = null;
 let stateAt = 0;
-/** When the last fix was, by the hub's clock that only goes on, in seconds. */
+/** The time of the last fix by the hub's monotonic clock, in seconds. */
 let fixAt = null;
 let sky = null;
 let skyAt = 0;
-// When the hub was last heard of, and this page last began to listen, in milliseconds of this page's.
+// The times of the hub's last message, by the page's clock and by the wall clock, and of the page's last attempt to listen,
+// in milliseconds.
 let heardAt = null;
 let heardClock = null;
 let listenedAt = performance.now();
-/** The version of the hub, where it is another one than this page's. */
+/** The version of the hub if it differs from the version of this page, otherwise `null`. */
 let otherVersion = null;
 let reloadAt = null;
-// Points of the way; one that begins after a gap says so.
+// The points of the track. `isStart` marks the first one after a gap.
 let track = [];
-// The least box about all of it and about what was recorded; `undefined` where that has changed.
+// The smallest box around the track and the recorded track; `undefined` if it must be computed again.
 let extent;
 let followed = null;
 const devices = new Map();
-// When the hub last said what its devices do, in seconds of this page's, and whether it has failed to since.
+// The time of the last answer about the devices, in seconds of the page's clock, and whether a later request has failed.
 let seenAt = null;
 let isUnanswered = false;
 
@@ -114,7 +114,7 @@ function listen() {
     trends.add(sampleOf(state, isReplayed && !Number.isNaN(told) ? told : Date.now()));
     if (state.position && isLive(state.mode)) follow(state);
     watchAnchor();
-    // Whoever has waited for a position does not wait for pictures too.
+    // The first position appears at once, before the pictures.
     const isFirst = !hadPosition && state.position !== undefined;
     if (isFirst) showState();
     redraw(isFirst);
@@ -125,7 +125,7 @@ function listen() {
     redraw();
   });
   stream.onerror = () => {
-    // The browser tries again by itself, unless it was told to stay away.
+    // The browser tries again by itself, unless the hub refused the request.
     if (stream?.readyState !== EventSource.CLOSED) return redraw();
     isRefused = true;
     stopListening();
@@ -137,12 +137,12 @@ function stopListening() {
   stopAttending();
   stream?.close();
   stream = null;
-  // What comes after this is another part of the way.
+  // The next position begins a new part of the track.
   followed = null;
   redraw();
 }
 
-/** Whether somebody sees the page, or it watches an anchor. */
+/** Whether the page is visible or watches an anchor. */
 const isWanted = () => !document.hidden || anchor.place !== null;
 
 function hear() {
@@ -150,7 +150,7 @@ function hear() {
   heardClock = Date.now();
 }
 
-/** A hub that was away may have come back as another version, whose page is another one. */
+/** Checks the version of the hub after a reconnection. Another version has another page. */
 async function compareVersions() {
   try {
     const page = new DOMParser().parseFromString(await (await read("./")).text(), "text/html");
@@ -158,7 +158,7 @@ async function compareVersions() {
     otherVersion = version === document.body.dataset.version ? null : version;
     reloadAt = otherVersion === null ? null : performance.now() + reloadSeconds * 1000;
   } catch {
-    // With the next connection.
+    // The next connection checks again.
   }
 }
 
@@ -180,10 +180,10 @@ async function look() {
     takeFences(areas);
     hubConditions = conditions ?? [];
     isUnanswered = false;
-    // Where nothing measures the stream is silent, and this is all that is heard.
+    // If no device measures, the stream is silent, and this answer is the only sign of the hub.
     hear();
   } catch {
-    // The next look finds out whether the hub is back.
+    // The next request shows whether the hub is back.
     isUnanswered = true;
   }
   redraw();
@@ -216,11 +216,11 @@ addEventListener("resize", () => redrawAll());
 const darkness = matchMedia("(prefers-color-scheme: dark)");
 darkness.addEventListener("change", () => redrawAll());
 
-// MARK: What a person chose
+// MARK: Settings
 
 for (const bar of document.querySelectorAll("meta[name=theme-color]")) bar.dataset.usual = bar.content;
 
-/** Makes the page as it was chosen, in words and colours. */
+/** Applies the chosen theme and language to the page. */
 function applySettings() {
   const root = document.documentElement;
   if (settings.theme === "auto") delete root.dataset.theme;
@@ -256,7 +256,7 @@ for (const [name, values] of Object.entries(choices)) {
   $("choices").append(label);
 }
 
-/** Lets the browser sound, and lets somebody hear how it does. */
+/** Enables sound, and plays it once as a test. */
 function tryOut() {
   allowSound();
   setTimeout(() => sound(), 100);
@@ -273,7 +273,7 @@ const tabs = [...document.querySelectorAll("[role=tab]")];
 const tabNamed = (name) => $(`tab-${name}`);
 let openTab = "now";
 
-/** Whether a panel can be seen. */
+/** Whether a panel is visible. */
 const isOpen = (name) => openTab === name;
 
 function open(name, isFocused = false) {
@@ -305,10 +305,10 @@ for (const tab of tabs) {
   });
 }
 
-/** Shows the panels that the board can fill, and no others. */
+/** Shows the panels for which the board has devices or values, and hides the others. */
 function showPanels() {
   const kinds = new Set([...devices.values()].map(({ kind }) => kind));
-  // Before the devices are known any may be there.
+  // Until the devices are known, assume all kinds.
   const has = (kind) => kinds.size === 0 || kinds.has(kind);
   const isPlaced = has("receiver") || state?.position !== undefined || track.length + past.length + fences.size > 0;
   const there = {
@@ -341,10 +341,10 @@ function set(id, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Whether what the hub sends comes here. */
+/** Whether the event stream is open. */
 const isListening = () => stream?.readyState === EventSource.OPEN;
 
-/** How old something is: in a word while it is new, and more can come. */
+/** Shows the age of a value: the word for "live" while it is new and more values can come. Returns whether it is outdated. */
 function setAge(id, seconds, limit, isComing = isListening()) {
   const isStale = seconds !== undefined && (seconds > limit || !isComing);
   set(id, seconds === undefined ? "–" : isStale ? t("old", { time: duration(seconds) }) : t("live"));
@@ -352,17 +352,17 @@ function setAge(id, seconds, limit, isComing = isListening()) {
   return isStale;
 }
 
-/** A condition with what a receiver still waits for, in the hub's words: what is no alarm yet is not in the banner. */
+/** Adds to a condition what a receiver is waiting for, in the hub's words. The banner shows this only once it is an alarm. */
 function searching(condition) {
   const told = [...devices.values()].filter(({ kind }) => kind === "receiver").flatMap(({ status }) => status.conditions ?? []);
   const summary = isAwayNow() ? undefined : told.find(({ severity }) => severity === "waiting")?.summary;
   return summary ? { ...condition, note: `${condition.note} (${summary})` } : condition;
 }
 
-/** Whether the board has no receiver, and so never a position. */
+/** Whether the board has no receiver, and therefore never a position. */
 const isPlaceless = () => devices.size > 0 && ![...devices.values()].some(({ kind }) => kind === "receiver");
 
-/** How it is, in a word, its time, a colour and a sentence. */
+/** The condition of the board: a word, its duration, a colour and a sentence. */
 function condition(since) {
   const said = (name, look, note = `note.${name}`) => ({ word: t(`mode.${name}`), look, note: note && t(note) });
   if (paused) return said("paused", "");
@@ -377,7 +377,7 @@ function condition(since) {
   switch (state.mode) {
     case "fused":
     case "gnss": return said(state.mode, "good");
-    // Nothing is missing where there is no receiver.
+    // A board without a receiver is complete with an attitude.
     case "attitude": return isPlaceless() ? said("attitude", "good") : said("attitudeOnly", "warn");
     case "asleep": return said("asleep", "");
     case "none": return isPlaceless() ? said("sensors", "good", "note.attitude") : searching(said("none", "warn", fixAt === null ? "note.search" : "note.lost"));
@@ -389,15 +389,15 @@ function condition(since) {
   }
 }
 
-/** Whether satellites are of now: nothing is new that nobody listens for. */
+/** Whether the satellites are recent. Without a stream they are not. */
 const isSkyNew = () => isListening() && elapsed() - skyAt <= skyStaleSeconds * 1000;
 
-/** When the fix was that is shown; without one, how long ago the last was that this page has seen. */
+/** The time of the present fix; without one, the age of the last fix that this page has received. */
 function fixTime(fix, stateMilliseconds, since) {
   const isFix = (fix?.mode ?? 0) >= 2;
   if (isFix) fixAt = state.monotonic - fix.age;
   if (isFix) return Number.isNaN(stateMilliseconds) ? "–" : `${clock(stateMilliseconds - fix.age * 1000)} ${zone()}`;
-  // Another run of the hub, or a replay that was put back, knows nothing of it.
+  // The hub has restarted, or a replay has gone back, so the last fix does not count.
   if (fixAt !== null && state && state.monotonic < fixAt) fixAt = null;
   return fixAt === null || !state ? "–" : t("lastFix", { time: duration(state.monotonic - fixAt + since) });
 }
@@ -409,7 +409,7 @@ function showState() {
   const since = (elapsed() - stateAt) / 1000;
   const { position, velocity, attitude, air, supply, fix } = state ?? {};
   const { word: mode, time = "", look, note } = condition(since);
-  // A screen reader says the word when it changes; the seconds behind it are for the eye.
+  // A screen reader reads the word when it changes. The duration is a separate element, which is not read.
   set("mode", mode);
   set("mode-time", time);
   set("note", note);
@@ -435,7 +435,7 @@ function showState() {
   if (state?.refusal) doubts.push(t("refusal", { metres: state.refusal.metres.toFixed(0) }));
   $("trust").hidden = doubts.length === 0;
   set("trust-badge", doubts.join(", ") || "–");
-  // The state's own time; this browser's clock is all there is while nothing comes.
+  // The time of the state is shown, or the browser's clock while no states come.
   const stateMilliseconds = Date.parse(state?.time ?? "");
   const isTold = !Number.isNaN(stateMilliseconds);
   set("fix-time", fixTime(fix, isTold ? stateMilliseconds : NaN, since));
@@ -495,7 +495,7 @@ function makeDevice(status) {
   const device = { element, kind: status.kind, history: [], hold: null, status };
   const path = `devices/${encodeURIComponent(status.id)}`;
   const post = async (action) => {
-    // Without an answer the hub is away, which the badge says.
+    // If there is no answer, the badge shows that the hub is away.
     const answer = await fetch(`${path}/${action}`, { method: "POST" }).catch(() => null);
     look();
     return answer?.ok ? answer.json() : null;
@@ -525,7 +525,7 @@ function nameButtons({ element, status: { title } }) {
   release.setAttribute("aria-label", t("device.releaseLabel", { title }));
 }
 
-/** An element with its class and what is in it. */
+/** Creates an element with a class and children. */
 function made(name, className = "", ...children) {
   const element = document.createElement(name);
   if (className) element.className = className;
@@ -537,7 +537,7 @@ function showDevices(list, holds) {
   const now = performance.now() / 1000;
   const clockNow = Date.now();
   for (const [id, device] of devices) {
-    // Another board has come into service.
+    // The hub uses another board file now.
     if (list.some((status) => status.id === id)) continue;
     device.element.remove();
     devices.delete(id);
@@ -549,14 +549,14 @@ function showDevices(list, holds) {
     const device = devices.get(status.id);
     device.status = status;
     const { element, history } = device;
-    // The hub knows since when, even if this page has looked away meanwhile: but not what was before that.
+    // The hub reports the beginning of the present state, even if the page was hidden. Earlier changes may be missing.
     const since = now - status.forSeconds;
     const isMissed = history.length > 0 && since - seenAt > lookGapSeconds;
     if (isMissed) history.push({ power: "unknown", at: seenAt });
     if (isMissed || history.at(-1)?.power !== status.power) history.push({ power: status.power, at: since });
     while (history.length > 1 && history[1].at < now - timelineSeconds) history.shift();
     if (!isRecorded) noteLife(status, isMissed, clockNow);
-    // Where it is measured, what it draws says more than how often it was on.
+    // If the power is measured, show it instead of the number of wakes.
     const cost = status.measuredMilliwattHours > 0
       ? `${status.milliwatts.toFixed(0)} mW`
       : t(status.wakes === 1 ? "device.wake" : "device.wakes", { count: status.wakes });
@@ -572,17 +572,17 @@ function showDevices(list, holds) {
   seenAt = now;
 }
 
-/** Whether what the hub has told of its devices and fences is none of now. */
+/** Whether the hub's last answer about devices and fences is outdated. */
 const isAwayNow = () => isUnanswered || seenAt !== null && performance.now() / 1000 - seenAt > lookLimitSeconds;
 
-/** How the devices are, or were when the hub was last heard of: what is not known to be so looks otherwise, and cannot be used. */
+/** Shows the devices. If the last answer is outdated, it is marked as such, and the buttons are disabled. */
 function showPower() {
   const now = performance.now() / 1000;
   const isAway = isAwayNow();
   document.querySelector(".devices").classList.toggle("away", isAway);
   let isHatched = false;
   for (const { element, history, who, cost, status: { power, forSeconds, energyMilliwattHours, conditions } } of devices.values()) {
-    // Of what fails again and again since the first time.
+    // For a device that fails repeatedly, the duration counts from the first failure.
     const since = conditions?.find(({ kind }) => kind === power)?.forSeconds ?? forSeconds;
     const show = (name, text) => {
       const part = element.querySelector(name);
@@ -610,20 +610,20 @@ function showPower() {
     set("devices-age", t(isHatched ? "devices.hatched" : "devices.span"));
     $("devices-age").className = "age";
   }
-  // Links to what the hub has.
+  // These are links to files of the hub.
   $("taking").inert = isAway;
   showMore("devices");
 }
 
-/** How much of a list is below its edge. */
+/** Shows how many entries of a list are below its visible part. */
 function showMore(id) {
   const list = $(id);
   if (!list.checkVisibility()) return;
   const edge = list.getBoundingClientRect().bottom;
-  // One of which there is nothing to be missed counts as seen.
+  // An entry counts as visible if at most its margin is cut off.
   const count = [...list.children].filter((child) => child.getBoundingClientRect().bottom > edge + 16).length;
   const isLong = list.scrollHeight > list.clientHeight + 1;
-  // With the keys too, also where none of its buttons can be used.
+  // The focus makes the list scrollable with the keys, even if all its buttons are disabled.
   if (isLong) list.tabIndex = 0;
   else list.removeAttribute("tabindex");
   const isCut = isLong && count > 0;
@@ -644,22 +644,22 @@ function showHolds() {
   }
 }
 
-// MARK: What needs attention
+// MARK: Alarms
 
 const baseTitle = document.title;
-/** What is the matter with the hub itself, which is its board file. */
+/** The problems of the hub's board file. */
 let hubConditions = [];
-/** Whether what a fence has to say needs attention, and how much. */
+/** The severity of a fence's status; `null` if it needs no attention. */
 const fenceSeverity = ({ state, event }) =>
   state === "outside" && event === "leave" ? "warning" : state === "unknown" && event === "lost" ? "problem" : null;
 
-/** Whether the hub has not been heard for longer than a connection takes to come back. */
+/** Whether the hub has sent nothing for `lostSeconds`. */
 function isLostNow() {
   const isLost = heardAt !== null && !isRefused && (paused ? isUnanswered : !isListening());
   return isLost && (performance.now() - Math.max(heardAt ?? 0, listenedAt)) / 1000 > lostSeconds;
 }
 
-/** What only this page knows: whether it hears the hub, how old what it shows is, and whether it is the hub's own page. */
+/** The alarms that the page itself detects: the hub is lost or silent, the position is old, or the hub has another version. */
 function ownAlarms() {
   const all = [];
   const now = performance.now();
@@ -698,7 +698,7 @@ function ownAlarms() {
   return all;
 }
 
-/** What the anchor watch has to say, which is the page's own. */
+/** The alarms of the page's anchor watch. */
 function anchorAlarms() {
   if (!anchor.place) return [];
   const name = t("anchor.name");
@@ -723,7 +723,7 @@ function anchorAlarms() {
   }];
 }
 
-/** All that needs attention, the worst first: the hub's own words, a name, since when, what is the matter, and what to do. */
+/** All alarms, the worst first. Each has a name, a severity, a time, a summary and the next step. */
 function alarms() {
   const own = [...anchorAlarms(), ...ownAlarms()];
   if (isAwayNow() || isLostNow()) return own;
@@ -738,7 +738,7 @@ function alarms() {
   }
   for (const [name, { status }] of fences) {
     const severity = fenceSeverity(status);
-    // What this page says of its anchor is newer.
+    // The page's own alarm of the anchor is newer.
     if (!severity || (name === fenceName && status.added && anchor.isAlarmed)) continue;
     const short = t(severity === "problem" ? "fence.blind" : "fence.left", { name });
     all.push({ name: t("fence", { name }), severity, short, time: sideOf(status), summary: edgeOf(status, false) });
@@ -746,7 +746,7 @@ function alarms() {
   return all.sort((one, other) => (one.severity === other.severity ? 0 : one.severity === "problem" ? -1 : 1));
 }
 
-// What has been sounded for, by its words without the seconds.
+// The short texts of the alarms that have sounded.
 let sounded = new Set();
 
 function showBanner() {
@@ -775,10 +775,10 @@ function showBanner() {
     button.run = act?.run;
   });
   const region = $("banner");
-  // What is cut off can be scrolled to with the keys.
+  // The focus makes the banner scrollable with the keys.
   if (region.scrollHeight > region.clientHeight + 1) region.tabIndex = 0;
   else region.removeAttribute("tabindex");
-  // To those who do not see it: what is new, and not the seconds.
+  // Screen readers read this text, which does not contain the seconds.
   set("banner-said", all.map(({ short, nextStep, act }) => `${short}${nextStep && !act ? `: ${nextStep}` : ""}`).join(". "));
   const title = all.length ? `⚠ ${all[0].short} · ${baseTitle}` : baseTitle;
   if (document.title !== title) document.title = title;
@@ -789,7 +789,7 @@ function showBanner() {
   const origin = origins.includes("recorded") ? "recorded" : origins.includes("simulated") ? "simulated" : "";
   $("origin").hidden = !origin;
   set("origin", origin && t(`origin.${origin}`));
-  // What is below it has another size now.
+  // The elements below the banner have changed their size.
   if (wasHidden !== $("banner").hidden) redrawAll();
 }
 
@@ -820,7 +820,7 @@ $("anchor-sound").addEventListener("click", () => {
   if (settings.sound === "on") tryOut();
   redrawAll();
 });
-// The first press after the page was loaded lets it sound, if that was chosen.
+// Browsers allow sound only after a press, so the first press enables it.
 for (const name of ["pointerdown", "keydown"]) {
   addEventListener(name, () => {
     if (settings.sound === "on" && !canSound()) allowSound();
@@ -832,7 +832,7 @@ function silence() {
   redrawAll();
 }
 
-/** A position that an anchor can be dropped at, or is watched by: one of now. */
+/** The position for dropping or watching an anchor; `null` if it is not recent. */
 function anchorPosition() {
   const { position, mode } = state ?? {};
   if (!position || !isListening() || !isLive(mode)) return null;
@@ -842,7 +842,7 @@ function anchorPosition() {
 let anchorSeenAt = null;
 let watchedAt = -Infinity;
 
-/** Watches once a second: with a timer, and with the states, as browsers slow the timers of a hidden page down to one a minute. */
+/** Checks the anchor once a second, by a timer and by the states. Browsers slow the timers of a hidden page to one a minute. */
 function watchAnchor() {
   const now = performance.now() / 1000;
   if (!anchor.place || paused || now - watchedAt < 0.9) return;
@@ -852,13 +852,13 @@ function watchAnchor() {
   anchor.watch(position, anchorSeenAt, now);
   if (anchor.isAlarmed && settings.sound === "on" && now > anchor.silentUntil) sound(2);
   redraw();
-  // Of a hidden page the title can be seen.
+  // The title of a hidden page is visible, so update it.
   if (document.hidden) showBanner();
 }
 
 let screenLock = null;
 
-/** Keeps the screen on while an anchor is down, where the browser lets it: over an encrypted connection. */
+/** Keeps the screen on while an anchor is down. Browsers allow this only over an encrypted connection. */
 async function keepScreenOn() {
   if (!anchor.place || document.hidden || screenLock?.released === false) return;
   screenLock = await navigator.wakeLock?.request("screen").catch(() => null) ?? null;
@@ -893,7 +893,7 @@ function showAnchor() {
   $("anchor-blocked").hidden = !(isOn && place && !canSound());
 }
 
-/** Takes hold of the edge of the anchor's circle, if that is at a point of the map. */
+/** Begins to drag the edge of the anchor's circle if its handle is near a point of the map, otherwise returns `null`. */
 function grabAnchor(x, y) {
   const { view } = camera;
   const spot = anchorSpot();
@@ -906,7 +906,7 @@ function grabAnchor(x, y) {
   };
 }
 
-/** Where an anchor lies, or would if it were dropped now. */
+/** The place of the anchor, or the place where it would be dropped now. */
 const anchorSpot = () => anchor.place ?? (isOpen("anchor") ? anchorPosition() : null);
 
 function drawAnchor(pen, view, place, letters, colour) {
@@ -927,7 +927,7 @@ function drawAnchor(pen, view, place, letters, colour) {
   pen.fill();
   pen.globalAlpha = 1;
   if (anchor.place) {
-    // An anchor: a ring, a shaft, a stock and two flukes.
+    // The symbol of an anchor: a ring, a shaft, a stock and two flukes.
     const size = letters * 0.9;
     pen.beginPath();
     pen.arc(x, y - size, size * 0.28, 0, 2 * Math.PI);
@@ -940,7 +940,7 @@ function drawAnchor(pen, view, place, letters, colour) {
     pen.quadraticCurveTo(x + size * 0.6, y + size, x + size * 0.85, y + size * 0.25);
     pen.stroke();
   }
-  // What a finger takes hold of.
+  // The handle for dragging.
   pen.beginPath();
   pen.arc(left, top, 9, 0, 2 * Math.PI);
   pen.fillStyle = colour("card");
@@ -956,7 +956,7 @@ function drawAnchor(pen, view, place, letters, colour) {
 
 // MARK: Fences
 
-// By their names: how each was when the hub was last heard of, and where that stands.
+// The fences by name: the last status of each, and its element in the list.
 const fences = new Map();
 
 function makeFence(name) {
@@ -965,7 +965,7 @@ function makeFence(name) {
   const actions = made("div", "take");
   element.append(made("div", "top", made("h3"), made("span", "side")), made("p", "edge"), made("p", "next"), actions);
   element.querySelector("h3").textContent = name;
-  // Those that were added while the hub ran can be removed, by those who may.
+  // Fences that were added while the hub ran can be removed, if the user has the right.
   const watch = made("button", "watch");
   const remove = made("button", "remove");
   watch.type = remove.type = "button";
@@ -1000,12 +1000,12 @@ function takeFences(list) {
     fence.status = status;
   }
   anchor.look(Object.keys(list));
-  // To those who do not see it: what has changed, and not the seconds since.
+  // Screen readers read this text, which contains the changes and not the durations.
   if (news.length) set("fences-said", news.join("; "));
   document.body.dataset.fences = fences.size ? "yes" : "";
 }
 
-/** A word that is the colour of how it is: who has left may have meant to, and a watch that is blind is none. */
+/** The colour for a fence's status. Leaving a fence may be intended, so it is a warning. A fence without fixes is an error. */
 function lookOf({ state, event }) {
   if (state === "inside") return "good";
   if (state === "outside") return event === "leave" ? "warn" : "muted";
@@ -1033,7 +1033,7 @@ function nextOf({ event, due, unknownIn }) {
   return t("fence.late", { time: duration(-due), left: duration(Math.max(0, unknownIn)) });
 }
 
-/** How the fences are, or were: as the devices. */
+/** Shows the fences, as `showPower` shows the devices. */
 function showFences() {
   const isAway = isAwayNow();
   document.querySelector(".fences").classList.toggle("away", isAway);
@@ -1067,7 +1067,7 @@ function showFences() {
 
 const circleCorners = 96;
 
-/** The corners of a fence's area, where the map has them. */
+/** The corners of a fence's area in degrees. A circle becomes a polygon. */
 function cornersOf({ circle, polygon }) {
   if (!circle) return polygon.map(([lat, lon]) => ({ lat, lon }));
   const [lat, lon, radius] = circle;
@@ -1081,9 +1081,9 @@ function cornersOf({ circle, polygon }) {
 }
 
 /**
- * The edges of all fences on the map's projection, which has no end in the east.
+ * The edges of all fences in the map's projection, shifted across the date line if necessary.
  *
- * @param last the place that they are next to
+ * @param last the place to which they are shifted
  */
 function fenceEdges(last) {
   let centre = last;
@@ -1097,7 +1097,7 @@ function fenceEdges(last) {
   });
 }
 
-/** Those fences that the map shows whole: of one that is large or far away, only what comes into it. */
+/** The fences that the map must show completely. A large or distant fence is shown only in part. */
 function framedEdges(edges, ways, metre) {
   const box = bounds(ways);
   if (!box) return edges;
@@ -1118,11 +1118,11 @@ function drawFences(pen, place, edges, framed, width, height, letters, colour) {
     pen.closePath();
     pen.stroke();
     pen.setLineDash([]);
-    // Where there is no edge to be seen, a tint says nothing.
+    // A fence that is not framed has no tint, because its edge may be outside the map.
     pen.globalAlpha = framed.includes(edge) ? 0.07 : 0;
     pen.fill();
     pen.globalAlpha = 1;
-    // Its name where its edge is highest in the picture.
+    // The name is at the highest visible corner.
     const room = pen.measureText(name).width / 2 + 6;
     const seen = points.filter(([x, y]) => x > room && x < width - room && y > letters * 2 && y < height - letters * 3);
     if (!seen.length) continue;
@@ -1166,21 +1166,21 @@ function gpx() {
   );
 }
 
-// MARK: What was recorded
+// MARK: Recorded data
 
 const isRecorded = document.body.dataset.records === "yes";
-// The way of the last hours, before this page was opened.
+// The recorded track of the hours before this page was opened.
 let past = [];
-// Whether that has been asked for.
+// Whether the recorded track was read.
 let isPastKnown = false;
 // The changes of each device's power, the oldest first.
 const lives = new Map();
 let isRecalling = false;
 let recalledAt = -Infinity;
-// What the timeline was drawn for.
+// The values for which the timeline was drawn last.
 let drawnHistory = "";
 
-// Whoever opens the list wants to see what there is now.
+// Opening the list updates it.
 $("recordings").addEventListener("toggle", () => {
   if ($("recordings").open) recallSegments().catch(() => {});
 });
@@ -1190,7 +1190,7 @@ $("recordings").addEventListener("keydown", (event) => {
   $("segments-count").focus();
 });
 
-/** Looks at what was recorded, which wakes nothing. */
+/** Reads recorded data, which wakes no device. */
 async function recall() {
   if (!isRecorded || isRecalling || document.hidden || performance.now() - recalledAt < recallMilliseconds) return;
   isRecalling = true;
@@ -1203,7 +1203,7 @@ async function recall() {
     }
     recalledAt = performance.now();
   } catch {
-    // The badge says that the hub is away; it is tried again with the next look.
+    // The badge shows that the hub is away. The next call tries again.
   }
   isRecalling = false;
   $("history-gpx").href = `history/track.gpx?from=${Math.floor(Date.now() / 1000) - daySeconds}`;
@@ -1219,7 +1219,7 @@ async function read(address) {
 async function recallPower() {
   const known = Math.max(...[...lives.values()].map((changes) => changes.at(-1).at));
   const from = Math.max(known, Date.now() - daySeconds * 1000) / 1000;
-  // The board's clock and this browser's need not be one.
+  // The clocks of the board and of the browser may differ.
   let address = `history/power?from=${from.toFixed(3)}&to=${(Math.max(from, Date.now() / 1000) + 1).toFixed(3)}`;
   while (address) {
     const page = await (await read(address)).json();
@@ -1227,7 +1227,7 @@ async function recallPower() {
       const at = Date.parse(time);
       if (!lives.has(id)) lives.set(id, []);
       const changes = lives.get(id);
-      // How it stood before is told with each answer.
+      // Each answer begins with the state before its time span.
       if (changes.length && (at <= changes.at(-1).at || power === changes.at(-1).power)) continue;
       changes.push({ power, at });
     }
@@ -1249,13 +1249,13 @@ async function recallTrack() {
       const isReckoned = element.querySelector("fix")?.textContent === "none";
       return { ...mercator({ lat, lon }), lat, lon, isReckoned, isStart: index === 0 };
     }));
-  // Its end is where the page's own track is.
+  // The recorded track is shifted around the world so that it is nearest to the page's own track.
   past = connected([...track.slice(-1), ...way.reverse()]).slice(track.length ? 1 : 0).reverse();
   isPastKnown = true;
   extent = undefined;
 }
 
-/** An hour of the charts' values, as far as it was recorded. */
+/** Reads the recorded values for the charts of the last hour. */
 async function recallTrends() {
   let address = `history?from=${Math.floor(Date.now() / 1000) - spanSeconds}&every=${trendEverySeconds}`;
   const samples = [];
@@ -1270,7 +1270,7 @@ async function recallTrends() {
   trends.recall(samples.sort((one, other) => one.at - other.at));
 }
 
-/** Without a recorder the page remembers itself what each device's power was. */
+/** Stores changes of a device's power in the page, if the hub does not record. */
 function noteLife({ id, power, forSeconds }, isMissed, now) {
   if (!lives.has(id)) lives.set(id, []);
   const changes = lives.get(id);
@@ -1292,7 +1292,7 @@ async function recallSegments() {
   });
   set("segments-count", t("recordings.count", { count: items.length }));
   const links = items.map(({ name, text }) => {
-    // The same link as before, where there is one: it may have the focus.
+    // Keep an existing link, because it may have the focus.
     const item = document.getElementById(`segment-${name}`) ?? document.createElement("li");
     if (!item.id) {
       item.id = `segment-${name}`;
@@ -1309,7 +1309,7 @@ async function recallSegments() {
   });
 }
 
-/** What a device's power is in from one change to the next, in milliseconds since 1970, as far as the day goes. */
+/** The power states of a device in the last day, each with its period in milliseconds since 1970. */
 function pieces(id, now) {
   const changes = lives.get(id) ?? [];
   return changes.map(({ power, at }, index) => ({
@@ -1319,7 +1319,7 @@ function pieces(id, now) {
 
 const isRest = (power) => ["off", "asleep", "awake", "failed", "unknown"].includes(power);
 
-/** A row of the timeline for each device, which says in words what its picture shows. */
+/** The row of a device in the timeline, created if necessary. */
 function lifeOf(id) {
   const known = [...$("timeline").children].find((row) => row.dataset.id === id);
   if (known) return known;
@@ -1344,26 +1344,26 @@ function lifeOf(id) {
   return row;
 }
 
-// MARK: What is replayed
+// MARK: Replay
 
 const isReplayed = document.body.dataset.replay === "yes";
 let replay = null;
 let attending = null;
-// How many looks there have been, and how many before the hub was last told something.
+// The number of requests for the status, and their number before the last command.
 let looks = 0;
 let outdatedLooks = 0;
 let told = Promise.resolve();
 let commands = 0;
-// The time that is sought, in milliseconds since 1970, while an earlier one still is.
+// The time to seek next, in milliseconds since 1970, while an earlier seek is in progress.
 let sought = null;
 let isSeeking = false;
-// What is shown is of before the time that was sought.
+// Whether the shown state is from before the last seek.
 let isSought = false;
-// A thumb that somebody moves stays where it is put.
+// Whether the user moves the slider, so that answers must not move it.
 let isChoosing = false;
 let placeSaidAt = -Infinity;
 
-/** Looks at the replay as long as it is listened to. */
+/** Requests the status of the replay regularly while the page listens. */
 function attend() {
   if (!isReplayed || attending || paused || document.hidden) return;
   attending = setInterval(lookAtReplay, replayEveryMilliseconds);
@@ -1380,7 +1380,7 @@ async function lookAtReplay() {
   const look = ++looks;
   try {
     const status = await (await read("replay")).json();
-    // What was asked for before the hub was told something says how it was then.
+    // An answer to a request from before the last command is outdated.
     if (look > outdatedLooks && !commands) showReplay(status);
   } catch {
     showUnanswered();
@@ -1389,13 +1389,13 @@ async function lookAtReplay() {
 
 const controls = ["replay-play", "replay-step", "replay-rate", "replay-place"];
 
-/** Nobody is there whom a command could reach. */
+/** Shows that the hub does not answer, and disables the controls. */
 function showUnanswered() {
   set("replay-end", t("replay.noAnswer"));
   for (const id of controls) $(id).disabled = true;
 }
 
-/** Tells the hub what to do with the replay, one thing after the other. */
+/** Sends a command about the replay after all earlier commands. */
 function command(query) {
   commands += 1;
   told = told.then(async () => {
@@ -1415,19 +1415,19 @@ function showReplay(status) {
   replay = status;
   for (const id of controls) $(id).disabled = false;
   const [from, to] = [Date.parse(status.from), Date.parse(status.to)];
-  // At another rate it is the moments between two answers that pass, not more of the devices' time.
+  // Ages do not grow faster than real time in a fast replay.
   setPace(status.paused || status.over ? 0 : Math.min(status.rate, 1));
   set("replay-play", t(status.over ? "replay.again" : status.paused ? "replay.on" : "replay.halt"));
   set("replay-end", status.over ? t("replay.over") : status.paused ? t("replay.halted") : t("replay.to", { time: utcClock(to) }));
   const place = $("replay-place");
-  // A key goes on by a second, in long recordings by more.
+  // A key moves the slider by a second, in long recordings by more.
   place.step = Math.max(1, Math.ceil((to - from) / 600_000));
   place.max = Math.max(1, Math.ceil((to - from) / 1000 / place.step)) * place.step;
   const rate = $("replay-rate");
   if (![...rate.options].some((option) => Number(option.value) === status.rate)) {
     rate.add(new Option(`${status.rate} ×`, status.rate));
   }
-  // What somebody is about to choose is left alone.
+  // An unchanged rate must not overwrite the user's choice in progress.
   if (isOtherRate) rate.value = String(status.rate);
   if (!isChoosing && sought === null) {
     place.value = (Date.parse(status.time) - from) / 1000;
@@ -1436,11 +1436,11 @@ function showReplay(status) {
   redraw();
 }
 
-/** A time of the replay, in milliseconds since 1970, beside the slider. */
+/** Shows a time of the replay, in milliseconds since 1970, next to the slider. */
 function showPlace(milliseconds) {
   const text = new Date(milliseconds).toISOString();
   set("replay-time", `${text.slice(0, 10)} ${text.slice(11, 19)}`);
-  // Said each time it changes, it would be said all the time.
+  // A screen reader would read every change, so update this text less often.
   if (!isChoosing && !replay.paused && !replay.over && performance.now() - placeSaidAt < describeMilliseconds) return;
   placeSaidAt = performance.now();
   $("replay-place").setAttribute("aria-valuetext", `${text.slice(11, 19)} UTC`);
@@ -1480,11 +1480,11 @@ if (isReplayed) {
     sought = chosen();
     seek();
   });
-  // Moved, and put back to where it was: that changes nothing.
+  // A slider that was moved and put back sends no change event.
   for (const event of ["pointerup", "pointercancel", "blur"]) place.addEventListener(event, () => (isChoosing = false));
 }
 
-// Milliseconds that go by as the replay's time does: ages stand still where it is halted. Elsewhere they go by as ever.
+// A clock in milliseconds for ages. It stops while a replay is paused. Without a replay it runs like any clock.
 let elapsedMilliseconds = 0;
 let pace = 1;
 let pacedAt = performance.now();
@@ -1506,11 +1506,11 @@ function setPace(newPace) {
 let isRedrawAsked = false;
 let drawnAt = -Infinity;
 let listedAt = -Infinity;
-// What the map was drawn for, and each other picture.
+// The values for which the map was drawn, and the time at which other pictures were drawn.
 let drawnMap = "";
 let mappedAt = -Infinity;
 let drawnPictures = -Infinity;
-// The style's colours, as long as it is the same.
+// A cache of the style's colours.
 const colours = new Map();
 
 function colour(name) {
@@ -1518,7 +1518,7 @@ function colour(name) {
   return colours.get(name);
 }
 
-/** Draws all again: other colours, another size, other words. */
+/** Draws everything again, for example after a change of colours, size or language. */
 function redrawAll() {
   colours.clear();
   drawnMap = drawnHistory = "";
@@ -1528,7 +1528,7 @@ function redrawAll() {
 
 function redraw(isUrgent = false) {
   if (isRedrawAsked || document.hidden) return;
-  // Whoever asks for less motion gets pictures that change now and then rather than move.
+  // With reduced motion, the pictures change once a second.
   const pause = calm.matches ? 1000 : isOpen("tilt") ? 0 : drawMilliseconds;
   if (isUrgent !== true && performance.now() - drawnAt < pause) return;
   isRedrawAsked = true;
@@ -1536,10 +1536,10 @@ function redraw(isUrgent = false) {
     isRedrawAsked = false;
     drawnAt = performance.now();
     showState();
-    // A large picture, which costs most; what somebody does with it is drawn at once.
+    // The map takes most of the time, so it is drawn less often, but at once if the user moves it.
     if (document.body.dataset.map !== "no" && (drawnMap === "" || drawnAt - mappedAt > mapMilliseconds)) drawMap();
     if (isOpen("tilt")) drawHorizon($("horizon"), state?.attitude, colour);
-    // Lists, banners and slow pictures, which nobody sees move.
+    // Lists, banners and slow pictures are updated less often.
     if (drawnAt - listedAt < listMilliseconds) return;
     listedAt = drawnAt;
     showPanels();
@@ -1568,7 +1568,7 @@ function drawTrends() {
   trends.draw(now, colour);
 }
 
-/** What each client has cost today, by what it was billed for. */
+/** Shows the energy of the last day for each client. */
 function showBooks() {
   const spent = new Map();
   for (const { status } of devices.values()) {
@@ -1587,11 +1587,11 @@ function showBooks() {
   $("books-none").hidden = lines.length > 0;
 }
 
-/** Whether nothing is known of the way from one moment to another. */
+/** Whether the track has a gap between two moments. */
 function isGap(before, after) {
   if (!before || after.at - before.at > gapSeconds * 1000) return true;
   if (!isReplayed) return false;
-  // At another rate the page's own clock tells little.
+  // In a replay at another rate, the page's own clock does not show a gap.
   const passed = after.monotonic - before.monotonic;
   const leapt = (Date.parse(after.time) - Date.parse(before.time)) / 1000 - passed;
   return passed > gapSeconds || Math.abs(leapt) > jumpSeconds;
@@ -1614,14 +1614,14 @@ function follow({ position, mode, time, monotonic }) {
   if (track.length > trackPoints) thin();
 }
 
-/** Makes the older half of the track coarser, and keeps its bends: a page on a wall has the whole day. */
+/** Simplifies the older half of the track, but keeps its bends. A page that stays open has a track of the whole day. */
 function thin() {
   const half = trackPoints / 2;
   const older = track.slice(0, half);
   const metre = metreAt(track.at(-1).lat);
   let coarse = older;
   for (let metres = 1; coarse.length > half / 2 && metres < 2000; metres *= 2) coarse = simplified(older, metres * metre);
-  // Dots of a schedule, which no line leaves out.
+  // Separate dots of scheduled fixes cannot be simplified as a line, so drop every other one.
   if (coarse.length > half / 2) coarse = coarse.filter((_, index) => index % 2 === 0);
   track = [...coarse, ...track.slice(half)];
   extent = undefined;
@@ -1640,13 +1640,13 @@ const tileLimit = 240;
 const tiles = new Map();
 const tileTemplate = document.body.dataset.tiles;
 const tileFile = tileTemplate && !tileTemplate.includes("{z}") ? new TileFile(tileTemplate) : null;
-// Which levels the map has; a file says it itself.
+// The zoom levels of the map. For a map file they are in its header.
 let levels = tileFile ? null : { least: 0, most: 19 };
-// The last tile that was asked for did not come, or what is wrong with the file.
+// The problem of the last tile or of the map file; empty without a problem.
 let mapTrouble = "";
 let isFileTried = false;
 
-/** A tile's picture, asked for if it is not there; `null` until it is. */
+/** A tile's picture; `null` until it is loaded. If `isAsked` is set, a missing tile is requested. */
 function tile(level, column, row, isAsked) {
   const key = `${level}/${column}/${row}`;
   const known = tiles.get(key);
@@ -1680,7 +1680,7 @@ function tile(level, column, row, isAsked) {
   return null;
 }
 
-/** Asks the file once for its levels. */
+/** Reads the zoom levels of the map file once. */
 function openTileFile() {
   if (isFileTried) return;
   isFileTried = true;
@@ -1702,7 +1702,7 @@ function drawTiles(pen, view, width, height) {
   const level = Math.max(levels.least, Math.min(levels.most, Math.round(Math.log2(zoom / 256) - 0.3)));
   const count = 2 ** level;
   const size = zoom / count;
-  // A file that begins with small pieces is not drawn from afar.
+  // If the lowest level of a file would need too many tiles, none is drawn.
   if ((width / size + 1) * (height / size + 1) > tileLimit / 2) return;
   for (let x = Math.floor(view.left * count); x <= view.right * count; x++) {
     for (let y = Math.max(0, Math.floor(view.top * count)); y <= Math.min(count - 1, view.bottom * count); y++) {
@@ -1713,7 +1713,7 @@ function drawTiles(pen, view, width, height) {
         pen.drawImage(picture, ...place);
         continue;
       }
-      // Until it is there, that part of a larger one which is.
+      // Until the tile is loaded, draw the part of a loaded tile of a lower level.
       for (let up = 1; up <= 5 && up <= level; up++) {
         const larger = tile(level - up, column >> up, y >> up, false);
         if (!larger) continue;
@@ -1726,7 +1726,7 @@ function drawTiles(pen, view, width, height) {
   dim(pen, width, height);
 }
 
-/** A map is made for the day: in the dark it is dimmed, and at night it is red. */
+/** Dims the tiles in the dark theme, and makes them red in the night theme. */
 function dim(pen, width, height) {
   const theme = settings.theme === "auto" ? (darkness.matches ? "dark" : "light") : settings.theme;
   if (theme === "light") return;
@@ -1748,7 +1748,7 @@ function drawMap() {
   const edges = fenceEdges(last);
   const spot = anchor.place;
   const anchorPlace = spot ? { lat: spot.lat, ...mercator(spot) } : null;
-  // A grid also before the first position: the place is there, what is in it is not known yet.
+  // The grid is drawn even before the first position.
   const metre = metreAt((last ?? edges[0]?.way[0] ?? anchorPlace)?.lat ?? 0);
   if (extent === undefined) extent = bounds([past, track]);
   const ways = extent ? [[{ x: extent.left, y: extent.top }, { x: extent.right, y: extent.bottom }]] : [];
@@ -1765,7 +1765,7 @@ function drawMap() {
   const place = placed(view);
   const heading = state?.attitude?.yaw ?? state?.velocity?.track;
   const isResting = document.querySelector("main").classList.contains("resting");
-  // What moves less than can be seen is not drawn again.
+  // The map is drawn again only after a visible change.
   const where = last ? place(last).map((value) => Math.round(value * 2)) : [];
   const key = [
     ...where, Math.round(view.left * view.zoom * 2), Math.round(view.top * view.zoom * 2), Math.round(view.zoom), view.turn.toFixed(3),
@@ -1796,7 +1796,7 @@ function drawMap() {
   drawScale(pen, view, height, letters, mapTrouble, !tileTemplate, colour, t(view.turn ? "map.courseUp" : "map.northUp"));
 }
 
-/** The way in its parts: whole where there were fixes, broken where the IMU carried on, and nothing where nobody looked. */
+/** Draws a track: a solid line for fixes, a dashed line for dead reckoning, and no line across gaps. */
 function drawLines(pen, place, way) {
   for (let index = 1; index < way.length; ) {
     const { isReckoned } = way[index];
@@ -1810,7 +1810,7 @@ function drawLines(pen, place, way) {
       if (way[index].isStart) {
         pen.moveTo(left, top);
       } else {
-        // What ends within the same dot is drawn with the next.
+        // Skip a point that is less than a pixel away, except at the end of a part.
         const isLast = index + 1 === way.length || way[index + 1].isStart || way[index + 1].isReckoned !== isReckoned;
         if (!isLast && Math.abs(left - x) + Math.abs(top - y) < 1) continue;
         pen.lineTo(left, top);
@@ -1820,7 +1820,7 @@ function drawLines(pen, place, way) {
     pen.stroke();
   }
   pen.setLineDash([]);
-  // A fix on a schedule, between two rests of the receiver, is a part of its own: no line is drawn through it, so a dot is.
+  // A part with a single point, such as a scheduled fix, has no line. Draw a dot.
   for (const [index, point] of way.entries()) {
     if (index && !point.isStart) continue;
     if (index + 1 < way.length && !way[index + 1].isStart) continue;
@@ -1831,7 +1831,7 @@ function drawLines(pen, place, way) {
   }
 }
 
-/** Each part of the way begins with a ring. */
+/** Draws a ring at the beginning of each part of the track. */
 function drawStarts(pen, place) {
   pen.lineWidth = 2;
   pen.strokeStyle = colour("accent");
@@ -1848,7 +1848,7 @@ function drawVehicle(pen, [x, y], metre, last, heading, turn, isResting) {
   const tone = colour(isResting ? "muted" : last.isReckoned ? "warn" : "accent");
   const sigma = state?.position?.sigmaHorizontal;
   if (sigma) {
-    // Where it is with 95 %.
+    // The circle that contains the position with a probability of 95 %.
     pen.fillStyle = pen.strokeStyle = tone;
     pen.lineWidth = 1;
     pen.beginPath();
@@ -1887,9 +1887,9 @@ function drawTimeline(device) {
   const place = (at) => width * (1 - (now - at) / timelineSeconds);
   device.history.forEach(({ power, at }, index) => {
     if (power === "unknown") return;
-    // Nobody looked after the last answer: what has been since is not known.
+    // The time after the last answer is unknown.
     const to = place(device.history[index + 1]?.at ?? seenAt ?? now);
-    // The devices' work is high, their rest is low: not by colour alone.
+    // A working device has a high bar and a resting one a low bar, so that the colour is not the only difference.
     const share = power === "off" || power === "asleep" || power === "failed" ? 0.2 : 1;
     drawPiece(pen, Math.max(0, place(at)), to, height, power, share, colour);
   });
@@ -1898,7 +1898,7 @@ function drawTimeline(device) {
   for (let minute = 1; minute < timelineSeconds / 60; minute++) pen.fillRect(place(now - minute * 60), 0, 1, height);
 }
 
-/** The day, which a picture a minute is enough for. */
+/** Draws the timeline of the day, once a minute. */
 function drawHistory() {
   const ids = [...new Set([...devices.keys(), ...lives.keys()])];
   const now = Date.now();
@@ -1949,11 +1949,12 @@ $("taking").hidden = !isRecorded;
 open("now");
 applySettings();
 present();
-// Ages grow by themselves.
+// Ages grow without events.
 setInterval(redraw, 500);
 setInterval(watchAnchor, 1000);
 setInterval(() => {
-  // Nobody is there to press a button of a page on a wall; an alarm's sound would be gone with the old page.
+  // The page reloads by itself, because it may be on a wall without a user. But a reload would disable the sound of an
+  // anchor alarm until the next press, so the page then stays.
   if (reloadAt !== null && anchor.place && settings.sound === "on") reloadAt = null;
   if (reloadAt !== null && performance.now() > reloadAt && !isAwayNow()) location.reload();
 }, 1000);

@@ -1,6 +1,6 @@
-// What the pages' maps have in common: a canvas, a projection, a view of some places, a grid and its scale.
+// The common parts of the pages' maps: a canvas, a projection, a view of some places, a grid and its scale.
 
-/** A canvas at the screen's own resolution; returns its context, its size and the size of letters, in CSS pixels. */
+/** Prepares a canvas at the screen's own resolution. Returns its context, its size and the size of letters, in CSS pixels. */
 export function prepare(canvas) {
   const { width, height } = canvas.getBoundingClientRect();
   const scale = devicePixelRatio;
@@ -18,25 +18,25 @@ export function prepare(canvas) {
   return { pen, width, height, letters };
 }
 
-// Web Mercator, the whole world from 0 to 1: the projection of map tiles.
+// Web Mercator, the projection of map tiles. The whole world is from 0 to 1.
 export function mercator({ lat, lon }) {
   const sine = Math.sin((Math.min(Math.max(lat, -85), 85) * Math.PI) / 180);
   return { x: lon / 360 + 0.5, y: 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI) };
 }
 
-/** A place of the round world once more, on that side of the date line where it is nearest to another. */
+/** The same place, shifted by whole turns around the world so that it is nearest to another place. */
 export function beside(point, other) {
   const turns = other ? Math.round(point.x - other.x) : 0;
   return turns ? { ...point, x: point.x - turns } : point;
 }
 
-/** A way whose points lie beside each other, also over the date line. */
+/** A track without jumps at the date line: each point is shifted to be nearest to the one before. */
 export function connected(way) {
   let last = null;
   return way.map((point) => (last = beside(point, last)));
 }
 
-/** Places from all around the world, with the widest part of it where there are none outside the map. */
+/** Places from all around the world, shifted so that the widest gap between their longitudes is outside the map. */
 export function gathered(points) {
   const all = points.map(({ x }) => x - Math.floor(x)).sort((one, other) => one - other);
   let edge = 0;
@@ -51,13 +51,13 @@ export function gathered(points) {
 
 export const metreAt = (lat) => 1 / (40_075_017 * Math.cos((lat * Math.PI) / 180));
 
-/** The longest of 1, 2 or 5 times a power of ten. */
+/** The greatest value up to `longest` that is 1, 2 or 5 times a power of ten. */
 function roundLength(longest) {
   const power = 10 ** Math.floor(Math.log10(longest));
   return [5, 2, 1].map((digit) => digit * power).find((value) => value <= longest) ?? power;
 }
 
-/** The least box about all places of some lists; `null` where there is none. */
+/** The smallest box around all places of some lists; `null` if there are no places. */
 export function bounds(ways) {
   const include = (box, { x, y }) => ({
     left: Math.min(box.left, x), right: Math.max(box.right, x), top: Math.min(box.top, y), bottom: Math.max(box.bottom, y),
@@ -69,10 +69,10 @@ export function bounds(ways) {
 }
 
 /**
- * The part of the world that shows some places, with room around them.
+ * The view of some places, with a margin.
  *
  * @param ways lists of places in the projection
- * @param metre what a metre is there
+ * @param metre the length of a metre in the projection there
  */
 export function frame(ways, width, height, metre) {
   const box = bounds(ways) ?? { left: 0.5, right: 0.5, top: 0.5, bottom: 0.5 };
@@ -82,23 +82,23 @@ export function frame(ways, width, height, metre) {
 }
 
 /**
- * The part of the world around a place.
+ * The view around a place.
  *
- * @param zoom how many pixels the whole world has
- * @param metre what a metre is there
- * @param turn by how much the map is turned about its middle, in radians: the direction that is up
+ * @param zoom the width of the whole world in pixels
+ * @param metre the length of a metre in the projection there
+ * @param turn the direction that is up, in radians clockwise from north
  */
 export function viewAt(centre, zoom, width, height, metre, turn = 0) {
   const left = centre.x - width / 2 / zoom;
   const top = centre.y - height / 2 / zoom;
   return {
     centre, zoom, turn, width, height, metre, left, top, right: left + width / zoom, bottom: top + height / zoom,
-    // As long as the side of the grid's squares.
+    // The length of the scale and of the grid's squares, in metres.
     bar: roundLength(width / 4 / zoom / metre),
   };
 }
 
-/** Where a place is on the canvas. */
+/** Returns a function that converts a place of the projection to a point of the canvas. */
 export function placed({ left, top, zoom, turn, width, height }) {
   if (!turn) return (point) => [(point.x - left) * zoom, (point.y - top) * zoom];
   const [cosine, sine] = [Math.cos(turn), Math.sin(turn)];
@@ -108,23 +108,23 @@ export function placed({ left, top, zoom, turn, width, height }) {
   };
 }
 
-/** Which place is somewhere on the canvas. */
+/** The place of the projection at a point of the canvas. */
 export function placeAt({ left, top, zoom, turn, width, height }, across, down) {
   const [cosine, sine] = [Math.cos(turn), Math.sin(turn)];
   const [x, y] = [across - width / 2, down - height / 2];
   return { x: left + (x * cosine - y * sine + width / 2) / zoom, y: top + (y * cosine + x * sine + height / 2) / zoom };
 }
 
-/** Latitude and longitude of a place of the projection. */
+/** The latitude and longitude of a place of the projection. */
 export function unprojected({ x, y }) {
   const lon = (x - Math.floor(x)) * 360 - 180;
   return { lat: (Math.atan(Math.sinh(Math.PI * (1 - 2 * y))) * 180) / Math.PI, lon };
 }
 
 /**
- * Draws what lies flat on the map, turned as the map is.
+ * Draws a layer that turns with the map, such as tiles.
  *
- * @param draw what draws, given a view that has the corners of the turned canvas too
+ * @param draw draws the layer for a view that covers the corners of the turned canvas too
  */
 export function turned(pen, view, draw) {
   if (!view.turn) return draw(view, view.width, view.height);
@@ -137,13 +137,13 @@ export function turned(pen, view, draw) {
   pen.restore();
 }
 
-/** The points of a way that its shape needs: those left out lie within a distance of the line (Douglas and Peucker, 1973). */
+/** The points that determine the shape of a track. All others are within a distance of the line (Douglas and Peucker, 1973). */
 export function simplified(way, distance) {
   const isKept = new Uint8Array(way.length);
   const spans = [];
   let start = 0;
   for (let index = 1; index <= way.length; index++) {
-    // Each part between gaps by itself, and each stretch of one kind.
+    // Each part between gaps, and each part of one kind, is simplified separately.
     if (index < way.length && !way[index].isStart && way[index].isReckoned === way[index - 1].isReckoned) continue;
     spans.push([start, index - 1]);
     start = index;
@@ -185,7 +185,7 @@ export function drawGrid(pen, view, width, height, colour) {
   pen.stroke();
 }
 
-/** How long the side of a square is. Over tiles it has a ground of its own. */
+/** Draws the scale, the side of a grid square. Over tiles it has a background. */
 export function drawScale(pen, view, height, letters, note, isBare, colour, up = "north up") {
   const length = view.bar * view.metre * view.zoom;
   const text = `${view.bar < 1000 ? `${view.bar} m` : `${view.bar / 1000} km`}, ${up}${note}`;

@@ -6,7 +6,7 @@ import { t } from "./words.js";
 export const powers = ["off", "asleep", "awake", "settling", "acquiring", "tracking", "lingering", "failed"];
 const winds = ["north", "east", "south", "west"];
 
-/** The satellites of a list that may have several signals of each: the strongest stands for it, which is used where one of them is. */
+/** The satellites of a list that may contain several signals of each one: the strongest signal of each satellite. It counts as used if any signal is. */
 export function satellitesOf(sky) {
   const all = new Map();
   for (const signal of sky?.satellites ?? []) {
@@ -73,7 +73,7 @@ export function drawHorizon(canvas, attitude, colour) {
       if (pitch && pitch % 20 === 0) pen.fillText(`${Math.abs(pitch)}`, half + letters, -pitch * perDegree);
     }
     pen.restore();
-    // The scale of the roll turns with the horizon, its pointer stands still.
+    // The roll scale turns with the horizon. Its pointer stays in place.
     for (const roll of [-60, -45, -30, -20, -10, 0, 10, 20, 30, 45, 60]) {
       pen.save();
       pen.rotate(roll * radians);
@@ -99,7 +99,7 @@ export function drawHorizon(canvas, attitude, colour) {
   pen.lineTo(-radius * 0.045, -radius * 0.79);
   pen.closePath();
   pen.fill();
-  // The vehicle's own wings stand still too.
+  // The symbol of the vehicle stays in place too.
   for (const [tone, width] of [["#000a", 6], [colour("mark"), 3]]) {
     pen.strokeStyle = tone;
     pen.lineWidth = width;
@@ -113,10 +113,10 @@ export function drawHorizon(canvas, attitude, colour) {
   }
 }
 
-// GPS, SBAS, Galileo, BeiDou, IMES, QZSS, GLONASS and NavIC, by the number that gpsd gives them.
+// GPS, SBAS, Galileo, BeiDou, IMES, QZSS, GLONASS and NavIC, by gpsd's `gnssid`.
 const systems = ["G", "S", "E", "C", "I", "J", "R", "I"];
 
-/** @param isStale whether the satellites are those of an earlier time */
+/** @param isStale whether the satellites are outdated */
 export function drawSky(canvas, sky, isStale, colour) {
   const { pen, width, height, letters } = prepare(canvas);
   const radius = Math.min(width, height) / 2 - letters * 1.4;
@@ -157,7 +157,7 @@ export function drawSky(canvas, sky, isStale, colour) {
     const distance = (radius * (90 - satellite.el)) / 90;
     const angle = (satellite.az * Math.PI) / 180;
     const [x, y] = [distance * Math.sin(angle), -distance * Math.cos(angle)];
-    // The stronger the signal, the larger; filled where it is used. What is old is neither.
+    // A stronger signal has a larger mark. The mark of a used satellite is filled, unless the satellites are outdated.
     const size = letters * (0.3 + Math.min(satellite.ss ?? 0, 50) / 100);
     const isUsed = satellite.used && !isStale;
     pen.fillStyle = colour(isUsed ? "tracking" : "inset");
@@ -169,12 +169,12 @@ export function drawSky(canvas, sky, isStale, colour) {
     pen.stroke();
     pen.fillStyle = colour(isStale ? "muted" : "text");
     const name = `${systems[satellite.gnssid] ?? ""}${satellite.svid ?? satellite.PRN}`;
-    // Below the mark where there is no room above it.
+    // The name is below the mark if there is no room above it.
     pen.fillText(name, x, y + (y < -radius + letters * 2 ? 1 : -1) * (size + letters * 0.7));
   }
 }
 
-/** What is not known, all over a picture: neither work nor rest. */
+/** Fills a picture with the pattern for unknown times. */
 export function hatch(pen, width, height, colour) {
   pen.fillStyle = colour("inset");
   pen.fillRect(0, 0, width, height);
@@ -188,7 +188,7 @@ export function hatch(pen, width, height, colour) {
   pen.stroke();
 }
 
-/** A stretch of time in which a device's power was one. */
+/** Draws a period in which a device's power state did not change. */
 export function drawPiece(pen, from, to, height, power, share, colour) {
   const width = Math.max(to - from, 1);
   pen.fillStyle = colour("inset");

@@ -1,11 +1,11 @@
-// A map in one file, in PMTiles' version 3 (https://github.com/protomaps/PMTiles/blob/main/spec/v3/spec.md), of which the hub
-// serves ranges of bytes. Its directories and its pictures are read here.
+// Reads a map in one file of PMTiles, version 3 (https://github.com/protomaps/PMTiles/blob/main/spec/v3/spec.md). The hub
+// serves ranges of its bytes.
 
 const headerBytes = 127;
-// The header and the root directory are in these, as the format says.
+// The format requires that the header and the root directory are within these bytes.
 const firstBytes = 16_384;
 const leafLimit = 64;
-// No directory of a picture map is larger; a wrong length would fill the memory.
+// No directory of a raster map is longer. Without the limit, a wrong length could fill the memory.
 const directoryLimit = 8_000_000;
 const pictureTypes = { 2: "image/png", 3: "image/jpeg", 4: "image/webp", 5: "image/avif" };
 
@@ -13,11 +13,11 @@ export class TileFile {
   constructor(address) {
     this.address = address;
     this.leaves = new Map();
-    /** Which file it is, as the hub says. */
+    /** The hub's entity tag of the file. */
     this.tag = null;
   }
 
-  /** Reads the header once; what fails is tried again with the next picture. */
+  /** Reads the header once. After a failure, the next picture tries again. */
   open() {
     this.opening ??= this.readHeader().catch((error) => {
       this.opening = null;
@@ -26,12 +26,12 @@ export class TileFile {
     return this.opening;
   }
 
-  /** The picture of a tile; `null` where the file has none. */
+  /** The picture of a tile; `null` if the file has none. */
   async picture(level, column, row) {
     const header = await this.open();
     const id = tileID(level, column, row);
     let directory = header.root;
-    // A root, and at most three levels of leaves below it.
+    // There is a root directory, and at most three levels of leaf directories.
     for (let depth = 0; depth < 4; depth++) {
       const entry = find(directory, id);
       if (!entry) return null;
@@ -74,7 +74,7 @@ export class TileFile {
 
   async bytes(from, length) {
     const headers = { Range: `bytes=${from}-${from + length - 1}` };
-    // Directories say nothing about another file in the place of this one.
+    // If the file is replaced, the known directories are not valid for the new one.
     if (this.tag) headers["If-Match"] = this.tag;
     const answer = await fetch(this.address, { headers });
     if (answer.status === 412) {
@@ -114,7 +114,7 @@ async function unpacked(bytes, compression) {
   return all;
 }
 
-/** The entries of a directory, by column: identifiers as differences, runs, lengths and offsets. */
+/** Parses a directory. It is stored by column: identifiers as differences, run lengths, lengths and offsets. */
 export function entries(bytes) {
   let at = 0;
   const number = () => {
@@ -136,7 +136,7 @@ export function entries(bytes) {
   for (const entry of list) entry.length = number();
   list.forEach((entry, index) => {
     const value = number();
-    // 0 is right behind the one before.
+    // 0 means directly after the previous entry.
     entry.offset = value === 0 && index ? list[index - 1].offset + list[index - 1].length : value - 1;
   });
   return list;
@@ -153,7 +153,7 @@ function find(directory, id) {
   return entry && (entry.run === 0 || id < entry.id + entry.run) ? entry : null;
 }
 
-/** The number of a tile: those of all lower levels, and its place on the Hilbert curve of its own. */
+/** The number of a tile: the number of all tiles of lower levels, plus its position on the Hilbert curve of its level. */
 export function tileID(level, column, row) {
   let id = (4 ** level - 1) / 3;
   let [x, y] = [column, row];

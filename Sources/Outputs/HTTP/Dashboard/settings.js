@@ -1,4 +1,4 @@
-// What a person chose, kept in the browser, and how values are written in it.
+// The user's settings, which the browser stores, and the text of values in the chosen units.
 
 import { t } from "./words.js";
 
@@ -12,7 +12,7 @@ export const choices = {
   sound: ["off", "on"],
 };
 
-/** What the browser keeps under a name; `null` where it keeps nothing, or nothing that can be read. */
+/** The value that the browser has stored under a name; `null` if there is none, or if it is unreadable. */
 export function kept(name) {
   try {
     return JSON.parse(localStorage.getItem(`sensorhub.${name}`));
@@ -21,7 +21,7 @@ export function kept(name) {
   }
 }
 
-/** A browser may refuse to keep anything, and the page works without. */
+/** Stores a value; `null` removes it. If the browser refuses, the page works without the value. */
 export function keep(name, value) {
   try {
     if (value === null) localStorage.removeItem(`sensorhub.${name}`);
@@ -43,7 +43,7 @@ export function choose(name, value) {
 const perMetrePerSecond = { "m/s": 1, "km/h": 3.6, kn: 3600 / 1852, mph: 3600 / 1609.344 };
 const perPascal = { hPa: 0.01, inHg: 1 / 3386.389 };
 
-/** A speed as a number in the unit that was chosen. */
+/** A speed in the chosen unit. */
 export const speedIn = (metresPerSecond) => metresPerSecond * perMetrePerSecond[settings.speed];
 export const pressureIn = (pascals) => pascals * perPascal[settings.pressure];
 export const pressureDecimals = () => (settings.pressure === "hPa" ? 1 : 2);
@@ -58,20 +58,20 @@ export function coordinate(value, names) {
   if (value === undefined) return "–";
   const name = t(names[value < 0 ? 1 : 0]);
   if (settings.place === "degrees") return `${Math.abs(value).toFixed(6)}° ${name}`;
-  // Rounded first: 59.9999′ is the next degree.
+  // Round first, because 59.9999′ becomes the next degree.
   const thousandths = Math.round(Math.abs(value) * 60_000);
   const minutes = ((thousandths % 60_000) / 1000).toFixed(3).padStart(6, "0");
   return `${String(Math.floor(thousandths / 60_000)).padStart(names[0] === "north" ? 2 : 3, "0")}° ${minutes}′ ${name}`;
 }
 
-/** What times are given in: `UTC`, or the name of the browser's own zone. */
+/** The time zone of the page: `UTC`, or the name of the browser's zone. */
 export function zone() {
   if (settings.time === "utc") return "UTC";
   const parts = new Intl.DateTimeFormat("en-GB", { timeZoneName: "short" }).formatToParts(new Date());
   return parts.find(({ type }) => type === "timeZoneName")?.value ?? t("local");
 }
 
-/** `13:45:00`, in the zone that was chosen. */
+/** A time such as `13:45:00`, in the chosen zone. */
 export function clock(milliseconds) {
   if (Number.isNaN(milliseconds)) return "––:––:––";
   const time = new Date(milliseconds);
@@ -88,7 +88,7 @@ export function duration(seconds) {
   return `${Math.floor(seconds / 86400)} ${t("day.unit")} ${Math.floor((seconds / 3600) % 24)} h`;
 }
 
-// As `sensorhub devices` has it.
+// The format is that of `sensorhub devices`.
 export function energy(milliwattHours) {
   if (milliwattHours < 1) return `${milliwattHours.toFixed(3)} mWh`;
   return milliwattHours < 1000 ? `${milliwattHours.toPrecision(3)} mWh` : `${(milliwattHours / 1000).toFixed(1)} Wh`;

@@ -1,4 +1,4 @@
-// An hour of a few values as small charts: what the page has seen itself, and before that what the hub has recorded.
+// Small charts of the last hour: the values that the page has received, and before these the values that the hub has recorded.
 
 import { prepare } from "./map.js";
 import { bearing, clock, fixed, pressureDecimals, pressureIn, settings, speedIn } from "./settings.js";
@@ -6,10 +6,10 @@ import { t } from "./words.js";
 
 export const spanSeconds = 3600;
 const stepSeconds = 5;
-// Between samples that are farther apart there is no line: nobody looked.
+// There is no line between samples with a longer interval, because the values in between are unknown.
 const gapSeconds = 90;
 
-// What is drawn, from the lowest to the highest; a chart shows at least so much of its unit, so that noise stays flat.
+// The charts. Each covers its lowest and highest value, and at least `least` in its unit, so that noise looks flat.
 const series = [
   { name: "speed", least: () => speedIn(1), from: 0, value: ({ speed }) => speed, scaled: speedIn, text: (value) => fixed(value, 1, ` ${settings.speed}`) },
   { name: "heading", isRound: true, value: ({ heading }) => heading, scaled: (value) => value, text: bearing },
@@ -18,7 +18,7 @@ const series = [
   { name: "satellites", least: () => 4, from: 0, value: ({ satellites }) => satellites, scaled: (value) => value, text: (value) => fixed(value, 0) },
 ];
 
-/** What is kept of a state. What is not of now is not of its time either. */
+/** The sample for a state. Parts that are older than a step are left out. */
 export function sampleOf(state, at) {
   const fresh = (part) => (part && part.age < stepSeconds ? part : undefined);
   const heading = fresh(state.attitude)?.yaw;
@@ -32,15 +32,15 @@ export function sampleOf(state, at) {
 export class Trends {
   constructor(list) {
     this.list = list;
-    /** The oldest first. */
+    /** The samples, oldest first. */
     this.samples = [];
     this.rows = new Map();
   }
 
-  /** Takes one state in so many seconds, the last of them. */
+  /** Adds a sample. In each step of `stepSeconds` only the last one is kept. */
   add(sample) {
     const last = this.samples.at(-1);
-    // A replay that was put back begins again.
+    // The replay has gone back in time, so start again.
     if (last && sample.at < last.at - 1000 * stepSeconds) this.samples = [];
     if (last && Math.floor(last.at / 1000 / stepSeconds) === Math.floor(sample.at / 1000 / stepSeconds)) this.samples.pop();
     this.samples.push(sample);
@@ -48,7 +48,7 @@ export class Trends {
     if (first > 0) this.samples.splice(0, first);
   }
 
-  /** Puts what was recorded in front of what the page has seen. */
+  /** Adds recorded samples from before the first sample of the page. */
   recall(samples) {
     const first = this.samples[0]?.at ?? Infinity;
     this.samples.unshift(...samples.filter(({ at }) => at < first));
@@ -70,7 +70,7 @@ export class Trends {
       if (!this.rows.has(one.name)) this.rows.set(one.name, this.makeRow());
       this.drawSeries(one, points, now, colour);
     }
-    // In their order, whichever has come first.
+    // The rows are in the order of `series`, whichever came first.
     for (const { name } of series) {
       const row = this.rows.get(name);
       const index = [...this.rows.keys()].sort((one, other) => order(one) - order(other)).indexOf(name);
@@ -118,7 +118,7 @@ export class Trends {
     const margin = 3;
     const across = (at) => width * (1 - (now - at) / spanSeconds / 1000);
     const down = (value) => height - margin - ((scaled(value) - low) / (high - low)) * (height - 2 * margin);
-    // A mark each quarter of an hour.
+    // A mark for each quarter of an hour.
     pen.fillStyle = colour("grid");
     for (let quarter = 1; quarter < 4; quarter++) pen.fillRect((width * quarter) / 4, 0, 1, height);
     pen.strokeStyle = pen.fillStyle = colour("accent");
@@ -140,7 +140,7 @@ export class Trends {
       before = { at, value };
     }
     pen.stroke();
-    // What the lowest and the highest line are.
+    // The values at the top and at the bottom of the chart.
     pen.fillStyle = colour("muted");
     pen.textBaseline = "top";
     pen.fillText(isRound ? "360°" : text(high), 4, 2);

@@ -1,5 +1,5 @@
-// All words of the dashboard. A translation is one more table; what it lacks is said in English.
-// What the hub itself says (reasons, next steps, names of devices) comes as it is.
+// All texts of the dashboard. Each language is a table; texts that it lacks appear in English.
+// Texts from the hub (reasons, next steps, names of devices) are not translated.
 
 const tables = {
   en: {
@@ -47,7 +47,7 @@ const tables = {
     // Tabs.
     "tabs": "Panels", "tab.now": "Now", "tab.hour": "Hour", "tab.sky": "Sky", "tab.tilt": "Attitude", "tab.devices": "Devices",
     "tab.day": "Day", "tab.anchor": "Anchor",
-    // What is now.
+    // The present values.
     "speed": "Speed", "course": "Course", "heading": "Heading", "position": "Position", "latitude": "Latitude",
     "longitude": "Longitude", "accuracy": "Accuracy, 1σ", "altitude": "Altitude", "fix": "Fix", "reception": "Reception",
     "fixTime": "Fix time", "pressure": "Pressure", "temperature": "Temperature", "humidity": "Humidity", "supply": "Supply",
@@ -87,7 +87,7 @@ const tables = {
     "device.more": " and {count} more", "device.unknown": "The hub does not say who holds it.",
     "device.label": "Power of the last five minutes{unknown}; {tense} {power}", "device.partly": ", partly unknown",
     "device.now": "now", "device.last": "last", "more": "▾ {count} more",
-    // The day and the books.
+    // The day, and the energy per client.
     "history": "Last 24 hours", "history.span": "last 24 hours, {zone}", "history.piece": "{id}: {power} {from}–{to} {zone}",
     "history.unknown": "{id}: nothing known of {at} {zone}", "history.gpx": "↓ GPX, 24 h",
     "history.gpxLabel": "Download the track of the last 24 hours as GPX", "recordings": "Recordings",
@@ -264,7 +264,7 @@ const tables = {
 export const languages = { en: "English", de: "Deutsch" };
 let table = tables.en;
 
-/** @param name of a language that there is; otherwise the browser's own, or English */
+/** @param name the name of a language; if there is no such language, the browser's language or English is used */
 export function speak(name) {
   const wished = [name, ...navigator.languages.map((tag) => tag.slice(0, 2))].find((tag) => Object.hasOwn(tables, tag));
   table = tables[wished ?? "en"];
@@ -276,11 +276,11 @@ export function speak(name) {
   }
 }
 
-/** The word of a key, with values in the place of its marks. A value is not looked through for marks. */
+/** The text of a key, with its marks replaced by values. Marks inside a value are not replaced. */
 export function t(key, values = {}) {
   const text = table[key] ?? tables.en[key] ?? key;
   return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
 }
 
-/** A word of the hub's own list, such as a power state; one that this page does not know as it is. */
+/** The text for one of the hub's fixed words, such as a power state. An unknown word stays as it is. */
 export const word = (list, name) => table[`${list}.${name}`] ?? tables.en[`${list}.${name}`] ?? name;
