@@ -8,7 +8,7 @@ import Glibc
 struct BarometricHeight: Sendable {
   /// The random walk of the weather, in metres per √s: 3.6 m in an hour.
   private static let wander = 0.06
-  /// How long the height errors of a receiver stay the same, in seconds.
+  /// The correlation time of a receiver's height errors in seconds.
   private static let correlationTime = 100.0
   /// The sigma of the barometer's noise and of draughts, in metres.
   private static let sigma = 0.3

@@ -213,7 +213,7 @@ public enum BoardProblems {
       let path = Files.resolved(device.path) ?? device.path
       return device.place.map { "\(I2CAddress(bus: path, address: $0.address))" } ?? path
     }
-    // A dictionary instead of pairwise comparison, because there may be thousands of devices.
+    // The places are compared by means of a dictionary and not in pairs, because there may be thousands of devices.
     var first: [String: String] = [:]
     return board.devices.compactMap { device in
       let place = place(device)

@@ -77,13 +77,13 @@ public final class HubHost: Sendable {
     Deferred { _ in Empty(completesImmediately: false) }
   }
 
-  /// Puts a hub for another board into service at once. Devices that both boards share continue. The old board's
-  /// other devices are switched off without an idle timeout, because the new board may need their lines.
+  /// Puts a hub for another board into service at once. Devices that both boards share continue. The old board's other
+  /// devices are switched off without an idle timeout, because the new board may need their lines. Returns when the old
+  /// devices have stopped or the time for that is over.
   ///
   /// - Parameter text: the text of the board file
-  /// - Returns: once the old devices have stopped or the time for that is over: the supplies of the old board that
-  ///   could not be switched off, and the problems of the new board's supplies and pulse; `nil` if the host shuts
-  ///   down in the meantime
+  /// - Returns: the supplies of the old board that could not be switched off, and the problems of the new board's
+  ///   supplies and pulse; `nil` if the host shuts down in the meantime
   public func serve(_ board: Board, text: [UInt8]? = nil) async -> [String]? {
     if isOver.withLock({ $0 }) { return nil }
     let old = current.value

@@ -12,7 +12,7 @@ struct LowPassFilter: Sendable {
     var settlingCount: Double
 
     /// - Parameters:
-    ///   - timeConstant: of a first-order filter with the same damping, seconds
+    ///   - timeConstant: the time constant of a first-order filter with the same damping, in seconds
     ///   - interval: the time between samples, seconds
     init(timeConstant: Double, interval: Double) {
       guard timeConstant > interval / 2 else {

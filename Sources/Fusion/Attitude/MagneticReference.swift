@@ -29,7 +29,7 @@ struct MagneticReference: Sendable {
   /// The strength of the earth's field, if known. The dip is learnt from the first field of that strength.
   private let knownStrength: Double?
 
-  /// The horizontal component of the reference; `nil` while unknown.
+  /// The horizontal component of the reference in the magnetometer's unit; `nil` while unknown.
   @inline(__always) var horizontalField: Double? { reference.x > 0 ? reference.x * cos(reference.y) : nil }
 
   init(interval: Double, strength: Double? = nil) {

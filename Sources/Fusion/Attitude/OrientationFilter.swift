@@ -114,7 +114,7 @@ public struct OrientationFilter: Sendable {
 
   /// The gyroscope bias in rad/s, in the sensor's axes.
   public var gyroscopeBias: SIMD3<Double> { biasEstimator.bias }
-  /// The standard deviation of each component, rad/s.
+  /// The standard deviation of each component of the gyroscope bias, in rad/s.
   public var gyroscopeBiasSigma: SIMD3<Double> { biasEstimator.covariance.diagonal.squareRoot() }
   public var isAtRest: Bool { rest.isAtRest }
   /// The standard deviation of roll and pitch in radians; π before the first accelerometer sample.
@@ -286,7 +286,7 @@ public struct OrientationFilter: Sendable {
     } else {
       rejectionTime = max(rejectionTime - OrientationFilter.rejectionFactor * seconds, 0)
     }
-    // Averages the first measurements: weights 1, 1/2, 1/3, …
+    // The first measurements are averaged, with the weights 1, 1/2, 1/3, …
     if initialGain > gain, initialGain > headingGain {
       gain = initialGain
       initialGain = initialGain / (initialGain + 1)

@@ -35,7 +35,7 @@ public struct GyroscopeCalibrator: Sendable {
   /// The means over the current window.
   private var force = RunningMean()
   private var field = RunningMean()
-  /// The values of the first window of the rest, and of the latest one.
+  /// The mean over the first window of the rest; `nil` before that window ends.
   private var restForce: SIMD3<Double>?
   private var restField: SIMD3<Double>?
   /// The duration of rest during which the magnetic field was observed, in seconds.

@@ -51,10 +51,13 @@ public struct MagnetometerCalibrator: Sendable {
       samples.map { ($0.x > middle.x ? 1 : 0) + ($0.y > middle.y ? 2 : 0) + ($0.z > middle.z ? 4 : 0) })
   }
 
-  /// - Parameter field: the field in microtesla
+  /// Takes a sample that is not close to an earlier one.
+  ///
+  /// - Parameter field: the measured field in microtesla
   public mutating func add(_ field: SIMD3<Double>) {
     guard field.isFinite, field.length > 1, samples.count < MagnetometerCalibrator.capacity else { return }
-    // Based on the weakest field on earth, so that the noise of a sensor at rest does not count as new directions.
+    // The distance is based on the weakest field on earth, so that the noise of a sensor at rest does not count as new
+    // directions.
     let distance = MagnetometerCalibrator.spacing * MagnetometerCalibrator.weakestField
     if samples.allSatisfy({ ($0 - field).length > distance }) { samples.append(field) }
   }
@@ -65,7 +68,7 @@ public struct MagnetometerCalibrator: Sendable {
   public var result: (offset: SIMD3<Double>, matrix: [SIMD3<Double>], strength: Double, residual: Double)? {
     guard progress >= 1 else { return nil }
     let middle = middle
-    // First an approximate sphere, so that a distant outlier does not distort the first ellipsoid.
+    // An approximate sphere is fitted first, so that a distant outlier does not distort the first ellipsoid.
     let distances = samples.map { ($0 - middle).length }
     let radius = MagnetometerCalibrator.median(distances)
     var kept = MagnetometerCalibrator.inliers(

@@ -28,6 +28,8 @@ public struct MountCalibrator: Sendable {
     (restCount > 0 ? 0.5 : 0) + 0.5 * min(1, pushAmount / MountCalibrator.neededPush)
   }
 
+  /// Takes a sample of the inertial sensor.
+  ///
   /// - Parameters:
   ///   - gyroscope: the rate, rad/s
   ///   - accelerometer: the specific force, m/s²

@@ -8,7 +8,7 @@ extension NavigationFilter {
     public var isVehicle = false
     /// The time between inertial samples in seconds.
     public var interval = 0.01
-    /// The shortest interval of all sensors that may take over.
+    /// The shortest interval, in seconds, of all sensors that may take over.
     public var shortestInterval: Double?
     /// The time between samples with a magnetic field in seconds; `nil` if every sample has one.
     public var magneticInterval: Double?
@@ -17,7 +17,7 @@ extension NavigationFilter {
     public var magneticStrength: Double?
     /// The largest delay of a fix in seconds.
     public var latestFix = 0.5
-    /// How long the position errors of a receiver stay the same in seconds; 0 for independent errors.
+    /// The correlation time of a receiver's position errors in seconds; 0 for independent errors.
     public var correlationTime = 0.0
     /// The uncertainty of the time of a fix in seconds.
     public var timingSigma = 0.05

@@ -9,7 +9,7 @@ extension NavigationFilter {
 
   mutating func correctPosition(_ fix: GNSSMeasurement, sinceLast: Double) {
     guard let now = solution else { return }
-    // The errors of successive fixes are correlated, so many fixes count as few.
+    // The errors of successive fixes are correlated. Each fix therefore gets a larger variance.
     let repetition = sinceLast.isFinite ? 1 + 2 * configuration.correlationTime / max(sinceLast, 0.01) : 1
     // How far off a single fix may be does not depend on the number of consistent fixes.
     let single = configuration.positionObservation(fix, now)

@@ -28,7 +28,7 @@ extension NavigationFilter {
     }
     headingRefusedSince = nil
     headingStatedAt = fix.time
-    // The errors of successive headings are correlated, so many headings count as few.
+    // The errors of successive headings are correlated. Each heading therefore gets a larger variance.
     let repetition = sinceLast.isFinite ? 1 + 2 * configuration.correlationTime / max(sinceLast, 0.01) : 1
     solution?.correct(
       ErrorCovariance.Row(t: SIMD3(0, 0, 1)), innovation: innovation, variance: repetition * sigma * sigma)

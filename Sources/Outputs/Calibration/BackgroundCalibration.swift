@@ -55,7 +55,7 @@ public final class BackgroundCalibration: Sendable {
     }.end()
   }
 
-  /// Begins to refine a chip's offset. If the stored calibration has changed, the samples so far are discarded.
+  /// Begins to refine a chip's offset. If the stored calibration has changed, the earlier samples are discarded.
   ///
   /// - Returns: whether the chip has a stored offset to refine
   private func begin(_ chip: MagnetometerDescription) -> Bool {

@@ -12,7 +12,7 @@ struct FleetRoutes {
 
   let directory: FleetDirectory
   let views: FleetViews
-  /// The broker's address, to show.
+  /// The broker's address, which the page shows.
   let broker: String
   let streams: EventStreams
 

@@ -69,7 +69,7 @@ extension GPSDReport {
     json.endLine()
   }
 
-  /// The active devices that have sent something recently. The device of the fused state comes last.
+  /// The active devices that have sent something within `lifetime`. The device of the fused state comes last.
   private static func entries(of hub: Hub, at now: MonotonicInstant) -> [Entry] {
     let state = hub.presentState(at: now, within: lifetime)
     let taken = hub.receivers.taken

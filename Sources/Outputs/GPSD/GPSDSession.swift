@@ -246,7 +246,7 @@ final class GPSDSession: StreamSession {
     of instant: MonotonicInstant
   ) {
     state.withLock { state in
-      // This is under the lock, so that a concurrent event is sent before or after it, and never twice.
+      // The report is sent under the lock, so that a concurrent event is sent before or after it, and never twice.
       let isNew = state.lastReport == nil && state[keyPath: times].take(time, of: instant)
       state.lastReport = MonotonicClock().now
       if isNew { connection.send(bytes) }

@@ -4,7 +4,7 @@ import NIOCore
 /// Decides how long a connection of the web port may be idle.
 ///
 /// An answer may take any time, as long as the client keeps taking bytes of it. A connection that sends no request, or
-/// does not finish one, is closed once it has been silent for long enough.
+/// does not finish one, is closed when it has been silent for `Limits.silence`.
 struct ConnectionPatience {
   struct Limits: Sendable {
     /// The limit without a request, or without another piece of an incomplete request.
@@ -25,7 +25,7 @@ struct ConnectionPatience {
   }
 
   enum Verdict: Equatable {
-    /// The connection is fine until this time; `nil` while the hub has not completed the answer.
+    /// The connection must be checked again at this time; `nil` while the hub has not completed the answer.
     case goesOn(until: NIODeadline?)
     /// The client sends no request.
     case isSilent

@@ -59,7 +59,7 @@ final class HookDelivery: Sendable {
     go()
   }
 
-  /// Starts the next delivery if it is due.
+  /// Starts the next delivery if it is due, or sets the timer for one that is due later.
   func go() {
     let now = surroundings.clock.now
     enum Step {

@@ -1,6 +1,6 @@
 import NMEA
 
-/// A time divided into the parts of an ISO 8601 stamp.
+/// A UTC time, rounded to milliseconds, in the parts of an ISO 8601 timestamp.
 public struct JSONTime: Sendable {
   var year: Int
   var month: Int

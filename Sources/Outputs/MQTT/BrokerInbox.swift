@@ -27,7 +27,7 @@ public struct BrokerInbox: Sendable {
     return (event, lostCount)
   }
 
-  /// Whether the connection's thread has ended.
+  /// Whether the events include the end of the connection's thread.
   public var hasEnded: Bool { events.contains { if case .ended = $0 { true } else { false } } }
 
   /// The index of the oldest message, or of the oldest event if there are no messages.

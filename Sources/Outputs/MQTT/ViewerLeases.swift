@@ -93,7 +93,7 @@ final class ViewerLeases: Sendable {
 
     mutating func chooseFastest() {
       fastest = [:]
-      // Sorted, so that of two equal rates always the same one wins.
+      // The entries are sorted, so that of two equal rates the same one wins each time.
       for (key, entry) in entries.sorted(by: { $0.key.viewer < $1.key.viewer })
       where entry.timed.interest.kind == .states {
         let present = fastest[key.stream].flatMap { entries[$0]?.timed.interest.rateHz } ?? 0
