@@ -28,10 +28,11 @@ import Glibc
 /// ignored.
 public struct OrientationFilter: Sendable {
   private static let magnetometerTimeConstant = 11.0
-  /// How long a disturbed field is ignored. After that it is used with half the gain, because it may be permanent.
+  /// How long a disturbed field is ignored, in seconds. After that it is used with half the gain, because it may be
+  /// permanent.
   private static let maximumRejectionTime = 60.0
   private static let rejectionFactor = 2.0
-  /// The initial time constant of the heading after hard iron has been found.
+  /// The initial time constant of the heading in seconds, after hard iron has been found.
   private static let hardIronTimeConstant = 3.0
   /// The age in seconds above which a magnetic field is no evidence for or against a turn.
   private static let fieldLifetime = 2.5

@@ -53,6 +53,8 @@ struct HookQueue: Sendable {
     (retryAt, failures) = (nil, 0)
   }
 
+  /// Sets the time of the next try after a failed delivery.
+  ///
   /// - Parameter isRefusal: whether the server or program answered and refused the notice
   mutating func failed(at now: MonotonicInstant, isRefusal: Bool) {
     failures += 1
