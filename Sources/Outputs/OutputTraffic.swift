@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The counts of clients, per output, for people and programs that watch the hub itself.
+/// Counts clients and dropped values per output, for monitoring the hub.
 public final class OutputTraffic: Sendable {
   /// The counts of one kind of output.
   public final class Kind: Sendable {

@@ -4,8 +4,8 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// Keeps the receivers' data in a file, so that receivers start quickly after a restart of the hub. Callers never wait
-/// for the disk, except at the end.
+/// Keeps the satellite data and positions of receivers in a file, so that receivers start quickly after a restart of
+/// the hub. Only `begin` and `end` wait for the disk.
 public final class ReceiverKnowledgeFile: Sendable {
   private struct State {
     var writtenAt: MonotonicInstant?
@@ -26,7 +26,7 @@ public final class ReceiverKnowledgeFile: Sendable {
     file = StateFile(path: path, mostBytes: 4 << 20, nothing: [:], makeFolder: makeFolder)
   }
 
-  /// Reads the file, and saves changes from then on.
+  /// Reads the file, and from then on saves changes at the interval. Waits for the disk.
   public func begin(_ store: ReceiverKnowledgeStore, clock: any MonotonicTimeSource) {
     store.restore(file.content.compactMapValues(\.value))
     state.withLock { $0.writtenAt = clock.now }
@@ -41,7 +41,7 @@ public final class ReceiverKnowledgeFile: Sendable {
       state.writtenAt = now
       return true
     }
-    // If no thread can be started, the next change is saved instead.
+    // If no thread can be started, the data is saved after the next interval.
     if isDue {
       _ = DetachedThread.start("receivers' knowledge") { [file] in file.change { $0 = known.mapValues(StateEntry.init) }
       }

@@ -2,7 +2,7 @@
 /// so that the clients of a lost broker do not all return at once.
 struct ReconnectBackoff {
   private static let longest = 60.0
-  /// The clients without viewers return spread over this time, in seconds.
+  /// After a lost connection, clients without viewers reconnect at random instants within this time, in seconds.
   private static let spread = 10.0
   private var failures = 0
   private var random: any RandomNumberGenerator & Sendable
@@ -28,7 +28,8 @@ struct ReconnectBackoff {
     max(next(), .seconds(Double.random(in: 0.5...Self.spread, using: &random)))
   }
 
-  /// The pause after a broker refused the client. Only a person can solve that.
+  /// The pause after a broker has refused the client: 60 to 90 s. It is long because only a person can remove the
+  /// cause.
   mutating func afterRefusal() -> Duration {
     .seconds(Self.longest * Double.random(in: 1...1.5, using: &random))
   }

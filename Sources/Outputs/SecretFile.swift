@@ -3,15 +3,16 @@ import Glibc
 import HardwareIO
 import Hub
 
-/// A secret, in a credential of systemd or in a file, so that no list of processes and no shell history shows it.
+/// Reads a secret from a systemd credential or from a file, so that neither the list of processes nor a shell's history
+/// shows it.
 public enum SecretFile {
   struct Failure: Error {
     var file: String
     var reason: String
   }
 
-  /// The folders from which a board file may use passwords. The hub sends passwords to other machines, so a user's
-  /// board file must not be able to name every file that the hub can read.
+  /// The folders in which a board file may name passwords. The hub sends passwords to other machines, so a user's board
+  /// file must not be able to name every file that the hub can read.
   private static let folders = ["/etc/sensorhub/", "/run/credentials/sensorhub.service/"]
 
   private static var credentials: String? {
@@ -29,8 +30,8 @@ public enum SecretFile {
       + "service set CREDENTIALS_DIRECTORY to its folder"
   }
 
-  /// Reads the contents of the file, or of the credential if no file is named; without leading and trailing blanks.
-  /// `nil` if there is neither.
+  /// Reads the file, or the credential if no file is named, and removes leading and trailing blanks. `nil` if no file
+  /// is named and there is no credential.
   static func read(_ file: String?, orCredential name: String) throws(Failure) -> (file: String, secret: [UInt8])? {
     let credential = credentials.map { "\($0)\(name)" }
     guard let path = file ?? credential.flatMap({ access($0, F_OK) == 0 ? $0 : nil }) else { return nil }
@@ -58,8 +59,7 @@ public enum SecretFile {
     return (path, Array(secret))
   }
 
-  /// Whether a path is one of this process's own descriptors. A file that the path reaches from there with `..` is
-  /// not.
+  /// Whether a path is one of this process's own descriptors. A path such as `/dev/fd/../x` is not.
   private static func isDescriptor(_ path: String) -> Bool {
     let folder = "/dev/fd/"
     guard path.hasPrefix(folder) else { return false }
@@ -67,7 +67,7 @@ public enum SecretFile {
     return !digits.isEmpty && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
 
-  /// Warnings for the owner of a token or a password that every user of this machine can read.
+  /// The warnings for tokens and passwords of a board that every user of this machine can read.
   public static func warnings(of board: Board) -> [String] {
     BoardProblems.secrets(of: board).compactMap { key, file in
       warning(of: file).map { "'\(key)': \($0)" }

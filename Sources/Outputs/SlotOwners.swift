@@ -1,7 +1,7 @@
 import Guarding
 
-/// A service whose slots outlast the request that took them, such as device holds. A slot ends when its user or root
-/// releases it.
+/// A service with a limited number of slots that a user keeps after the request, such as device holds. A slot ends when
+/// its user or root releases it.
 protocol SlotOwner: AnyObject, Sendable {
   /// The kind of its slots, for the answer to root, for example `holds`.
   var slotKind: String { get }
@@ -20,7 +20,7 @@ final class SlotOwners: Sendable {
 
   private let entries = Guarded<[Entry]>([])
 
-  /// Adds a service. It is removed again when it is released.
+  /// Adds a service. The reference is weak, so a service that is deallocated is no longer in the list.
   func add(_ holder: some SlotOwner) {
     entries.withLock { entries in
       entries.removeAll { $0.holder == nil }

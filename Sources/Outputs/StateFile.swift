@@ -14,8 +14,8 @@ struct StateEntry<Value: Codable & Equatable & Sendable>: Codable, Equatable, Se
   func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
 }
 
-/// A part of the hub's knowledge that survives its runs, as JSON in a file. Losing it does no harm: a damaged file
-/// counts as missing. If the hub cannot write its energy log, it reports that.
+/// Keeps data in a JSON file across restarts of the hub. Losing the file does no harm, so a damaged file counts as
+/// missing, and errors in writing are ignored.
 final class StateFile<Content: Codable & Equatable & Sendable>: Sendable {
   private let path: String
   private let mostBytes: Int
@@ -35,7 +35,7 @@ final class StateFile<Content: Codable & Equatable & Sendable>: Sendable {
     self.makeFolder = makeFolder
   }
 
-  /// The content. Reads the disk.
+  /// The content of the file. Each access reads the disk.
   var content: Content {
     guard let text = try? Files.bytes(ofOwn: path, limit: mostBytes) else { return nothing }
     return (try? JSONDecoder().decode(Content.self, from: Data(text))) ?? nothing

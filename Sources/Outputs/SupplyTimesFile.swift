@@ -1,6 +1,7 @@
 import Hub
 
-/// Keeps in a file since when supplies have been off, so that minimum off times also hold after a restart of the hub.
+/// Keeps the instants at which supplies were switched off in a file, so that minimum off times also hold after a
+/// restart of the hub.
 public final class SupplyTimesFile: Sendable {
   private let file: StateFile<SupplyTimes?>
 

@@ -23,7 +23,8 @@ struct BoardInUse {
 
   private func path(of name: String) -> String { "\(folder.path)/\(name)" }
 
-  /// The copies of earlier hubs that could not switch every device off. Each copy has its own lines.
+  /// The names for copies of earlier hubs that could not switch every device off. There are several, because each hub
+  /// may have had another board.
   private var leftovers: [String] {
     [name + ".left"] + (2...BoardInUse.mostLeftovers).map { "\(name).left-\($0)" }
   }
@@ -62,10 +63,10 @@ struct BoardInUse {
   /// Whether a hub runs, or an earlier one left a device on.
   var isThere: Bool { folder.has(name) || isLeft }
 
-  /// Whether a missing permission hides if there is a copy.
+  /// Whether a permission is missing to see if there is a copy.
   var isHidden: Bool { folder.isHidden(name) }
 
-  /// The board of the hub that runs here; `nil` for a hub on the built-in board.
+  /// The board of the hub that runs here; `nil` if no hub runs, or if it runs on the built-in board.
   ///
   /// - Throws: `BoardError.unreadable` if it is unknown, for example because a permission is missing
   func board() throws(BoardError) -> Board? { folder.has(name) ? try board(of: name) : nil }
@@ -80,8 +81,8 @@ struct BoardInUse {
     return try Board(json5: text, file: path(of: copy))
   }
 
-  /// Switches off all devices that earlier hubs left on, and then forgets these hubs. The next call tries again
-  /// if that fails.
+  /// Switches off all devices that earlier hubs left on, and removes the copies of their board files. If a device
+  /// cannot be switched off, the copy stays, so that the next call tries again.
   ///
   /// - Parameter hub: a hub whose own devices are switched off at the same time
   func makeSafe(_ hardware: any Hardware, and hub: Hub? = nil, isStarting: Bool = false) -> SafetyReport {

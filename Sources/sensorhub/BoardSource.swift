@@ -9,7 +9,7 @@ struct BoardSource {
 
   struct Loaded {
     var board: Board
-    /// The text of the board.
+    /// The text of the board file or of the built-in board.
     var text: [UInt8]
     /// The text of the board file; `nil` for the built-in board.
     var fileText: [UInt8]?

@@ -24,7 +24,7 @@ struct CalibrationByHub {
   ///   - signals: a descriptor that is readable when the user ends the calibration
   func run(on connection: consuming HubConnection, within limit: Duration, signals: Int32) throws -> StoredCalibration {
     let named = device.map { name in
-      // Encoded as JSON, whatever the user typed becomes a single string.
+      // The JSON encoder quotes the name, so that it cannot add keys to the request.
       (try? JSONEncoder().encode(name)).map { ", \"device\": \(String(decoding: $0, as: UTF8.self))" } ?? ""
     }
     connection.send("{\"calibrate\": \"\(kind.rawValue)\", \"name\": \"calibrate\"\(named ?? "")}")

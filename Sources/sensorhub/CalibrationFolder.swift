@@ -15,7 +15,7 @@ struct CalibrationFolder: CalibrationStore {
     return getenv("STATE_DIRECTORY") == nil && access(ofService, F_OK) == 0 ? ofService : own
   }
 
-  /// - Returns: `nil` if there is no folder
+  /// - Returns: the path of a chip's file; `nil` if there is no folder
   static func file(for place: I2CAddress) -> String? { path.map { "\($0)/\(place.identifier).json5" } }
 
   func store(_ session: CalibrationSession, of chip: DeviceDescription) throws(CalibrationRefusal) -> StoredCalibration

@@ -1,9 +1,9 @@
 import Devices
 import NMEA
 
-/// Turns an epoch of a receiver that reports in binary messages into sentences: RMC, GGA, VTG, GST, ZDA, GSA and GSV.
-/// They are for clients that read the receiver's own sentences. gpsd does the same for such receivers (RMC, GGA, GSA,
-/// GBS, GSV and ZDA).
+/// Makes sentences from an epoch of a receiver that reports in binary messages: RMC, GGA, VTG, GST, ZDA, GSA and GSV. A
+/// client that reads a receiver's own sentences gets them instead. gpsd does the same for such receivers (RMC, GGA,
+/// GSA, GBS, GSV and ZDA).
 enum EpochSentences {
   static func make(of epoch: GNSSObservation) -> String {
     let fix = epoch.fix

@@ -1,5 +1,5 @@
-/// The letters and digits with which sentences state the source of a fix. The values of `status` are those of the
-/// gpsd protocol.
+/// The characters that stand for the kind of a fix in sentences. The values of `status` are those of the gpsd protocol:
+/// 2 differential, 3 RTK fixed, 4 RTK float, 5 dead reckoning, 7 surveyed, 8 simulated, 9 P(Y) code.
 enum FixLetter {
   /// The quality in GGA.
   static func quality(ofStatus status: Int) -> Int {

@@ -5,35 +5,36 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// The sentences of the fused state, when they are due. They are written once for all clients with the same choice.
+/// Writes the sentences of the fused state when they are due, once for all clients of the feed.
 final class FusedFeed: Sendable {
   private struct State {
     var rate = EpochRate()
     /// When the next sentences are due at a fixed rate.
     var due: MonotonicInstant?
     var lastPosition: MonotonicInstant?
-    // A late epoch sets the receiver's time back. Neither the position nor the attitude may repeat a time.
+    // The UTC of a state can step back when an epoch arrives late. No position and no attitude is sent with a time that
+    // was already sent.
     var positionTime = MonotonicUTCFilter()
     var attitudeTime = MonotonicUTCFilter()
-    /// The fix of the previous state. Its epoch has already been handled.
+    /// The instant of the previous state's fix. Its epoch was already checked for satellites.
     var lastFix: MonotonicInstant?
-    /// The receiver's last list of satellites, if it is still unsent.
+    /// The receiver's last epoch with satellites; `nil` once the list is sent.
     var sky: GNSSObservation?
     var lastSky: MonotonicInstant?
-    /// Whether the last sentence reports the board's position, or that it is unknown.
+    /// Whether the last sentences contain a new position, or report that the position is unknown.
     var statesPosition = false
   }
 
-  /// The interval of satellite lists. Satellites move slowly, and a list takes as much room as all other sentences. It
-  /// is a little less than a second, so that an early list of a receiver is not dropped.
+  /// The shortest time between two satellite lists. Satellites move slowly, and a list takes as much room as all other
+  /// sentences. The time is a little less than a second, so that a list that arrives slightly early is not dropped.
   private static let skyInterval = Duration.milliseconds(900)
   /// The time after which an unsent list is outdated.
   private static let skyLifetime = Duration.seconds(5)
 
   private let host: HubHost
   private let choice: SentenceChoice
-  /// The interval of sentences. `nil`: they come with each of the receiver's epochs, or once a second if there are no
-  /// epochs.
+  /// The interval between sentences. `nil`: sentences follow each of the receiver's epochs, or come once a second if
+  /// there are no epochs.
   private let interval: Duration?
   private let encoding = SharedEncoding(lineEnd: "\r\n")
   private let state = Guarded(State())
@@ -44,7 +45,8 @@ final class FusedFeed: Sendable {
     interval = feed.interval
   }
 
-  /// Passes the sentences of a state to `body`, if any are due. A position is sent only once.
+  /// Passes the sentences of a state to `body`, if any are due. A position is sent only once. `statesPosition` is false
+  /// if the position was already sent and is therefore omitted.
   func withBytes(of fused: FusedState, _ body: (UnsafeBufferPointer<UInt8>, _ statesPosition: Bool) -> Void) {
     encoding.withBytes(at: fused.at, encode: { $0.text(state.withLock { write(fused, &$0) }) }) { bytes in
       if !bytes.isEmpty { body(bytes, state.withLock { $0.statesPosition }) }
@@ -75,8 +77,8 @@ final class FusedFeed: Sendable {
     guard let interval else { return state.rate.take(fused) }
     if let due = state.due {
       guard fused.at >= due else { return false }
-      // States do not arrive exactly on time. A late state must not delay those after it, nor may two late states
-      // follow each other quickly.
+      // States do not arrive exactly on time. A late state must not delay later ones, and the sentences after it follow
+      // no sooner than a quarter of the interval.
       let next = due + interval > fused.at ? due + interval : fused.at + interval
       state.due = max(next, fused.at + interval / 4)
     } else {

@@ -24,14 +24,16 @@ enum FusedSentences {
   /// An RMC that reports no position.
   static let noPosition = SentenceWriter.make("GPRMC,,V,,,,,,,,,,N")
 
-  /// Writes the fused mode and position. The status is A if there is any position, otherwise V; dead reckoning has
-  /// the mode indicator E and the quality 6. The time is that of the position.
+  /// Returns the sentences of a state. The status in RMC is A with a position, otherwise V. Dead reckoning has the mode
+  /// indicator E and the quality 6. The time in a sentence is that of its position or attitude.
   ///
   /// - Parameters:
-  ///   - choice: the requested kinds of sentences
-  ///   - listing: the receiver's epoch whose satellites are due
-  ///   - repeatsPosition: whether the position, or another one with its time, was sent already; it is then omitted
-  ///   - repeatsAttitudeTime: the same for the attitude, which has a time in one of its sentences
+  ///   - choice: the sentences to include, by their names
+  ///   - listing: the receiver's epoch whose satellites are due; `nil` if none are
+  ///   - repeatsPosition: whether this position, or one with the same time, was already sent; the sentences with the
+  ///     position are then omitted
+  ///   - repeatsAttitudeTime: whether an attitude with the same time was already sent; PASHR, which contains the time,
+  ///     is then omitted
   static func make(
     of state: FusedState, only choice: SentenceChoice = .all, listing epoch: GNSSObservation? = nil,
     repeatsPosition: Bool = false, repeatsAttitudeTime: Bool = false
@@ -64,7 +66,8 @@ enum FusedSentences {
     let quaternion = attitude.quaternion
     if let heading = attitude.headingDegrees {
       chosen.add("HE", "HDT", "\(SentenceText.bearing(heading, 1)),T")
-      // HDG contains the magnetic heading. Its deviation field is empty, because none is left to correct.
+      // HDG contains the magnetic heading. Its deviation field is empty, because the heading has no deviation left to
+      // correct.
       if let place = state.position?.value {
         let variation = state.magneticVariationDegrees(at: place)
         let magnetic = SentenceText.bearing(heading - variation, 1)
@@ -81,7 +84,7 @@ enum FusedSentences {
     chosen.add("YX", "XDR", "A,\(pitch),D,PTCH,A,\(roll),D,ROLL")
   }
 
-  /// Adds the values of the air, under names that chart plotters know.
+  /// Adds pressure, temperature and humidity, with the transducer names that chart plotters recognize.
   private static func addAir(_ air: FusedState.Air, to chosen: inout Chosen) {
     var fields = ["P,\(SentenceField.fixed(air.pressurePascals / 1e5, 5)),B,Barometer"]
     fields.append("C,\(SentenceField.fixed(air.temperatureCelsius, 1)),C,TempAir")
@@ -108,7 +111,7 @@ enum FusedSentences {
     chosen.add("", "PASHR", fields.joined(separator: ","))
   }
 
-  /// The quality in PASHR: 0 without a position, 2 if the receiver counts carrier cycles, 1 otherwise.
+  /// The quality in PASHR: 0 without a position, 2 for an RTK fixed solution, 1 otherwise.
   private static func pashrQuality(_ state: FusedState) -> Int {
     if state.position == nil { return 0 }
     return !state.isReckoned && state.fix?.value.status == 3 ? 2 : 1
@@ -125,7 +128,7 @@ enum FusedSentences {
     let place = SentenceField.coordinate(position.latitudeDegrees, position.longitudeDegrees)
     let knots = motion.map { SentenceText.knots($0.speedMetresPerSecond) } ?? ""
     let track = motion?.trackDegrees.map { SentenceText.bearing($0, 1) } ?? ""
-    // The receiver's status marks a simulated fix, or the receiver's own dead reckoning.
+    // The receiver's status distinguishes, for example, a simulated fix or the receiver's own dead reckoning.
     let status = state.isReckoned ? FusedSentences.deadReckoning : state.fix?.value.status ?? 1
     let indicator = FixLetter.mode(ofStatus: status)
     let variation = state.magneticVariationDegrees(at: position)

@@ -12,7 +12,7 @@ import ServiceLifecycle
 public final class NMEADatagramOutput: Service {
   private let host: HubHost
   private let sink: JournalSink
-  /// The lifetime of the output for the hub in service.
+  /// The subscriptions and sockets for the hub in service.
   private let present = Guarded<Lifetime?>(nil)
 
   public init(host: HubHost, sink: JournalSink) {
@@ -63,7 +63,7 @@ public final class NMEADatagramOutput: Service {
     case .fused:
       let fused = FusedFeed(host: host, feed: feed)
       let send = { @Sendable (state: FusedState) in
-        // The devices are asleep, so the last position is no longer the present one.
+        // While the devices are asleep, the state's position is no longer the present one.
         if state.mode != .asleep { fused.withBytes(of: state) { bytes, _ in datagrams.send(bytes) } }
       }
       return target.keepsAwake

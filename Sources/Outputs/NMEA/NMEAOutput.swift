@@ -12,11 +12,11 @@ final class NMEAOutput: StreamOutput {
   /// The sentences to send.
   let feed: Board.NMEAFeed
   let fused: FusedFeed
-  /// A receiver that sends no position for this time is silent.
+  /// The shortest time without a position after which a receiver counts as silent.
   let silence: Duration
 
   private struct Epochs {
-    /// The beginning of the receiver's last epoch, and the time from the previous one to it.
+    /// The start of the receiver's last epoch, and the time since the start of the epoch before it.
     var last: MonotonicInstant?
     var interval = Duration.zero
   }
@@ -30,10 +30,10 @@ final class NMEAOutput: StreamOutput {
     silence = max(GPSDOutput.silence, (feed.interval ?? .zero) * 2)
   }
 
-  /// The time after which a receiver without a new epoch is silent. It is at least one and a half of the receiver's
-  /// intervals.
+  /// The time after which a receiver without a new epoch counts as silent. It is at least one and a half times the
+  /// interval of the receiver's epochs, up to `GPSDOutput.longestSilence`.
   ///
-  /// - Parameter epoch: the beginning of the last epoch, if there is one; called about once a second
+  /// - Parameter epoch: the start of the last epoch, if there is one. Each client calls this about once a second
   func silence(since epoch: MonotonicInstant?) -> Duration {
     epochs.withLock { epochs in
       if let epoch, epoch != epochs.last {
@@ -87,7 +87,7 @@ private final class NMEASession: StreamSession {
       .store(in: lifetime)
       greet()
     }
-    // If the client's choice excludes RMC, there is no sentence to send.
+    // The reminder is an RMC, so a feed without RMC has none.
     if output.feed.sentences.contains("RMC") { remind(after: NMEASession.pause) }
   }
 
@@ -100,7 +100,8 @@ private final class NMEASession: StreamSession {
     else { return }
     let sentences = Array(FusedSentences.make(of: fused, only: output.feed.sentences).utf8)
     state.withLock { state in
-      // This is under the lock, so that a concurrent event is sent before or after it, and never twice.
+      // The lock is held while sending, so that a concurrent state is sent before or after this one, and no state
+      // twice.
       guard state.lastSentence == nil else { return }
       if let position = fused.position {
         state.lastSentence = MonotonicClock().now
@@ -117,8 +118,8 @@ private final class NMEASession: StreamSession {
   private func isSilent(_ now: MonotonicInstant) -> Bool {
     let latest = latest
     var heard = state.withLock { $0.lastSentence }
-    // A client that has just connected may have to wait for the next epoch. While the receiver sends its own
-    // sentences, the hub adds no others.
+    // A client that has just connected waits for the next epoch of a receiver that is not silent. It gets no reminder
+    // in the meantime.
     if output.feed.source == .receiver, let latest { heard = max(heard ?? latest.receivedAt, latest.receivedAt) }
     let silence = output.silence(since: latest?.at)
     return heard.map { now - $0 >= silence } ?? true
@@ -151,7 +152,8 @@ private final class NMEASession: StreamSession {
     }
   }
 
-  /// Sends a sentence every second that reports no position, because plotters treat a silent port as dead.
+  /// While the receiver is silent, sends a sentence without a position every second, because chart plotters treat a
+  /// silent port as dead.
   private func remind() {
     let now = MonotonicClock().now
     if isSilent(now) {
@@ -184,7 +186,7 @@ private final class NMEASession: StreamSession {
 }
 
 extension SentenceChoice {
-  /// The chosen ones among complete sentences, with their line ends.
+  /// Returns the chosen sentences with their line ends. `sentences` contains only complete ones.
   func filter(_ sentences: [UInt8]) -> [UInt8] {
     if names == nil { return sentences }
     var chosen: [UInt8] = []

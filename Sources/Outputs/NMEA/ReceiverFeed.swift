@@ -3,21 +3,23 @@ import Hub
 import NMEA
 import UBX
 
-/// The data for a client that wants a receiver's own output. It has sentences as received, or sentences made from the
-/// epochs of a receiver that reports in binary messages. It has the binary messages in hexadecimal digits or as
+/// Selects the data for a client that reads a receiver's own output. Sentences are passed on as received, or made from
+/// the epochs of a receiver that reports in binary messages. Binary messages are passed on in hexadecimal digits or as
 /// received.
 ///
-/// A receiver may send sentences and messages. As long as its own sentences contain positions, no sentences are made.
+/// A receiver may send both. As long as its own sentences contain positions, no sentences are made.
 struct ReceiverFeed {
-  /// After this number of epochs without a sentence of its own, the receiver counts as sending no sentences.
+  /// After this number of epochs without a position in the receiver's own sentences, sentences are made from its
+  /// epochs.
   private static let patience = 3
 
   private var hasMessages = false
   private var epochsWithoutSentence = patience - 1
 
   /// - Parameters:
-  ///   - sentences: whether the client wants sentences
-  ///   - raw: 1 for sentences, and messages in digits, one per line; 2 for all bytes as received
+  ///   - sentences: whether to include sentences
+  ///   - raw: 0 for no binary messages; 1 for sentences, and messages in hexadecimal digits, one per line; 2 for all
+  ///     bytes as received
   mutating func bytes(of output: ReceiverOutput, sentences: Bool = true, raw: Int = 0) -> [UInt8] {
     switch output {
     case .bytes(let received):
@@ -34,7 +36,7 @@ struct ReceiverFeed {
     }
   }
 
-  /// Whether the complete sentences include one that every receiver sends at least once an epoch.
+  /// Whether the sentences include one with a position. Every receiver sends at least one of these in each epoch.
   private static func statePosition(_ sentences: [UInt8]) -> Bool {
     sentences.split(separator: UInt8(ascii: "\n")).contains { line in
       guard line.count > 6, line.first == UInt8(ascii: "$") else { return false }
@@ -43,7 +45,7 @@ struct ReceiverFeed {
     }
   }
 
-  /// Writes each message as a line of digits, as gpsd does.
+  /// Writes each message as a line of hexadecimal digits, as gpsd does.
   private static func digits(_ messages: [UInt8]) -> [UInt8] {
     let hexadecimal = Array("0123456789abcdef".utf8)
     var lines: [UInt8] = []

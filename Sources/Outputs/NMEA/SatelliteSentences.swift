@@ -1,10 +1,10 @@
 import Devices
 import NMEA
 
-/// The satellites that the receiver listed last. GSA names the used ones and their dilution of precision; GSV has the
-/// direction of each satellite.
+/// The satellites of a receiver's epoch as sentences. GSA names the satellites used and the dilution of precision. GSV
+/// lists all satellites in view with their directions and signal strengths.
 enum SatelliteSentences {
-  /// The satellites of one system ID. A satellite with several signals is included once.
+  /// The satellites of one NMEA system ID. A satellite with several signals is included once.
   private struct System {
     var id: Int
     var satellites: [Satellite] = []
@@ -20,14 +20,15 @@ enum SatelliteSentences {
 
   private static let numbersInGSA = 12
   private static let satellitesInGSV = 4
-  /// The maximum number of satellites in a list. A list has at most nine sentences, because their count has one
-  /// digit.
+  /// The maximum number of satellites of a system in GSV. There are at most nine sentences, because the field for their
+  /// count has one digit.
   private static let satellitesInList = 36
 
-  /// One GSA for each system with used satellites; a single GSA without satellites if none is used. For more than
-  /// twelve satellites a system gets another sentence.
+  /// One GSA for each system with used satellites, and another one for each further twelve satellites. If no satellite
+  /// is used, a single GSA without satellites.
   ///
-  /// - Parameter mode: the mode of the position in the other sentences, from 1 to 3
+  /// - Parameter mode: the mode of the position in the other sentences: 1 no fix, 2 two dimensions, 3 three; 0 counts
+  ///   as 1
   static func used(_ epoch: GNSSObservation, mode: Int) -> String {
     var computed: SkyDilution?
     epoch.sky.withSky { computed = SkyDilution($0) }
@@ -54,7 +55,7 @@ enum SatelliteSentences {
     return text.isEmpty ? sentence([], systems.first?.id ?? 1) : text
   }
 
-  /// A list for each system. The list covers all signals, so it has no signal ID.
+  /// The GSV sentences of each system. They cover all signals, so they have no signal ID.
   static func inView(_ sky: [Satellite]) -> String {
     systems(of: sky).map { system in
       let satellites = system.satellites.prefix(satellitesInList)

@@ -3,18 +3,19 @@ import Glibc
 import Guarding
 import Hub
 
-/// Sends sentences to one target. Each datagram contains complete sentences. Sending never waits: datagrams that the
-/// system does not accept at once are lost, and counted.
+/// Sends sentences to one target in UDP datagrams of complete sentences. Sending never waits. A datagram that the
+/// kernel does not accept at once is dropped and counted.
 final class SentenceDatagrams: Sendable {
   private struct State {
     var descriptor: Int32 = -1
     var interface: UInt32 = 0
-    /// The error of the last datagram, 0 if it was sent; `nil` before the first.
+    /// The error number of the last datagram, 0 if it was sent; `nil` before the first one.
     var lastError: Int32?
     var isOver = false
   }
 
-  /// The maximum size in bytes. It fits into every network's packets, with room for a tunnel's headers.
+  /// The maximum size of a datagram in bytes. With room for a tunnel's headers, it fits into the packets of every
+  /// network.
   static let size = 1400
 
   private let target: UDPTarget
@@ -54,7 +55,7 @@ final class SentenceDatagrams: Sendable {
     return sentences[...end]
   }
 
-  /// Sends bytes that fit into one datagram.
+  /// Sends bytes in one datagram. They must fit.
   func sendTogether(_ bytes: UnsafeBufferPointer<UInt8>) { sendOne(bytes) }
 
   private func sendOne(_ bytes: UnsafeBufferPointer<UInt8>) {
@@ -62,7 +63,7 @@ final class SentenceDatagrams: Sendable {
       guard !state.isOver else { return nil }
       let error = send(bytes, &state)
       if error != 0 { traffic.valueDropped() }
-      // The system has no room now. Such losses are only counted.
+      // The kernel's buffer is full. Such a loss is counted and not logged.
       if error == EAGAIN || error == ENOBUFS { return nil }
       defer { state.lastError = error }
       return state.lastError == error ? nil : error
@@ -70,13 +71,13 @@ final class SentenceDatagrams: Sendable {
     if let change { report(change) }
   }
 
-  /// Sends bytes.
+  /// Sends one datagram, and opens the socket before if necessary.
   ///
   /// - Returns: 0 or the error number
   private func send(_ bytes: UnsafeBufferPointer<UInt8>, _ state: inout State) -> Int32 {
     let address = target.address.bytes
     if state.descriptor < 0 {
-      // An interface may appear after the hub has started, or return with another index.
+      // Look the interface up again, because it may appear after the hub has started, or return with another index.
       state.interface = target.interface.map { if_nametoindex($0) } ?? 0
       if target.interface != nil, state.interface == 0 { return ENODEV }
       state.descriptor = clinux_udp_socket(address.count, state.interface)

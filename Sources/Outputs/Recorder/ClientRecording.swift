@@ -11,7 +11,7 @@ final class ClientRecording: Sendable {
   private struct State {
     var recorder: SegmentRecorder?
     var hubs: Subscription?
-    /// The recording of the present hub.
+    /// The subscriptions to the hub in service.
     var listening: RecordingFeed.Listening?
     var isEnding = false
   }
@@ -53,7 +53,7 @@ final class ClientRecording: Sendable {
     recorder.start()
   }
 
-  /// Starts to record a hub. Only one hub is recorded at a time.
+  /// Starts to record a hub, and ends the recording of the previous one.
   private func listen(to hub: Hub, by feed: RecordingFeed, for inbox: RecordInbox) {
     let before = state.withLock { state in
       defer { state.listening = nil }
@@ -100,7 +100,7 @@ final class ClientRecording: Sendable {
     case .lacksThread(let errno):
       write(.error, "the system has no thread for the recording: \(String(cString: strerror(errno)))")
       end()
-    // The client is leaving, so its losses need not be reported.
+    // While the recording ends, losses are not reported, because the client is leaving.
     case .losing where !isEnding: write(.warning, "records are lost: the client reads too slowly")
     case .lost(let count):
       host.traffic.record.valuesDropped(count)

@@ -7,7 +7,7 @@ import Recording
 
 /// Sends a recording to a client's socket instead of a folder. It accepts one segment, which is the client's file.
 final class ClientStore: SegmentStore {
-  /// How long a client may accept no byte while bytes wait for it.
+  /// The maximum time for which a client may accept no data while data waits for it.
   static let usualPatience = Duration.seconds(60)
 
   private let descriptor: Int32
@@ -39,8 +39,8 @@ final class ClientStore: SegmentStore {
 
 /// Sends bytes over the socket. Only the recorder's thread waits for the client.
 private final class ClientFile: SegmentFile {
-  /// The interval of attempts to write. `poll` is no help: it reports the socket as writable only when it is nearly
-  /// empty.
+  /// The longest pause between attempts to write. Waiting for `poll` alone would take too long, because it reports the
+  /// socket as writable only when its buffer is nearly empty.
   private static let pause = Duration.milliseconds(500)
 
   private let descriptor: Int32

@@ -6,7 +6,7 @@ import MonotonicTime
 /// Recordings for clients that request one. The request is a line of JSON, and the answer is a complete MCAP file.
 /// The file ends when the client closes its sending side, or leaves.
 final class RecordOutput: StreamOutput {
-  /// The maximum number of recordings. Each one has a thread, and up to a megabyte of waiting data.
+  /// The maximum number of recordings at a time. Each one has a thread, and up to a megabyte of waiting data.
   static let places = 4
   /// How long an ending hub waits for clients to read the ends of their files.
   private static let lastChance = Duration.seconds(5)
@@ -35,12 +35,12 @@ final class RecordOutput: StreamOutput {
 
   func serve(_ connection: StreamConnection) -> (any StreamSession)? { RecordSession(connection, of: self) }
 
-  /// Begins to record for the client of a connection. The server keeps the connection. The recorder's thread, which
-  /// may wait for the client, has a duplicate descriptor.
+  /// Begins to record for the client of a connection. The server keeps and closes the connection's descriptor. The
+  /// recorder's thread, which may wait for the client, writes to a duplicate of it.
   fileprivate func begin(_ request: RecordRequest, for connection: StreamConnection) throws(Refusal) -> ClientRecording
   {
     if host.replay != nil {
-      // Recorded data carries the times at which it was recorded.
+      // Replayed data carries the times at which it was recorded.
       throw Refusal(
         reason: "a replay cannot be recorded: to copy a part of a recording, use sensorhub export --format mcap")
     }
@@ -73,8 +73,8 @@ final class RecordOutput: StreamOutput {
     change.raise()
   }
 
-  /// Returns once all clients have their complete files, or the time for that is over. Call this after all recordings
-  /// have ended.
+  /// Returns once all clients have their complete files, or `lastChance` is over. Call this after all recordings have
+  /// ended.
   func waitForEnds() {
     let clock = MonotonicClock()
     let deadline = clock.now + RecordOutput.lastChance

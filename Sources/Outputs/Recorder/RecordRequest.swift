@@ -1,8 +1,8 @@
 import FoundationEssentials
 import Hub
 
-/// A request of a client of `record.sock`, as a JSON object in one line: `{"name": "record", "wakes": true,
-/// "syncSeconds": 1}`.
+/// A request on `record.sock`, a JSON object in one line, for example `{"name": "record", "wakes": true, "syncSeconds":
+/// 1}`.
 struct RecordRequest: Decodable {
   /// The longest request, in bytes.
   static let maximumLength = 4096
@@ -12,10 +12,10 @@ struct RecordRequest: Decodable {
     + #"to wake only their devices, "syncSeconds": 0.1 to 60}"#
 
   var name: String?
-  /// Whether the recording powers the devices.
+  /// Whether the recording powers the devices; `nil` counts as `true`.
   var wakes: Bool?
   var parts: [String]?
-  /// The longest time that data may wait before it is sent, in seconds.
+  /// The longest time that data may wait before it is sent, in seconds, from 0.1 to 60; `nil` counts as 1.
   var syncSeconds: Double?
 
   private enum CodingKeys: String, CodingKey, CaseIterable { case name, wakes, parts, syncSeconds }
@@ -31,8 +31,8 @@ struct RecordRequest: Decodable {
 
   /// Reads a request.
   ///
-  /// - Returns: `nil` if the line is no request
-  /// - Throws: if the request has an unknown key
+  /// - Returns: the request; `nil` if the line is not a valid request
+  /// - Throws: `RequestKey.Unknown` if the request has an unknown key
   static func read(_ line: some Collection<UInt8>) throws(RequestKey.Unknown) -> RecordRequest? {
     let request: RecordRequest
     do {

@@ -4,7 +4,7 @@ import Hub
 import MonotonicTime
 import Recording
 
-/// The output of the receivers, byte for byte. Each receiver has its own channel.
+/// Records the output of the receivers byte for byte, each receiver in its own channel, and the inputs of the fusion.
 struct RecordedDevices: HubRecorder {
   /// Bytes are recorded with a time slightly before they were read, so that they precede the epoch that they
   /// complete. In a replay, the satellites of an epoch are then known when the epoch is fused.

@@ -5,9 +5,9 @@ import Hub
 import MonotonicTime
 import Recording
 
-/// The inputs of the fusion. Each device has its own channel, and `/fusion` has the beginnings and ends of runs. The
-/// log time of an input is the exact instant at which it was fused, and no two inputs have the same log time. A
-/// replay in this order produces the same states.
+/// Records the inputs of the fusion. Each device has its own channel, and the channel `/fusion` has the beginnings and
+/// ends of the fusion's runs. The log time of an input is the exact instant at which it was fused, and no two inputs
+/// have the same log time. A replay in this order produces the same states.
 ///
 /// Measurements are recorded exactly: if a bit were lost, a replay could round a value differently.
 final class RecordedInputs: Sendable {
@@ -83,8 +83,7 @@ final class RecordedInputs: Sendable {
   }
 
   private func append(isUnderWay: Bool, _ knowledge: FusionKnowledge?, at instant: MonotonicInstant) {
-    // The beginning and end of a run wait until other messages are written: alone, they do not start a file. The data
-    // of the devices that are awake starts one.
+    // The beginning or end of a run alone does not start a file. It waits until a device's message is written.
     runs.append(at: instant, receivedAt: instant, isWritten: false) { json in
       json.beginObject()
       json.member("underWay", isUnderWay)

@@ -4,8 +4,8 @@ import Recording
 
 /// A channel of JSON objects.
 ///
-/// An object is encoded on the thread that produces it, into reused memory. This costs two microseconds for each
-/// state, ten times a second. Otherwise the writer's thread would need a second queue for the values, which contain
+/// An object is encoded on the thread that produces it, into reused memory. This costs two microseconds for each state,
+/// ten times a second. To encode on the writer's thread instead would need a second queue, for values that contain
 /// reference-counted objects.
 final class RecordedJSON: Sendable {
   private let json: Guarded<JSONWriter>
@@ -21,7 +21,7 @@ final class RecordedJSON: Sendable {
   }
 
   /// - Parameters:
-  ///   - receivedAt, isWritten: see `RecordInbox`
+  ///   - receivedAt, isWritten: see `RecordInbox.append`
   func append(
     at stamp: MonotonicInstant, receivedAt: MonotonicInstant? = nil, isWritten: Bool = true,
     _ encode: (inout JSONWriter) -> Void
@@ -36,7 +36,7 @@ final class RecordedJSON: Sendable {
 }
 
 extension JSONWriter {
-  /// Writes a time as Foxglove's schemas do.
+  /// Writes a time as the member `timestamp`, in the form of Foxglove's schemas.
   mutating func timestamp(nanosecondsSince1970 time: UInt64) {
     key("timestamp")
     beginObject()
@@ -45,7 +45,7 @@ extension JSONWriter {
     endObject()
   }
 
-  /// Writes the stamp of a sample, in seconds.
+  /// Writes the CLOCK_MONOTONIC timestamp of a sample as the member `monotonic`, in seconds.
   mutating func monotonic(_ instant: MonotonicInstant) {
     member("monotonic", Double(instant.nanoseconds) / 1e9, decimals: 9)
   }

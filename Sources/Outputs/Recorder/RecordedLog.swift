@@ -2,7 +2,7 @@ import CLinux
 import MonotonicTime
 import Recording
 
-/// The lines of the log. They do not start a file, but wait until other data is written.
+/// Records the lines of the log. They do not start a file, but wait until other data is written.
 struct RecordedLog {
   private let channel: RecordedJSON
   private let clock: any MonotonicTimeSource

@@ -13,7 +13,7 @@ enum RecordedMetadata {
           "version": version,
           RecordingFormat.key: "\(RecordingFormat.current)",
           "started": UTCStamp(nanosecondsSince1970: time.beganNanosecondsSince1970).extended,
-          // The difference from the monotonic clock, which stamps measurements, to log times.
+          // The log time minus CLOCK_MONOTONIC, which dates measurements.
           "logTimeOffsetNanoseconds": "\(time.offsetNanoseconds)",
         ])
     ]

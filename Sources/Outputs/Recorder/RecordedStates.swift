@@ -4,7 +4,7 @@ import MonotonicTime
 import NMEA
 import Recording
 
-/// The fused state, as `hub.sock` sends it, and its position in the form that map programs read.
+/// Records the fused state as `hub.sock` sends it, and its position in the form that map programs read.
 final class RecordedStates: Sendable {
   private let states: RecordedJSON
   private let fixes: RecordedJSON

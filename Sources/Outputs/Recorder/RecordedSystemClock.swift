@@ -2,10 +2,10 @@ import Guarding
 import MonotonicTime
 import Recording
 
-/// The difference between the system's clock and the recording's clock, which is never set. The hub compares a
-/// receiver's time with the system's clock, so a replay needs the difference.
+/// Records how far the system's clock is ahead of the recording's clock, which is never set. The hub compares a
+/// receiver's time with the system's clock, so a replay needs this difference.
 ///
-/// The clock of a board without a real-time clock is hours late at first, and is set once there is a network.
+/// The clock of a board without a real-time clock is hours behind at first, and is set once there is a network.
 final class RecordedSystemClock: Sendable {
   /// The smallest change that is recorded, in nanoseconds.
   private static let least: Int64 = 10_000_000

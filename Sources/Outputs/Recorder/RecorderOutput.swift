@@ -14,7 +14,7 @@ public final class RecorderOutput: Service {
   private struct Present {
     var settings: RecordSettings
     var recorder: SegmentRecorder
-    /// The recording of the hub in service.
+    /// The subscriptions to the hub in service.
     var listening: RecordingFeed.Listening
   }
 
@@ -28,7 +28,7 @@ public final class RecorderOutput: Service {
     var hubs: Subscription?
     var present: Present?
     var leaving: [Leaving] = []
-    /// Whether the output has ended. A recording that begins later would never end.
+    /// Whether the output has ended. No recording may begin after that, because nothing would end it.
     var isOver = false
   }
 
@@ -75,7 +75,7 @@ public final class RecorderOutput: Service {
     for recorder in recorders { recorder.giveUp() }
   }
 
-  /// Starts to record a hub. Only one hub is recorded at a time.
+  /// Starts to record a hub, and ends the recording of the previous one.
   private func serve(_ hub: Hub) {
     let before = state.withLock { $0.present }
     let next = hub.board.record.map { settings in
@@ -90,7 +90,7 @@ public final class RecorderOutput: Service {
     }
     if next == nil { before?.listening.end() }
     let isInTime = state.withLock { state in
-      // `end` has already ended all recordings, and would not end this one.
+      // `run` has already ended all recordings, and would not end this one.
       guard !state.isOver else { return false }
       state.present = next
       if let before, before.recorder !== next?.recorder {
@@ -113,7 +113,7 @@ public final class RecorderOutput: Service {
   }
 
   /// Starts the recorder at once, unless an earlier one still uses the same folder. A recorder that still writes to
-  /// another disk does not matter.
+  /// another folder does not delay it.
   private func start(_ next: Present) {
     let before = state.withLock { $0.leaving.last { $0.path == next.settings.path }?.recorder }
     if let before { next.recorder.start(after: before) } else { next.recorder.start() }

@@ -3,11 +3,11 @@ import Hub
 import Publishing
 import ServiceLifecycle
 
-/// The standing requests of the board file in service. Each one is a subscription; reading their results wakes no
-/// device.
+/// The requests in the board file in service. Each one is a subscription, which wakes devices for its fixes.
+/// Subscribing to the results wakes no device.
 ///
-/// The recorder records their measurements like those of any client. Outputs that pass on the fixes subscribe to
-/// `values`.
+/// Outputs that pass on the fixes subscribe to `values`. The recorder records the measurements like those for any
+/// client.
 public final class StandingRequests: Sendable {
   /// A fix and its request.
   public struct Value: Sendable {

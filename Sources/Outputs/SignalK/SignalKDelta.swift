@@ -94,7 +94,8 @@ enum SignalKDelta {
     json.endLine()
   }
 
-  /// The name of a source, such as `sensorhub.gps` or `sensorhub.gps-imu`, in letters, digits, points and hyphens.
+  /// The name of a source, such as `sensorhub.gps` or `sensorhub.gps-imu`. Other characters than letters, digits,
+  /// hyphens and underscores become hyphens.
   private static func source(_ devices: String) -> String {
     var text = "sensorhub."
     for scalar in devices.unicodeScalars {

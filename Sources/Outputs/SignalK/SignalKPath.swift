@@ -84,7 +84,8 @@ enum SignalKPath: String, CaseIterable, Sendable {
   func matches(_ pattern: String) -> Bool { SignalKPath.matches(Array(rawValue.utf8)[...], Array(pattern.utf8)[...]) }
 
   private static func matches(_ path: ArraySlice<UInt8>, _ pattern: ArraySlice<UInt8>) -> Bool {
-    // On a mismatch the search returns only to the last star, so that a pattern with many stars takes no longer.
+    // On a mismatch the search goes back only to the last star. Going back to earlier stars too would take exponential
+    // time with many stars.
     var (path, pattern) = (path, pattern)
     var retry: (path: ArraySlice<UInt8>, pattern: ArraySlice<UInt8>)?
     while let byte = path.first {
@@ -105,7 +106,7 @@ enum SignalKPath: String, CaseIterable, Sendable {
   }
 }
 
-/// A value with its origin.
+/// A value with the instant and the devices of its measurement.
 struct SignalKValue: Sendable {
   enum Content: Sendable {
     case number(Double, decimals: Int)
@@ -130,7 +131,7 @@ struct SignalKValue: Sendable {
     self.init(.number(number, decimals: decimals), of: part)
   }
 
-  /// An angle from 0 to a full turn, radians.
+  /// An angle in radians, from 0 to a full turn.
   fileprivate init?<Part>(bearing degrees: Double?, of part: Dated<Part>) {
     guard let degrees, degrees.isFinite else { return nil }
     self.init(.number(Angle.bearing(degrees, decimals: 3) * .pi / 180, decimals: 5), of: part)
@@ -191,7 +192,7 @@ extension SignalKPath {
     }
   }
 
-  /// The method of the fix, as the specification names the qualities of GGA.
+  /// The method of the fix, in the specification's names for the qualities of GGA.
   private static func method(_ state: FusedState) -> StaticString {
     guard state.position != nil else { return "no GPS" }
     if state.isReckoned { return "Estimated (DR) mode" }

@@ -2,7 +2,7 @@ import Fusion
 import Hub
 import MonotonicTime
 
-/// The subscriptions of one client. This type decides which values are due, and keeps no device awake.
+/// The subscriptions of one client. This type decides which values are due. The session holds the lease.
 struct SignalKSubscriptions {
   private struct Entry {
     var pattern: String
@@ -10,7 +10,7 @@ struct SignalKSubscriptions {
     /// The time between two values of a path; for `instant`, the shortest time.
     var period: Duration
     var isInstant: Bool
-    /// The due time of each path.
+    /// When the next value of each path is due; `nil` before the first.
     var due: [MonotonicInstant?]
     var sent: [MonotonicInstant?]
   }
@@ -28,14 +28,14 @@ struct SignalKSubscriptions {
   /// The parts of the state that the subscriptions need.
   var parts: Set<StatePart> { entries.reduce(into: []) { $0.formUnion($1.paths.flatMap(\.parts)) } }
 
-  /// The rate at which the state is checked; `nil` for each change, if a subscription needs that.
+  /// The rate in hertz at which states are needed; `nil` if a subscription needs every state.
   var rateHz: Double? {
     let wanted = entries.filter { !$0.paths.isEmpty }
     if wanted.contains(where: { $0.isInstant && $0.period == .zero }) { return nil }
     return wanted.map { 1 / $0.period.inSeconds }.max()
   }
 
-  /// - Returns: the paths that are new; `nil` if there are too many subscriptions
+  /// - Returns: the paths that no earlier subscription matches; `nil` if there are too many subscriptions
   mutating func add(_ subscription: SignalKRequests.Subscription) -> [SignalKPath]? {
     let known = Set(entries.flatMap(\.paths))
     let isInstant = subscription.policy == .instant

@@ -1,7 +1,7 @@
 import CSystemd
 import Hub
 
-/// The vessel's name in Signal K: `vessels.urn:mrn:imo:mmsi:244123456`, or a UUID of this machine.
+/// The vessel's name in Signal K: its MMSI, as in `vessels.urn:mrn:imo:mmsi:244123456`, or a UUID of this machine.
 enum SignalKVessel {
   static func context(mmsi: String?) -> String {
     "vessels." + (mmsi.map { "urn:mrn:imo:mmsi:\($0)" } ?? "urn:mrn:signalk:uuid:\(uuid)")

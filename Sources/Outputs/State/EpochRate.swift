@@ -4,7 +4,7 @@ import MonotonicTime
 /// Selects the states for protocols that report epochs: one state with each of the receiver's epochs. If the receiver
 /// is silent and the state continues without it, one state a second.
 struct EpochRate {
-  /// A receiver that has sent no data for this time has missed an epoch.
+  /// A receiver without a new epoch for this time counts as silent.
   private static let silence = Duration.milliseconds(1500)
 
   private var lastFix: MonotonicInstant?

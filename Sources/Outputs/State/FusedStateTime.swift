@@ -13,7 +13,7 @@ extension FusedState {
     return UTCTime(nanosecondsSince1970: utc &+ (instant.nanoseconds &- fix.at.nanoseconds))
   }
 
-  /// UTC at an instant in the precision of sentences, whole hundredths of a second.
+  /// UTC at an instant in the precision of sentences, rounded down to hundredths of a second.
   func sentenceTime(at instant: MonotonicInstant) -> UTCTime? {
     utc(at: instant).map { UTCTime(nanosecondsSince1970: $0.nanosecondsSince1970 / 10_000_000 * 10_000_000) }
   }

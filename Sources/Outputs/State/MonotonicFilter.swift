@@ -1,7 +1,7 @@
 import MonotonicTime
 
-/// Filters out values that a client already has. This is needed if it has two sources, such as the present value and
-/// the following ones, or one rate and then another.
+/// Filters out values that a client already has. This is needed if the client gets values from two sources, such as the
+/// present value and the following ones, or one rate and then another.
 struct MonotonicFilter: Equatable, Sendable {
   private var last: MonotonicInstant?
 

@@ -1,10 +1,10 @@
 import MonotonicTime
 import NMEA
 
-/// The times of one kind of object. Each time must be later than the previous one.
+/// Filters out objects of one kind that do not have a later time than the previous one.
 struct MonotonicUTCFilter {
-  /// If the receiver's clock is set back by at least this much, the earlier times are accepted. Smaller steps are
-  /// jitter in the arrival of epochs.
+  /// A step back by at least this much means that the receiver's clock was set back, so the earlier times are accepted.
+  /// Smaller steps are jitter in the arrival of epochs.
   private static let setBackMilliseconds: Int64 = 1000
 
   private var lastMilliseconds: Int64?
@@ -23,7 +23,7 @@ struct MonotonicUTCFilter {
     return true
   }
 
-  /// Takes the time of a value that may have arrived out of order. If its instant is earlier, the value is outdated;
-  /// the clock was not set back.
+  /// Takes the time of a value that may have arrived out of order. A value whose instant is not later than that of the
+  /// previous one is outdated. It is rejected even if its time looks as if the clock was set back.
   mutating func take(_ time: UTCTime?, of instant: MonotonicInstant) -> Bool { newest.take(instant) && take(time) }
 }

@@ -24,7 +24,7 @@ struct RequestKey: CodingKey {
   init(stringValue: String) { self.stringValue = stringValue }
   init?(intValue: Int) { nil }
 
-  /// - Throws: `Unknown` for the first unknown key, in order of the names
+  /// - Throws: `Unknown` for the alphabetically first key that is not among `known`
   static func require(_ known: [String], in decoder: any Decoder) throws {
     let keys = try decoder.container(keyedBy: RequestKey.self).allKeys.map(\.stringValue)
     let unknown = keys.filter { !known.contains($0) }.min()

@@ -13,7 +13,7 @@ extension ViewRequest.Values {
     let values = try decoder.container(keyedBy: RequestKey.self)
     func number(_ name: String) throws -> Double? {
       let key = RequestKey(stringValue: name)
-      // If the null were treated as missing, the rest would be a different request.
+      // A null that counted as missing would change the meaning of the rest of the request.
       if isNullRefused { return values.contains(key) ? try values.decode(Double.self, forKey: key) : nil }
       return try values.decodeIfPresent(Double.self, forKey: key)
     }

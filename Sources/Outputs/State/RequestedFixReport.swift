@@ -22,7 +22,7 @@ public enum RequestedFixReport {
     public var relaxed: Terms?
   }
 
-  /// The interval or accuracy of a request, in seconds and metres.
+  /// The interval of a request in seconds, and its accuracy in metres; `nil` for any accuracy.
   public struct Terms: Decodable, Sendable {
     public var every: Double
     public var accuracy: Double?

@@ -3,8 +3,8 @@ import Hub
 import Publishing
 
 extension HubHost {
-  /// Delivers the requested values until the subscription ends. The first value of a request by age may arrive before
-  /// this returns.
+  /// Delivers the requested values until the subscription ends. The value of a request with `maxAge` may arrive before
+  /// this method returns.
   ///
   /// - Parameters:
   ///   - receiveState: called with states
@@ -28,7 +28,7 @@ extension HubHost {
     }
   }
 
-  /// One state that is recent enough, from the hub that is in service at the time of the subscription.
+  /// One state that is recent enough, from the hub in service when the subscription begins.
   func current(_ request: CurrentValue) -> Deferred<FusedState, Never> {
     Deferred { [hub] _ in hub.value.current(request) }
   }

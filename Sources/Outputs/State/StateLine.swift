@@ -3,8 +3,8 @@ import MonotonicTime
 
 /// The fused state in one line of text.
 public enum StateLine {
-  /// For example `fused     52.516312 N 13.377745 E ±0.8 m  11.2 m/s 045°  roll +1.2° pitch -0.4° ±1.1° heading 046°
-  /// ±0.4°  8 satellites`
+  /// The line of a state, for example `fused     52.516312 N 13.377745 E ±0.8 m  11.2 m/s 045°  roll +1.2° pitch -0.4°
+  /// ±1.1° heading 046° ±0.4°  8 satellites`
   ///
   /// The number after `±` is one standard deviation of the value before it.
   public static func text(_ state: FusedState) -> String {

@@ -4,14 +4,14 @@ import MonotonicTime
 import NMEA
 
 extension StateReport {
-  /// Reads what `write` has written; `nil` for any other text.
+  /// Reads a state from the JSON that `write` has written; `nil` for any other text.
   public static func read(_ line: [UInt8]) -> FusedState? {
     guard let message = try? JSONDecoder().decode(StateMessage.self, from: Data(line)) else { return nil }
     return message.isPlausible ? message.state : nil
   }
 }
 
-/// The report, as a client reads it.
+/// The JSON object of a state, as a client decodes it.
 private struct StateMessage: Decodable {
   struct Position: Decodable {
     var lat, lon: Double
@@ -78,7 +78,8 @@ private struct StateMessage: Decodable {
   var fix: Fix?
   var refusal: Refusal?
 
-  /// The accepted range of seconds. Larger values lose nanoseconds, and no clock has counted that far.
+  /// The accepted range of seconds. No monotonic clock reaches larger values, which could overflow 64 bits in
+  /// nanoseconds.
   private static let seconds = -1e9...1e9
 
   var isPlausible: Bool {

@@ -62,7 +62,7 @@ private final class StateSession: StreamSession {
     let clock = MonotonicClock()
     let timer = clock.schedule(at: clock.now + patience) { [weak self] in
       guard let self, !state.withLock({ $0.hasRequested || $0.isOver }) else { return }
-      // The request arrived in time, but this busy machine has not read it yet.
+      // The request has arrived, but the server has not read it yet, because this machine is busy.
       if connection.hasUnread { return waitForRequest() }
       subscribe(as: connection.peer.holder(), to: ViewRequest(), isRequested: false)
     }
@@ -145,7 +145,7 @@ private final class StateSession: StreamSession {
     subscribe(as: wanted.holder, to: wanted.request)
   }
 
-  /// Ends the slots of other users, if the client has the right to do so.
+  /// Ends the slots of all users, if the client has the right to do so.
   private func releaseAll() {
     var json = JSONWriter(capacity: 512)
     json.beginObject()
@@ -167,7 +167,7 @@ private final class StateSession: StreamSession {
     connection.hangUp()
   }
 
-  /// Lists the fences for any client. Adds or removes one only for a client that may change fences.
+  /// Lists the fences for any client, and adds or removes a fence for a client that has the right to do so.
   private func serveFences(_ request: StateRequests.Request) {
     func send(_ write: (inout JSONWriter) -> Void) {
       var json = JSONWriter(capacity: 512)

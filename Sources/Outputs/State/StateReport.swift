@@ -79,7 +79,7 @@ public enum StateReport {
     json.endLine()
   }
 
-  /// Writes the receiver's values, and omits unknown ones.
+  /// Writes what the receiver reports about jamming and spoofing, and omits unknown values.
   private static func writeReception(_ reception: Reception, to json: inout JSONWriter) {
     if reception.jamming != .unknown {
       json.key("jamming")

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import Hub
 
-/// Divides the bytes of a client of the state into requests. Each request is a JSON object in one line: `{"rateHz":
-/// 5, "parts": ["attitude"], "name": "watch"}`.
+/// Divides the bytes of a client of `hub.sock` into requests. Each request is a JSON object in one line, for example
+/// `{"rateHz": 5, "parts": ["attitude"], "name": "watch"}`.
 struct StateRequests {
   struct Request: Decodable {
     /// The requested view of the state; empty if the request does not name one.
@@ -11,12 +11,12 @@ struct StateRequests {
     /// The kind of calibration to run instead of sending states, and the device to calibrate.
     var calibrate: String?
     var device: String?
-    /// The value `all` ends all slots that other users have in the hub.
+    /// The value `all` ends the slots of all users in the hub.
     var release: String?
     /// The fence to add.
     var fence: FenceOrder?
     var removeFence: String?
-    /// The value `list` requests all fences in their present state.
+    /// The value `list` requests the present state of all fences.
     var fences: String?
 
     var asksForFences: Bool { fence != nil || removeFence != nil || fences != nil }

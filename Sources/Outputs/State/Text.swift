@@ -1,6 +1,6 @@
 import Fusion
 
-/// Numbers and words in readable form.
+/// Formats values as text for people.
 public enum Text {
   public static func fixed(_ value: Double, _ decimals: Int) -> String {
     var json = JSONWriter(capacity: 32)
@@ -35,7 +35,7 @@ public enum Text {
     return "\(whole / 3600) h \(two(whole / 60 % 60)) min"
   }
 
-  /// A text, filled with blanks on the right.
+  /// A text, filled with blanks on the right up to a width in characters. A longer text is not cut.
   public static func padded(_ text: String, _ width: Int) -> String {
     text + String(repeating: " ", count: max(0, width - text.count))
   }

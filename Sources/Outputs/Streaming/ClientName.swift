@@ -1,5 +1,5 @@
-/// A client's name, chosen by the client or taken from its process, in a form that cannot be mistaken for another
-/// client's.
+/// The form in which a client's name is shown. The client has chosen the name, or it is that of the client's process.
+/// It cannot be mistaken for one of the hub's own names.
 ///
 /// The hub's own names for holders contain a blank (`gpsd 127.0.0.1:40022`, `held for 127.0.0.1`) or have no number
 /// after them (`journal`). A client's name is followed by the number of its process. The name is in quotes if it has
@@ -14,8 +14,8 @@ enum ClientName {
     "chrony", "clock", "epochs", "fixes", "journal", "mqtt", "recorder", "reload", "replay", "sentences", "state",
   ]
 
-  /// The form of a name that is shown: at most `byteLimit` bytes, cut between characters, with control and invisible
-  /// characters escaped; `nil` if nothing remains.
+  /// The name as it is shown: at most `byteLimit` bytes, cut between characters, with control and invisible characters
+  /// escaped; `nil` if nothing remains.
   static func shown(_ name: String) -> String? {
     let isWord = name.unicodeScalars.allSatisfy(isPlain) && !own.contains(name)
     var room = byteLimit - (isWord ? 0 : 2)

@@ -5,11 +5,11 @@ import Publishing
 struct ClientPeer: Sendable {
   /// Identifies this connection.
   let id: HolderID
-  /// The part of the description that is the same at each visit: `gpspipe`, `127.0.0.1`.
+  /// The part of the description that is the same for each connection of a client: `gpspipe`, `127.0.0.1`.
   let name: String
-  /// The part of the description that distinguishes this visit: `[812]`, `:40022`.
+  /// The part of the description that distinguishes this connection: `[812]`, `:40022`.
   let visit: String
-  /// The part of `visit` that stays if the client changes its name.
+  /// The part of `visit` that stays when the client chooses a name: its process; empty for an address.
   private let process: String
 
   private init(_ name: String, visit: String = "", process: String = "", id: HolderID = HolderID()) {
@@ -27,7 +27,7 @@ struct ClientPeer: Sendable {
   /// A client whose address is unknown, named after its output, for example `http`.
   init(by way: String) { self.init(way) }
 
-  /// The client under the name that it has chosen, followed by its process; `nil` if nothing remains of the name.
+  /// The same connection under the name that the client has chosen; `nil` if no character of the name can be shown.
   func called(_ name: String) -> ClientPeer? {
     ClientName.shown(name).map { ClientPeer($0, visit: process, process: process, id: id) }
   }

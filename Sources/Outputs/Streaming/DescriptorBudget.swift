@@ -2,8 +2,8 @@ import Glibc
 
 /// Divides the file descriptors of the process among its outputs, so that no output uses up those of another.
 ///
-/// Each client needs a descriptor. By default a process may open 1024 files, which suits old programs; the process
-/// may raise this limit.
+/// Each client needs a descriptor. By default a process may open 1024 files. It may raise this limit up to its hard
+/// limit.
 public struct DescriptorBudget: Equatable, Sendable {
   /// The number of descriptors to ask for, enough for every port at its usual limit.
   private static let wanted = 4096
@@ -16,7 +16,7 @@ public struct DescriptorBudget: Equatable, Sendable {
 
   init(total: Int) { self.total = total }
 
-  /// Raises the limit of the process as far as it is useful.
+  /// Raises the limit of the process to `wanted`, or as close to it as the hard limit permits.
   ///
   /// - Returns: the budget with the new limit
   public static func raised() -> DescriptorBudget {
@@ -30,14 +30,14 @@ public struct DescriptorBudget: Equatable, Sendable {
     return DescriptorBudget(total: Int(clamping: isRaised ? limit.rlim_cur : present))
   }
 
-  /// The number for the clients of the Unix sockets. It does not depend on the number of ports.
+  /// The number of descriptors for the clients of the Unix sockets. It does not depend on the number of ports.
   var unixSockets: Int { min(256, max(8, total / 8)) }
 
-  /// The number for the clients of one stream port, a quarter of the rest. Half of the rest is for HTTP, which has
-  /// the most streams.
+  /// The number of descriptors for the clients of one stream port, a quarter of the rest. Half of the rest is for HTTP,
+  /// which has the most streams.
   var streamPort: Int { max(4, left / 4) }
 
-  /// The number for the connections of the web port, event streams included.
+  /// The number of descriptors for the connections of the web port, event streams included.
   var http: Int { max(8, left / 2) }
 
   private var left: Int { total - DescriptorBudget.own - unixSockets }

@@ -21,13 +21,13 @@ enum LocalRights {
     return mayChange(user: user, groups: UnixSocket.groups(descriptor), group: Accounts.serviceGroup)
   }
 
-  /// The missing right, in words.
+  /// The reason for a refusal, as the rest of a sentence after "…: ".
   static var lack: String {
     let own = geteuid() == 0 ? "" : ", the hub's account (\(Accounts.title(ofUser: geteuid())))"
     return "this needs root\(own) or the group \(Accounts.service)"
   }
 
-  /// How a user can get the right.
+  /// What a user can do after a refusal.
   ///
   /// - Parameter command: the refused command
   static func nextStep(for command: String) -> String {
@@ -37,8 +37,8 @@ enum LocalRights {
     return "sudo \(command)\(group)"
   }
 
-  /// How a client is named to other clients, for example `calibrate[812] of mallory`. In the service's sandbox only
-  /// the names of root and the hub's own user are known.
+  /// The name of a client for messages to other clients, for example `calibrate[812] of mallory`. In the service's
+  /// sandbox only the names of root and the hub's own user are known.
   static func title(_ holder: String, _ descriptor: Int32) -> String {
     let user = UnixSocket.guest(descriptor).user
     // A sandbox shows all unknown users as this number, so the number does not identify an account.

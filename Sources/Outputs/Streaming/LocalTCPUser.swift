@@ -10,10 +10,9 @@ enum LocalTCPUser {
   /// - Parameters:
   ///   - client: the address of the other end
   ///   - server: the address of this end
-  /// - Returns: `nil` for another machine, or if the table does not contain the connection
+  /// - Returns: the user's number; `nil` for another machine, or if the table does not contain the connection
   static func find(of client: TCPAddress, to server: TCPAddress) -> UInt32? {
-    // The kernel shows a closing socket as root's. The answer therefore counts only if two look-ups give the same
-    // while the connection is open.
+    // The kernel shows a closing socket as root's. A result therefore counts only if a second look-up agrees.
     guard let first = look(client, server), look(client, server) == first else { return nil }
     return first
   }
@@ -21,7 +20,7 @@ enum LocalTCPUser {
   private static func look(_ client: TCPAddress, _ server: TCPAddress) -> UInt32? {
     var users: Set<UInt32> = []
     for name in ["tcp", "tcp6"] {
-      // The path is this process's own, because the service's sandbox shows nothing else in /proc.
+      // Use this process's own folder, because the service's sandbox shows nothing else in /proc.
       guard let table = try? Files.bytes(of: "/proc/self/net/\(name)", limit: mostBytes) else { continue }
       users.formUnion(LocalTCPUser.users(in: table, of: client, to: server, isIPv6: name == "tcp6"))
     }
@@ -49,7 +48,7 @@ enum LocalTCPUser {
   /// if the address belongs in the other table.
   private static func text(_ end: TCPAddress, isIPv6: Bool) -> String? {
     var bytes = end.address.bytes
-    // A socket for IPv4 and IPv6 shows an IPv4 address in this form.
+    // A socket for both IPv4 and IPv6 shows an IPv4 address as an IPv4-mapped one.
     if isIPv6, bytes.count == 4 { bytes = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF] + bytes }
     guard bytes.count == (isIPv6 ? 16 : 4) else { return nil }
     var text = ""

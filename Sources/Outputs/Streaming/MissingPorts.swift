@@ -3,8 +3,8 @@ import Glibc
 import Guarding
 import MonotonicTime
 
-/// Opens missing ports later. It tries when this machine gets an address, and, if another program uses a port, at
-/// growing intervals.
+/// Opens ports later that could not be opened at first. It tries again when the addresses of this machine change, and
+/// at growing intervals, because another program may have closed a port.
 ///
 /// It has a thread only while a port is missing.
 final class MissingPorts: Sendable {

@@ -2,8 +2,8 @@ import Glibc
 import HardwareIO
 import Hub
 
-/// The user of a slot, for services that have few slots, which outlast a request: holds, recordings, downloads,
-/// requests of viewers at a broker. One user gets at most half of the slots.
+/// The user of a slot. Holds, recordings, downloads and the requests of viewers at a broker each have few slots, which
+/// a user keeps after the request. One user gets at most half of them.
 enum SlotUser: Hashable, Sendable {
   /// Root, or the user as which the hub runs.
   case keeper

@@ -24,7 +24,7 @@ extension SocketError: CustomStringConvertible {
     case .noPermission(let path): "no permission for \(path)"
     case .untrusted(let error): "\(error)"
     case .system(let path, let doing, EAFNOSUPPORT):
-      // The kernel sets a process's limits when it starts.
+      // The sandbox of a service is fixed when the service starts, so a reload cannot permit ports.
       "\(doing) \(path): this machine has no such network, or the service started without ports and its sandbox forbids "
         + "them; for the service: sudo systemctl restart sensorhub"
     case .system(let path, "listening on", EADDRNOTAVAIL):

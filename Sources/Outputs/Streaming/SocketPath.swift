@@ -3,7 +3,7 @@ import HardwareIO
 
 /// The paths of the hub's sockets.
 ///
-/// There are three sockets in one folder. Connecting to `hub.sock` subscribes to the fused state, and so powers the
+/// There are three sockets in one folder. Connecting to `hub.sock` subscribes to the fused state, which powers the
 /// devices. Connecting to `devices.sock` returns the known status, and wakes no device. A request on `record.sock`
 /// returns a recording.
 public struct SocketPath: Equatable, Sendable {
@@ -65,8 +65,8 @@ public struct SocketPath: Equatable, Sendable {
     return SocketPath("\(ownTemporary)/hub.sock")
   }
 
-  /// The path for a user without a runtime folder. Another user may have made that folder first, so its owner is
-  /// always checked.
+  /// The folder for a user without a runtime directory. Another user may have made it first, so its owner is always
+  /// checked.
   private static var ownTemporary: String { "/tmp/sensorhub-\(getuid())" }
 
   /// The paths that a client tries, in this order: those of the user's own hub, then those of the system's hub.

@@ -3,9 +3,8 @@ import MonotonicTime
 
 /// The server's view of a client. It decides when the session gets the received bytes. Use it on one thread.
 ///
-/// No HTTP request reaches a session. A client that changes its leases repeatedly is served at a steady rate. If a
-/// client does not read its answers, the server does not read the client's requests until it has. No other client
-/// waits for it.
+/// No HTTP request reaches a session. A client that changes its leases repeatedly is served at a steady rate. While a
+/// client does not read its answers, the server does not read its requests. Other clients are served in the meantime.
 final class StreamClient {
   /// How long the server waits for the first line of a client that need not send one, before it serves the client. A
   /// browser sends its first line within this time, and must wake no device.
@@ -20,9 +19,9 @@ final class StreamClient {
   let kind: StreamKind
   /// The client's address; `nil` on a Unix socket.
   let address: IPAddress?
-  /// The port where the client connected, or the port that replaced it after a reload; `nil` on a Unix socket.
+  /// The port to which the client connected, or the port that replaced it after a reload; `nil` on a Unix socket.
   var port: StreamPort?
-  /// The client of a Unix socket; `nil` at a port.
+  /// The process and user of the client of a Unix socket; `nil` at a port.
   var guest: LocalAdmission.Guest?
   private let output: any StreamOutput
   private let since: MonotonicInstant
@@ -80,7 +79,7 @@ final class StreamClient {
     return true
   }
 
-  /// Does what is due for the client.
+  /// Begins the session when it is due, checks the client's deadlines, and passes on the bytes that may be served.
   ///
   /// - Returns: whether the client is still served
   func proceed(now: MonotonicInstant) -> Bool {
@@ -94,7 +93,8 @@ final class StreamClient {
     return true
   }
 
-  /// Passes bytes that may be served now to the session. If a request changes leases, it passes only this request.
+  /// Passes pending requests to the session one by one, until the client changes leases too often or has too many
+  /// unread answers.
   private func handOver(now: MonotonicInstant) {
     guard let session else { return }
     while !pending.isEmpty {

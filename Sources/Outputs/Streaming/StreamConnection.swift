@@ -3,7 +3,7 @@ import Glibc
 import Guarding
 import MonotonicTime
 
-/// One client's end of a stream socket. It never waits.
+/// The connection of one client to a stream socket.
 ///
 /// The thread that delivers a value writes it, without waiting. Values that do not fit are queued; only the newest
 /// `valueLimit` are kept. A client that does not read therefore loses values, and delays no other client. Answers to
@@ -11,7 +11,7 @@ import MonotonicTime
 final class StreamConnection: Sendable {
   private static let valueLimit = 8
   private static let answerLimit = 64
-  /// How long a client may read no byte while bytes wait for it.
+  /// The maximum time for which a client may read nothing while bytes wait for it.
   static let patience = Duration.seconds(180)
 
   private struct Waiting {
@@ -95,7 +95,7 @@ final class StreamConnection: Sendable {
     if mustWait { wantsToWrite() }
   }
 
-  /// Writes waiting bytes when the socket accepts bytes again.
+  /// Writes waiting bytes until the socket accepts no more. Call this when the socket is writable again.
   ///
   /// - Returns: whether the client is still there
   func writeWaiting() -> Bool {

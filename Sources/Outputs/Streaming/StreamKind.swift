@@ -28,7 +28,7 @@ enum StreamKind: CaseIterable {
   /// Whether a connection is a request by itself, so that a client that sends nothing is served.
   var servesWhoeverConnects: Bool { self != .gpsd && self != .record && self != .signalK }
 
-  /// The permitted first bytes of clients; `nil` if any letter is permitted.
+  /// The permitted first bytes of clients; `nil` if any printable byte is permitted.
   var firstLetters: [UInt8]? {
     switch self {
     // Clients send sentences of receivers or of AIS, possibly with a tag block before them (NMEA 0183, section 5.3).

@@ -4,7 +4,7 @@ import Hub
 struct StreamPort {
   var socket: TCPAddress
   var endpoint: TCPEndpoint
-  /// The service of this port, if there are several ports of its kind.
+  /// The output of an NMEA 0183 port, of which there may be several; `nil` for other kinds of ports.
   var nmea: NMEAOutput?
   /// The parts of the state for which a gpsd watch wakes devices.
   var parts = Set<StatePart>.all

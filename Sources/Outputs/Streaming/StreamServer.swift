@@ -29,7 +29,7 @@ public final class StreamServer: Service {
   private struct Ports {
     var hub: Hub
     var listeners: [Listener]
-    /// The problems of newly opened ports.
+    /// Log lines about ports that were opened, or could not be opened.
     var reports: [(priority: JournalSink.Priority, text: String)] = []
     /// Whether some ports could not be opened.
     var isIncomplete = false
@@ -89,7 +89,7 @@ public final class StreamServer: Service {
     do throws(SocketError) {
       return try path.openOwnFolder()
     } catch {
-      // The service's folder does not belong to this user. If the service runs, that is the more helpful reason.
+      // A user may not use the service's folder. If the service runs, that is the more helpful reason.
       if let trusted = try? path.openTrustedFolder(), let other = try? UnixSocket.connect(path.devices, in: trusted) {
         close(other)
         throw .inUse(path: path.state)
@@ -200,7 +200,7 @@ public final class StreamServer: Service {
     }
   }
 
-  /// Moves a client's bytes.
+  /// Writes waiting bytes to a client and reads its requests, according to the events of poll(2).
   ///
   /// - Returns: whether the client is still there
   private func serve(_ client: StreamClient, _ events: Int32, _ now: MonotonicInstant) -> Bool {
@@ -254,7 +254,8 @@ public final class StreamServer: Service {
     return ports
   }
 
-  /// The ports of a board. The clients of an unchanged port keep their session.
+  /// The ports of a board. A port with an unchanged NMEA feed keeps its output, so that its clients keep their
+  /// sessions.
   private static func ports(
     of board: Board, _ host: HubHost, replacing present: [StreamPort]
   ) -> [(kind: StreamKind, port: StreamPort)] {
@@ -286,7 +287,7 @@ public final class StreamServer: Service {
         result.admitted.append(client)
         continue
       }
-      // The port where the client connected, or the port that serves the same now.
+      // The port to which the client connected, or another one that serves the same.
       let open = ports.filter { $0.kind == client.kind }.compactMap(\.port).filter {
         $0.nmea === present.nmea && $0.parts == present.parts && $0.endpoint.admits(address)
       }
@@ -349,7 +350,7 @@ public final class StreamServer: Service {
 
   /// Makes room for a client at a port.
   ///
-  /// - Returns: the reason if that is impossible
+  /// - Returns: the reason if that is impossible; otherwise `nil`
   private func makeRoom(
     for address: IPAddress, at port: StreamPort, _ kind: StreamKind, _ clients: inout [StreamClient]
   ) -> String? {
@@ -401,8 +402,8 @@ public final class StreamServer: Service {
       })
   }
 
-  /// Accepts a connection, and reports whether it has taken the last descriptor. The last descriptor is kept free to
-  /// accept and close connections, because a waiting connection would keep the thread awake.
+  /// Accepts a connection, and reports whether it has the last descriptor. One descriptor is kept in reserve to accept
+  /// and close connections that exceed the limit, because poll(2) would report a waiting connection again and again.
   private func accept(_ listener: Int32) -> (descriptor: Int32, isLast: Bool)? {
     let descriptor = clinux_accept(listener)
     if descriptor >= 0 { return (descriptor, false) }

@@ -5,8 +5,8 @@ import MonotonicTime
 
 /// The system calls for TCP sockets.
 enum TCPSocket {
-  /// The maximum number of connections that wait to be accepted. A client that finds no room tries again after one
-  /// second, three, seven and so on, so a crowd at a busy board would need minutes to connect.
+  /// The maximum number of connections that wait to be accepted. If the queue is full, a client's kernel tries again
+  /// after one second, three, seven and so on, so many clients at once would need minutes to connect.
   static let backlog: Int32 = 1024
 
   static func listen(_ endpoint: TCPAddress) throws(SocketError) -> Int32 {

@@ -2,9 +2,9 @@ import CLinux
 import Glibc
 import HardwareIO
 
-/// The calls for Unix stream sockets.
+/// The system calls for Unix stream sockets.
 public enum UnixSocket {
-  /// Listens on a path. A socket that a dead hub has left is replaced; the socket of a running hub is not.
+  /// Listens on a path. The socket of a hub that has ended is replaced; the socket of a running hub is not.
   ///
   /// - Parameter folder: the folder of the path, checked by the hub, so that no other user can change its contents
   static func listen(_ path: String, in folder: Folder) throws(SocketError) -> Int32 {
@@ -18,7 +18,7 @@ public enum UnixSocket {
     folder.remove(unfinished)
     let descriptor = try open(path)
     let result = withAddress(folder.path(to: unfinished)) { bind(descriptor, $0, $1) }
-    // A client that leaves between the report and the accept must not delay other clients.
+    // If a client leaves between poll(2) and accept(2), accept(2) must not wait for the next client.
     _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
     var number = result == 0 && Glibc.listen(descriptor, 64) == 0 ? 0 : errno
     if number == 0 {
@@ -97,7 +97,8 @@ public enum UnixSocket {
     }
   }
 
-  /// The process and user at the other end, as far as the kernel knows them.
+  /// The process and user at the other end. If the kernel does not know them, the process is 0 and the user the largest
+  /// number.
   static func guest(_ descriptor: Int32) -> LocalAdmission.Guest {
     var peer = clinux_peer()
     guard clinux_socket_peer(descriptor, &peer) == 0 else { return LocalAdmission.Guest(process: 0, user: .max) }

@@ -53,7 +53,7 @@ final class BrokerConnection {
   }
 
   /// The next event. If the broker cannot be reached at first, this throws. If the connection is lost later, this
-  /// reports the loss, and waits.
+  /// prints the loss and keeps waiting.
   ///
   /// - Parameter deadline: the end of the wait; `nil` for no limit
   func next(by deadline: MonotonicInstant?) throws -> Event {
@@ -91,7 +91,7 @@ final class BrokerConnection {
 
   /// Waits for an event.
   ///
-  /// - Returns: `false` if no event arrived in time
+  /// - Returns: `false` if the deadline has passed
   private func wait(until deadline: MonotonicInstant?) -> Bool {
     guard let deadline else {
       inbox.wake.wait()
@@ -104,7 +104,7 @@ final class BrokerConnection {
     return true
   }
 
-  /// Takes the broker's retained messages, after the connection is made.
+  /// Waits for the connection, and passes the broker's retained messages to `take`.
   func takeRetained(_ take: (Message) -> Void) throws {
     let clock = MonotonicClock()
     // If the broker cannot be reached, this throws.
@@ -119,7 +119,7 @@ final class BrokerConnection {
     }
   }
 
-  /// Disconnects after the broker has accepted all messages, or after a time limit.
+  /// Disconnects after the broker has accepted all messages, or after two seconds.
   func end() {
     let clock = MonotonicClock()
     let deadline = clock.now + .seconds(2)

@@ -31,7 +31,7 @@ extension FleetHub {
       }
     }
     let fences = fences
-    // The last message of an absent hub is all that is known, so its alarm remains.
+    // Print the alarms of an offline hub too: its last message is all that is known.
     lines += fences.compactMap { name, fence in
       fence.alarm.map { "  trouble  fence \(Text.printable(name)): \($0)" }
     }

@@ -5,7 +5,7 @@ import Outputs
 
 /// A hub whose states are shown, on this machine or at a broker.
 protocol WatchedHub: AnyObject {
-  /// The next state, as JSON.
+  /// The next state, as a line of JSON; `.late` if none arrives by the deadline.
   func nextLine(by deadline: MonotonicInstant?) throws -> HubConnection.Line
   /// The present activity of the hub's devices.
   func devices() throws -> [DevicesOfHub.Device]
@@ -75,9 +75,10 @@ final class RemoteHub: WatchedHub {
   private var isOffline = false
   private let place: BrokerURL
   private let options: BrokerOptions
-  /// Whether the hub has any message at the broker.
+  /// Whether the broker has sent any message of the hub.
   private var isKnown = false
-  /// When to report that the hub is missing; `nil` before the connection, and after the report.
+  /// When to report that the broker has no message of the hub; `nil` before the connection, after the report, and once
+  /// a message has arrived.
   private var doubt: MonotonicInstant?
   private var hasDoubted = false
   /// When to report that the hub ignores the schedule; `nil` if there is no schedule, the hub has accepted it, or it
@@ -157,7 +158,7 @@ final class RemoteHub: WatchedHub {
     Terminal.standardError("no hub '\(hub)' is known at \(broker.broker); waiting for it; \(others())")
   }
 
-  /// The names of the hubs that are at the broker.
+  /// The names of the hubs at the broker, as the rest of a message.
   private func others() -> String {
     var fleet = FleetListing(topic: options.topic)
     do {

@@ -63,7 +63,7 @@ struct Check: ParsableCommand {
     return mistakes.all.map { "\($0)" } + (mistakes.rest.map(problems) ?? [])
   }
 
-  /// The problems of a board whose values are each valid.
+  /// The problems of a board file without invalid values, one per text, with file and line.
   private func problems(_ board: Board) -> [String] {
     let isElsewhere = !device && !isAt(board, MachineFiles())
     let problems = SimulatedNames.problems(in: board) + BoardProblems.find(in: board, isElsewhere: isElsewhere)
@@ -154,8 +154,8 @@ struct Check: ParsableCommand {
     for line in DevicePolicy(board).lines { Terminal.standardOutput("    \(line)") }
   }
 
-  /// Whether this machine is the board: the file is the service's, one of its devices is here, or all its devices are
-  /// simulated.
+  /// Whether the board file is for this machine: it is the service's file, one of its devices is here, or all its
+  /// devices are simulated.
   private func isAt(_ board: Board, _ machine: MachineFiles) -> Bool {
     let paths = board.devices.map(\.path).filter { $0.hasPrefix("/dev/") }
     return paths.isEmpty || paths.contains { machine.has($0) }

@@ -15,7 +15,7 @@ struct Devices: ParsableCommand {
       Example: sensorhub devices --json | jq '.devices[] | {id, power, energyMilliwattHours}'
       """)
 
-  /// The start of the shown period.
+  /// The period before now whose energy is shown.
   enum Span: String, CaseIterable, ExpressibleByArgument {
     case day
     case week
@@ -92,7 +92,7 @@ struct Devices: ParsableCommand {
     device.lingersForSeconds.map { ", \(Text.duration(seconds: max(0, $0))) more" } ?? ""
   }
 
-  /// Prints a device's scheduled wakes, with their times and reasons.
+  /// Prints when the next fix of a schedule is due, for which holder, and the reason for the wake.
   private func write(_ schedule: DevicesOfHub.Schedule) {
     func terms(_ seconds: Double, _ metres: Double?) -> String {
       "every \(Text.duration(seconds: seconds))"
@@ -143,7 +143,7 @@ struct Devices: ParsableCommand {
     for line in table.lines { say("  \(line)") }
   }
 
-  /// The share of the energy that was measured. The rest is computed from the currents in the board file.
+  /// The share of the energy that was measured, as text. The rest is computed from the currents in the board file.
   private func measured(_ device: DevicesOfHub.Device) -> String {
     guard device.energyMilliwattHours > 0, device.measuredMilliwattHours > 0 else { return "" }
     let percent = 100 * device.measuredMilliwattHours / device.energyMilliwattHours
