@@ -26,7 +26,7 @@ struct DeviceTable {
   }
 
   private static func row(_ device: DevicesOfHub.Device) -> [String] {
-    // A failure that is repeated counts from the first one.
+    // A failure that occurs again after a retry counts from the first one.
     let seconds = device.conditions?.first { $0.kind == device.power }?.forSeconds ?? device.forSeconds
     let rest = device.lingersForSeconds.map { ", \(Text.duration(seconds: max(0, $0))) more" } ?? ""
     let wakes = "\(device.wakes) \(device.wakes == 1 ? "wake" : "wakes")"

@@ -64,7 +64,7 @@ enum DevicesOfHub {
     var holder: String
     var everySeconds: Double
     var accuracyMetres: Double?
-    /// The request as the receiver's energy budget permits it.
+    /// The request as relaxed by the receiver's energy budget; `nil` if it is not relaxed.
     var relaxed: Degraded?
     var dueInSeconds: Double
     var reason: String
@@ -89,7 +89,7 @@ enum DevicesOfHub {
     /// The problems of the hub itself, such as an invalid board file.
     var conditions: [ConditionReport]?
 
-    /// All problems, by their subjects.
+    /// All problems, each with the name of its device, or `board file`.
     var troubles: [(name: String, condition: ConditionReport)] {
       (conditions ?? []).map { ("board file", $0) }
         + devices.flatMap { device in (device.conditions ?? []).map { (device.id, $0) } }

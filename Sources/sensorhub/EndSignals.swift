@@ -9,7 +9,7 @@ struct EndSignals {
   /// Whether hang-ups are ignored, as under nohup.
   private let ignoresHangUps: Bool
 
-  /// From now on, the signals no longer end the process. Make only one value.
+  /// Takes over the signals, which then no longer end the process. Create only one value.
   init() throws(CommandError) {
     ignoresHangUps = clinux_is_ignored(SIGHUP)
     descriptor = clinux_hear_signals()

@@ -17,8 +17,8 @@ struct HubConnection: ~Copyable {
   private init(descriptor: Int32) { self.descriptor = descriptor }
 
   /// - Parameters:
-  ///   - socket: the user's path, or `nil` to try the usual places
-  ///   - choose: chooses one of the sockets
+  ///   - socket: the path of the state socket that the user has given; `nil` to try the usual paths
+  ///   - choose: selects which of the hub's sockets to connect to
   static func open(_ socket: String?, _ choose: (SocketPath) -> String) throws -> HubConnection {
     // If the user names a path, its folder is not checked.
     if let socket {

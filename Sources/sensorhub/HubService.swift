@@ -35,8 +35,7 @@ struct HubService: Sendable {
   init(board: String?, socket: String?, writesState: Bool?) throws {
     source = BoardSource(file: board)
     var receiver = SimulatedReceiver.Configuration()
-    // The first tunnel begins a minute after the start, and another one every two minutes, so that users can watch the
-    // dead reckoning.
+    // Every two minutes the simulated vehicle is in a tunnel for 30 s, so that users can watch the dead reckoning.
     receiver.tunnel = SimulatedReceiver.Tunnel(period: .seconds(120), entrance: .seconds(75), length: .seconds(30))
     let simulated = SimulatedHardware(receiver: receiver)
     hardware = simulated
@@ -73,7 +72,7 @@ struct HubService: Sendable {
   func run() async throws {
     let hub = host.hub.value
     let reloader = Reloader(source: source, host: host, sink: sink, inUse: inUse)
-    // One of the services ends the group that it belongs to, so it needs this reference.
+    // A signal ends the group, to which the signal listener itself belongs, so the reference is set later.
     let group = Guarded<ServiceGroup?>(nil)
     let signals = try SignalListener(
       onTerminate: { [host] in
@@ -83,7 +82,8 @@ struct HubService: Sendable {
       },
       onReload: { await reloader.reload() })
     supplyTimes?.begin(hub.machine)
-    // Do this only now: before the signals are handled, a signal would end the process with its lines in any state.
+    // Do this only after the signals are handled: before that, a signal would end the process and leave the lines in
+    // any state.
     for problem in inUse.makeSafe(hardware, and: hub, isStarting: true).problems { sink.write(.warning, problem) }
     if let problem = inUse.record(fileText) { sink.write(.warning, problem) }
     for problem in hub.pulseProblems { sink.write(.warning, problem) }
@@ -159,15 +159,15 @@ struct HubService: Sendable {
     return true
   }
 
-  /// The memory of fences; `nil` for the built-in board, which starts without a past, and if another hub uses the
-  /// folder, because two hubs would overwrite each other's data.
+  /// Stores the board's side of each fence across restarts. `nil` for the built-in board, which stores nothing, and if
+  /// another hub uses the folder, because two hubs would overwrite each other's data.
   private var fenceMemory: FenceMemory? {
     fileText == nil || usageHistories?.isFolderTaken == true
       ? nil
       : StateFolder.path.map { folder in FenceMemory(path: "\(folder)/fences.json") { try? StateFolder.make(folder) } }
   }
 
-  /// The memory of hooks; `nil` in the same cases as the memory of fences.
+  /// Stores the data of hooks across restarts; `nil` in the same cases as `fenceMemory`.
   private var hookMemory: HookMemory? {
     fileText == nil || usageHistories?.isFolderTaken == true
       ? nil
@@ -195,10 +195,10 @@ struct HubService: Sendable {
       "stopped; the power lines of \(undriven.joined(separator: ", ")) could not be driven, and all others are off"
   }
 
-  /// How long an ending hub waits until its log is written.
+  /// The maximum time for which an ending hub waits until its log is written.
   private static let lastWords = Duration.seconds(1)
 
-  /// Ends the hub.
+  /// Switches the devices off, and saves the data that survives the hub.
   ///
   /// - Returns: whether all devices could be switched off
   @discardableResult
@@ -211,7 +211,7 @@ struct HubService: Sendable {
     supplyTimes?.end(host.hub.value.machine)
     let problems = stuck.map { "\($0): it has not stopped" } + host.hub.value.switchProblems
     for problem in problems { sink.write(.warning, problem) }
-    // Otherwise keep the copy: the next hub reads from it which devices are still on.
+    // If there are problems, keep the copy of the board file: the next hub reads from it which devices are still on.
     if problems.isEmpty { inUse.forget() }
     return problems.isEmpty && !inUse.isLeft
   }

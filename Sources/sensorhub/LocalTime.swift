@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import NMEA
 
-/// The local time, as on a wall clock.
+/// Formats times in this machine's time zone.
 enum LocalTime {
   /// The local time, for example `2026-11-22 11:00:05 +01:00`; `nil` if it equals UTC.
   static func text(_ time: UTCTime) -> String? {

@@ -16,11 +16,12 @@ struct Reloader: Sendable {
       let loaded = try source.loadWithText { sink.write(.warning, $0) }
       let board = loaded.board
       let old = host.hub.value
-      // If the hub is ending, its devices are described only in the copy of the previous file, so keep the copy.
+      // `serve` returns `nil` if the hub is ending. Keep the copy of the previous file then, because only that copy
+      // describes the hub's devices.
       if let problems = await host.serve(board, text: loaded.text) {
         for problem in problems { sink.write(.warning, problem) }
-        // Devices that were removed but are still on are described only in the copy of the previous file, so keep the
-        // copy.
+        // If a removed device is still on, keep the copy of the previous file, because only that copy describes the
+        // device.
         if !Set(old.switchProblems).isSubset(of: host.hub.value.switchProblems) { inUse.leave() }
         if let problem = inUse.record(loaded.fileText) { sink.write(.warning, problem) }
         host.conditions.boardWasRead(nil)

@@ -28,9 +28,10 @@ struct SensorHub: ParsableCommand {
     // Each connection to a broker is a separate process of this program. In such a process the call does not return.
     BrokerClient.runIfAsked()
     Terminal.replaceClosedStreams()
-    // With this, writing to a reader that has left causes an error instead of a signal.
+    // Ignore SIGPIPE, so that writing to a reader that has left is an error and does not end the process.
     signal(SIGPIPE, SIG_IGN)
-    // The program waits for its child processes, which is impossible if its parent has made it ignore this signal.
+    // Do not ignore SIGCHLD even if the parent process did: a process that ignores it cannot wait for its child
+    // processes.
     signal(SIGCHLD, SIG_DFL)
     do {
       var command = try parsed()

@@ -7,8 +7,8 @@ import ServiceLifecycle
 
 /// Handles SIGTERM, SIGINT and SIGHUP on a thread that sleeps until a signal arrives.
 ///
-/// SIGHUP has two meanings. Either a service manager or a person requests a reload of the board file; or the terminal
-/// that started the hub is gone, so that the hub can no longer be ended there.
+/// SIGHUP has two meanings. A service manager or a user requests a reload of the board file; or the terminal that
+/// started the hub is gone, so that Ctrl-C can no longer end the hub.
 ///
 /// The signal sources of Dispatch, which the lifecycle library uses, need Dispatch's threads, which wake once a second
 /// on Linux. The hub must not wake without clients, so this thread reads a descriptor instead.
@@ -21,7 +21,8 @@ struct SignalListener: Service {
   private let onTerminate: @Sendable () -> Void
   private let onReload: @Sendable () async -> Void
 
-  /// From now on, the signals no longer end the process. Signals that arrive before `run` are handled by `run`.
+  /// Takes over the signals, which then no longer end the process. Signals that arrive before `run` are handled by
+  /// `run`.
   ///
   /// - Parameters:
   ///   - onTerminate: called at once, also when the terminal hangs up

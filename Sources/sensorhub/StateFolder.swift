@@ -29,7 +29,7 @@ enum StateFolder {
     return String(cString: home)
   }
 
-  /// The folder that cannot be made, and the reason.
+  /// The folder that cannot be made or must not be used, and the reason.
   struct AccessError: Error, CustomStringConvertible {
     var folder: String
     var reason: String

@@ -8,7 +8,8 @@ import HardwareIO
 final class StatePanel: Sendable {
   private let view = Guarded(StateView())
 
-  /// Make this before any other thread starts, because only one thread may handle changes of the size.
+  /// Create this before any other thread starts. Later threads inherit the blocked SIGWINCH, so that only the thread of
+  /// this panel handles changes of the size.
   init() {
     var signals = sigset_t()
     sigemptyset(&signals)

@@ -62,7 +62,7 @@ struct StateView {
 
   private var markLine: Line? { mark.map { Line(name: $0, text: "these are not live measurements") } }
 
-  /// Two lines for each problem of a device: the problem, and the next step.
+  /// The lines for the problems of the devices: each problem, and below it the next step if there is one.
   private var conditionLines: [Line] {
     conditions.flatMap { id, condition in
       [Line(name: Text.printable(id), text: condition.headline)]

@@ -38,11 +38,12 @@ enum Terminal {
   /// Whether standard output was closed when the program began.
   private static let isClosed = Guarded(false)
 
-  /// The first error of standard output. It is no error if the reading program has ended.
+  /// The first error in writing to standard output. A reading program that has ended is not an error.
   private static let failure = Guarded<Errno?>(nil)
 
   /// Prints one line, or several with line ends between them, to standard output. If this fails, `requireWritten()`
-  /// reports the error when the command ends. No text moves the terminal's cursor, whatever its source.
+  /// reports the error when the command ends. Control characters are made visible, so that no text from elsewhere can
+  /// move the terminal's cursor.
   ///
   /// - Returns: whether printing can continue
   @discardableResult
@@ -92,7 +93,7 @@ enum Terminal {
   }
 
   /// Prints a line to standard error, unless this takes more than two seconds. The line may have no reader, and an
-  /// error message must not keep a process from ending. No text moves the terminal's cursor.
+  /// error message must not keep a process from ending. Control characters are made visible, as for `standardOutput`.
   static func standardError(_ line: String) {
     var wait = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
     if poll(&wait, 1, 2000) != 0 { try? write(Text.printableLines(line), to: .standardError) }

@@ -5,7 +5,7 @@ struct TerminalSize: Equatable {
   var columns: Int
   var rows: Int
 
-  /// The size of the terminal at standard output. If it does not report one, as on a serial line, the usual size.
+  /// The size of the terminal at standard output. 80 by 24 if the terminal reports no size, as on a serial line.
   static var ofStandardOutput: TerminalSize {
     var size = winsize()
     guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {

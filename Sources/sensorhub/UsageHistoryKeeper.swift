@@ -6,15 +6,17 @@ import MonotonicTime
 import Outputs
 import Publishing
 
-/// Keeps the usage histories in a file. It reads the file at the start. It writes the file occasionally while devices
-/// are awake, once after they have gone to sleep, and at the end. It uses separate threads, so that no other part waits
-/// for the disk. While all devices sleep, or have failed without subscribers, it has no timer; a supply's energy in
-/// that time is recorded and written when something else wakes the process.
+/// Keeps the usage histories in a file. The file is read at the start. It is written at most every 15 minutes while
+/// devices are awake, once after they have gone to sleep, and at the end. Separate threads write it, so that no other
+/// part waits for the disk.
+///
+/// While all devices sleep, or have failed without subscribers, there is no timer. The energy of a supply in that time
+/// is counted and written when something else wakes the process.
 ///
 /// Only the hub that has locked the folder writes the file. A file that cannot be read is kept under another name.
 final class UsageHistoryKeeper: Sendable {
   private struct State {
-    /// When the file was last written, or if it was not, when the hub began.
+    /// When the file was last written; when the hub began if it was not written yet.
     var writtenAt: MonotonicInstant?
     var hasWritten = false
     var next: ScheduledAction?
@@ -29,9 +31,9 @@ final class UsageHistoryKeeper: Sendable {
     var lock: Int32?
   }
 
-  /// The interval of writing while devices are awake. It is long, because writing wears out SD cards.
+  /// The shortest interval of writing while devices are awake. It is long, because writing wears out SD cards.
   private static let interval = Duration.seconds(15 * 60)
-  /// The interval of writing while all devices sleep.
+  /// The shortest interval of writing while all devices sleep.
   private static let restInterval = Duration.seconds(6 * 3600)
   /// The delay of the first write after a device woke.
   private static let delay = Duration.seconds(60)
@@ -119,7 +121,7 @@ final class UsageHistoryKeeper: Sendable {
     }
   }
 
-  /// Renames a damaged file to keep it. Up to nine such files are kept, and none is replaced.
+  /// Renames a damaged file to keep it. Up to nine such files are kept; a further one replaces the last.
   ///
   /// - Returns: the new path; `nil` if the file cannot be renamed
   private func moveAside() -> String? {
@@ -145,7 +147,7 @@ final class UsageHistoryKeeper: Sendable {
       state.writtenAt = now
       return true
     }
-    // If no thread can be started, the file is written on the next occasion.
+    // If no thread can be started, the file is written after the next interval.
     if isDue { _ = DetachedThread.start("power books") { [weak self] in self?.write() } }
   }
 
@@ -179,7 +181,7 @@ final class UsageHistoryKeeper: Sendable {
     if isNotNeeded { scheduled.cancel() }
   }
 
-  /// Starts to write. Runs on the timer's thread.
+  /// Writes the file on another thread, and sets the timer again if a device is awake. Runs on the timer's thread.
   private func isDue() {
     let error = DetachedThread.start("power books") { [weak self] in
       guard let self else { return }

@@ -3,8 +3,9 @@ import MonotonicTime
 import Outputs
 import ServiceLifecycle
 
-/// Tells systemd that the process is alive, as often as the unit requires. If a reader hangs and cannot be stopped, it
-/// no longer does. systemd then restarts the process, and `sensorhub safe` drives the lines low before that.
+/// Tells systemd that the process is alive, as often as the unit requires. If a reader hangs and cannot be stopped,
+/// this service sends no more pings. systemd then ends the process, drives the power lines to their safe levels with
+/// `sensorhub safe`, and restarts the process.
 struct Watchdog: Service {
   let interval: Duration
   let supervisor: Supervisor

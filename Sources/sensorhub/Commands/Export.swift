@@ -111,7 +111,8 @@ struct Export: ParsableCommand {
       throw CommandError(.unavailable, error.summary, nextStep: error.nextStep)
     }
     let recordings = try RecordingFiles(files)
-    // A full copy contains the files that it replaces. Any other output must not replace them.
+    // A complete copy contains all data of the recording that it replaces. Any other output must not replace a
+    // recording.
     if let output, output != "-", format != .mcap || from != nil || to != nil {
       try InputFiles.protect(recordings.files.map(\.path), from: output)
     }
@@ -154,7 +155,7 @@ struct Export: ParsableCommand {
   private func writeTrack(of recordings: RecordingFiles, to output: ExportOutput) throws {
     var states = StatesOfRecording(
       try messages(recordings, StatesOfRecording.isWanted), wanted: .points, everySeconds: every ?? 0)
-    // The name of the track comes from the first state's recording, so read it first.
+    // The name of the track comes from the recording of the first state, so read that state before creating the writer.
     guard let first = try states.next() else { throw nothing("position", states.badCount) }
     let name = states.reader.flatMap(BoardOfRecording.name) ?? "SensorHub"
     switch format {
@@ -175,7 +176,7 @@ struct Export: ParsableCommand {
     _ first: StatesOfRecording.Entry, _ states: inout StatesOfRecording, to writer: inout some TrackWriter & ~Copyable
   ) throws {
     var splitter = TrackSplitter(everySeconds: every ?? 0)
-    // With `--simplify`, the points of the present segment are collected here.
+    // The points of the present segment, which are collected only for `--simplify`.
     var segment: [TrackPoint] = []
     var lonePoints = LonePoints()
     var entry: StatesOfRecording.Entry? = first
@@ -222,7 +223,7 @@ struct Export: ParsableCommand {
     report(states.badCount)
   }
 
-  /// Writes numbers with all digits, so that they read back as the same values.
+  /// Writes rows as CSV. Numbers have all digits, so that they read back as the same values.
   private func write(_ table: RecordedRows, to output: ExportOutput) throws {
     if table.isEmpty { throw nothing("measurement", (table.badCount, 0)) }
     var rows = table
@@ -307,7 +308,7 @@ struct Export: ParsableCommand {
     report((badRecordCount, messages.badChunkCount))
   }
 
-  /// Takes the contents of a file, except its messages.
+  /// Copies the metadata records and attachments of a file.
   ///
   /// - Returns: the number of attachments and metadata records that cannot be read
   private func begin(

@@ -2,7 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import Outputs
 
-/// The fences of a running hub.
+/// Lists, adds and removes the fences of a running hub.
 struct FenceCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "fence", abstract: "List, add and remove the fences of a running hub.",

@@ -118,7 +118,7 @@ struct FleetList: ParsableCommand {
   }
 }
 
-/// Keeps a hub's devices awake for some time.
+/// Keeps a hub's devices awake for a given time.
 struct FleetHold: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "hold",
@@ -173,10 +173,10 @@ struct FleetHold: ParsableCommand {
 
   private var seconds: Int { Int((time?.duration.inSeconds ?? 60).rounded()) }
 
-  /// The first word of a holder's name at the hub.
+  /// The word with which the name of a hold begins, for example `hold-1x2y3z`.
   private static let kind = "hold"
 
-  /// How long a hub may take to confirm a request.
+  /// The maximum time for the hub to confirm a request, and for the broker to remove one.
   private static let patience = Duration.seconds(5)
 
   func run() throws {
@@ -213,14 +213,14 @@ struct FleetHold: ParsableCommand {
   }
 
   private func takeBack(_ hub: String, _ topics: HubTopics, _ identifier: String) throws {
-    // If the user is unknown, count the holders of all users.
+    // Without a user in the broker's address, release the holds of all users.
     let whose = place.userName == nil ? ["+", "+/+"] : [place.viewer("+")]
     let connection = try BrokerConnection(
       try broker.options(
         place, identifier: "sensorhub-\(identifier)",
         subscriptions: whose.map(topics.interest(of:)) + [topics.health]))
     var held: Set<String> = []
-    /// All holders that the hub names, including those of other clients.
+    /// The holds that the hub reports, including those of other users.
     var known: Set<String> = []
     func isHold(_ viewer: String) -> Bool {
       viewer.split(separator: "/").last?.hasPrefix("\(FleetHold.kind)-") == true
@@ -235,7 +235,7 @@ struct FleetHold: ParsableCommand {
     try connection.takeRetained(take)
     let released = held
     for viewer in held { connection.retain(topics.interest(of: viewer), "", expirySeconds: 0) }
-    // The broker also sends this client the message that removes a request.
+    // The broker sends each removal back to this client, which confirms it.
     let deadline = MonotonicClock().now + FleetHold.patience
     while !held.isDisjoint(with: released) {
       switch try connection.next(by: deadline) {

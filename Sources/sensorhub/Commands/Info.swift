@@ -37,7 +37,7 @@ struct Info: ParsableCommand {
     var all = RecordingContents()
     let progress = RecordingProgress(total: recordings.messageCount)
     var before: (started: String?, correction: Int64) = (nil, 0)
-    // The settings in the last board file of the recordings.
+    // The recorder's settings in the last board file of the recordings.
     var settings: RecordSettings?
     var vanishedFileCount = 0
     for file in recordings.files {
@@ -120,7 +120,7 @@ struct Info: ParsableCommand {
     }
   }
 
-  /// The description of one file.
+  /// The facts about one file that are printed.
   private struct Description {
     var file: RecordingFiles.File
     var version: String?

@@ -8,7 +8,7 @@ import Outputs
 import Simulation
 import SystemPackage
 
-/// Looks for devices.
+/// Looks for receivers and I2C chips.
 struct Probe: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Look for receivers and I2C chips, and say what to write into a board file.",
@@ -89,7 +89,7 @@ struct Probe: ParsableCommand {
       do {
         try file.closeAfter { _ = try file.writeAll(text.utf8) }
       } catch {
-        // Remove the file: half a board file is worse than none.
+        // Remove the file, because an incomplete board file is worse than none.
         unlink(path)
         throw error
       }
@@ -109,7 +109,8 @@ struct Probe: ParsableCommand {
       .inputOutput, "\(path) cannot be written: \(error)", nextStep: "--write to another folder, or without it")
   }
 
-  /// Explains why a device could not be used. The usual text may blame a board file, but there is none yet.
+  /// Explains why a port or a bus could not be used. The usual next step may refer to a board file, but there is none
+  /// yet.
   private func explain(_ path: String, _ error: HardwareError, seeing pattern: String) {
     let nextStep = if case .notFound = error { "list what exists: ls \(pattern)" } else { error.nextStep }
     Terminal.standardOutput("\(path): \(error.summary)\(nextStep.map { "; next: \($0)" } ?? "")")

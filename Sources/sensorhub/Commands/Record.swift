@@ -142,9 +142,9 @@ struct Record: ParsableCommand {
     if target.isFile { Terminal.standardOutput("  next: sensorhub info \(ShellText.word(path))") }
   }
 
-  /// Repairs a file that has no end.
+  /// Repairs a file that has no end record.
   ///
-  /// - Returns: whether the file had an end, and its present state in words
+  /// - Returns: whether the file had an end record, and its present state in words
   private func mend(
     _ target: RecordTarget, after ending: RecordReceiver.Ending
   ) throws(CommandError) -> (isWhole: Bool, state: String) {

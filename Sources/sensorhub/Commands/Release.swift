@@ -2,8 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import Outputs
 
-/// Ends the slots of other users in a running hub, for root. These are holds, recordings, downloads, and requests of
-/// viewers at a broker.
+/// Ends the holds, recordings, downloads and MQTT requests of all users of a running hub.
 struct Release: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "End the holds, recordings, downloads and MQTT requests of all users of a hub. Needs root.",

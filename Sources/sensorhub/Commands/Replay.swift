@@ -124,8 +124,8 @@ struct Replay: ParsableCommand {
     var player = ReplayPlayer(on: stage)
     let host = HubHost(Hub(board: board, on: stage.machine), version: SensorHub.version)
     let lines = StateLines()
-    // A recording contains the inputs of the fusion. A log contains only the sentences of its receiver, so subscribing
-    // must start the fusion.
+    // A recording contains the inputs of the fusion. A log contains only the sentences of its receiver, so the
+    // subscription must name parts to start the fusion.
     let parts: Set<StatePart> = input.isLog ? .all : []
     let states = (stateRate?.states(of: host, parts: parts) ?? host.state(rateHz: nil, parts: parts))
       .subscribe(as: "replay", receiveValue: { lines.append($0) })

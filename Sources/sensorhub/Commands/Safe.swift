@@ -5,7 +5,7 @@ import Hub
 import Outputs
 import Simulation
 
-/// Drives every power line of a board low, in place of a hub that could not do so itself.
+/// Drives every power line of a board to its safe level, if a hub has ended without doing so.
 struct Safe: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Drive every power line of a board to its safe level, and put chips without a power line to sleep.",
@@ -65,7 +65,8 @@ struct Safe: ParsableCommand {
       nextStep: "stop the hub: it switches everything off")
   }
 
-  /// The copy that a killed hub left; `nil` if there is no copy. Throws if there is no board file either.
+  /// The copies of board files that earlier hubs have left. If there is none to read, the result is `nil` with a named
+  /// board file, and otherwise an error.
   private func boardInUse(_ path: SocketPath) throws -> BoardInUse? {
     let inUse: BoardInUse
     do throws(SocketError) {
@@ -103,8 +104,8 @@ struct Safe: ParsableCommand {
 /// A hub that answers, and its board.
 private struct RunningHub {
   let path: SocketPath
-  /// The board. `nil` for the built-in board, or if this user may not read the board; the kernel's locks on lines,
-  /// ports and chips then decide.
+  /// The board; `nil` for the built-in board, or if this user may not read the board file. Then only the kernel's locks
+  /// on lines, ports and chips protect the hub's devices.
   let board: Board?
 
   init?(_ path: SocketPath) {

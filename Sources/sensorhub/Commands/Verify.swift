@@ -143,10 +143,10 @@ struct Verify: ParsableCommand {
 
   private func current(_ id: String) throws -> Device? { try devices().first { $0.id == id } }
 
-  /// Wakes the devices for some parts of the state, measures, and releases the devices.
+  /// Wakes the devices that measure some parts of the state, takes their values, and releases the devices.
   ///
-  /// - Parameter time: how long to measure after the first value
-  /// - Returns: the time until the first value; `nil` if no value arrived
+  /// - Parameter time: how long to measure after the first value, in seconds; 0 to wait only for the first value
+  /// - Returns: the time until the first value, in seconds; `nil` if no value arrived in time
   private func measure(
     _ parts: [String], for time: Double, _ result: inout DeviceVerification
   ) throws -> Double? {
@@ -171,7 +171,7 @@ struct Verify: ParsableCommand {
     return first
   }
 
-  /// Waits until a device is at rest, and returns whether it is in time; `nil` if other clients keep it awake.
+  /// Waits until a device no longer measures. Returns whether it stopped in time; `nil` if other clients keep it awake.
   private func rests(_ id: String) throws -> Bool? {
     let clock = MonotonicClock()
     let deadline = clock.now + .milliseconds(Int64(within * 1000))
@@ -179,7 +179,7 @@ struct Verify: ParsableCommand {
       guard let device = try current(id) else { return false }
       if device.holders.contains(where: { !$0.hasPrefix("verify") }) { return nil }
       if ["off", "asleep", "awake"].contains(device.power) { return true }
-      // The device still stays on for its idle timeout.
+      // The device is still on for its idle timeout.
       usleep(100_000)
     }
     return false

@@ -194,7 +194,8 @@ struct Watch: ParsableCommand {
     while true {
       if clock.now >= nextLook {
         let report = hub.knownReport()
-        // Set this after the report: even if reports take long, states are shown in between.
+        // Set the next time only after the report has arrived, so that states are shown in between even if reports take
+        // long.
         nextLook = clock.now + Watch.look
         if let report {
           mark = DevicesOfHub.mark(of: report.devices)
@@ -219,7 +220,7 @@ struct Watch: ParsableCommand {
     }
   }
 
-  /// Prints a line about a problem, unless the output is JSON.
+  /// Prints a line about a problem, to standard error if the output is JSON.
   ///
   /// - Returns: whether the output is still read
   private func say(_ line: String, _ mark: String?) -> Bool {
@@ -229,8 +230,8 @@ struct Watch: ParsableCommand {
   }
 
   private func printFixes(_ request: ViewRequest) throws {
-    // A hub at a broker may be of an old version that does not know schedules. With this member, it takes the request
-    // for an empty one, and wakes no device.
+    // A hub at a broker may be of an old version that does not know schedules. Such a hub takes a request with
+    // `"rateHz": 0` for an empty one, and wakes no device.
     let states = place == nil ? "" : "\"rateHz\": 0, "
     let hub = try watchedHub("{\(states)\(request.members)\"name\": \"watch\"}")
     if Watch.awaited([.position], of: try hub.devices()).isEmpty {
@@ -240,7 +241,7 @@ struct Watch: ParsableCommand {
     try show(hub, on: nil)
   }
 
-  /// How much longer this program waits for an answer than the hub may take.
+  /// The time that this program waits for an answer in addition to the hub's own limit.
   private static let answerTime = Duration.seconds(10)
 
   /// Prints the one state that the hub sends: the last one if it is recent enough, or a new one.
@@ -312,7 +313,7 @@ struct Watch: ParsableCommand {
       nextStep: "sensorhub devices shows what each device does; --within sets a longer wait")
   }
 
-  /// The expected contents of a state: those requested parts that a device measures.
+  /// The parts for which `--once` waits: those requested parts that a device of the hub measures.
   private static func awaited(_ parts: Set<StatePart>?, of devices: [DevicesOfHub.Device]) -> [StatePart] {
     let kinds = Set(devices.map(\.kind))
     // A receiver's other values arrive with its position. An inertial sensor's other values arrive with its attitude.
@@ -328,18 +329,18 @@ struct Watch: ParsableCommand {
     return StatePart.allCases.filter { part in wanted.contains { $0.0 == part && kinds.contains($0.1) } }
   }
 
-  /// A text about the quality of a scheduled fix.
+  /// The outcome of a request for a fix, as text; empty if the state is not the result of such a request.
   private func outcome(_ line: [UInt8]) -> String {
     guard every != nil || error != nil, let outcome = RequestedFixReport.outcome(line) else { return "" }
     let radius = outcome.radius.map { "95 % within \(Text.fixed($0, 1)) m" }
     let found = outcome.still ? "still" + (radius.map { ", \($0)" } ?? "") : radius ?? "a fix"
-    // If the fix is as accurate as the energy budget allows, it is not reported as too late.
+    // A fix that meets the accuracy that the energy budget allows is not reported as too late.
     let isLess = outcome.relaxed?.accuracy.map { (outcome.radius ?? .infinity) <= $0 } ?? false
     let verdict = outcome.met || isLess ? found : "time ran out" + (radius.map { ": \($0)" } ?? "")
     return "  " + verdict + (outcome.relaxed.map(shortage) ?? "")
   }
 
-  /// The parts of the request that the energy budget has relaxed; unchanged parts are omitted.
+  /// The interval and accuracy that the energy budget has relaxed, as text; unchanged ones are omitted.
   private func shortage(_ left: RequestedFixReport.Terms) -> String {
     var parts: [String] = []
     // Values in a message are rounded, so small differences do not count.
@@ -362,7 +363,8 @@ struct Watch: ParsableCommand {
 }
 
 extension StatePart {
-  /// Whether a state contains this part. A position from before the devices went to sleep does not count.
+  /// Whether a state contains this part, or the position for all parts that arrive with it. A position from before the
+  /// devices went to sleep does not count.
   fileprivate func isIn(_ state: FusedState) -> Bool {
     switch self {
     case .magneticField: state.magneticField != nil

@@ -13,7 +13,7 @@ enum BoardOfRecording {
     return try? Board(json5: Array(text.utf8), file: "board")
   }
 
-  /// The board that these facts or another file describe, with the calibrations that its chips had at that time.
+  /// The board in a recording's facts, or in another board file, with the calibrations that the recording contains.
   static func board(_ facts: RecordedFacts, file: String?) throws(CommandError) -> Board {
     if let file {
       do throws(BoardError) {

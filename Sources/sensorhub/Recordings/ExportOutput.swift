@@ -30,7 +30,8 @@ final class ExportOutput: TrackOutput {
     var status = stat()
     let isThere = stat(path, &status) == 0
     let isFile = status.st_mode & S_IFMT == S_IFREG
-    // With `--force`, a pipe or a device is written to directly. A temporary file is only used for files.
+    // A temporary file is used only if the output is a regular file. With `--force`, a pipe or a device is written to
+    // directly.
     let isBeside = !isThere || isFile
     let inPlace = isBeside || !replaces ? 0 : try OutputLink.flag(for: path)
     temporaryPath = isBeside ? "\(path).part-\(getpid())" : nil
@@ -92,7 +93,7 @@ final class ExportOutput: TrackOutput {
       throw CommandError(.inputOutput, "cannot write '\(path)': \(error)")
     }
     guard let temporaryPath else { return }
-    // In the meantime another program may have made the file.
+    // Another program may have made the file in the meantime. Unlike rename(2), link(2) does not replace it.
     if !replaces {
       if link(temporaryPath, path) == 0 {
         unlink(temporaryPath)

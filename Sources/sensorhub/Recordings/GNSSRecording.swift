@@ -8,7 +8,7 @@ struct GNSSRecording {
 
   /// - Parameters:
   ///   - path: the path of a table, or of a recording
-  ///   - headingOffsetDegrees: the offset to add to stated headings
+  ///   - headingOffsetDegrees: the offset to add to the receiver's headings
   init(path: String, headingOffsetDegrees: Double = 0) throws(CommandError) {
     table = try .fixes(path)
     self.headingOffsetDegrees = headingOffsetDegrees

@@ -19,7 +19,7 @@ struct InertialRecording {
   private var table: MeasurementFile
   private let mount: MountMatrix
   private let calibration: InertialCalibration
-  /// The usual time between samples, in seconds.
+  /// The median time between samples, in seconds; 0.01 if there are fewer than two samples.
   let interval: Double
   private var order = TimeOrder()
 

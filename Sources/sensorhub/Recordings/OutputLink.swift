@@ -5,7 +5,7 @@ import HardwareIO
 /// Checks whether an output path is a link.
 enum OutputLink {
   /// Refuses a link that belongs to another user. Such a link could lead to any file that this user (for example root)
-  /// may write. The kernel refuses it only in folders such as /tmp.
+  /// may write. The kernel refuses such a link only in folders that every user may write to, such as /tmp.
   ///
   /// - Returns: the flag for open(2) that refuses a link made after this check
   static func flag(for path: String) throws(CommandError) -> Int32 {

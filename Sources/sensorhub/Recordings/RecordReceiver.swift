@@ -9,16 +9,16 @@ import SystemPackage
 struct RecordReceiver: ~Copyable {
   /// How a recording ended.
   enum Ending {
-    /// As the user requested: the time of `--for` is over, or the user pressed Ctrl-C. The hub has ended the file.
+    /// The hub has ended the file as requested: the time of `--for` is over, or the user pressed Ctrl-C.
     case asked
     /// The hub has closed the connection without a request to end.
     case closed
-    /// The hub was asked to end the file, and does not answer.
+    /// The hub was asked to end the file, and has sent nothing for `patience`.
     case silent
-    /// The user does not want to wait for the hub to end the file.
+    /// The user pressed Ctrl-C again, so as not to wait until the hub has ended the file.
     case interrupted
-    /// The user asked to end, but the program that reads the output no longer reads. This number of received bytes is
-    /// lost.
+    /// The user asked to end, but the program that reads the output has stopped reading. This number of received bytes
+    /// is lost.
     case stalled(byteCount: Int)
     /// The output accepts no more bytes.
     case failed(Errno)
@@ -26,9 +26,9 @@ struct RecordReceiver: ~Copyable {
 
   /// How long the hub may be silent after it was asked to end.
   private static let patience = Duration.seconds(30)
-  /// How long the program that reads the output may accept no byte after the user asked to end.
+  /// The maximum time for which the program that reads the output may accept nothing after the user asked to end.
   private static let readerPatience = Duration.seconds(1)
-  /// A second signal within this time counts as the same Ctrl-C, because `timeout` signals twice.
+  /// A second signal within this time counts as the same Ctrl-C, because `timeout` sends its signal twice.
   private static let shortestReaction = Duration.milliseconds(300)
 
   private let connection: HubConnection
@@ -41,7 +41,7 @@ struct RecordReceiver: ~Copyable {
   private var askedAt: MonotonicInstant?
   /// When the user first asked to end.
   private var signalledAt: MonotonicInstant?
-  /// When the hub last sent bytes after it was asked to end the file.
+  /// When the hub was asked to end the file, or last sent bytes after that; `nil` before.
   private var heardAt: MonotonicInstant?
   private var progress = ProgressLine()
   private var progressAt: MonotonicInstant
@@ -58,7 +58,7 @@ struct RecordReceiver: ~Copyable {
     progressAt = start
   }
 
-  /// The duration of the recording until now.
+  /// The duration of the recording until now, or until the request to end it.
   var seconds: Double { ((askedAt ?? clock.now) - start).inSeconds }
 
   /// - Throws: if the hub refuses to record for this client
@@ -86,7 +86,7 @@ struct RecordReceiver: ~Copyable {
 
   /// Takes a signal.
   ///
-  /// - Returns: whether the user does not want to wait for the hub to end the file
+  /// - Returns: whether to stop at once, without waiting until the hub has ended the file
   private mutating func hear() -> Bool {
     guard let number = signals.next() else { return false }
     if number == SIGINT, let askedAt, clock.now >= askedAt + RecordReceiver.shortestReaction { return true }
@@ -125,18 +125,18 @@ struct RecordReceiver: ~Copyable {
     return (descriptors[0].revents != 0, descriptors[1].revents != 0)
   }
 
-  /// The time until the deadline, at most a day, and rounded up.
+  /// The time until the deadline for poll(2), rounded up and at most a day; -1 without a deadline.
   private static func milliseconds(from now: MonotonicInstant, to deadline: MonotonicInstant?) -> Int32 {
     deadline.map { Int32(min(max(($0 - now).inSeconds, 0), 86_400) * 1000) + 1 } ?? -1
   }
 
-  /// Takes received bytes.
+  /// Receives bytes into `buffer`. If they are a refusal, collects them in `refusal`.
   ///
-  /// - Returns: their number; 0 at the end
+  /// - Returns: the number of bytes; 0 if the connection is closed, or if the refusal is too long
   private mutating func receive() -> Int {
     let count = buffer.withUnsafeMutableBytes { connection.receive(into: $0) }
     if count > 0, heardAt != nil { heardAt = clock.now }
-    // An MCAP file never begins with this character.
+    // An MCAP file never begins with `{`, so these bytes are a refusal.
     guard count > 0, target.byteCount == 0, !refusal.isEmpty || buffer[0] == UInt8(ascii: "{") else { return count }
     refusal += buffer[..<count]
     return refusal.count < 1 << 16 ? count : 0
@@ -169,7 +169,8 @@ struct RecordReceiver: ~Copyable {
       written += try write(written..<count) { (bytes) throws(Errno) in try target.writeSome(bytes) }
       takenAt = clock.now
     }
-    // While this program waited to write, it did not read from the hub, so that time does not count.
+    // While this program waited to write, it did not read from the hub, so that time does not count as the hub's
+    // silence.
     if heardAt != nil { heardAt = takenAt }
     return nil
   }

@@ -4,7 +4,7 @@ import MCAP
 import SystemPackage
 
 /// The destination of a recording: a pipe, a device, or a file. A file is written in place, so that received data is
-/// kept whatever happens.
+/// kept even if this program is killed.
 final class RecordTarget {
   /// The path; `nil` for standard output.
   let path: String?
@@ -54,7 +54,7 @@ final class RecordTarget {
   /// Whether the output is a terminal.
   var isTerminal: Bool { isatty(file.rawValue) == 1 }
 
-  /// The descriptor to wait on if the destination is not a file; `writeSome` then never blocks.
+  /// The descriptor on which to wait before `writeSome`.
   var descriptor: Int32 { file.rawValue }
 
   func write(_ bytes: UnsafeRawBufferPointer) throws(Errno) {
@@ -67,7 +67,7 @@ final class RecordTarget {
     }
   }
 
-  /// Writes as many bytes as a pipe accepts at once. Call this when the pipe has room.
+  /// Writes at most `PIPE_BUF` bytes. This does not block if poll(2) has reported `descriptor` as writable.
   ///
   /// - Returns: the number of written bytes
   func writeSome(_ bytes: UnsafeRawBufferPointer) throws(Errno) -> Int {
@@ -89,7 +89,7 @@ final class RecordTarget {
 
   private static let magicByteCount = 8
 
-  /// Removes the file that was made if no bytes have arrived.
+  /// Removes the file if this program has created it and no bytes have arrived.
   func discard() {
     if let path, isNew, byteCount == 0 { unlink(path) }
   }
@@ -97,7 +97,7 @@ final class RecordTarget {
   /// Whether the end of the file has arrived. An MCAP file ends with the bytes with which it begins.
   var hasEnd: Bool { byteCount > 2 * RecordTarget.magicByteCount && first == last }
 
-  /// Returns once everything is on the disk.
+  /// Returns once all written bytes are on the disk. Does nothing if the destination is not a file.
   func synchronize() throws(Errno) {
     if isFile, fsync(file.rawValue) != 0 { throw Errno(rawValue: errno) }
   }

@@ -33,7 +33,7 @@ struct RecordedRows: MeasurementTable {
     row = []
   }
 
-  /// Whether a path is a recording, or a folder.
+  /// Whether a path is a recording, or a folder, which may contain recordings.
   static func isRecording(_ path: String) -> Bool {
     var status = stat()
     guard stat(path, &status) == 0 else { return false }
@@ -48,7 +48,8 @@ struct RecordedRows: MeasurementTable {
     }
   }
 
-  /// Reads the samples of an inertial sensor. Each new magnetic field is added to one of them.
+  /// Reads the samples of an inertial sensor. A sample's row also contains the newest magnetic field up to its time,
+  /// unless an earlier row has it.
   ///
   /// - Parameter device: the ID of the requested inertial sensor or magnetometer; the other sensor is the board's
   ///   preferred one
@@ -89,7 +90,8 @@ struct RecordedRows: MeasurementTable {
     var last: MonotonicInstant?
     try read(source, [receiver.topic], from, to) { rows, content in
       guard case .epoch(let epoch) = content else { return }
-      // The first epoch of a run is recorded twice. An earlier epoch belongs to another start of the board.
+      // The first epoch of a run is recorded twice, so leave out the second. Keep an epoch that is earlier than the
+      // last one: it belongs to another start of the board.
       if epoch.at == last { return }
       last = epoch.at
       rows.append(epoch, latency)
@@ -182,7 +184,8 @@ extension RecordedRows {
       }
     }
 
-    /// The requested device if it is of this kind, otherwise the board's preferred one; with its topic.
+    /// The requested device if it has such a topic, otherwise the board's preferred one that has; `nil` if there is
+    /// none.
     func preferred(_ prefix: String, _ suffix: String, _ wanted: String?) -> (id: String, topic: String)? {
       let own = topics.filter { $0.hasPrefix(prefix) && $0.hasSuffix(suffix) }
       let ids = own.map { String($0.dropFirst(prefix.count).dropLast(suffix.count)) }.sorted()

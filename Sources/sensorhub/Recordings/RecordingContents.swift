@@ -23,7 +23,7 @@ struct RecordingContents {
   private(set) var start: UTCTime?
   private(set) var end: UTCTime?
 
-  /// Starts with the messages of another file.
+  /// Call this before the messages of each file are added.
   mutating func beginFile() {
     for topic in channels.keys { channels[topic]?.intervals.beginFile() }
   }

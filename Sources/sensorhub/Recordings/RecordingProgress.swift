@@ -2,8 +2,8 @@ import Guarding
 import MonotonicTime
 import Recording
 
-/// Shows the progress of reading a recording on standard error. It is shown only on a terminal, and only if the reading
-/// takes long.
+/// Shows the progress of reading a recording on standard error. It is shown only on a terminal, and only if reading
+/// takes longer than two seconds.
 final class RecordingProgress: ReadingProgress {
   private static let firstAfter = Duration.seconds(2)
   private static let interval = Duration.milliseconds(500)
@@ -31,7 +31,7 @@ final class RecordingProgress: ReadingProgress {
   func advance() {
     state.withLock { state in
       state.count += 1
-      // Read the clock only now and then, because this takes longer than reading a message.
+      // Read the clock only at every 1024th message, because reading it takes longer than reading a message.
       guard isShown, state.line.isShown, state.count & 1023 == 0, clock.now >= state.next else { return }
       state.next = clock.now + RecordingProgress.interval
       state.line.show("\(min(100, state.count * 100 / max(1, total))) % of \(total) messages")

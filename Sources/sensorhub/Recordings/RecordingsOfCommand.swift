@@ -18,7 +18,7 @@ extension CommandError {
 }
 
 extension RecordingFiles {
-  /// The recordings that a command's arguments name. Files that are left out are reported.
+  /// Finds the recordings that a command's arguments name. Reports files that are left out on standard error.
   init(_ paths: [String]) throws(RecordingError) {
     try self.init(paths) { Terminal.standardError("left out: \(CommandError($0))") }
   }
@@ -42,7 +42,7 @@ extension RecordingFiles {
 }
 
 extension RecordedMessages {
-  /// The messages of the recordings, with the progress shown to the user who waits.
+  /// Reads the messages of recordings, and shows the progress on standard error.
   init(
     _ recordings: RecordingFiles, from: ExportTime?, to: ExportTime?, showsProgress: Bool = true,
     isWanted: @escaping @Sendable (String) -> Bool

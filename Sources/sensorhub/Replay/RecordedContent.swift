@@ -6,7 +6,7 @@ import MCAP
 import MonotonicTime
 import Recording
 
-/// Reads a message about a device.
+/// Decodes the messages of a hub's recording for a replay.
 enum RecordedContent {
   private struct MagneticField: Decodable {
     var x: Float
@@ -69,9 +69,10 @@ enum RecordedContent {
 
   /// Reads a message.
   ///
-  /// - Returns: the device's ID and its output; `nil` if the message cannot be read
+  /// - Returns: the device's ID, empty for the fusion and the clock, and the content; `nil` if the message cannot be
+  ///   read
   static func read(_ message: MCAPMessage, topic: String) -> (String, ReplayedMessage.Content)? {
-    // For this topic, the publish time is the time of the sample, or of the first byte.
+    // The publish time is the time of the sample, or of the first byte.
     let at = MonotonicInstant(nanoseconds: Int64(clamping: message.publishTimeNanoseconds))
     let parts = topic.split(separator: "/")
     switch (parts.first, parts.count) {

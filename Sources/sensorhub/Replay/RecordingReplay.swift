@@ -20,7 +20,7 @@ final class RecordingReplay {
   /// The facts that apply to the last message.
   private var present = RecordedFacts()
   private(set) var board: Board?
-  /// The log time until which these facts apply.
+  /// The log time until which `present` applies.
   private var presentUntil: UInt64 = 0
   /// The message to return next, because `next` has returned a change of the board first.
   private var waiting: ReplayedMessage?
@@ -57,7 +57,7 @@ final class RecordingReplay {
   /// The IDs of the recorded devices.
   let devices: Set<String>
 
-  /// How far the clock of the present file was behind the true time.
+  /// How far the clock of the file that is being read was behind the true time.
   var correctionNanoseconds: Int64 { messages.correctionNanoseconds }
   var badChunkCount: Int { messages.badChunkCount }
 
@@ -86,7 +86,7 @@ final class RecordingReplay {
     let (facts, until) = self.facts.holding(atNanoseconds: logTime)
     presentUntil = until
     var said = facts
-    // The board of the previous file continues in this one.
+    // Compare without this time: the board of the previous file may continue in this one.
     said.sinceNanoseconds = present.sinceNanoseconds
     guard board == nil || said != present else { return nil }
     present = facts
@@ -143,7 +143,8 @@ final class RecordingReplay {
     let hub = RecordedMessages.facts(named: "sensorhub", of: reader)
     var new = RecordingClock(
       started: hub["started"], offsetNanoseconds: hub["logTimeOffsetNanoseconds"].flatMap { Int64($0) })
-    // This recording does not contain the offset. Its first message was recorded at about the time of its stamp.
+    // If the recording does not contain the offset, use that of the previous file of the same run, or assume that the
+    // first message was recorded at the time of its measurement.
     if new.offsetNanoseconds == nil {
       new.offsetNanoseconds =
         new.started != nil && new.started == clock.started
@@ -156,7 +157,7 @@ final class RecordingReplay {
 }
 
 extension ReplayedMessage.Content {
-  /// The content, read at the message's time.
+  /// The content with the message's time as the time at which the hub read it.
   fileprivate func read(at instant: MonotonicInstant) -> Self {
     switch self {
     case .sentences(var sentences):

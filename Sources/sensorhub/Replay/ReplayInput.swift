@@ -13,7 +13,7 @@ enum ReplayInput: ReplaySource {
   /// - Parameters:
   ///   - from, to: the period, for recordings
   ///   - board: a board file in place of the recorded ones
-  ///   - showsProgress: whether a user waits until the whole input is read
+  ///   - showsProgress: whether to show the progress of reading on standard error
   init(_ paths: [String], from: ExportTime?, to: ExportTime?, board: String?, showsProgress: Bool = false) throws {
     let logs = paths.filter(ReplayInput.isLog)
     guard let log = logs.first else {
@@ -52,7 +52,7 @@ enum ReplayInput: ReplaySource {
     if case .recording(let recording, _) = self { (recording.badMessageCount, recording.badChunkCount) } else { (0, 0) }
   }
 
-  /// The times from the first message to the last, nanoseconds since 1970.
+  /// The period from the first message to the last, in nanoseconds since 1970.
   func times(from first: ReplayedMessage) -> ClosedRange<Int64> {
     let start = first.utcNanosecondsSince1970
     let end: Int64 =

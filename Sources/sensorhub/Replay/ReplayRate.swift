@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A rate such as `10`, `0.5` or `max`.
+/// The value of `--rate`: a multiple of the recorded speed such as `10` or `0.5`, or `max`.
 enum ReplayRate: ExpressibleByArgument {
   case times(Double)
   case max

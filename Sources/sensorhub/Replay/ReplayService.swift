@@ -14,7 +14,7 @@ struct ReplayService: Sendable {
   private let sink = JournalSink()
   private let host: HubHost
   private let session: ReplaySession
-  /// The subscription to the board at the played time.
+  /// The subscription that changes the hub's board when the recorded board changes.
   private let boards: Subscription
   private let path: SocketPath
   private let budget = DescriptorBudget.raised()
@@ -75,7 +75,7 @@ struct ReplayService: Sendable {
   }
 }
 
-/// The group of services, for code that ends it.
+/// Ends the group of services. The end may be requested before the group exists.
 private final class ReplayedGroup: Sendable {
   private struct State {
     var group: ServiceGroup?
@@ -93,7 +93,7 @@ private final class ReplayedGroup: Sendable {
     if isTooLate { end() }
   }
 
-  /// Why the group ended early.
+  /// Why the group ended early; `nil` without a failure.
   var failure: String? { state.withLock { $0.failure } }
 
   func fail(_ failure: String) {

@@ -22,8 +22,8 @@ extension Board {
     return board
   }
 
-  /// The board for a replay, if it comes from a recording, which anyone may have made. In addition it names no file of
-  /// this machine, makes no browser load data from elsewhere, and lets only this machine connect.
+  /// The board for the replay of a recording, which anyone may have made. In addition to `asReplayed`, the board names
+  /// no file of this machine, makes no browser load data from elsewhere, and lets only this machine connect.
   var asReplayedFromRecording: Board {
     var board = asReplayed
     if var http = board.http {

@@ -4,7 +4,7 @@ import Hub
 import Outputs
 import Publishing
 
-/// A rate such as `5` or `all`.
+/// The value of `--state-rate`: a number of states per second such as `5`, or `all`.
 enum StateRateOption: ExpressibleByArgument {
   case hertz(Double)
   case all

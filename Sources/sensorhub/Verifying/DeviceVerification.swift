@@ -9,7 +9,7 @@ struct DeviceVerification {
     var words: String
   }
 
-  /// A number of the report, for example `gravity` in m/s².
+  /// A measured quantity of the report, for example `acceleration` in m/s².
   struct Measured {
     var name: StaticString
     var unit: StaticString
@@ -21,7 +21,7 @@ struct DeviceVerification {
   let origin: String?
   var measured: [Measured] = []
   var checks: [Check] = []
-  /// For each power cycle, the time from power to the first measurement, in seconds.
+  /// For each power cycle, the time from the request to the first measurement, in seconds.
   var firstValueSeconds: [Double] = []
   var satellites: Int?
   var sigmaMetres: Double?
@@ -42,7 +42,7 @@ struct DeviceVerification {
     }
   }
 
-  /// The limits for values on the Earth's surface. They hold for every use of the board, except on a shaker.
+  /// The limits for the mean values of a board at rest on the Earth's surface.
   private static let bounds: [(kind: String, name: StaticString, check: StaticString, range: ClosedRange<Double>)] = [
     ("imu", "acceleration", "gravity", 9.3...10.3), ("imu", "rotation", "at rest", 0...0.2),
     ("magnetometer", "field", "field strength", 15...90), ("barometer", "pressure", "pressure", 30_000...110_000),
@@ -99,7 +99,7 @@ struct DeviceVerification {
     }
   }
 
-  /// Adds the checks, computed from the measurements.
+  /// Adds the checks of the measured values: their means, and their noise.
   mutating func judge() {
     for bound in DeviceVerification.bounds where bound.kind == kind {
       guard let found = measured.first(where: { "\($0.name)" == "\(bound.name)" }), let mean = found.values.mean else {

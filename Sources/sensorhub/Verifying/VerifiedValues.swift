@@ -29,7 +29,7 @@ struct VerifiedState: Decodable {
   var supply: Supply?
 }
 
-/// The measurements of one kind while a device was awake: their number, rate, mean and noise.
+/// The measurements of one quantity while a device was awake: their number, rate, mean and noise.
 struct VerifiedValues {
   private(set) var count = 0
   private var sum = 0.0
