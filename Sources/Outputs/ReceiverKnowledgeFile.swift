@@ -12,8 +12,8 @@ public final class ReceiverKnowledgeFile: Sendable {
     var following: Subscription?
   }
 
-  /// The interval of saving. It is long because writing wears out SD cards. A hub that crashes loses at most a
-  /// quarter of an hour.
+  /// The shortest time between two writes. It is long because writing wears out SD cards. A hub that crashes loses at
+  /// most a quarter of an hour.
   private static let interval = Duration.seconds(15 * 60)
 
   private let file: StateFile<[String: StateEntry<ReceiverKnowledge>]>
@@ -26,7 +26,7 @@ public final class ReceiverKnowledgeFile: Sendable {
     file = StateFile(path: path, mostBytes: 4 << 20, nothing: [:], makeFolder: makeFolder)
   }
 
-  /// Reads the file, and from then on saves changes at the interval. Waits for the disk.
+  /// Reads the file, and from then on saves changes, at most once per `interval`. Waits for the disk.
   public func begin(_ store: ReceiverKnowledgeStore, clock: any MonotonicTimeSource) {
     store.restore(file.content.compactMapValues(\.value))
     state.withLock { $0.writtenAt = clock.now }

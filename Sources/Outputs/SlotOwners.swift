@@ -3,7 +3,7 @@ import Guarding
 /// A service with a limited number of slots that a user keeps after the request, such as device holds. A slot ends when
 /// its user or root releases it.
 protocol SlotOwner: AnyObject, Sendable {
-  /// The kind of its slots, for the answer to root, for example `holds`.
+  /// The kind of the service's slots, for example `holds`, as named in the answer to a release of all slots.
   var slotKind: String { get }
 
   /// Ends all slots.

@@ -63,7 +63,7 @@ struct BoardInUse {
   /// Whether a hub runs, or an earlier one left a device on.
   var isThere: Bool { folder.has(name) || isLeft }
 
-  /// Whether a permission is missing to see if there is a copy.
+  /// Whether this user lacks the permission to see if there is a copy.
   var isHidden: Bool { folder.isHidden(name) }
 
   /// The board of the hub that runs here; `nil` if no hub runs, or if it runs on the built-in board.
@@ -84,7 +84,9 @@ struct BoardInUse {
   /// Switches off all devices that earlier hubs left on, and removes the copies of their board files. If a device
   /// cannot be switched off, the copy stays, so that the next call tries again.
   ///
-  /// - Parameter hub: a hub whose own devices are switched off at the same time
+  /// - Parameters:
+  ///   - hub: a hub whose own devices are switched off at the same time
+  ///   - isStarting: see `Hub.makeSafe`
   func makeSafe(_ hardware: any Hardware, and hub: Hub? = nil, isStarting: Bool = false) -> SafetyReport {
     var report = SafetyReport()
     var found: [(copy: String?, hub: Hub)] = []

@@ -19,7 +19,7 @@ struct HubService: Sendable {
   private let host: HubHost
   private let path: SocketPath
   private let inUse: BoardInUse
-  /// The keeper of the usage history; `nil` for the built-in board, whose simulated energy teaches nothing.
+  /// The keeper of the usage history; `nil` for the built-in board, whose energy use is only simulated.
   private let usageHistories: UsageHistoryKeeper?
   /// The file with the receivers' data; `nil` for the built-in board.
   private let knowledge: ReceiverKnowledgeFile?

@@ -15,7 +15,7 @@ final class StatePanel: Sendable {
     sigemptyset(&signals)
     sigaddset(&signals, SIGWINCH)
     pthread_sigmask(SIG_BLOCK, &signals, nil)
-    // If no thread can be started, only the next state is drawn in the new size.
+    // If no thread can be started, a new size takes effect only with the next state.
     _ = DetachedThread.start("terminal") { [weak self] in
       var signals = sigset_t()
       sigemptyset(&signals)

@@ -106,7 +106,7 @@ final class UsageHistoryKeeper: Sendable {
       if error.rawValue == Files.Errno.noSuchFile { return }
       problem = "\(path) cannot be read: \(error)"
     }
-    // Leave the file to the hub that has the lock.
+    // Leave the file unchanged, because another hub has the lock.
     if state.withLock({ $0.isReadOnly }) {
       return sink.write(.warning, "the usage history cannot be read, because \(problem)")
     }

@@ -9,14 +9,14 @@ import Publishing
 /// NMEA 0183 over TCP, as chart plotters read it. A connection is a subscription, so it powers the devices.
 final class NMEAOutput: StreamOutput {
   let host: HubHost
-  /// The sentences to send.
+  /// The settings of the port: the source, the choice and the rate of the sentences.
   let feed: Board.NMEAFeed
   let fused: FusedFeed
   /// The shortest time without a position after which a receiver counts as silent.
   let silence: Duration
 
   private struct Epochs {
-    /// The start of the receiver's last epoch, and the time since the start of the epoch before it.
+    /// The start of the receiver's last epoch, and the time between it and the start of the epoch before.
     var last: MonotonicInstant?
     var interval = Duration.zero
   }
@@ -87,7 +87,7 @@ private final class NMEASession: StreamSession {
       .store(in: lifetime)
       greet()
     }
-    // The reminder is an RMC, so a feed without RMC has none.
+    // The sentence that reports no position is an RMC, so a feed without RMC does not send it.
     if output.feed.sentences.contains("RMC") { remind(after: NMEASession.pause) }
   }
 
@@ -114,12 +114,12 @@ private final class NMEASession: StreamSession {
   /// The receiver's last epoch.
   private var latest: GNSSObservation? { output.host.hub.value.receivers.taken?.reader.device.source.latest }
 
-  /// Whether the receiver is silent, so that the position counts as unknown.
+  /// Whether the receiver is silent. The position then counts as unknown.
   private func isSilent(_ now: MonotonicInstant) -> Bool {
     let latest = latest
     var heard = state.withLock { $0.lastSentence }
-    // A client that has just connected waits for the next epoch of a receiver that is not silent. It gets no reminder
-    // in the meantime.
+    // A client that has just connected may have to wait for the next epoch. The receiver is not silent in this time if
+    // its last epoch is recent enough.
     if output.feed.source == .receiver, let latest { heard = max(heard ?? latest.receivedAt, latest.receivedAt) }
     let silence = output.silence(since: latest?.at)
     return heard.map { now - $0 >= silence } ?? true

@@ -14,8 +14,8 @@ final class SentenceDatagrams: Sendable {
     var isOver = false
   }
 
-  /// The maximum size of a datagram in bytes. With room for a tunnel's headers, it fits into the packets of every
-  /// network.
+  /// The maximum size of a datagram in bytes. A datagram of this size fits into one Ethernet packet, with room for a
+  /// tunnel's headers.
   static let size = 1400
 
   private let target: UDPTarget
@@ -71,7 +71,7 @@ final class SentenceDatagrams: Sendable {
     if let change { report(change) }
   }
 
-  /// Sends one datagram, and opens the socket before if necessary.
+  /// Sends one datagram, and first opens the socket if necessary.
   ///
   /// - Returns: 0 or the error number
   private func send(_ bytes: UnsafeBufferPointer<UInt8>, _ state: inout State) -> Int32 {

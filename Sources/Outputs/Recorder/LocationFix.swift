@@ -23,7 +23,7 @@ enum LocationFix {
     json.member("altitude", position.altitudeHAEMetres ?? position.altitudeMSLMetres, decimals: 3)
     json.key("position_covariance")
     json.beginArray()
-    // The matrix is in rows; the axes are east, north and up.
+    // The matrix is written row by row; the axes are east, north and up.
     for index in 0..<9 {
       let variance = index == 8 ? vertical : index % 4 == 0 ? horizontal : 0
       json.number(variance ?? 0, decimals: 6)

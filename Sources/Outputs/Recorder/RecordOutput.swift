@@ -40,7 +40,7 @@ final class RecordOutput: StreamOutput {
   fileprivate func begin(_ request: RecordRequest, for connection: StreamConnection) throws(Refusal) -> ClientRecording
   {
     if host.replay != nil {
-      // Replayed data carries the times at which it was recorded.
+      // Replayed data has the times of its original recording, so a replay is not recorded again.
       throw Refusal(
         reason: "a replay cannot be recorded: to copy a part of a recording, use sensorhub export --format mcap")
     }

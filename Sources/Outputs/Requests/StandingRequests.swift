@@ -3,7 +3,7 @@ import Hub
 import Publishing
 import ServiceLifecycle
 
-/// The requests in the board file in service. Each one is a subscription, which wakes devices for its fixes.
+/// The requests for fixes in the board file in service. Each one is a subscription, which wakes devices for its fixes.
 /// Subscribing to the results wakes no device.
 ///
 /// Outputs that pass on the fixes subscribe to `values`. The recorder records the measurements like those for any

@@ -41,7 +41,7 @@ enum SignalKPath: String, CaseIterable, Sendable {
     }
   }
 
-  /// The unit in its `meta`; `nil` if it has none.
+  /// The unit in the `meta` of this path; `nil` for a value without a unit.
   var units: StaticString? {
     switch self {
     case .speedOverGround: "m/s"
@@ -56,7 +56,7 @@ enum SignalKPath: String, CaseIterable, Sendable {
     }
   }
 
-  /// The description in its `meta`.
+  /// The description in the `meta` of this path.
   var words: StaticString {
     switch self {
     case .position: "Position in degrees, with the height above sea level in metres"

@@ -21,13 +21,13 @@ enum LocalRights {
     return mayChange(user: user, groups: UnixSocket.groups(descriptor), group: Accounts.serviceGroup)
   }
 
-  /// The reason for a refusal, as the rest of a sentence after "…: ".
+  /// The accounts that have the right, as the rest of a sentence after "…: ".
   static var lack: String {
     let own = geteuid() == 0 ? "" : ", the hub's account (\(Accounts.title(ofUser: geteuid())))"
     return "this needs root\(own) or the group \(Accounts.service)"
   }
 
-  /// What a user can do after a refusal.
+  /// The next step after a refusal.
   ///
   /// - Parameter command: the refused command
   static func nextStep(for command: String) -> String {

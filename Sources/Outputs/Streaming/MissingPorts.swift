@@ -11,7 +11,7 @@ final class MissingPorts: Sendable {
   private let retry: Callback
   private let watching = Guarded<StopSignal?>(nil)
 
-  /// - Parameter retry: tries to open the missing ports; called on the thread
+  /// - Parameter retry: tries to open the missing ports; called on a thread of this type
   init(retry: @escaping @Sendable () -> Void) { self.retry = Callback(retry) }
 
   /// Sets whether any port is missing.

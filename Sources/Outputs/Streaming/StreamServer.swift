@@ -11,9 +11,9 @@ import ServiceLifecycle
 /// connects, sends or leaves.
 ///
 /// The Unix sockets are permanent. The TCP ports are those of the board file in service. If a port cannot be opened,
-/// the server reports it, continues with all other sockets, and opens the port once its address or number is
-/// available. Each port may have a share of the possible connections, and each machine a share of a port's
-/// connections. No port or machine can use all of them, and the Unix sockets always answer.
+/// the server reports it, continues with all other sockets, and opens the port once its address or number is available.
+/// Each port gets at most a share of the possible connections, and each machine at most a share of a port's
+/// connections. The Unix sockets have connections of their own.
 public final class StreamServer: Service {
   private struct Listener {
     var descriptor: Int32
@@ -89,7 +89,8 @@ public final class StreamServer: Service {
     do throws(SocketError) {
       return try path.openOwnFolder()
     } catch {
-      // A user may not use the service's folder. If the service runs, that is the more helpful reason.
+      // The folder may be that of the service, which this user may not use. If the service's hub answers, that is the
+      // more helpful reason.
       if let trusted = try? path.openTrustedFolder(), let other = try? UnixSocket.connect(path.devices, in: trusted) {
         close(other)
         throw .inUse(path: path.state)

@@ -107,7 +107,7 @@ final class BrokerConnection {
   /// Waits for the connection, and passes the broker's retained messages to `take`.
   func takeRetained(_ take: (Message) -> Void) throws {
     let clock = MonotonicClock()
-    // If the broker cannot be reached, this throws.
+    // Wait until the connection is made. `next` throws if the broker cannot be reached.
     while case .message(let message) = try next(by: nil) { take(message) }
     var retained = RetainedWait(from: clock.now)
     while let deadline = retained.deadline(at: clock.now, hasSubscribed: connection.hasSubscribed) {

@@ -55,7 +55,7 @@ extension FleetHub {
     return lines.joined(separator: "\n")
   }
 
-  /// The age of the last state.
+  /// The age of the last state, as the rest of a line; empty if it is unknown.
   private var age: String {
     guard let text = reports[.last], let said = try? JSONDecoder().decode(Said.self, from: Data(text)),
       let date = try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(said.said)

@@ -133,7 +133,7 @@ final class RemoteHub: WatchedHub {
           take(message)
           continue
         }
-        // Other clients may publish on this topic, and no other message than a state may reach the terminal.
+        // Other clients may publish on this topic, so pass on only valid states to the terminal.
         if isMine(message.payload), FleetHub.Report.last.isSound(message.payload) { return .text(message.payload) }
       }
     }

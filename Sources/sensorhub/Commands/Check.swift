@@ -63,7 +63,7 @@ struct Check: ParsableCommand {
     return mistakes.all.map { "\($0)" } + (mistakes.rest.map(problems) ?? [])
   }
 
-  /// The problems of a board file without invalid values, one per text, with file and line.
+  /// The problems that a board file has although each of its values is valid. Each text begins with file and line.
   private func problems(_ board: Board) -> [String] {
     let isElsewhere = !device && !isAt(board, MachineFiles())
     let problems = SimulatedNames.problems(in: board) + BoardProblems.find(in: board, isElsewhere: isElsewhere)

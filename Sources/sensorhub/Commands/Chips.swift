@@ -71,7 +71,7 @@ struct Chips: ParsableCommand {
     ]
   }
 
-  /// A text such as `0x68, 0x69` or `0x40 to 0x4f`.
+  /// The addresses as text, for example `0x68, 0x69` or `0x40 to 0x4f`.
   private static func addresses(_ addresses: [UInt8]) -> String {
     guard addresses.count > 3, let first = addresses.first, let last = addresses.last else {
       return addresses.map(hexadecimal).joined(separator: ", ")

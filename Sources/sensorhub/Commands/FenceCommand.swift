@@ -49,7 +49,7 @@ private struct FenceAnswer: Decodable {
     return answer
   }
 
-  /// A text such as `40 m around 54.372100, 10.157300`.
+  /// A circle as text, for example `40 m around 54.372100, 10.157300`.
   static func text(circle: [Double]) -> String {
     guard circle.count == 3 else { return "a circle" }
     return "\(Text.fixed(circle[2], 0)) m around \(Text.fixed(circle[0], 6)), \(Text.fixed(circle[1], 6))"

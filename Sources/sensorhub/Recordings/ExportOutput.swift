@@ -99,7 +99,7 @@ final class ExportOutput: TrackOutput {
         unlink(temporaryPath)
         return
       }
-      // Some file systems have no links, such as those of memory sticks.
+      // Some file systems, such as those of memory sticks, have no hard links.
       guard errno == EPERM || errno == EOPNOTSUPP, access(path, F_OK) != 0 else { return try fail(errno, path) }
     }
     if rename(temporaryPath, path) != 0 { try fail(errno, path) }

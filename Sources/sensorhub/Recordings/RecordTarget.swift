@@ -19,7 +19,7 @@ final class RecordTarget {
 
   /// - Parameters:
   ///   - path: the path; `nil` for standard output
-  ///   - replaces: whether an existing file may be replaced; this happens when the first bytes arrive
+  ///   - replaces: whether an existing file may be replaced; its contents are removed when the first bytes arrive
   init(path: String?, replaces: Bool) throws(CommandError) {
     self.path = path
     guard let path else {

@@ -14,7 +14,7 @@ final class ReceiverLogReplay {
   /// The maximum number of sentences that are read in search of a date.
   private static let mostUndated = 10_000
 
-  /// The maximum size of a message, in bytes.
+  /// The size in bytes beyond which a group is continued in a new one.
   private static let mostBytes = 1 << 16
 
   /// The sentences and messages of one time.

@@ -15,7 +15,7 @@ final class RecordingReplay {
   private var beginsRecording = false
   private(set) var badMessageCount = 0
   private let boardFile: String?
-  /// The facts of the file that is being read.
+  /// The facts about the origin of the file that is being read, each with the time from which they apply.
   private var facts: [RecordedFacts] = []
   /// The facts that apply to the last message.
   private var present = RecordedFacts()
@@ -86,7 +86,7 @@ final class RecordingReplay {
     let (facts, until) = self.facts.holding(atNanoseconds: logTime)
     presentUntil = until
     var said = facts
-    // Compare without this time: the board of the previous file may continue in this one.
+    // Leave the time out of the comparison, because the board of the previous file may continue in this one.
     said.sinceNanoseconds = present.sinceNanoseconds
     guard board == nil || said != present else { return nil }
     present = facts
@@ -161,7 +161,7 @@ extension ReplayedMessage.Content {
   fileprivate func read(at instant: MonotonicInstant) -> Self {
     switch self {
     case .sentences(var sentences):
-      // Sentences are recorded with a time slightly before they were read.
+      // Sentences are recorded with a time slightly before they were read, which must not be before their first byte.
       sentences.readAt = max(instant, sentences.beganAt)
       return .sentences(sentences)
     case .batch(var batch):
