@@ -29,6 +29,8 @@ struct BoardInUse {
     [name + ".left"] + (2...BoardInUse.mostLeftovers).map { "\(name).left-\($0)" }
   }
 
+  /// Writes the copy.
+  ///
   /// - Parameter text: the text of the board file; `nil` for the built-in board, which has no real devices
   /// - Returns: the reason if the copy could not be written; otherwise `nil`
   func record(_ text: [UInt8]?) -> String? {

@@ -15,6 +15,8 @@ struct BoardSource {
     var fileText: [UInt8]?
   }
 
+  /// Reads the board, and the calibrations of its chips.
+  ///
   /// - Parameter warn: called with errors in a chip's calibration, without which a hub can run; `nil` throws them like
   ///   other errors
   func load(warn: ((String) -> Void)? = nil) throws -> Board { try loadWithText(warn: warn).board }
@@ -71,6 +73,8 @@ extension CommandError {
     }
   }
 
+  /// Makes an error with the next step that fits the use of the socket.
+  ///
   /// - Parameter isClient: whether the path is the socket of a hub to connect to, and not a file to open
   init(_ error: SocketError, isClient: Bool = false) {
     switch error {

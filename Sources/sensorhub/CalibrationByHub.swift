@@ -19,6 +19,8 @@ struct CalibrationByHub {
   let kind: CalibrationKind
   let device: String?
 
+  /// Requests the calibration, and prints its progress until it ends. Throws if it fails or is cancelled.
+  ///
   /// - Parameters:
   ///   - limit: the maximum duration
   ///   - signals: a descriptor that is readable when the user ends the calibration

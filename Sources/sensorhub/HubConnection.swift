@@ -16,6 +16,8 @@ struct HubConnection: ~Copyable {
 
   private init(descriptor: Int32) { self.descriptor = descriptor }
 
+  /// Connects to a running hub.
+  ///
   /// - Parameters:
   ///   - socket: the path of the state socket that the user has given; `nil` to try the usual paths
   ///   - choose: selects which of the hub's sockets to connect to
@@ -73,6 +75,8 @@ struct HubConnection: ~Copyable {
     case late
   }
 
+  /// Waits for the next line.
+  ///
   /// - Parameter deadline: the end of the wait; `nil` for no limit
   mutating func nextLine(by deadline: MonotonicInstant?) -> Line {
     while true {

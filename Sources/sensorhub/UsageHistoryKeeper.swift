@@ -21,7 +21,7 @@ final class UsageHistoryKeeper: Sendable {
     var hasWritten = false
     var next: ScheduledAction?
     var isOver = false
-    /// The error of the last attempt to write.
+    /// The error of the last attempt to write; `nil` if it succeeded.
     var problem: String?
     /// Whether nothing is written. The reason is logged once, at the start.
     var isReadOnly = false

@@ -16,6 +16,8 @@ struct ReceiverFeed {
   private var hasMessages = false
   private var epochsWithoutSentence = patience - 1
 
+  /// Returns the bytes to send for one output of the receiver; empty if there are none.
+  ///
   /// - Parameters:
   ///   - sentences: whether to include sentences
   ///   - raw: 0 for no binary messages; 1 for sentences, and messages in hexadecimal digits, one per line; 2 for all

@@ -20,6 +20,8 @@ final class RecordedJSON: Sendable {
     channel = inbox.register(RecordedChannel(topic: topic, messageEncoding: "json", schema: schema))
   }
 
+  /// Encodes an object with `encode`, and adds it to the channel.
+  ///
   /// - Parameters:
   ///   - receivedAt, isWritten: see `RecordInbox.append`
   func append(

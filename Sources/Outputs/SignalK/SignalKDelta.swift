@@ -8,6 +8,8 @@ enum SignalKDelta {
   /// The version of the specification that defines these paths and units.
   private static let specification: StaticString = "1.7.0"
 
+  /// Writes the message with which a server greets a client.
+  ///
   /// - Parameter context: the vessel, for example `vessels.urn:mrn:signalk:uuid:…`
   static func writeHello(
     version: String, context: String, now: UTCTime = UTCTime(nanosecondsSince1970: clinux_realtime_ns()),

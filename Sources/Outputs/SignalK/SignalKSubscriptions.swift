@@ -35,6 +35,8 @@ struct SignalKSubscriptions {
     return wanted.map { 1 / $0.period.inSeconds }.max()
   }
 
+  /// Adds a subscription. It replaces an earlier one with the same pattern.
+  ///
   /// - Returns: the paths that no earlier subscription matches; `nil` if there are too many subscriptions
   mutating func add(_ subscription: SignalKRequests.Subscription) -> [SignalKPath]? {
     let known = Set(entries.flatMap(\.paths))
@@ -54,6 +56,8 @@ struct SignalKSubscriptions {
     return paths.filter { !known.contains($0) }
   }
 
+  /// Removes subscriptions.
+  ///
   /// - Parameter pattern: a subscription's pattern, or `*` for all
   mutating func remove(_ pattern: String) { entries.removeAll { pattern == "*" || $0.pattern == pattern } }
 

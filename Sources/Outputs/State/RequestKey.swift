@@ -24,6 +24,8 @@ struct RequestKey: CodingKey {
   init(stringValue: String) { self.stringValue = stringValue }
   init?(intValue: Int) { nil }
 
+  /// Checks that a request has no unknown key.
+  ///
   /// - Throws: `Unknown` for the alphabetically first key that is not among `known`
   static func require(_ known: [String], in decoder: any Decoder) throws {
     let keys = try decoder.container(keyedBy: RequestKey.self).allKeys.map(\.stringValue)

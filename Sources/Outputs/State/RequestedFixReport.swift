@@ -28,6 +28,8 @@ public enum RequestedFixReport {
     public var accuracy: Double?
   }
 
+  /// Writes the state of a fix, with the outcome of the request in its member `schedule`.
+  ///
   /// - Parameter viewer: the viewer that requested the fix, if other viewers receive the same message
   public static func write(_ fix: RequestedFix, for viewer: String? = nil, to json: inout JSONWriter) {
     StateReport.write(fix.state, to: &json) { json in

@@ -90,6 +90,8 @@ private struct StateMessage: Decodable {
     return StateMessage.seconds.contains(monotonic) && ages.allSatisfy { StateMessage.seconds.contains($0 ?? 0) }
   }
 
+  /// The state that the message describes. Its device names are those in the message.
+  ///
   /// - Precondition: `isPlausible`
   var state: FusedState {
     let at = MonotonicInstant(nanoseconds: Int64(monotonic * 1e9))

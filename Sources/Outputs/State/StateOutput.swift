@@ -35,7 +35,7 @@ private final class StateSession: StreamSession {
     var request = ViewRequest()
     /// The calibration, for a client that requested one instead of states.
     var calibration: HubCalibration?
-    /// The search for the board's position, for a client that adds a fence with its centre there.
+    /// The search for the board's position, for a client that adds a fence around that position.
     var search: Subscription?
   }
 

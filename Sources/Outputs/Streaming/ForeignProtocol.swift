@@ -22,6 +22,8 @@ enum ForeignProtocol {
 
   private static let blanks = Array("\r\n \t".utf8)
 
+  /// Decides whether a client's first bytes belong to a foreign protocol.
+  ///
   /// - Parameter letters: the permitted first bytes of text after blanks; `nil` for any printable byte
   static func verdict(on bytes: some Collection<UInt8>, textBeginsWith letters: [UInt8]? = nil) -> Verdict {
     // Servers tolerate empty lines before a request, and some of them tolerate blanks.

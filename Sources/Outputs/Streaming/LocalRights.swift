@@ -6,6 +6,8 @@ import HardwareIO
 enum LocalRights {
   private static let overflow: UInt32 = 65534
 
+  /// Whether a user may make lasting changes.
+  ///
   /// - Parameters:
   ///   - groups: the groups of the client's connection, from the kernel
   ///   - own: the hub's user

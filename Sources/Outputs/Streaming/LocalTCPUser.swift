@@ -7,6 +7,8 @@ enum LocalTCPUser {
   /// The longest table that is read, in bytes. It is enough for every connection that a board can have.
   private static let mostBytes = 32 << 20
 
+  /// Finds the user of the program at the other end.
+  ///
   /// - Parameters:
   ///   - client: the address of the other end
   ///   - server: the address of this end

@@ -14,7 +14,7 @@ final class MissingPorts: Sendable {
   /// - Parameter retry: tries to open the missing ports; called on a thread of this type
   init(retry: @escaping @Sendable () -> Void) { self.retry = Callback(retry) }
 
-  /// Sets whether any port is missing.
+  /// Starts trying to open ports if any is missing, and stops otherwise.
   func set(isMissing: Bool) {
     let (old, new) = watching.withLock { watching -> (StopSignal?, StopSignal?) in
       guard isMissing != (watching != nil) else { return (nil, nil) }

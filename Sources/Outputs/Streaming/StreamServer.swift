@@ -220,6 +220,8 @@ public final class StreamServer: Service {
     }
   }
 
+  /// Logs what has changed about the ports.
+  ///
   /// - Parameter said: the reports of the previous attempt, which are not repeated
   private func report(_ ports: Ports, unless said: Set<String> = []) {
     for report in ports.reports where !said.contains(report.text) { sink.write(report.priority, report.text) }

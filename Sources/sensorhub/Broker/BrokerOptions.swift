@@ -26,6 +26,8 @@ struct BrokerOptions: ParsableArguments {
     }
   }
 
+  /// The options of a connection to a broker. Reads the password file.
+  ///
   /// - Parameter identifier: the client's identifier, different for each run
   func options(_ place: BrokerURL, identifier: String, subscriptions: [String]) throws -> MQTTOptions {
     var settings = FleetSettings(broker: place.broker, topic: topic)

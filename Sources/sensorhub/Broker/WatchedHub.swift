@@ -23,6 +23,8 @@ final class LocalHub: WatchedHub {
     var `class`, message: String
   }
 
+  /// Connects to the hub, and sends the request.
+  ///
   /// - Parameter request: the request in the form of the hub's socket
   init(_ socket: String?, request: String) throws {
     self.socket = socket
@@ -85,6 +87,8 @@ final class RemoteHub: WatchedHub {
   /// was reported already.
   private var refusal: MonotonicInstant?
 
+  /// Connects to the broker, and publishes the request.
+  ///
   /// - Parameters:
   ///   - interest: the request in the hub's form; empty for a request that needs no device
   ///   - isOnSchedule: whether the request is for scheduled fixes

@@ -19,6 +19,8 @@ struct CSVReader {
   /// The number of rows that were left out because a required value was missing or was no number.
   private(set) var badCount = 0
 
+  /// Reads the whole file. Throws if a required column is missing.
+  ///
   /// - Parameters:
   ///   - required: the columns that must exist
   ///   - optional: the columns that may be missing

@@ -16,6 +16,8 @@ final class ExportOutput: TrackOutput {
   private let replaces: Bool
   private var isFinished = false
 
+  /// Opens the output; `path` is `nil` for standard output.
+  ///
   /// - Parameter replaces: whether an existing file may be replaced
   init(path: String?, replaces: Bool) throws(CommandError) {
     self.path = path

@@ -58,9 +58,11 @@ struct RecordReceiver: ~Copyable {
     progressAt = start
   }
 
-  /// The duration of the recording until now, or until the request to end it.
+  /// The duration of the recording in seconds, until now or until the request to end it.
   var seconds: Double { ((askedAt ?? clock.now) - start).inSeconds }
 
+  /// Receives the recording until it ends.
+  ///
   /// - Throws: if the hub refuses to record for this client
   mutating func run() throws(CommandError) -> Ending {
     defer { progress.finish() }

@@ -17,6 +17,8 @@ final class RecordTarget {
   private var first: [UInt8] = []
   private var last: [UInt8] = []
 
+  /// Opens the destination.
+  ///
   /// - Parameters:
   ///   - path: the path; `nil` for standard output
   ///   - replaces: whether an existing file may be replaced; its contents are removed when the first bytes arrive

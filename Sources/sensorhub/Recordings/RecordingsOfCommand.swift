@@ -25,7 +25,9 @@ extension RecordingFiles {
 }
 
 extension RecordingFiles {
-  /// - Throws: if a recording lacks the inputs of the fusion, so that it cannot be replayed
+  /// Checks that all recordings can be replayed.
+  ///
+  /// - Throws: if a recording has an older format without the inputs of the fusion
   func requirePresentFormat() throws(CommandError) {
     for file in files where file.messageCount > 0 {
       let opened: MCAPReader<MCAPFileSource>?

@@ -10,6 +10,8 @@ enum ReplayInput: ReplaySource {
   case recording(RecordingReplay, until: Int64)
   case log(ReceiverLogReplay)
 
+  /// Opens recordings, or one log.
+  ///
   /// - Parameters:
   ///   - from, to: the period, for recordings
   ///   - board: a board file in place of the recorded ones

@@ -19,6 +19,8 @@ enum StateRateOption: ExpressibleByArgument {
     }
   }
 
+  /// The states of a hub at this rate.
+  ///
   /// - Parameter parts: the requested parts
   func states(of host: HubHost, parts: Set<StatePart>) -> Deferred<FusedState, Never> {
     switch self {
