@@ -186,7 +186,7 @@ private final class NMEASession: StreamSession {
 }
 
 extension SentenceChoice {
-  /// Returns the chosen sentences with their line ends. `sentences` contains only complete ones.
+  /// Returns the chosen sentences with their line ends. `sentences` must contain only complete sentences.
   func filter(_ sentences: [UInt8]) -> [UInt8] {
     if names == nil { return sentences }
     var chosen: [UInt8] = []

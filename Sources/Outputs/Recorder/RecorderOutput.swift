@@ -37,7 +37,7 @@ public final class RecorderOutput: Service {
 
   private let host: HubHost
   private let sink: JournalSink
-  /// The clock of all recordings of this process, so that their times are in one order.
+  /// The clock of all recordings of this process, so that their times can be compared.
   private let time = RecordingTime()
   private let state = Guarded(State())
 

@@ -7,7 +7,7 @@ struct DevicesOutput: StreamOutput {
   let host: HubHost
 
   func serve(_ connection: StreamConnection) -> (any StreamSession)? {
-    // The status fits into the buffer of any socket.
+    // The status fits into the buffer of any socket, so no client makes the server wait.
     var json = JSONWriter()
     DevicesReport.write(host, to: &json)
     connection.answer(json.bytes)

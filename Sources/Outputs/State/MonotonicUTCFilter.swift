@@ -1,7 +1,7 @@
 import MonotonicTime
 import NMEA
 
-/// Filters out objects of one kind that do not have a later time than the previous one.
+/// Accepts an object only if its time is later than that of the previous object of the same kind.
 struct MonotonicUTCFilter {
   /// A step back by at least this much means that the receiver's clock was set back, so the earlier times are accepted.
   /// Smaller steps are jitter in the arrival of epochs.

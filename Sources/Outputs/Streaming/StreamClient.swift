@@ -108,7 +108,7 @@ final class StreamClient {
     pending = []
   }
 
-  /// Ends all leases after the connection is over.
+  /// Ends all leases, and closes the connection.
   func end() {
     session?.end()
     connection.close()

@@ -235,7 +235,7 @@ struct FleetHold: ParsableCommand {
     try connection.takeRetained(take)
     let released = held
     for viewer in held { connection.retain(topics.interest(of: viewer), "", expirySeconds: 0) }
-    // The broker sends each removal back to this client, which confirms it.
+    // Wait until the broker has sent each removal back to this client, which shows that the request is removed.
     let deadline = MonotonicClock().now + FleetHold.patience
     while !held.isDisjoint(with: released) {
       switch try connection.next(by: deadline) {

@@ -92,7 +92,7 @@ struct Record: ParsableCommand {
     do {
       return try HubConnection.open(socket) { $0.record }
     } catch let error as CommandError where error.code == .unavailable {
-      // A request for the status of the devices wakes no device.
+      // Find out whether a hub runs at all. A request for the status of the devices wakes no device.
       guard (try? HubConnection.open(socket) { $0.devices }) != nil else { throw error }
       throw CommandError(
         .unavailable, "the running hub has no record.sock, because its version is older than this program's",

@@ -313,7 +313,7 @@ struct Watch: ParsableCommand {
       nextStep: "sensorhub devices shows what each device does; --within sets a longer wait")
   }
 
-  /// The parts for which `--once` waits: those requested parts that a device of the hub measures.
+  /// The parts that can be expected in a state: those requested parts that a device of the hub measures.
   private static func awaited(_ parts: Set<StatePart>?, of devices: [DevicesOfHub.Device]) -> [StatePart] {
     let kinds = Set(devices.map(\.kind))
     // A receiver's other values arrive with its position. An inertial sensor's other values arrive with its attitude.

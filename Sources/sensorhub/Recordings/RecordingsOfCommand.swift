@@ -44,7 +44,7 @@ extension RecordingFiles {
 }
 
 extension RecordedMessages {
-  /// Reads the messages of recordings, and shows the progress on standard error.
+  /// Reads the messages of recordings. If `showsProgress` is set, shows the progress on standard error.
   init(
     _ recordings: RecordingFiles, from: ExportTime?, to: ExportTime?, showsProgress: Bool = true,
     isWanted: @escaping @Sendable (String) -> Bool
