@@ -19,14 +19,14 @@ struct Aggregator: Sendable {
     self.log = log
   }
 
-  /// The fused state as a lazy publisher. The devices' measurements are added for its lifetime.
+  /// The fused state as a lazy publisher. The devices' measurements are added for the publisher's lifetime.
   func states(clock: any MonotonicTimeSource) -> LazyPublisher<FusedState, Never> {
     let listening = listen()
     return LazyPublisher(deriving: "state", clock: clock) { (run) throws(Never) in
       _ = listening
       log.attach(run)
       log.begin()
-      // The latest epoch of each receiver that is awake comes first.
+      // A run begins with the latest epoch of each receiver that is awake.
       for (place, device) in heard {
         if case .receiver(_, let reader) = device, let latest = reader.device.readings.latest {
           take(latest, of: place, reader.receiverHealth)
@@ -39,7 +39,8 @@ struct Aggregator: Sendable {
     }
   }
 
-  /// All devices except receivers that are not fused.
+  /// The devices whose measurements are added, with their places in the board's list: all devices except receivers that
+  /// are not fused.
   private var heard: [(place: Int, device: BoardDevice)] {
     devices.enumerated().compactMap { place, device in
       if case .receiver = device, !receivers.candidates.contains(where: { $0.rank == place }) { return nil }

@@ -46,7 +46,8 @@ public final class DeviceMonitor: Sendable {
     var waitingMilliamperes: Double?
     var usage = UsageRecorder()
     var idleTimeout = DeviceIdleTimeout()
-    /// Why the device is about to be switched off permanently; `nil` if it is not. It then has no idle timeout.
+    /// Why the device is about to be switched off permanently; `nil` if it is not. With a reason, the device has no
+    /// idle timeout.
     var ending: String?
     var usageHistory: UsageHistory
     /// The totals of this device's predecessor under the previous board file. Its counters are added to the present
@@ -123,14 +124,15 @@ public final class DeviceMonitor: Sendable {
           let isLeftOn = supply.users.isEmpty
           state.isSupplied = supply.isOn && (isAlways || isLeftOn || !state.others.isEmpty || state.sleepsByItself)
           if !supply.isOn { state.rest.lostSupply() }
-          // The problem counts only if the supply is known to be on. The supply of a line that never existed is not.
+          // A problem counts only if the supply is known to be on. The supply of a line that does not exist is never
+          // known to be.
           state.switchProblem = supply.isOn ? supply.problem.map { "its supply could not be switched off: \($0)" } : nil
         }
       }
     ).store(in: following)
   }
 
-  /// Moves the times back after the machine was suspended.
+  /// Moves the times back after the machine was suspended, so that durations include the suspension.
   private func resume(after slept: Duration) {
     health.goBack(by: slept)
     change { state in
@@ -144,7 +146,7 @@ public final class DeviceMonitor: Sendable {
     setRestAlarm()
   }
 
-  /// The status at each change. Its `onTime` and its energy are those at the change; `status` has those of now.
+  /// The status at each change. Its `onTime` and its energy are those at the change; `status` has the present ones.
   public var changes: Property<DeviceStatus> { property.readOnly }
 
   /// The present status. Wakes nothing.
@@ -379,9 +381,11 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// Records that the device was put to sleep, if possible.
+  /// Records how the device rests after its run.
   ///
-  /// - Parameter sleep: the sleep mode; `nil` for a device without one while its supply is on
+  /// - Parameters:
+  ///   - isAsleep: whether it was put to sleep; `false` if this failed
+  ///   - sleep: the sleep mode; `nil` for a device without a sleep mode with its supply on
   func ended(isAsleep: Bool, as sleep: ReceiverSleep? = nil) {
     change { $0.rest.began(isAsleep: isAsleep, as: sleep, $0.power) }
   }
@@ -498,7 +502,8 @@ public final class DeviceMonitor: Sendable {
       )
       unchanged.onTime = state.status.onTime
       if state.status == unchanged { return false }
-      // A change of holders alone does not count, so a crowd of holders that come and go causes no work.
+      // A change of holders alone does not count, so that holders that come and go at a high rate cause no
+      // notifications.
       state.status.holders = state.holders.list.map(\.label)
       return property.stage(state.status)
     }
@@ -576,8 +581,8 @@ extension DeviceMonitor: IdleTimeoutPolicy {
     }
   }
 
-  /// The end of the minimum time off. If there is a switch, the time counts from when the supply was switched off, for
-  /// whichever device it was on.
+  /// The end of the minimum time off. If there is a switch, the time counts from when the supply was switched off, no
+  /// matter which device it was on for.
   public func offEnd(_ usual: MonotonicInstant?) -> MonotonicInstant? {
     rail.switch == .none ? usual : rail.offEnd(timing.minimumOff)
   }

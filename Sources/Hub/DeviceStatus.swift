@@ -59,7 +59,7 @@ public struct DeviceStatus: Equatable, Sendable {
   public var reason: String
   /// The end of the idle timeout, unless a new holder comes.
   public var lingersUntil: MonotonicInstant?
-  /// The warning for the owner.
+  /// The warning for the owner; `nil` for none.
   public var warning: String?
   /// The labels of the clients that hold the device awake.
   public var holders: [String]
@@ -71,18 +71,18 @@ public struct DeviceStatus: Equatable, Sendable {
   public var energyMilliwattHours: Double
   /// The measured part of the energy.
   public var measuredMilliwattHours = 0.0
-  /// The energy per client; empty in the report of a change.
+  /// The energy per client; empty in `DeviceMonitor.changes`.
   public var energyByClient: [EnergyByClient.ClientEnergy] = []
   /// The energy per client in the last 24 hours and the last seven days, across restarts of the hub.
   public var energyByClientOfDay: [EnergyByClient.ClientEnergy] = []
   public var energyByClientOfWeek: [EnergyByClient.ClientEnergy] = []
-  /// The idle timeout and its reason; `nil` in the report of a change.
+  /// The idle timeout and its reason; `nil` in `DeviceMonitor.changes`.
   public var idleTimeout: IdleTimeoutReport?
-  /// The schedules that wake the device for fixes; empty in the report of a change.
+  /// The schedules that wake the device for fixes; empty in `DeviceMonitor.changes`.
   public var schedules: [ScheduleReport] = []
-  /// The state of the daily energy budget; `nil` without one in the board file, and in the report of a change.
+  /// The state of the daily energy budget; `nil` without one in the board file, and in `DeviceMonitor.changes`.
   public var budget: BudgetReport?
-  /// The present power, measured or stated; 0 in the report of a change.
+  /// The present power, measured or stated; 0 in `DeviceMonitor.changes`.
   public var milliwatts = 0.0
   /// The time to the first fix of the last run that had one.
   public var timeToFirstFix: Duration?
@@ -90,7 +90,7 @@ public struct DeviceStatus: Equatable, Sendable {
   public var calibrations: [CalibrationKind: ChipCalibration.Entry] = [:]
   /// The state of a receiver's corrections; `nil` without a caster in the board file.
   public var corrections: CorrectionStatus?
-  /// The device's problems, the worst first; empty in the report of a change.
+  /// The device's problems, the worst first; empty in `DeviceMonitor.changes`.
   public var conditions: [DeviceCondition] = []
   /// The device's origin. No output may show a simulated or recorded value as if a device had measured it now.
   public var origin = Origin.real

@@ -8,7 +8,7 @@ import Publishing
 /// The devices of one board, each as a lazy publisher, and the state that is fused from them.
 public final class Hub: Sendable {
   public let board: Board
-  /// The name of the board in protocols that know one device: the tty of the selected receiver, or the IMU's bus
+  /// The name of the board in protocols with only one device: the tty of the selected receiver, or the IMU's bus
   /// without a receiver.
   public var mainDevice: String { receivers.taken?.description.port ?? imuPath ?? "none" }
   /// The bus of the preferred inertial sensor.
@@ -99,7 +99,7 @@ public final class Hub: Sendable {
     self.lastPulse = lastPulse.readOnly
     clockOffsets = ClockComparison.publisher(
       of: receivers, on: machine, last: lastClockOffset, lastPulse: lastPulse)
-    // The last known position stays valid for a new board file.
+    // The last known state stays valid if the new board file has the same receiver and IMU.
     let receiver = receivers.candidates.first?.reader
     let isSame = receiver != nil && receiver === predecessor?.receiver && imu === predecessor?.imu
     let lastState = (isSame ? predecessor?.latestState : nil) ?? MutableProperty(nil)
@@ -181,8 +181,9 @@ public final class Hub: Sendable {
 
   func imu(_ id: String) -> IMUReader? { Hub.imu(id, of: entries) }
 
-  /// The source of motion: the first fused inertial sensor that supports it, unless the board file forbids its use, or
-  /// the sensor shares its supply with a receiver, which would stay on.
+  /// The detector of motion that lets receivers sleep: the first fused inertial sensor that has one, that the board
+  /// file permits, and that shares no supply with a receiver, because the receiver would stay on; `nil` if there is
+  /// none.
   var motion: StillnessMonitor? {
     for case .imu(let description, let reader) in Hub.fused(entries, on: board) {
       guard description.wakesOnMotion, let motion = reader.motion else { continue }
@@ -265,7 +266,7 @@ public final class Hub: Sendable {
     }
   }
 
-  /// Powers everything off permanently, whatever the subscribers.
+  /// Powers everything off permanently, even if there are subscribers.
   public func shutDown() {
     let reason = "the hub is shutting down"
     for reader in readers { reader.monitor.ends(because: reason) }
@@ -283,7 +284,7 @@ public final class Hub: Sendable {
     for meter in meters.withLock({ $0 }) { meter.end() }
   }
 
-  /// Ends the publishers that are derived from devices, whatever their subscribers.
+  /// Ends the publishers that are derived from devices, even if they have subscribers.
   private func endStates() {
     fused.shutDown()
     for powerLease in powerLeases.withLock({ Array($0.values) }) { powerLease.shutDown() }
@@ -313,7 +314,7 @@ public final class Hub: Sendable {
   private static func isOff(_ ending: [any Device], within limit: Duration?, _ machine: Machine) async -> [String] {
     let clock = machine.supervisor.clock
     let deadline = limit.map { clock.now + $0 }
-    // The last part of the time is for cutting supplies.
+    // The last half second is for cutting supplies.
     let late = await Hub.unended(ending, until: deadline.map { $0 + .milliseconds(-500) }, clock) { await $0.isOff() }
     for reader in late { reader.cutSupply() }
     let stuck = await Hub.unended(late, until: deadline, clock) { await $0.rail.isSettled() }
@@ -419,7 +420,7 @@ public final class Hub: Sendable {
   private func shared(_ states: Deferred<FusedState, Never>, _ interval: Duration) -> LazyPublisher<FusedState, Never> {
     paced.withLock { paced in
       if let publisher = paced[interval] { return publisher }
-      // Clients choose the rates, so publishers without subscribers are forgotten after a while.
+      // Clients choose the rates, so publishers that have had no subscribers for ten seconds are removed.
       paced = paced.filter { publisher in
         let activity = publisher.value.activity.value
         return activity.phase != .idle || clock.now - activity.since < .seconds(10)

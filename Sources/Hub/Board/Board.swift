@@ -7,7 +7,7 @@ public struct Board: Equatable, Sendable {
   public var name: String
   /// The devices in the order of preference. IDs are unique.
   public var devices: [DeviceDescription]
-  /// The IDs of the devices that are fused, in the order of the list.
+  /// The IDs of the fused devices, in the order of `devices`.
   public var fusedDevices: [String]
   /// The rate of the fused state, in hertz, for clients that request no rate.
   public var stateRateHz: Double
@@ -18,7 +18,7 @@ public struct Board: Equatable, Sendable {
   public var journalsState: Bool
   /// The addresses and the port of the gpsd protocol; `nil` if the hub does not serve it.
   public var gpsdEndpoint: TCPEndpoint?
-  /// The parts of the state for which a gpsd client that watches the fused position wakes devices.
+  /// The parts of the state whose devices wake while a gpsd client watches the fused position.
   public var gpsdParts: Set<StatePart>
   /// The outputs of NMEA sentences.
   public var nmea: [NMEAPort]
@@ -29,8 +29,8 @@ public struct Board: Equatable, Sendable {
   public var gdl90: UDPTarget?
   /// Whether ports that other machines may connect to are announced to the network.
   public var isAnnounced = true
-  /// The socket through which chronyd takes the time (its `refclock SOCK`). This is a subscription, so it keeps the
-  /// receiver awake.
+  /// The path of the socket from which chronyd takes the time (its `refclock SOCK`); `nil` for none. This is a
+  /// subscription, so it keeps the receiver awake.
   public var chronySocket: String?
   /// The settings of the recording; `nil` for no recording.
   public var record: RecordSettings?
@@ -43,7 +43,7 @@ public struct Board: Equatable, Sendable {
   /// Fixes that the hub takes without a client. Each is a subscription.
   public var requests: [StandingRequest]
 
-  /// The source, the kinds and the rate of sentences.
+  /// The source, the types and the rate of an output's sentences.
   public struct NMEAFeed: Equatable, Sendable {
     public enum Source: String, CaseIterable, Sendable {
       /// The receiver's own sentences.
@@ -53,10 +53,10 @@ public struct Board: Equatable, Sendable {
     }
 
     public var source: Source
-    /// The rate of fused sentences; `nil` for one set with each of the receiver's epochs.
+    /// The rate of fused sentences, in hertz; `nil` for one set with each of the receiver's epochs.
     public var rateHz: Double?
     public var sentences: SentenceChoice
-    /// The parts of the state for which fused sentences wake devices.
+    /// The parts of the state whose devices wake for fused sentences.
     public var parts: Set<StatePart>
 
     public init(
@@ -101,14 +101,14 @@ public struct Board: Equatable, Sendable {
   /// The port of the dashboard and the programming interface.
   public struct HTTPPort: Equatable, Sendable {
     public var endpoint: TCPEndpoint
-    /// The file with the password. It is required if other machines may connect.
+    /// The path of the file with the password, which is required if other machines may connect.
     public var tokenFile: String?
     /// Further names under which browsers reach this machine.
     public var hosts: [String]
     /// The address of the map's tiles, such as `https://tiles.example/{z}/{x}/{y}.png`, or the path of a PMTiles file;
     /// `nil` for no map.
     public var tiles: String?
-    /// The credits of the map in the board file; `nil` if it has none.
+    /// The map's credits from the board file; `nil` if the file states none.
     public var attribution: String?
 
     /// A port at one address.
@@ -126,7 +126,8 @@ public struct Board: Equatable, Sendable {
       tiles.utf8.first == UInt8(ascii: "/") && tiles.hasSuffix(".pmtiles")
     }
 
-    /// The credits of the map: `attribution`, or else the ones that OpenStreetMap requires for its servers.
+    /// The credits of the map: `attribution`, or else the ones that OpenStreetMap requires for its servers; `nil` for
+    /// no credits.
     public var credit: String? {
       if tileFile != nil { return attribution }
       guard let host = tiles.flatMap(TileOrigin.init(of:))?.host else { return nil }
@@ -164,8 +165,8 @@ public struct Board: Equatable, Sendable {
     }
 
     public var `switch`: Switch
-    /// The sleep mode of a receiver without holders; `nil` if the board file names none, so that its supply is switched
-    /// off if possible.
+    /// The sleep mode of a receiver without holders; `nil` if the board file names none. Then a supply with a switch is
+    /// switched off.
     public var sleep: ReceiverSleep?
     /// Whether the hub chooses the sleep mode for each rest from the expected length of the rest; `sleep` is then
     /// ignored.
@@ -176,7 +177,7 @@ public struct Board: Equatable, Sendable {
     public var settleTime: Duration
     /// The device's current while it works.
     public var currentMilliamperes: Double
-    /// The device's current while it is supplied without holders.
+    /// The device's current while it has a supply but no holders.
     public var standbyMilliamperes: Double
     public var supplyVolts: Double
     /// The ID of the supply monitor that measures the current through the switch.

@@ -15,7 +15,8 @@ extension Board {
     try self.init(file: file, text: &text)
   }
 
-  /// - Parameter text: set to the contents of the file
+  /// - Parameter text: set to the contents of the file before they are parsed, so that it is also set if the file has a
+  ///   mistake
   public init(file: String, text: inout [UInt8]?) throws(BoardError) {
     let bytes = try Board.bytes(of: file)
     text = bytes
@@ -239,12 +240,13 @@ extension Board.Power {
   fileprivate enum SleepSetting: String, CaseIterable {
     case off, backup, standby, stop, auto
 
-    /// The sleep mode; `nil` if it is chosen each time.
+    /// The sleep mode; `nil` for `auto`, because the hub then chooses the mode for each rest.
     var sleep: ReceiverSleep? { ReceiverSleep(rawValue: rawValue) }
   }
 
   /// - Parameters:
-  ///   - standby: the current of a device that sleeps by itself without holders; `nil` for others
+  ///   - typical: the chip's usual current at work, milliamperes
+  ///   - standby: the current of a device that sleeps by itself without holders, milliamperes; `nil` for others
   ///   - receiver: the receiver's protocol; `nil` for other devices
   init(
     _ optional: BoardSection?, typicalMilliamperes typical: Double, standbyMilliamperes standby: Double?,
@@ -286,7 +288,8 @@ extension Board.Power {
     try section.finish()
   }
 
-  /// The receiver's usual current at rest; `nil` if it does not rest, or rests with its supply off.
+  /// The receiver's usual current at rest, milliamperes; `nil` if it does not rest, or rests with its supply off. If
+  /// several sleep modes are possible, this is the lowest of their currents.
   private func restMilliamperes(of driver: ReceiverDriver) -> Double? {
     let sleeps = choosesSleep ? driver.sleeps(isSwitched: `switch` != .none) : [sleep].compactMap { $0 }
     return sleeps.filter { $0 != .off }.map { ReceiverSleepFigures($0, of: driver).milliamperes }.min()

@@ -25,7 +25,7 @@ public struct BoardLines {
     }
     let path = path.first == "." ? path.dropFirst() : path
     guard !path.isEmpty, case .object(let members) = value.content else { return value.line }
-    // Names may contain dots, so the longest match counts.
+    // A key may contain dots, so several keys may match. The longest one counts.
     let fitting = members.filter { member in
       guard path.hasPrefix(member.key) else { return false }
       let next = path.dropFirst(member.key.count).first

@@ -5,7 +5,7 @@ import HardwareIO
 /// The initializer reads the file, notes the first mistake, removes the mistaken part from its copy, and reads again,
 /// until it finds no mistake. It does not note consequences of an earlier mistake.
 public struct BoardMistakes: Sendable {
-  /// The mistakes in the order in which a hub meets them.
+  /// The mistakes in the order in which a hub finds them.
   public private(set) var all: [BoardError] = []
   /// The board without the mistaken parts; `nil` if a device is missing or the board cannot be checked further.
   public private(set) var rest: Board?
@@ -29,8 +29,8 @@ public struct BoardMistakes: Sendable {
       all = [.syntax(file: file, line: document.line, reason: "the file must be one object: { … }")]
       return
     }
-    // The key paths whose absence an earlier mistake explains: the part was removed, or a misspelled key was meant for
-    // it.
+    // The key paths that may be missing because of an earlier mistake: the part with the key was removed, or the key
+    // was misspelled.
     var explained: Set<String> = []
     var lacksDevices = false
     for _ in 0..<BoardMistakes.most {
@@ -50,7 +50,7 @@ public struct BoardMistakes: Sendable {
   private static func follows(_ error: BoardError, from explained: Set<String>, lacksDevices: Bool) -> Bool {
     switch error {
     case .missingKey(_, _, let path): explained.contains(path)
-    // These keys name devices.
+    // These keys name devices, which may be missing because of an earlier mistake.
     case .wrongValue(_, _, let path, _): lacksDevices && (path == "fusion.devices" || path.hasSuffix(".power"))
     case .unreadable, .syntax, .unknownKey: false
     }
@@ -74,7 +74,7 @@ public struct BoardMistakes: Sendable {
       return removeSection(of: path, from: &members)
     case .missingKey(_, let line, let path):
       guard path.contains(".") else {
-        // The board's own name is at the top level, so nothing around it can be removed. A name is added instead.
+        // `name` is at the top level, so no section around it can be removed. A name is added instead.
         guard path == "name", !members.contains(where: { $0.key == path }) else { return nil }
         let name = JSONValue(content: .string("board"), line: line)
         members.append(.init(key: path, value: name, keyRange: 0..<0, valueRange: 0..<0, end: 0))

@@ -1,4 +1,4 @@
-/// An object of a board file that is being read. It knows its path, and the keys that were read.
+/// An object of a board file, with the keys that have been read from it. `finish()` refuses the other keys.
 struct BoardSection {
   let file: String
   let path: String
@@ -252,7 +252,7 @@ struct BoardSection {
     try number(key, in: 0...86_400).map { .nanoseconds(Int64($0 * 1e9)) }
   }
 
-  /// A number of seconds: `true` stands for the default, and `false` for `nil`.
+  /// A number of seconds. `true` stands for `usual`; `false` and a missing key give `nil`.
   mutating func seconds(
     _ key: String, orUsual usual: Double, in range: ClosedRange<Double>
   ) throws(BoardError) -> Duration? {
@@ -271,7 +271,7 @@ struct BoardSection {
     try number(key, in: 0...60_000).map { .nanoseconds(Int64($0 * 1e6)) }
   }
 
-  /// Three numbers, each at most `limit`.
+  /// Three numbers, each from `-limit` to `limit`.
   mutating func vector(_ key: String, limit: Double) throws(BoardError) -> SIMD3<Double>? {
     guard let value = value(key) else { return nil }
     guard let vector = BoardSection.vector(value), abs(vector.x) <= limit, abs(vector.y) <= limit,
@@ -292,7 +292,7 @@ struct BoardSection {
     return matrix
   }
 
-  /// A word from a list.
+  /// The case of an enumeration whose raw value is the key's string.
   mutating func choice<Choice: RawRepresentable & CaseIterable>(
     _ key: String, of type: Choice.Type
   ) throws(BoardError) -> Choice? where Choice.RawValue == String {
@@ -309,7 +309,7 @@ struct BoardSection {
     let nearest = known.map { (key: $0, distance: editDistance($0, unknown)) }.min {
       ($0.distance, $0.key) < ($1.distance, $1.key)
     }
-    // A key is suggested if fewer than half of its letters differ.
+    // A key is suggested if its distance is at most 2, or at most half of the unknown key's length.
     let guess = nearest.flatMap { $0.distance <= max(2, unknown.count / 2) ? keyPath($0.key) : nil }
     throw .unknownKey(
       file: file, line: values[unknown]?.line ?? line, keyPath: keyPath(unknown), nearest: guess)

@@ -24,7 +24,8 @@ public enum BoardWarnings {
     machine.resolved(device.path) ?? device.path
   }
 
-  /// Warns of fences that the fused receivers can hardly watch. This does not depend on the machine.
+  /// Warns of fences that are too small, or have too short a grace, for the fused receivers. This does not depend on
+  /// the machine.
   public static func fences(of board: Board) -> [String] {
     let receivers = board.devices.compactMap { device -> ReceiverDescription? in
       guard case .receiver(let receiver) = device, board.fusedDevices.contains(receiver.id) else { return nil }
@@ -50,8 +51,8 @@ public enum BoardWarnings {
     }
   }
 
-  /// Warns if the model of the earth's magnetic field has expired. This does not depend on the machine, because every
-  /// position needs the variation.
+  /// Warns if the board uses the model of the earth's magnetic field after it has expired. A magnetometer uses the
+  /// model for headings, and a receiver uses it for the magnetic variation at each position.
   ///
   /// - Parameter now: nanoseconds since 1970
   public static func magneticModel(of board: Board, at now: Int64) -> [String] {

@@ -22,7 +22,7 @@ public struct BrokerAddress: Equatable, Sendable {
     self.init(host: place.host, port: place.port, isEncrypted: isEncrypted)
   }
 
-  /// The address; `nil` if the host is a name.
+  /// The host's IP address; `nil` if the host is a name.
   public var address: IPAddress? { IPAddress(host) }
 
   /// Whether the broker is on this machine.

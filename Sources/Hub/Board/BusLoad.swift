@@ -5,7 +5,8 @@ import HardwareIO
 struct BusLoad {
   /// The default bus clock of Raspberry Pis.
   private static let usualHertz = 100_000.0
-  /// The maximum share. A higher one leaves no time for the pauses of controllers and chips between bytes.
+  /// The maximum share of the bus's time. A higher one leaves no time for the pauses that controllers and chips make
+  /// between bytes.
   private static let fullShare = 0.8
 
   /// The bus, for example `/dev/i2c-1`.

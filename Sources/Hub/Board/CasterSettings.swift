@@ -25,7 +25,7 @@ public struct CasterSettings: Equatable, Sendable {
     self.mountPoint = mountPoint
   }
 
-  /// The address; `nil` if the host is a name.
+  /// The host's IP address; `nil` if the host is a name.
   public var address: IPAddress? { IPAddress(host) }
 
   /// Whether the caster is on this machine.
@@ -78,7 +78,7 @@ extension CasterSettings {
     guard text.hasPrefix(scheme) else { throw section.wrong("caster", expected: CasterSettings.expected) }
     var place = text.dropFirst(scheme.count)
     var username: String?
-    // A user's name may be an e-mail address.
+    // A user's name may be an e-mail address, so the last `@` separates it from the host.
     if let end = place.prefix(while: { $0 != "/" }).lastIndex(of: "@") {
       username = String(place[..<end])
       place = place[place.index(after: end)...]

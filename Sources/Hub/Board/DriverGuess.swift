@@ -1,8 +1,9 @@
 import Devices
 
-/// Guesses the driver from the name of a module, or of another chip that the driver reads.
+/// Guesses which driver was meant by an unknown name, such as the name of a module, or of another chip that a driver
+/// reads.
 enum DriverGuess {
-  /// The beginnings of receiver names, by the protocol that the receivers use.
+  /// The beginnings of receiver names, by driver.
   private static let receivers = [
     ("ublox", ["ublox", "neo", "zed", "maxm", "samm"]), ("mediatek", ["mtk", "l86"]), ("airoha", ["lc86"]),
     ("casic", ["atgm"]), ("nmea", ["gps", "gnss", "serial"]),
@@ -14,7 +15,7 @@ enum DriverGuess {
     let plain = letters(word)
     guard !plain.isEmpty else { return nil }
     if let same = known.first(where: { letters($0) == plain }) { return same }
-    // An entry's title names all chips that the driver reads.
+    // The title of a catalogue entry names all chips that its driver reads.
     if plain.contains(where: \.isNumber),
       let entry = CatalogueEntry.all.first(where: { entry in
         entry.driver != nil

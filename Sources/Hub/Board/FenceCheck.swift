@@ -1,20 +1,19 @@
 import Devices
 import MonotonicTime
 
-/// Checks fences against the usual abilities of receivers, before any receiver has been woken.
+/// Checks fences against the usual accuracy and the shortest start of receivers, without waking a receiver.
 struct FenceCheck {
-  /// The radius that contains 95 % of fixes, metres. Data sheets state 2.5 m for 50 % of fixes under an open sky
-  /// (u-blox NEO-6 and NEO-M8, Quectel L76), which is 5.2 m for 95 %. With corrections they state 1 m or less for 50
-  /// %.
+  /// The radius that contains 95 % of fixes, metres. For 50 % of fixes under an open sky, data sheets state 2.5 m
+  /// (u-blox NEO-6 and NEO-M8, Quectel L76), which is 5.2 m for 95 %. With corrections they state 1 m or less.
   private static let radiusMetres = (alone: 5.0, corrected: 2.0)
-  /// The smallest sensible radius of a circle, in multiples of the fix radius. A fix within two thirds of the circle's
-  /// radius, 4/9 of its area, is then certainly inside. In a smaller circle most fixes are in doubt, which keeps the
-  /// receiver on, and noise that lasts for the grace counts as leaving.
+  /// The smallest sensible radius of a circle, in multiples of the fix radius. In such a circle, a fix within two
+  /// thirds of the radius (4/9 of the area) is certainly inside. In a smaller circle most fixes are in doubt, which
+  /// keeps the receiver on, and noise that lasts for the grace counts as leaving.
   private static let leastRadii = 3.0
   /// The shortest time from power-on to the first fix, seconds. Data sheets state one second for a hot start, and the
   /// receiver must boot.
   private static let hotStartSeconds = 2.0
-  /// The rate of a receiver that is not configured.
+  /// The rate of a receiver for which the board file sets none.
   private static let usualHertz = 1.0
 
   private let isCorrected: Bool
@@ -32,7 +31,7 @@ struct FenceCheck {
       }.min() ?? 0
   }
 
-  /// Why fixes can hardly show on which side of the fence the board is, and the next step; `nil` if they can.
+  /// Why most fixes cannot show on which side of the fence the board is, and the next step; `nil` if they can.
   func doubt(of fence: FenceSettings) -> String? {
     let radius = isCorrected ? FenceCheck.radiusMetres.corrected : FenceCheck.radiusMetres.alone
     let least = FenceCheck.leastRadii * radius
@@ -49,7 +48,7 @@ struct FenceCheck {
       + "of the time, and mistake noise for leaving; \(words.remedy)\(corrections)"
   }
 
-  /// The reason why a start takes longer than the grace, and the next step; `nil` if it does not.
+  /// Why the grace is too short for a receiver's start, and the next step; `nil` if it is long enough.
   func haste(of fence: FenceSettings) -> String? {
     let grace = fence.grace.inSeconds
     guard grace < startSeconds else { return nil }

@@ -11,15 +11,16 @@ public struct FleetSettings: Equatable, Sendable {
   /// The files with the hub's own certificate and key.
   public var certificateFile: String?
   public var keyFile: String?
-  /// The first part of the topics of all hubs.
+  /// The first part of all topics, for all hubs of a broker the same.
   public var topic: String
   /// Whether the hub announces its devices to Home Assistant.
   public var homeAssistant: Bool
-  /// Whether a subscription to the states keeps the devices awake without a separate request.
+  /// Whether a client's subscription to the states keeps the devices awake without a separate request.
   public var subscribersWake = false
   /// The settings of the positions in OwnTracks' format; `nil` to send none.
   public var ownTracks: OwnTracksSettings?
-  /// Whether the settings come from a board file, which may name only some files, and not from a command line.
+  /// Whether the settings come from a board file and not from a command line. A board file may name only some password
+  /// files.
   public internal(set) var isOfBoardFile = false
 
   public init(broker: BrokerAddress, topic: String = "sensorhub", homeAssistant: Bool = false) {

@@ -48,7 +48,7 @@ extension IMUDescription {
       }
       configuration.accelerometerRange = known
     }
-    // The limit leaves room in the FIFO for a late read.
+    // At this rate a quarter of the FIFO stays free for a late read.
     let slowest =
       chip.rate(nearest: configuration.rateHz) / (0.75 * Double(min(chip.leastFIFOSampleCount, IMUBatch.capacity)))
     burstRateHz = max(try section.number("burstRateHz", in: 2...1000) ?? 25, slowest)

@@ -34,8 +34,8 @@ public struct IPAddress: Equatable, Sendable {
   public static let loopbackIPv4 = IPAddress(bytes: [127, 0, 0, 1])
 
   /// The part that usually identifies one machine: an IPv4 address, or the first 64 bits of an IPv6 address. A machine
-  /// may choose the other 64 bits freely (RFC 4291, section 2.5.4). A link-local address counts as a whole, because
-  /// only these 64 bits distinguish it.
+  /// may choose the last 64 bits freely (RFC 4291, section 2.5.4). A link-local address counts as a whole, because only
+  /// its last 64 bits distinguish it.
   public var machine: [UInt8] {
     let isLinkLocal = bytes[0] == 0xfe && bytes[1] & 0xc0 == 0x80
     return bytes.count == 4 || isLoopback || isLinkLocal ? bytes : Array(bytes[..<8])

@@ -178,7 +178,7 @@ struct JSON5Parser {
       guard digits.utf8.allSatisfy({ hexadecimal($0) != nil }) else { return nil }
       return UInt64(digits, radix: 16).map { Double($0) }
     }
-    // A sign is only allowed in an exponent: `--5` is a mistake, and not 5.
+    // A sign is only allowed in an exponent, so `--5` is a mistake.
     let isPlain = text.utf8.allSatisfy { isDigit($0) || [0x2B, 0x2D, 0x2E, 0x45, 0x65].contains($0) }
     guard isPlain, let first = text.utf8.first, isDigit(first) || first == UInt8(ascii: "."),
       let value = Double(text), value.isFinite
@@ -232,7 +232,7 @@ struct JSON5Parser {
     }
   }
 
-  /// Parses the digits after `\u`. A character with more than sixteen bits takes two escapes.
+  /// Parses the digits after `\u`. A character above U+FFFF takes two escapes, a surrogate pair.
   private mutating func unicodeEscape() throws(Failure) -> UnicodeScalar {
     let first = try digits(4, after: "u")
     if let scalar = UnicodeScalar(first) { return scalar }

@@ -4,11 +4,11 @@ struct JSONValue: Equatable {
   struct Member: Equatable {
     var key: String
     var value: JSONValue
-    /// The range of the key in the document, including quotes.
+    /// The key's range of bytes in the document, including quotes.
     var keyRange: Range<Int>
-    /// The range of the value in the document.
+    /// The value's range of bytes in the document.
     var valueRange: Range<Int>
-    /// The end of the member, including a comma after it.
+    /// The byte after the member, including a comma after it.
     var end: Int
 
     var range: Range<Int> { keyRange.lowerBound..<valueRange.upperBound }

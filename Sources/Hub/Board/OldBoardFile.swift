@@ -44,7 +44,8 @@ public enum OldBoardFile {
     }
   }
 
-  /// The text of a device with the key `driver`: `nmea` for the receiver; for the IMU, the key `chip` is renamed.
+  /// The text of a device in the present form. The receiver gets the key `driver` with the value `nmea`. The IMU's key
+  /// `chip` becomes `driver`.
   private static func device(_ member: JSONValue.Member, in bytes: [UInt8]) -> [UInt8] {
     var text = Array(bytes[member.range])
     guard case .object(let members) = member.value.content else { return text }
@@ -76,7 +77,8 @@ public enum OldBoardFile {
     return Array(bytes[start..<offset].prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") })
   }
 
-  /// The range of a member, with the comma after it and the space before the next, or the line end.
+  /// The range to remove with a member: its text, the comma and the spaces after it, and its line if nothing else is on
+  /// it.
   private static func extended(_ member: JSONValue.Member, in bytes: [UInt8]) -> Range<Int> {
     var end = member.end
     while end < bytes.count, bytes[end] == UInt8(ascii: " ") { end += 1 }

@@ -11,7 +11,7 @@ public struct ReceiverDescription: Equatable, Sendable {
   public var settings = ReceiverSettings()
   /// The tty, or the address of a `NetworkSource`.
   public var port: String
-  /// The speed of the line; `nil` to find it.
+  /// The baud rate of the line; `nil` if the hub has to find it.
   public var speed: BaudRate?
   public var power: Board.Power
   /// The kernel's device for the receiver's pulse per second, such as `/dev/pps0`.

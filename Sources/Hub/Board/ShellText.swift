@@ -1,6 +1,6 @@
 /// Text in commands that a person types.
 public enum ShellText {
-  /// One word for a POSIX shell: unchanged if no character has a meaning, otherwise in single quotes.
+  /// One word for a POSIX shell: unchanged if no character has a special meaning, otherwise in single quotes.
   public static func word(_ text: String) -> String {
     let isPlain =
       !text.isEmpty

@@ -63,8 +63,8 @@ extension TCPEndpoint {
       if !addresses.contains(address) { addresses.append(address) }
     }
     guard !addresses.isEmpty else { throw section.wrong("address", expected: "at least one address") }
-    // An output on every address conflicts with one on a single address. An output on every IPv6 address also conflicts
-    // with IPv4.
+    // On one port, a socket on every address conflicts with a socket on a single address. A socket on every IPv6
+    // address also conflicts with those on IPv4 addresses.
     if addresses.contains(.anyIPv6) { return [.anyIPv6] }
     if addresses.contains(.anyIPv4) { addresses.removeAll { $0.bytes.count == 4 && $0 != .anyIPv4 } }
     return addresses

@@ -3,15 +3,15 @@ import HardwareIO
 /// The server of a map's tiles, in the form of a content security policy (CSP 3, host-source):
 /// `https://tiles.example:8443`.
 ///
-/// Blanks and semicolons would end the policy, so the text is composed of a host and a number, and never cut out of
-/// configured text.
+/// A blank or a semicolon would end the source in a policy. The description is therefore made from the parsed host and
+/// port, and never cut out of the configured address.
 public struct TileOrigin: Equatable, Sendable {
   /// The scheme, `https` or `http`.
   public let scheme: String
   public let host: String
   public let port: UInt16?
 
-  /// - Parameter address: the address of all tiles, with `{z}`, `{x}` and `{y}`
+  /// - Parameter address: an HTTP address, such as that of map tiles, with `{z}`, `{x}` and `{y}`
   /// - Returns: `nil` unless the address has only visible ASCII, and a host that is a name or an address
   public init?(of address: String) {
     let forbidden = "\"'<>\\^`|;,".utf8

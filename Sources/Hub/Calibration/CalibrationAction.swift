@@ -7,7 +7,7 @@ import Publishing
 
 extension Hub {
   /// Calibrates an IMU or a magnetometer with its own measurements. There is one calibration at a time, and any
-  /// subscriber can watch it. Cancelling it lets the devices sleep. The action sends the session after each burst, and
+  /// subscriber can watch it. Cancelling it releases the devices. The action sends the session after each burst, and
   /// finishes once the session has a result or a problem.
   ///
   /// - Parameter id: the device's ID
@@ -30,7 +30,8 @@ extension Hub {
             ).store(in: lifetime)
           }
           if kind == .gyro {
-            // A constant field shows that the sensor does not turn. A failing witness does not end the calibration.
+            // A constant magnetic field shows that the sensor does not turn. The failure of such a magnetometer does
+            // not end the calibration.
             for witness in witnesses {
               witness.source.subscribe(
                 as: run.holders, receiveValue: { work.receive($0, isWitness: true) }, receiveCompletion: { _ in }

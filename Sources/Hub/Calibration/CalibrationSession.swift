@@ -29,14 +29,17 @@ public struct CalibrationSession: Sendable {
       inner.add(magnetometer)
       calibrator = .mag(inner)
     case .gyro(var inner):
-      // A constant field shows that the sensor does not turn.
+      // A constant magnetic field shows that the sensor does not turn.
       inner.add(magnetometer: magnetometer)
       calibrator = .gyro(inner)
     case .accel, .mount: break
     }
   }
 
-  /// - Parameters: the measurements in the chip's own axes: rad/s, m/s², and seconds since the previous sample
+  /// - Parameters:
+  ///   - gyroscope: the rotation rate in the chip's own axes, rad/s
+  ///   - accelerometer: the acceleration in the chip's own axes, m/s²
+  ///   - seconds: the time since the previous sample
   public mutating func add(gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, seconds: Double) {
     switch calibrator {
     case .gyro(var inner):
@@ -52,7 +55,9 @@ public struct CalibrationSession: Sendable {
     }
   }
 
-  /// - Parameters: the speed over ground in m/s, and the time in seconds
+  /// - Parameters:
+  ///   - speed: the speed over ground, m/s
+  ///   - time: the time of the speed, seconds
   public mutating func add(speed: Double, time: Double) {
     guard case .mount(var inner) = calibrator else { return }
     inner.add(speed: speed, time: time)
@@ -69,8 +74,8 @@ public struct CalibrationSession: Sendable {
     }
   }
 
-  /// The reason why a live session cannot continue, for people; `nil` while it can. A recording ignores it, and shows
-  /// the result at its end.
+  /// Why a live calibration cannot continue, for people; `nil` while it can. A calibration from a recording ignores the
+  /// problem, and shows the result at the end of the recording.
   public var problem: String? {
     guard case .gyro(let inner) = calibrator, inner.isTooRestless else { return nil }
     return "in \(Int(GyroscopeCalibrator.limitSeconds)) s the sensor was never still for ten seconds"
@@ -98,6 +103,7 @@ public struct CalibrationSession: Sendable {
 
   /// Adds the result to the calibration of the chip.
   ///
+  /// - Parameter time: the time of the calibration, seconds since 1970
   /// - Returns: whether there is a result
   public func store(in chip: inout ChipCalibration, at time: Int64) -> Bool {
     switch calibrator {

@@ -1,7 +1,7 @@
 import Guarding
 
-/// The UTC time that a receiver reported most recently. A hub passes it to its successor, and it outlives a reload of
-/// the board file.
+/// The UTC time that a receiver reported most recently. It outlives a reload of the board file, because the new hub
+/// takes it from the old one.
 final class LastTime: Sendable {
   private let last = Guarded<FusionKnowledge.StatedTime?>(nil)
 

@@ -33,7 +33,7 @@ struct PulseJudge: Sendable {
   private var jitter: Double?
 
   /// - Parameters:
-  ///   - offset: the offset from the epoch's arrival
+  ///   - offset: the offset that the epoch shows; `nil` if it shows none
   ///   - pulse: the time of the last pulse, by the system clock
   ///   - system: the time at which the epoch's first byte was read, by the system clock
   mutating func take(

@@ -6,7 +6,8 @@ public enum DeviceAlarm: String, CaseIterable, Sendable {
   case spoofing
 }
 
-/// The alarms of one device, and whether a missing alarm means that all is well. A resting device reports nothing new.
+/// The alarms of one device, and whether the absence of an alarm shows that there is no problem. A resting device
+/// reports nothing new.
 public struct DeviceAlarms: Equatable, Sendable {
   /// The reported alarms, with their texts.
   public var reported: [DeviceAlarm: String]

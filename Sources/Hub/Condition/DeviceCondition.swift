@@ -1,6 +1,6 @@
 import MonotonicTime
 
-/// Explains to people why a device does not do what its clients want: the problem, its beginning, and the next step.
+/// A problem of a device, described for people: what is wrong, since when, and the next step.
 ///
 /// Only `DeviceHealth` and `DeviceMonitor` make conditions. Outputs render it and add no words of their own.
 public struct DeviceCondition: Equatable, Sendable {
@@ -18,9 +18,9 @@ public struct DeviceCondition: Equatable, Sendable {
 
   /// The severity, in ascending order.
   public enum Severity: String, CaseIterable, Comparable, Sendable {
-    /// The device needs more time, as usual.
+    /// The device needs more time, which is normal.
     case waiting
-    /// A person should look after it.
+    /// A person should check the device.
     case warning
     /// The device does not work.
     case problem

@@ -150,7 +150,7 @@ public final class DeviceHealth: Sendable {
   private static func failed(
     _ failure: Failure, _ present: (finding: FixSearch.Finding, port: String)?
   ) -> DeviceCondition {
-    // An attempt in progress knows more about the line than the failed one.
+    // The finding of the attempt in progress is newer than the error of the failed one.
     let isOfLine =
       switch failure.error {
       case .unheard, .unexpectedDevice, .timedOut: true

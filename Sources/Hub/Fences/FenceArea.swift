@@ -2,7 +2,7 @@ import Fusion
 import NMEA
 
 /// A part of the earth's surface with an edge: a circle, or a polygon whose edges do not cross. An area is small
-/// compared with the earth and far from the poles, so that its surface counts as flat.
+/// compared with the earth and far from the poles, so the computations treat it as flat.
 public struct FenceArea: Equatable, Sendable {
   public enum Shape: Equatable, Sendable {
     case circle(Coordinate, radiusMetres: Double)
@@ -10,7 +10,7 @@ public struct FenceArea: Equatable, Sendable {
     case polygon([Coordinate])
   }
 
-  /// Why an area is not valid, as the end of a sentence: "… must be" followed by `expected`.
+  /// Why an area is not valid. `expected` completes the sentence "… must be".
   public struct Refusal: Error, Equatable {
     public var expected: String
   }
@@ -107,7 +107,8 @@ public struct FenceArea: Equatable, Sendable {
         if squaresLeft < 0 { return true }
         let within = -FenceArea.distanceBeyond(points.map { $0 - centre })
         if within >= radius { return true }
-        // No corner of the square is farther from its centre than this.
+        // A point of the square is at most `half * √2` away from its centre, so its distance to the edge can be greater
+        // by that length at most.
         guard within + half * 2.0.squareRoot() >= radius, half > radius / 16 else { continue }
         for north in [-half / 2, half / 2] {
           for east in [-half / 2, half / 2] { squares.append((centre + SIMD2(north, east), half / 2)) }

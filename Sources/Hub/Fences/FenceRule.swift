@@ -5,8 +5,9 @@ import MonotonicTime
 ///
 /// It reports a change of side after two consecutive fixes beyond the edge by more than their errors (95 %), or if all
 /// fixes are beyond the edge for the length of the grace. One wrong fix changes nothing. While the side is in doubt,
-/// fixes follow closely. Otherwise the next fix is due half of the grace after the board could reach the edge, at the
-/// last observed or the assumed speed. Half of the grace is the permitted delay of an alarm.
+/// the interval between fixes is short. Otherwise the board could reach the edge at some time, at the last observed or
+/// the assumed speed, and the next fix is due half of the grace after that time. Half of the grace is the permitted
+/// delay of an alarm.
 struct FenceRule: Sendable {
   typealias Side = FenceStatus.State
 
@@ -29,7 +30,7 @@ struct FenceRule: Sendable {
   private(set) var status: FenceStatus
   /// The last known side, even if it is unknown now; `nil` before the first.
   private(set) var side: Side?
-  /// The doubt about the side, while fixes are on the other side.
+  /// The possible crossing; `nil` unless the last fixes are on the other side.
   private var crossing: Crossing?
   /// Whether the last fix had the requested accuracy, but still did not show the side, because the board is nearer to
   /// the edge than expected.
@@ -141,7 +142,7 @@ struct FenceRule: Sendable {
     if crossing != nil { return settings.grace / FenceRule.fixesInGrace }
     let margin = max(0, abs(beyond) - Confidence.radial * fix.sigmaMetres)
     let speed = max(settings.speedMetresPerSecond, fix.speedMetresPerSecond ?? 0)
-    // An early fix is held until its time, and the board may have moved in the meantime.
+    // A fix that comes early is delivered only when it is due, and the board may have moved in the meantime.
     let age = fix.isStill ? 0 : max(0, now.seconds(since: fix.at))
     let seconds = min(margin / speed + settings.grace.inSeconds / 2 - age, settings.every.inSeconds)
     return .nanoseconds(Int64(max(0, seconds) * 1e9))

@@ -85,8 +85,8 @@ public struct Fuser: Sendable {
   /// Takes the next input. Inputs outside of a run change nothing.
   ///
   /// - Parameter instant: later than that of the previous input
-  /// - Returns: the state at that instant; `nil` if the input causes none. At the end of a run, a state in the mode
-  ///   `asleep` with the last known position only.
+  /// - Returns: the state at that instant; `nil` if the input causes none. The end of a run returns a state in the mode
+  ///   `asleep`, which has only the last known position.
   public mutating func apply(_ input: FusionInput, at instant: MonotonicInstant) -> FusedState? {
     switch input {
     case .begin(let knowledge):

@@ -170,8 +170,8 @@ public final class FusionLog: Sendable {
   }
 
   /// Passes each input with its instant to the observer, on the thread that took the input. Inputs may come slightly
-  /// out of order, and the instants give the order. If a run is in progress, the observer first gets a new beginning,
-  /// because it does not know the earlier inputs.
+  /// out of order, and the instants give the order. If a run is in progress, the observer first gets a `.begin`,
+  /// because it does not have the earlier inputs.
   func observe(_ receive: @escaping @Sendable (FusionInput, MonotonicInstant) -> Void) -> Subscription {
     let observer = Observer(receive)
     let begin = state.withLock { state -> MonotonicInstant? in

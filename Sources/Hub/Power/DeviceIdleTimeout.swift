@@ -26,8 +26,9 @@ struct DeviceIdleTimeout: Sendable {
         ?? IdleTimeout(policy.idleTimeout)
     }
 
-    /// The time for which staying on costs less than a restart; 0 before the first restart, whose cost is unknown. A
-    /// device with a high assumed cost would otherwise stay on for ever, and never show its real cost.
+    /// The time, in seconds, for which staying on costs less than a restart; 0 before the first restart, whose cost is
+    /// unknown. With an assumed cost instead, a device might stay on for ever, so that its real cost would remain
+    /// unknown.
     fileprivate var breakEvenSeconds: Double {
       guard let restart = learned.restarts[.hot] else { return 0 }
       let decision = learned.decide(costs)
@@ -132,9 +133,9 @@ struct DeviceIdleTimeout: Sendable {
         ?? "no scheduled fix needs it")
   }
 
-  /// Whether to try a restart. The device has stayed on for long because a restart costs more. The cost of a restart
-  /// may have changed, and a device that is never restarted does not show it. The restart is only tried if there is
-  /// time before the next fix is due.
+  /// Whether to try a restart of a device that has stayed on for long because a restart costs more. The cost of a
+  /// restart may have changed, and only another restart shows it. The restart is only tried if there is time before the
+  /// next fix is due.
   private func isToBeStartedAnew(at now: MonotonicInstant, by grounds: Grounds) -> Bool {
     guard let since = grounds.requiredSince, let gap = gap(at: now), gap > DeviceIdleTimeout.wakeMargin else {
       return false

@@ -35,9 +35,11 @@ struct DeviceSleep: Sendable {
     return choice.chosen.flatMap { $0.sleep == .off ? nil : $0.sleep }
   }
 
-  /// Records that the device was put to sleep, if possible.
+  /// Records how the device rests after its run.
   ///
-  /// - Parameter sleep: the sleep mode; `nil` for a device without one while its supply is on
+  /// - Parameters:
+  ///   - isAsleep: whether it was put to sleep; `false` if this failed
+  ///   - sleep: the sleep mode; `nil` for a device without a sleep mode with its supply on
   mutating func began(isAsleep: Bool, as sleep: ReceiverSleep?, _ power: Board.Power) {
     isAwake = !isAsleep
     if power.choosesSleep { self.sleep = isAsleep ? sleep : .off }

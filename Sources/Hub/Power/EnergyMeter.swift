@@ -71,7 +71,7 @@ final class EnergyMeter: Sendable {
     // A negative power is noise or a reverse current.
     let measured = max(0, 1000 * sample.volts * amperes)
     state.withLock { state in
-      // This measurement was under way when the last device left.
+      // Without a lease, the last device left while this measurement was under way.
       guard state.lease != nil else { return }
       let stated = devices.reduce(0) { $0 + $1.statedMilliwatts }
       let working = devices.count(where: \.isWorking)

@@ -45,7 +45,7 @@ struct EnergyTotals: Sendable {
   /// Adds the time and the energy since the last call.
   ///
   /// - Parameters:
-  ///   - statedMilliwatts: the power since then, if it was not measured
+  ///   - statedMilliwatts: the power since the last call, if it was not measured
   ///   - usageHistory: the hourly record of the energy
   mutating func goOn(
     until now: MonotonicInstant, _ use: Use, drawing statedMilliwatts: Double, _ usageHistory: UsageHistory

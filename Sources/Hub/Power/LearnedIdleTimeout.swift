@@ -1,7 +1,7 @@
 /// The cheapest idle timeout of a device, learned from the gaps between clients and the costs of starts.
 ///
-/// This is the ski rental problem. The optimum is the least cost if it were known when the next client comes. An idle
-/// timeout whose cost equals a restart (break-even) never costs more than twice the optimum (Karlin and others,
+/// This is the ski rental problem. The optimum is the least possible cost if the time of the next client were known. An
+/// idle timeout whose cost equals a restart (break-even) never costs more than twice the optimum (Karlin and others,
 /// Competitive snoopy caching, 1988). If the usual gaps are known, the timeout with the least expected cost is better.
 /// Because past gaps may mislead, this timeout is applied only as long as it has saved energy compared with twice the
 /// optimum. Without savings, break-even applies again.
@@ -74,13 +74,12 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
   /// Savings are measured against slightly more than twice the optimum, so that a mistake does not prevent a new
   /// attempt.
   static let bound = 2.02
-  /// The idle cost, in restarts, after which a restart is tried. If clients always come during the idle time, no
-  /// restart shows its cost, and one that was expensive by chance would be believed for ever. The trial costs at most
-  /// 5 % if the belief was right. It comes sooner if the last restart cost less than half of the believed cost.
+  /// The idle cost, in restarts, after which a restart is tried. If clients always come during the idle time, there is
+  /// no restart to measure, and an estimate that is too high by chance would stay for ever. The trial costs at most 5 %
+  /// if the estimate is right. It comes sooner if the last restart cost less than half of the estimate.
   static let trialRestarts = 20.0
   static let doubtedTrialRestarts = 4.0
-  /// The longest idle time before a trial, a week. It applies if staying on costs next to nothing, as with a supply
-  /// monitor.
+  /// The longest break-even time, a week. It applies if staying on costs next to nothing, as with a supply monitor.
   static let mostSeconds = 7.0 * 86_400
 
   public init() {}
@@ -153,8 +152,8 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
 
   private func saved(_ restart: Double) -> Double { savedJoules ?? LearnedIdleTimeout.givenRestarts * restart }
 
-  /// Whether to switch off early once, to measure what a start costs. The saved energy must cover the trial: if a
-  /// client arrives soon after, it costs a start that the best timeout would have avoided.
+  /// Whether to switch off early once, to measure the cost of a start. The saved energy must cover this trial: if a
+  /// client arrives soon after, the trial costs a start that the best timeout would have avoided.
   private func isTrialDue(_ restart: Double) -> Bool {
     let isDoubted = (restarts[.hot]?.deviatingCount ?? 0) < 0
     let count = isDoubted ? LearnedIdleTimeout.doubtedTrialRestarts : LearnedIdleTimeout.trialRestarts

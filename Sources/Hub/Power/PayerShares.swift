@@ -2,7 +2,7 @@ import Publishing
 
 /// The payers of a device and their shares. Each holder has one share, however many leases it has.
 ///
-/// A holder that arrives or leaves changes one number, however many holders there are.
+/// The work for a holder that arrives or leaves does not grow with the number of holders.
 struct PayerShares: Sendable {
   /// The number of leases of each holder.
   private var ways: [HolderID: Int] = [:]

@@ -6,9 +6,9 @@ import Publishing
 /// A switched supply and the devices on it. The supply is on from the first device that needs it until the last one,
 /// or longer if a sleeping device needs the supply for its memory.
 ///
-/// A rail knows nothing of board files and outlives them. `RailMachine` decides. Driving a line may hang, so it happens
-/// outside all locks. The thread that drives the line owns it until it reports the result. The timers' thread drives
-/// nothing.
+/// A rail does not depend on board files, and outlives them. `RailMachine` makes the decisions. Driving a line may
+/// hang, so it happens outside all locks. The thread that drives the line owns it until it reports the result. The
+/// timers' thread drives nothing.
 public final class PowerRail: Sendable {
   public struct Supply: Equatable, Sendable {
     public var isOn: Bool

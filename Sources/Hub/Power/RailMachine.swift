@@ -5,8 +5,8 @@ import Publishing
 /// Decides when the line of a supply is driven, and to which level.
 ///
 /// The methods take an event and return the actions. The line, the lock, the clock and the threads belong to
-/// `PowerRail`. One thread at a time drives the line, from an effect or answer that says `drive` to the call that
-/// reports the result. In between, every other thread must wait.
+/// `PowerRail`. One thread at a time drives the line, from `driveLow` or `driveHigh` to the call that reports the
+/// result. In between, every other thread must wait.
 struct RailMachine: Sendable {
   typealias Supply = PowerRail.Supply
 

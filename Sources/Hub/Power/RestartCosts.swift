@@ -1,8 +1,7 @@
 /// The cost of making a device measure again, by its time off. It is learned from each start.
 ///
-/// A receiver knows the precise orbits of satellites for about two hours (hot), the rough ones for some days (warm),
-/// and then nothing (cold). Without a backup supply it knows nothing from the first second on, which the figures then
-/// show.
+/// A receiver keeps the precise orbits of satellites for about two hours (hot), and the rough ones for some days
+/// (warm). Then it has nothing (cold). Without a backup supply it loses them at once, which the figures then show.
 public struct RestartCosts: Equatable, Sendable {
   public enum Kind: String, CaseIterable, Sendable {
     case hot
@@ -63,9 +62,9 @@ public struct RestartCosts: Equatable, Sendable {
 
   /// A start without a measurement counts at most as this multiple of the known cost.
   private static let mostOfIncomplete = 2.0
-  /// After this number of consecutive starts without a measurement, further ones teach nothing, because a night
-  /// without sky does not make a receiver more expensive to start. Otherwise the receiver would never be switched off,
-  /// and never show its real cost.
+  /// After this number of consecutive starts without a measurement, further ones are ignored, because a long time
+  /// without a view of the sky does not make a receiver more expensive to start. Otherwise the receiver would never be
+  /// switched off, and its real cost would remain unknown.
   private static let mostUnfinished = 3
 
   private var hot: Estimate?

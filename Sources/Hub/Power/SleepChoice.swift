@@ -74,7 +74,7 @@ public struct SleepChoice: Equatable, Sendable {
     guard let chosen, chosen.sleep != .off, chosen.restWatts > 0, let off = ways.first(where: { $0.sleep == .off }),
       chosen.restWatts > off.restWatts
     else { return nil }
-    // While the receiver rests, its data cannot be read any more.
+    // The data of a resting receiver can no longer be read, so they are lost when its supply is switched off.
     let end = off.keepsMemory ? off.startJoules(after: 0) : max(off.startJoules(after: 0), off.assumedColdJoules)
     let more = end - chosen.startJoules(after: 0)
     let paying = max(SleepChoice.leastSeconds, more / (chosen.restWatts - off.restWatts))

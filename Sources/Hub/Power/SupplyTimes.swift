@@ -1,6 +1,6 @@
 import MonotonicTime
 
-/// Since when the switched supplies of a machine are off, for the next hub on it.
+/// Since when the switched supplies of a machine are off, for the next run of the hub.
 ///
 /// Instants are the kernel's, which count from the machine's start. After a restart of the machine, stored instants are
 /// in the future and therefore ignored. If one happens to be in the past, it makes a device wait for its minimum time

@@ -28,8 +28,8 @@ struct UsageRecorder: Sendable {
   /// When the last client left; `nil` while there is one, or if the last client was a schedule.
   var awaySince: MonotonicInstant? { gap?.since }
 
-  /// Moves the times back after the machine was suspended, because the device continued to rest. A start in progress
-  /// teaches nothing.
+  /// Moves the times back after the machine was suspended, because the device continued to rest. A start in progress is
+  /// not counted.
   mutating func goBack(by slept: Duration) {
     offSince?.moveBack(by: slept)
     gap?.since.moveBack(by: slept)
@@ -82,7 +82,7 @@ struct UsageRecorder: Sendable {
     usageHistory.learn { $0.visited(after: now.seconds(since: gap.since), lingered: gap.idleTimeoutSeconds, costs) }
   }
 
-  /// Forgets the present gap, because a scheduled fix teaches nothing about other clients.
+  /// Forgets the present gap, because a scheduled fix shows nothing about the gaps between other clients.
   mutating func forgetGap() { gap = nil }
 
   /// - Parameter seconds: the learned idle timeout; `nil` if the board file's applies

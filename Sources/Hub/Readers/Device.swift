@@ -24,7 +24,7 @@ public protocol Device: AnyObject, Sendable {
   ///
   /// - Returns: whether the device is present, if that can be determined
   func fallAsleep() throws(HardwareError) -> Bool
-  /// Ends the runs permanently, whatever the subscribers.
+  /// Ends the runs permanently, even if there are subscribers.
   ///
   /// - Parameter reason: the reason in the device's status
   func shutDown(because reason: String)

@@ -102,7 +102,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
       sleepRenewal: renewal, cuts: cuts, motion: motion)
   }
 
-  /// Runs the check. A missing device may appear with its supply.
+  /// Runs the check. A missing device is no error, because it may appear once it has a supply.
   private static func check(_ body: @Sendable () throws(HardwareError) -> Void) throws(HardwareError) {
     do throws(HardwareError) {
       try body()
@@ -135,8 +135,8 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
     self.sleepRenewal = sleepRenewal
     let hint = machine.retryHint.signal(for: source.name)
     let name = "\(source.name) readings"
-    // The count outlasts a subscription, so that a missing device with scheduled wakes is eventually tried once for
-    // each fix.
+    // The count outlasts a subscription, so that the pauses also grow between scheduled wakes. A missing device is then
+    // tried once for each fix.
     let failures = FailureCount()
     readings = LazyPublisher(
       deriving: name, replaysLatest: replaysLatest, clock: clock, holderObserver: monitor
@@ -164,7 +164,7 @@ extension DeviceReader {
   ///
   /// - Returns: whether the device is present, if that can be determined
   public func fallAsleep() throws(HardwareError) -> Bool {
-    // During its idle timeout a device has no holder, and is working all the same.
+    // A device without holders still works during its idle timeout.
     let phase = source.activity.value.phase
     guard rail.switch == .none, phase == .idle || phase == .failed, motion?.isActive != true else { return true }
     // A device of the previous board still uses the hardware.
@@ -199,7 +199,7 @@ extension DeviceReader {
 }
 
 extension DeviceReader {
-  /// Ends the runs permanently, whatever the subscribers.
+  /// Ends the runs permanently, even if there are subscribers.
   ///
   /// - Parameter reason: the reason in the device's status
   public func shutDown(because reason: String = "the hub is shutting down") {

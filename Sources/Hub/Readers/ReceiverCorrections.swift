@@ -3,7 +3,7 @@ import Guarding
 import NMEA
 import Publishing
 
-/// The corrections for a receiver while it is read. It connects the reader and the source of corrections.
+/// The corrections for a receiver while it is read. This type connects the reader and the source of corrections.
 public final class ReceiverCorrections: Sendable {
   private struct State {
     var status: CorrectionStatus?
@@ -19,8 +19,8 @@ public final class ReceiverCorrections: Sendable {
 
   init() {}
 
-  /// Whether the receiver is read and accepts corrections at present. It changes on the reader's thread, which must not
-  /// wait.
+  /// Whether the receiver is read and accepts corrections at present. It changes on the reader's thread, so a
+  /// subscriber must not wait.
   public var isWanted: Property<Bool> { reading.readOnly }
 
   /// The last fix while the receiver is read; `nil` before the first.

@@ -57,7 +57,7 @@ struct WakeOnMotionChip: Sendable {
       }
       guard isQuestioned else { continue }
       let wasStill = isStill
-      // An edge may have been lost, but the chip knows about the motion.
+      // The line's edge may have been lost, but the chip still reports the motion.
       isStill = try !driver.takeMotion() || !wasStill
       if isStill != wasStill { tell(isStill ? .still(since: clock.now) : .moved(at: clock.now)) }
     }

@@ -1,6 +1,6 @@
 import HardwareIO
 
-/// The hardware of a machine without any.
+/// The hardware of a machine that has no devices, such as that of a replay.
 struct NoHardware: Hardware {
   /// A device that was simulated in the recording is simulated in the replay.
   func isSimulated(_ name: String) -> Bool { SimulatedName.isSimulated(name) }

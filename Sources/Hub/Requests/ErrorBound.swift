@@ -33,7 +33,7 @@ struct ErrorBound: Sendable {
     /// Dead reckoning, with the sigma of its velocity along one axis and the sigma of roll and pitch, which turns
     /// gravity into acceleration.
     case reckoning(sigmaMetresPerSecond: Double, inclinationSigmaRadians: Double)
-    /// The known position stays where it was, and the board may move.
+    /// Nothing updates the position, and the board may move.
     case nothing
   }
 
@@ -111,7 +111,8 @@ struct ErrorBound: Sendable {
     let isStill = estimate.carrier == .stillness
     let seconds = growth(of: estimate).seconds(
       until: isStill ? sigmaLimit * ErrorBound.shareOfFix : sigmaLimit, atMost: ErrorBound.longest)
-    // An early fix has waited for its time. The position of a standing board already has its present sigma.
+    // A fix that came early was held until it was due, so part of the time has passed. The position of a standing board
+    // already has its present sigma.
     let passed = isStill ? 0 : max(0, now.seconds(since: estimate.at))
     return max(ErrorBound.leastInterval, .nanoseconds(Int64((seconds - passed) * 1e9)))
   }

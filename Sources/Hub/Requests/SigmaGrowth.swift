@@ -1,4 +1,4 @@
-/// The growth of a position's uncertainty without fixes, from the knowledge about the motion in the meantime.
+/// The growth of a position's uncertainty between two fixes.
 ///
 /// This is a pure function of time. All sigmas are standard deviations along one axis, as in `FusedState.Position`.
 struct SigmaGrowth: Equatable, Sendable {

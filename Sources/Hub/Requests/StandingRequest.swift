@@ -1,6 +1,6 @@
 import MonotonicTime
 
-/// A request for fixes in the board file, so that no client has to run for them.
+/// A request for fixes in the board file. The hub serves it without a client.
 public struct StandingRequest: Equatable, Sendable {
   /// The maximum number of requests in a board file.
   static let most = 32

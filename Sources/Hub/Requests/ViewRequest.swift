@@ -121,8 +121,8 @@ extension ViewRequest {
   static let maxAgeSeconds = 0.0...31_622_400
   static let batchSeconds = 0.1...86_400.0
   static let errorMetres = 0.5...100_000.0
-  /// The maximum number of collected values. When it is reached, they are delivered early. A client of a stream may
-  /// not fall behind by more values.
+  /// The maximum number of collected values. When it is reached, they are delivered early. It is also the maximum
+  /// number of values by which a client of a stream may fall behind.
   public static let mostInBatch = 64
 
   /// The form of the delivered values.
@@ -131,7 +131,7 @@ extension ViewRequest {
     case fixes(Schedule)
     /// One state.
     case current(CurrentValue)
-    /// As many fixes as necessary to keep the position this certain.
+    /// As many fixes as necessary to keep the error of the position (95 %) within this radius.
     case bounded(metres: Double, within: Duration)
 
     var isStates: Bool { if case .states = self { true } else { false } }
@@ -238,7 +238,7 @@ extension ViewRequest {
 }
 
 extension ViewRequest {
-  /// Values in the requested form: only those that have moved far enough, or several together.
+  /// States in the requested form: only those whose position has moved far enough, or several together.
   public func filtered(
     _ states: Deferred<FusedState, Never>, clock: any MonotonicTimeSource
   ) -> Deferred<FusedState, Never> {

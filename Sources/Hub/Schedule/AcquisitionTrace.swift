@@ -29,7 +29,7 @@ struct AcquisitionTrace: Sendable {
   }
 
   /// Records that a client has its fix, or has stopped waiting. In the second case the start takes at least this long.
-  /// A start without any fix, as under a roof, teaches nothing, because waking earlier would not help.
+  /// A start without any fix, as under a roof, is not recorded, because waking earlier would not help.
   mutating func settle(_ grade: AcquisitionTimes.Grade, at now: MonotonicInstant, _ times: inout AcquisitionTimes) {
     if lastFixAt != nil, reached.insert(grade).inserted { times.add(now.seconds(since: began), to: grade, after: kind) }
   }

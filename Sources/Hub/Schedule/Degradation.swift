@@ -2,9 +2,9 @@ import MonotonicTime
 
 /// The limits on the rate and accuracy of scheduled fixes while energy is short.
 public struct Degradation: Equatable, Sendable {
-  /// The shortest interval of fixes.
+  /// The shortest interval of fixes; `nil` for no limit.
   public var every: Duration?
-  /// The accuracy that is good enough, metres.
+  /// The accuracy that is good enough, metres; `nil` for no limit.
   public var accuracyMetres: Double?
 
   public init(every: Duration? = nil, accuracyMetres: Double? = nil) {
@@ -24,7 +24,8 @@ public struct Degradation: Equatable, Sendable {
       every: larger(every, other.every), accuracyMetres: larger(accuracyMetres, other.accuracyMetres))
   }
 
-  /// The schedule within these limits. A request for any fix, or for a warning, is not degraded.
+  /// The schedule within these limits. A request for warnings is not degraded, and a request for any fix gets no
+  /// accuracy.
   func applied(to schedule: Schedule) -> Schedule {
     guard schedule.isDegradable else { return schedule }
     var degraded = schedule

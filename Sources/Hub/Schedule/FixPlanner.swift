@@ -23,7 +23,7 @@ final class FixPlanner: Sendable {
     var kept: FusedState?
     /// The last good fix that the client got.
     var last: ReusedFix?
-    /// A known fix that is fresh enough for the client's next one, whichever client it was for.
+    /// A known fix that is fresh enough for the client's next one, even if it was made for another client.
     var known: FusedState?
     /// The number of the subscription to a motion detector, the subscription, and the detector's last result.
     var watch: Int?
@@ -183,7 +183,7 @@ final class FixPlanner: Sendable {
   func enter(_ hub: Hub) {
     state.withLock { state in
       state.hub = hub
-      // The new hub's devices may be different ones, which know of no wake yet.
+      // The new hub may have different devices, whose monitors have no next wake yet.
       state.timing.wake = nil
     }
     work()

@@ -27,7 +27,7 @@ public struct Schedule: Equatable, Sendable {
     self.within = within
   }
 
-  /// A request with the values of people and programs; `nil` for values out of range.
+  /// A request with values from people or programs; `nil` if a value is out of range.
   public init?(everySeconds: Double, accuracyMetres: Double?, withinSeconds: Double?) {
     guard Schedule.everySeconds.contains(everySeconds),
       accuracyMetres.map(Schedule.accuracyMetres.contains) ?? true,
