@@ -29,9 +29,9 @@ struct BoardFileTests {
     #expect(board.receiver != nil)
     #expect((board.imu != nil) == (name != "pc-usb"))
     guard name != "simulated" else { return }
-    // Only the owner knows the wiring of a line.
+    // The boards name no lines, because only the owner knows the wiring.
     #expect(board.lines.isEmpty)
-    // The tty of the header's UART depends on the rest of the configuration.
+    // The tty of the header's UART depends on the machine's configuration, so the boards name udev's link.
     #expect(board.receiver?.port == "/dev/sensorhub/gps")
     #expect(BoardWarnings.rates(of: board, on: MachineFiles(root: "/nowhere")).isEmpty)
   }

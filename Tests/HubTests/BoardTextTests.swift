@@ -19,7 +19,7 @@ struct BoardTextTests {
     }
   }
 
-  /// The value of a string in a board file, tried with the name of the board.
+  /// The bytes of a string that a board file quotes like this, read as the board's name.
   private func name(_ quoted: String) throws(BoardError) -> [UInt8] { Array(try read("{ name: \(quoted) }").name.utf8) }
 
   @Test(arguments: [
@@ -58,7 +58,7 @@ struct BoardTextTests {
     for end in ["\n", "\r", "\r\n", "\u{2028}", "\u{2029}"] {
       #expect(try name("'a\\\(end)b'") == Array("ab".utf8), "\(end.debugDescription)")
     }
-    // No name has these characters. The parser accepts them as they are.
+    // The parser accepts these escapes. The board file then refuses the control characters.
     for (escape, number) in [("b", "08"), ("f", "0C"), ("v", "0B"), ("0", "00"), ("n", "0A"), ("r", "0D"), ("t", "09")]
     {
       #expect(message("{ name: 'a\\\(escape)' }").contains("it has U+00\(number)"), "\(escape)")

@@ -52,7 +52,7 @@ struct BoardWarningsTests {
     #expect(try budgets("milliwattHoursPerDay: 2000").isEmpty && budgets("").isEmpty)
     #expect(try budgets("\(gpio), milliwattHoursPerDay: 1").isEmpty)
     #expect(try budgets("\(gpio), sleep: 'off', milliwattHoursPerDay: 1").isEmpty)
-    // The budget allows 0.03 mA.
+    // In this sleep mode the receiver draws 0.03 mA, which is 2.2 mWh a day.
     #expect(try budgets("sleep: 'backup', milliwattHoursPerDay: 3").isEmpty)
     #expect(try budgets("\(gpio), sleep: 'backup', milliwattHoursPerDay: 2").count == 1)
   }
@@ -122,7 +122,7 @@ struct BoardWarningsTests {
     tree.add("/sys/bus/i2c/devices/i2c-1/name")
     let bus = try devices("imu: { driver: 'mpu-6050', bus: '/dev/i2c-1' }")
     #expect(bus.first?.contains("sudo modprobe i2c-dev") == true, "\(bus)")
-    // The header has the mini UART, where the file names the other one.
+    // The header has the mini UART, and the board file names the other UART.
     tree.add("/dev/ttyS0")
     tree.link("/dev/serial0", to: "ttyS0")
     #expect(
@@ -226,7 +226,7 @@ struct BoardWarningsTests {
     #expect(small.count == 1 && small.first?.hasSuffix("for leaving; make it 6 m or more") == true, "\(small)")
   }
 
-  /// Polygons that are too narrow: a strip, however long, and an angle of two.
+  /// Polygons that are too narrow: a long strip, and two strips at a right angle.
   static let narrow: [[(Double, Double)]] = [
     [(0, 0), (0, 2000), (25, 2000), (25, 0)], [(0, 0), (0, 500), (24, 500), (24, 24), (500, 24), (500, 0)],
   ]

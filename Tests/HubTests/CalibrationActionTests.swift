@@ -25,7 +25,7 @@ struct CalibrationActionTests {
       receiveCompletion: { [ends] in ends.append("\($0)") })
   }
 
-  /// Delivers the sensor's samples in each of some seconds, while it has subscribers.
+  /// Sends the sensor's samples for each of these seconds, until the calibration has ended.
   private func pass(_ seconds: Range<Int>, isMoving: (Int) -> Bool) {
     for second in seconds where ends.values.isEmpty {
       for half in 0..<2 {

@@ -50,7 +50,7 @@ struct CalibrationPracticeTests {
       #expect(truth.positionMetres == before.positionMetres)
       #expect(abs(truth.specificForce.z + 9.80665) < 1e-6)
     }
-    // The values of a moment ago stay as they were.
+    // The values of earlier instants do not change.
     #expect(truth(19).positionMetres != before.positionMetres)
     rehearsal.begin(.turns, at: start + .seconds(50))
     #expect(truth(51).rates != .zero && truth(51).positionMetres == before.positionMetres)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Hub
 
-/// The receiver or its antenna's place is replaced, so the hub's experience of its starts is outdated.
+/// A receiver whose antenna is moved, so that the learned costs of its starts are outdated.
 @Suite(.timeLimit(.minutes(10)))
 struct ChangedStartsTests {
   private typealias Bench = ScheduleBench
@@ -43,9 +43,9 @@ struct ChangedStartsTests {
     let bench = try Bench()
     let got = Recorder<Bench.Got>()
     let lease = bench.subscribe("log[7]", Self.schedule, got)
-    // The first start does not follow a sleep.
+    // The first of these starts does not follow a sleep.
     let quick = try start(bench, 21, seconds: 3)
-    // Two seconds later a fix is as accurate as requested.
+    // Two seconds after its first fix, the receiver has one that is as accurate as requested.
     #expect((5.0...8).contains(quick.leadSeconds) && (2.5...5).contains(quick.restartSeconds), "\(quick)")
 
     let fixes = got.values.count
@@ -62,7 +62,7 @@ struct ChangedStartsTests {
     let again = try start(bench, 10, seconds: 3)
     #expect((5.0...8).contains(again.leadSeconds) && (2.5...5).contains(again.restartSeconds), "\(again)")
     #expect(abs(again.restartJoules / (0.36 * again.restartSeconds) - 1) < 0.05, "\(again)")
-    // A start that is too early makes no late fix.
+    // If the receiver is woken too early, its fix is not late.
     let back = Array(got.values.dropFirst(fixes + 10))
     #expect(back.count == 10 && back.allSatisfy { $0.fix.isMet && $0.at - $0.fix.due <= .seconds(2) })
     lease.cancel()

@@ -5,7 +5,7 @@ import Testing
 @testable import Hub
 @testable import NMEA
 
-/// Receivers that know the time, do not know it, or wrongly claim to.
+/// Receivers that know the time, that do not know it, and that wrongly claim to know it.
 struct ClockTests {
   private static let noon: Int64 = 1_795_262_400_000_000_000
   private static let second: Int64 = 1_000_000_000
@@ -86,7 +86,7 @@ struct ClockTests {
       let time = epoch.time.map { UTCTime(nanosecondsSince1970: ClockTests.noon + Int64($0 * 1e9)) }
       isConfirmed = confirmation.take(
         time, isFix: epoch.isFix, at: ClockTests.instant(epoch.at),
-        // Epochs 0 and 1 s after noon state the true time of that instant, and take a tenth of a second.
+        // An epoch whose time equals its arrival states the true time, and takes a tenth of a second to arrive.
         system: ClockTests.noon + Int64((epoch.at + example.systemAhead + 0.1) * 1e9))
     }
     #expect(isConfirmed == example.isConfirmed)

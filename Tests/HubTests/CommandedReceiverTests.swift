@@ -8,7 +8,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Drivers and simulated receivers. Both were written only from the makers' documents about the bytes between them.
+/// The drivers with simulated receivers. Both were written from the makers' protocol documents alone.
 @Suite(.timeLimit(.minutes(10)))
 struct CommandedReceiverTests {
   private struct Case: CustomTestStringConvertible, Sendable {

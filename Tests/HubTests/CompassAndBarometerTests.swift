@@ -50,7 +50,7 @@ struct CompassAndBarometerTests {
     return (states, hub.state(rateHz: 100, parts: parts).subscribe(as: "test", receiveValue: { states.append($0) }))
   }
 
-  /// Returns the error of a heading in degrees.
+  /// Returns the error of a heading in degrees; `nil` without a heading.
   private func headingError(_ state: FusedState) -> Double? {
     guard let attitude = state.attitude, attitude.value.headingSigmaRadians != nil else { return nil }
     let error = attitude.value.quaternion.yaw - hardware.world.truth(at: attitude.at).attitude.yaw
@@ -71,8 +71,8 @@ struct CompassAndBarometerTests {
       #expect(state.attitude.map { state.devices.text($0.source) } == "gps+imu+mag")
     }
     await hub.isOff()
-    // A client that requests only a heading gets it without the receiver, which has stated the direction of magnetic
-    // north before.
+    // A client that requests only a heading gets it without the receiver, because the first run has shown the direction
+    // of magnetic north.
     let (alone, heading) = states(of: hub, [.heading])
     let found = await alone.first { $0.attitude?.value.headingSigmaRadians.map { $0 < 0.06 } ?? false }
     heading.cancel()
@@ -117,7 +117,7 @@ struct CompassAndBarometerTests {
     #expect(hub.devices.allSatisfy { $0.power == .off })
   }
 
-  /// A chip on a stuck bus: it answers as if nothing were wrong.
+  /// On a stuck bus, every transaction with the chip succeeds, and reads only zeros or only ones.
   @Test(arguments: [("mag", 0x1C, 0x00), ("mag", 0x1C, 0xFF), ("baro", 0x76, 0x00), ("baro", 0x76, 0xFF)])
   func `a sensor that measures nothing any more is a state with a reason, and comes back by itself`(
     _ id: String, _ address: UInt8, _ level: UInt8

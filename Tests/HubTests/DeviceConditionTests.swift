@@ -34,7 +34,7 @@ struct DeviceConditionTests {
     #expect(conditions(hub).isEmpty && hub.devices[0].origin == .simulated)
     clock.advance(by: .seconds(3600))
     hardware.inject(.noAcknowledge, at: 0x68)
-    // The next burst and the next try are due some time after the previous one.
+    // The clock moves in small steps, because the next burst and the next attempt are due only after a pause.
     #expect(
       eventually {
         clock.advance(by: .milliseconds(100))

@@ -16,7 +16,7 @@ struct DeviceHealthTests {
     health.failed(.notFound("serial port /dev/ttyUSB0"))
     clock.advance(by: .seconds(240))
     #expect(health.condition(at: clock.now)?.kind == .failed)
-    // The port can be opened, but has not brought anything yet.
+    // The port can be opened, but no data has arrived yet.
     health.acquiring()
     #expect(health.condition(at: clock.now)?.kind == .failed)
     health.heard(GNSSObservation(at: clock.now, fix: GNSSFix(), sky: []))

@@ -38,7 +38,7 @@ struct EnergyBudgetTests {
 
   @Test func `the emptier it is the more steps are taken, and none is taken back at its edge`() {
     let budget = EnergyBudget(milliwattHoursPerDay: 32, steps: EnergyBudgetTests.steps)
-    // One step is two milliwatt-hours.
+    // The thresholds of the steps are two milliwatt-hours apart.
     #expect([8, 6, 5.9, 4, 3.9, 1.9, 0, -8].map { budget.stepCount(left: $0, taken: 0) } == [0, 0, 1, 1, 2, 3, 3, 3])
     #expect([5.9, 6.9, 7, 7.1, 3.9].map { budget.stepCount(left: $0, taken: 1) } == [1, 1, 1, 0, 2])
     #expect(budget.stepCount(left: 8, taken: 3) == 0)
@@ -64,7 +64,7 @@ struct EnergyBudgetTests {
       Degradation.none.text == nil && degradation.text == "fixes come at most every 300 s, with an accuracy of 25 m")
   }
 
-  /// A fix takes the receiver 0.7 mWh. One fix a minute therefore uses ten times the daily budget.
+  /// A fix costs 0.7 mWh, so one fix a minute uses ten times the daily budget.
   @Test func `fixes come less often when the day's energy runs short, and as asked for when there is enough again`()
     async throws
   {
@@ -109,7 +109,7 @@ struct EnergyBudgetTests {
     await bench.end()
   }
 
-  /// The receiver uses its savings in a minute, and as much again.
+  /// A minute of work uses a quarter of the daily budget, which is the most that can be saved.
   @Test func `a receiver held without a break uses up its budget, which is reported until there is some again`()
     async throws
   {
@@ -122,7 +122,7 @@ struct EnergyBudgetTests {
     #expect(monitor.changes.value.warning == nil && monitor.degradation == .none)
     bench.pass(50)
     let short = "its budget of 24 mWh a day is short: fixes come at most every 300 s"
-    // Observers that only get changes are told too.
+    // Observers of changes get the warning too.
     #expect(monitor.changes.value.warning == short && monitor.degradation.every == .seconds(300))
     #expect(bench.status.warning == short)
     viewer.cancel()

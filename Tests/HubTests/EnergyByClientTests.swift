@@ -51,7 +51,7 @@ struct EnergyByClientTests {
       settle()
     }
 
-    /// Waits until the energy account agrees with the test.
+    /// Waits until the monitor charges the test's clients.
     private func settle() {
       let payers = leases.compactMap { Holder.client($0.name).payer?.name }
       #expect(
@@ -91,14 +91,15 @@ struct EnergyByClientTests {
         clock.run(until: end)
       default:
         let payers = leases.compactMap { Holder.client($0.name).payer?.name }
-        // After ten seconds without a position the receiver is acquiring again, and its start is charged all the same.
+        // After ten seconds without a position the receiver is acquiring again, but its energy is still shared by all
+        // clients.
         charge(hasTracked ? payers : Array(payers.prefix(1)), 360, seconds)
         talk(until: end)
       }
     }
 
-    /// Lets time pass while the receiver is read. It continues to send: a receiver that is silent for ten seconds is
-    /// given up, as soon as its reader looks at the clock.
+    /// Lets time pass while the receiver is read. The receiver continues to send, because a receiver that is silent for
+    /// ten seconds fails as soon as its reader checks the clock.
     func talk(until end: MonotonicInstant, sleepsThen: Bool = false) {
       while clock.now < end {
         clock.run(until: min(end, clock.now + .seconds(5)))
@@ -142,7 +143,7 @@ struct EnergyByClientTests {
     #expect(Set(energyByClient.keys) == Set(visited.expected.keys))
     let sum = energyByClient.values.reduce(0, +)
     #expect(sum > 0 && abs(sum / status.energyMilliwattHours - 1) < 1e-6)
-    // The hourly records have the same amounts, for the time in which the hub had the device.
+    // The hourly records have the same total.
     #expect(abs(status.energyByClientOfDay.reduce(0) { $0 + $1.milliwattHours } / sum - 1) < 0.01)
     await visited.end()
   }

@@ -92,14 +92,14 @@ struct ErrorBoundTests {
     #expect(!review(Self.estimate(good), at: 0))
     bound.receive(Self.estimate(good), at: Self.at(0))
     let planned = bound.interval.inSeconds
-    // The estimate is as foreseen.
+    // The estimate is as expected.
     #expect(!review(Self.estimate(good, sigma: 3, at: 1), at: 1))
     #expect(review(Self.estimate(poor, sigma: 8, at: 2), at: 2))
     let due = 2 + bound.interval.inSeconds
     #expect(due < planned && due >= 7)
     // The receiver has been woken by now.
     #expect(!review(Self.estimate(poor, sigma: 20, at: due - 5), at: due - 5))
-    // A fix that is too late already is due as soon as a start allows.
+    // If the bound will be exceeded before a receiver can have started, the fix is due as soon as a start allows.
     bound.receive(Self.estimate(good, at: 100), at: Self.at(100))
     #expect(review(Self.estimate(poor, sigma: 24.9, at: 101), at: 101))
     #expect(bound.interval == .seconds(6))

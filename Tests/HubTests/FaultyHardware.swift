@@ -64,7 +64,7 @@ final class FaultyHardware: Hardware {
 
   /// Blocks until a line has a level.
   ///
-  /// - Returns: whether it had it before the deadline of a test
+  /// - Returns: whether the line had the level before the deadline of a test
   func waits(for level: Bool, of line: String) -> Bool {
     levels.waits { FaultyHardware.level(of: line, in: $0) == level }
   }

@@ -27,7 +27,7 @@ struct FenceRuleTests {
       sigmaMetres: sigma, speedMetresPerSecond: speed, at: at(seconds))
   }
 
-  /// A watch of a 40 m circle with twenty seconds of grace.
+  /// A rule for a circle of 40 m with twenty seconds of grace.
   private final class Rule {
     private(set) var rule: FenceRule
 
@@ -48,7 +48,7 @@ struct FenceRuleTests {
 
   private static func rule() throws -> Rule { try Rule() }
 
-  /// Returns a watch that has found the board inside, two seconds after its start.
+  /// Returns a rule that has found the board inside, two seconds after its start.
   private static func settled() throws -> Rule {
     let rule = try rule()
     #expect(rule.receive(fix(5, at: 1), at: at(1)) == nil && rule.status.state == .unknown)
@@ -75,7 +75,7 @@ struct FenceRuleTests {
   @Test func `two sure fixes in a row are believed, and one wild one is not`() throws {
     let rule = try Self.settled()
     #expect(rule.receive(Self.fix(500, at: 60), at: Self.at(60)) == nil)
-    // The watch requests fixes quickly.
+    // While the side is in doubt, the rule requests fixes at the shortest interval.
     #expect(rule.interval == .seconds(1))
     #expect(rule.receive(Self.fix(6, at: 61), at: Self.at(61)) == nil && rule.status.state == .inside)
     #expect(rule.receive(Self.fix(500, at: 120), at: Self.at(120)) == nil)
@@ -126,7 +126,7 @@ struct FenceRuleTests {
     }
     #expect(tries == [.seconds(55), .seconds(110), .seconds(220), .seconds(440), .seconds(600), .seconds(600)])
     #expect(rule.receive(Self.fix(5, at: 9000), at: Self.at(9000)) == .found && rule.status.state == .inside)
-    // A board that was never seen is reported too.
+    // The loss is also reported if there was no fix at all.
     let blind = try Self.rule()
     #expect(blind.lookForLate(at: Self.at(79)) == nil && blind.lookForLate(at: Self.at(80)) == .lost)
   }
@@ -147,7 +147,7 @@ struct FenceRuleTests {
       _ = rule.receive(Self.fix(metres, sigma: sigma, speed: speed, at: 100), at: Self.at(100))
       return rule.interval.inSeconds
     }
-    // The distance is 35 m, less 4.9 m, at half a metre a second.
+    // The edge is 35 m away. Less the error of 4.9 m, that takes 60 s at 0.5 m/s, and half of the grace is 10 s.
     #expect(interval(5) == 70)
     #expect(interval(5, speed: 0.3) == 70 && interval(5, speed: 3) == 20)
     #expect(interval(30) == 20 && interval(38) == 10 && interval(30, sigma: 6) == 10)
@@ -165,7 +165,7 @@ struct FenceRuleTests {
     _ = far.receive(Self.fix(5000, at: 1), at: Self.at(1))
     _ = far.receive(Self.fix(5000, at: 2), at: Self.at(2))
     #expect(far.interval == .seconds(600))
-    // The fix need not be as accurate there.
+    // Far from the edge, a less accurate fix is enough.
     #expect(abs((far.rule.schedule.accuracyMetres ?? 0) - 2480) < 1 && rule.rule.schedule.accuracyMetres == 20)
   }
 
@@ -173,12 +173,12 @@ struct FenceRuleTests {
     let rule = try Rule(radius: 5000)
     for second in [1.0, 2] { _ = rule.receive(Self.fix(0, at: second), at: Self.at(second)) }
     #expect(rule.status.state == .inside && abs((rule.rule.schedule.accuracyMetres ?? 0) - 2500) < 1)
-    // The board is within 500 m, and 200 m from the edge.
+    // The fix is accurate to 490 m (95 %), and 200 m from the edge.
     #expect(rule.receive(Self.fix(4800, sigma: 200, at: 600), at: Self.at(600)) == nil)
     #expect(rule.interval == .seconds(1) && rule.rule.schedule.accuracyMetres == 20)
     #expect(rule.receive(Self.fix(4800, sigma: 6, at: 603), at: Self.at(603)) == nil)
     #expect(rule.status.state == .inside && abs((rule.rule.schedule.accuracyMetres ?? 0) - 100) < 1)
-    // If no better fix is possible, this one counts as none.
+    // If the next fix is no better, the fix counts as missing.
     #expect(rule.receive(Self.fix(4950, sigma: 30, at: 983), at: Self.at(983)) == nil)
     #expect(rule.interval == .seconds(1) && rule.rule.schedule.accuracyMetres == 20)
     #expect(rule.receive(Self.fix(4950, sigma: 30, at: 984), at: Self.at(984)) == nil)
@@ -254,7 +254,7 @@ struct FenceRuleTests {
       while distance(crossing) < 40 { crossing += 0.1 }
       #expect(now - crossing <= 20, "noticed after \(now - crossing) s")
     }
-    // The comparison is with one fix a second.
+    // The rule needs less than a fortieth of the fixes of a watch with one fix a second.
     #expect(fixes < 40 * 8 * 3600 / 40, "\(fixes)")
   }
 }

@@ -41,9 +41,10 @@ struct FixPlannerTests {
       #expect(radius <= 10 && abs(radius - 7.3) < 0.2 && one.at - position.at < .seconds(10), "\(radius)")
       #expect(one.fix.state.at >= one.at)
     }
-    // Six seconds are for the longest start, plus the time by which the receiver is woken early for that.
+    // The longest start to a good fix takes six seconds. The other two are the margin of the learned lead time.
     #expect((bench.status.onTime - onTime).inSeconds < 20 * 8)
-    // The receiver is switched off at once, whatever the board file's idle timeout, and this counts as no visit.
+    // The receiver is switched off at once, whatever the board file's idle timeout, and the hub learns no gap from
+    // this.
     #expect(bench.status.idleTimeout?.learned.gapCount == 0)
     let status = bench.status
     #expect(
@@ -184,7 +185,7 @@ struct FixPlannerTests {
     bench.pass(2)
     let poor = try #require(got.values.first)
     #expect(!poor.fix.isMet && abs((poor.fix.radiusMetres ?? 0) - 30.6) < 0.5 && !bench.isHigh, "\(poor)")
-    // The receiver is underground.
+    // From here on the receiver finds no fix, as underground.
     bench.seconds = 1000
     bench.pass(320)
     let none = try #require(got.values.last)
@@ -203,7 +204,7 @@ struct FixPlannerTests {
     bench.settle()
     bench.pass(20)
     #expect(got.values.isEmpty && bench.status.schedules.first?.reason.hasPrefix("awake, at ") == true)
-    // The receiver is underground.
+    // From here on the receiver finds no fix, as underground.
     bench.seconds = 1000
     schedule.value = Schedule(every: .seconds(1200), accuracyMetres: 1, within: .seconds(45))
     bench.settle()
@@ -225,8 +226,8 @@ struct FixPlannerTests {
     bench.clock.run(until: bench.clock.now + .seconds(21))
     let none = try #require(await got.first(1).first)
     #expect(!none.fix.isMet && none.fix.state.position == nil)
-    // The supply stays on for its minimum time, which starts when the reader's thread has switched it on. If that thread is
-    // late, the next fix is due, so time passes until the receiver rests between two fixes.
+    // The supply stays on for its minimum time, which starts when the reader's thread has switched it on. If that
+    // thread is late, the next fix is due, so time passes until the receiver rests between two fixes.
     #expect(
       eventually {
         let isAtRest = !bench.isHigh && bench.status.holders.isEmpty
@@ -259,7 +260,7 @@ struct FixPlannerTests {
         bench.clock.run(until: bench.clock.now + .seconds(1))
       }
     }
-    // In the beginning there are as many fixes as for a client that stays.
+    // In the beginning there are as many attempts as for a client that stays.
     await pass(120)
     #expect(bench.rises > 4)
     let (rises, start) = (bench.rises, bench.clock.now)
@@ -320,7 +321,7 @@ struct FixPlannerTests {
     #expect(bench.isHigh)
     await bench.end()
     await ends.first(1)
-    // A client that subscribes late is told so.
+    // The subscription of a later client ends at once.
     let late = bench.hub.fixes(on: Self.minute).subscribe(
       as: "log[8]", receiveValue: { _ in }, receiveCompletion: { _ in ends.append(true) })
     await ends.first(2)
@@ -339,7 +340,7 @@ struct FixPlannerTests {
     bench.settle()
     bench.pass(130)
     let fixes = got.values.dropFirst(count)
-    // One fix was long due, and then there is one a minute.
+    // One fix is long overdue, and then there is one a minute.
     #expect((2...4).contains(fixes.count), "\(fixes.count)")
     #expect(fixes.dropFirst().allSatisfy { $0.fix.isMet && ($0.at - $0.fix.due).inSeconds <= 1 })
     lease.cancel()
@@ -414,7 +415,7 @@ struct FixPlannerTests {
     #expect(bench.rises == 1, "\(bench.rises)")
     bench.pass(240)
     #expect(bench.rises >= 8, "\(bench.rises)")
-    // No client's fix is late because of that.
+    // The trial restarts make no client's fix late.
     let late = got.values.dropFirst().filter { $0.at - $0.fix.due > .seconds(1) || !$0.fix.isMet }
     #expect(late.isEmpty, "\(late.map { ($0.at - $0.fix.due, $0.fix.isMet) })")
     lease.cancel()
@@ -436,7 +437,7 @@ struct FixPlannerTests {
     let lease = bench.subscribe(
       "log[7]", Schedule(every: .seconds(60 * rate.minutes), accuracyMetres: 10, within: .seconds(45)), got)
     bench.seconds = rate.start
-    // Each stay lies in one of the observed spans.
+    // Each observed span contains one wake.
     bench.pass(100)
     let due = try #require(bench.status.schedules.first?.due)
     bench.pass(Int((due - bench.clock.now).inSeconds) + 200)
@@ -519,7 +520,7 @@ struct FixPlannerTests {
     #expect(share < 0.1, "\(share)")
     #expect(said.values.count == 1)
     #expect((bench.status.energyByClient.first { $0.payer == "fence anchor" }?.milliwattHours ?? 0) > 0)
-    // A reload does not change this.
+    // A reload does not end the watch.
     try await bench.reload()
     let dragsAt = bench.clock.now
     bench.metres = { at in swing(dragsAt) * (15 + 0.5 * at.seconds(since: dragsAt)) / 15 }
@@ -539,7 +540,7 @@ struct FixPlannerTests {
     let (fenceMonitor, said) = try Self.anchorWatch(bench)
     bench.pass(200)
     #expect(said.values.map(\.event) == [.found])
-    // The receiver is under a roof.
+    // From here on the receiver finds no fix, as under a roof.
     bench.seconds = 10_000
     bench.pass(180)
     #expect(said.values.map(\.event) == [.found, .lost] && fenceMonitor.status.state == .unknown)

@@ -91,7 +91,7 @@ struct FusionRunTests {
     report(3..<4)
     #expect(recorder.inputs.values.map(\.input.name) == ["epoch", "epoch", "begin", "epoch", "epoch", "end", "epoch"])
     #expect(recorder.epochs.map(\.epochAt) == [instant(0), instant(1), instant(1), instant(2), instant(3)])
-    // By then the sentence that ends an epoch is known.
+    // By then the hub has learned which sentence ends an epoch.
     #expect(recorder.epochs.dropFirst(2).prefix(2).map(\.at) == [instant(1.800001), instant(2)])
   }
 

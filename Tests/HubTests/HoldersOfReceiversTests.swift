@@ -19,7 +19,7 @@ struct HoldersOfReceiversTests {
   {
     let clock = ManualClock()
     let terminals = [PseudoTerminal(), PseudoTerminal()]
-    // The receivers stay plugged in to the end.
+    // Keep the pseudo-terminals open, so that the receivers stay connected to the end.
     defer { withExtendedLifetime(terminals) {} }
     let text = "{ name: 'x', devices: { \(receiver("one", terminals[0])), \(receiver("two", terminals[1])) } }"
     let hub = Hub(
@@ -60,18 +60,18 @@ struct HoldersOfReceiversTests {
   {
     let clock = ManualClock()
     let terminal = PseudoTerminal()
-    // The receiver stays plugged in to the end.
+    // Keep the pseudo-terminal open, so that the receiver stays connected to the end.
     defer { withExtendedLifetime(terminal) {} }
     let text = "{ name: 'x', devices: { \(receiver("one", terminal)) } }"
     let hub = Hub(
       board: try Board(json5: Array(text.utf8), file: "x"), hardware: LinuxHardware(), clock: clock)
-    // A name like one of the hub's own messages does not change the meaning of an event.
+    // A name that resembles a message of the hub must not change the meaning of an event.
     let odd: Holder = "one who has left"
     let changes = Recorder<DeviceStatus>()
     let watching = hub.monitors[0].changes.subscribe(as: "test", receiveValue: { changes.append($0) })
     let first = hub.clockOffsets.map { $0.offsetSeconds }.subscribe(as: odd, receiveValue: { _ in })
     #expect(hub.devices[0].holders == ["one who has left"])
-    // The reader's own report follows soon.
+    // This report comes with the subscription, before that of the reader's thread.
     #expect(changes.values.contains { $0.reason == "one who has left subscribed" }, "\(changes.values)")
     #expect(hub.monitors[0].changes.waits { $0.power == .acquiring })
     let second = hub.state(rateHz: 2, parts: [.position]).subscribe(as: "map", receiveValue: { _ in })

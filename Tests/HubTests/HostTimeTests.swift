@@ -7,7 +7,7 @@ import Testing
 @testable import Devices
 @testable import Hub
 
-/// Whether a receiver may be told the time.
+/// Whether the time is certain enough to be sent to a receiver.
 struct HostTimeTests {
   private let clock = ManualClock()
   private let readings = Readings()

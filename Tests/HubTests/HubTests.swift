@@ -86,7 +86,8 @@ struct HubTests {
       return abs(position.value.latitudeDegrees - truth.latitudeDegrees) * 111_000 < 10
         && abs(position.value.longitudeDegrees - truth.longitudeDegrees) * 111_000 < 10
     }
-    // If a busy machine reads a sample late, its time is slightly later still.
+    // On a busy machine a sample that is read late gets a late timestamp, so not every position agrees with the truth
+    // of its instant.
     let seen = await states.values { $0.last.map(isThere) == true || $0.count { $0.mode == .fused } > 500 }
     subscription.cancel()
     #expect(seen.contains(where: isThere), "\(String(describing: seen.last?.position))")
@@ -113,7 +114,7 @@ struct HubTests {
     watching?.cancel()
   }
 
-  /// A chip after a dip of the supply or on a stuck bus: it answers as if nothing were wrong.
+  /// After a dip of its supply, or on a stuck bus, a chip still answers, but measures nothing.
   @Test(arguments: [nil, .stuck(0), .stuck(0xFF)] as [I2CFault?])
   func `an IMU that measures nothing any more is a state with a reason, and comes back by itself`(
     _ fault: I2CFault?
@@ -174,10 +175,11 @@ struct HubTests {
     #expect(asleep?.fix == nil && asleep?.attitude == nil && asleep?.motion == nil && asleep?.rates == nil)
     let known = try #require(asleep?.position)
     #expect(known.at >= (try #require(fused.position)).at)
-    // A reloaded board file does not change this either.
+    // The position survives a reload of the board file.
     let successor = Hub(board: hub.board, on: hub.machine, succeeding: hub)
     #expect(successor.lastState.value?.position?.value == known.value)
-    // After a visit too short for a fix the receiver still remembers, however late this thread ends the visit.
+    // The position also survives a subscription that is too short for a fix. The receiver is muted, because this thread
+    // may end the subscription late.
     hardware.receiver.setMuted(true)
     subscribe(states).cancel()
     await hub.isOff()

@@ -32,7 +32,7 @@ struct IdleHubTests {
       #expect(clock.waitingCount == 0)
       for _ in 0..<3 {
         clock.advance(by: .seconds(86_400))
-        // Looking at the devices creates nothing either.
+        // Reading the devices' status creates no timer either.
         #expect(hub.devices.allSatisfy { $0.holders.isEmpty && $0.budget != nil && $0.schedules.isEmpty })
         #expect(clock.waitingCount == 0)
       }
@@ -52,7 +52,7 @@ struct IdleHubTests {
     for fence in fences { fence.end() }
     #expect(
       eventually {
-        // Devices may be idle, and a silent receiver may have been given up.
+        // Time must pass for idle timeouts to end, and for the silent receiver to fail.
         clock.advance(by: .seconds(60))
         return clock.waitingCount == 0
           && hub.devices.allSatisfy { $0.holders.isEmpty && $0.schedules.isEmpty && !$0.power.isWorking }

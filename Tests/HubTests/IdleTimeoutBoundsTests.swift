@@ -4,8 +4,8 @@ import Testing
 
 @testable import Hub
 
-/// The energy cost of the learned idle timeout, compared with knowing the next visit in advance: a week of each demand,
-/// or a thousand visits, gap for gap.
+/// The energy cost of the learned idle timeout, as a multiple of the cost if the time of each next visit were known.
+/// Each pattern of visits lasts a week, or a thousand visits.
 ///
 /// `benchmarks SENSORHUB power` measures more cases; these tests check the bounds. The random numbers are the same each
 /// time.
@@ -25,7 +25,7 @@ struct IdleTimeoutBoundsTests {
     var chance = SeededRandom(seed: 41)
     var idleTimeout = LearnedIdleTimeout()
     var (joules, optimum, now) = (0.0, 0.0, 0.0)
-    // One start has been observed, because the assumption before that is not experience.
+    // One start is recorded first, so that its cost is measured and not assumed.
     idleTimeout.restarts.started(after: 0, joules: costs.watts * (receiver[.hot] ?? 0), seconds: receiver[.hot] ?? 0)
     for _ in 0..<1000 where now < IdleTimeoutBoundsTests.week {
       let seconds = idleTimeout.decide(costs).seconds
@@ -98,7 +98,8 @@ struct IdleTimeoutBoundsTests {
     for receiver in IdleTimeoutBoundsTests.receivers {
       let times = ratio(receiver, hasLuck: false) { $0 + 0.01 }
       #expect(times <= 2.05, "\(times)")
-      // The same check follows visits that teach the device to stay on, right after a restart that it tries.
+      // The same visitor comes after visits from which the device learns to stay on, and after each restart that it
+      // tries.
       var visit = 0
       let hot = receiver[.hot] ?? 0
       let mixed = ratio(receiver, hasLuck: false) { lingers in

@@ -79,7 +79,7 @@ struct KeptKnowledgeTests {
   private func `knowledge is given back, and the receiver does not start cold`(_ its: Case) async throws {
     let receiver = receiver(its.personality)
     let hub = try hub(its.driver, its.personality)
-    // A fix may come before `auto` has tried its protocol; an identified receiver gives further epochs.
+    // With `auto`, a fix may come before the driver has asked the receiver for its identity, so wait for later epochs.
     var countWhenAsked: Int?
     try await visit(hub) { epochs in
       guard its.driver == "auto" else { return knowsTime(epochs) }
@@ -159,7 +159,7 @@ struct KeptKnowledgeTests {
     var kept = try #require(store.knowledge(of: "gps"))
     #expect(kept.uniqueID == "CFFB03D2592C")
     #expect(hub.receiver?.monitor.usageHistory.uniqueID == "CFFB03D2592C")
-    // The receiver has the same kind and the same texts.
+    // Another receiver of the same type differs only in its unique ID.
     kept.uniqueID = "CFFB03D2592D"
     store.keep(kept, of: "gps")
     try await visit(hub) { $0.count > 2 }
@@ -223,7 +223,7 @@ struct KeptKnowledgeTests {
     try await visit(hub) { epochs in
       knowsTime(epochs) && (!old.isGiven || receiver.commands.contains(Self.database))
     }
-    // Knowledge that was not sent is requested at the end, because there is no other.
+    // If the earlier data was not sent, the receiver is asked for its own data at the end of the visit.
     if !old.isGiven { #expect(receiver.commands.count { $0 == Self.database } == 1, "\(receiver.commands)") }
     hub.shutDown()
     await hub.isOff()

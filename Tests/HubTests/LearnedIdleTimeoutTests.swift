@@ -180,7 +180,7 @@ struct LearnedIdleTimeoutTests {
     #expect(decision.ground == .nothingToSave && decision.reason.contains("save nothing"))
   }
 
-  /// The power at rest is measured with the noise of a supply monitor.
+  /// The measured saving of a rest is only the noise of a supply monitor.
   @Test func `where sleeping saves next to nothing its idle timeout has an end`() {
     let noise = LearnedIdleTimeout.Costs(watts: 5e-20, assumedJoules: 0)
     var idleTimeout = LearnedIdleTimeout()

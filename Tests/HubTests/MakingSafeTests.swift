@@ -15,7 +15,7 @@ struct MakingSafeTests {
     Hub(board: try Board(json5: Array("{ name: 'x', devices: { \(devices) } }".utf8), file: "x"), hardware: hardware)
   }
 
-  /// Runs it on its own thread and advances the clock until it returns.
+  /// Makes the devices safe on another thread, and advances the clock until this ends.
   private func run(_ hub: Hub, _ clock: ManualClock, _ whileRunning: () -> Void) -> SafetyReport {
     let reports = Guarded<[SafetyReport]?>(nil)
     let error = DetachedThread.start("making safe") {

@@ -5,7 +5,7 @@ import Testing
 @testable import Hub
 
 struct MotionDetectorTests {
-  /// Returns the findings between two seconds for a level board, ten times a second.
+  /// Returns the reported states of a level board during these seconds, with ten samples a second.
   ///
   /// - Parameter push: the sideways acceleration in m/s²
   private static func told(_ motion: inout MotionDetector, _ seconds: Range<Int>, push: Float = 0) -> [MotionState] {

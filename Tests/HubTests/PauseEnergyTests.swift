@@ -3,7 +3,8 @@ import Hub
 import Simulation
 import Testing
 
-/// The hub chooses the cheapest way to rest, measured by the currents and times in data sheets, which it does not know.
+/// The hub chooses the cheapest way to rest. The energies come from simulated receivers, with currents and times from
+/// data sheets that the hub does not know.
 struct PauseEnergyTests {
   private func power(_ personality: ReceiverPersonality, _ text: String) throws -> Board.Power {
     let text =

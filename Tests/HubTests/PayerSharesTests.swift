@@ -50,7 +50,7 @@ struct PayerSharesTests {
   {
     let clock = ManualClock()
     let terminal = PseudoTerminal()
-    // The receiver stays plugged in to the end.
+    // Keep the pseudo-terminal open, so that the receiver stays connected to the end.
     defer { withExtendedLifetime(terminal) {} }
     let text =
       "{ name: 'x', devices: { gps: { driver: 'nmea', port: '\(terminal.path)', speed: 9600, power: { "

@@ -183,7 +183,7 @@ struct PowerRailTests {
       second.shutDown()
       await second.isOff()
     }
-    // A rebooted machine knows nothing of the earlier run.
+    // After a reboot, the times of the earlier run are ignored.
     let reborn = Machine(hardware: WatchedHardware(), clock: ManualClock())
     _ = Hub(board: board, on: reborn)
     reborn.restore(SupplyTimes(at: clock.now, isRunning: true))
@@ -214,13 +214,13 @@ struct PowerRailTests {
     let hub = try hub(WatchedHardware(), gps: "currentMilliamperes: 1000, ", imu: "currentMilliamperes: 1000, ")
     #expect(hub.devices.map(\.power) == [.asleep, .asleep])
     let first = hub.devices.map(\.energyMilliwattHours)
-    // The time is so long that a slightly later second look does not matter.
+    // The wait for this energy is long compared with the delay between two readings.
     #expect(eventually { hub.devices[0].energyMilliwattHours > first[0] + 0.2 })
     // A receiver that is not told to sleep keeps working. The sleeping IMU draws microamperes.
     let now = hub.devices.map(\.energyMilliwattHours)
     #expect(now[1] - first[1] < (now[0] - first[0]) / 1000)
     #expect(hub.devices.map(\.onTime) == [.zero, .zero])
-    // The receiver's supply is on, but the simulation does not know that. Only the hub's report counts here.
+    // The simulated receiver has no power, because the board names no switch. Only the hub's report counts here.
     let subscription = try #require(hub.powerLease(of: "gps")).subscribe(as: "map", receiveValue: { _ in })
     #expect(hub.monitors[0].changes.waits { $0.power == .acquiring })
     subscription.cancel()

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Hub
 
-/// A receiver, an inertial sensor and a barometer on one switch, whose current is measured: together their clients are
-/// charged for it. The chips use the system clock, and everything else a clock that the test moves. The chips have
-/// measured before that advances.
+/// A receiver, an inertial sensor and a barometer on one switch whose current is measured. Their clients pay for all of
+/// it. The chips use the system clock, and everything else uses a clock that the test moves. The test waits for the
+/// chips' measurements before it moves the clock.
 @Suite(.timeLimit(.minutes(10)))
 struct RailEnergyTests {
   private typealias Bench = ScheduleBench
@@ -114,7 +114,7 @@ struct RailEnergyTests {
     bench.pass(30)
     expectEnergyToAddUp(bench, "before the reload")
 
-    // The client comes once while the line is on for another device, and once in the middle of a wake.
+    // The first reload happens while a client holds the barometer, and the second one in the middle of a wake.
     let again = try come("map[3]", "baro", bench)
     bench.pass(5)
     bench.write(idleTimeout: "lingerSeconds: 3, settleMilliseconds: 90")
@@ -130,7 +130,7 @@ struct RailEnergyTests {
     let expected: Set = ["log", "map", "level", "web 127.0.0.1", EnergyByClient.idleTimeout, EnergyByClient.standby]
     #expect(payers.isSuperset(of: expected), "\(payers)")
 
-    // Another hub starts with the accounts that this one saved at its end.
+    // Another hub starts with the usage histories that this one saved at its end.
     awaitWake(bench)
     bench.pass(2)
     #expect(bench.isHigh && bench.status.schedules.first?.reason.hasPrefix("awake") == true, "\(bench.status)")

@@ -35,7 +35,7 @@ struct ReceiverSettingsTests {
   @Test func `how it rests may be left to the hub`() throws {
     let power = try #require(try read("driver: 'ublox', power: { sleep: 'auto' }").receiver).power
     #expect(power.choosesSleep && power.sleep == nil)
-    // Without a switch, this sleep mode draws the least.
+    // Without a switch, this is the current of the sleep mode that draws the least.
     #expect(power.standbyMilliamperes < 1 && power.restMilliwatts < 1)
     let switched = try #require(
       try read("driver: 'auto', power: { switch: 'gpio', chip: 'c', line: 'l', sleep: 'auto' }").receiver)

@@ -17,7 +17,7 @@ struct ReceiverSleepTests {
     let ports = Recorder<String>()
     private let receiver: ScriptedReceiver
 
-    /// The receiver's clock, by which its answers are in time.
+    /// The receiver's clock. It advances with the receiver's output, so by this clock no answer is late.
     var clock: ManualClock { receiver.clock }
 
     init(_ receiver: ScriptedReceiver) { self.receiver = receiver }
@@ -126,7 +126,7 @@ struct ReceiverSleepTests {
     #expect(hardware.ports.values == ["open", "closed"])
     #expect(hub.monitors[0].changes.waits { $0.power == .asleep })
     let status = try #require(hub.devices.first)
-    // The power is that of sleep by the usual current.
+    // The power follows from the usual current of the sleep mode.
     #expect(status.warning == nil && status.milliwatts < 1)
     try await wake(hub, receiver, settings: 2)
     #expect(hardware.levels.values == [true] && receiver.isAsleep)
@@ -435,7 +435,7 @@ struct ReceiverSleepTests {
     let begun = clock.now
     #expect(hardware.levels.values == [true] && receiver.isAsleep)
     let seconds = try #require(old.devices.first?.idleTimeout?.sleep?.secondsUntilOff)
-    // The receiver's rate changes, which requires another reader some time later.
+    // An hour later the receiver's rate changes, which requires another reader.
     clock.advance(by: .seconds(3600))
     let new = Hub(board: try board(power: power, rateHz: 4), on: old.machine, succeeding: old)
     new.takeOver(from: old) {}
@@ -452,7 +452,7 @@ struct ReceiverSleepTests {
     clock.advance(by: .seconds(2 * 86_400))
     #expect(new.monitors[0].changes.waits { $0.power == .off })
     #expect(hardware.levels.values == [true, false, true, false])
-    // The device that the old timer would have switched stays as it is to the end.
+    // The timer of the old device switches nothing any more.
     #expect(old.devices.first?.power == .off)
     new.shutDown()
     await new.isOff()
@@ -475,7 +475,7 @@ struct ReceiverSleepTests {
 
   // MARK: Without a switch
 
-  /// Makes a visit that has ended by the time the port is open.
+  /// Subscribes to the receiver, and cancels the subscription as soon as the port is open.
   private func glance(_ hub: Hub, _ hardware: WiredHardware) async throws {
     let lease = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     await hardware.ports.first(1)

@@ -15,8 +15,7 @@ struct RequestedFixesTests {
 
   @Test func `a fix that is due a little later comes along, which saves its start`() async throws {
     let bench = try Bench(lingerSeconds: 0, from: MonotonicInstant(nanoseconds: 2_000_000_000_000))
-    // The durations of starts are learned first. Otherwise both receivers would be woken very early and be awake at
-    // once.
+    // The durations of starts are learned first. With the assumed duration, both fixes would share a wake in any case.
     let learning = bench.subscribe("learner[1]", Self.minute, Recorder<Bench.Got>())
     bench.pass(700)
     learning.cancel()
@@ -94,7 +93,7 @@ struct RequestedFixesTests {
     _ = ask(request)
     #expect(got.values.count == 1 && bench.rises == 1)
     #expect(got.values.first?.mode == .asleep && got.values.first?.position != nil && got.values.first?.fix != nil)
-    // The request is for more than was known.
+    // The request is for a better accuracy than that of the known position.
     let good = ask(CurrentValue(maxAge: .seconds(300), accuracyMetres: 0.1, within: .seconds(30)))
     bench.pass(20)
     #expect(bench.isHigh && got.values.count == 1)

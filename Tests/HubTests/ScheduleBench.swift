@@ -67,11 +67,12 @@ final class ScheduleBench {
 
   /// - Parameters:
   ///   - imu: the keys of an inertial sensor to add
-  ///   - power: further keys for the sensor's power
+  ///   - power: further keys for the receiver's power
   ///   - others: further devices to add
   ///   - isSecond: whether to add a missing receiver before this one
   ///   - parked: the seconds from now in which the simulated vehicle stands still
-  ///   - simulated: hardware for chips with a clock of their own. Each measures in no time by this clock
+  ///   - simulated: the hardware of the chips; `nil` for hardware with the bench's clock. Chips with another clock take
+  ///     no time by the bench's clock
   ///   - instant: the instant at which the test begins
   init(
     lingerSeconds: Int = 20, restoring usageHistories: [UInt8]? = nil, imu: String? = nil, power: String = "",
@@ -89,7 +90,7 @@ final class ScheduleBench {
     var world = World(start: clock.now)
     if let parked { world.parked = [parked] }
     wire = Wire(terminal.path, simulated ?? SimulatedHardware(clock: clock, world: world), clock)
-    // The clock stands in the first hours of a day.
+    // The system time is in the first hours of a UTC day.
     machine = Machine(
       hardware: wire, clock: clock,
       systemTime: { [clock] in 1_795_478_400_000_000_000 + Int64(clock.now.nanoseconds) })
@@ -110,9 +111,9 @@ final class ScheduleBench {
     return lease
   }
 
-  /// Waits until the device has obeyed.
+  /// Waits until the receiver's reader and supply have followed the plan.
   func settle() {
-    // Motion has been reported, and has reached the clients, before the time advances.
+    // Motion must have been reported to the clients before the time advances.
     #expect(
       eventually {
         guard wire.simulated.lsm6dsoxInterrupt.isHigh else { return true }
@@ -155,10 +156,10 @@ final class ScheduleBench {
 
   private func runToNextWake(_ end: MonotonicInstant) {
     var next = [status.schedules.compactMap { $0.wake ?? $0.due }.min(), end].compactMap { $0 }.min() ?? end
-    // For a holder of another device another thread raises the line. That holder must not be charged for skipped time.
+    // Another thread raises the line for a holder of another device, who must not be charged for skipped time.
     if !others.isEmpty { next = min(next, clock.now + .seconds(1)) }
     if let parked {
-      // Motion may be noticed at any time.
+      // While the board moves, motion may be reported at any time.
       let elapsed = clock.now.seconds(since: began)
       next = min(
         next,
@@ -220,7 +221,7 @@ final class ScheduleBench {
     self.power = power ?? self.power
   }
 
-  /// Replaces the board file as the hub's host does.
+  /// Reloads the board file as the program does.
   func reload() async throws {
     let new = try successor()
     new.takeOver(from: hub) { hub = new }
@@ -242,7 +243,7 @@ extension ScheduleBench {
       var isHigh = false
       var rises = 0
       var raisedAt: MonotonicInstant?
-      /// The time with a high line until the line was last low.
+      /// The total time with a high line in seconds, without the present one.
       var highSeconds = 0.0
       /// Whether no receiver is plugged in.
       var isMissing = false
@@ -262,7 +263,7 @@ extension ScheduleBench {
       self.clock = clock
     }
 
-    /// For how long the line has been high.
+    /// The total time with a high line in seconds.
     var highSeconds: Double {
       state.withLock { $0.highSeconds + ($0.raisedAt.map { clock.now.seconds(since: $0) } ?? 0) }
     }

@@ -13,7 +13,8 @@ struct SchedulePlanTests {
     MonotonicInstant(nanoseconds: Int64((1000 + seconds) * 1e9))
   }
 
-  /// A receiver with a fix per epoch. The fixes are poor at first, and good after some time.
+  /// A simulated receiver with one fix a second. After each start its fixes are poor, and after `seconds` they are
+  /// good.
   private struct World {
     private(set) var plan = SchedulePlan()
     private(set) var times = AcquisitionTimes()
@@ -113,7 +114,7 @@ struct SchedulePlanTests {
     let late = fixes.map { ($0.at + 1000).truncatingRemainder(dividingBy: 60) }
     let punctual = late.count { $0 <= 1 }
     #expect(punctual * 100 >= fixes.count * 95, "\(punctual) of \(fixes.count)")
-    // The minimum is each start and one epoch.
+    // The limit for each fix is the mean duration of a start, and two seconds.
     let needed = 200 * ((least + most) / 2 + 2)
     #expect(world.onSeconds - onSeconds < needed, "\(world.onSeconds - onSeconds) s on of \(needed)")
   }
@@ -152,7 +153,7 @@ struct SchedulePlanTests {
     #expect(plan.due(of: 1) == at(200) && plan.due(of: 2) == at(220))
     #expect(plan.advance(to: at(198), lead: lead) == [] && plan.awake == [1, 2])
     #expect(pass(199, 199.9) == [.deliver(2, due: at(220), isMet: true)])
-    // The other one was not requested early.
+    // The fix of the first client is held until it is due.
     #expect(plan.awake.isEmpty && plan.phase(of: 1) == .holding(isMet: true))
     #expect(plan.advance(to: at(200), lead: lead) == [.deliver(1, due: at(200), isMet: true)])
     #expect(plan.due(of: 1) == at(800) && plan.due(of: 2) == at(830))
@@ -164,7 +165,7 @@ struct SchedulePlanTests {
     var world = World()
     world.seconds = { 20 }
     world.add(1, Schedule(every: .seconds(60), accuracyMetres: 5, within: .seconds(45)))
-    // The poor fixes are good enough.
+    // For this client the poor fixes are good enough.
     world.add(2, Schedule(every: .seconds(60), accuracyMetres: 50, within: .seconds(45)))
     world.run(to: 1200)
     #expect(world.wakes <= 21)
@@ -258,7 +259,7 @@ struct SchedulePlanTests {
     plan.stand(1, until: at(1000))
     plan.move(1, at: at(150))
     #expect(plan.due(of: 1) == at(150) && plan.advance(to: at(150), lead: lead) == [] && plan.awake == [1])
-    // The board moves on, which wakes no device twice.
+    // Further motion wakes no device a second time.
     plan.move(1, at: at(151))
     #expect(plan.due(of: 1) == at(150))
   }
@@ -280,7 +281,7 @@ struct SchedulePlanTests {
     let again = fix.state(at: at + .seconds(40 * 3600))
     #expect(again.mode == .asleep && again.motion == nil && again.at == at + .seconds(40 * 3600))
     #expect(again.position?.at == at && again.fix?.at == at)
-    // The error grows by 4 m in 40 hours.
+    // The 4 m of 40 hours are added to the error in quadrature.
     #expect(abs((again.position?.value.horizontalSigmaMetres ?? 0) - 5) < 1e-9)
     #expect(abs((again.position?.value.verticalSigmaMetres ?? 0) - 32.0.squareRoot()) < 1e-9)
     let until = fix.isGoodUntil(Schedule(every: .seconds(60), accuracyMetres: 5 * Confidence.radial))

@@ -88,7 +88,7 @@ struct SimulatedJourney {
       now += Self.step
       steps += 1
       drive(at: now)
-      // Knowledge of the position does not change the position.
+      // The error of the known position grows until the next fix.
       velocityError += accelerationError * Self.step
       error += (hasReckoning || kind == .parked ? velocityError : SIMD2(speed, 0)) * Self.step
       if onSince != nil { outcome.onShare += 1 }

@@ -8,9 +8,9 @@ import Testing
 
 /// Two receivers and two inertial sensors: the standby takes over when one of them fails.
 ///
-/// An epoch states the vehicle's position at its first byte: on a busy machine a thread brings it late, and the
-/// resulting estimate is wrong. So everything is in slow motion, receivers, sensors and hub, and delays have a third of
-/// their effect.
+/// On a busy machine a thread may read an epoch late. The epoch's position is then older than its timestamp, and the
+/// estimate is wrong. The receivers, the sensors and the hub therefore run in slow motion, at a third of the speed, so
+/// that delays have a third of their effect.
 @Suite(.timeLimit(.minutes(10)))
 struct StandbyTests {
   private let hardware: SimulatedHardware
@@ -39,7 +39,7 @@ struct StandbyTests {
     hub = Hub(board: try Board(json5: Array(text.utf8), file: "test"), on: machine)
   }
 
-  /// The errors of roll, pitch and heading in standard deviations.
+  /// The larger error of inclination and heading, in standard deviations; `nil` without a heading.
   private func surprise(_ state: FusedState) -> Double? {
     guard let attitude = state.attitude, let headingSigma = attitude.value.headingSigmaRadians else { return nil }
     let truth = hardware.world.truth(at: attitude.at).attitude
@@ -61,7 +61,7 @@ struct StandbyTests {
     let count = states.values.count
     _ = await states.values { $0.count > count + 100 && $0.last?.mode == .fused }
     hardware.imu.inject(nil)
-    // The device returns, proves itself, and the standby sleeps again.
+    // Once the device has worked again for some seconds, the standby goes back to sleep.
     _ = await states.values { values in
       values.dropFirst(count + 100).contains { $0.rates.map { $0.source == DeviceSet(2) } ?? false }
     }
@@ -72,9 +72,9 @@ struct StandbyTests {
     watching.cancel()
     subscription.cancel()
     await hub.isOff()
-    // The comparison starts a second before the change, because with late threads there may have been a long drive
-    // before. The filter is still
-    // converging in its first second, and after each restart on an overloaded machine, which it reports.
+    // The comparison starts a second before the change, because on a slow machine there may have been a long drive
+    // before. It leaves out the first second of each run of the filter, which is then still converging. On an
+    // overloaded machine the filter may restart several times, and it reports that.
     let change = states.values.firstIndex { $0.rates.map { $0.source == DeviceSet(3) } ?? false } ?? 0
     var settled: [FusedState] = []
     var inARow = 0

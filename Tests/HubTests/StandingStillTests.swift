@@ -87,7 +87,7 @@ struct StandingStillTests {
     #expect(!fix.fix.isStill && fix.fix.isMet && fix.fix.due <= noticed, "\(fix)")
     let position = try #require(fix.fix.state.position)
     #expect(position.at > noticed)
-    // Otherwise the fix would have been due much later.
+    // Without motion the next fix would have been due much later.
     #expect(got.values.count == count + 1)
     lease.cancel()
     await bench.end()
@@ -155,8 +155,8 @@ struct StandingStillTests {
     bench.pass(2 * Self.hour)
     #expect(bench.rises >= 8 && got.values.dropFirst(count).allSatisfy { !$0.fix.isStill && $0.fix.isMet })
     bench.wire.simulated.inject(nil, at: 0x6A)
-    // The hub retries now and then. During a try the clock stands still, so that the next fix does not become due
-    // before the try ends.
+    // The hub retries at intervals. During an attempt the clock stands still, so that the next fix does not become due
+    // before the attempt ends.
     #expect(
       eventually {
         if bench.hub.motion?.isActive == false { bench.clock.run(until: bench.clock.now + .seconds(1)) }
@@ -183,7 +183,7 @@ struct StandingStillTests {
     let supply = try bench.wire.simulated.gpioOutput(
       GPIOLineName(chip: "simulated", line: "lsm6dsox-power"), activeLow: false)
     try supply.set(true)
-    // A second after the reset is detected the chip waits again.
+    // A second after the reset is detected, the chip waits for motion again.
     let told = Recorder<MotionState>()
     let listening = try #require(bench.hub.motion).stillness.observed.subscribe(
       as: "test", receiveValue: { told.append($0) })

@@ -119,7 +119,7 @@ struct StubbornLineTests {
     for failures in 1...5 {
       _ = await statuses.values { $0.count { $0.power == .failed } >= failures }
       #expect(hardware.levels.values.filter { $0.hasPrefix("imu") } == ["imu-power true"])
-      // The next try follows.
+      // Advance the clock until the next attempt.
       #expect(
         eventually {
           clock.advance(by: .milliseconds(250))

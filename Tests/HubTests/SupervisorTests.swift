@@ -115,7 +115,7 @@ struct SupervisorTests {
     #expect(hub.devices[1].power == .off)
     hardware.setHangs(true, at: 0x68)
     #expect(hardware.hangCounts.waits { $0 == 1 })
-    // The limit is two seconds, and the look comes a second later.
+    // The time limit is two seconds, and the supervisor checks once a second.
     pass(3)
     #expect(hub.monitors[1].changes.waits { $0.power == .tracking }, "\(hub.devices)")
     hardware.setHangs(false, at: 0x68)
@@ -143,7 +143,7 @@ struct SupervisorTests {
     let states = hub.state(parts: [.attitude]).subscribe(as: "test", receiveValue: { _ in })
     let statuses = Recorder<DeviceStatus>()
     let watching = hub.monitors[0].changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
-    // Two actions wait: the supervisor's look, and the time limit of the reader's wait for the chip.
+    // Two timers are set: for the supervisor's check, and for the limit of the reader's wait for the chip.
     await clock.sleepers(2)
     pass(3)
     #expect(hub.monitors[1].changes.waits { $0.power == .tracking }, "\(hub.devices)")
@@ -214,7 +214,7 @@ struct SupervisorTests {
       await hub.isOff(within: .seconds(4))
       isOver.withLock { $0 = true }
     }()
-    // Two actions wait: the supervisor's look and the time limit.
+    // Two timers are set: for the supervisor's check, and for the limit of `isOff`.
     await clock.sleepers(2)
     #expect(
       eventually {

@@ -7,7 +7,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// A supply monitor in a receiver's supply line: its entries in the energy account, and its costs.
+/// A supply monitor in a receiver's supply line, and the energy that it measures.
 @Suite(.timeLimit(.minutes(10)))
 struct SupplyMonitorTests {
   private let hardware = SimulatedHardware()
@@ -101,8 +101,8 @@ struct SupplyMonitorTests {
     subscription.cancel()
     watching.cancel()
     #expect(try statuses(of: "gps", hub).waits { $0.power == .off })
-    // The power while idle is also known for a device that is off. Otherwise nothing could be learned about later
-    // visits.
+    // The measured power at work is also known while the device is off. Without it, the hub could learn nothing from
+    // later visits.
     let idleTimeout = try #require(device("gps", of: hub)?.idleTimeout)
     #expect(abs(1000 * idleTimeout.costs.watts / truth - 1) < 0.2, "\(idleTimeout.costs)")
     #expect(idleTimeout.decision.ground == .noHistory)

@@ -116,7 +116,7 @@ struct SuspendTests {
     bench.clock.suspend(for: .seconds(100))
     bench.settle()
     #expect(bench.status.schedules.first.map { due - $0.due } == .seconds(100))
-    // How the next start goes depends on how long the receiver has been off.
+    // The kind of the next start depends on how long the receiver has been off.
     #expect(monitor.restingSince.map { restingSince - $0 } == .seconds(100))
     #expect(offSince - bench.status.since == .seconds(100))
     #expect(!bench.isHigh)

@@ -7,8 +7,8 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Everything runs in slow motion, so this takes twice as long as the tunnel. An epoch that a busy machine's thread
-/// brings late is off by the distance driven meanwhile. The test is not among the fast ones.
+/// An epoch that a busy machine's thread reads late is wrong by the distance driven in the meantime. Everything
+/// therefore runs in slow motion, and this test takes twice as long as the tunnel.
 @Suite(.timeLimit(.minutes(10)))
 struct TunnelTests {
   @Test func `through thirty seconds without satellites the position stays within three of its sigmas`() async throws {

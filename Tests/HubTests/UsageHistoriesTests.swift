@@ -33,7 +33,7 @@ struct UsageHistoriesTests {
     let (before, after) = (wall.usageHistories, wall.usageHistories)
     let usageHistory = before.usageHistory(of: "gps", "nmea /dev/ttyAMA0")
     fill(usageHistory)
-    // The account may be opened before or after the file has been read.
+    // The usage history may be requested before or after the file has been read.
     let restored = after.usageHistory(of: "gps", "nmea /dev/ttyAMA0")
     try after.restore(before.text, file: "power.json")
     let (old, new) = (usageHistory.learned.decide(costs), restored.learned.decide(costs))
@@ -76,7 +76,7 @@ struct UsageHistoriesTests {
     let usageHistories = wall.usageHistories
     let usageHistory = usageHistories.usageHistory(of: "gps", "ublox /dev/ttyAMA0")
     fill(usageHistory)
-    // The first device that identifies itself has been there before.
+    // The first receiver that states its unique number counts as the one that made the earlier starts.
     usageHistory.isOf("CFFB03D259")
     #expect(usageHistory.learned.restarts[.hot] != nil && !usageHistory.starts.isEmpty)
     let after = wall.usageHistories

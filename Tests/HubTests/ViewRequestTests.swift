@@ -83,7 +83,7 @@ struct ViewRequestTests {
     #expect(request.distanceMetres == 50)
     request.change(to: try Self.request([.rateHz: 1]))
     #expect(request.distanceMetres == 50)
-    // Without a position no motion could be detected.
+    // Without the position, no distance can be measured, so the key is dropped.
     request.change(to: try Self.request([:], parts: ["attitude"]))
     #expect(request.form == .states(rateHz: 1, parts: [.attitude]))
     #expect(request.distanceMetres == nil)

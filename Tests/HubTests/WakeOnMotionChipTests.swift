@@ -8,7 +8,8 @@ import Testing
 
 @testable import Hub
 
-/// A chip that waits for motion, while the world moves at each point where the edge of the chip's line could get lost.
+/// A chip that waits for motion, on a board that starts to move at each step at which the edge of the chip's line could
+/// get lost.
 @Suite(.timeLimit(.minutes(10)))
 struct WakeOnMotionChipTests {
   /// A transfer to or from the chip.
@@ -22,7 +23,7 @@ struct WakeOnMotionChipTests {
     }
   }
 
-  /// The simulated bus and line. After a chosen step, time passes once.
+  /// The simulated bus and line. After a chosen step, the clock advances once.
   private final class Wire: Hardware {
     let clock: ManualClock
     let simulated: SimulatedHardware
@@ -83,7 +84,7 @@ struct WakeOnMotionChipTests {
     func close() { line.close() }
   }
 
-  /// Two hours of standing, and a thread that waits for their end.
+  /// A board that stands still for two hours, and a thread that waits for its motion.
   private final class Bench: Sendable {
     let clock = ManualClock()
     let wire: Wire
@@ -109,12 +110,12 @@ struct WakeOnMotionChipTests {
 
     var line: SimulatedInterrupt { wire.simulated.lsm6dsoxInterrupt }
 
-    /// Makes the board move for some time after a step.
+    /// Makes the board move for these seconds as soon as a step has been taken.
     func moves(forSeconds seconds: Int64, behind step: Step) {
       wire.pause.withLock { $0 = (step, start + .seconds(7200 + seconds)) }
     }
 
-    /// Makes the board move for some time.
+    /// Makes the board move for these seconds.
     func move(forSeconds seconds: Int64) { clock.run(until: start + .seconds(7200 + seconds)) }
 
     func wait() {

@@ -46,8 +46,8 @@ public final class ArrivingBytes: Sendable {
     }
   }
 
-  /// Runs `body` unless the writer has closed. The writer cannot close meanwhile, because a closed descriptor's number
-  /// may soon belong to another file.
+  /// Runs `body` unless the writer has closed. The writer cannot close during the call, because the number of a closed
+  /// descriptor may soon belong to another file.
   public func whileOpen<Result>(_ body: () -> Result) -> Result? { state.withLock { $0.isOpen ? body() : nil } }
 
   /// Whether `text` is among the received bytes, without copying them.
@@ -75,7 +75,8 @@ public final class ArrivingBytes: Sendable {
     outcome(within: limit) { $0.isOpen ? nil : true }
   }
 
-  /// Looks once, and again after each arrival and after the end, until a look has an outcome. Returns false after the limit.
+  /// Calls `look` once, and again after each arrival and after the end, until it returns an outcome. Returns false
+  /// after the limit.
   private func outcome(within limit: Duration, _ look: (State) -> Bool?) -> Bool {
     let clock = ContinuousClock()
     let deadline = clock.now + limit

@@ -4,8 +4,8 @@ import MonotonicTime
 
 /// Waits for a condition outside this process's control (a file, another process, another thread). It checks often at
 /// first and then every few milliseconds, and returns whether the condition held before the deadline. The deadline is
-/// long,
-/// because a busy machine takes more than half a minute to serve five hundred clients. It delays only tests that fail.
+/// long, because a busy machine takes more than half a minute to serve five hundred clients. It delays only tests that
+/// fail.
 public func eventually(within limit: Duration = .seconds(180), _ condition: () throws -> Bool) rethrows -> Bool {
   let clock = MonotonicClock()
   let deadline = clock.now + limit

@@ -1,4 +1,4 @@
-/// Messages of binary protocols with correct checksums, which are computed independently here.
+/// Messages of binary protocols with correct checksums, which are computed without the tested code.
 public enum MadeMessage {
   /// Makes a u-blox message.
   public static func ubx(_ kind: UInt16, _ payload: [UInt8]) -> [UInt8] {
@@ -14,7 +14,7 @@ public enum MadeMessage {
 
   /// Makes a CASIC message.
   ///
-  /// - Precondition: the payload consists of whole words.
+  /// - Precondition: the length of the payload is a multiple of four bytes
   public static func casic(_ kind: UInt16, _ payload: [UInt8]) -> [UInt8] {
     var sum = UInt32(kind & 0xFF) << 24 &+ UInt32(kind >> 8) << 16 &+ UInt32(payload.count)
     for start in stride(from: 0, to: payload.count, by: 4) {
@@ -36,7 +36,7 @@ public enum MadeMessage {
     return frame + [UInt8(remainder >> 16 & 0xFF), UInt8(remainder >> 8 & 0xFF), UInt8(remainder & 0xFF)]
   }
 
-  /// Makes a correction message with a number, followed by this number of arbitrary bytes.
+  /// Makes a correction message: RTCM's message number, followed by `byteCount` arbitrary bytes.
   public static func correction(_ number: UInt16, byteCount: Int = 20) -> [UInt8] {
     rtcm3([UInt8(number >> 4), UInt8(number & 0xF) << 4] + (0..<byteCount).map { UInt8($0 & 0xFF) })
   }

@@ -13,7 +13,7 @@ public final class Recorder<Value: Sendable>: Sendable {
   private struct State {
     var values: [Value] = []
     var waiters: [Waiter] = []
-    /// Of the threads that wait.
+    /// The signals of the threads that wait.
     var signals: [WakeSignal] = []
   }
 
@@ -72,7 +72,7 @@ public final class Recorder<Value: Sendable>: Sendable {
     }
   }
 
-  /// Blocks until the values meet a condition. Each value that comes wakes the thread for another look. The deadline is that of
+  /// Blocks until the values meet a condition, which is checked again after each new value. The deadline is that of
   /// `eventually`, and delays only tests that fail.
   ///
   /// - Returns: whether the values met the condition before the deadline

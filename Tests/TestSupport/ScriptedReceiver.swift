@@ -59,11 +59,12 @@ public final class ScriptedReceiver: Sendable {
     var settings = termios()
     tcgetattr(controller, &settings)
     cfmakeraw(&settings)
-    // A new pseudo-terminal is set to 38400. Bytes sent at that speed before the hub opens it would be read at another.
+    // A new pseudo-terminal is set to 38400. A receiver of that speed would send before the hub opens the line, and the
+    // hub would read these bytes at another speed.
     cfsetspeed(&settings, speed_t(B50))
     tcsetattr(controller, TCSANOW, &settings)
-    // A descriptor that polls as hung up may be opened again before it is read. That read would wait for a hub that
-    // itself waits for data.
+    // A hub may open the line between the poll that reports a hang-up and the read. That read would then wait for the
+    // hub, which itself waits for data.
     _ = fcntl(controller, F_SETFL, fcntl(controller, F_GETFL) | O_NONBLOCK)
     state = Guarded(State(controller: controller, isAsleep: isAsleep, speed: speed))
     self.more = more

@@ -15,7 +15,7 @@ public enum SharedData {
   /// The receiver logs by name, without their ending.
   public static var logs: [String] { logs(of: "nmea") }
 
-  /// The logs of receivers that speak binary protocols, by name.
+  /// The logs of receivers with binary protocols, by name.
   public static var binaryLogs: [String] { logs(of: "ubx") }
 
   private static func logs(of kind: String) -> [String] {

@@ -23,7 +23,8 @@ public final class SocketClient: Sendable {
   private let shared: Shared
 
   /// Connects to a Unix socket.
-  /// - Parameter isNamed: whether the client's end gets a name first, which announces a request
+  /// - Parameter isNamed: whether the client's socket is bound to a name first, which tells the hub that a request
+  ///   follows
   public convenience init(path: String, isNamed: Bool = false) {
     self.init(SocketClient.connect(path: path, isNamed: isNamed))
   }
@@ -50,8 +51,8 @@ public final class SocketClient: Sendable {
   /// Ends the sending direction; received bytes are still read.
   public func finish() { _ = shared.arrived.whileOpen { shutdown(shared.descriptor, Int32(SHUT_WR)) } }
 
-  /// Sends everything, however long the other end takes to read it. Stops if the other end closes or reads nothing for
-  /// too long.
+  /// Sends everything, however long the other end takes to read it. Stops if the other end closes, or at the deadline
+  /// of `eventually`.
   public func send(_ bytes: [UInt8]) {
     var rest = bytes[...]
     _ = eventually {
@@ -153,8 +154,8 @@ public final class SocketClient: Sendable {
     }
   }
 
-  /// An unused port, returned only once. It is not one of those that the kernel gives to clients, of which other tests
-  /// have thousands.
+  /// An unused port, returned only once. It is outside the range that the kernel gives to clients, because the other
+  /// tests have thousands of clients.
   public static func freePort() -> UInt16 {
     nextPort.withLock { next in
       while true {

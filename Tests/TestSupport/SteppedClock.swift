@@ -1,15 +1,16 @@
 import CLinux
 import MonotonicTime
 
-/// Goes at the pace of the machine's clock as long as the machine keeps up, and more slowly while it does not.
+/// A clock that runs at the pace of the machine's clock while the machine keeps up, and more slowly while it does not.
 ///
 /// The clock advances in steps of a limited length, each in a turn of the timer thread. In 800 ms of this clock, that
-/// thread has at least forty turns. A dialogue of two threads needs a few, so it ends in time on a machine that is many
-/// times slower, or busier.
+/// thread has at least forty turns. A dialogue of two threads needs only a few turns, so it ends in time even on a
+/// machine that is many times slower.
 public final class SteppedClock: MonotonicTimeSource {
-  /// The time between two steps, on a machine that keeps up.
+  /// The pause between two steps, on a machine that keeps up.
   private let tick: Duration
   private let longestStep: Duration
+
   private let clock: ManualClock
   private let began: MonotonicInstant
   private let systemAtBegin: Int64

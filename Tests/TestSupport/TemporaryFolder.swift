@@ -14,7 +14,7 @@ public final class TemporaryFolder: Sendable {
 
   deinit { TemporaryFolder.remove(path) }
 
-  /// Removes a file, or a folder with all its contents; links, but not their targets.
+  /// Removes a file, or a folder with all its contents. Links are removed, and their targets are not.
   public static func remove(_ path: String) {
     if unlink(path) == 0 { return }
     for name in Files.names(in: path) { remove("\(path)/\(name)") }

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// Ends every program that a test run has started when that run ends, in any way.
+/// Ends every program that a test run has started when that run ends, for whatever reason.
 ///
 /// A test program that is killed runs no `deinit`, and its hubs, brokers and browsers would stay. So a shell waits at a
 /// pipe that only the run holds open. When the run is gone, the shell reads the end of the pipe and kills each process
@@ -26,7 +26,7 @@ public struct TestRunGuardian: ~Copyable {
   ///
   /// - Parameter mark: letters, digits and hyphens
   public init(mark: String) {
-    // Three looks: a process that was starting another one at the first look has done so at the second.
+    // The script looks three times. A process that was starting another one the first time has done so by the second.
     let script = """
       trap '' HUP
       cat

@@ -18,8 +18,8 @@ public struct EnergyLog: Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - seconds: the duration
-  ///   - end: the end of the duration, seconds since 1970; if the clock was set in the meantime, the energy moves to other
-  ///     hours, and none is lost
+  ///   - end: the end of the duration, seconds since 1970; if the clock was set in the meantime, the energy moves to
+  ///     other hours, and none is lost
   mutating func charge(
     _ milliwattHours: Double, to payers: EnergyByClient.Payers, over seconds: Double, until end: Double
   ) {
