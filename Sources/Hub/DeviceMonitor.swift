@@ -22,7 +22,7 @@ public final class DeviceMonitor: Sendable {
     /// The status. Its time on and its energy are copied from `energy` at each update.
     var status: DeviceStatus
     var energy: EnergyTotals
-    /// Since when the reader has required the supply, if it does.
+    /// When the reader began to require the supply; `nil` while it does not.
     var requiredSince: MonotonicInstant?
     /// Whether the supply is on for any device.
     var isSupplied: Bool
@@ -85,7 +85,7 @@ public final class DeviceMonitor: Sendable {
   /// Reads the reader's counters; `nil` until the reader sets it.
   private let counters = Guarded<CounterSource?>(nil)
   private let following = Lifetime()
-  /// The alarm for the first rest action.
+  /// The alarm for the first of `sleepActions`.
   private let restAlarm: Alarm
 
   init(
@@ -124,8 +124,7 @@ public final class DeviceMonitor: Sendable {
           let isLeftOn = supply.users.isEmpty
           state.isSupplied = supply.isOn && (isAlways || isLeftOn || !state.others.isEmpty || state.sleepsByItself)
           if !supply.isOn { state.rest.lostSupply() }
-          // A problem counts only if the supply is known to be on. The supply of a line that does not exist is never
-          // known to be.
+          // The problem counts only if the supply counts as on. A supply whose line has never existed counts as off.
           state.switchProblem = supply.isOn ? supply.problem.map { "its supply could not be switched off: \($0)" } : nil
         }
       }
@@ -269,7 +268,7 @@ public final class DeviceMonitor: Sendable {
   /// mode with its supply on.
   func ends(because reason: String) { state.withLock { $0.ending = reason } }
 
-  /// Whether the device will have no holders any more.
+  /// Whether the device is being shut down, so that it gets no further holders.
   var isEnding: Bool { state.withLock { $0.ending != nil } }
 
   /// The minimum times that the supply is on and off.
@@ -369,7 +368,7 @@ public final class DeviceMonitor: Sendable {
 
   /// Records that the device needs no supply any more.
   ///
-  /// A second call changes nothing. A reader that counted as hanging may make one later.
+  /// A second call changes nothing. It may come from a reader that counted as hanging and then returned.
   func released() {
     health.released()
     change { state in
@@ -390,7 +389,8 @@ public final class DeviceMonitor: Sendable {
     change { $0.rest.began(isAsleep: isAsleep, as: sleep, $0.power) }
   }
 
-  /// Chooses the sleep mode with the supply on, from the expected pause and the known costs of starts; `nil` for none.
+  /// Chooses the mode in which a receiver sleeps with its supply on, from the expected pause and the known costs of
+  /// starts; `nil` for none.
   func chooseSleep(of driver: ReceiverDriver) -> ReceiverSleep? {
     state.withLock { state in
       let now = clock.now
@@ -480,7 +480,7 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// Follows the activity of the device's lazy publisher.
+  /// Sets the activity of the device's lazy publisher, from which the status follows.
   func follow(_ activity: SourceActivity) { change { $0.activity = activity } }
 
   private func change(_ change: (inout State) -> Void) {

@@ -293,7 +293,7 @@ public final class Hub: Sendable {
     epochs.shutDown()
   }
 
-  /// Returns once all readers have left their scopes, so that all power lines are off.
+  /// Returns once all readers have ended, so that all power lines are off.
   ///
   /// - Parameter limit: the longest wait for readers and lines that hang; `nil` for no limit
   /// - Returns: the IDs of the devices that are not off; their supplies are cut
@@ -377,8 +377,8 @@ public final class Hub: Sendable {
     entries.filter { board.fusedDevices.contains($0.description.id) }
   }
 
-  /// The fused state at the subscriber's rate. All subscribers of the same usual rate get the same values at the same
-  /// instants.
+  /// The fused state at the subscriber's rate. All subscribers of the same rate of at least 1 Hz get the same values at
+  /// the same instants.
   public func state(rateHz: Double, parts: Set<StatePart> = .all) -> Deferred<FusedState, Never> {
     let interval = Duration.nanoseconds(Int64(1e9 / rateHz))
     let paced = fused.throttled(to: interval, clock: clock)

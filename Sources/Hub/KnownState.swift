@@ -12,7 +12,7 @@ extension Hub {
   /// replace this state.
   public func knownState(at now: MonotonicInstant) -> FusedState {
     var state = stateOfReceiver(at: now) ?? lastState.value ?? FusedState(at: now)
-    // The state may be old; its ages say so.
+    // The state may be old. The age of each part shows this.
     state.at = now
     return state
   }

@@ -9,7 +9,7 @@ public enum StatePart: String, CaseIterable, Sendable {
   case satellites
   /// Roll and pitch, and the heading if known.
   case attitude
-  /// The direction of the board.
+  /// The direction in which the board points.
   case heading
   case rates
   case acceleration

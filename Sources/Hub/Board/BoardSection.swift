@@ -66,7 +66,7 @@ struct BoardSection {
     }
   }
 
-  /// Whether a character ends a line or controls a device: Unicode's categories Cc, Zl and Zp.
+  /// Whether a character ends a line or controls a terminal: Unicode's categories Cc, Zl and Zp.
   static func isControl(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029: true

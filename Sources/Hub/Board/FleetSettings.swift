@@ -11,7 +11,7 @@ public struct FleetSettings: Equatable, Sendable {
   /// The files with the hub's own certificate and key.
   public var certificateFile: String?
   public var keyFile: String?
-  /// The first part of all topics, for all hubs of a broker the same.
+  /// The prefix of the topics of every hub at the broker.
   public var topic: String
   /// Whether the hub announces its devices to Home Assistant.
   public var homeAssistant: Bool
@@ -29,8 +29,8 @@ public struct FleetSettings: Equatable, Sendable {
     self.homeAssistant = homeAssistant
   }
 
-  /// Whether a text may be one level of a topic that names a hub or an observer. It must not contain invisible
-  /// characters or wildcards.
+  /// Whether a text may name a hub or an observer in one level of a topic. It must not contain invisible characters or
+  /// wildcards.
   public static func isName(_ text: some StringProtocol) -> Bool {
     (1...64).contains(text.utf8.count)
       && text.unicodeScalars.allSatisfy { scalar in

@@ -2,7 +2,7 @@
 public enum HookEvent: String, CaseIterable, Codable, Sendable {
   /// The board left a fence, or returned.
   case fence
-  /// The side of a fence on which the board is became unknown for lack of a fix, or is known again.
+  /// Without a fix, it is unknown on which side of a fence the board is, or the side is known again.
   case blind
   /// A measured supply is low, or is no longer low.
   case supply

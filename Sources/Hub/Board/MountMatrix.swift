@@ -21,7 +21,7 @@ public struct MountMatrix: Equatable, Sendable {
     rows = (first, second, third)
   }
 
-  /// The rows: the body's axes in the sensor's axes.
+  /// The rows: the axes of the body as vectors in the sensor's axes.
   var vectors: [SIMD3<Double>] { [rows.0, rows.1, rows.2] }
 
   public func apply(_ vector: SIMD3<Double>) -> SIMD3<Double> {

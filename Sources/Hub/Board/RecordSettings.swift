@@ -37,7 +37,7 @@ extension RecordSettings {
   init(_ section: BoardSection) throws(BoardError) {
     var section = section
     self.init(path: try section.required("path"))
-    // A smaller budget has no room for eight segments of a useful size.
+    // A smaller maximum has no room for eight segments of a useful size.
     maximumMegabytes = try section.integer("maximumMegabytes", in: 4...100_000_000) ?? maximumMegabytes
     maximumAge = try section.number("maximumAgeHours", in: 0.01...1_000_000).map { .nanoseconds(Int64($0 * 3600e9)) }
     syncInterval =

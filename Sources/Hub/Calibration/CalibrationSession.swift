@@ -57,7 +57,7 @@ public struct CalibrationSession: Sendable {
 
   /// - Parameters:
   ///   - speed: the speed over ground, m/s
-  ///   - time: the time of the speed, seconds
+  ///   - time: when the speed was measured, seconds
   public mutating func add(speed: Double, time: Double) {
     guard case .mount(var inner) = calibrator else { return }
     inner.add(speed: speed, time: time)

@@ -35,6 +35,7 @@ extension Board {
   /// - Parameters:
   ///   - id: the device's ID; `nil` for the preferred one
   ///   - isRecorded: whether the data is an IMU's recording, which may also contain the field of a magnetometer
+  /// - Throws: if the board has no such device, if the device cannot have this calibration, or if a receiver is missing
   public func device(
     for kind: CalibrationKind, named id: String?, isRecorded: Bool = false
   ) throws(CalibrationRefusal) -> DeviceDescription {

@@ -5,8 +5,8 @@ import NMEA
 ///
 /// Before its first fix, a receiver states the time of its own clock. After a cold start this time may be wrong by
 /// whole seconds, because the receiver uses the number of leap seconds in its firmware until it has received the
-/// present number, which satellites send every 12.5 minutes. After a hot start it remembers the present number. A
-/// receiver whose week number has rolled over is wrong by years for good.
+/// present number, which satellites send every 12.5 minutes. After a hot start it still has the present number. A
+/// receiver whose week number has rolled over is permanently wrong by years.
 struct TimeConfirmation {
   /// The number of consecutive epochs that must agree.
   private static let needed = 3

@@ -8,7 +8,7 @@ struct DeviceIdleTimeout: Sendable {
     var policy: PowerPolicy
     var learned: LearnedIdleTimeout
     var costs: LearnedIdleTimeout.Costs
-    /// Since when the device's reader has required the supply, if it does.
+    /// When the device's reader began to require the supply; `nil` while it does not.
     var requiredSince: MonotonicInstant?
 
     /// The learned idle timeout, if it applies.

@@ -1,10 +1,10 @@
 import MonotonicTime
 
-/// A device's energy budget for a day, and the steps, in order, when the budget runs short.
+/// A device's energy budget for a day, and the steps to take, in order, when the budget runs short.
 ///
 /// The budget is like a bank account. It receives a twenty-fourth of the day's energy each hour, the device's energy is
 /// taken out, and at most a quarter of a day's energy can be saved. The emptier the account, the more steps apply. An
-/// excessive demand is therefore reduced over the whole day, instead of being served until noon.
+/// excessive demand is therefore reduced over the whole day, instead of using up the budget in a few hours.
 public struct EnergyBudget: Equatable, Sendable {
   public static let milliwattHours = 0.001...1_000_000.0
 

@@ -79,7 +79,7 @@ struct EnergyTotals: Sendable {
     }
   }
 
-  /// Whether the payers would change.
+  /// Whether `charge` would change the payers.
   ///
   /// - Parameters: see `charge`
   func isNews(_ payers: EnergyByClient.Payers?, waiting: EnergyByClient.Payers?) -> Bool {

@@ -63,7 +63,7 @@ public struct IdleTimeoutReport: Equatable, Sendable {
     return lines
   }
 
-  /// The lines about the gaps, which fall into a few classes of length.
+  /// One line for each class of gap lengths. Classes with less than 0.5 % of the gaps are left out.
   private var gapLines: [String] {
     let limits: [(name: String, seconds: Double)] = [
       ("up to 2 s", 2), ("up to 10 s", 10), ("up to 30 s", 30), ("up to 2 min", 120), ("up to 15 min", 900),

@@ -138,8 +138,8 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
     bridgedJoules = 0
   }
 
-  /// The expected seconds until the next client after some time without one: the mean of the longer gaps; `nil` if
-  /// there were too few longer gaps.
+  /// The expected time until the next client, in seconds, if there was none for `seconds`: the mean remaining time of
+  /// the longer gaps; `nil` if there were too few longer gaps.
   func expectedPause(after seconds: Double) -> Double? {
     guard gapCount >= LearnedIdleTimeout.leastGaps else { return nil }
     var (weight, sum) = (0.0, 0.0)
@@ -212,7 +212,7 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
     return costs.watts * idleTimeout + restarts.joules(after: gap - idleTimeout, assuming: costs.assumedJoules)
   }
 
-  /// The cost of the gap if its length were known.
+  /// The least possible cost of a gap whose length is known in advance, joules.
   public static func optimum(_ gap: Double, _ costs: Costs, _ restarts: RestartCosts) -> Double {
     // A little idle time can turn a warm start into a hot one.
     let lingers = [0, gap - RestartCosts.Kind.hotSeconds, gap - RestartCosts.Kind.warmSeconds]

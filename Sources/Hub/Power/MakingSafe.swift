@@ -28,7 +28,7 @@ public struct MakingSafe {
   private let clock: any MonotonicTimeSource
 
   /// - Parameters:
-  ///   - hubs: the hubs; the one whose rails continue comes last
+  ///   - hubs: the hubs of all boards; the one that continues to run comes last
   ///   - isStarting: whether to skip receivers that would take seconds of listening; they sleep after their next use
   public init(_ hubs: [Hub], isStarting: Bool = false, clock: any MonotonicTimeSource = MonotonicClock()) {
     self.hubs = hubs

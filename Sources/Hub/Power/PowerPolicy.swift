@@ -1,7 +1,8 @@
 import Publishing
 import MonotonicTime
 
-/// The power settings of a device that may change while it works. They decide when it sleeps, and what its fixes cost.
+/// The power settings of a device that may change while it works. They decide when the device sleeps, and which limits
+/// its energy budget sets.
 struct PowerPolicy: Equatable, Sendable {
   /// The fixed idle timeout after the last subscriber.
   var idleTimeout: Duration

@@ -70,7 +70,7 @@ public final class PowerRail: Sendable {
     }
   }
 
-  /// Whether the supply stays on while a device rests that does not need it, because the supply has no switch or is on
+  /// Whether the supply stays on during the rest of a device that does not need it: the supply has no switch, or is on
   /// for other devices.
   var outlastsRests: Bool {
     state.withLock { state in

@@ -24,7 +24,7 @@ public struct RestartCosts: Equatable, Sendable {
     public var seconds: Double
     /// The number of starts in the estimate.
     public var count: Int
-    /// The sum of the last starts that differ much in the same direction: joules and seconds.
+    /// The sum of joules and seconds of the last starts, if each cost much more than the estimate, or each much less.
     var deviating = SIMD2(0.0, 0.0)
     /// The number of such starts; negative if they were cheaper.
     var deviatingCount = 0

@@ -38,7 +38,7 @@ public struct SleepChoice: Equatable, Sendable {
   public enum Pause: Equatable, Sendable {
     /// Unknown; the pause may be long.
     case unknown
-    /// The mean length, in seconds, of earlier pauses that lasted as long as this one.
+    /// The mean remaining time, in seconds, of earlier pauses that were longer than this one is so far.
     case learnt(Double)
     /// The time until the next scheduled fix, seconds.
     case scheduled(Double)
@@ -89,7 +89,7 @@ extension SleepChoice.Pause {
   /// - Parameters:
   ///   - gap: the seconds until the next scheduled fix
   ///   - learned: the learned gaps between clients
-  ///   - away: the seconds since the last client left; `nil` while there is one, or if the last client was a schedule
+  ///   - away: the seconds since the last client left; `nil` while a client is there, or if the last one was a schedule
   init(untilFix gap: Double?, _ learned: LearnedIdleTimeout, after away: Double?) {
     self =
       gap.map { .scheduled($0) } ?? away.flatMap { learned.expectedPause(after: $0) }.map { .learnt($0) } ?? .unknown

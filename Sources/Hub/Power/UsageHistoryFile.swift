@@ -5,7 +5,7 @@ import Glibc
 enum UsageHistoryFile {
   typealias Device = (id: String, identity: String, content: UsageHistory.Content)
 
-  /// The version of the file. A file of another version is started over, and the log says so.
+  /// The version of the file. A file of another version is replaced, and the log says so.
   private static let version = 1
 
   // MARK: Writing

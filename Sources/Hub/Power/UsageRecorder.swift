@@ -25,7 +25,7 @@ struct UsageRecorder: Sendable {
   /// The gap in progress, while there is no client.
   private var gap: Gap?
 
-  /// When the last client left; `nil` while there is one, or if the last client was a schedule.
+  /// When the last client left; `nil` while a client is there, or if the last one was a schedule.
   var awaySince: MonotonicInstant? { gap?.since }
 
   /// Moves the times back after the machine was suspended, because the device continued to rest. A start in progress is

@@ -14,7 +14,7 @@ final class ReceiverIdentification: Sendable {
 
   var present: Property<ReceiverIdentity?> { property.readOnly }
 
-  /// Takes the answer to a question; `nil` if the receiver did not answer, or was replaced.
+  /// Takes the receiver's answer to a request for its identity; `nil` if it did not answer, or was replaced.
   func answered(_ identity: ReceiverIdentity?) {
     change { known in
       // An answer that contradicts the earlier output comes from another receiver.

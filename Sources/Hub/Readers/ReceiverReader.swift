@@ -10,7 +10,7 @@ public final class ReceiverReader: Sendable {
   public let device: DeviceReader<GNSSObservation>
   /// The speed of the receiver's line, from the board file or found by listening; `nil` before the speed is found.
   public let speed: Property<BaudRate?>
-  /// The receiver's identity; `nil` if it has sent only sentences and has not answered a question.
+  /// The receiver's identity; `nil` if it has sent only sentences and has not answered a request for its identity.
   public let identity: Property<ReceiverIdentity?>
   /// The corrections for the receiver.
   public let corrections: ReceiverCorrections

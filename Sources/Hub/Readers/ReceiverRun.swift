@@ -105,7 +105,7 @@ struct ReceiverRun: Sendable {
     monitor.setWarning(about: .values, "it reports impossible values, which are left out: \(quantities.names)")
   }
 
-  /// Reports each change of the interference once.
+  /// Warns of each change of the interference, and of the receiver's own fusion, once.
   private mutating func note(_ present: Interference, _ fusion: FusionMode?) {
     let isChanged =
       present.jamming != interference.jamming || present.spoofing != interference.spoofing || fusion != receiverFusion

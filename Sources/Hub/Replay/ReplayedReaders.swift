@@ -8,8 +8,8 @@ extension DeviceReader {
   /// A reader that plays a recording instead of reading a device.
   ///
   /// - Parameters:
-  ///   - begin: called at each beginning of the device's supply; returns the function that takes its output until the
-  ///     supply ends
+  ///   - begin: called at each beginning of the device's supply; returns the run that takes the device's messages until
+  ///     the supply ends
   convenience init<Message>(
     replaying id: String, _ kind: DeviceStatus.Kind, title: String, power: Board.Power, replaysLatest: Bool = false,
     from port: ReplayPort<Message>, on machine: Machine,

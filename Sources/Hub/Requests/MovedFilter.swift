@@ -23,7 +23,7 @@ struct MovedFilter: Sendable {
   }
 }
 
-/// A value that has a position.
+/// A value that may have a position.
 protocol Positioned: Sendable {
   var place: FusedState.Position? { get }
 }

@@ -6,8 +6,8 @@ import Publishing
 /// Keeps receivers awake for scheduled fixes, and asleep in between.
 ///
 /// The planner outlives board files. A reload moves it to the hub in service, and does not change the time of any fix.
-/// Between two wakes there is one timer. One lease on the receivers covers all clients of a wake and names them, so
-/// that a wake for many clients costs each of them no more than a wake for few.
+/// Between two wakes there is one timer. One lease on the receivers covers all clients of a wake and names them, so the
+/// receivers' holders change once for all clients and not once for each.
 ///
 /// The plan decides under the lock. One thread at a time carries out the decisions, outside the lock. If other threads
 /// change the plan in the meantime, this thread checks again before it ends.

@@ -14,7 +14,7 @@ public struct Schedule: Equatable, Sendable {
   public var accuracyMetres: Double?
   /// The time limit of a fix. At the limit, the best available fix is delivered with its accuracy.
   public var within: Duration
-  /// The maximum age of a known fix that is enough, whichever client it was for; `nil` to require a new one.
+  /// The maximum age of a known fix that is enough, even if it was made for another client; `nil` to require a new one.
   public var maxAge: Duration?
   /// Whether the last fix may be repeated while nothing moves.
   var takesReusedFix = true
