@@ -3,7 +3,7 @@ struct DeviceWarnings: Sendable {
   enum Subject: CaseIterable, Sendable {
     /// The device waits for a device of the previous board to stop.
     case predecessor
-    /// The receiver has stopped responding.
+    /// The receiver repeats one position although the board moves.
     case hangUp
     /// The hub restarted the receiver. The text gives the reason and the kind of restart.
     case restart

@@ -3,8 +3,8 @@ import Hub
 import Simulation
 import Testing
 
-/// The hub chooses the cheapest way to rest. The energies come from simulated receivers, with currents and times from
-/// data sheets that the hub does not know.
+/// The hub chooses the cheapest way to rest. The energies come from simulated receivers, whose currents and times are
+/// from data sheets and unknown to the hub.
 struct PauseEnergyTests {
   private func power(_ personality: ReceiverPersonality, _ text: String) throws -> Board.Power {
     let text =

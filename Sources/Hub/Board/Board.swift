@@ -43,7 +43,7 @@ public struct Board: Equatable, Sendable {
   /// Fixes that the hub takes without a client. Each is a subscription.
   public var requests: [StandingRequest]
 
-  /// The source, the types and the rate of an output's sentences.
+  /// The source of an output's sentences, their types, their rate, and the parts of the state that they need.
   public struct NMEAFeed: Equatable, Sendable {
     public enum Source: String, CaseIterable, Sendable {
       /// The receiver's own sentences.
@@ -165,8 +165,8 @@ public struct Board: Equatable, Sendable {
     }
 
     public var `switch`: Switch
-    /// The sleep mode of a receiver without holders; `nil` if the board file names none. Then a supply with a switch is
-    /// switched off.
+    /// The sleep mode of a receiver without holders. If the board file names none, this is `nil`, and a supply with a
+    /// switch is switched off.
     public var sleep: ReceiverSleep?
     /// Whether the hub chooses the sleep mode for each rest from the expected length of the rest; `sleep` is then
     /// ignored.

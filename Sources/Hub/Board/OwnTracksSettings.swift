@@ -4,7 +4,7 @@ import Publishing
 public struct OwnTracksSettings: Equatable, Sendable {
   /// The whole topic, `owntracks/USER/DEVICE`; `nil` for a topic with the hub's name.
   public var topic: String?
-  /// The two characters that maps show for the board; `nil` for the last two of the hub's name.
+  /// The one or two characters that maps show for the board; `nil` for the last two of the hub's name.
   public var trackerID: String?
   /// When a position is sent. Without `every` and `error` the hub wakes nothing, and sends the positions of devices
   /// that other clients keep awake.

@@ -269,7 +269,7 @@ extension Property {
   }
 }
 
-/// Counts how often the supply was cut while a run hung.
+/// Counts how often the supply was cut from outside a run.
 final class SupplyCuts: Sendable {
   private let state = Guarded(0)
 

@@ -24,8 +24,8 @@ public struct Degradation: Equatable, Sendable {
       every: larger(every, other.every), accuracyMetres: larger(accuracyMetres, other.accuracyMetres))
   }
 
-  /// The schedule within these limits. A request for warnings is not degraded, and a request for any fix gets no
-  /// accuracy.
+  /// The schedule within these limits. A request for warnings is not degraded. A request without an accuracy stays
+  /// without one.
   func applied(to schedule: Schedule) -> Schedule {
     guard schedule.isDegradable else { return schedule }
     var degraded = schedule

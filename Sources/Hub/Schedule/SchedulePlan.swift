@@ -56,8 +56,8 @@ struct SchedulePlan: Sendable {
 
     var isAwake: Bool { if case .awake = phase { true } else { false } }
 
-    /// The end of the client's wake, with or without a good fix. It is the time limit of the fix, and lies after the
-    /// due time if the wake began then.
+    /// The end of the client's wake: when a good fix is due. Without a good fix, it is the time limit, but not before
+    /// the fix is due.
     var deadline: MonotonicInstant? {
       guard case .awake(let since) = phase else { return nil }
       return isGood ? due : max(since + schedule.within, due)
