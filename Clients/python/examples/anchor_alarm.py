@@ -1,4 +1,4 @@
-"""Rings when the board is more than 40 m from where it was at the start; the receiver sleeps between the fixes.
+"""Rings when the board is more than 40 m from its place at the start. The receiver sleeps between the fixes.
 
 python3 anchor_alarm.py [hub.sock or http://host:8080]
 """

@@ -1,4 +1,4 @@
-"""Prints where the board is, once a second, until Ctrl-C. Wakes only the receiver.
+"""Prints the position of the board once a second, until Ctrl-C. Wakes only the receiver.
 
 python3 live_position.py [hub.sock or http://host:8080]
 """

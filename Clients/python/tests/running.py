@@ -20,13 +20,13 @@ PROGRAM = os.environ.get("SENSORHUB_PROGRAM", "")
 """The hub's executable."""
 
 LIMIT = 120.0
-"""Seconds that anything outside this process may take on a busy machine."""
+"""The longest wait in seconds for an event outside this process, on a busy machine."""
 
 needs_hub = unittest.skipUnless(PROGRAM, "SENSORHUB_PROGRAM names no hub")
 
 
 def eventually(condition: Callable[[], bool]) -> bool:
-    """Waits for what happens outside this process; returns whether it did."""
+    """Waits for an event outside this process; returns whether it happened."""
     deadline, pause = time.monotonic() + LIMIT, 0.001
     while time.monotonic() < deadline:
         if condition():
@@ -37,7 +37,7 @@ def eventually(condition: Callable[[], bool]) -> bool:
 
 
 def free_port() -> int:
-    """An unused port, and none of those that the kernel gives to clients: others have thousands while a hub starts."""
+    """An unused port outside the range that the kernel gives to clients. Other programs may open many while a hub starts."""
     while True:
         port = random.randrange(5_000, 10_000)
         try:
@@ -48,12 +48,12 @@ def free_port() -> int:
 
 
 class RunningHub:
-    """A hub with a receiver and an inertial sensor, which are off unless a client wants them."""
+    """A hub with a receiver and an inertial sensor, which are off unless a client needs them."""
 
     def __init__(self, *, sections: str = "", token: str = "") -> None:
         """
-        :param sections: more of the board file
-        :param token: of the web port
+        :param sections: further sections of the board file
+        :param token: the token of the web port
         """
         self.folder = Path(tempfile.mkdtemp(prefix="sensorhub-python-"))
         self.socket = str(self.folder / "hub.sock")
@@ -73,7 +73,7 @@ class RunningHub:
         self.program: subprocess.Popen[bytes] | None = None
 
     def start(self) -> Self:
-        # It ends with the thread that started it: call this on the main one.
+        # The hub ends with the thread that started it, so call this on the main thread.
         command = ["setpriv", "--pdeathsig", "KILL", PROGRAM, "run", "--socket", self.socket, "--board", str(self.board)]
         with open(self.folder / "log", "ab") as log:
             start = log.tell()
@@ -107,7 +107,7 @@ class RunningHub:
         return (self.folder / "log").read_text()
 
     def device(self, id: str) -> dict[str, Any]:
-        """What the hub says of a device, asked without the client that is being tested."""
+        """The hub's report of a device, read without the client under test."""
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(str(self.folder / "devices.sock"))
             text = b"".join(iter(lambda: connection.recv(65536), b""))
@@ -122,7 +122,7 @@ class RunningHub:
 
 
 class HubTestCase(unittest.TestCase):
-    """Tests with a hub of their own kind, shared by those of one class; each must leave it with its devices off."""
+    """Tests that share one hub per class. Each test must leave the hub with its devices off."""
 
     sections = ""
     token = ""

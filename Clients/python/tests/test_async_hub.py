@@ -1,4 +1,4 @@
-"""The asyncio client at a real hub."""
+"""Tests of the asyncio client with a real hub."""
 
 import asyncio
 import gc
@@ -12,13 +12,13 @@ from .running import HubTestCase, eventually, needs_hub
 
 
 async def meanwhile(condition: Callable[[], bool]) -> bool:
-    """Waits for what happens outside this process, while the loop runs."""
+    """Waits for an event outside this process, while the event loop runs."""
     return await asyncio.to_thread(eventually, condition)
 
 
 @needs_hub
 class PowerTests(HubTestCase):
-    """Listening wakes what it takes, and each way of leaving lets it sleep."""
+    """Listening wakes the requested devices, and each way of leaving lets them sleep."""
 
     def run_at_each(self, body: Callable[[str], Coroutine[Any, Any, None]]) -> None:
         for place in (self.hub.socket, self.hub.url):
@@ -212,7 +212,7 @@ class RestartTests(HubTestCase):
 
             with self.assertLogs("sensorhub_client", "WARNING") as logs:
                 task = asyncio.create_task(wait())
-                # Once it has tried in vain, however long a busy machine takes for that.
+                # After the first failed attempt, however long a busy machine takes for it.
                 self.assertTrue(await meanwhile(lambda: bool(logs.output)))
                 task.cancel()
                 with self.assertRaises(asyncio.CancelledError):

@@ -1,4 +1,4 @@
-"""Both clients at a scripted web server, for what a real hub says seldom: several pages, TLS, silence."""
+"""Tests of both clients with a scripted web server, for rare answers of a hub: several pages, TLS, silence."""
 
 import asyncio
 import shutil
@@ -14,7 +14,7 @@ from sensorhub_client import AccessDenied, AsyncHub, Hub, HubBusy, HubUnavailabl
 
 
 class ScriptedServer(socketserver.ThreadingTCPServer):
-    """Answers each path with the bytes that it is given, and closes the connection."""
+    """Answers each path with the given bytes, and closes the connection."""
 
     daemon_threads = True
     allow_reuse_address = True
@@ -28,7 +28,7 @@ class ScriptedServer(socketserver.ThreadingTCPServer):
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        # A client that does not trust the certificate leaves.
+        # A client that does not trust the certificate closes the connection.
         pass
 
 
@@ -63,7 +63,7 @@ class ScriptedServerTests(unittest.TestCase):
         server = self.serve({first: page(1, "/history?from=7"), "/history?from=7": page(2, "/history?from=9"), "/history?from=9": page(3)})
         history = Hub(server.url).history(0, every=0)
         self.assertEqual(next(history).monotonic, 1)
-        # Nobody has wanted more so far.
+        # No later page has been requested so far.
         self.assertEqual(server.asked, [first])
         self.assertEqual([state.monotonic for state in history], [2, 3])
 

@@ -1,4 +1,4 @@
-"""The models have every key that the hub's own description has. Runs in a checkout of the hub alone."""
+"""The models have every key of the hub's own description. Runs only in a checkout of the hub."""
 
 import os
 import re
@@ -16,7 +16,7 @@ LINE = re.compile(r'^( *)(?:- )?("?[$\w]+"?):(.*)$')
 
 
 def described(schema: str, text: str) -> set[str]:
-    """The keys of a schema, those of inner objects as ``outer.inner``. Reads as much of YAML as the description has."""
+    """The keys of a schema; those of inner objects as ``outer.inner``. Reads only the part of YAML that the description uses."""
     body = text.split(f"\n    {schema}:\n", 1)[1]
     keys: set[str] = set()
     stack: list[tuple[int, str]] = []

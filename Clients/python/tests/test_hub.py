@@ -1,4 +1,4 @@
-"""The blocking client at a real hub."""
+"""Tests of the blocking client with a real hub."""
 
 import gc
 import os
@@ -15,7 +15,7 @@ from .running import HubTestCase, RunningHub, needs_hub
 
 
 def unknown(record: object) -> list[str]:
-    """The keys that the client did not know, of a record and all within it."""
+    """The keys that the client did not know, in a record and in all objects inside it."""
     if isinstance(record, (tuple, list)):
         return [key for one in record for key in unknown(one)]
     if isinstance(record, dict):
@@ -28,7 +28,7 @@ def unknown(record: object) -> list[str]:
 
 @needs_hub
 class PowerTests(HubTestCase):
-    """Listening wakes what it takes, and each way of leaving lets it sleep."""
+    """Listening wakes the requested devices, and each way of leaving lets them sleep."""
 
     def places(self) -> list[str]:
         return [self.hub.socket, self.hub.url]
@@ -100,7 +100,7 @@ class PowerTests(HubTestCase):
             self.assertEventually(lambda: self.hub.is_awake("imu"))
             program.send_signal(signal.SIGINT)
             self.assertEqual(program.stdout.readline(), b"interrupted\n")
-            # It still runs, and still has the subscription in a variable.
+            # The client still runs, and a variable still refers to the subscription.
             self.assertSleeps()
             program.communicate(b"\n")
 
@@ -273,7 +273,7 @@ class HistoryTests(HubTestCase):
     def test_what_was_heard_is_in_the_history(self) -> None:
         hub = Hub(self.hub.url)
         with hub.states(rate=10) as states:
-            # More than a point, as a track has no segment of one.
+            # More than one point, because a track has no segment of one point.
             live = [state for state, _ in zip((one for one in states if one.position and one.time), range(15))][-1]
         self.assertSleeps()
         self.assertEventually(lambda: any(state.position for state in hub.history(every=0)))

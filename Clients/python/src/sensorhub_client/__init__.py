@@ -1,6 +1,7 @@
-"""A client of SensorHub: position, motion and attitude of a board, whose devices are powered while you listen.
+"""A client of SensorHub: position, motion and attitude of a board, whose devices have power while you listen.
 
-``Hub`` is for programs that wait, ``AsyncHub`` for those with asyncio. ``Documentation/tutorial/python.md`` is the tutorial.
+Use ``Hub`` in a program that blocks, and ``AsyncHub`` in a program with asyncio. ``Documentation/tutorial/python.md`` is the
+tutorial.
 """
 
 from .asynchronous import AsyncHold, AsyncHub, AsyncSubscription

@@ -35,8 +35,8 @@ class AsyncHub:
             async for state in hub.states(rate=2, parts=["position"]):
                 print(state.position)
 
-    It has no connection of its own: each call and each subscription opens one. Leaving the ``async with`` block closes all
-    subscriptions, and so the hub powers their devices down. The calls are those of ``Hub``, which describes them.
+    This object has no connection of its own: each call and each subscription opens one. Leaving the ``async with`` block closes
+    all subscriptions, so the hub can power the devices down. The calls are those of ``Hub``, where they are described.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class AsyncHub:
         timeout: float = 10,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """As ``Hub`` has it."""
+        """The parameters are those of ``Hub``."""
         self._core = Core(places.find(place, token, tls), name)
         self._wait, self._reconnect, self._timeout = wait, reconnect, timeout
         self._open: weakref.WeakSet[AsyncSubscription[Any]] = weakref.WeakSet()
@@ -62,7 +62,7 @@ class AsyncHub:
         parts: Iterable[str] | None = None,
         more: Mapping[str, Any] | None = None,
     ) -> AsyncSubscription[State]:
-        """The fused state as it comes about (``Hub.states``)."""
+        """The fused state, again and again (``Hub.states``)."""
         return self._subscription(self._core.states(rate, parts, more))
 
     def fixes(
@@ -73,19 +73,19 @@ class AsyncHub:
         within: float | None = None,
         more: Mapping[str, Any] | None = None,
     ) -> AsyncSubscription[State]:
-        """A fix now and then; the receiver sleeps in between (``Hub.fixes``)."""
+        """Fixes at intervals; the receiver sleeps in between (``Hub.fixes``)."""
         return self._subscription(self._core.fixes(every, accuracy, within, more))
 
     def fence_events(self) -> AsyncSubscription[Fence]:
-        """The board's fences, as they are and as they change (``Hub.fence_events``)."""
+        """The board's fences: each once at first, and then at each change (``Hub.fence_events``)."""
         return self._subscription(self._core.fence_events())
 
     async def devices(self) -> tuple[Device, ...]:
-        """What each device does (``Hub.devices``)."""
+        """The devices with their power, holders and energy (``Hub.devices``)."""
         return await self._call(self._core.devices())
 
     async def last_state(self) -> State:
-        """The last state, however old (``Hub.last_state``)."""
+        """The last state, however old it is (``Hub.last_state``)."""
         return await self._call(self._core.last_state())
 
     async def fences(self) -> tuple[Fence, ...]:
@@ -93,7 +93,7 @@ class AsyncHub:
         return await self._call(self._core.fences())
 
     async def holds(self) -> tuple[HeldDevice, ...]:
-        """Every hold (``Hub.holds``)."""
+        """All holds (``Hub.holds``)."""
         return await self._call(self._core.holds())
 
     async def hold(self, device: str, *, seconds: float = 60) -> AsyncHold:
@@ -108,7 +108,7 @@ class AsyncHub:
     async def history(
         self, start: Moment | None = None, end: Moment | None = None, *, every: float = 10
     ) -> AsyncIterator[State]:
-        """The states that were recorded (``Hub.history``)."""
+        """The recorded states (``Hub.history``)."""
         page = await self._call(self._core.history(start, end, every))
         while True:
             for state in page.items:
@@ -120,7 +120,7 @@ class AsyncHub:
     async def power_history(
         self, start: Moment | None = None, end: Moment | None = None
     ) -> AsyncIterator[PowerChange]:
-        """When which device's power changed (``Hub.power_history``)."""
+        """The recorded changes of the devices' power (``Hub.power_history``)."""
         page = await self._call(self._core.power_history(start, end))
         while True:
             for change in page.items:
@@ -171,12 +171,18 @@ class AsyncHub:
 
 
 class AsyncSubscription(Generic[T]):
-    """What a hub says, one value after the other. Iterating over it is the subscription.
+    """The values that a hub sends, one after the other. Iterating over this object is the subscription.
 
-    It connects with the first value that is asked for, or where an ``async with`` block is entered. It comes back to a hub that
-    was restarted. The connection closes, and the hub powers the devices down, when the ``async with`` block of it or of its hub
-    is left, by ``close()``, when the task that waits for a value is cancelled, with any other exception out of a wait, and when
-    nothing refers to it any more. Whoever goes on after a cancelled wait connects again.
+    The connection opens when the first value is requested, or at the beginning of an ``async with`` block. If the hub
+    restarts, the subscription connects again. The connection closes, and the hub can power the devices down, in each of these
+    cases:
+
+    - the ``async with`` block of the subscription or of its hub ends;
+    - ``close()`` is called;
+    - the task that waits for a value is cancelled, or the wait ends with another exception;
+    - nothing refers to the subscription any more.
+
+    After a cancelled wait, the next request for a value connects again.
     """
 
     def __init__(self, call: Call[T], persistence: Persistence, timeout: float) -> None:
@@ -189,10 +195,10 @@ class AsyncSubscription(Generic[T]):
     async def next(self, timeout: float | None = None) -> T:
         """The next value.
 
-        :param timeout: seconds to wait for it at most; the connection stays if they are over
-        :raises TimeoutError: if none came in time
+        :param timeout: the longest wait in seconds; after a timeout the connection stays open
+        :raises TimeoutError: if no value arrived in time
         :raises StopAsyncIteration: after ``close()``
-        :raises HubError: if the hub refuses, or does not run at first
+        :raises HubError: if the hub refuses the request, or does not run at the first attempt
         """
         clock = asyncio.get_running_loop().time
         deadline = None if timeout is None else clock() + timeout
@@ -208,7 +214,7 @@ class AsyncSubscription(Generic[T]):
                 delay = self._persistence.failed(error)
                 await self._pause(delay if deadline is None else min(delay, max(0.0, deadline - clock())))
             except BaseException:
-                # The cancellation among them: nobody is here who would read on.
+                # This includes a cancellation: no task is left that would read from the connection.
                 self._disconnect()
                 raise
             if deadline is not None and not self._values and clock() >= deadline:
@@ -216,7 +222,7 @@ class AsyncSubscription(Generic[T]):
         return self._values.pop(0)
 
     def close(self) -> None:
-        """Closes the connection: the hub powers the devices down unless others want them."""
+        """Closes the connection. The hub powers the devices down unless other clients need them."""
         self._closing.set()
         self._disconnect()
 
@@ -224,7 +230,7 @@ class AsyncSubscription(Generic[T]):
         """Waits for the next bytes."""
         connection, conversation = await self._connect()
         if conversation.is_over:
-            # Said after the values that came with its end.
+            # The conversation is over, and its values have been delivered.
             conversation.end()
         silence = conversation.silence
         wait = silence if left is None else left if silence is None else min(left, silence)
@@ -246,7 +252,7 @@ class AsyncSubscription(Generic[T]):
             return self._connection, self._conversation
         conversation = self._call.begin()
         connection = AsyncConnection(self._call.target(), self._timeout)
-        # From here on, whatever happens, it is closed.
+        # From here on the connection is closed in any case.
         self._connection, self._conversation = connection, conversation
         await connection.open()
         await connection.send(conversation.request)
@@ -287,13 +293,13 @@ class AsyncSubscription(Generic[T]):
         self.close()
 
     def __del__(self) -> None:
-        # An __init__ that has failed leaves nothing to close. Nobody waits: whoever did would refer to it.
+        # If __init__ failed, there is nothing to close. No task waits for this object, because such a task would refer to it.
         with suppress(AttributeError):
             self._disconnect()
 
 
 class AsyncHold:
-    """A hold: keeps a device awake for some time, or, as a context manager, until the block is left."""
+    """A hold: keeps a device awake for some time, or, as a context manager, until the end of the block."""
 
     def __init__(self, hub: AsyncHub, plan: HoldPlan) -> None:
         self._hub, self._plan = hub, plan
@@ -301,18 +307,18 @@ class AsyncHold:
 
     @property
     def device(self) -> str:
-        """The device that it keeps awake."""
+        """The device that the hold keeps awake."""
         return self._plan.device
 
     @property
     def id(self) -> str | None:
-        """What the hub calls it; ``None`` while the hub knows of none, as it was restarted."""
+        """The id of the hold at the hub; ``None`` while the hub has no such hold, because it was restarted."""
         return None if self._plan.ticket is None else self._plan.ticket.id
 
     async def prolong(self, seconds: float | None = None) -> HoldTicket:
-        """Has the hold last ``seconds`` from now, or as many as at first.
+        """Prolongs the hold, so that it lasts ``seconds`` from now; by default as long as at first.
 
-        :raises NotFound: if it is over
+        :raises NotFound: if the hold is over
         """
         hub, plan = self._hub, self._plan
         ticket = await hub._call(hub._core.hold(plan.device, seconds or plan.seconds, self.id))
@@ -320,7 +326,7 @@ class AsyncHold:
         return ticket
 
     async def release(self) -> None:
-        """Ends the hold; does nothing if it is over."""
+        """Ends the hold. Does nothing if the hold is over."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
@@ -352,9 +358,10 @@ class AsyncHold:
 
 
 class AsyncConnection:
-    """A connection to a hub that gives way to other tasks while it waits.
+    """A connection to a hub. Other tasks run while it waits.
 
-    It is a plain socket rather than asyncio's transport: closing that takes a turn of the loop, which may never come.
+    This is a plain socket instead of asyncio's transport. A transport closes only in the next turn of the event loop, which may
+    never come.
     """
 
     def __init__(self, target: Target, timeout: float) -> None:
@@ -364,7 +371,7 @@ class AsyncConnection:
         self._is_waiting = False
         self._is_closed = False
         self.was_late = False
-        """The last wait ended without a byte."""
+        """Whether the last wait ended without a byte."""
 
     async def open(self) -> None:
         """:raises HubError: if the hub cannot be reached"""
@@ -381,8 +388,8 @@ class AsyncConnection:
     async def receive(self, wait: float | None) -> bytes:
         """The next bytes; empty if the hub has closed the connection.
 
-        :param wait: seconds at most
-        :raises HubUnavailable: if none came in time, or the connection is lost
+        :param wait: the longest wait in seconds
+        :raises HubUnavailable: if no bytes arrived in time, or the connection is lost
         """
         self.was_late = False
         try:
@@ -407,7 +414,7 @@ class AsyncConnection:
         self._is_closed = True
         if self._socket is None:
             return
-        # The hub hears it at once, and a task that waits for this connection wakes and closes it.
+        # The hub notices this at once. A task that waits for this connection wakes, and closes the socket.
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         if not self._is_waiting:
@@ -416,7 +423,7 @@ class AsyncConnection:
     async def _connect(self) -> None:
         loop = asyncio.get_running_loop()
         if self._target.path:
-            # A client whose end has a name has time to say what it wants; everybody else gets everything after 25 ms.
+            # The hub waits 250 ms for the request of a client whose end has a name. Other clients get all parts after 25 ms.
             return await self._try(socket.AF_UNIX, self._target.path, bind="")
         found = await loop.getaddrinfo(self._target.host, self._target.port, type=socket.SOCK_STREAM)
         last: OSError = OSError("the name has no address")
@@ -442,7 +449,7 @@ class AsyncConnection:
         self._socket = connection
 
     async def _receive(self) -> bytes:
-        """Waits until there is something, and takes it then without another wait: one that is cancelled loses nothing."""
+        """Waits until there are bytes, and then reads them without another wait, so a cancelled wait loses no bytes."""
         connection = self._socket
         if connection is None or self._is_closed:
             return b""

@@ -29,7 +29,7 @@ _CHUNK = 65536
 
 
 class Hub:
-    """A hub, for programs that wait for what it says.
+    """A hub, for programs that block while they wait.
 
     ::
 
@@ -37,8 +37,8 @@ class Hub:
             for state in hub.states(rate=2, parts=["position"]):
                 print(state.position)
 
-    It has no connection of its own: each call and each subscription opens one. Leaving the ``with`` block closes all
-    subscriptions, and so the hub powers their devices down. May be used by several threads.
+    This object has no connection of its own: each call and each subscription opens one. Leaving the ``with`` block closes all
+    subscriptions, so the hub can power the devices down. Several threads may use one ``Hub``.
     """
 
     def __init__(
@@ -53,20 +53,20 @@ class Hub:
         tls: ssl.SSLContext | None = None,
     ) -> None:
         """
-        :param place: the path of ``hub.sock``, or a URL (``http://host:8080``); left out, the hub of this machine
-        :param token: of the web port, or the path (``pathlib.Path``) of the file that has it
-        :param name: what the hub calls this client where it lists who keeps devices awake; left out, the program's own
-        :param wait: whether subscriptions wait for a hub that does not run yet, in place of raising ``HubUnavailable``
-        :param reconnect: whether subscriptions come back to a hub that was restarted
-        :param timeout: seconds that connecting, and a call's answer, may take
-        :param tls: for ``https://``, in place of the system's certificates
-        :raises ValueError: if the place makes no sense
+        :param place: the path of ``hub.sock``, or a URL (``http://host:8080``); default: the hub of this machine
+        :param token: the token of the web port, or the path (``pathlib.Path``) of the file with the token
+        :param name: the name of this client in the hub's list of holders; default: the program's own name
+        :param wait: whether subscriptions wait for a hub that does not run yet, instead of raising ``HubUnavailable``
+        :param reconnect: whether subscriptions connect again to a hub that was restarted
+        :param timeout: the longest time in seconds for connecting, and for the answer to a call
+        :param tls: for ``https://``, the TLS context to use instead of one with the system's certificates
+        :raises ValueError: if the place or the token is invalid
         """
         self._core = Core(places.find(place, token, tls), name)
         self._wait, self._reconnect, self._timeout = wait, reconnect, timeout
         self._open: weakref.WeakSet[Subscription[Any]] = weakref.WeakSet()
         self._lock = threading.Lock()
-        """Of ``_open``."""
+        """Protects ``_open``."""
 
     def states(
         self,
@@ -75,13 +75,12 @@ class Hub:
         parts: Iterable[str] | None = None,
         more: Mapping[str, Any] | None = None,
     ) -> Subscription[State]:
-        """The fused state as it comes about. Wakes the devices for as long as somebody iterates.
+        """The fused state, again and again. Wakes the devices as long as the program iterates.
 
-        :param rate: states a second at most, 0.01 to 1000; left out, the board's own rate
-        :param parts: the parts of the state that are wanted (``PARTS``): only the devices that these take are woken.
-            Parts that other clients have awake may come along. Left out: all
-        :param more: other keys, for a hub that is newer than this package. A web port refuses keys that it does not know; a
-            socket passes over them
+        :param rate: states per second at most, 0.01 to 1000; default: the board's own rate
+        :param parts: the requested parts of the state (``PARTS``). Only the devices for these parts are woken; other parts may be
+            included while other clients keep their devices awake. Default: all
+        :param more: further keys, for a hub that is newer than this package. A hub refuses keys that it does not know
         """
         return self._subscription(self._core.states(rate, parts, more))
 
@@ -93,45 +92,44 @@ class Hub:
         within: float | None = None,
         more: Mapping[str, Any] | None = None,
     ) -> Subscription[State]:
-        """A fix now and then; the receiver sleeps in between. The first fix comes at once.
+        """Fixes at intervals; the receiver sleeps in between. The first fix comes at once.
 
-        Each state has a ``schedule``, which says how good the fix is. If none was found in time, ``position`` is ``None``.
+        Each state has a ``schedule``, which says how good the fix is. If no fix was found in time, ``position`` is ``None``.
 
         :param every: seconds from one fix to the next, 1 to 604800
-        :param accuracy: metres, the radius that 95 of 100 fixes must keep, 0.1 to 10000; left out, any fix will do
-        :param within: seconds that the receiver may be awake for one fix, 1 to 3600; left out, 60
-        :param more: other keys, for a hub that is newer than this package. A web port refuses keys that it does not know; a
-            socket passes over them
+        :param accuracy: the required radius that contains 95 % of the fixes, in metres, 0.1 to 10000; default: any fix
+        :param within: how many seconds the receiver may be awake for one fix, 1 to 3600; default: 60
+        :param more: further keys, for a hub that is newer than this package. A hub refuses keys that it does not know
         """
         return self._subscription(self._core.fixes(every, accuracy, within, more))
 
     def fence_events(self) -> Subscription[Fence]:
-        """The board's fences: each as it is at first, and then whenever its state has changed. Wakes nothing by itself.
+        """The board's fences: each once at first, and then again at each change of its state. Wakes nothing by itself.
 
-        Over HTTP alone.
+        Needs HTTP.
         """
         return self._subscription(self._core.fence_events())
 
     def devices(self) -> tuple[Device, ...]:
-        """What each device does, why, for whom, and what it has drawn. Wakes nothing."""
+        """The devices: their power with the reason, the clients that hold them, and their energy. Wakes nothing."""
         return self._call(self._core.devices())
 
     def last_state(self) -> State:
-        """The last state, however old; its ages count up to now. Wakes nothing. Over HTTP alone."""
+        """The last state, however old it is; its ages count up to now. Wakes nothing. Needs HTTP."""
         return self._call(self._core.last_state())
 
     def fences(self) -> tuple[Fence, ...]:
-        """The board's fences as they are now. Wakes nothing. Over HTTP alone."""
+        """The board's fences as they are now. Wakes nothing. Needs HTTP."""
         return self._call(self._core.fences())
 
     def holds(self) -> tuple[HeldDevice, ...]:
-        """Every hold, the next to end first. Wakes nothing. Over HTTP alone."""
+        """All holds; the one that ends next is the first. Wakes nothing. Needs HTTP."""
         return self._call(self._core.holds())
 
     def hold(self, device: str, *, seconds: float = 60) -> Hold:
-        """Keeps a device awake without listening to it. Over HTTP alone.
+        """Keeps a device awake without listening to it. Needs HTTP.
 
-        The hold ends after ``seconds``; as a context manager it lasts until the block is left::
+        The hold ends after ``seconds``; as a context manager it lasts until the end of the block::
 
             with hub.hold("gps"):
                 ...
@@ -143,11 +141,11 @@ class Hub:
         return Hold(self, device, seconds)
 
     def history(self, start: Moment | None = None, end: Moment | None = None, *, every: float = 10) -> Iterator[State]:
-        """The states that were recorded, page by page as the iteration goes. Wakes nothing. Over HTTP alone.
+        """The recorded states. The client fetches page after page while you iterate. Wakes nothing. Needs HTTP.
 
-        :param start: left out, an hour before ``end``
-        :param end: left out, now
-        :param every: seconds; no more than one state in this time, 0 for all
+        :param start: default: an hour before ``end``
+        :param end: default: now
+        :param every: at most one state in this many seconds; 0 for all
         """
         page = self._call(self._core.history(start, end, every))
         while True:
@@ -157,9 +155,9 @@ class Hub:
             page = self._call(self._core.next_states(page.next))
 
     def power_history(self, start: Moment | None = None, end: Moment | None = None) -> Iterator[PowerChange]:
-        """When which device's power changed, as it was recorded. Wakes nothing. Over HTTP alone.
+        """The recorded changes of the devices' power. Wakes nothing. Needs HTTP.
 
-        The first changes may be from before ``start``: they tell how it stood then.
+        The first changes may be older than ``start``: they give the power of each device at ``start``.
         """
         page = self._call(self._core.power_history(start, end))
         while True:
@@ -171,15 +169,15 @@ class Hub:
     def track_gpx(
         self, start: Moment | None = None, end: Moment | None = None, *, every: float = 1, simplify: float = 0
     ) -> bytes:
-        """The recorded track as a GPX file. Wakes nothing. Over HTTP alone.
+        """The recorded track as a GPX file. Wakes nothing. Needs HTTP.
 
-        :param every: seconds; no more than one point in this time, 0 for all
-        :param simplify: metres; points that lie within them of the line are left out
+        :param every: at most one point in this many seconds; 0 for all
+        :param simplify: points within this many metres of the line are left out
         """
         return self._call(self._core.track_gpx(start, end, every, simplify))
 
     def recordings(self) -> tuple[RecordingFile, ...]:
-        """The files of the recorder, the oldest first. Wakes nothing. Over HTTP alone."""
+        """The files of the recorder, the oldest first. Wakes nothing. Needs HTTP."""
         return self._call(self._core.recordings())
 
     def close(self) -> None:
@@ -216,12 +214,15 @@ class Hub:
 
 
 class Subscription(Generic[T]):
-    """What a hub says, one value after the other. Iterating over it is the subscription.
+    """The values that a hub sends, one after the other. Iterating over this object is the subscription.
 
-    It connects with the first value that is asked for, or where a ``with`` block is entered. It comes back to a hub that was
-    restarted. The connection closes, and the hub powers the devices down, when the ``with`` block of it or of its hub is left,
-    by ``close()`` (from any thread), with any exception out of a wait (Ctrl-C among them), and when nothing refers to it any
-    more: a ``for`` loop over ``hub.states()`` that is left has ended it.
+    The connection opens when the first value is requested, or at the beginning of a ``with`` block. If the hub restarts, the
+    subscription connects again. The connection closes, and the hub can power the devices down, in each of these cases:
+
+    - the ``with`` block of the subscription or of its hub ends;
+    - ``close()`` is called, from any thread;
+    - a wait for a value ends with an exception, for example with Ctrl-C;
+    - nothing refers to the subscription any more. Leaving a ``for`` loop over ``hub.states()`` therefore ends it.
     """
 
     def __init__(self, call: Call[T], persistence: Persistence, timeout: float) -> None:
@@ -234,10 +235,10 @@ class Subscription(Generic[T]):
     def next(self, timeout: float | None = None) -> T:
         """The next value.
 
-        :param timeout: seconds to wait for it at most; the connection stays if they are over
-        :raises TimeoutError: if none came in time
+        :param timeout: the longest wait in seconds; after a timeout the connection stays open
+        :raises TimeoutError: if no value arrived in time
         :raises StopIteration: after ``close()``
-        :raises HubError: if the hub refuses, or does not run at first
+        :raises HubError: if the hub refuses the request, or does not run at the first attempt
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self._values:
@@ -254,7 +255,7 @@ class Subscription(Generic[T]):
             except TimeoutError:
                 raise
             except BaseException:
-                # An interrupt among them: nobody is here who would read on.
+                # This includes an interrupt: nothing is left that would read from the connection.
                 self._disconnect()
                 raise
             if deadline is not None and not self._values and time.monotonic() >= deadline:
@@ -262,7 +263,7 @@ class Subscription(Generic[T]):
         return self._values.pop(0)
 
     def close(self) -> None:
-        """Closes the connection: the hub powers the devices down unless others want them."""
+        """Closes the connection. The hub powers the devices down unless other clients need them."""
         self._closing.set()
         self._disconnect()
 
@@ -270,7 +271,7 @@ class Subscription(Generic[T]):
         """Waits for the next bytes."""
         connection, conversation = self._connect()
         if conversation.is_over:
-            # Said after the values that came with its end.
+            # The conversation is over, and its values have been delivered.
             conversation.end()
         silence = conversation.silence
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
@@ -293,7 +294,7 @@ class Subscription(Generic[T]):
             return self._connection, self._conversation
         conversation = self._call.begin()
         connection = Connection(self._call.target(), self._timeout)
-        # From here on, whatever happens, it is closed.
+        # From here on the connection is closed in any case.
         self._connection, self._conversation = connection, conversation
         connection.send(conversation.request)
         if conversation.is_accepted:
@@ -330,13 +331,13 @@ class Subscription(Generic[T]):
         self.close()
 
     def __del__(self) -> None:
-        # An __init__ that has failed leaves nothing to close.
+        # If __init__ failed, there is nothing to close.
         with suppress(AttributeError):
             self.close()
 
 
 class Hold:
-    """A hold: keeps a device awake for some time, or, as a context manager, until the block is left."""
+    """A hold: keeps a device awake for some time, or, as a context manager, until the end of the block."""
 
     def __init__(self, hub: Hub, device: str, seconds: float) -> None:
         self._hub = hub
@@ -347,18 +348,18 @@ class Hold:
 
     @property
     def device(self) -> str:
-        """The device that it keeps awake."""
+        """The device that the hold keeps awake."""
         return self._plan.device
 
     @property
     def id(self) -> str | None:
-        """What the hub calls it; ``None`` while the hub knows of none, as it was restarted."""
+        """The id of the hold at the hub; ``None`` while the hub has no such hold, because it was restarted."""
         return None if self._plan.ticket is None else self._plan.ticket.id
 
     def prolong(self, seconds: float | None = None) -> HoldTicket:
-        """Has the hold last ``seconds`` from now, or as many as at first.
+        """Prolongs the hold, so that it lasts ``seconds`` from now; by default as long as at first.
 
-        :raises NotFound: if it is over
+        :raises NotFound: if the hold is over
         """
         hub, plan = self._hub, self._plan
         ticket = hub._call(hub._core.hold(plan.device, seconds or plan.seconds, self.id))
@@ -366,7 +367,7 @@ class Hold:
         return ticket
 
     def release(self) -> None:
-        """Ends the hold; does nothing if it is over."""
+        """Ends the hold. Does nothing if the hold is over."""
         self._ending.set()
         if self._thread is not None:
             self._thread.join()
@@ -398,14 +399,14 @@ class Hold:
 
 
 class Connection:
-    """A connection to a hub that waits for what it does."""
+    """A connection to a hub that blocks while it waits."""
 
     def __init__(self, target: Target, timeout: float) -> None:
         """:raises HubError: if the hub cannot be reached"""
         self._target, self._timeout = target, timeout
         self._wire: Wire = target.wire()
         self.was_late = False
-        """The last wait ended without a byte."""
+        """Whether the last wait ended without a byte."""
         try:
             self._socket = _open(target, timeout)
         except OSError as error:
@@ -418,8 +419,8 @@ class Connection:
     def receive(self, wait: float | None) -> bytes:
         """The next bytes; empty if the hub has closed the connection.
 
-        :param wait: seconds at most
-        :raises HubUnavailable: if none came in time, or the connection is lost
+        :param wait: the longest wait in seconds
+        :raises HubUnavailable: if no bytes arrived in time, or the connection is lost
         """
         deadline = None if wait is None else time.monotonic() + wait
         self.was_late = False
@@ -442,7 +443,7 @@ class Connection:
                 return said
 
     def close(self) -> None:
-        # A thread that waits for this connection wakes, and the hub hears it at once.
+        # A thread that waits for this connection wakes, and the hub notices the end at once.
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
@@ -464,7 +465,7 @@ def _open(target: Target, timeout: float) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.settimeout(timeout)
-        # A client whose end has a name has time to say what it wants; everybody else gets everything after 25 ms.
+        # The hub waits 250 ms for the request of a client whose end has a name. Other clients get all parts after 25 ms.
         connection.bind("")
         connection.connect(target.path)
     except BaseException:

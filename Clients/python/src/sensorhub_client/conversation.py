@@ -1,4 +1,4 @@
-"""What is said over one connection. No I/O: a conversation has a request, and makes values of what comes back."""
+"""The exchange over one connection. No I/O: a conversation has a request, and makes values of the answer's bytes."""
 
 from __future__ import annotations
 
@@ -15,55 +15,55 @@ from .place import Target, WebPlace
 T = TypeVar("T")
 
 LONGEST_DOCUMENT = 16 * 1024 * 1024
-"""Bytes. No answer of a hub that is read whole comes close."""
+"""In bytes. The documents of a hub are much shorter."""
 
 STREAM_SILENCE = 45.0
-"""Seconds. An event stream says something every 15 seconds; one that is silent for this long is lost."""
+"""In seconds. An event stream sends something every 15 seconds; a stream that is silent for this long is lost."""
 
 
 class Conversation(ABC, Generic[T]):
     """One connection, from its first byte to its last."""
 
     request: bytes = b""
-    """What the client says first, and all that it says."""
+    """The bytes that the client sends. It sends nothing after them."""
     silence: float | None = None
     """Seconds without a byte after which the connection counts as lost; ``None`` for never."""
     is_over = False
-    """All has been said; the connection is closed."""
+    """Whether the answer is complete. The connection is closed then."""
     is_accepted = False
-    """The hub is there, and serves this client."""
+    """Whether the hub runs and serves this client."""
 
     @abstractmethod
     def receive(self, data: bytes) -> list[T]:
         """Takes the next bytes, and returns the values that they complete.
 
-        :raises HubError: if the hub refuses, or makes no sense
+        :raises HubError: if the hub refuses the request, or its answer is invalid
         """
 
     def end(self) -> list[T]:
-        """The hub has closed the connection.
+        """Takes the end of the connection, which the hub has closed.
 
-        :raises HubError: unless all had been said
+        :raises HubError: unless the answer was complete
         """
         raise HubUnavailable("the hub has closed the connection", "it is restarting, or has been stopped")
 
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """Something to ask a hub: to whom, and how."""
+    """A request to a hub: where to connect, and how to begin the conversation."""
 
     target: Callable[[], Target]
-    """Asked for each connection: a socket may lie elsewhere by then."""
+    """Called for each connection, because the path of the socket may have changed."""
     begin: Callable[[], Conversation[T]]
 
 
 class SocketLines(Conversation[T]):
-    """JSON objects of a Unix socket, one to a line."""
+    """JSON objects from a Unix socket, one per line."""
 
     def __init__(self, request: bytes, wanted: str, interpret: Callable[[Any], T], *, is_one: bool = False) -> None:
         """
-        :param wanted: the ``class`` of the objects that matter; others are for somebody else
-        :param is_one: whether one is all
+        :param wanted: the ``class`` of the objects to return; other objects are ignored
+        :param is_one: whether the answer is a single object
         """
         self.request = request
         self.is_accepted = True
@@ -124,7 +124,7 @@ class Events(Conversation[T]):
 
     def __init__(self, place: WebPlace, path: str, interpret: Callable[[Event], T | None]) -> None:
         """
-        :param interpret: returns ``None`` for an event that does not matter
+        :param interpret: returns ``None`` for an event to ignore
         """
         self.request = _head(place, "GET", path, "text/event-stream")
         self._place, self._interpret = place, interpret
@@ -160,7 +160,7 @@ class Events(Conversation[T]):
 def parse(text: bytes | str) -> dict[str, Any]:
     """A JSON object.
 
-    :raises ProtocolError: if it is none
+    :raises ProtocolError: if the text is not a JSON object
     """
     try:
         message = json.loads(text)
@@ -172,7 +172,7 @@ def parse(text: bytes | str) -> dict[str, Any]:
 
 
 def refusal(place: WebPlace, response: Response, body: bytes) -> HubError:
-    """What a status other than 200 means."""
+    """The error for a status other than 200."""
     reason = _reason(body) or f"status {response.status}"
     match response.status:
         case 401 if place.token is None:

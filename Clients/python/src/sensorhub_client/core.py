@@ -1,4 +1,4 @@
-"""What can be asked of a hub, and how that is said at each place. Both clients, blocking and asyncio, are thin over this."""
+"""The calls of a hub, and their form for a socket and for the web port. Both clients, blocking and asyncio, are thin layers."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class Page(Generic[T]):
 
     items: tuple[T, ...]
     next: str | None
-    """Where the next page is; ``None`` on the last one."""
+    """The path of the next page; ``None`` on the last one."""
 
 
 class Core:
-    """Makes calls of wishes."""
+    """Makes the calls of one hub."""
 
     def __init__(self, place: Place, name: str | None) -> None:
         """
-        :param name: under which the hub lists this client, at its socket; ``None`` for the program's own
+        :param name: the name of this client in the hub's list of holders, for a socket; ``None`` for the program's own name
         """
         self.place, self._name = place, name or _program_name()
 
@@ -166,6 +166,6 @@ def _span(path: str, start: Moment | None, end: Moment | None, **others: float) 
 
 
 def _program_name() -> str:
-    """What this program is called: the name of its script, or Python's own."""
+    """The name of this program: that of its script, or ``python``."""
     script = Path(sys.argv[0] if sys.argv else "").stem
     return script if script and script not in ("-c", "-m", "__main__") else "python"

@@ -1,4 +1,4 @@
-"""Makes dataclasses of JSON objects, by the types and the ``key`` metadata of their fields."""
+"""Makes dataclasses from JSON objects, by the types and the ``key`` metadata of their fields."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Member:
 
 
 def decode(cls: type[R], data: object, path: str = "") -> R:
-    """Makes a ``cls`` of a JSON object.
+    """Makes a ``cls`` from a JSON object.
 
-    Unknown keys go into ``extra``, except ``class``, which the type of the result says already.
+    Unknown keys go into ``extra``, except ``class``, because the type of the result already states it.
 
     :raises ProtocolError: if a required key is missing, or a value has the wrong type
     """

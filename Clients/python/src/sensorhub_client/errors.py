@@ -1,4 +1,4 @@
-"""What can go wrong. Each message says what happened and what to do now."""
+"""The errors of this package. Each message says what happened and what to do now."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class HubUnavailable(HubError):
 
 
 class HubBusy(HubUnavailable):
-    """The hub has as many clients, streams or holds as it takes.
+    """The hub has reached its limit of clients, streams or holds.
 
-    ``retry_after`` is when it suggests to come again, in seconds.
+    ``retry_after`` is the wait that the hub suggests, in seconds.
     """
 
     def __init__(self, message: str, advice: str = "", retry_after: float | None = None) -> None:
@@ -30,11 +30,11 @@ class HubBusy(HubUnavailable):
 
 
 class AccessDenied(HubError):
-    """The hub does not let this client in: the token, the host name or a permission is wrong."""
+    """The hub does not admit this client: the token, the host name or a permission is wrong."""
 
 
 class RequestRefused(HubError):
-    """The hub does not know what it was asked for, or does not offer it. The message has its answer."""
+    """The hub does not know the request, or does not offer it. The message contains the hub's answer."""
 
 
 class NotFound(RequestRefused):
@@ -42,8 +42,8 @@ class NotFound(RequestRefused):
 
 
 class NeedsWebPort(HubError):
-    """The call works over HTTP alone, and this hub was reached through its socket."""
+    """The call needs HTTP, and this hub was reached through its socket."""
 
 
 class ProtocolError(HubError):
-    """The answer makes no sense: another program has answered, or a hub of another version."""
+    """The answer is invalid: another program has answered, or a hub of another version."""

@@ -1,4 +1,4 @@
-"""Cuts what a hub sends into messages. No I/O: bytes go in, messages come out."""
+"""Cuts the bytes of a hub into messages. No I/O."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from .errors import ProtocolError
 
 _LONGEST = 16 * 1024 * 1024
-"""Bytes. No line or event of a hub comes close, and no document."""
+"""In bytes. The lines, events and documents of a hub are much shorter."""
 _LONGEST_HEAD = 64 * 1024
-"""Bytes of a response before its body."""
+"""The largest head of a response, in bytes."""
 _LONGEST_SIZE = 256
-"""Bytes of the line before a chunk."""
+"""The longest line before a chunk, in bytes."""
 
 
 class LineSplitter:
@@ -49,7 +49,7 @@ class EventSplitter:
         self._name = ""
         self._data: list[str] = []
         self._size = 0
-        """Of the lines of the event that has begun, characters."""
+        """The characters in the lines of the event that has begun."""
 
     def receive(self, data: bytes) -> list[Event]:
         """Takes the next bytes, and returns the events that they complete."""
@@ -79,23 +79,23 @@ class Response:
 
     status: int
     headers: dict[str, str] = field(default_factory=dict)
-    """By their names in lower case."""
+    """The headers, by their names in lower case."""
 
 
 class ResponseReader:
-    """Reads one response of HTTP/1.1 (RFC 9112) on a connection that serves no other."""
+    """Reads one response of HTTP/1.1 (RFC 9112) on a connection that carries no other response."""
 
     def __init__(self) -> None:
         self.response: Response | None = None
         self.is_complete = False
         self._pending = bytearray()
         self._left: int | None = 0
-        """Bytes of the body, or of its chunk, that have not come yet; ``None`` for all until the end."""
+        """The bytes of the body, or of its chunk, that have not arrived yet; ``None`` if the body ends with the connection."""
         self._is_chunked = False
         self._is_after_chunk = False
 
     def receive(self, data: bytes) -> bytes:
-        """Takes the next bytes, and returns what they add to the body."""
+        """Takes the next bytes, and returns the part of the body in them."""
         self._pending += data
         body = bytearray()
         while self._step(body):
@@ -105,9 +105,9 @@ class ResponseReader:
         return bytes(body)
 
     def end(self) -> None:
-        """The connection has ended.
+        """Takes the end of the connection.
 
-        :raises ProtocolError: if that cut the response
+        :raises ProtocolError: if the response is not complete
         """
         if self.response is not None and self._left is None and not self._is_chunked:
             self.is_complete = True
@@ -115,7 +115,7 @@ class ResponseReader:
             raise ProtocolError("the answer ends in the middle", "try again")
 
     def _step(self, body: bytearray) -> bool:
-        """Takes one piece of what is pending; returns whether there may be another."""
+        """Reads one piece of the pending bytes; returns whether there may be another one."""
         if self.is_complete:
             return False
         if self.response is None:
@@ -167,7 +167,7 @@ class ResponseReader:
         return True
 
     def _read_chunk_size(self) -> bool:
-        """The line before a chunk, after the one that ends the chunk before."""
+        """Reads the line before a chunk, which follows the line end of the previous chunk."""
         if self._is_after_chunk:
             if not b"\r\n".startswith(self._pending[:2]):
                 raise ProtocolError("a chunk does not end where it says", "is this the hub's web port?")
@@ -184,7 +184,7 @@ class ResponseReader:
             raise ProtocolError(f"a chunk begins with {line!r:.60}", "is this the hub's web port?")
         size = int(digits, 16)
         if size == 0:
-            # Trailers and the empty line after them, if they are here: nothing else follows on this connection.
+            # Reads the trailers and the empty line after them, if they have arrived: nothing else follows on this connection.
             self._pending.clear()
             self.is_complete = True
             return False

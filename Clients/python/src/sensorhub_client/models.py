@@ -1,8 +1,8 @@
-"""What a hub says, as immutable dataclasses.
+"""The objects that a hub sends, as immutable dataclasses.
 
-What is unknown is ``None``. Keys that this version does not know, those of a newer hub for instance, are kept in ``extra``
-under their own names. Angles are in degrees, ages and durations in seconds, everything else is in SI units unless its
-description says otherwise. Attitudes turn the axes of the body (x forward, y right, z down) to north, east, down.
+An unknown value is ``None``. Keys that this version does not know, for example those of a newer hub, are in ``extra`` under
+their own names. Angles are in degrees, ages and durations in seconds, and all other values in SI units, unless a member's
+description says otherwise. An attitude rotates the axes of the body (x forward, y right, z down) to north, east, down.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ def _many(name: str | None = None) -> Any:
 
 
 def _table(name: str | None = None) -> Any:
-    """An object whose keys are data, and which may be left out."""
+    """An object with arbitrary keys, which may be left out."""
     return field(default_factory=dict, metadata={"key": name} if name else {})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Record:
-    """Anything that a hub says."""
+    """An object that a hub sends."""
 
     extra: Mapping[str, Any] = field(default_factory=lambda: _NOTHING, compare=False)
     """Members that this version of the package does not know."""
 
     def __repr__(self) -> str:
-        """Without what is unknown."""
+        """The members that are known."""
         known = ((one.name, getattr(self, one.name)) for one in fields(self))
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in known if value or value == 0)})"
 
@@ -54,14 +54,14 @@ class Part(Record):
     """A part of a state: what was measured, when, and by which device."""
 
     age: float
-    """Seconds since it was measured, at the instant of the state."""
+    """Seconds between the measurement and the instant of the state."""
     source: str
-    """The devices that had a share in it: ``gps``, ``gps+imu``."""
+    """The devices that contributed, such as ``gps`` or ``gps+imu``."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Vector(Part):
-    """A vector in the axes of the body: x forward, y right, z down. The state's member says in which unit."""
+    """A vector in the axes of the body: x forward, y right, z down. The unit depends on the member of the state."""
 
     x: float
     y: float
@@ -70,7 +70,7 @@ class Vector(Part):
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Position(Part):
-    """Where the board is, in WGS 84."""
+    """The position of the board, in WGS 84."""
 
     latitude: float = _key("lat")
     """Degrees, north is positive."""
@@ -87,11 +87,11 @@ class Position(Part):
 
     @property
     def radius_95(self) -> float | None:
-        """Metres: 95 of 100 positions this certain are within this radius of the truth."""
+        """The radius in metres that contains 95 % of positions with this sigma."""
         return None if self.sigma_horizontal is None else 2.4477 * self.sigma_horizontal
 
     def distance_to(self, other: Position) -> float:
-        """Metres along the ground to another position, on a sphere: right to half a percent."""
+        """The distance to another position along the ground, in metres. Computed on a sphere, so it is accurate to 0.5 %."""
         north, north_other = math.radians(self.latitude), math.radians(other.latitude)
         half_north = math.sin((north_other - north) / 2)
         half_east = math.sin(math.radians(other.longitude - self.longitude) / 2)
@@ -101,7 +101,7 @@ class Position(Part):
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Velocity(Part):
-    """How the board moves."""
+    """The velocity of the board."""
 
     speed: float
     """Metres a second over ground."""
@@ -117,7 +117,7 @@ class Velocity(Part):
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Attitude(Part):
-    """How the board is turned against north, east, down."""
+    """The rotation from the body's axes to north, east, down."""
 
     roll: float
     """Degrees, positive with the right side down."""
@@ -135,116 +135,116 @@ class Attitude(Part):
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Air(Part):
-    """What a barometer measures."""
+    """The measurements of a barometer."""
 
     pressure: float
     """Pascals."""
     temperature: float
-    """Degrees Celsius of the chip, which is warmer than the air."""
+    """The temperature of the chip in degrees Celsius; the chip is a little warmer than the air."""
     humidity: float | None = _optional()
-    """Percent, relative."""
+    """The relative humidity in percent."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Supply(Part):
-    """What a supply monitor measures."""
+    """The measurements of a supply monitor."""
 
     volts: float
-    """Volts against ground."""
+    """The voltage against ground."""
     amperes: float
-    """Amperes to the load."""
+    """The current in amperes, positive to the load."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Fix(Part):
-    """What the receiver says about its fix."""
+    """The receiver's own report of its fix."""
 
     mode: int
-    """As gpsd counts: 1 no fix, 2 two dimensions, 3 three dimensions."""
+    """The number that gpsd uses: 0 unknown, 1 no fix, 2 two dimensions, 3 three dimensions."""
     status: int
-    """As gpsd counts."""
+    """The number that gpsd uses: 1 autonomous, 2 differential, 3 RTK fixed, 4 RTK float and others; 0 without a fix."""
     time: datetime | None = _optional()
-    """UTC of the fix itself."""
+    """The time of the fix itself, UTC."""
     satellites: int | None = _optional()
-    """How many satellites the fix uses."""
+    """The number of satellites in use."""
     hdop: float | None = _optional()
     """Horizontal dilution of precision, without a unit."""
     time_sigma: float | None = _optional("timeSigma")
     """Seconds, one standard deviation of the receiver's time."""
     correction_age: float | None = _optional("correctionAge")
-    """Seconds: how old the corrections are that the fix uses."""
+    """The age in seconds of the corrections in use."""
     jamming: str | None = _optional()
     """``none``, ``warning`` or ``critical``."""
     spoofing: str | None = _optional()
     """``none``, ``indicated`` or ``multiple``."""
     jamming_indicator: int | None = _optional("jammingIndicator")
-    """0 to 255, continuous waves."""
+    """The continuous-wave interference, 0 for none to 255."""
     receiver_fusion: str | None = _optional("receiverFusion")
-    """What the receiver does with inertial sensors of its own: ``initializing``, ``fusing``, ``suspended``, ``disabled``."""
+    """The state of a receiver's own fusion with inertial sensors: ``initializing``, ``fusing``, ``suspended``, ``disabled``."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Wish(Record):
-    """What an energy budget leaves of a wish for fixes."""
+    """The request for fixes as an energy budget allows it."""
 
     every: float
     """Seconds from one fix to the next."""
     accuracy: float | None = _optional()
-    """Metres, the radius that 95 of 100 fixes keep."""
+    """The radius in metres that contains 95 % of the fixes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Schedule(Record):
-    """How well a fix fulfils the wish for it (``Hub.fixes``)."""
+    """Whether, and how well, a fix meets its request (``Hub.fixes``)."""
 
     met: bool
-    """The fix is as good as the wish; otherwise time ran out."""
+    """Whether the fix is as accurate as requested. If not, the time ran out."""
     still: bool
-    """Nothing has moved since the position was measured, and the hub gives the same position again."""
+    """Whether nothing has moved since the position was measured. The hub then sends the same position again."""
     late: float
-    """Seconds after the time when the fix was due."""
+    """Seconds between the due time and the fix."""
     every: float
-    """Seconds from one fix to the next, as wished."""
+    """The requested interval in seconds."""
     within: float
-    """Seconds that the receiver may be awake for one fix, as wished."""
+    """How many seconds the receiver may be awake for one fix, as requested."""
     radius: float | None = _optional()
-    """Metres: 95 of 100 such positions are within this radius."""
+    """The radius in metres that contains 95 % of such positions."""
     accuracy: float | None = _optional()
-    """Metres, as wished."""
+    """The requested accuracy in metres."""
     max_age: float | None = _optional("maxAge")
-    """Seconds: a fix that is at most this old is good enough, as wished."""
+    """The requested age in seconds: a fix that is at most this old is enough."""
     known: bool | None = _optional()
-    """``True`` for a fix that another client has caused, within ``max_age``; the receiver was not woken for it."""
+    """``True`` for a fix of another client that is recent enough for ``max_age``; the receiver was not woken for it."""
     reckoned: bool | None = _optional()
-    """``True`` for a position from dead reckoning, which is still within the wished error."""
+    """``True`` for a position from dead reckoning that is still within the requested error."""
     relaxed: Wish | None = _optional()
-    """What the receiver's energy budget leaves of the wish; ``None`` if it leaves all of it."""
+    """The request as the receiver's energy budget allows it; ``None`` if the budget allows all of it."""
     viewer: str | None = _optional()
-    """Whose wish it is, where several share a stream."""
+    """The viewer that made the request, if several viewers share a stream."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Pulse(Record):
-    """The receiver's pulse per second, while a client asks for the time."""
+    """The receiver's pulse per second. Known while a client asks for the time."""
 
     state: str
     """``missing``, ``present`` or ``unsteady``."""
     age: float
-    """Seconds since it was last seen."""
+    """Seconds since the last pulse was examined."""
     jitter: float | None = _optional()
-    """Seconds between the last two pulses, less a second."""
+    """The difference between the last two pulses, in seconds."""
     quantisation_error: float | None = _optional("quantisationError")
-    """Seconds, as the receiver states it."""
+    """The error of the last pulse in seconds, as the receiver states it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Refusal(Record):
-    """Fixes are not believed, because the inertial sensors contradict them."""
+    """Fixes are refused, because the inertial sensors contradict them."""
 
     seconds: float
-    """How long that has lasted."""
+    """Seconds since the first refused fix."""
     metres: float
-    """How far off the fixes are."""
+    """The distance in metres between the refused fixes and the solution."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
@@ -252,160 +252,160 @@ class State(Record):
     """The fused state at one instant."""
 
     mode: str
-    """``none``, ``attitude``, ``gnss``, ``fused``, ``deadReckoning`` or ``asleep``: how position and attitude came about."""
+    """How the state was made: ``none``, ``attitude``, ``gnss``, ``fused``, ``deadReckoning`` or ``asleep``."""
     monotonic: float
-    """Seconds of the board's monotonic clock."""
+    """The instant of the state in seconds, by the board's monotonic clock."""
     time: datetime | None = _optional()
-    """UTC of the same instant."""
+    """The same instant in UTC."""
     time_confirmed: bool | None = _optional("timeConfirmed")
-    """The receiver has shown that it knows the date, rather than remembers or guesses it."""
+    """Whether the date is confirmed. Otherwise the receiver may have remembered or guessed it."""
     dead_reckoning_seconds: float | None = _optional("deadReckoningSeconds")
-    """Seconds since the last fix, in the mode ``deadReckoning``."""
+    """Seconds since the last fix was used, in the mode ``deadReckoning``."""
     asleep_seconds: float | None = _optional("asleepSeconds")
-    """Seconds since the last client left, in the mode ``asleep``; the position is the last one known."""
+    """Seconds since the last client left, in the mode ``asleep``; the position is the last known one."""
     schedule: Schedule | None = _optional()
-    """Of a fix that was wished for (``Hub.fixes``). Without a ``position`` none was found in time."""
+    """Present in the answer to a request for fixes (``Hub.fixes``). Without a ``position``, no fix was found in time."""
     position: Position | None = _optional()
-    """Where the board is."""
+    """The position."""
     velocity: Velocity | None = _optional()
-    """How it moves."""
+    """The velocity."""
     attitude: Attitude | None = _optional()
-    """How it is turned."""
+    """The attitude."""
     rates: Vector | None = _optional()
-    """Radians a second about the axes of the body."""
+    """Angular rates about the body's axes, in radians per second."""
     acceleration: Vector | None = _optional()
-    """Metres a second squared, gravity included."""
+    """Specific force along the body's axes, in metres per second squared. At rest and level, z is -9.8."""
     magnetic_field: Vector | None = _optional("magneticField")
-    """Microtesla, as far as the field is the earth's."""
+    """Magnetic field along the body's axes in microtesla, without the calibrated field of the iron nearby."""
     air: Air | None = _optional()
-    """What the barometer measures."""
+    """The measurements of the barometer."""
     supply: Supply | None = _optional()
-    """What the supply monitor measures."""
+    """The measurements of the supply monitor."""
     fix: Fix | None = _optional()
-    """What the receiver says about its fix."""
+    """The receiver's report of its fix."""
     pulse: Pulse | None = _optional()
-    """The receiver's pulse; in ``Hub.last_state`` alone."""
+    """The receiver's pulse; only in ``Hub.last_state``."""
     refusal: Refusal | None = _optional()
-    """Set only while fixes are not believed."""
+    """Present only while fixes are refused."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Bill(Record):
-    """Energy that one client has caused."""
+    """The energy that one client has caused."""
 
     payer: str
-    """The client; ``(linger)``, ``(standby)`` and ``(others)`` are no client's."""
+    """The client; ``(linger)``, ``(standby)`` and ``(others)`` stand for no client."""
     milliwatt_hours: float = _key("milliwattHours")
     """Milliwatt-hours."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Bills(Record):
-    """Energy by client."""
+    """The energy for each client."""
 
     run: tuple[Bill, ...] = _many()
     """Since the hub started."""
     day: tuple[Bill, ...] = _many()
-    """In the last day, over restarts of the hub."""
+    """In the last day, across restarts of the hub."""
     week: tuple[Bill, ...] = _many()
-    """In the last week, over restarts of the hub."""
+    """In the last week, across restarts of the hub."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Budget(Record):
-    """What a device may draw in a day."""
+    """The energy budget of a device."""
 
     milliwatt_hours_per_day: float = _key("milliwattHoursPerDay")
     """Milliwatt-hours a day."""
     left_milliwatt_hours: float = _key("leftMilliwattHours")
-    """Milliwatt-hours; below 0 if too much was drawn."""
+    """The energy left in milliwatt-hours; negative if too much was used."""
     steps: int
-    """How many steps the board file names to save energy."""
+    """The number of steps in ``whenShort`` of the board file."""
     steps_taken: int = _key("stepsTaken")
-    """How many of them are in force."""
+    """The number of these steps that are taken now."""
     every_seconds: float | None = _optional("everySeconds")
-    """Fixes come no closer than this at present."""
+    """The shortest interval of scheduled fixes at present, in seconds."""
     accuracy_metres: float | None = _optional("accuracyMetres")
-    """Fixes this accurate will do at present."""
+    """The accuracy in metres that is enough at present."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Restart(Record):
-    """What starts of one kind take."""
+    """The learned cost of starts of one kind."""
 
     seconds: float
-    """Until the device measures."""
+    """Seconds until the device measures."""
     joules: float
-    """Energy of one start."""
+    """The energy of one start."""
     count: int
-    """How many starts were seen."""
+    """The number of observed starts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class IdleTimeout(Record):
-    """How long a device runs on after its last client."""
+    """The idle timeout: how long a device stays on after its last client has left."""
 
     is_learned: bool = _key("isLearned")
-    """The hub chooses it by what it has learned."""
+    """Whether the hub learns the timeout (``linger`` in the board file)."""
     seconds: float
-    """How long it would run on now."""
+    """The timeout in seconds, if the last client left now."""
     gaps: int
-    """How many gaps between clients were seen."""
+    """The number of observed gaps between visits of clients."""
     break_even_seconds: float | None = _optional("breakEvenSeconds")
-    """How long the device may stay on for the energy of one start."""
+    """How many seconds the device can stay on before it uses more energy than a start."""
     restarts: Mapping[str, Restart] = _table()
-    """By kind: ``hot``, ``warm``, ``cold``."""
+    """The cost of starts by kind: ``hot``, ``warm``, ``cold``."""
     explanation: tuple[str, ...] = _many()
-    """For people."""
+    """How the timeout was chosen, as lines of text to show."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class RelaxedSchedule(Record):
-    """What an energy budget leaves of a client's wish."""
+    """The request of a client as an energy budget allows it."""
 
     every_seconds: float = _key("everySeconds")
     """Seconds from one fix to the next."""
     accuracy_metres: float | None = _optional("accuracyMetres")
-    """Metres, the radius that 95 of 100 fixes keep."""
+    """The radius in metres that contains 95 % of the fixes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class DeviceSchedule(Record):
-    """A client for whom the hub wakes the device now and then."""
+    """The request of a client for which the hub wakes the device at intervals."""
 
     holder: str
     """The client."""
     every_seconds: float = _key("everySeconds")
     """Seconds from one fix to the next."""
     within_seconds: float = _key("withinSeconds")
-    """Seconds that the device may be awake for one fix."""
+    """How many seconds the device may be awake for one fix."""
     due_in_seconds: float = _key("dueInSeconds")
-    """Seconds until the next fix; below 0 while the device looks for it late."""
+    """Seconds until the next fix is due; negative while it is late."""
     reason: str
-    """Why the hub wakes it then, for people."""
+    """Why the hub wakes the device at this time, as a text to show."""
     accuracy_metres: float | None = _optional("accuracyMetres")
-    """Metres, the radius that 95 of 100 fixes keep."""
+    """The radius in metres that contains 95 % of the fixes."""
     relaxed: RelaxedSchedule | None = _optional()
-    """What the energy budget leaves of the wish; ``None`` if it leaves all of it."""
+    """The request as the energy budget allows it; ``None`` if the budget allows all of it."""
     wakes_in_seconds: float | None = _optional("wakesInSeconds")
-    """Seconds until the hub wakes the device for it; ``None`` if it is awake, or need not be."""
+    """Seconds until the hub wakes the device for the fix; ``None`` if the device is awake, or need not wake."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class CorrectionOutcomes(Record):
-    """What the receiver did with the corrections that it read."""
+    """The counts of corrections that the receiver has read, by result."""
 
     used: int
     unused: int
     unknown: int
-    """It does not say whether it used them."""
+    """Messages for which the receiver does not report whether it used them."""
     damaged: int
-    """Their checksums were wrong."""
+    """Messages with a wrong checksum."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Corrections(Record):
-    """What a receiver gets from a caster (NTRIP)."""
+    """The corrections that a receiver gets from a caster (NTRIP)."""
 
     source: str
     """``ntrip://host:port/MOUNT``."""
@@ -413,102 +413,102 @@ class Corrections(Record):
     """``off``, ``connecting``, ``connected``, ``receiving`` or ``waiting``."""
     bytes: int
     lost: int
-    """Messages that the receiver's line was too slow for."""
+    """Messages dropped because the receiver's line is too slow."""
     connections: int
     messages: Mapping[str, int] = _table()
-    """How many, by RTCM 3's numbers."""
+    """The number of messages, by RTCM 3 message number."""
     reason: str | None = _optional()
-    """Why there are none, for people."""
+    """Why no corrections arrive, as a text to show."""
     age_seconds: float | None = _optional("ageSeconds")
     """Seconds since the last message."""
     receiver: CorrectionOutcomes | None = _optional()
-    """``None`` for a receiver that says nothing about them."""
+    """``None`` for a receiver that does not report what it did with the corrections."""
     base_distance_metres: float | None = _optional("baseDistanceMetres")
-    """To the base station; ``None`` until it has said where it is."""
+    """The distance to the base station; ``None`` until its position is known."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Calibration(Record):
-    """A calibration that is in force."""
+    """A calibration in use."""
 
     age_seconds: float = _key("ageSeconds")
-    """Seconds since it was made."""
+    """Seconds since the calibration."""
     quality: float
-    """By kind of calibration, as ``sensorhub calibrate`` prints it."""
+    """The quality that ``sensorhub calibrate`` prints; its meaning depends on the kind of calibration."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Condition(Record):
-    """What is the matter with a device, or with the hub's board file."""
+    """A problem of a device, or of the hub's board file."""
 
     kind: str
     """``failed``, ``acquiring``, ``supply`` or ``remark``."""
     severity: str
-    """``waiting`` (it takes its time), ``warning`` (look after it) or ``problem`` (it does not work)."""
+    """``waiting`` (normal and temporary), ``warning`` (needs attention) or ``problem`` (does not work)."""
     summary: str
-    """What is the matter, for people."""
+    """The problem, as a text to show."""
     for_seconds: float = _key("forSeconds")
-    """For how long; of a failure, since the first try that failed."""
+    """Seconds since the problem began; for a failure, since the first failed attempt."""
     next_step: str | None = _optional("nextStep")
-    """What to do about it, for people."""
+    """What to do, as a text to show."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Device(Record):
-    """What a device does, why, for whom, and what it has drawn."""
+    """A device: its power with the reason, the clients that hold it, and its energy."""
 
     id: str
-    """Its name in the board file."""
+    """The name of the device in the board file."""
     kind: str
     """``receiver``, ``imu``, ``magnetometer``, ``barometer`` or ``supplyMonitor``."""
     title: str
-    """For people."""
+    """A short description, as a text to show."""
     power: str
     """``off``, ``asleep``, ``awake``, ``settling``, ``acquiring``, ``tracking``, ``lingering`` or ``failed``."""
     for_seconds: float = _key("forSeconds")
-    """Seconds since the power is in this state."""
+    """Seconds since the device is in this power state."""
     reason: str
-    """Why it is so, for people."""
+    """Why the device is in this power state, as a text to show."""
     holders: tuple[str, ...]
-    """Who keeps the device awake."""
+    """The clients that keep the device awake."""
     on_seconds: float = _key("onSeconds")
-    """Seconds that it was on since the hub started."""
+    """Seconds that clients needed the device since the hub started."""
     wakes: int
-    """How often it was switched on since the hub started."""
+    """How often the device was woken since the hub started."""
     energy_milliwatt_hours: float = _key("energyMilliwattHours")
-    """Milliwatt-hours since the hub started, measured or by the current that the board file states."""
+    """Milliwatt-hours since the hub started, measured or computed from the current in the board file."""
     measured_milliwatt_hours: float = _key("measuredMilliwattHours")
-    """How much of that a supply monitor measured."""
+    """The part of this energy that a supply monitor measured."""
     milliwatts: float
-    """What it draws at present."""
+    """The present power of the device."""
     bills: Bills
-    """Who caused what it drew."""
+    """The energy for each client."""
     counters: Mapping[str, int] = _table()
-    """By name: sentences, checksum errors and so on."""
+    """Counts of received data by name: sentences, checksum errors and others."""
     lingers_for_seconds: float | None = _optional("lingersForSeconds")
-    """How much longer it runs on after its last client; ``None`` unless it does."""
+    """Seconds until the idle timeout ends; ``None`` unless the device lingers."""
     remark: str | None = _optional()
-    """What its owner should know."""
+    """A warning about the device, as a text to show."""
     conditions: tuple[Condition, ...] = _many()
-    """What is the matter, the worst first; empty if nothing is."""
+    """The problems of the device, the worst first; may be empty."""
     origin: str | None = _optional()
     """``simulated`` or ``recorded``; ``None`` for a real device."""
     budget: Budget | None = _optional()
-    """``None`` if the board file sets none."""
+    """``None`` if the board file sets no budget."""
     idle_timeout: IdleTimeout | None = _optional("linger")
-    """How long it runs on after its last client."""
+    """The idle timeout after the last client."""
     schedules: tuple[DeviceSchedule, ...] = _many()
-    """For whom the hub wakes it now and then."""
+    """The requests for which the hub wakes the device at intervals."""
     time_to_first_fix_seconds: float | None = _optional("timeToFirstFixSeconds")
-    """Seconds that the last start took to its first fix."""
+    """Seconds from power on to the first useful measurement, in the last run that had one."""
     calibrations: Mapping[str, Calibration] = _table()
-    """Those in force, by kind: ``gyro`` and others."""
+    """The calibrations in use, by kind: ``gyro`` and others."""
     corrections: Corrections | None = _optional()
     """``None`` if the board file names no caster."""
 
     @property
     def is_awake(self) -> bool:
-        """Whether it is supplied and not in its sleep mode."""
+        """Whether the device is supplied and not in its sleep mode."""
         return self.power not in ("off", "asleep", "failed")
 
 
@@ -523,77 +523,77 @@ class FencePosition(Record):
     sigma_horizontal: float | None = _optional("sigmaHorizontal")
     """Metres, one standard deviation along one horizontal axis."""
     time: datetime | None = _optional()
-    """UTC by the receiver."""
+    """The time of the fix in UTC, by the receiver."""
     age: float | None = _optional()
-    """Seconds since then."""
+    """Seconds since the fix."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Fence(Record):
-    """On which side of a fence the board is."""
+    """A fence, and the side of it that the board is on."""
 
     name: str
-    """Its name in the board file."""
+    """The name of the fence."""
     state: str
     """``inside``, ``outside`` or ``unknown``."""
     seconds: float
-    """Seconds since it is so."""
+    """Seconds since the state began."""
     event: str | None = _optional()
-    """What made it so: ``enter``, ``leave``, ``found`` (known at last, no crossing) or ``lost`` (no fix says where the board is)."""
+    """The event that began the state: ``enter``, ``leave``, ``found`` (known again, no crossing) or ``lost`` (no fix)."""
     beyond: float | None = _optional()
-    """Metres that the last fix lies beyond the edge; negative inside."""
+    """Metres from the edge to the last useful fix, outward; negative inside."""
     position: FencePosition | None = _optional()
-    """That fix."""
+    """The last useful fix."""
     due: float | None = _optional()
-    """Seconds until the next fix is due; negative once it is late. In ``Hub.fences`` alone, like what follows."""
+    """Seconds until the next fix is due; negative while it is late. Only in ``Hub.fences``, like the following members."""
     unknown_in: float | None = _optional("unknownIn")
-    """Seconds until the state is unknown if no fix comes."""
+    """Seconds until the state becomes ``unknown`` without a fix."""
     circle: tuple[float, ...] | None = _optional()
     """Latitude, longitude (degrees) and radius (metres)."""
     polygon: tuple[tuple[float, ...], ...] | None = _optional()
-    """Its corners, latitude and longitude in degrees."""
+    """The corners, as latitude and longitude in degrees."""
     added: bool | None = _optional()
-    """It was added while the hub ran; ``None`` for a fence of the board file."""
+    """``True`` if the fence was added while the hub ran; ``None`` for a fence of the board file."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class HoldTicket(Record):
-    """The hub's word for a hold that this client has taken."""
+    """The hub's answer about a hold that this client has taken."""
 
     id: str
-    """Knowing it is the right to prolong and to release the hold."""
+    """A secret: a client that knows it can prolong and release the hold."""
     device: str
-    """The device that it keeps awake."""
+    """The device that the hold keeps awake."""
     seconds: float
-    """How much longer."""
+    """The remaining seconds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class HeldDevice(Record):
-    """A hold that some client has taken."""
+    """A hold of any client."""
 
     device: str
-    """The device that it keeps awake."""
+    """The device that the hold keeps awake."""
     holder: str
-    """Who has taken it."""
+    """The client that has taken the hold."""
     seconds: float
-    """How much longer it lasts."""
+    """The remaining seconds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class PowerChange(Record):
-    """A change of a device's power that was recorded."""
+    """A recorded change of a device's power."""
 
     id: str
     """The device."""
     power: str
     """As in ``Device.power``, or ``unknown`` after the end of a recording."""
     time: datetime
-    """UTC."""
+    """The time of the change, UTC."""
     reason: str | None = _optional()
-    """Why, for people."""
+    """The reason, as a text to show."""
     holders: tuple[str, ...] = _many()
-    """Who kept it awake then."""
+    """The clients that kept the device awake at this time."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
@@ -601,11 +601,11 @@ class RecordingFile(Record):
     """A file of the recorder."""
 
     name: str
-    """Under ``/recordings`` of the web port."""
+    """The name below ``/recordings`` of the web port."""
     bytes: int
     writing: bool
-    """The hub is still writing it."""
+    """Whether the hub is still writing the file."""
     start: datetime | None = _optional("from")
-    """UTC of its first message."""
+    """The time of the first message, UTC."""
     end: datetime | None = _optional("to")
-    """UTC of its last message."""
+    """The time of the last message, UTC."""

@@ -1,4 +1,4 @@
-"""Decides whether, and when, a client comes again after a failure. No I/O, and no clock."""
+"""Decides whether, and when, a client tries again after a failure. No I/O, and no clock."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ logger = logging.getLogger("sensorhub_client")
 
 
 class Persistence:
-    """Of a subscription.
+    """Decides about the attempts of one subscription.
 
-    The first connection fails at once, so that a wrong address is noticed, unless the client waits for its hub. A hub that was
-    there comes back: a client that has been served tries again and again. What trying again does not help is always raised.
+    If the first connection fails, the error is raised, so that a wrong address is noticed; with ``wait`` the client waits for its
+    hub instead. After the hub has served the client once, the client tries again after each loss. Errors that another attempt
+    cannot remove are always raised.
     """
 
     def __init__(self, *, wait: bool, reconnect: bool, backoff: Backoff | None = None) -> None:
@@ -25,19 +26,19 @@ class Persistence:
         self._is_out = False
 
     def served(self) -> None:
-        """The hub serves this client."""
+        """Records that the hub serves this client."""
         if self._is_out:
             logger.warning("the hub is back")
         self._was_served, self._is_out = True, False
 
     def heard(self) -> None:
-        """A value has come: the next outage starts with short waits."""
+        """Records that a value has arrived: the next outage begins with short waits."""
         self._backoff.reset()
 
     def failed(self, error: HubError) -> float:
-        """Seconds to wait before the next try.
+        """Seconds to wait before the next attempt.
 
-        :raises HubError: the same, if there is to be none
+        :raises HubError: the given error, if there will be no other attempt
         """
         is_retried = self._reconnect if self._was_served else self._wait
         if not isinstance(error, HubUnavailable) or not is_retried:
@@ -50,17 +51,17 @@ class Persistence:
 
 
 class HoldPlan:
-    """Keeps a hold alive."""
+    """Decides when to prolong a hold."""
 
     def __init__(self, device: str, seconds: float, ticket: HoldTicket, backoff: Backoff | None = None) -> None:
         self.device, self.seconds = device, seconds
         self.ticket: HoldTicket | None = ticket
-        """``None`` while the hub knows of none."""
+        """``None`` while the hub has no such hold."""
         self._backoff = backoff or Backoff()
 
     @property
     def pause(self) -> float:
-        """Seconds between two prolongations: one that fails is tried twice more before the hold is over."""
+        """Seconds between two prolongations. If one fails, there is time for two more before the hold ends."""
         return self.seconds / 3
 
     def prolonged(self, ticket: HoldTicket) -> float:
@@ -70,7 +71,7 @@ class HoldPlan:
         return self.pause
 
     def failed(self, error: HubError) -> float:
-        """Seconds to wait before the next try, which takes a new hold if the hub has forgotten this one."""
+        """Seconds to wait before the next attempt. If the hub has forgotten the hold, that attempt takes a new one."""
         if isinstance(error, NotFound) and self.ticket is not None:
             self.ticket = None
             return 0

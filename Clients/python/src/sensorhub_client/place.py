@@ -1,4 +1,4 @@
-"""Where a hub is, and what it means that it cannot be reached there."""
+"""The place of a hub, and the meaning of a failure to reach it there."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .errors import AccessDenied, HubError, HubUnavailable
 from .wire import PlainWire, TLSWire, Wire
 
 Token: TypeAlias = "str | os.PathLike[str] | None"
-"""The token of the web port, or the path of the file that has it."""
+"""The token of the web port, or the path of the file with the token."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What to connect to: a Unix socket, or a port."""
+    """The other end of a connection: a Unix socket, or a port."""
 
     path: str = ""
     """Empty for a port."""
@@ -36,7 +36,7 @@ class Target:
         return TLSWire(self.tls, self.host) if self.tls else PlainWire()
 
     def unreachable(self, error: OSError) -> HubError:
-        """Says what a failure to connect, or of a connection, means here."""
+        """The error for a connection that could not be made, or was lost."""
         if isinstance(error, ssl.SSLCertVerificationError):
             return AccessDenied(
                 f"the certificate of {self} is not trusted ({error.verify_message})", "pass tls= a context that knows its issuer"
@@ -67,15 +67,15 @@ class SocketPlace:
     """A hub on this machine."""
 
     candidates: tuple[str, ...]
-    """Paths of hub.sock; the first that exists counts."""
+    """Paths of hub.sock; the first that exists is used."""
     checked: bool = False
-    """Whether the folder must be this user's, root's or the service's: another user can make ``/tmp/sensorhub-UID`` first."""
+    """Whether the folder must belong to this user, to root or to the service. Others could make ``/tmp/sensorhub-UID`` first."""
 
     @property
     def path(self) -> str:
         """The path of hub.sock.
 
-        :raises AccessDenied: if another user could have put it there
+        :raises AccessDenied: if another user could have put the socket there
         """
         there = [path for path in self.candidates if os.path.exists(path)]
         trusted = [path for path in there if not self.checked or _is_trusted(os.path.dirname(path))]
@@ -102,15 +102,15 @@ class WebPlace:
 
     target: Target
     prefix: str
-    """Before each path: a proxy may have the hub below its own root."""
+    """The beginning of each path: a proxy may serve the hub below a path of its own."""
     authority: str
-    """What the Host header says."""
+    """The value of the Host header."""
     token: Token = None
 
     def secret(self) -> str | None:
-        """The token, read from its file if it is in one.
+        """The token, which is read from its file if necessary.
 
-        :raises AccessDenied: if the file cannot be read
+        :raises AccessDenied: if the file cannot be read, or the token is invalid
         """
         if self.token is None or isinstance(self.token, str):
             secret = self.token
@@ -129,10 +129,10 @@ Place: TypeAlias = SocketPlace | WebPlace
 
 
 def find(place: str | os.PathLike[str] | None, token: Token, tls: ssl.SSLContext | None) -> Place:
-    """Where a hub is.
+    """Finds the place of a hub.
 
     :param place: the path of hub.sock or of its folder, a URL, or ``None`` for the hub of this machine
-    :raises ValueError: if that makes no sense
+    :raises ValueError: if the place or the token is invalid
     """
     text = "" if place is None else os.fspath(place)
     if "://" in text:
@@ -147,7 +147,7 @@ def find(place: str | os.PathLike[str] | None, token: Token, tls: ssl.SSLContext
 
 
 def _is_trusted(folder: str) -> bool:
-    """Whether what is in a folder is this user's, root's or the service's."""
+    """Whether a folder belongs to this user, to root or to the service, and no other user can write to it."""
     owners = {os.geteuid(), 0}
     try:
         owners.add(pwd.getpwnam("sensorhub").pw_uid)
@@ -161,7 +161,7 @@ def _is_trusted(folder: str) -> bool:
 
 
 def _candidates() -> tuple[str, ...]:
-    """Where hubs are: this user's own, then the system's."""
+    """The sockets of this machine's hubs: this user's own, then the system's."""
     system = "/run/sensorhub/hub.sock"
     if os.getuid() == 0:
         return (system,)

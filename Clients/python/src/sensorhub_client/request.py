@@ -1,4 +1,4 @@
-"""What a client asks a hub for, checked here, and how it is said on a socket and in a URL."""
+"""Requests of a client: their checks, and their form on a socket and in a URL."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Moment: TypeAlias = datetime | float | int
 """An instant: a datetime with a time zone, or seconds since 1970."""
 
 Request: TypeAlias = Mapping[str, Any]
-"""What is asked for, by the names that hub.sock has for it. The URL's names are the same, but ``rate`` for ``rateHz``."""
+"""A request, with the names of keys at hub.sock. In a URL the names are the same, except ``rate`` for ``rateHz``."""
 
 
 def states(rate: float | None, parts: Iterable[str] | None, more: Mapping[str, Any] | None) -> Request:
-    """Asks for states.
+    """A request for states.
 
     :raises ValueError: if no hub could fulfil it
     """
@@ -42,7 +42,7 @@ def states(rate: float | None, parts: Iterable[str] | None, more: Mapping[str, A
 
 
 def fixes(every: float, accuracy: float | None, within: float | None, more: Mapping[str, Any] | None) -> Request:
-    """Asks for a fix now and then.
+    """A request for fixes at intervals.
 
     :raises ValueError: if no hub could fulfil it
     """
@@ -55,19 +55,19 @@ def fixes(every: float, accuracy: float | None, within: float | None, more: Mapp
 
 
 def hold_seconds(seconds: float) -> float:
-    """Checks how long a hold may last."""
+    """Checks the duration of a hold."""
     return _number("seconds", seconds, 1, 86_400, "seconds")
 
 
 def query(request: Request) -> str:
-    """The same as the query of a URL, with its question mark; empty if there is nothing to say."""
+    """The request as the query of a URL, with its question mark; empty for a request without keys."""
     names = {"rateHz": "rate"}
     words = {names.get(key, key): _word(value) for key, value in request.items() if value is not None}
     return "?" + urlencode(words, safe=",:") if words else ""
 
 
 def moment(name: str, value: Moment) -> str:
-    """An instant as the hub reads it.
+    """An instant in the hub's format.
 
     :raises ValueError: if it has no time zone
     """
@@ -87,7 +87,7 @@ def _number(name: str, value: float, least: float, most: float, unit: str) -> fl
 
 
 def _word(value: Any) -> str:
-    """Numbers are plain decimals: the hub takes no exponents."""
+    """A value as text. Numbers are plain decimals, because the hub accepts no exponents."""
     if isinstance(value, float):
         return f"{value:.6f}".rstrip("0").rstrip(".")
     if isinstance(value, (list, tuple)):

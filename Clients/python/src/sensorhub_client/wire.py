@@ -1,4 +1,4 @@
-"""What lies between a connection and what is said over it: nothing, or TLS. No I/O."""
+"""The layer between a connection and its content: nothing, or TLS. No I/O."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Protocol
 
 
 class Wire(Protocol):
-    """Turns what is said into bytes of a connection, and back."""
+    """Turns content into the bytes of a connection, and back."""
 
     def send(self, data: bytes) -> None:
-        """Takes what is to be said."""
+        """Takes content to send."""
 
     def outgoing(self) -> bytes:
-        """What must be written to the connection now; empty for nothing."""
+        """The bytes to write to the connection now; may be empty."""
 
     def receive(self, data: bytes) -> bytes:
-        """Takes what came over the connection, and returns what it says."""
+        """Takes bytes from the connection, and returns their content."""
 
 
 class PlainWire:
-    """The bytes as they are."""
+    """Passes the bytes on unchanged."""
 
     def __init__(self) -> None:
         self._outgoing = b""
@@ -53,7 +53,7 @@ class TLSWire:
         return self._out.read()
 
     def receive(self, data: bytes) -> bytes:
-        """:raises ssl.SSLError: if the other end is not who it should be"""
+        """:raises ssl.SSLError: if the certificate of the other end is not accepted"""
         self._in.write(data)
         said = b""
         try:
