@@ -1,4 +1,4 @@
-"""What the parts about faults and latencies share: three networks, a broker, a hub and its viewers."""
+"""The parts that the measurements of faults and latencies share: three networks, a broker, a hub and its viewers."""
 
 import contextlib, os, shutil, tempfile
 from broker import Broker
@@ -34,10 +34,10 @@ class Bench(contextlib.ExitStack, Report):
 
   @property
   def viewers(self):
-    """Their network."""
+    """The network of the viewers."""
     return self.switch.spaces["viewer"]
 
   def watch(self):
-    """The hub's own program of a viewer's."""
+    """Starts `sensorhub watch` in the viewers' network."""
     url = f"{self.broker.url}/{self.hub.name}"
     return start([self.sensorhub, "watch", "--json", "--parts", "position", url], self.path("viewer.log"), self.viewers)

@@ -1,4 +1,4 @@
-"""Debian's mosquitto, which can be ended and started again, and knows then what it knew."""
+"""Debian's mosquitto, which can be stopped and started again. It keeps its retained messages and sessions."""
 
 import glob, os, re, shutil, signal, subprocess
 from process import Trouble, need, start, until
@@ -10,7 +10,7 @@ KNOCKED = re.compile(r"^(\d+): New connection from ")
 
 class Broker:
   def __init__(self, folder, space, host, program=None):
-    """program: an executable if not this machine's, or a folder into which Debian's packages were unpacked."""
+    """program: another executable than this machine's, or a folder with Debian's unpacked packages."""
     self.folder = folder
     self.space = space
     self.host = host
@@ -63,7 +63,7 @@ class Broker:
       self.process.wait()
 
   def look(self):
-    """Reads on in its log; returns how many hubs have joined since its start."""
+    """Reads the new lines of the broker's log; returns how many hubs have joined since its start."""
     lines = (self.rest + self.tail.read()).split("\n")
     self.rest = lines.pop()
     for line in lines:
@@ -75,7 +75,7 @@ class Broker:
 
   @property
   def worst_second(self):
-    """How many connections it has taken in the second in which it has taken the most."""
+    """The largest number of connections that the broker accepted within one second."""
     return max((self.knocks.count(second) for second in set(self.knocks)), default=0)
 
   @property
@@ -90,16 +90,16 @@ class Broker:
       return next(int(line.split()[1]) for line in rollup if line.startswith("Rss:")) * 1024
 
   def client(self, program, *arguments, space=None, **more):
-    """One of mosquitto's own clients: in this network, if it is said in no other."""
+    """Starts one of mosquitto's own clients, in the broker's network by default."""
     return start([program, "-V", "5", "-h", self.host, "-p", PORT, "-q", "1", *arguments], space=space or self.space, **more)
 
   def retain(self, topic, text, **more):
-    """Waits until the broker has it; nothing retained any more where the text is empty."""
+    """Publishes a retained message, and waits until the broker has it. An empty text removes the retained message."""
     if self.client("mosquitto_pub", "-r", "-t", topic, *(["-m", text] if text else ["-n"]), **more).wait() != 0:
       raise Trouble(f"'{text}' cannot be published to {topic}")
 
   def retained(self, topic):
-    """What it has retained there, as {topic: payload}."""
+    """The retained messages of a topic, as {topic: payload}."""
     listener = self.client("mosquitto_sub", "-v", "--retained-only", "-W", "4", "-t", topic, stdout=subprocess.PIPE)
     lines = listener.communicate()[0].decode(errors="replace").splitlines()
     return dict(line.split(" ", 1) for line in lines if " " in line)

@@ -1,4 +1,4 @@
-"""As much of an MQTT 5 client as a viewer needs whose times are measured."""
+"""A minimal MQTT 5 client for a viewer whose times are measured."""
 
 import select, socket, struct, time
 
@@ -41,7 +41,7 @@ class Client:
     self.socket.sendall(bytes([kind]) + number(len(body)) + body)
 
   def retain(self, topic, payload):
-    """Waits for the broker's answer; returns when it was said."""
+    """Publishes a retained message, and waits for the broker's answer; returns the time at which the message was sent."""
     body = text(topic) + self.fresh() + b"\x00" + payload.encode()
     at = time.monotonic()
     self.send(0x33, body)
@@ -69,7 +69,7 @@ class Client:
     return packet
 
   def next(self, seconds):
-    """The next packet: its first byte, and its body; (0, b"") where none comes in time."""
+    """The next packet: its first byte, and its body; (0, b"") if none arrives in time."""
     end = time.monotonic() + seconds
     while True:
       packet = self.take()
@@ -83,7 +83,7 @@ class Client:
       self.buffer += data
 
   def message(self, seconds):
-    """The payload of the next message of QoS 0, and when it had come."""
+    """The payload of the next message with QoS 0, and the time at which it arrived."""
     end = time.monotonic() + seconds
     while True:
       kind, body = self.next(max(0, end - time.monotonic()))
@@ -91,7 +91,7 @@ class Client:
       if kind & 0xF0 == 0x30:
         length = struct.unpack(">H", body[:2])[0]
         start = 2 + length
-        # The properties, whose length is below 128 bytes.
+        # Skips the properties, whose length is below 128 bytes.
         return body[start + 1 + body[start]:], at
       if at >= end:
         return None, at

@@ -1,10 +1,10 @@
-"""Whether the power line follows the viewers, whatever becomes of them, of the broker and of the network between."""
+"""Checks that the power line follows the viewers, through faults of the viewers, the broker and the networks between them."""
 
 import os, random, re, signal, statistics, subprocess, time
 from process import Trouble, until
 from watched import TOPIC
 
-# The time that programs need in addition to what is promised, in seconds: to start and be noticed, and to be missed.
+# The time in seconds that programs need in addition to the promised times: to start and be noticed, and until their absence is noticed.
 START = 5
 LEAVE = 1
 # How long to check that nothing changes after an event that should not change anything.
@@ -23,12 +23,12 @@ RETURN = 100
 
 
 def missed_after(keep_alive):
-  """A broker misses a client after one and a half times that (MQTT 5, 3.1.2.10), and looks once in a few seconds."""
+  """When a broker notices that a client is gone: after one and a half keep-alives (MQTT 5, 3.1.2.10), and some seconds until it checks."""
   return 1.5 * keep_alive + 5
 
 
 class Viewer:
-  """kind: `watch`, the hub's own, which says again what it wants when it comes back, or `sub`, mosquitto_sub, which does not."""
+  """kind: `watch` is `sensorhub watch`, which repeats its request when it returns; `sub` is mosquitto_sub, which does not."""
 
   def __init__(self, bench, kind):
     self.kind = kind
@@ -51,7 +51,7 @@ class Viewer:
 
 
 class World:
-  """A hub, its broker and at most one viewer, and what the power line has to do with each fault."""
+  """A hub, its broker and at most one viewer, and the required behaviour of the power line in each fault."""
 
   def __init__(self, bench, chance):
     self.bench = bench
@@ -61,26 +61,26 @@ class World:
     self.viewer = None
     self.miss_count = 0
     self.is_missed = False
-    # For each kind of fault, the times that the line took to follow.
+    # For each kind of fault, how long the line took to follow.
     self.times = {}
     self.done = {}
     # The number of changes of the line that have been checked.
     self.seen = self.line.count
     self.sound_at = 0
     self.began = time.monotonic()
-    # A client for which the broker keeps every value while it is away.
+    # A client for which the broker keeps every value while the client is away.
     self.values = bench.path("values")
     logger = bench.broker.client(
       "mosquitto_sub", "-c", "-i", "logger", "-t", f"{TOPIC}/state/#", "-t", f"{TOPIC}/health", log=self.values)
     bench.callback(logger.kill)
-    # The hub's health is retained, so once it arrives, all later messages do too.
+    # The hub's health is retained. Once it arrives, all later messages arrive too.
     if not until(20, lambda: os.path.getsize(self.values) > 0):
       raise Trouble("who keeps the values does not come to the broker")
 
   # The required behaviour of the line
 
   def follows(self, is_on, seconds, kind):
-    """Once, and within so many seconds from now."""
+    """Checks that the line changes once, within a number of seconds from now."""
     since = time.monotonic()
     at = self.line.wait(is_on, seconds, self.seen)
     if at is None:
@@ -93,7 +93,7 @@ class World:
     self.count(0)
 
   def count(self, expected):
-    """How often the line has changed since this was last asked."""
+    """Checks how often the line has changed since the last check."""
     known = self.line.count
     if known - self.seen != expected:
       self.miss(f"{known - self.seen} changes, {expected} expected")
@@ -143,7 +143,7 @@ class World:
       self.stays()
 
   def is_killed_while_the_hub_is_cut_off(self):
-    """For so short a time that the hub does not notice."""
+    """The cut is so short that the hub does not notice it."""
     self.bench.switch.cut("hub")
     self.viewer.end(signal.SIGKILL)
     self.viewer = None
@@ -174,7 +174,7 @@ class World:
     time.sleep(self.chance.uniform(0, 4))
     self.bench.broker.start()
     self.is_new()
-    # The time that hub and viewer may take to return, plus the time for which the hub waits for a viewer.
+    # The time in which hub and viewer return, plus the time for which the hub waits for a viewer.
     self.stays(RETURN_SOON + GRACE + LOOK)
 
   def broker_is_away(self):
@@ -185,7 +185,7 @@ class World:
     self.is_new()
 
   def is_killed_while_the_broker_is_restarted(self):
-    """Nobody takes back for it what it wanted but the hub, which has waited for it in vain."""
+    """The viewer cannot end its request. The hub ends it, after it has waited for the viewer without success."""
     self.bench.broker.stop()
     self.viewer.end(signal.SIGKILL)
     self.viewer = None
@@ -195,20 +195,20 @@ class World:
     self.follows(False, RETURN_SOON + GRACE + self.linger + LEAVE, "a viewer is killed while the broker is restarted: down after that")
 
   def is_new(self):
-    """Connections are."""
+    """Records that the connections are new."""
     self.sound_at = time.monotonic() + SOUND
 
   BREAKING = {"is_cut_off", "hub_is_cut_off", "broker_is_restarted", "broker_is_away", "is_killed_while_the_broker_is_restarted"}
 
   def choices(self):
-    """What may happen now, and how likely each is."""
+    """The faults that are possible now, each with its weight."""
     if not self.viewer:
       return {"comes": 10, "hub_is_cut_off_for_a_moment": 1, "broker_is_restarted": 1}
     any_kind = {
       "is_killed": 5, "is_cut_off_for_a_moment": 2, "hub_is_cut_off_for_a_moment": 2, "is_killed_while_the_hub_is_cut_off": 2}
     if self.viewer.kind == "sub":
       return {**any_kind, "is_cut_off": 3}
-    # Viewers that do not repeat their request are forgotten after these faults.
+    # After these faults, viewers that do not repeat their request are forgotten.
     return {
       **any_kind, "leaves": 3, "is_cut_off": 1, "hub_is_cut_off": 2, "broker_is_restarted": 4, "broker_is_away": 2,
       "is_killed_while_the_broker_is_restarted": 1}
@@ -222,7 +222,7 @@ class World:
       time.sleep(max(0, self.sound_at - time.monotonic()))
     self.is_missed = False
     self.began = time.monotonic()
-    # Nothing has happened in the meantime.
+    # Nothing must have happened in the meantime.
     self.count(0)
     getattr(self, fault)(*more)
     if os.environ.get("SENSORHUB_VERBOSE"):
@@ -231,7 +231,7 @@ class World:
       self.begin_anew()
 
   def begin_anew(self):
-    """What a line has missed once it is not to miss again and again."""
+    """Restores a known state after a missed change, so that one miss does not cause further ones."""
     if self.viewer:
       self.viewer.end(signal.SIGKILL)
       self.viewer = None
@@ -254,7 +254,7 @@ class World:
       self.bench.say(f"{kind} after {statistics.median(times):.2f} s in the median, {max(times):.2f} s at worst, of {len(times)}")
 
   def numbers(self):
-    """Those that have come, of each stream."""
+    """The numbers of the values that have arrived, for each stream."""
     streams = {}
     with open(self.values) as file:
       for stream, number in re.findall(r'"id":"([^"]+)-(\d+)"', file.read()):

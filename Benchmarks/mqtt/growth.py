@@ -1,4 +1,4 @@
-"""Hubs at one broker: what they cost while nobody looks, and what becomes of them when the broker restarts or the network is cut."""
+"""Measures hubs at one broker: their cost without a viewer, and their return after a restart of the broker or a network failure."""
 
 import contextlib, os, resource, shutil, signal, tempfile, threading, time
 from broker import PORT, Broker
@@ -25,17 +25,17 @@ def free_bytes():
 
 
 class Network(Switch):
-  """With the hubs' network, and another for those that will be cut off."""
+  """A switch with the hubs' network, and another network for the hubs that will be cut off."""
 
   def __init__(self):
     super().__init__("hubs", "edge")
 
   def tries(self):
-    """How many connections hubs have begun so far."""
+    """How many connections the hubs have begun so far."""
     return sum(space.tries for space in self.spaces.values())
 
   def edge_is_whole(self, count):
-    """Whether each hub that was cut off has a connection that both ends know, with nothing on its way."""
+    """Whether each hub that was cut off has a connection that both ends know, without data in transit."""
     def connections(space, filter, local, peer):
       fields = [line.split() for line in space.run("ss", "-tnH", "state", "established", *filter).splitlines()]
       return {(line[local], line[peer]): line[0] == "0" and line[1] == "0" for line in fields}
@@ -45,7 +45,7 @@ class Network(Switch):
 
 
 class Rate:
-  """How many connections are begun in the worst second, refused ones too, from when this is made until `end`."""
+  """Measures the largest number of connections that are begun within one second, including refused ones, until `end` is called."""
 
   def __init__(self, network):
     self.network = network
@@ -131,7 +131,7 @@ class Growth(Report):
     time.sleep(15)
 
   def traffic(self):
-    """Per connection: (bytes that the hub has sent, received, segments of both)."""
+    """For each connection: (bytes that the hub has sent, bytes that it has received, segments in each direction)."""
     lines = self.network.space.run("ss", "-tinH", "state", "established", "sport", "=", f":{PORT}").splitlines()
     connections = {}
     for line in lines:
@@ -163,7 +163,7 @@ class Growth(Report):
     figures["sent_with_headers"] = sum(with_headers) / self.count
     figures["worst_sent"] = max(with_headers)
     figures["both"] = both
-    # The bytes for joining, and those sent since.
+    # The bytes for joining, and all bytes until the measurement began.
     figures["join"] = sum(one[0] + one[1] for one in before.values()) / len(before)
     figures["join_with_headers"] = sum(one[0] + one[1] + 52 * (one[2] + one[3]) for one in before.values()) / len(before)
     figures["woken"] = woken / minutes / self.count
@@ -188,7 +188,7 @@ class Growth(Report):
     self.say(f"{len(watched)} watched")
 
   def restart(self, seconds, name):
-    """The broker goes, and comes again after so long."""
+    """Stops the broker, starts it again after this many seconds, and measures the return of the hubs."""
     rate = Rate(self.network)
     self.broker.stop()
     gone = time.monotonic()
@@ -250,7 +250,7 @@ class Growth(Report):
 
 
 def measure(sensorhub, counts, minutes):
-  """Returns the figures of each count, and whether one is not as promised."""
+  """Returns the figures for each count, and whether one of them is worse than promised."""
   resource.setrlimit(resource.RLIMIT_NOFILE, (min(65536, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),) * 2)
   results = []
   failed = False

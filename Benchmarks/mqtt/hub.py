@@ -1,4 +1,4 @@
-"""A hub in a process and, if it is to be, a network of its own."""
+"""A hub in a process of its own and, optionally, in a network of its own."""
 
 import os, signal, subprocess
 from process import start
@@ -10,8 +10,8 @@ SIMULATED = """
 
 class Hub:
   """
-  broker: the URL of the one that it joins; None for a hub that has none.
-  devices, more: as the board file says them.
+  broker: the URL of the hub's broker; None for a hub without one.
+  devices, more: the devices and further sections of the board file.
   """
 
   def __init__(self, program, folder, name, broker=None, space=None, devices=SIMULATED, more=""):
@@ -38,7 +38,7 @@ class Hub:
 
   @property
   def processes(self):
-    """Its own, and that of its connection to the broker."""
+    """The processes of the hub and of its connection to the broker."""
     pids = [self.process.pid]
     for task in os.listdir(f"/proc/{self.process.pid}/task"):
       with open(f"/proc/{self.process.pid}/task/{task}/children") as children:
@@ -51,7 +51,7 @@ class Hub:
 
   @property
   def switches(self):
-    """How often its threads have waited so far: each wait that has ended is a wake-up."""
+    """How often the threads have waited so far. The end of each wait is a wake-up."""
     count = 0
     for task in self.tasks:
       with open(f"{task}/status") as status:
@@ -63,7 +63,7 @@ class Hub:
     return len(self.tasks)
 
   def memory(self):
-    """(its share of all, what is its own alone), in bytes."""
+    """(proportional share of shared memory, private memory), in bytes."""
     share = own = 0
     for pid in self.processes:
       with open(f"/proc/{pid}/smaps_rollup") as rollup:

@@ -1,4 +1,4 @@
-"""How long it takes over the broker until the power is on, and until a viewer has what the receiver has said."""
+"""Measures the time from a viewer's request until the power is on, and from the receiver's last byte until the viewer has the state."""
 
 import json, random, time
 from broker import PORT
@@ -8,7 +8,7 @@ from watched import TOPIC
 
 
 def measure_rise(bench, count):
-  """From a viewer's word to the power line, or to the tty that is opened once that is high."""
+  """From a viewer's request until the power line is high or, without a line, until the hub opens the receiver's tty."""
   bench.say(f"{bench.broker.version}, {bench.hub.what}")
   client = Client(bench.viewers, (ADDRESS, PORT), "viewer")
   line, times, missed = bench.hub.line, [], 0
@@ -32,7 +32,7 @@ def measure_rise(bench, count):
 
 
 def measure_epochs(bench, count):
-  """From the last byte of an epoch at the tty to the viewer who has asked for states."""
+  """From the last byte of an epoch at the tty until the state arrives at a viewer."""
   bench.say(f"{bench.broker.version}, {bench.hub.what}")
   if bench.hub.kernel:
     return bench.say("left out: the receiver's clock is not the viewer's")

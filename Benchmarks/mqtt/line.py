@@ -1,4 +1,4 @@
-"""What is seen of the power from outside: changes as the program at the receiver's end says them."""
+"""Observes the power from outside: reads the changes that the program at the receiver's end reports."""
 
 import collections, os, threading, time
 
@@ -9,8 +9,8 @@ class Change(collections.namedtuple("Change", "is_on at")):
 
 class Line:
   """
-  what: `line` for the level of the power line, `tty` for whether the hub has the receiver's tty open, which it has while it is powered.
-  is_shared: the other end's clock is this one's; else a change has happened when it is heard of.
+  what: `line` for the level of the power line, or `tty` for whether the hub has the receiver's tty open, as it has while the power is on.
+  is_shared: whether the other end has the same clock. Otherwise the time of a change is the time at which its report arrives.
   """
 
   def __init__(self, descriptor, what, is_shared):
@@ -56,8 +56,9 @@ class Line:
       return len(self.changes)
 
   def wait(self, is_on, seconds, since=0):
-    """Until the line is so, and returns when it became so; None where it does not within so many seconds. since: changes before this
-    count for nothing."""
+    """Waits until the line has this level, and returns when it changed; None if it does not change within this many seconds.
+    since: the number of changes to ignore.
+    """
     with self.condition:
       self.condition.wait_for(lambda: len(self.changes) > since and self.changes[-1].is_on == is_on, seconds)
       if len(self.changes) > since and self.changes[-1].is_on == is_on:

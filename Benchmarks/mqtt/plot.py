@@ -1,4 +1,4 @@
-"""What grows with the number of hubs, as an SVG: a panel for each figure, the number of hubs along."""
+"""Draws the figures over the number of hubs, as an SVG with one panel for each figure."""
 
 # The figure, its title, its unit, its format, and the target line in the plot.
 PANELS = [

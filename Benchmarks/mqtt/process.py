@@ -1,4 +1,4 @@
-"""Programs that end with the benchmark, and waiting for what they do."""
+"""Programs that end with the benchmark, and functions that wait for events."""
 
 import contextlib, ctypes, os, shutil, signal, subprocess, sys, time
 
@@ -8,7 +8,7 @@ ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
 class Trouble(Exception):
-  """What keeps a benchmark from measuring; says what it lacks, or what has not come."""
+  """A problem that keeps a benchmark from measuring: a missing program, or an event that did not happen."""
 
 
 def need(*programs):
@@ -18,13 +18,13 @@ def need(*programs):
 
 
 def own_networks():
-  """Has the benchmark be one that may make networks: as root of a user namespace where it is not root."""
+  """Makes sure that the benchmark may create networks: unless it is root, it runs itself again as root of a user namespace."""
   if os.geteuid() != 0:
     os.execvp("unshare", ["unshare", "--user", "--map-root-user", "--net", sys.executable, *sys.argv])
 
 
 def end_in_order():
-  """At any signal that can be heard, so that what is below /tmp goes too."""
+  """Ends the benchmark normally on each signal that can be caught, so that its folder below /tmp is removed too."""
   def end(number, _):
     for other in ENDING:
       signal.signal(other, signal.SIG_IGN)
@@ -35,7 +35,7 @@ def end_in_order():
 
 
 def start(command, log=subprocess.DEVNULL, space=None, **more):
-  """log: the file that has what it says, after what is there already. space: the network that it is in, if not this one."""
+  """log: the file to which the program's output is appended. space: the network in which the program runs; default: the present one."""
   with contextlib.ExitStack() as stack:
     if log != subprocess.DEVNULL:
       log = stack.enter_context(open(log, "a"))
@@ -51,7 +51,7 @@ def start(command, log=subprocess.DEVNULL, space=None, **more):
 
 
 def until(seconds, is_so):
-  """Waits until something is so; returns whether it is."""
+  """Waits until a condition is true; returns whether it is."""
   end = time.monotonic() + seconds
   while not is_so():
     if time.monotonic() > end:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A receiver at a pseudo-terminal, and what can be seen of its power from outside: receiver.py TTY HZ [LEVEL CHIP]
+"""A receiver at a pseudo-terminal, which also reports what is visible of its power from outside: receiver.py TTY HZ [LEVEL CHIP]
 
-TTY becomes the name of its tty, where it says HZ epochs a second while somebody has that open. LEVEL is the file that has the level of its
-power line, CHIP the device of the line's chip: it is silent then while the line is low. A line on the standard output for each change,
-with the monotonic time in nanoseconds: `tty 1 …` opened, `tty 0 …` closed, `line 1 …`, `line 0 …`, and `epoch 101112.30 …` when the
-last byte of an epoch has been written.
+TTY is the name to give to the tty. While a program has the tty open, the receiver sends HZ epochs per second to it. LEVEL is the file
+with the level of the power line, CHIP the device of the line's chip: with these the receiver is silent while the line is low.
+The standard output has a line for each change, with the monotonic time in nanoseconds: `tty 1 …` opened, `tty 0 …` closed, `line 1 …`,
+`line 0 …`, and `epoch 101112.30 …` when the last byte of an epoch has been written.
 """
 
 import ctypes, functools, operator, os, select, struct, sys, time, tty
@@ -23,7 +23,7 @@ def sentence(text):
 
 
 def epoch(now):
-  """Of a car at 36 km/h to the north; returns the time in it, and its bytes."""
+  """An epoch of a car that drives north at 36 km/h; returns the time in the epoch, and its bytes."""
   at = time.gmtime(now)
   clock = f"{at.tm_hour:02}{at.tm_min:02}{at.tm_sec:02}.{int(now * 100) % 100:02}"
   place = f"52{30 + now % 600 / 600 * 3.24:08.5f},N,01324.00000,E"
@@ -60,7 +60,7 @@ class Receiver:
     return self.open_count > 0 and (self.level is None or self.is_high)
 
   def look(self):
-    """At the power line."""
+    """Reads the level of the power line, and reports a change."""
     if self.level is None:
       return
     is_high = os.pread(self.level, 1, 0) == b"1"
@@ -69,7 +69,7 @@ class Receiver:
       say("line", int(is_high))
 
   def take(self):
-    """What has happened to the files."""
+    """Handles the events of the watched files."""
     try:
       events = os.read(self.watch, 65536)
     except BlockingIOError:
@@ -86,7 +86,7 @@ class Receiver:
         say("tty", int(self.open_count > 0))
 
   def drain(self):
-    """What is said to it counts for nothing."""
+    """Discards what the hub sends to the receiver."""
     try:
       while os.read(self.master, 4096):
         pass

@@ -1,10 +1,10 @@
-"""How a figure is said, and beside it what was promised."""
+"""Prints figures, with the promised values."""
 
 import statistics
 
 
 class Report:
-  """title: what each line begins with."""
+  """title: the beginning of each line."""
 
   title = ""
   has_failed = False
@@ -13,12 +13,12 @@ class Report:
     print(f"{self.title}: {text}", flush=True)
 
   def expect(self, is_so, text):
-    """Says a figure, and whether it is what was promised."""
+    """Prints a figure, and whether it is as promised."""
     self.has_failed = self.has_failed or not is_so
     self.say(text if is_so else f"{text} - NOT AS PROMISED")
 
   def say_times(self, what, seconds, promised=None):
-    """Median, 95 % and the worst of so many tries. promised: of the median, in milliseconds."""
+    """Prints the median, the 95 % quantile and the worst of the times. promised: the largest median, in milliseconds."""
     ordered = sorted(1000 * second for second in seconds)
     median = statistics.median(ordered)
     late = ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))]

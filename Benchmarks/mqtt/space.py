@@ -1,4 +1,4 @@
-"""A network of its own: a namespace of the kernel's, of which nothing else on this machine takes notice."""
+"""A network namespace, which is separate from the rest of this machine."""
 
 import contextlib, ctypes, os, subprocess
 from process import Trouble, need
@@ -8,7 +8,7 @@ NEW_NETWORK = 0x40000000
 
 
 class Space:
-  """There until this is closed, or the benchmark ends, and the programs in it have ended."""
+  """The namespace exists until this object is closed, or until the benchmark and all programs in the namespace have ended."""
 
   def __init__(self):
     need("ip", "ss")
@@ -21,7 +21,7 @@ class Space:
   @staticmethod
   @contextlib.contextmanager
   def kept_here():
-    """The calling thread is back afterwards where it is now."""
+    """After the block the calling thread is in its former namespace again."""
     with open("/proc/thread-self/ns/net") as here:
       try:
         yield
@@ -30,13 +30,13 @@ class Space:
 
   @contextlib.contextmanager
   def inside(self):
-    """For the calling thread: what it opens and starts meanwhile is in this network, and stays there."""
+    """In the block the calling thread is in this namespace. Sockets that it opens and programs that it starts there stay in it."""
     with self.kept_here():
       enter(self.descriptor)
       yield
 
   def run(self, *command):
-    """Returns what it printed."""
+    """Runs a command in the namespace, and returns its output."""
     with self.inside():
       done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode != 0:
@@ -48,7 +48,7 @@ class Space:
 
   @property
   def tries(self):
-    """How many connections have been begun in it so far."""
+    """How many connections have been begun in the namespace so far."""
     with self.inside(), open("/proc/thread-self/net/snmp") as counters:
       names, values = [line.split()[1:] for line in counters if line.startswith("Tcp:")]
     return int(values[names.index("ActiveOpens")])

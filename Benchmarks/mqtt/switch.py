@@ -1,4 +1,4 @@
-"""The broker's network with a switch in it, and cables from there to other networks, which can be cut."""
+"""The broker's network with a switch in it, and cables from the switch to other networks. The cables can be cut."""
 
 import os
 from space import Space
@@ -9,7 +9,7 @@ HARDWARE = "02:00:00:00:00:fe"
 
 class Switch:
   def __init__(self, *names):
-    """names: those of the networks at its cables."""
+    """names: the names of the networks at the cables."""
     self.space = Space()
     self.spaces = {}
     self.addresses = {}
@@ -33,15 +33,15 @@ class Switch:
     self.space.ip(f"neighbour add {address} lladdr {hardware} dev switch nud permanent")
 
   def tap(self, name):
-    """A cable to a kernel of its own, which takes the address itself."""
+    """A cable to another kernel, which sets the address itself."""
     self.addresses[name] = "10.77.200.1"
     self.space.ip(f"tuntap add {name} mode tap")
-    # Packets merged for speed would be too long for that kernel and be lost.
+    # Packets that were merged for speed would be too long for that kernel, and would be lost.
     self.space.ip(f"link set {name} gso_max_segs 1")
     self.space.ip(f"link set {name} master switch up")
 
   def cut(self, name):
-    """Nothing comes through any more, and no end of the cable is told."""
+    """Cuts the cable: no packet passes, and neither end is notified."""
     self.space.ip(f"link set {name} nomaster")
 
   def mend(self, name):

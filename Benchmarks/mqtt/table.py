@@ -1,4 +1,4 @@
-"""The figures of all numbers of hubs, as a table of Markdown."""
+"""Prints the figures for all numbers of hubs as a Markdown table."""
 
 ROWS = [
   ("memory of a hub: its share of all; its own alone", "{memory:.1f} MB; {own:.1f} MB"),

@@ -1,4 +1,4 @@
-"""What a hub costs whose broker is not there: its tries, its wake-ups, and how long it takes to end."""
+"""Measures the cost of a hub whose broker cannot be reached: its attempts, its wake-ups, and how long it takes to end."""
 
 import shutil, signal, socket, tempfile, time
 from broker import PORT
@@ -10,7 +10,7 @@ SETTLED = 600
 
 
 def listener(space):
-  """A port that takes connections and says nothing."""
+  """A port that accepts connections and sends nothing."""
   with space.inside():
     listening = socket.create_server(("127.0.0.1", PORT))
   listening.setblocking(False)
@@ -18,7 +18,7 @@ def listener(space):
 
 
 def black_hole(space):
-  """An address at the end of a cable where nobody is."""
+  """An address without a host, at the end of a cable."""
   space.ip("link add cable type veth peer name nobody")
   space.ip("link set nobody up")
   space.ip("address add 10.99.0.1/24 dev cable")
@@ -27,7 +27,7 @@ def black_hole(space):
 
 
 class Case:
-  """A hub in a network of its own, whose broker is what `prepare` makes of that."""
+  """A hub in a network of its own. `prepare` makes the broker, or what replaces it, in that network."""
 
   def __init__(self, sensorhub, folder, what, name, broker, prepare=None):
     self.what = what

@@ -1,4 +1,4 @@
-"""Somebody who looks at hubs through a broker: with a session that outlives connections, so that what comes later is not missed."""
+"""A viewer of hubs at a broker. Its session outlives its connection, so that it also gets values that arrive while it is away."""
 
 import json, subprocess
 
@@ -25,7 +25,7 @@ class Viewer:
       self.ask(hub, "")
 
   def received(self):
-    """Per hub what has come so far: (when, the value's number), in the order in which it came."""
+    """For each hub the values that have arrived so far, in order of arrival: (time, number of the value)."""
     values = {hub: [] for hub in self.hubs}
     with open(self.path, errors="replace") as log:
       for line in log:
@@ -37,7 +37,7 @@ class Viewer:
     return values
 
   def account(self):
-    """(values, of them twice, missing, out of order): each hub's values are numbered from one on."""
+    """(values, duplicates, missing values, values out of order). The values of each hub are numbered from one on."""
     total = twice = missing = disordered = 0
     for values in self.received().values():
       numbers = [number for _, number in values]

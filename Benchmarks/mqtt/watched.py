@@ -1,4 +1,4 @@
-"""A hub with one receiver, whose power is watched from outside: as a process of this machine's, or on a kernel of its own."""
+"""A hub with one receiver, whose power is observed from outside. It runs as a process of this machine, or on a kernel of its own."""
 
 import contextlib, os, signal, sys
 from hub import Hub
@@ -12,9 +12,9 @@ TOPIC = f"sensorhub/{NAME}"
 
 class WatchedHub(Hub):
   """
-  kernel: the folder of the virtual bench's kernel, whose GPIO chip the power line is one of; None for a simulated line, of which
-  the hub alone knows: that it opens and closes the receiver's tty is seen then.
-  rate: the receiver's epochs a second.
+  kernel: the folder of the virtual bench's kernel, whose GPIO chip has the power line. None for a simulated line, which only the hub
+  knows; then the benchmark observes whether the hub has the receiver's tty open.
+  rate: the receiver's epochs per second.
   """
 
   def __init__(self, program, folder, switch, broker, kernel=None, rate=1, linger=0.5):
@@ -57,13 +57,13 @@ class WatchedHub(Hub):
 
   @property
   def is_joined(self):
-    """As it says itself."""
+    """Whether the hub has joined its broker, according to its log."""
     words = [line for line in self.log.split("\n") if "mqtt://" in line]
     return bool(words) and " joined " in words[-1]
 
   def stop(self):
     if self.kernel and self.process:
-      # The processes of the guest are processes of this machine too.
+      # The guest's processes are processes of this machine too.
       with contextlib.suppress(ProcessLookupError):
         os.killpg(self.process.pid, signal.SIGKILL)
     super().stop()

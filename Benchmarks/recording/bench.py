@@ -1,4 +1,4 @@
-"""What the parts of the benchmark share: a folder that goes with them, hubs that end with them, and how a figure is said."""
+"""The common parts of the recorder's benchmarks: a folder that is removed at the end, hubs that end with the benchmark, and the output."""
 
 import contextlib, os, shutil, signal, subprocess, sys, tempfile, time
 from hub import Hub
@@ -8,7 +8,7 @@ ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
 class Lacking(Exception):
-  """A program or a right that a measurement needs is not there; says how to get it."""
+  """A program or a right that a measurement needs is missing. The message says how to get it."""
 
 
 class Bench(contextlib.ExitStack):
@@ -22,8 +22,9 @@ class Bench(contextlib.ExitStack):
 
   @staticmethod
   def isolate():
-    """Ends in good order at any signal that can be heard. For root, what is mounted is so for this process and its children alone,
-    and goes with them."""
+    """Makes the benchmark end normally on each signal that can be caught. As root it gets mounts of its own, which only it and its
+    children see, and which end with it.
+    """
     def end(number, _):
       # The clean-up must not be interrupted.
       for other in ENDING:
@@ -41,7 +42,7 @@ class Bench(contextlib.ExitStack):
     print(f"recorder: {self.part}: {text}", flush=True)
 
   def expect(self, is_so, text):
-    """Says a figure, and whether it is what was promised."""
+    """Prints a figure, and whether it is as promised."""
     self.has_failed = self.has_failed or not is_so
     self.say(text if is_so else f"{text} - NOT AS PROMISED")
 
@@ -49,11 +50,11 @@ class Bench(contextlib.ExitStack):
     return os.path.join(self.folder, name)
 
   def hub(self, name, record, **more):
-    """A hub with a folder of its own, that ends with this."""
+    """A hub with a folder of its own, which ends with the benchmark."""
     return self.enter_context(Hub(self.sensorhub, self.path(name), record, **more))
 
   def run(self, *arguments, **more):
-    """Another command of the program; returns what it printed."""
+    """Runs another subcommand of the program; returns its output."""
     done = subprocess.run([self.sensorhub, *arguments], capture_output=True, text=True, **more)
     if done.returncode != 0:
       sys.exit(f"recorder: {self.part}: sensorhub {' '.join(arguments)} failed: {done.stderr}")
@@ -69,7 +70,7 @@ class Bench(contextlib.ExitStack):
 
 
 def until(seconds, is_so):
-  """Waits until something is so; returns whether it is."""
+  """Waits until a condition is true; returns whether it is."""
   end = time.monotonic() + seconds
   while not is_so():
     if time.monotonic() > end:

@@ -1,5 +1,6 @@
-"""What is there after a hub was killed, or its disk stopped, at any moment: all that was recorded longer ago than the time between
-two syncs, in a ring that keeps within its bytes."""
+"""Checks the recordings after a hub was killed, or its disk stopped, at any moment: everything is there that was recorded before the
+last interval between two syncs, and the ring stays within its limit.
+"""
 
 import hashlib, heapq, os, random, signal, time
 from bench import Lacking
@@ -19,7 +20,7 @@ STARTING_SECONDS = 1
 
 
 class Lane:
-  """One hub that is started and ended so many times, in one folder."""
+  """One hub that is started and ended a number of times, in one folder."""
 
   def __init__(self, bench, number, tries, volume):
     self.volume = volume
@@ -29,7 +30,7 @@ class Lane:
       devices=BUSY, recordings=volume and volume.path + "/recordings")
     # The ring is full from the beginning, so every write overwrites older data.
     make_segments(self.hub.recordings, 8, FILLER_BYTES)
-    # Runs that have not been checked: when each began, when it ended, and its files.
+    # The runs that have not been checked: when each began, when it ended, and its files.
     self.pending = []
     # The contents of each checked file, by path.
     self.known = {}
@@ -39,7 +40,7 @@ class Lane:
     self.mistakes = []
 
   def turns(self):
-    """Does what there is to do, and yields how many seconds it has time until the next."""
+    """Runs the lane step by step; each step yields how many seconds may pass until the next."""
     for attempt in range(self.tries + 1):
       there = set(self.hub.segments)
       begun = time.time()
@@ -84,7 +85,7 @@ class Lane:
     return count
 
   def look(self):
-    """At what is there of the runs before, once the present one has made it whole."""
+    """Checks the files of the previous runs, after the present run has repaired them."""
     there = self.hub.segments
     # The oldest file may have been about to be overwritten.
     for path, digest in self.known.items():
@@ -121,7 +122,7 @@ class Lane:
 
 
 def run(lanes):
-  """All of them, in turn."""
+  """Runs all lanes, in turns."""
   waiting = [(0, index, lane.turns()) for index, lane in enumerate(lanes)]
   while waiting:
     due, index, turns = heapq.heappop(waiting)

@@ -1,4 +1,4 @@
-"""Whether others read what was recorded, and what is left of it where it ends too soon."""
+"""Checks whether other programs can read the recordings, and how much of a recording remains if it was cut anywhere."""
 
 import json, os, random, time
 from recorded import message_ends, need_mcap, readers
@@ -22,7 +22,7 @@ def measure_readers(bench, seconds):
 
 
 def measure(bench, count):
-  """A hub where nobody listens makes whole what it finds, and records nothing."""
+  """A hub without clients repairs the recordings that it finds, and records nothing."""
   need_mcap()
   recorded = bench.hub("recorded", "wakes: true, syncSeconds: 1").start()
   recorded.wait(lambda: recorded.segments, "record")

@@ -1,4 +1,4 @@
-"""How many bytes reach the disk for each byte that was recorded, ten minutes of a hub on ext4, once its ring is full."""
+"""Measures how many bytes reach the disk for each recorded byte, in ten minutes of a hub on ext4 whose ring is full."""
 
 import itertools, os, time
 from hub import LEAN, USUAL
@@ -8,7 +8,7 @@ from volume import Volume
 MEGABYTES = 64
 # The size of the segments in such a ring, minus the overhead of the format.
 FILLER_BYTES = 7_980_000
-# By the hub's configuration: the limit applies to 3.3 kB/s, the rate of the lean one; ten states per second are more.
+# For each configuration of the hub. The limit applies to 3.3 kB/s, the rate of the lean one, which sends one state per second.
 HUBS = [("usual", USUAL, 10), ("lean", LEAN, 1)]
 # The seconds between two syncs, and the limit for each.
 SYNCS = [(5, 1.35), (1, 2.4)]

@@ -1,4 +1,4 @@
-"""Whether other programs find as many points in a track as the hub has put there."""
+"""Checks whether other programs find as many points in a track as the hub has written."""
 
 import json, os, re, subprocess
 from bench import Lacking
@@ -12,7 +12,7 @@ def output_of(*command):
 
 
 def positions(geometry):
-  """How many there are in a GeoJSON geometry."""
+  """The number of positions in a GeoJSON geometry."""
   def count(coordinates):
     return 1 if isinstance(coordinates[0], (int, float)) else sum(map(count, coordinates))
   if geometry["type"] == "GeometryCollection":
@@ -27,7 +27,7 @@ def in_geojson(text):
 
 
 def by_ogr(path, layer):
-  """In the lines of a file, as GDAL reads them, and with it QGIS."""
+  """The number of positions in the lines of a file, as GDAL reads them. QGIS uses GDAL too."""
   return in_geojson(output_of("ogr2ogr", "-f", "GeoJSON", "/vsistdout/", path, *([layer] if layer else [])))
 
 

@@ -10,11 +10,11 @@ USUAL = """
 LEAN = """
   gps: { driver: "ublox", port: "simulated/ublox-8", rateHz: 1, messages: "nmea" },
   imu: { driver: "mpu-6050", bus: "simulated/i2c", rateHz: 50, burstRateHz: 5 }"""
-# 200 Hz and 5 Hz.
+# IMU at 200 Hz, receiver at 5 Hz.
 QUICK = """
   gps: { driver: "nmea", port: "simulated/gps" },
   imu: { driver: "mpu-6050", bus: "simulated/i2c", rateHz: 200 }"""
-# 1 kHz and 10 Hz.
+# IMU at 1 kHz, receiver at 10 Hz.
 BUSY = """
   gps: { driver: "ublox", port: "simulated/ublox-8", rateHz: 10, setSpeed: 115200 },
   imu: { driver: "mpu-6050", bus: "simulated/i2c", rateHz: 1000 }"""
@@ -25,8 +25,8 @@ SET_DEATH_SIGNAL = 1
 
 class Hub:
   """
-  record: what the board file's `record` says beside its path; None for a hub that does not record.
-  recordings: where to, if not into the hub's folder.
+  record: the keys of `record` in the board file, except the path; None for a hub that does not record.
+  recordings: the folder for recordings, if it is not in the hub's folder.
   """
 
   def __init__(self, sensorhub, folder, record, devices=QUICK, state_hz=10, recordings=None, environment=None):
@@ -48,7 +48,7 @@ class Hub:
     self.stop(signal.SIGKILL)
 
   def start(self):
-    """Starts it, a second time too, and returns it once its socket is there."""
+    """Starts the hub (again), and returns it when its socket exists."""
     for name in ("hub.sock", "log"):
       if os.path.exists(f"{self.folder}/{name}"):
         os.unlink(f"{self.folder}/{name}")
@@ -70,7 +70,7 @@ class Hub:
       time.sleep(0.01)
 
   def stop(self, number=signal.SIGTERM):
-    """Ends it, and returns its exit code."""
+    """Ends the hub, and returns its exit code."""
     if self.process is None:
       return None
     if self.process.poll() is None:
@@ -99,13 +99,13 @@ class Hub:
 
   @property
   def segments(self):
-    """The paths of its recordings, the oldest first."""
+    """The paths of the hub's recordings, the oldest first."""
     names = os.listdir(self.recordings) if os.path.isdir(self.recordings) else []
     return [f"{self.recordings}/{name}" for name in sorted(names) if name.endswith(".mcap")]
 
 
 class Listener:
-  """Reads a hub's states as they come, until it is left: their stamps, and when they were here."""
+  """Reads a hub's states in the `with` block: their time stamps, and when they arrived."""
 
   def __init__(self, hub):
     self.stamps = []
@@ -122,7 +122,7 @@ class Listener:
     try:
       self.connection.shutdown(socket.SHUT_RDWR)
     except OSError:
-      pass  # The hub was faster.
+      pass  # The hub has closed the connection first.
     self.thread.join()
     self.connection.close()
 
@@ -135,7 +135,7 @@ class Listener:
           self.stamps.append(stamp)
 
   def longest_gap(self, since, until):
-    """Between two arrivals, seconds."""
+    """The longest time between two arrivals, in seconds."""
     times = [since, *(time for time in self.arrivals if since < time < until), until]
     return max(after - before for before, after in zip(times, times[1:]))
 

@@ -1,4 +1,4 @@
-"""What recording adds to a hub that is busy anyway: two side by side, each with a listener, of which one records."""
+"""Measures what recording adds to a busy hub: two hubs run side by side, each with a listener, and one of them records."""
 
 import os, time
 from hub import BUSY, Listener

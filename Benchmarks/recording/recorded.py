@@ -1,4 +1,4 @@
-"""Recordings as others read them: Python's mcap, and the bytes of the file themselves."""
+"""Reads recordings with Python's mcap, and byte by byte."""
 
 import os, struct, sys
 
@@ -21,12 +21,12 @@ def need_mcap():
 
 
 def content(channel, message):
-  """Of a message, what must be found again. Channels are numbered anew in each file."""
+  """The parts of a message that a copy must have. The number of a channel is not among them, because each file has its own numbers."""
   return (channel.topic, message.sequence, message.log_time, message.publish_time, message.data)
 
 
 def by_stream(path):
-  """In the file's order."""
+  """Reads the messages of a file in the file's order."""
   with open(path, "rb") as file:
     channels = {}
     for record in StreamReader(file, validate_crcs=True).records:
@@ -37,7 +37,7 @@ def by_stream(path):
 
 
 def by_reader(reader):
-  """In the order of their times."""
+  """Returns a function that reads the messages of a file in order of time."""
   def read(path):
     with open(path, "rb") as file:
       for _, channel, message in reader(file, validate_crcs=True).iter_messages(log_time_order=True):
@@ -46,13 +46,13 @@ def by_reader(reader):
 
 
 def readers():
-  """By their names."""
+  """The readers by name."""
   return {
     "StreamReader": by_stream, "NonSeekingReader": by_reader(NonSeekingReader), "SeekingReader": by_reader(SeekingReader)}
 
 
 def make_segments(folder, count, byte_count):
-  """Older recordings than any, each whole, and about so large."""
+  """Writes complete recordings of about this size, which are older than all others."""
   os.makedirs(folder, exist_ok=True)
   for number in range(1, count + 1):
     with open(f"{folder}/sensorhub-20200101T000000Z-{number:03}.mcap", "wb") as file:
@@ -64,12 +64,12 @@ def make_segments(folder, count, byte_count):
 
 MAGIC_LENGTH = 8
 CHUNK, MESSAGE, DATA_END = 6, 5, 15
-# The hub's own opcode: a record that ends the data of one sync.
+# The hub's own opcode, for a record that ends the data of one sync.
 SEAL = 0x80
 
 
 def records(data, start, end):
-  """The operation, and where the content is, of each record in a part of a file."""
+  """The opcode of each record in a part of a file, and where its content begins and ends."""
   while start + 9 <= end:
     (length,) = struct.unpack_from("<Q", data, start + 1)
     yield data[start], start + 9, start + 9 + length
@@ -77,7 +77,7 @@ def records(data, start, end):
 
 
 def message_ends(data):
-  """Where each message of a file that is not compressed ends, and where what was synced with it does, in the file's order."""
+  """For each message of an uncompressed file: where it ends, and where the data of its sync ends. In the file's order."""
   ends, unsealed = [], []
   for operation, start, end in records(data, MAGIC_LENGTH, len(data) - MAGIC_LENGTH):
     if operation == CHUNK:

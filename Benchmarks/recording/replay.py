@@ -1,4 +1,4 @@
-"""A replay as fast as it can be computed: how long it takes, and whether it gives the same bytes again."""
+"""Measures how long the fastest replay takes, and checks that it gives the same bytes each time."""
 
 import hashlib, json, os, subprocess, sys, time
 
@@ -6,7 +6,7 @@ HOUR = 3600
 
 
 def recordings(bench, seconds):
-  """Of 200 Hz and 5 Hz: what RECORDING names, or so many seconds that are recorded now."""
+  """Recordings at 200 Hz and 5 Hz: those that RECORDING names, or a new recording of this many seconds."""
   named = os.environ.get("RECORDING")
   if named:
     return [named]
@@ -18,7 +18,7 @@ def recordings(bench, seconds):
 
 
 def timed(bench, *arguments):
-  """Wall time of a command, a digest of all that it printed, and how many lines that were."""
+  """The wall time of a command, a digest of its output, and the number of lines in the output."""
   start = time.monotonic()
   with subprocess.Popen(
     [bench.sensorhub, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
@@ -33,7 +33,7 @@ def measure(bench, minutes):
   covered = json.loads(bench.run("info", "--json", *paths))["all"]
   runs = [timed(bench, "replay", "--rate", "max", *paths) for _ in range(5)]
   best = min(seconds for seconds, *_ in runs)
-  # The start of the program does not depend on the recording.
+  # The time that the program needs to start is the same for each recording.
   start = min(timed(bench, "--version")[0] for _ in range(5))
   factor = HOUR / covered["durationSeconds"]
   hour = start + (best - start) * factor

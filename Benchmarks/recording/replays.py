@@ -1,11 +1,11 @@
-"""A recording of five devices with clients that come and go and two reloads, replayed 20 times next to three busy loops."""
+"""Records five devices with clients that come and go and with two reloads, and replays this 20 times next to three busy loops."""
 
 import contextlib, signal, socket, subprocess, threading, time
 from hub import PRCTL, SET_DEATH_SIGNAL
 
 REPLAYS = 20
 BUSY_LOOPS = 3
-# Every kind of device. The IMU's rows are turned by each reload.
+# One device of each kind. Each reload turns the IMU by half a turn.
 DEVICES = """
   gps: {{ driver: "nmea", port: "simulated/gps" }},
   imu: {{ driver: "mpu-6050", bus: "simulated/i2c", rateHz: 100, mount: {mount} }},
@@ -14,14 +14,14 @@ DEVICES = """
   meter: {{ driver: "ina226", bus: "simulated/i2c" }}"""
 AHEAD = "[[1, 0, 0], [0, 1, 0], [0, 0, 1]]"
 ASTERN = "[[-1, 0, 0], [0, -1, 0], [0, 0, 1]]"
-# When clients come and go, as a share of the time, each from one moment to the next. Twice no client is there.
+# When each client is connected, as shares of the time. Twice there is no client.
 FIRST = [(0.02, 0.3), (0.36, 0.62), (0.65, 0.78), (0.84, 0.99)]
 SECOND = [(0.1, 0.2), (0.25, 0.34), (0.5, 0.7), (0.9, 0.95)]
 RELOADS = [(0.45, ASTERN), (0.72, AHEAD)]
 
 
 class Client:
-  """Reads the lines of a hub's socket until it is left."""
+  """Reads the lines of a hub's socket until `leave` is called."""
 
   def __init__(self, hub):
     self.lines = []
@@ -33,7 +33,7 @@ class Client:
   def read(self):
     with self.connection.makefile("rb") as lines:
       for line in lines:
-        # The last line may be cut, and the state of a hub at rest was not fused.
+        # The last line may be cut. The state of a hub without clients was not fused.
         if line.endswith(b"\n") and b'"class":"STATE"' in line and b'"mode":"asleep"' not in line:
           self.lines.append(line)
 
@@ -46,8 +46,8 @@ class Client:
 
 
 def record(bench, seconds):
-  """Returns the files, and the states that clients received."""
-  # All that is fused is sent: no two states are as close as this rate allows.
+  """Returns the recordings, and the states that clients received."""
+  # All fused states are sent, because no two of them are as close as this rate allows.
   hub = bench.hub("recorded", "syncSeconds: 1", devices=DEVICES.format(mount=AHEAD), state_hz=1000).start()
   received, present = [], {}
   events = [(at, "reload", mount) for at, mount in RELOADS]

@@ -1,4 +1,4 @@
-"""What a hub says, and whether it serves on, while something is wrong with what it records to."""
+"""Measures a hub while something is wrong with its recordings' disk or folder, or with its clock: what it logs, and whether it serves."""
 
 import contextlib, os, shutil, statistics, struct, subprocess, time
 from bench import Lacking, until
@@ -31,13 +31,13 @@ YEAR_SECONDS = 365 * 86400
 
 
 class Trouble:
-  """A hub that records and has a listener, before, while and after something is wrong."""
+  """A hub that records and has a listener, before, during and after the trouble."""
 
   def __init__(self, bench, name, hub, seconds):
     self.bench, self.name, self.hub, self.seconds = bench, name, hub, seconds
 
   def run(self, begin, end, is_said=None, is_over=None):
-    """is_said and is_over: what the hub says once it has noticed, and once that is over, if it says anything; waited for."""
+    """is_said and is_over: the words to wait for in the log when the trouble begins and when it is over, if there are any."""
     self.hub.start()
     with Listener(self.hub) as listener:
       self.hub.wait(lambda: self.hub.said("recording to") and listener.stamps, "record")
@@ -65,7 +65,7 @@ class Trouble:
       until(90, lambda: self.hub.process.poll() is not None or words in self.hub.log[heard:])
 
   def words(self, heard):
-    """What it has said since, of recording, without the folder's name."""
+    """The new lines of the log that are not about a device, without the path of the folder."""
     log = self.hub.log
     lines = [
       line.partition(" ")[2].replace(os.path.dirname(self.hub.recordings), "") for line in log[heard:].splitlines()
@@ -82,14 +82,14 @@ def on(disk):
 
 
 def mount_again(disk):
-  """Once the hub has let go of it."""
+  """Mounts the disk again after the hub has closed its files."""
   until(30, lambda: subprocess.run(["umount", disk.path], capture_output=True).returncode == 0)
   subprocess.run(["e2fsck", "-fy", disk.image], capture_output=True)
   disk.mount()
 
 
 def measure_full(bench, seconds, name="a full disk", older=0):
-  """With so many megabytes of older recordings on it."""
+  """older: the number of megabytes of older recordings on the disk."""
   disk = volume(bench, name, 32)
   if older:
     make_segments(on(disk), older, 1_000_000)
@@ -162,7 +162,7 @@ def measure_slow(bench, seconds):
 
 
 def of_a_hundred(delays):
-  """What 99 of 100 do not exceed, milliseconds."""
+  """The 99 % quantile, in milliseconds."""
   return statistics.quantiles(delays, n=100)[98] * 1000
 
 

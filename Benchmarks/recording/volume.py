@@ -1,5 +1,4 @@
-"""A file system of its own on a loop device, for as long as it is wanted. Whatever happens, the kernel lets go of both once the
-benchmark's mounts are gone."""
+"""A temporary file system on a loop device. Whatever happens, the kernel removes both when the benchmark's mounts end."""
 
 import fcntl, os, subprocess
 
@@ -46,7 +45,7 @@ class Volume:
       return int(stat.read().split()[6]) * 512
 
   def stop(self):
-    """As if the power failed: nothing more reaches the disk."""
+    """Simulates a power cut: nothing more reaches the disk."""
     folder = os.open(self.path, os.O_RDONLY)
     try:
       fcntl.ioctl(folder, SHUTDOWN, WITHOUT_LOG)
@@ -54,7 +53,7 @@ class Volume:
       os.close(folder)
 
   def fail(self):
-    """As if the disk had shown an error, upon which it is read-only where it is mounted so."""
+    """Simulates an error of the disk. A disk that is mounted with `errors=remount-ro` becomes read-only."""
     name = os.path.basename(os.path.realpath(f"/sys/dev/block/{self.device}"))
     with open(f"/sys/fs/ext4/{name}/trigger_fs_error", "w") as trigger:
       trigger.write("1")
