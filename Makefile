@@ -13,7 +13,7 @@ SWIFT_FAST_TESTS := --skip HardwareInTheLoopTests --skip SoakTests --skip EndToE
 SWIFT_SLOW_TESTS := --filter EndToEndTests --filter TunnelTests --filter ConsistencyTests --filter PythonTests \
   $(if $(filter home-assistant,$(LEFT_OUT)),--skip HomeAssistantTests)
 # lld, if the toolchain has it, makes the executable two megabytes smaller and faster to start. Packed relocations
-# require glibc 2.36, that is bookworm. Identical code is merged, except for functions whose addresses may be
+# require glibc 2.36 or newer, as in bookworm. Identical code is merged, except for functions whose addresses may be
 # compared.
 TOOLCHAIN := $(shell swift -print-target-info 2>/dev/null | sed -n 's|.*"runtimeResourcePath" *: *"\(.*\)/lib/swift".*|\1|p')
 LLD := $(wildcard $(TOOLCHAIN)/bin/ld.lld)
@@ -42,8 +42,8 @@ BUILD_SANITIZED = SENSORHUB_WITHOUT='$(BESIDE_PROGRAMS) $(2)' swift build --buil
   -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 1
 SANITIZED = .ci/swift-test .build-$(1) $(SWIFT_FAST_TESTS)
 
-# As many parallel tests as two cores can run. With three hundred, a test that needs ten turns would wait for all the
-# others ten times. Tests block their threads, so the pool must have more threads than that (Tests/CTestThreads).
+# As many parallel tests as two cores can run. With three hundred parallel tests, a test that waits ten times would wait
+# for all other tests each time. Tests block their threads, so the pool must have more threads than that (Tests/CTestThreads).
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH := 8
 export SENSORHUB_TEST_THREADS := 16
 # Most of the tests' time is spent in a few modules, which are optimized (Package.swift).
@@ -181,7 +181,7 @@ lint: setup
 format: ## Format the sources
 	swift format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
 
-virtual-devices: setup # what plays the virtual board's peripherals; built like the rest, so that neither rebuilds the other
+virtual-devices: setup # simulates the virtual board's peripherals; built with the same options, so that neither build invalidates the other
 	$(if $(BUILT),@:,$(BUILD_RELEASE) virtual-devices)
 
 bench: setup ## Build the virtual bench, a kernel and two Debians, into the cache

@@ -1,5 +1,5 @@
-# Makes a page of argument-parser's tool what Debian and mandoc expect: named sensorhub-run, sentences on lines of their own,
-# examples in a section of theirs, the exit codes that there are, and where to read on. `name`: sensorhub-run
+# Turns a page of argument-parser's tool into a page that Debian and mandoc accept: with the name sensorhub-run, each sentence on
+# a line of its own, a section of examples, the exit codes, and a section SEE ALSO. `name` is the name of the page, sensorhub-run.
 
 BEGIN {
   count = split(ENVIRON["VALUES"], lines, "\n")
@@ -18,7 +18,7 @@ function flush_paragraph(  text) {
   say_sentences(text)
 }
 
-# A sentence a line.
+# Prints each sentence on a line of its own.
 function say_sentences(text) {
   gsub(/[ \t]+/, " ", text)
   while (match(text, /[A-Za-z0-9)][.:;] [A-Z]/)) {
@@ -28,7 +28,7 @@ function say_sentences(text) {
   say(text)
 }
 
-# Lines of at most 80 bytes, none of which looks like a request.
+# Prints lines of at most 80 bytes, none of which looks like a request of mdoc.
 function say(text,  at) {
   while (length(text) > 78) {
     at = 78
@@ -68,7 +68,7 @@ function end_page() {
   print ".Xr sensorhub 1 ,\n.Xr sensorhub-board 5"
 }
 
-# After what an option's text says.
+# Ends the text of an option, and adds its values.
 function end_option() {
   flush_paragraph()
   held = 0
@@ -76,7 +76,7 @@ function end_option() {
   option = ""
 }
 
-# As the argument of a macro: words that mdoc knows are none here.
+# Escapes a text as the argument of a macro, so that mdoc takes no word of it for a macro.
 function literal(text,  words, count, i, result) {
   gsub(/\\/, "\\e", text)
   gsub(/"/, "\\(dq", text)
@@ -94,7 +94,7 @@ function literal(text,  words, count, i, result) {
 /^\.Nd / {
   text = substr($0, 5)
   gsub(/^"|"$/, "", text)
-  # The first sentence is the name's, the rest begins the description.
+  # The first sentence belongs to the section NAME. The rest begins the description.
   at = match(text, /[.] [A-Z]/)
   rest = at ? substr(text, at + 2) : ""
   if (at) text = substr(text, 1, at - 1)
@@ -109,7 +109,7 @@ function literal(text,  words, count, i, result) {
   if (rest != "") { say(rest); wants_break = 1; has_text = 1 }
   next
 }
-# The options begin: what goes before them is the text.
+# The options begin, so the description ends.
 /^\.Bl -tag/ && in_description {
   flush_paragraph()
   if (columns) print ".Ed"
