@@ -24,7 +24,7 @@ import Testing
       let browser = Peer(port)
       browser.send(request)
       hub.program.send(SIGCONT)
-      // This is long before clients without a request are disconnected.
+      // `eventually` ends long before `StreamClient.silence`, after which a client without a request is disconnected.
       #expect(eventually { !browser.isOpen }, "\(browser.text)")
       #expect(!browser.text.contains("ERROR"))
     }

@@ -72,7 +72,8 @@ import Testing
       for client in clients { client.forget() }
       // Some of these lines list satellites, and the first may be incomplete.
       guard eventually({ clients.allSatisfy { $0.lineCount > 15 } }) else { return false }
-      // Satellites have the time of their epoch, and may follow states of a later one.
+      // A list of satellites has the time of its epoch, and may come after states of a later epoch. The first times are
+      // therefore not always in order.
       let before = clients.compactMap { $0.states.prefix(3).max() }.max() ?? 0
       let seen = clients[0].lineCount
       guard eventually({ clients[0].lineCount > seen + 150 }) else { return false }

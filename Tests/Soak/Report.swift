@@ -14,7 +14,7 @@ extension Soak {
       public var residentBytesBefore, residentBytesAfter: Int
       /// The number of times that the last tenth was repeated with both hubs because it had cost too much.
       public var repetitions: Int
-      /// The wall-clock time that the month took the old hub.
+      /// The wall-clock time of the phase's slices in the old hub, without the repetitions.
       public var duration: Duration
 
       /// The growth over the young hub: a ratio minus one.

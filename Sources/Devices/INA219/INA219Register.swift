@@ -28,8 +28,8 @@ enum INA219Register {
   static let wideBus: UInt16 = 0x2000
   /// The shunt's full scale: 40 mV, doubled up to three times.
   static let gain: UInt16 = 0x1800
-  /// Continuous measurement with ranges of 32 V and 320 mV, and one 12-bit measurement of the bus. Add the shunt's
-  /// averages.
+  /// Continuous measurement with ranges of 32 V and 320 mV, and one 12-bit measurement of the bus. The bits 6:3
+  /// for the number of averaged shunt measurements are 0; the driver adds them.
   static let continuous: UInt16 = 0x3987
   /// The value after a reset, except for the mode: powered down.
   static let poweredDown: UInt16 = 0x3998

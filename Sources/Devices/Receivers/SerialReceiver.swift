@@ -91,8 +91,9 @@ public final class SerialReceiver {
 
   enum Hearing { case heard, nothing, stopped }
 
-  /// Listens at one speed until a complete sentence arrives. When the time is over, it reads the waiting bytes once
-  /// more, like `read(until:)`.
+  /// Listens at one speed until a sentence with a valid checksum arrives, or two other sentences or binary messages.
+  /// After the first of the two, it listens for at least `secondSentenceLimit`. When the time is over, it reads the
+  /// waiting bytes once more, like `read(until:)`.
   ///
   /// - Parameter bytes: the bytes to send first, in case the receiver is asleep
   func listen(

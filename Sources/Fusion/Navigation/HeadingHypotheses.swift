@@ -87,7 +87,7 @@ struct HeadingHypotheses: Sendable {
     }
     fixCount += 1
     surprise += 0.15 * (min(best.surprise, 100) - surprise)
-    // No hypothesis is eliminated, because the best one may have started badly.
+    // Every hypothesis keeps some weight, because the correct one may fit badly at first.
     for index in weights.indices { weights[index] = max(weights[index] / sum, 1e-9) }
     if surprise < HeadingHypotheses.largestSurprise, sharpness < HeadingHypotheses.sharpEnough {
       return solutions[best.index]

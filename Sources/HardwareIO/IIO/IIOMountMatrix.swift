@@ -13,8 +13,8 @@ public struct IIOMountMatrix: Equatable, Sendable {
     self.third = third
   }
 
-  /// - Parameter text: `1, 0, 0; 0, 1, 0; 0, 0, 1`, row by row. The result is `nil` if the matrix does more than rotate
-  ///   and mirror
+  /// - Parameter text: the matrix row by row, as in `1, 0, 0; 0, 1, 0; 0, 0, 1`. The result is `nil` if the text has
+  ///   another form, or if the matrix does more than rotate and mirror
   public init?(_ text: String) {
     var rows: [SIMD3<Double>] = []
     for row in text.split(separator: ";", omittingEmptySubsequences: false) {

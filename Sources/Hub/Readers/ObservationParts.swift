@@ -59,7 +59,8 @@ extension GNSSObservation {
       verticalSigmaMetresPerSecond: vertical.map { reception.doubted(velocitySigma: $0) })
   }
 
-  /// The sigma, if it is trustworthy. A disturbed receiver that states none gets an assumed one.
+  /// The sigma to use, in metres: the stated one, enlarged if the receiver reports jamming or spoofing. If none is
+  /// stated, an assumed one with jamming or spoofing, otherwise `nil`.
   private var horizontalSigma: Double? {
     let reception = reception
     let stated = statedHorizontalSigma

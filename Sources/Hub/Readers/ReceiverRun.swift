@@ -4,7 +4,8 @@ import MonotonicTime
 import NMEA
 import UBX
 
-/// The state of a supplied receiver, from its observations: whether it tracks, and whether it knows the time.
+/// The state of a receiver while it has power, from its observations: whether it has a fix, whether its time is
+/// confirmed, and which warnings apply.
 struct ReceiverRun: Sendable {
   /// A receiver counts as tracking for this time after its last position.
   private static let fixLifetime = Duration.seconds(10)

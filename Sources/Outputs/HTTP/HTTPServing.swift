@@ -9,7 +9,8 @@ import Publishing
 
 /// A web port, open at all its addresses.
 final class HTTPServing: Sendable {
-  /// The number of connections above the limit, for connections that are being closed.
+  /// How many connections the server accepts above the limit. A connection that is closed to admit another one still
+  /// counts for a moment.
   private static let slack = 12
   /// How long clients have to close their connections.
   private static let farewell = TimeAmount.milliseconds(250)

@@ -45,7 +45,7 @@ public final class MQTTConnection: Sendable {
   let wake = WakeSignal()
   private let state: Guarded<State>
 
-  /// - Parameter byteLimit: the maximum size of waiting messages that are not retained
+  /// - Parameter byteLimit: the maximum total size, in bytes, of the waiting messages that are not retained
   public init(_ options: MQTTOptions, byteLimit: Int = 4 << 20) {
     self.options = options
     state = Guarded(State(outbox: Outbox(byteLimit: byteLimit)))
