@@ -84,31 +84,50 @@ struct GyroscopeBiasEstimator: Sendable {
     if grown.y < initialVariance { covariance.rows.1.y += processVariance }
     if grown.z < initialVariance { covariance.rows.2.z += processVariance }
 
+    // The three components have independent errors, so they are applied one after the other, which needs no inverse.
+    var change = SIMD3<Double>.zero
     if let restRate {
-      correct(error: restRate - bias, observing: nil, weights: SIMD3(repeating: restWeight))
+      let error = (restRate - bias).clamped(to: limit)
+      correct(&change, error.x, seen: covariance.rows.0, variance: covariance.rows.0.x + restWeight, along: change.x)
+      correct(&change, error.y, seen: covariance.rows.1, variance: covariance.rows.1.y + restWeight, along: change.y)
+      correct(&change, error.z, seen: covariance.rows.2, variance: covariance.rows.2.z + restWeight, along: change.z)
     } else {
       let matrix = Matrix3(filteredRotation.0.value, filteredRotation.1.value, filteredRotation.2.value)
       let seen = filteredBias.value
       let expected = matrix * bias
-      let error = SIMD3(tilt.x + seen.x - expected.x, tilt.y + seen.y - expected.y, -expected.z)
-      correct(error: error, observing: matrix, weights: motionWeights)
+      let error = SIMD3(tilt.x + seen.x - expected.x, tilt.y + seen.y - expected.y, -expected.z).clamped(to: limit)
+      correct(&change, error.x, matrix.rows.0, weight: motionWeights.x)
+      correct(&change, error.y, matrix.rows.1, weight: motionWeights.y)
+      correct(&change, error.z, matrix.rows.2, weight: motionWeights.z)
     }
+    bias = (bias + change).clamped(to: limit)
+    covariance = covariance.symmetrized
   }
 
-  /// - Parameter matrix: the observation matrix; `nil` if the whole bias is observed
+  /// Applies the error that was observed along one direction.
   @inline(__always)
-  private mutating func correct(error: SIMD3<Double>, observing matrix: Matrix3?, weights: SIMD3<Double>) {
-    let error = error.clamped(to: limit)
-    // H P. Because P is symmetric, its transpose is P H'.
-    let hp = matrix.map { $0 * covariance } ?? covariance
-    var s = matrix.map { hp * $0.transposed } ?? covariance
-    s.rows.0.x += weights.x
-    s.rows.1.y += weights.y
-    s.rows.2.z += weights.z
-    guard let inverse = s.inverse else { return }
-    // K = P H' S⁻¹, then P - K H P.
-    let gain = hp.transposed * inverse
-    bias = (bias + gain * error).clamped(to: limit)
-    covariance = (covariance - gain * hp).symmetrized
+  private mutating func correct(
+    _ change: inout SIMD3<Double>, _ error: Double, _ direction: SIMD3<Double>, weight: Double
+  ) {
+    // P is symmetric, so the sum of its rows is P h.
+    let seen = covariance.combined(direction)
+    correct(&change, error, seen: seen, variance: dot(direction, seen) + weight, along: dot(direction, change))
+  }
+
+  /// - Parameters:
+  ///   - change: the sum of the corrections of this sample so far, which explains a part of the error
+  ///   - seen: P h, for the observed direction h
+  ///   - variance: the variance of the error, h' P h and the weight
+  ///   - along: the component of `change` in the observed direction
+  @inline(__always)
+  private mutating func correct(
+    _ change: inout SIMD3<Double>, _ error: Double, seen: SIMD3<Double>, variance: Double, along: Double
+  ) {
+    // K = P h / s, then P - K (P h)'.
+    let gain = seen / variance
+    change += (error - along) * gain
+    covariance.rows.0 -= gain.x * seen
+    covariance.rows.1 -= gain.y * seen
+    covariance.rows.2 -= gain.z * seen
   }
 }
