@@ -3,7 +3,8 @@ import HardwareIO
 /// Chips like those of the catalogue, for sensors with a kernel driver. The catalogue does not list these chips,
 /// because the hub cannot search for them on a bus. A board file names them.
 enum IIOChip {
-  /// The name in a board file, which also distinguishes two chips.
+  /// The chip's name in messages. It lists the kernel's devices, because chips with the same name count as equal. In a
+  /// board file, the driver of all these chips is `iio`.
   static func name(_ devices: [IIODeviceName]) -> String {
     "iio:" + devices.map { "\($0)" }.joined(separator: "+")
   }

@@ -40,7 +40,7 @@ enum INA219Register {
   static let busZeros: UInt16 = 0x0005
   static let voltsPerUnit = 0.004
   static let shuntVoltsPerUnit = 0.000_01
-  /// The full scales in units of the registers.
+  /// The full scales of the bus range of 16 V, and of the shunt ranges of 40 mV and 320 mV, in the units above.
   static let busLimit: UInt16 = 4000
   static let shuntLimit = 4000
   static let widestShuntLimit: UInt16 = 32000

@@ -30,7 +30,8 @@ struct JumpRule: Sendable {
   static let patience = 7.0
   /// How long the new position of any other receiver must be consistent, in seconds.
   static let persistence = 60.0
-  /// The distance that may be covered in a pause: a speed in m/s, and an additional distance in metres.
+  /// The distance between solution and fix that is plausible if no fix came for more than `patience`: a speed in m/s,
+  /// times the time without a fix, plus a distance in metres.
   private static let pauseSpeed = 30.0
   private static let pauseDistance = 100.0
 

@@ -1,6 +1,6 @@
 import NMEA
 
-/// A fence with the settings of the board file.
+/// A fence with its settings, from the board file or from a client that added it while the hub ran.
 public struct FenceSettings: Equatable, Sendable {
   /// The permitted ranges: seconds, seconds, metres per second.
   public static let graceSeconds = 1.0...3600

@@ -13,7 +13,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
   typealias Body = @Sendable (borrowing DeviceScope<Sample>) throws(HardwareError) -> Void
 
   public let monitor: DeviceMonitor
-  /// The runs of the reader. A fault ends a run for all subscribers.
+  /// The device's measurements until a failure, which completes every subscriber.
   public let source: LazyPublisher<Sample, HardwareError>
   /// The device's measurements across failures: one series of attempts for all subscribers.
   public let readings: LazyPublisher<Sample, Never>

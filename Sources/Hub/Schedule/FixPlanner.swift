@@ -465,7 +465,7 @@ final class FixPlanner: Sendable {
     return nil
   }
 
-  /// Ends the lease on the receivers. The caller releases it outside the lock.
+  /// Moves the lease on the receivers to `ended`, whose subscriptions are cancelled later, outside the lock.
   private func endLease(_ state: inout State, at now: MonotonicInstant) {
     guard let lease = state.lease else { return }
     state.lease = nil

@@ -24,8 +24,8 @@ struct CasterVisit {
     case message(UInt16, [UInt8])
   }
 
-  /// The bytes of one read. The count of raw bytes reveals a caster that sends many bytes without content, such as
-  /// sizes of chunks.
+  /// The content that arrived in one read, and the number of bytes that were read. Only the number reveals a caster
+  /// that sends many bytes without content, such as the size lines of HTTP chunks.
   private struct Piece {
     var body: [UInt8] = []
     /// The number of raw bytes in this read.

@@ -7,8 +7,9 @@ import Publishing
 /// Publishes the board's positions for programs at the broker that read OwnTracks' format: Home Assistant, OwnTracks
 /// Recorder, Node-RED.
 ///
-/// Each position has the time at which it was measured. Positions that could not be sent wait, up to the limit of the
-/// connection, and arrive later in order. After an interruption the board's track is therefore complete.
+/// Each position has the time at which it was measured. Positions that could not be sent wait in the connection's
+/// `Outbox`, and arrive later in order. After an interruption the board's track is therefore complete, unless the
+/// outbox was full and dropped the oldest ones.
 final class OwnTracksFeed: Sendable {
   /// The interval of positions for devices that other clients keep awake.
   private static let interval = Duration.seconds(10)
