@@ -221,8 +221,14 @@ private final class LiveFusion: Sendable {
 
   /// Replaces the board in service.
   func serve(_ board: Board) {
-    // A recorder moves to the new hub before any client does.
-    let move = host.hub.subscribe(as: "test", receiveValue: { [self] hub in if hub.board == board { record(hub) } })
+    // A recorder moves to the new hub before any client does, and devices that both boards have measure in between.
+    let move = host.hub.subscribe(
+      as: "test",
+      receiveValue: { [self] hub in
+        guard hub.board == board else { return }
+        record(hub)
+        feed.magnetometer("mag").send(MagnetometerSample(at: clock.now, field: SIMD3(20, 0, 43)))
+      })
     host.serveReplay(on: board)
     move.cancel()
   }

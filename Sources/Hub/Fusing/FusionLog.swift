@@ -29,13 +29,23 @@ public final class FusionLog: Sendable {
     var told: [String?]
     /// The log of the next board; `nil` while this board is in service.
     var successor: FusionLog?
+    var observers: [Observer] = []
     /// The last value of each part from before this run.
     var remembered: FusedState?
+
+    /// Whether the log still takes an input. A log with a successor only ends its run.
+    func takes(_ input: FusionInput) -> Bool {
+      guard successor != nil else { return true }
+      if case .end = input { return true }
+      return false
+    }
   }
 
   /// Actions for the time after the lock is released.
   private struct Pending {
     var at: MonotonicInstant
+    /// The observers at the time when the input was applied, so that each state that leaves has its input observed.
+    var observers: [Observer] = []
     var run: ActivationContext<FusedState, Never>?
     var hasLastState = false
     var hasFusionRun = false
@@ -52,7 +62,6 @@ public final class FusionLog: Sendable {
   /// The monitors, by place in the board's list.
   private let monitors: [DeviceMonitor]
   private let state: Guarded<State>
-  private let observers = Guarded<[Observer]>([])
   private let lifetime = Lifetime()
 
   /// - Parameters:
@@ -88,7 +97,9 @@ public final class FusionLog: Sendable {
   /// The last value of each part from before the present run, however old. Each part has its date.
   var remembered: FusedState? { state.withLock { $0.remembered } }
 
-  /// Sets the log of the next board, which takes over the clients.
+  /// Sets the log of the next board, which takes over the clients and the recorder. From then on this log takes no more
+  /// measurements, because the recorder may move to the next log before a client does, and would miss the inputs of
+  /// that client's states.
   func isSucceeded(by successor: FusionLog) { state.withLock { $0.successor = successor } }
 
   /// Sends states to `run` from now on.
@@ -109,25 +120,28 @@ public final class FusionLog: Sendable {
   /// - Returns: whether the position of a fused epoch repeats the previous one
   @discardableResult
   func append(_ input: FusionInput, readAt instant: MonotonicInstant) -> Bool? {
-    let pending = state.withLock { state in
+    let pending = state.withLock { state -> Pending? in
+      guard state.takes(input) else { return nil }
       state.at = max(instant, state.at + FusionLog.leastBetweenInputs)
       return apply(input, &state)
     }
+    guard let pending else { return nil }
     finish(pending, input)
     return pending.isRepetition
   }
 
   /// Takes an input at a known instant, which must be later than that of the previous input.
   public func apply(_ input: FusionInput, at instant: MonotonicInstant) {
-    let pending = state.withLock { state in
+    let pending = state.withLock { state -> Pending? in
+      guard state.takes(input) else { return nil }
       state.at = instant
       return apply(input, &state)
     }
-    finish(pending, input)
+    if let pending { finish(pending, input) }
   }
 
   private func apply(_ input: FusionInput, _ state: inout State) -> Pending {
-    var pending = Pending(at: state.at)
+    var pending = Pending(at: state.at, observers: state.observers)
     let isChange: Bool
     switch input {
     case .begin: isChange = true
@@ -162,7 +176,7 @@ public final class FusionLog: Sendable {
   }
 
   private func finish(_ pending: Pending, _ input: FusionInput) {
-    for observer in observers.withLock({ $0 }) { observer.receive(input, pending.at) }
+    for observer in pending.observers { observer.receive(input, pending.at) }
     if pending.hasFusionRun { fusionRun.deliver() }
     if pending.hasLastState { lastState.deliver() }
     pending.run?.deliver()
@@ -175,13 +189,13 @@ public final class FusionLog: Sendable {
   func observe(_ receive: @escaping @Sendable (FusionInput, MonotonicInstant) -> Void) -> Subscription {
     let observer = Observer(receive)
     let begin = state.withLock { state -> MonotonicInstant? in
-      observers.withLock { $0.append(observer) }
+      state.observers.append(observer)
       guard state.fuser.isUnderWay else { return nil }
       state.at = max(clock.now, state.at + FusionLog.leastBetweenInputs)
       return state.at
     }
     if let begin { receive(.begin(knowledge), begin) }
-    return Subscription { [self] in observers.withLock { $0.removeAll { $0 === observer } } }
+    return Subscription { [self] in state.withLock { $0.observers.removeAll { $0 === observer } } }
   }
 
   /// Forgets everything. A run in progress begins again.
