@@ -190,6 +190,21 @@ struct PlausibilityTests {
     }
   }
 
+  @Test func `a steady bend of an aircraft, with a force above gravity, is fused`() {
+    var filter = NavigationFilter()
+    var random = RandomNumbers(seed: 4)
+    // Level flight, then 45 degrees of bank at 40 m/s.
+    for step in 1...6000 {
+      let bank = step > 3000 ? 45 * Double.pi / 180 : 0
+      let turn = 9.80665 * tan(bank) / 40
+      filter.update(
+        gyroscope: SIMD3(0, turn * sin(bank), turn * cos(bank)) + random.vector(0.002),
+        accelerometer: SIMD3(0, 0, -9.80665 / cos(bank)) + random.vector(0.03), time: Double(step) / 100)
+      #expect(filter.inertialFault == nil, "\(step)")
+      if filter.inertialFault != nil { break }
+    }
+  }
+
   @Test func `a computed recording that repeats itself from the start on is fused`() {
     var filter = NavigationFilter()
     for step in 0..<3000 {

@@ -2,7 +2,8 @@
 ///
 /// An accelerometer reads half or double values if its range was not set, or if the chip is a similar one with the
 /// same identification. At rest this is detected in two seconds. In motion the mean length over a longer time is used,
-/// which is slightly above gravity, but never half or double for long.
+/// which is slightly above gravity, but never half or double for long. A steady bend of an aircraft is as quiet as rest,
+/// but the gyroscope shows it.
 struct GravityCheck: Sendable {
   private static let gravity = 9.80665
   private static let windowSeconds = 0.5
@@ -12,6 +13,9 @@ struct GravityCheck: Sendable {
   private static let longWindows = 40
   /// The standard deviation of the length within a quiet window, in m/s².
   private static let quietSigma = 0.3
+  /// The mean rate of rotation above which a window is not quiet, in rad/s. A force of 1.33 times gravity bends the path
+  /// of anything slower than 170 m/s faster than this.
+  private static let quietRate = 0.05
   /// The permitted length relative to gravity: for a quiet sensor and for a moving one.
   private static let quietShare = 0.75...1.33
   private static let movingShare = 0.6...1.6
@@ -20,16 +24,18 @@ struct GravityCheck: Sendable {
   private var count = 0.0
   private var sum = 0.0
   private var squareSum = 0.0
+  private var rateSum = SIMD3<Double>.zero
   private var quiet = (count: 0, sum: 0.0)
   private var long = (count: 0, sum: 0.0)
   /// The mean length in m/s² if it differs from gravity; `nil` if it matches gravity, or is unknown.
   private(set) var wrongLength: Double?
 
   @inline(__always)
-  mutating func update(_ accelerometer: SIMD3<Double>, seconds dt: Double) {
+  mutating func update(gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, seconds dt: Double) {
     let deviation = accelerometer.length - GravityCheck.gravity
     sum += deviation
     squareSum += deviation * deviation
+    rateSum += gyroscope
     count += 1
     seconds += dt
     if seconds >= GravityCheck.windowSeconds, count >= 5 { endWindow() }
@@ -38,10 +44,12 @@ struct GravityCheck: Sendable {
   private mutating func endWindow() {
     let mean = sum / count
     let variance = squareSum / count - mean * mean
+    let rate = rateSum.length / count
+    rateSum = .zero
     (seconds, count, sum, squareSum) = (0, 0, 0, 0)
     let length = mean + GravityCheck.gravity
     long = (long.count + 1, long.sum + length)
-    if variance < GravityCheck.quietSigma * GravityCheck.quietSigma {
+    if variance < GravityCheck.quietSigma * GravityCheck.quietSigma, rate < GravityCheck.quietRate {
       quiet = (quiet.count + 1, quiet.sum + length)
     } else {
       quiet = (0, 0)

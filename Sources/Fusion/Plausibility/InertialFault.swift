@@ -37,7 +37,7 @@ struct InertialPlausibility: Sendable {
       fault = .repeats
       return false
     }
-    gravity.update(accelerometer, seconds: seconds)
+    gravity.update(gyroscope: gyroscope, accelerometer: accelerometer, seconds: seconds)
     fault = gravity.wrongLength.map { .wrongGravity(length: $0) }
     return fault == nil
   }
