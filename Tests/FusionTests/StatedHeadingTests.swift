@@ -93,6 +93,25 @@ struct StatedHeadingTests {
     #expect(errors[28] < 1 && abs(errors[59] - 60) < 1, "\(errors)")
   }
 
+  @Test func `two headings that are wrong, a minute apart, are both refused`() {
+    let (_, errors) = stand(90) { second, truth in
+      switch second {
+      case ...20: StatedHeading(degrees: truth, sigmaDegrees: 0.5)
+      case 21: StatedHeading(degrees: truth + 60, sigmaDegrees: 0.5)
+      case 60: StatedHeading(degrees: truth + 120, sigmaDegrees: 0.5)
+      default: nil
+      }
+    }
+    #expect(errors.allSatisfy { $0 < 1 }, "\(errors.max() ?? 0)")
+  }
+
+  @Test func `headings that contradict each other are refused, however long they come`() {
+    let (_, errors) = stand(90) { second, truth in
+      StatedHeading(degrees: second > 20 ? truth + 40 + Double(second * 97 % 280) : truth, sigmaDegrees: 0.5)
+    }
+    #expect(errors.allSatisfy { $0 < 1 }, "\(errors.max() ?? 0)")
+  }
+
   @Test func `a fix that feigns a position feigns a heading, and an invalid number is no heading`() {
     let feigned = stand(5, trust: .doubted) { _, _ in StatedHeading(degrees: 90, sigmaDegrees: 0.5) }
     #expect(feigned.filter.headingSigma == nil)

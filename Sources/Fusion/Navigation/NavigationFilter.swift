@@ -71,9 +71,9 @@ public struct NavigationFilter: Sendable {
     get { compass.declination }
     set { compass.declination = newValue }
   }
-  /// When the last stated heading was applied, and since when stated headings have been refused.
+  /// When the last stated heading was applied, and the stated headings that have been refused since then.
   var headingStatedAt: Double?
-  var headingRefusedSince: Double?
+  var headingRefusal: HeadingRefusal?
   var alignedAt = 0.0
   var jumps = JumpRule()
   /// When the present series of samples without a pause began.
@@ -329,7 +329,7 @@ public struct NavigationFilter: Sendable {
     if solution != nil { solution = nil }
     jumps.reset()
     hypotheses.reset()
-    (headingStatedAt, headingRefusedSince) = (nil, nil)
+    (headingStatedAt, headingRefusal) = (nil, nil)
     history.removeAll(keepingCapacity: true)
     newest = -1
     pending.removeAll(keepingCapacity: true)
